@@ -1,0 +1,61 @@
+#include "base/duration_text.hpp"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+
+namespace fenceline {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t micros;
+};
+
+constexpr std::array<Unit, 5> kUnits{{{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}}};
+
+// Input may be anything: what is shown of it is short and printable.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text.substr(0, 40)) out += (c >= 0x20 && c < 0x7f) ? c : '?';
+  if (text.size() > 40) out += "...";
+  return out + "'";
+}
+
+}  // namespace
+
+Result<Duration> parse_duration(std::string_view text, DurationRange allowed) {
+  const auto bad = [&](std::string_view why) {
+    return fail(Code::invalid, quoted(text) + " is not a duration: " + std::string(why) + "; write a whole number with ms, s, m, h or d, from " +
+                                   format_duration(allowed.least) + " to " + format_duration(allowed.most));
+  };
+  std::size_t digits = 0;
+  std::int64_t number = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
+    if (number > (std::numeric_limits<std::int64_t>::max() - 9) / 10) return bad("too large");
+    number = number * 10 + (text[digits++] - '0');
+  }
+  if (digits == 0) return bad("it does not start with a digit");
+  const std::string_view unit_name = text.substr(digits);
+  if (unit_name.empty()) return bad("the unit is missing");
+  for (const Unit& unit : kUnits) {
+    if (unit.name != unit_name) continue;
+    if (number > allowed.most.count() / unit.micros) return bad("too long");
+    const Duration duration{number * unit.micros};
+    if (duration < allowed.least) return bad("too short");
+    return duration;
+  }
+  return bad("unknown unit");
+}
+
+std::string format_duration(Duration duration) {
+  if (duration < Duration{0}) return "-" + format_duration(-duration);
+  if (duration == Duration{0}) return "0s";
+  const std::int64_t micros = (duration.count() + 999) / 1000 * 1000;
+  for (const Unit& unit : kUnits) {
+    if (micros % unit.micros == 0) return std::to_string(micros / unit.micros) + std::string(unit.name);
+  }
+  return std::to_string(micros / 1000) + "ms";
+}
+
+}  // namespace fenceline

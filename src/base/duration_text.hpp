@@ -1,0 +1,29 @@
+// Durations as people write them: whole numbers with one unit, `ms s m h d`. Nothing else is a duration:
+// no sign, no fraction, no bare number, because a guessed unit was a real outage elsewhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace fenceline {
+
+struct DurationRange {
+  Duration least;
+  Duration most;
+};
+
+inline constexpr DurationRange kTtlRange{std::chrono::seconds{1}, std::chrono::hours{24}};
+inline constexpr DurationRange kDelayRange{Duration{0}, std::chrono::days{366}};
+inline constexpr DurationRange kWaitRange{Duration{0}, std::chrono::hours{24}};
+inline constexpr DurationRange kTimeoutRange{std::chrono::seconds{1}, std::chrono::days{30}};
+
+// Errors: invalid, with the text, the reason and what is allowed.
+Result<Duration> parse_duration(std::string_view text, DurationRange allowed);
+
+// The shortest exact form: "30s", "90m", "1500ms"; microseconds are rounded to the next millisecond.
+std::string format_duration(Duration duration);
+
+}  // namespace fenceline

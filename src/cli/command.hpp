@@ -1,0 +1,117 @@
+// A command of the program as data: what it is called, what it takes, what it does. Help, completion and the
+// man page are made from these, and one source (parse.cpp) knows the library that reads argv.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "runtime/runtime.hpp"
+#include "store/store.hpp"
+
+namespace fenceline::cli {
+
+struct OptionSpec {
+  std::string name;   // "--payload"
+  std::string value;  // "JSON"; empty: a flag
+  std::string help;
+  bool repeated = false;
+};
+
+struct ArgumentSpec {
+  std::string name;  // "QUEUE"
+  std::string help;
+  bool required = true;
+  bool repeated = false;
+};
+
+struct ExampleSpec {
+  std::string line;
+  std::string explains;
+};
+
+class Invocation;
+
+struct CommandSpec {
+  std::string name;  // "enqueue", "job show"
+  std::string summary;
+  std::vector<ArgumentSpec> arguments;
+  std::vector<OptionSpec> options;
+  std::vector<ExampleSpec> examples;
+  bool takes_command = false;  // `-- CMD ARG...`
+  bool hidden = false;         // not for people: no help, no completion
+  // Returns the exit code; an Error becomes one line on stderr and the exit code of its kind.
+  std::function<Result<int>(Invocation&)> run;
+};
+
+// What was typed, and what every command needs. Made by main().
+class Invocation {
+ public:
+  // As typed. A missing option is empty; a flag that was given has the value "".
+  std::map<std::string, std::vector<std::string>> options;    // by "--name"
+  std::map<std::string, std::vector<std::string>> arguments;  // by "NAME"
+  std::vector<std::string> command;                           // after `--`
+
+  std::string store_url;
+  std::string ns = "default";
+  bool json = false;
+
+  Runtime* runtime = nullptr;
+  LogSink* log_sink = nullptr;
+  std::stop_token stop;  // Ctrl-C and SIGTERM
+
+  bool has(std::string_view option) const;
+  std::optional<std::string> value(std::string_view option) const;  // the last one given
+  std::string argument(std::string_view name) const;
+  // Errors: usage (exit 64), naming the option.
+  Result<std::int64_t> number(std::string_view option, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
+  Result<Duration> duration(std::string_view option, Duration otherwise, Duration least, Duration most) const;
+
+  // Opens the store of this invocation, setting an empty one up if `may_create`.
+  Result<std::unique_ptr<Store>> open_store(bool may_create);
+};
+
+// Errors of the command line itself: exit 64 instead of 65.
+Error usage_error(std::string message);
+
+// Exit codes, as the manual lists them.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFound = 1;
+inline constexpr int kExitUsage = 64;
+inline constexpr int kExitBadInput = 65;
+inline constexpr int kExitNotFound = 66;
+inline constexpr int kExitUnavailable = 69;
+inline constexpr int kExitBug = 70;
+inline constexpr int kExitIo = 74;
+inline constexpr int kExitTryLater = 75;
+inline constexpr int kExitLost = 76;
+inline constexpr int kExitCredentials = 77;
+int exit_code(const Error& error);
+
+// Every command, in the order of the manual. One function a file.
+CommandSpec enqueue_command();
+CommandSpec work_command();
+CommandSpec jobs_command();
+CommandSpec job_show_command();
+CommandSpec workers_list_command();
+CommandSpec trail_command();
+CommandSpec migrate_command();
+CommandSpec doctor_command();
+CommandSpec drill_lease_expiry_command();
+CommandSpec drill_kill_command();
+CommandSpec sim_command();
+CommandSpec completion_command();
+CommandSpec version_command();
+CommandSpec guardian_command();      // hidden: the parent of a handler's process
+CommandSpec drill_worker_command();  // hidden: one side of a drill
+std::vector<CommandSpec> all_commands();
+
+}  // namespace fenceline::cli

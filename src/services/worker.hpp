@@ -1,0 +1,72 @@
+// A worker: claims jobs in batches, runs a bounded number at a time, renews all its leases in one call,
+// settles in batches, and stops gracefully. Plain blocking code on the two seams, so that the simulator
+// runs this very class.
+//
+// What it promises on top of the store: a handler is started only under a trusted lease; it is told to stop
+// before trust ends (L5); after `lost` the outcome of a handler that had already returned is still sent, and
+// nothing else; a claim that stays in doubt is given back; a job that must run alone runs alone (J5); a
+// graceful stop costs no job anything.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "runtime/runtime.hpp"
+#include "services/handler.hpp"
+#include "store/store.hpp"
+
+namespace fenceline {
+
+struct WorkerOptions {
+  std::string ns = "default";
+  std::vector<std::string> queues;
+  std::string stage;
+  int concurrency = 1;
+  int prefetch = 0;               // jobs claimed beyond those that run, so that no handler waits for the store
+  Duration ttl = std::chrono::seconds{30};
+  Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
+  bool drain = false;             // end when nothing is running, by anyone, or claimable
+  std::string host;               // for the registry
+  std::int64_t pid = 0;
+  std::string version;
+};
+
+// Counted by the worker for its own report; nothing is decided by it.
+struct WorkReport {
+  std::int64_t claimed = 0;
+  std::int64_t takeovers = 0;
+  std::int64_t done = 0;
+  std::int64_t failed = 0;      // failed and dead
+  std::int64_t later = 0;
+  std::int64_t given_back = 0;
+  std::int64_t refused = 0;     // late writes of ours that the store refused
+  std::int64_t lost = 0;        // leases we had to give up
+  std::int64_t ahead = 0;       // at the end of a drain: jobs whose time lies ahead
+};
+
+class Worker {
+ public:
+  // The handler is shared by all slots. All references must outlive the worker.
+  Worker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options);
+
+  const std::string& owner() const { return owner_; }
+
+  // Works until `stop` is requested (then drains within the grace) or, with `drain`, until nothing is left. A
+  // store that is away is waited for. Errors: invalid, broken, refused.
+  Result<WorkReport> run(std::stop_token stop);
+
+ private:
+  Runtime& runtime_;
+  Log log_;
+  Store& store_;
+  Handler& handler_;
+  WorkerOptions options_;
+  std::string owner_;
+};
+
+}  // namespace fenceline

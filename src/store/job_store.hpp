@@ -1,0 +1,195 @@
+// What is durable about jobs: few verbs, each one atomic step in the store.
+//
+// For every verb: the store's clock alone decides what has expired, so requests carry durations and never
+// instants. A call returns within its `timeout`, about: `unavailable` means it did not happen and will
+// not, `in_doubt` that it may have or still may. Every mutating verb can be repeated with the same
+// arguments. No verb crosses a namespace. A malformed request is `invalid` and changes nothing. Safe to
+// call from several threads or fibers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "model/fence.hpp"
+#include "model/job.hpp"
+
+namespace fenceline {
+
+inline constexpr Duration kCallTimeout = std::chrono::seconds{10};
+
+struct EnqueueRequest {
+  std::string ns;
+  std::vector<NewJob> jobs;  // at most kBatchMax; all or none
+  Duration timeout = kCallTimeout;
+};
+
+struct EnqueueReply {
+  std::int64_t existing = 0;  // how many were there already: a repeat adds nothing
+};
+
+struct ClaimRequest {
+  std::string ns;
+  std::vector<std::string> queues;  // served in this order
+  std::string stage;
+  std::string owner;    // one holder in one start of one process; never reused
+  std::string request;  // one try; a repeat after in_doubt carries the same
+  int limit = 1;
+  Duration ttl{};
+  bool holds_others = false;  // J5: then no job that must run alone is granted
+  Duration timeout = kCallTimeout;
+};
+
+struct ClaimedJob {
+  Job job;                     // as it stands after the claim: running, with its fence
+  Duration left{};             // of the ttl; see Grant
+  bool forced = false;         // taken over from a lease that ran out
+  std::string previous_owner;  // of that lease
+
+  bool operator==(const ClaimedJob&) const = default;
+};
+
+struct ClaimReply {
+  std::vector<ClaimedJob> jobs;
+  Duration waited{};  // see Grant
+  // If fewer jobs came than were asked for: in how long something may become claimable, from the run times of
+  // ready jobs and the lease ends of other owners' jobs that lie ahead. Empty: nothing is known to come.
+  std::optional<Duration> next_due;
+  // A job that must run alone could have been granted to a worker that holds nothing.
+  bool alone_waiting = false;
+};
+
+// One job under one fence, as its holder knows it.
+struct Holding {
+  JobId id;
+  Fence fence = 0;
+
+  auto operator<=>(const Holding&) const = default;
+};
+
+// Why a write of a holder was not accepted. Reasons, in the order in which they are looked for:
+//   not_found    no such job in this namespace (current is 0)
+//   superseded   the job's newest fence is another one
+//   other_owner  the fence is the newest, but was granted to someone else
+//   finished     the job is done, dead or cancelled, by another outcome
+//   settled      the delivery was settled otherwise; the job is ready or waiting again
+//   expired      (extend only) the lease ran out; nobody took over yet
+struct Refusal {
+  JobId id;
+  Fence sent = 0;
+  Fence current = 0;
+  std::string reason;
+
+  bool operator==(const Refusal&) const = default;
+};
+
+struct ExtendRequest {
+  std::string ns;
+  std::string owner;
+  std::vector<Holding> jobs;
+  Duration ttl{};
+  Duration timeout = kCallTimeout;
+};
+
+struct ExtendReply {
+  Duration left{};    // for all that were extended; see Grant
+  Duration waited{};
+  std::vector<Refusal> refused;  // these are lost, the others were extended
+};
+
+struct Settlement {
+  JobId id;
+  Fence fence = 0;
+  Outcome outcome;
+};
+
+struct SettleRequest {
+  std::string ns;
+  std::string owner;
+  std::vector<Settlement> settlements;
+  Duration timeout = kCallTimeout;
+};
+
+struct SettleReply {
+  std::vector<Refusal> refused;  // the others were accepted, now or before
+};
+
+struct GiveBackRequest {
+  std::string ns;
+  std::string owner;
+  std::string request;  // of a claim
+  Duration ttl{};       // of that claim
+  Duration timeout = kCallTimeout;
+};
+
+struct JobsRequest {
+  std::string ns;
+  std::optional<std::string> queue;
+  std::optional<JobState> state;
+  std::int64_t after = 0;  // cursor of the page before; 0: from the start
+  int limit = 100;         // at most 1000
+  bool with_payload = false;  // payload and result are empty otherwise
+  Duration timeout = kCallTimeout;
+};
+
+struct JobsReply {
+  std::vector<Job> jobs;  // in the order of their enqueue
+  std::optional<std::int64_t> next;
+};
+
+struct BacklogRequest {
+  std::string ns;
+  std::vector<std::string> queues;
+  std::string stage;
+  Duration timeout = kCallTimeout;
+};
+
+struct BacklogReply {
+  bool running = false;    // some job is leased, by anyone
+  bool claimable = false;  // some job could be claimed now
+  std::int64_t ahead = 0;  // ready, but not its time yet; counted up to 100,000
+  std::optional<Duration> next_due;  // of those, the first
+};
+
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  // Adds the jobs, all or none. An id that is there already adds nothing if queue, stage and payload are
+  // the same (J1). Errors: invalid, conflict (the id belongs to another job), full.
+  virtual Result<EnqueueReply> enqueue(const EnqueueRequest& request) = 0;
+
+  // Grants up to `limit` jobs, each with a fence larger than any before it (L1, L2, J2): first those whose
+  // lease ran out (lease end <= now), by lease end, then order of enqueue, over all queues; then ready ones whose
+  // time has come (run time <= now), queue by queue, by priority, run time, order of enqueue. In the same step
+  // every expired job of these queues whose fifth delivery in a row is now lost becomes dead, under a new fence
+  // and no owner. A job that must run alone (an expired one counts the loss at hand) is granted only if
+  // `holds_others` is false, then before all others and as the only one (J5); otherwise it is passed over. A
+  // repeat of a request that granted something, within its ttl, returns of those grants what is still held and
+  // alive, and grants nothing. Errors: invalid, refused (fences used up).
+  virtual Result<ClaimReply> claim(const ClaimRequest& request) = 0;
+
+  // Gives back at no cost what `claim` granted under this request id and is still running under it; if that
+  // claim arrives later it grants nothing. For a claim that stayed in doubt.
+  virtual Result<void> give_back(const GiveBackRequest& request) = 0;
+
+  // Starts the ttl again for each job that is alive under this very (owner, fence). An expired lease is never
+  // renewed (L4).
+  virtual Result<ExtendReply> extend(const ExtendRequest& request) = 0;
+
+  // Records outcomes. Needs the newest fence and its owner, not a live lease: finished work is not thrown
+  // away when nobody took over. At most one outcome is accepted for a (job, fence) (J3); the same kind sent
+  // again, while no newer grant was made, is accepted as a repeat.
+  virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
+
+  virtual Result<std::optional<Job>> job(const std::string& ns, const JobId& id) = 0;
+  virtual Result<JobsReply> jobs(const JobsRequest& request) = 0;
+
+  // What a draining worker asks before it ends.
+  virtual Result<BacklogReply> backlog(const BacklogRequest& request) = 0;
+};
+
+}  // namespace fenceline

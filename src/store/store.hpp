@@ -1,0 +1,67 @@
+// The Store seam: all that is durable, in one object. One header per concern; a backend implements them all
+// and says in its profile what it can promise. What every backend needs (faults, metrics) is a decorator.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/job_store.hpp"
+#include "store/trail.hpp"
+#include "store/worker_registry.hpp"
+
+namespace fenceline {
+
+// What a crash can take. A: nothing, quorum; B: nothing on one machine; C: the last moments; D: best effort.
+enum class GuaranteeClass { a, b, c, d };
+constexpr char letter(GuaranteeClass c) { return static_cast<char>('A' + static_cast<int>(c)); }
+
+struct StoreProfile {
+  std::string kind;  // "sqlite"
+  std::string url;   // as a user may see it: no secret
+  GuaranteeClass guarantee = GuaranteeClass::d;
+  std::vector<std::string> reasons;  // "synchronous=FULL: a commit is on disk before it is acknowledged"
+};
+
+enum class FindingStatus { ok, warning, bad };
+
+// One thing `fenceline doctor` looked at.
+struct Finding {
+  std::string name;    // "wal_size"
+  FindingStatus status = FindingStatus::ok;
+  std::string detail;  // "1.2 MiB"
+  std::string remedy;  // a command, or empty if ok
+};
+
+struct WatchRequest {
+  std::string ns;
+  std::vector<std::string> queues;
+  std::string stage;
+};
+
+// Calls back when jobs of these queues may have become claimable, from any thread, until the handle goes
+// away. A hint that shortens a sleep: it may come too often, too late or never.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+class Store : public JobStore, public WorkerRegistry, public Trail {
+ public:
+  virtual StoreProfile profile() const = 0;
+  virtual Result<std::vector<Finding>> examine() = 0;
+  virtual std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change) = 0;
+};
+
+// The checks every backend makes first, so that all answer alike. Errors: invalid.
+Result<void> check_request(const EnqueueRequest& request);
+Result<void> check_request(const ClaimRequest& request);
+Result<void> check_request(const GiveBackRequest& request);
+Result<void> check_request(const ExtendRequest& request);
+Result<void> check_request(const SettleRequest& request);
+Result<void> check_request(const JobsRequest& request);
+Result<void> check_request(const BacklogRequest& request);
+Result<void> check_request(const WorkerReport& report);
+
+}  // namespace fenceline

@@ -1,0 +1,39 @@
+// What operators did, when and why. Each entry is written in the transaction of its act.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace fenceline {
+
+struct TrailEntry {
+  WallTime at;
+  std::string ns;       // empty: the whole store
+  std::string actor;    // login name, or --as NAME
+  std::string act;      // "store_created", "store_migrated", "boot_changed", "namespace_removed"
+  std::string subject;
+  std::string reason;
+
+  bool operator==(const TrailEntry&) const = default;
+};
+
+struct Act {
+  std::string actor;
+  std::string reason;
+};
+
+class Trail {
+ public:
+  virtual ~Trail() = default;
+  // The newest `limit` entries of the namespace and of the whole store, oldest first.
+  virtual Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) = 0;
+
+  // Removes all that a namespace holds, except its trail. The floor is raised in the same step, so that a job of
+  // that name enqueued anew never gets an old fence (L2). Repeated: ok.
+  virtual Result<void> remove_namespace(const std::string& ns, const Act& act) = 0;
+};
+
+}  // namespace fenceline

@@ -1,0 +1,46 @@
+// Who works here. For people: a row of this registry never decides about a lease.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "store/job_store.hpp"
+
+namespace fenceline {
+
+struct WorkerReport {
+  std::string ns;
+  std::string owner;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string version;
+  std::vector<std::string> queues;
+  std::string stage;
+  int concurrency = 1;
+  Duration ttl{};                // a worker not seen for longer is gone, or cut off
+  std::vector<Holding> holding;  // what it believes it holds
+  Duration timeout = kCallTimeout;
+
+  bool operator==(const WorkerReport&) const = default;
+};
+
+struct WorkerRow {
+  WorkerReport report;
+  WallTime started_at;  // both on the store's clock
+  WallTime seen_at;
+};
+
+class WorkerRegistry {
+ public:
+  virtual ~WorkerRegistry() = default;
+  // Adds the worker or brings its row up to date.
+  virtual Result<void> report_worker(const WorkerReport& report) = 0;
+  // Repeated, or unknown: ok.
+  virtual Result<void> remove_worker(const std::string& ns, const std::string& owner) = 0;
+  virtual Result<std::vector<WorkerRow>> workers(const std::string& ns) = 0;  // by start, then owner
+};
+
+}  // namespace fenceline
