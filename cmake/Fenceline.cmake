@@ -23,5 +23,13 @@ function(fenceline_library name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ${target} ${arg_TEST_DEPENDS} GTest::gtest_main)
     gtest_discover_tests(${name}_test TEST_PREFIX "unit." DISCOVERY_TIMEOUT 60)
+    set_property(GLOBAL APPEND PROPERTY FENCELINE_SANITIZED_TESTS ${name}_test)
   endif()
+endfunction()
+
+# A target for all tests that also run under the sanitizers. Called once, at the end; a test outside
+# fenceline_library joins by appending itself to the property.
+function(fenceline_sanitized_tests)
+  get_property(targets GLOBAL PROPERTY FENCELINE_SANITIZED_TESTS)
+  add_custom_target(sanitized_tests DEPENDS ${targets})
 endfunction()

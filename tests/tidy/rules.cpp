@@ -1,0 +1,166 @@
+#include "rules.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+namespace fenceline::tidy {
+namespace {
+
+struct Home {
+  std::regex what;
+  std::string name;
+  std::vector<std::string> homes;  // path prefixes
+  std::string why;
+};
+
+const std::vector<Home>& homes() {
+  static const std::vector<Home> rules{
+      {std::regex(R"((steady_clock|system_clock|high_resolution_clock)\b|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\))"),
+       "a clock", {"src/runtime/", "tests/"}, "only a Clock tells the time, so that it can be simulated"},
+      {std::regex(R"(\bstd::(jthread|thread|async)\b|\bpthread_create\b)"), "a thread", {"src/runtime/", "tests/"},
+       "Runtime::spawn runs things side by side"},
+      {std::regex(R"(\bsleep_for\s*\(\s*std::|this_thread::|\busleep\s*\(|\bnanosleep\s*\(|\bsleep\s*\()"), "a sleep", {"src/runtime/", "tests/"},
+       "Runtime::sleep_until waits, so that virtual time can pass"},
+      {std::regex(R"(\bstd::condition_variable)"), "a condition variable", {"src/runtime/", "tests/"}, "an Event is the only condition"},
+      {std::regex(R"(\brandom_device\b|\bstd::(mt19937|default_random_engine|uniform_)|\bs?rand\s*\(|\bgetrandom\s*\()"), "chance",
+       {"src/runtime/", "tests/"}, "chance comes from Runtime::random(), so that a seed repeats it"},
+      {std::regex(R"(#include\s*[<"]sqlite3)"), "SQLite's header", {"src/backends/sqlite/", "tests/", "src/cli/version.cpp"}, "a library stays in its adapter"},
+      {std::regex(R"(#include\s*[<"]CLI/)"), "CLI11's header", {"src/cli/parse.cpp"}, "one source knows the command line's library"},
+      {std::regex(R"(\bfork\s*\()"), "fork", {"tests/", "src/backends/sqlite/"}, "no connection crosses a fork: posix_spawn instead"},
+      {std::regex(R"(\bsystem\s*\(|\bpopen\s*\()"), "a shell", {}, "commands run without a shell"},
+      {std::regex(R"(\bco_(await|return|yield)\b)"), "a coroutine", {}, "g++ 12 miscompiles them"},
+      {std::regex(R"(catch\s*\(\s*\.\.\.\s*\))"), "catch (...)", {"src/cli/main.cpp", "src/runtime/", "sim/", "tests/"},
+       "it would swallow the kill of a simulated process"},
+  };
+  return rules;
+}
+
+// Folder -> what it may include besides itself.
+const std::map<std::string, std::vector<std::string>>& layers() {
+  static const std::map<std::string, std::vector<std::string>> rules{
+      {"base", {}},
+      {"model", {"base"}},
+      {"runtime", {"base"}},
+      {"store", {"base", "model"}},
+      {"backends/memory", {"base", "model", "runtime", "store"}},
+      {"backends/sqlite", {"base", "model", "runtime", "store"}},
+      {"services", {"base", "model", "runtime", "store"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "backends/memory", "backends/sqlite", "sim"}},
+      {"sim", {"base", "model", "runtime", "store", "services", "backends/memory", "backends/sqlite"}},
+  };
+  return rules;
+}
+
+// "src/backends/sqlite/x.cpp" -> "backends/sqlite"; "sim/..." -> "sim"; empty: not layered.
+std::string layer_of(std::string_view path) {
+  if (path.starts_with("sim/")) return "sim";
+  if (path.starts_with("src/")) path.remove_prefix(4);
+  for (const auto& [folder, allowed] : layers()) {
+    if (path.starts_with(folder + "/")) return folder;
+  }
+  return {};
+}
+
+bool is_test(std::string_view path) { return path.starts_with("tests/") || path.ends_with("_test.cpp"); }
+
+std::string without_comment(const std::string& line) {
+  const std::size_t at = line.find("//");
+  return at == std::string::npos ? line : line.substr(0, at);
+}
+
+template <class Visit>
+void each_line(const SourceFile& file, Visit visit) {
+  std::istringstream lines(file.text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) visit(number, line);
+}
+
+std::string at(const SourceFile& file, int line) { return file.path + ":" + std::to_string(line) + ": "; }
+
+std::vector<std::string> all_matches(const SourceFile& file, const std::regex& what) {
+  std::vector<std::string> found;
+  for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), what); it != std::sregex_iterator(); ++it) found.push_back((*it)[1]);
+  return found;
+}
+
+}  // namespace
+
+Complaints things_away_from_home(const SourceFile& file) {
+  Complaints complaints;
+  if (is_test(file.path)) return complaints;
+  each_line(file, [&](int number, const std::string& line) {
+    const std::string code = without_comment(line);
+    for (const Home& home : homes()) {
+      const bool at_home = std::any_of(home.homes.begin(), home.homes.end(), [&](const std::string& prefix) { return file.path.starts_with(prefix); });
+      if (!at_home && std::regex_search(code, home.what)) complaints.push_back(at(file, number) + home.name + " away from home: " + home.why);
+    }
+  });
+  return complaints;
+}
+
+Complaints includes_against_the_layers(const SourceFile& file) {
+  Complaints complaints;
+  const std::string layer = layer_of(file.path);
+  if (layer.empty() || is_test(file.path)) return complaints;
+  static const std::regex include(R"re(^\s*#include\s+"([^"]+)")re");
+  each_line(file, [&](int number, const std::string& line) {
+    std::smatch match;
+    if (!std::regex_search(line, match, include)) return;
+    const std::string target = layer_of(match[1].str());
+    if (target.empty() || target == layer) return;
+    const std::vector<std::string>& allowed = layers().at(layer);
+    if (std::find(allowed.begin(), allowed.end(), target) == allowed.end())
+      complaints.push_back(at(file, number) + layer + " must not depend on " + target);
+  });
+  return complaints;
+}
+
+Complaints untidy_text(const SourceFile& file) {
+  static const std::regex unfinished(std::string("\\b(TO") + "DO|FIX" + "ME|XX" + "X)\\b");
+  static const std::regex machine_path(R"(["' ]/(work|root|home)/)");
+  Complaints complaints;
+  int lines = 0;
+  each_line(file, [&](int number, const std::string& line) {
+    lines = number;
+    if (std::regex_search(line, unfinished)) complaints.push_back(at(file, number) + "an unfinished mark");
+    if (std::regex_search(line, machine_path)) complaints.push_back(at(file, number) + "a path of some machine");
+  });
+  if (lines > 600) complaints.push_back(file.path + ": " + std::to_string(lines) + " lines: is it one thing?");
+  return complaints;
+}
+
+std::vector<std::string> logged_events(const SourceFile& file) {
+  static const std::regex logged(R"re(\b\w*log\w*(?:\.|->|\(\)\.)(?:debug|info|warn|error)\(\s*"([a-z_]+)")re");
+  return is_test(file.path) ? std::vector<std::string>{} : all_matches(file, logged);
+}
+
+std::vector<std::string> passed_crash_points(const SourceFile& file) {
+  static const std::regex passed(R"(FENCELINE_CRASH_POINT\(\s*(\w+)\s*\))");
+  return file.path == "src/base/crash_point.hpp" ? std::vector<std::string>{} : all_matches(file, passed);
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<SourceFile> read_tree(const std::string& root) {
+  std::vector<SourceFile> files;
+  for (const char* folder : {"src", "sim", "include", "tests"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root + "/" + folder)) {
+      const std::string extension = entry.path().extension();
+      if (!entry.is_regular_file() || (extension != ".hpp" && extension != ".cpp")) continue;
+      files.push_back({std::filesystem::relative(entry.path(), root).string(), read_text(entry.path())});
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  return files;
+}
+
+}  // namespace fenceline::tidy

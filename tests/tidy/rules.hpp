@@ -1,0 +1,37 @@
+// The house rules that a compiler does not check, as data: what belongs where, and which way includes point.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fenceline::tidy {
+
+struct SourceFile {
+  std::string path;  // from the root: "src/base/log.cpp"
+  std::string text;
+};
+
+// Each a sentence: "src/x.cpp:12: std::thread outside src/runtime: ...". Empty: all is well.
+using Complaints = std::vector<std::string>;
+
+// Clocks, threads, chance, sleeps and foreign libraries stay at home.
+Complaints things_away_from_home(const SourceFile& file);
+
+// An include names only a folder that its own folder may depend on.
+Complaints includes_against_the_layers(const SourceFile& file);
+
+// No file outgrows one job; no unfinished mark; no absolute path of some machine.
+Complaints untidy_text(const SourceFile& file);
+
+// Names of events that the file logs: log.info("lease_lost", ...).
+std::vector<std::string> logged_events(const SourceFile& file);
+
+// Names of crash points that the file passes.
+std::vector<std::string> passed_crash_points(const SourceFile& file);
+
+// Every *.hpp and *.cpp of src, sim, include and tests, sorted by path.
+std::vector<SourceFile> read_tree(const std::string& root);
+std::string read_text(const std::string& path);
+
+}  // namespace fenceline::tidy

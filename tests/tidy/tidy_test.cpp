@@ -1,0 +1,88 @@
+// Keeps clocks, threads, chance and includes at home, and what the documents list whole.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/crash_point.hpp"
+#include "rules.hpp"
+
+namespace fenceline::tidy {
+namespace {
+
+const std::vector<SourceFile>& tree() {
+  static const std::vector<SourceFile> files = read_tree(FENCELINE_SOURCE_DIR);
+  return files;
+}
+
+std::string joined(const Complaints& complaints) {
+  std::string text;
+  for (const std::string& complaint : complaints) text += "\n  " + complaint;
+  return text;
+}
+
+Complaints over_the_tree(Complaints (*rule)(const SourceFile&)) {
+  Complaints all;
+  for (const SourceFile& file : tree()) {
+    const Complaints some = rule(file);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+TEST(Tidy, ClocksThreadsChanceAndLibrariesAreAtHome) {
+  const Complaints complaints = over_the_tree(things_away_from_home);
+  EXPECT_TRUE(complaints.empty()) << joined(complaints);
+}
+
+TEST(Tidy, IncludesFollowTheLayers) {
+  const Complaints complaints = over_the_tree(includes_against_the_layers);
+  EXPECT_TRUE(complaints.empty()) << joined(complaints);
+}
+
+TEST(Tidy, FilesAreFinishedAndOfOneJob) {
+  const Complaints complaints = over_the_tree(untidy_text);
+  EXPECT_TRUE(complaints.empty()) << joined(complaints);
+}
+
+TEST(Tidy, EveryLoggedEventStandsInTheEventsPage) {
+  const std::string page = read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/events.md");
+  std::set<std::string> events;
+  for (const SourceFile& file : tree()) {
+    for (const std::string& event : logged_events(file)) events.insert(event);
+  }
+  EXPECT_GE(events.size(), 10U) << "the rule finds too few events to mean anything";
+  for (const std::string& event : events) EXPECT_NE(page.find("`" + event + "`"), std::string::npos) << event << " is not in docs/events.md";
+}
+
+TEST(Tidy, EveryListedCrashPointIsPassedSomewhere) {
+  std::set<std::string> passed;
+  for (const SourceFile& file : tree()) {
+    for (const std::string& point : passed_crash_points(file)) passed.insert(point);
+  }
+  for (const CrashPointInfo& info : crash_points()) EXPECT_TRUE(passed.contains(std::string(info.name))) << info.name << " is listed, but no code passes it";
+  EXPECT_GE(passed.size(), 25U);
+}
+
+// The rules can fail: each is shown a file that breaks it.
+TEST(TidyRules, FindAClockAThreadAndChanceAwayFromHome) {
+  EXPECT_EQ(things_away_from_home({"src/services/x.cpp", "auto t = std::chrono::steady_clock::now();"}).size(), 1U);
+  EXPECT_EQ(things_away_from_home({"src/services/x.cpp", "std::jthread t;"}).size(), 1U);
+  EXPECT_EQ(things_away_from_home({"src/model/x.cpp", "std::random_device d;"}).size(), 1U);
+  EXPECT_EQ(things_away_from_home({"src/services/x.cpp", "try {} catch (...) {}"}).size(), 1U);
+  EXPECT_TRUE(things_away_from_home({"src/runtime/x.cpp", "std::jthread t;"}).empty());
+  EXPECT_TRUE(things_away_from_home({"src/model/x.cpp", "// not a std::thread"}).empty());
+}
+
+TEST(TidyRules, FindAnIncludeAgainstTheLayers) {
+  EXPECT_EQ(includes_against_the_layers({"src/base/x.cpp", "#include \"model/job.hpp\""}).size(), 1U);
+  EXPECT_EQ(includes_against_the_layers({"src/services/x.cpp", "#include \"backends/memory/memory_store.hpp\""}).size(), 1U);
+  EXPECT_TRUE(includes_against_the_layers({"src/services/x.cpp", "#include \"model/job.hpp\""}).empty());
+}
+
+TEST(TidyRules, FindAnUnfinishedMarkAndALongFile) {
+  EXPECT_EQ(untidy_text({"src/base/x.cpp", std::string("// TO") + "DO later"}).size(), 1U);
+  EXPECT_EQ(untidy_text({"src/base/x.cpp", std::string(700, '\n')}).size(), 1U);
+}
+
+}  // namespace
+}  // namespace fenceline::tidy
