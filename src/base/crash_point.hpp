@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,9 +64,11 @@ struct CrashPointInfo {
 const std::vector<CrashPointInfo>& crash_points();
 std::optional<CrashPoint> find_crash_point(std::string_view name);
 
-// Kills this process when `point` is met for the `nth` time (from 1). For drills; main() reads
-// FENCELINE_CRASH_AT=name or name:nth.
-void arm_crash_point(CrashPoint point, int nth);
+// Kills this process when `point` is met for the `nth` time (from 1). With a `mark`, the process that dies
+// makes that file first, and none dies once it is there: so a drill knows that the point was met, and kills one
+// process of several that inherited the order. For drills; main() reads FENCELINE_CRASH_AT=name or name:nth, and
+// FENCELINE_CRASH_MARK.
+void arm_crash_point(CrashPoint point, int nth, std::string mark = "");
 
 namespace detail {
 extern std::atomic<int> crash_point_armed;  // 1 + the point's number; 0: none

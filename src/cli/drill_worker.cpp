@@ -1,0 +1,99 @@
+// One side of a drill, in a process of its own: does on the real store what a worker does, and waits at barriers that
+// the drill opens by a line on its stdin.
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <string>
+
+#include "base/duration_text.hpp"
+#include "cli/command.hpp"
+#include "cli/drill_doubt.hpp"
+#include "cli/drill_trace.hpp"
+#include "cli/output.hpp"
+#include "services/worker.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+void trace(TraceEvent event, const std::string& who) {
+  event.who = who;
+  event.pid = ::getpid();
+  print_line(to_json(event));
+  flush_output();
+}
+
+// Claims until there is something, or the drill is over.
+Result<ClaimedJob> claim_one(Invocation& invocation, Store& store, const std::string& owner, Duration ttl) {
+  const ClaimRequest request{.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .owner = owner, .request = owner + "-1", .ttl = ttl};
+  for (;;) {
+    Result<ClaimReply> reply = store.claim(request);
+    if (!reply) return std::unexpected(reply.error());
+    if (!reply->jobs.empty()) return std::move(reply->jobs.front());
+    const Duration wait = std::min(reply->next_due.value_or(std::chrono::milliseconds{20}), Duration{std::chrono::milliseconds{100}});
+    if (!invocation.runtime->sleep_for(wait, invocation.stop)) return fail(Code::unavailable, "the drill was stopped");
+  }
+}
+
+// Takes the job, waits at the barrier with it, then writes its outcome, however late.
+Result<int> race(Invocation& invocation, Store& store, const std::string& who, Duration ttl) {
+  Runtime& runtime = *invocation.runtime;
+  const std::string owner = to_string(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));
+  const Result<ClaimedJob> claimed = claim_one(invocation, store, owner, ttl);
+  if (!claimed) return std::unexpected(claimed.error());
+  const Fence fence = claimed->job.fence;
+  trace({.event = "lease_acquired", .fence = fence, .forced = claimed->forced}, who);
+  trace({.event = "execution_started", .fence = fence}, who);
+
+  std::string go;
+  if (!std::getline(std::cin, go)) return fail(Code::unavailable, "the drill is gone");
+
+  const Result<SettleReply> settled =
+      store.settle({.ns = invocation.ns, .owner = owner, .settlements = {{claimed->job.id, fence, {.kind = OutcomeKind::done, .result = who}}}});
+  if (!settled) return std::unexpected(settled.error());
+  if (settled->refused.empty()) {
+    trace({.event = "worker_exit", .status = "success"}, who);
+    return kExitOk;
+  }
+  const Refusal& refusal = settled->refused.front();
+  trace({.event = "stale_write_refused", .stale_fence = refusal.sent, .current_fence = refusal.current, .reason = refusal.reason}, who);
+  trace({.event = "worker_exit", .status = "stale"}, who);
+  return kExitLost;
+}
+
+struct Echo final : Handler {
+  RunResult run(const Run& run) override { return {.kind = OutcomeKind::done, .result = run.job.payload, .error = {}}; }
+};
+
+// A real worker whose first claim stays in doubt, so that it gives it back.
+Result<int> doubt(Invocation& invocation, Store& store, Duration ttl) {
+  DoubtfulStore doubtful(store);
+  Echo echo;
+  Worker worker(*invocation.runtime, Log(*invocation.log_sink), doubtful, echo,
+                {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .ttl = ttl, .drain = true});
+  const Result<WorkReport> report = worker.run(invocation.stop);
+  if (!report) return std::unexpected(report.error());
+  return kExitOk;
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{1}, kTtlRange.least, kTtlRange.most);
+  if (!ttl) return std::unexpected(ttl.error());
+  Result<std::unique_ptr<Store>> store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const std::string role = invocation.argument("ROLE");
+  return role == "doubt" ? doubt(invocation, **store, *ttl) : race(invocation, **store, role, *ttl);
+}
+
+}  // namespace
+
+CommandSpec drill_worker_command() {
+  return {.name = "drill-worker",
+          .summary = "one side of a drill",
+          .arguments = {{"ROLE", "A, B or doubt"}, {"QUEUE", "the drill's queue"}},
+          .options = {{"--ttl", "DURATION", "lease time"}},
+          .hidden = true,
+          .run = run};
+}
+
+}  // namespace fenceline::cli
