@@ -49,7 +49,8 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"backends/memory", {"base", "model", "runtime", "store"}},
       {"backends/sqlite", {"base", "model", "runtime", "store"}},
       {"services", {"base", "model", "runtime", "store"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "backends/memory", "backends/sqlite", "sim"}},
+      {"library", {"base", "model", "runtime", "store", "services", "backends/sqlite"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "library", "backends/memory", "backends/sqlite", "sim"}},
       {"sim", {"base", "model", "runtime", "store", "services", "backends/memory", "backends/sqlite"}},
   };
   return rules;

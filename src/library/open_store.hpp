@@ -1,0 +1,26 @@
+// From a URL to a store. The one place that knows which backends there are.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "runtime/runtime.hpp"
+#include "store/store.hpp"
+
+namespace fenceline {
+
+struct OpenOptions {
+  std::string url;                // sqlite:PATH
+  bool may_create = true;         // set up a missing or empty store
+  bool accept_shared_fs = false;
+  bool accept_no_sync = false;    // acknowledge before the disk has it: class C
+  std::string actor;              // for the trail
+};
+
+// Errors: invalid (not a URL that is known: the message lists them), and what opening that store says. The
+// runtime and the log's sink must outlive the store.
+Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options);
+
+}  // namespace fenceline
