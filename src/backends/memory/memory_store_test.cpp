@@ -1,0 +1,135 @@
+#include "backends/memory/memory_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "conformance/conformance.hpp"
+#include "support/manual_clock.hpp"
+
+namespace fenceline::test {
+namespace {
+
+class MemoryHarness final : public StoreHarness {
+ public:
+  Store& store() override { return store_; }
+  void let_time_pass(Duration duration) override { clock_.advance(duration); }
+  WallTime wall() override { return clock_.wall_now(); }
+  void set_wall(WallTime to) override { clock_.set_wall(to); }
+
+ private:
+  ManualClock clock_;
+  MemoryStore store_{clock_};
+};
+
+std::unique_ptr<StoreHarness> open_memory_harness() { return std::make_unique<MemoryHarness>(); }
+
+EnqueueRequest one_job(std::uint64_t number, std::string queue = "q") {
+  return {.ns = "default", .jobs = {{.id = make_uuid7(WallTime{}, number, number), .queue = std::move(queue)}}};
+}
+
+TEST(MemoryStore, SaysThatItKeepsNothing) {
+  ManualClock clock;
+  const StoreProfile profile = MemoryStore(clock).profile();
+  EXPECT_EQ(profile.kind, "memory");
+  EXPECT_EQ(profile.guarantee, GuaranteeClass::d);
+  EXPECT_FALSE(profile.reasons.empty());
+}
+
+TEST(MemoryStore, TellsAWatcherOfNewJobsInItsQueuesOnly) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  int calls = 0;
+  const auto watch = store.watch({.ns = "default", .queues = {"q", "r"}}, [&] { ++calls; });
+  must(store.enqueue(one_job(1, "other")));
+  EXPECT_EQ(calls, 0);
+  must(store.enqueue(one_job(2)));
+  EXPECT_EQ(calls, 1);
+  must(store.enqueue(one_job(2)));
+  EXPECT_EQ(calls, 1) << "a repeat adds nothing";
+}
+
+TEST(MemoryStore, TellsAWatcherOfJobsThatCameBack) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  must(store.enqueue(one_job(1)));
+  int calls = 0;
+  const auto watch = store.watch({.ns = "default", .queues = {"q"}}, [&] { ++calls; });
+  const ClaimRequest first{.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl};
+  must(store.claim(first));
+  EXPECT_EQ(calls, 0);
+  must(store.give_back({.ns = "default", .owner = "a", .request = "1", .ttl = kTtl}));
+  EXPECT_EQ(calls, 1);
+  ClaimRequest second = first;
+  second.request = "2";
+  const ClaimedJob claim = must(store.claim(second)).jobs.at(0);
+  must(store.settle({.ns = "default", .owner = "a", .settlements = {{claim.job.id, claim.job.fence, {.kind = OutcomeKind::failed}}}}));
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(MemoryStore, AWatcherMayCallTheStore) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  std::size_t seen = 0;
+  const auto watch = store.watch({.ns = "default", .queues = {"q"}}, [&] { seen = must(store.jobs({.ns = "default"})).jobs.size(); });
+  must(store.enqueue(one_job(1)));
+  EXPECT_EQ(seen, 1u);
+}
+
+TEST(MemoryStore, IsSilentAfterTheWatchIsGone) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  int calls = 0;
+  store.watch({.ns = "default", .queues = {"q"}}, [&] { ++calls; }).reset();
+  must(store.enqueue(one_job(1)));
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(MemoryStore, AWatchThatGoesAwayWaitsForACallUnderWay) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  std::atomic<bool> entered = false;
+  std::atomic<bool> may_leave = false;
+  std::atomic<bool> left = false;
+  auto watch = store.watch({.ns = "default", .queues = {"q"}}, [&] {
+    entered = true;
+    entered.notify_all();
+    may_leave.wait(false);
+    left = true;
+  });
+  std::jthread producer([&] { must(store.enqueue(one_job(1))); });
+  entered.wait(false);
+  std::jthread release([&] {
+    may_leave = true;
+    may_leave.notify_all();
+  });
+  watch.reset();
+  EXPECT_TRUE(left);
+}
+
+TEST(MemoryStore, J2_ThreadsThatRaceForJobsNeverGetTheSameOne) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  for (std::uint64_t i = 1; i <= 200; ++i) must(store.enqueue(one_job(i)));
+  std::atomic<int> granted = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (int worker = 0; worker < 4; ++worker) {
+      workers.emplace_back([&, worker] {
+        const std::string owner = "worker-" + std::to_string(worker);
+        for (int i = 0; i < 100; ++i) {
+          const ClaimReply reply = must(store.claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(i), .ttl = kTtl}));
+          granted += static_cast<int>(reply.jobs.size());
+        }
+      });
+    }
+  }
+  EXPECT_EQ(granted, 200);
+  for (const Job& job : must(store.jobs({.ns = "default", .limit = 1000})).jobs) EXPECT_EQ(job.deliveries, 1);
+}
+
+}  // namespace
+}  // namespace fenceline::test
+
+FENCELINE_CONFORMANCE(Memory, &open_memory_harness);

@@ -1,0 +1,193 @@
+// What every store promises to those who look: one state a job, complete listings, a true backlog, no sight of
+// another namespace.
+#include <algorithm>
+#include <map>
+
+#include "conformance/conformance.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr JobState kStates[] = {JobState::ready, JobState::running, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled};
+
+BacklogRequest backlog_of_q() { return {.ns = "default", .queues = {"q"}}; }
+
+TEST_P(JobConformance, AJobThatIsNotThereIsAValue) { EXPECT_EQ(must(store().job("default", new_id())), std::nullopt); }
+
+TEST_P(JobConformance, J4_EachJobIsListedUnderExactlyOneState) {
+  constexpr OutcomeKind kinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back};
+  std::vector<JobId> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(added(new_job()));
+  const std::vector<ClaimedJob> jobs = claimed(asking("a", 12));
+  for (std::size_t i = 0; i < 10; ++i) ASSERT_EQ(settled("a", holding_of(jobs[i]), {.kind = kinds[i % 5]}), "");
+  std::map<JobId, int> seen;
+  for (const JobState state : kStates) {
+    for (const Job& job : must(store().jobs({.ns = "default", .state = state, .limit = 1000})).jobs) {
+      EXPECT_EQ(job.state, state);
+      seen[job.id] += 1;
+    }
+  }
+  ASSERT_EQ(seen.size(), ids.size());
+  for (const auto& [id, times] : seen) EXPECT_EQ(times, 1);
+  EXPECT_EQ(ids_of(everything()), ids);
+}
+
+TEST_P(JobConformance, J4_PagesTogetherAreTheWholeListInOrder) {
+  std::vector<JobId> ids;
+  for (int i = 0; i < 25; ++i) ids.push_back(added(new_job()));
+  for (const int limit : {1, 4, 5, 24, 25, 26}) {
+    std::vector<JobId> listed;
+    std::optional<std::int64_t> after = 0;
+    for (int pages = 0; after && pages < 100; ++pages) {
+      const JobsReply page = must(store().jobs({.ns = "default", .after = *after, .limit = limit}));
+      EXPECT_LE(page.jobs.size(), static_cast<std::size_t>(limit));
+      for (const Job& job : page.jobs) listed.push_back(job.id);
+      after = page.next;
+    }
+    EXPECT_EQ(listed, ids) << limit;
+  }
+}
+
+TEST_P(JobConformance, J4_ACursorIsNotDisturbedByWhatHappensToJobs) {
+  std::vector<JobId> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(added(new_job()));
+  const JobsReply first = must(store().jobs({.ns = "default", .limit = 3}));
+  ASSERT_TRUE(first.next);
+  for (const ClaimedJob& job : claimed(asking("a", 6))) ASSERT_EQ(settled("a", holding_of(job), {.kind = OutcomeKind::done}), "");
+  added(new_job());
+  const JobsReply second = must(store().jobs({.ns = "default", .after = *first.next, .limit = 3}));
+  EXPECT_EQ(ids_of(second.jobs), std::vector(ids.begin() + 3, ids.end()));
+}
+
+TEST_P(JobConformance, ListingsFilterByQueueAndState) {
+  const JobId q_ready = added_to("q");
+  const JobId r_ready = added_to("r");
+  const JobId q_running = added_to("q");
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::failed, .retry_in = 1h}), "");
+  ASSERT_EQ(claimed_by("a").job.id, q_running);
+  const auto listed = [&](std::optional<std::string> queue, std::optional<JobState> state) {
+    return ids_of(must(store().jobs({.ns = "default", .queue = queue, .state = state})).jobs);
+  };
+  EXPECT_EQ(listed("q", std::nullopt), (std::vector{q_ready, q_running}));
+  EXPECT_EQ(listed("q", JobState::ready), std::vector{q_ready});
+  EXPECT_EQ(listed(std::nullopt, JobState::ready), (std::vector{q_ready, r_ready}));
+  EXPECT_EQ(listed("none", std::nullopt), std::vector<JobId>{});
+}
+
+TEST_P(JobConformance, PayloadsAndResultsAreListedOnRequestOnly) {
+  const JobId id = added(new_job());
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::done, .result = "r"}), "");
+  const JobsReply without = must(store().jobs({.ns = "default"}));
+  EXPECT_EQ(without.jobs.at(0).payload, "");
+  EXPECT_EQ(without.jobs.at(0).result, "");
+  const JobsReply with = must(store().jobs({.ns = "default", .with_payload = true}));
+  EXPECT_EQ(with.jobs.at(0), look(id));
+}
+
+TEST_P(JobConformance, InvalidListingsAndBacklogsAreRefused) {
+  EXPECT_EQ(code_of(store().jobs({.ns = ""})), Code::invalid);
+  EXPECT_EQ(code_of(store().jobs({.ns = "default", .queue = "a b"})), Code::invalid);
+  EXPECT_EQ(code_of(store().jobs({.ns = "default", .after = -1})), Code::invalid);
+  EXPECT_EQ(code_of(store().jobs({.ns = "default", .limit = 0})), Code::invalid);
+  EXPECT_EQ(code_of(store().jobs({.ns = "default", .limit = 1001})), Code::invalid);
+  EXPECT_EQ(code_of(store().job("", new_id())), Code::invalid);
+  EXPECT_EQ(code_of(store().backlog({.ns = "", .queues = {"q"}})), Code::invalid);
+  EXPECT_EQ(code_of(store().backlog({.ns = "default"})), Code::invalid);
+  EXPECT_EQ(code_of(store().backlog({.ns = "default", .queues = {"q", "q"}})), Code::invalid);
+}
+
+TEST_P(JobConformance, ABacklogOfNothingIsEmpty) {
+  added_to("r");
+  const BacklogReply reply = must(store().backlog(backlog_of_q()));
+  EXPECT_FALSE(reply.running);
+  EXPECT_FALSE(reply.claimable);
+  EXPECT_EQ(reply.ahead, 0);
+  EXPECT_FALSE(reply.next_due);
+}
+
+TEST_P(JobConformance, ABacklogFollowsAJobThroughItsLife) {
+  NewJob job = new_job();
+  job.delay = 5s;
+  added(job);
+  BacklogReply reply = must(store().backlog(backlog_of_q()));
+  EXPECT_FALSE(reply.claimable);
+  EXPECT_EQ(reply.ahead, 1);
+  EXPECT_EQ(reply.next_due, 5s);
+
+  let_time_pass(5s);
+  reply = must(store().backlog(backlog_of_q()));
+  EXPECT_TRUE(reply.claimable);
+  EXPECT_EQ(reply.ahead, 0);
+  EXPECT_FALSE(reply.next_due);
+
+  const ClaimedJob claim = claimed_by("a");
+  reply = must(store().backlog(backlog_of_q()));
+  EXPECT_TRUE(reply.running);
+  EXPECT_FALSE(reply.claimable);
+
+  let_time_pass(kTtl);
+  reply = must(store().backlog(backlog_of_q()));
+  EXPECT_FALSE(reply.running) << "run out";
+  EXPECT_TRUE(reply.claimable);
+
+  ASSERT_EQ(settled("a", holding_of(claim), {.kind = OutcomeKind::done}), "");
+  reply = must(store().backlog(backlog_of_q()));
+  EXPECT_FALSE(reply.running);
+  EXPECT_FALSE(reply.claimable);
+}
+
+TEST_P(JobConformance, ABacklogCountsWhatLiesAheadAndNamesTheFirst) {
+  for (const Duration delay : std::vector<Duration>{3s, 1s, 2s}) {
+    NewJob job = new_job();
+    job.delay = delay;
+    added(job);
+  }
+  NewJob elsewhere = new_job();
+  elsewhere.stage = "other";
+  added(elsewhere);
+  const BacklogReply reply = must(store().backlog(backlog_of_q()));
+  EXPECT_EQ(reply.ahead, 3);
+  EXPECT_EQ(reply.next_due, 1s);
+  EXPECT_FALSE(reply.claimable) << "stages do not cross";
+}
+
+TEST_P(JobConformance, ABacklogShowsAJobWhoseFifthLossIsAtHand) {
+  const JobId id = added(new_job());
+  lose(id, 5);
+  EXPECT_TRUE(must(store().backlog(backlog_of_q())).claimable) << "a claim must still bury it";
+  EXPECT_TRUE(claimed(asking("a")).empty());
+  EXPECT_FALSE(must(store().backlog(backlog_of_q())).claimable);
+}
+
+TEST_P(JobConformance, NamespacesNeverCross) {
+  const NewJob job = new_job();
+  added(job, "one");
+  NewJob same_id = job;
+  same_id.payload = "\"another\"";
+  added(same_id, "two");
+  EXPECT_EQ(look(job.id, "one").payload, job.payload);
+  EXPECT_EQ(look(job.id, "two").payload, same_id.payload);
+  EXPECT_EQ(must(store().job("default", job.id)), std::nullopt);
+  EXPECT_TRUE(everything().empty());
+  EXPECT_TRUE(claimed(asking("a")).empty());
+  EXPECT_FALSE(must(store().backlog(backlog_of_q())).claimable);
+
+  ClaimRequest request = asking("a", 10);
+  request.ns = "one";
+  const std::vector<ClaimedJob> jobs = claimed(request);
+  ASSERT_EQ(jobs.size(), 1u);
+  const Job other = look(job.id, "two");
+  EXPECT_EQ(settled("a", holding_of(jobs[0]), {.kind = OutcomeKind::done}, "default"), "not_found");
+  EXPECT_EQ(settled("a", holding_of(jobs[0]), {.kind = OutcomeKind::done}, "two"), "superseded");
+  EXPECT_EQ(extended("a", holding_of(jobs[0]), kTtl, "two"), "superseded");
+  EXPECT_TRUE(store().give_back({.ns = "two", .owner = "a", .request = request.request, .ttl = kTtl}));
+  EXPECT_EQ(look(job.id, "one").state, JobState::running);
+  EXPECT_EQ(look(job.id, "two"), other);
+  request.ns = "three";
+  EXPECT_TRUE(claimed(request).empty()) << "nor does a request id";
+}
+
+}  // namespace
+}  // namespace fenceline::test
