@@ -22,6 +22,8 @@
 
 namespace fenceline {
 
+inline constexpr int kConcurrencyMax = 500;
+
 struct WorkerOptions {
   std::string ns = "default";
   std::vector<std::string> queues;

@@ -1,0 +1,77 @@
+#include "services/executor.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "base/crash_point.hpp"
+
+namespace fenceline {
+
+void Executor::work(std::stop_token stop) {
+  const std::stop_callback wake(stop, [this] { context_.slots->notify(); });
+  while (!stop.stop_requested()) {
+    std::vector<DeliveryPtr> too_late;
+    const DeliveryPtr next = context_.holdings.start_next(context_.runtime.now(), too_late);
+    for (const DeliveryPtr& delivery : too_late) context_.log_loss(*delivery, "too_late_to_start");
+    if (!too_late.empty()) {
+      context_.keeper->notify();
+      context_.fetcher->notify();
+    }
+    // One notification wakes one slot: whoever wakes passes it on.
+    if (closed_ || context_.holdings.has_waiting()) context_.slots->notify();
+    if (next) {
+      run(next);
+    } else if (closed_) {
+      return;
+    } else {
+      context_.slots->wait_until(context_.runtime.now() + kUntilNotified);
+    }
+  }
+}
+
+void Executor::close() {
+  closed_ = true;
+  context_.slots->notify();
+}
+
+void Executor::run(const DeliveryPtr& delivery) {
+  const Job& job = delivery->job;
+  FENCELINE_CRASH_POINT(handler_start_before);
+  context_.log.info("execution_started", {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}});
+  RunResult result = call_handler(delivery);
+  FENCELINE_CRASH_POINT(handler_exit);
+  Outcome outcome = outcome_of(std::move(result), job, delivery->stop.stop_requested(), context_.runtime.random());
+  context_.log.info("execution_ended",
+                    {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}, {"outcome", to_string(outcome.kind)}});
+  if (context_.holdings.returned(delivery, std::move(outcome))) context_.settler->notify();
+  context_.fetcher->notify();
+}
+
+RunResult Executor::call_handler(const DeliveryPtr& delivery) {
+  // Only what a handler may throw: whatever else passes through here is not ours to swallow.
+  try {
+    FENCELINE_CRASH_POINT(handler_start_after);
+    return handler_.run({.job = delivery->job, .stop = delivery->stop.get_token(), .trust = delivery->trust});
+  } catch (const std::exception& thrown) {
+    return {.kind = OutcomeKind::failed, .error = std::string("handler threw: ") + thrown.what()};
+  }
+}
+
+Outcome outcome_of(RunResult result, const Job& job, bool stopped, std::uint64_t random) {
+  if (stopped && result.kind == OutcomeKind::failed) return {.kind = OutcomeKind::given_back};
+  if (result.kind == OutcomeKind::done && result.result.size() > kResultBytesMax) {
+    result = {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB"};
+  }
+  if (result.error.size() > kErrorBytesMax) result.error.resize(kErrorBytesMax);
+  switch (result.kind) {
+    case OutcomeKind::done: return {.kind = OutcomeKind::done, .result = std::move(result.result)};
+    case OutcomeKind::failed:
+      return {.kind = OutcomeKind::failed, .error = std::move(result.error), .retry_in = retry_delay(job.failures, random)};
+    case OutcomeKind::dead: return {.kind = OutcomeKind::dead, .error = std::move(result.error)};
+    case OutcomeKind::later: return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters)};
+    case OutcomeKind::given_back: break;
+  }
+  return {.kind = OutcomeKind::given_back};
+}
+
+}  // namespace fenceline

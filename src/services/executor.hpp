@@ -1,0 +1,36 @@
+// Runs handlers: one slot each, as many side by side as the worker may.
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+#include <vector>
+
+#include "services/handler.hpp"
+#include "services/worker_context.hpp"
+
+namespace fenceline {
+
+class Executor {
+ public:
+  Executor(WorkerContext& context, Handler& handler) : context_(context), handler_(handler) {}
+
+  // One slot: takes what waits and runs it, until `stop` or, once closed, nothing waits.
+  void work(std::stop_token stop);
+
+  // No more will come.
+  void close();
+
+ private:
+  void run(const DeliveryPtr& delivery);
+  RunResult call_handler(const DeliveryPtr& delivery);
+
+  WorkerContext& context_;
+  Handler& handler_;
+  std::atomic<bool> closed_ = false;
+};
+
+// The outcome of a handler that returned `result`. One that we stopped and that did not finish is given back: the stop
+// was not its fault. `random` is for the retry delay.
+Outcome outcome_of(RunResult result, const Job& job, bool stopped, std::uint64_t random);
+
+}  // namespace fenceline

@@ -1,0 +1,202 @@
+#include "services/fetcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crash_point.hpp"
+#include "services/backoff.hpp"
+#include "services/fresh_id.hpp"
+
+namespace fenceline {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kIdlePauseFirst = seconds{1};
+constexpr Duration kIdlePauseMost = seconds{5};
+constexpr Duration kDrainPauseFirst = milliseconds{10};
+constexpr Duration kDrainPauseMost = seconds{1};
+constexpr Duration kPauseLeast = milliseconds{1};  // between two claims that found nothing
+constexpr int kClaimSends = 3;                     // of one request that stays in doubt
+
+}  // namespace
+
+Fetcher::Fetcher(WorkerContext& context)
+    : context_(context), queues_(context.options.queues), idle_pause_(kIdlePauseFirst), drain_pause_(kDrainPauseFirst) {}
+
+void Fetcher::fetch(std::stop_token stop) {
+  const WorkerOptions& options = context_.options;
+  const std::stop_callback wake(stop, [this] { context_.fetcher->notify(); });
+  const auto watch = context_.store.watch({.ns = options.ns, .queues = options.queues, .stage = options.stage}, [this] {
+    hinted_ = true;
+    context_.fetcher->notify();
+  });
+  while (!stop.stop_requested() && !context_.failure()) {
+    const Instant now = context_.runtime.now();
+    const Holdings::Load load = context_.holdings.load();
+    const int limit = room(load, now);
+    if (limit > 0 && hinted_.exchange(false)) claim_at_ = now;
+    // We hold nothing any more: what must run alone can come.
+    if (alone_since_ && load.total() == 0 && failures_ == 0) claim_at_ = std::min(claim_at_, now);
+    if (limit > 0 && claim_at_ <= now) {
+      claim(limit, load.total() > 0, stop);
+    } else {
+      if (options.drain && load.total() == 0 && is_drained()) return;
+      context_.fetcher->wait_until(limit > 0 ? claim_at_ : now + kUntilNotified);
+    }
+  }
+}
+
+int Fetcher::room(const Holdings::Load& load, Instant now) const {
+  const WorkerOptions& options = context_.options;
+  const int places = std::min(options.concurrency + options.prefetch, kBatchMax);
+  if (load.alone) return 0;
+  // A stream of other jobs must not keep one that has to run alone waiting for ever.
+  if (alone_since_ && now - *alone_since_ > options.ttl && load.total() > 0) return 0;
+  // Half of the stock is used up before it is filled, so that a claim brings several.
+  if (load.waiting > options.prefetch / 2) return 0;
+  // A store that takes no outcomes gets no claims.
+  if (load.returned > 4 * places) return 0;
+  return std::max(0, places - load.waiting - load.running);
+}
+
+void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
+  std::rotate(queues_.begin(), queues_.begin() + 1, queues_.end());
+  const WorkerOptions& options = context_.options;
+  const ClaimRequest request{.ns = options.ns,
+                             .queues = queues_,
+                             .stage = options.stage,
+                             .owner = context_.owner,
+                             .request = fresh_id(context_.runtime),
+                             .limit = limit,
+                             .ttl = options.ttl,
+                             .holds_others = holds_others,
+                             .timeout = std::clamp(options.ttl / 3, Duration{seconds{1}}, kCallTimeout)};
+  // Whichever send the store applied, none was before the first.
+  const Instant asked_at = context_.runtime.now();
+  bool in_doubt = false;
+  for (int sends = 1;; ++sends) {
+    FENCELINE_CRASH_POINT(claim_before);
+    const Result<ClaimReply> reply = context_.store.claim(request);
+    FENCELINE_CRASH_POINT(claim_after);
+    const Instant now = context_.runtime.now();
+    if (reply) {
+      context_.store_answered();
+      failures_ = 0;
+      return accept(request, *reply, asked_at, now);
+    }
+    const Error& error = reply.error();
+    if (!may_repeat(error.code)) return context_.give_up(error);
+    context_.store_failed("claim", error);
+    in_doubt = in_doubt || error.code == Code::in_doubt;
+    claim_at_ = now + backoff(failures_++, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
+    if (!in_doubt) return;
+    context_.log.warn("claim_in_doubt", {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
+    // What a repeat brings must still be worth starting.
+    const bool in_time = claim_at_ < stop_work_at(asked_at + options.ttl - context_.times.margin, context_.times);
+    if (sends == kClaimSends || !in_time || !context_.runtime.sleep_until(claim_at_, stop)) {
+      return give_back(request, now + options.ttl, stop);
+    }
+  }
+}
+
+void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Instant asked_at, Instant answered_at) {
+  std::vector<DeliveryPtr> deliveries;
+  for (const ClaimedJob& claimed : reply.jobs) {
+    const Grant grant{.left = claimed.left, .waited = reply.waited};
+    const Instant trusted = trusted_until(asked_at, answered_at, grant, context_.times);
+    deliveries.push_back(std::make_shared<Delivery>(claimed.job, trusted, answered_at + claimed.left));
+    context_.count(&WorkReport::claimed);
+    if (claimed.forced) context_.count(&WorkReport::takeovers);
+    context_.log.info("lease_acquired", {{"job", to_string(claimed.job.id)},
+                                         {"owner", context_.owner},
+                                         {"queue", claimed.job.queue},
+                                         {"fence", claimed.job.fence},
+                                         {"forced", claimed.forced},
+                                         {"delivery", claimed.job.deliveries},
+                                         {"previous_owner", claimed.previous_owner}});
+  }
+  plan_next_claim(request, reply, answered_at);
+  if (deliveries.empty()) return;
+  context_.holdings.add(deliveries);
+  context_.slots->notify();
+  context_.keeper->notify();
+  context_.watch->notify();
+}
+
+void Fetcher::plan_next_claim(const ClaimRequest& request, const ClaimReply& reply, Instant answered_at) {
+  if (!reply.alone_waiting || !request.holds_others) {
+    alone_since_.reset();
+  } else if (!alone_since_) {
+    alone_since_ = answered_at;
+  }
+  if (!reply.jobs.empty()) {
+    idle_pause_ = kIdlePauseFirst;
+    drain_pause_ = kDrainPauseFirst;
+  }
+  if (std::cmp_greater_equal(reply.jobs.size(), request.limit)) {
+    claim_at_ = answered_at;  // as soon as there is room
+    return;
+  }
+  // One that runs alone came alone: others may wait behind it.
+  if (!reply.jobs.empty() && must_run_alone(reply.jobs.front().job.losses_in_row)) {
+    claim_at_ = answered_at;
+    return;
+  }
+  claim_at_ = answered_at + std::clamp(reply.next_due.value_or(idle_pause_), kPauseLeast, idle_pause_);
+  if (reply.jobs.empty()) idle_pause_ = std::min(idle_pause_ * 2, kIdlePauseMost);
+}
+
+void Fetcher::give_back(const ClaimRequest& request, Instant until, std::stop_token stop) {
+  const GiveBackRequest back{.ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl, .timeout = request.timeout};
+  bool stopping = false;
+  for (int tries = 0;; ++tries) {
+    if (stop.stop_requested() && !std::exchange(stopping, true)) {
+      until = std::min(until, context_.runtime.now() + context_.options.drain_grace);
+    }
+    FENCELINE_CRASH_POINT(give_back_before);
+    const Result<void> given = context_.store.give_back(back);
+    FENCELINE_CRASH_POINT(give_back_after);
+    const Instant now = context_.runtime.now();
+    if (given) {
+      context_.store_answered();
+      context_.log.info("claim_given_back", {{"owner", context_.owner}, {"request", request.request}});
+      claim_at_ = now;
+      failures_ = 0;
+      return;
+    }
+    if (!may_repeat(given.error().code)) return context_.give_up(given.error());
+    const Duration pause = backoff(tries, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
+    if (now + pause >= until) {
+      // Whatever it granted ends by itself, as a delivery that was lost.
+      context_.log.warn("claim_abandoned", {{"owner", context_.owner}, {"request", request.request}});
+      return;
+    }
+    context_.runtime.sleep_until(now + pause, {});
+  }
+}
+
+bool Fetcher::is_drained() {
+  const WorkerOptions& options = context_.options;
+  FENCELINE_CRASH_POINT(backlog_before);
+  const Result<BacklogReply> backlog = context_.store.backlog({.ns = options.ns, .queues = options.queues, .stage = options.stage});
+  FENCELINE_CRASH_POINT(backlog_after);
+  if (backlog) {
+    context_.store_answered();
+    if (!backlog->running && !backlog->claimable) {
+      context_.count(&WorkReport::ahead, backlog->ahead);
+      return true;
+    }
+  } else if (may_repeat(backlog.error().code)) {
+    context_.store_failed("backlog", backlog.error());
+  } else {
+    context_.give_up(backlog.error());
+    return false;
+  }
+  claim_at_ = std::min(claim_at_, context_.runtime.now() + drain_pause_);
+  drain_pause_ = std::min(drain_pause_ * 2, kDrainPauseMost);
+  return false;
+}
+
+}  // namespace fenceline

@@ -1,0 +1,234 @@
+#include "services/holdings.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace fenceline {
+namespace {
+
+// A late renewal is only there to see its refusal: not worth more.
+constexpr int kLateTries = 5;
+
+// The moment from which the times of a lease count: the last success, as its trust remembers it.
+Instant counted_from(const Delivery& delivery, const LeaseTimes& times) { return delivery.trust.until() - (times.ttl - times.margin); }
+
+bool may_renew(const Delivery& delivery) { return delivery.renewable && !delivery.told && !delivery.lost; }
+
+std::optional<Instant> next_try(const Delivery& delivery, const LeaseTimes& times) {
+  const std::optional<Duration> offset = renewal_try(delivery.tries, times);
+  if (!offset || !may_renew(delivery)) return std::nullopt;
+  return counted_from(delivery, times) + *offset;
+}
+
+void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
+
+}  // namespace
+
+Holdings::Load Holdings::load() const {
+  const std::lock_guard lock(mutex_);
+  Load load;
+  for (const auto& [holding, delivery] : all_) {
+    if (delivery->phase == Phase::waiting) ++load.waiting;
+    if (delivery->phase == Phase::running) ++load.running;
+    if (delivery->phase == Phase::returned) ++load.returned;
+    load.alone = load.alone || must_run_alone(delivery->job.losses_in_row);
+  }
+  return load;
+}
+
+std::vector<Holding> Holdings::believed() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Holding> held;
+  for (const auto& [holding, delivery] : all_) {
+    if (!delivery->lost) held.push_back(holding);
+  }
+  return held;
+}
+
+void Holdings::add(const std::vector<DeliveryPtr>& deliveries) {
+  const std::lock_guard lock(mutex_);
+  for (const DeliveryPtr& delivery : deliveries) {
+    // A repeated claim may return what is held already.
+    if (all_.emplace(delivery->holding(), delivery).second) waiting_.push_back(delivery);
+  }
+}
+
+DeliveryPtr Holdings::start_next(Instant now, std::vector<DeliveryPtr>& too_late) {
+  const std::lock_guard lock(mutex_);
+  while (!waiting_.empty()) {
+    const DeliveryPtr next = waiting_.front();
+    if (now < stop_work_at(next->trust.until(), times_)) {
+      waiting_.pop_front();
+      next->phase = Phase::running;
+      return next;
+    }
+    give_up(next);
+    late_.push_back(next);
+    too_late.push_back(next);
+  }
+  return nullptr;
+}
+
+bool Holdings::has_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return !waiting_.empty();
+}
+
+bool Holdings::returned(const DeliveryPtr& delivery, Outcome outcome) {
+  const std::lock_guard lock(mutex_);
+  if (delivery->lost) {
+    all_.erase(delivery->holding());
+    return false;
+  }
+  delivery->phase = Phase::returned;
+  delivery->outcome = std::move(outcome);
+  return true;
+}
+
+int Holdings::give_back_waiting() {
+  const std::lock_guard lock(mutex_);
+  const int count = static_cast<int>(waiting_.size());
+  for (const DeliveryPtr& delivery : waiting_) {
+    delivery->phase = Phase::returned;
+    delivery->outcome = Outcome{.kind = OutcomeKind::given_back};
+  }
+  waiting_.clear();
+  return count;
+}
+
+std::vector<DeliveryPtr> Holdings::running() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<DeliveryPtr> found;
+  for (const auto& [holding, delivery] : all_) {
+    if (delivery->phase == Phase::running) found.push_back(delivery);
+  }
+  return found;
+}
+
+void Holdings::stop_renewing_running() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [holding, delivery] : all_) {
+    if (delivery->phase == Phase::running) delivery->renewable = false;
+  }
+}
+
+std::optional<Instant> Holdings::next_renewal() const {
+  const std::lock_guard lock(mutex_);
+  std::optional<Instant> earliest;
+  for (const auto& [holding, delivery] : all_) take_earlier(earliest, next_try(*delivery, times_));
+  for (const DeliveryPtr& delivery : late_) take_earlier(earliest, delivery->ended_by);
+  return earliest;
+}
+
+Holdings::Renewal Holdings::begin_renewal(Instant now) {
+  const std::lock_guard lock(mutex_);
+  Renewal renewal;
+  std::set<JobId> named;
+  // From the back: of two fences of one job the newer one may be alive.
+  for (auto it = all_.rbegin(); it != all_.rend(); ++it) {
+    const DeliveryPtr& delivery = it->second;
+    // After a pause several tries lie behind us; they are one.
+    while (next_try(*delivery, times_).value_or(Instant::max()) <= now) ++delivery->tries;
+    if (!may_renew(*delivery) || now >= delivery->trust.until()) continue;
+    if (named.insert(delivery->job.id).second) renewal.live.push_back(delivery);
+  }
+  std::reverse(renewal.live.begin(), renewal.live.end());
+  std::erase_if(late_, [&](const DeliveryPtr& delivery) {
+    if (now < delivery->ended_by) return false;
+    if (named.insert(delivery->job.id).second) renewal.late.push_back(delivery);
+    return true;  // one that we hold anew has no refusal left to see
+  });
+  return renewal;
+}
+
+void Holdings::put_off(const std::vector<DeliveryPtr>& late, Instant again) {
+  const std::lock_guard lock(mutex_);
+  for (const DeliveryPtr& delivery : late) {
+    if (++delivery->tries >= kLateTries) continue;
+    delivery->ended_by = again;
+    late_.push_back(delivery);
+  }
+}
+
+bool Holdings::renewed(const DeliveryPtr& delivery, Instant answered_at, Duration left) {
+  const std::lock_guard lock(mutex_);
+  if (!may_renew(*delivery) || answered_at >= delivery->trust.until()) return false;
+  delivery->tries = 0;
+  delivery->ended_by = answered_at + left;
+  return true;
+}
+
+bool Holdings::refused(const DeliveryPtr& delivery) {
+  const std::lock_guard lock(mutex_);
+  delivery->renewable = false;
+  // Settled in the meantime, or about to be told so: the answer to its outcome is the one that counts.
+  if (delivery->lost || delivery->phase == Phase::returned || !all_.contains(delivery->holding())) return false;
+  give_up(delivery);
+  return true;
+}
+
+Holdings::Overdue Holdings::overdue(Instant now) {
+  const std::lock_guard lock(mutex_);
+  Overdue overdue;
+  for (const auto& [holding, delivery] : all_) {
+    if (delivery->lost) continue;
+    const Instant trusted = delivery->trust.until();
+    const bool must_stop = now >= stop_work_at(trusted, times_);
+    if (delivery->phase == Phase::running && must_stop && !delivery->told) {
+      delivery->told = true;
+      overdue.told.push_back(delivery);
+    }
+    if (delivery->phase == Phase::returned) {
+      if (now >= trusted) delivery->lost = true;  // nobody works under it; its outcome is still sent
+    } else if (delivery->phase == Phase::waiting ? must_stop : now >= trusted) {
+      overdue.lost.push_back(delivery);
+    }
+  }
+  for (const DeliveryPtr& delivery : overdue.lost) {
+    give_up(delivery);
+    late_.push_back(delivery);
+  }
+  return overdue;
+}
+
+std::optional<Instant> Holdings::next_deadline() const {
+  const std::lock_guard lock(mutex_);
+  std::optional<Instant> earliest;
+  for (const auto& [holding, delivery] : all_) {
+    if (delivery->lost) continue;
+    const Instant trusted = delivery->trust.until();
+    const bool ends_next = delivery->told || delivery->phase == Phase::returned;
+    take_earlier(earliest, ends_next ? trusted : stop_work_at(trusted, times_));
+  }
+  return earliest;
+}
+
+std::vector<Settlement> Holdings::outcomes(std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Settlement> found;
+  for (const auto& [holding, delivery] : all_) {
+    if (found.size() == most) break;
+    if (delivery->phase != Phase::returned) continue;
+    if (!found.empty() && found.back().id == holding.id) continue;
+    found.push_back({holding.id, holding.fence, delivery->outcome});
+  }
+  return found;
+}
+
+void Holdings::settled(const Holding& holding) {
+  const std::lock_guard lock(mutex_);
+  all_.erase(holding);
+}
+
+// A handler that runs keeps its place until it returns; what never ran is forgotten.
+void Holdings::give_up(const DeliveryPtr& delivery) {
+  delivery->lost = true;
+  delivery->tries = 0;
+  if (delivery->phase != Phase::waiting) return;
+  std::erase(waiting_, delivery);
+  all_.erase(delivery->holding());
+}
+
+}  // namespace fenceline

@@ -1,0 +1,88 @@
+// What a worker holds, and until when it may trust each lease. Memory and rules only: it calls neither a
+// Store nor a Runtime, so `now` is always an argument. Every call is one step; safe from several threads.
+//
+// `lost` is final: from then on nothing is renewed, started or sent for a delivery, but for the outcome of a
+// handler that had returned before.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "services/delivery.hpp"
+
+namespace fenceline {
+
+class Holdings {
+ public:
+  explicit Holdings(LeaseTimes times) : times_(times) {}
+
+  struct Load {
+    int waiting = 0;
+    int running = 0;     // lost ones whose handler has not returned included
+    int returned = 0;    // outcomes that wait for the store
+    bool alone = false;  // one of them must run alone (J5)
+    int total() const { return waiting + running + returned; }
+  };
+  Load load() const;
+  std::vector<Holding> believed() const;  // not lost, in order
+
+  void add(const std::vector<DeliveryPtr>& deliveries);
+
+  // The next one to run, now in phase running; null if none waits. Those that waited too long to be started
+  // are given up and added to `too_late`.
+  DeliveryPtr start_next(Instant now, std::vector<DeliveryPtr>& too_late);
+
+  bool has_waiting() const;
+
+  // The handler ended. False if the lease was lost before: then the outcome goes nowhere.
+  bool returned(const DeliveryPtr& delivery, Outcome outcome);
+
+  // A graceful stop: what was not started gets the outcome given_back. Returns how many.
+  int give_back_waiting();
+  // Those whose handler runs, in order.
+  std::vector<DeliveryPtr> running() const;
+  // The grace of a stop is over: what still runs is not renewed any more, so that its trust ends.
+  void stop_renewing_running();
+
+  // When the next renewal, or the next late one, is to be sent.
+  std::optional<Instant> next_renewal() const;
+  struct Renewal {
+    std::vector<DeliveryPtr> live;  // all that is held, each job once
+    std::vector<DeliveryPtr> late;  // lost by the clock, certainly ended in the store: sent once to see its refusal
+  };
+  // What to renew in one call; counts the try for those that were due.
+  Renewal begin_renewal(Instant now);
+  // The call failed: the late ones are sent again at `again`, a few times.
+  void put_off(const std::vector<DeliveryPtr>& late, Instant again);
+  // The store extended it. The caller then moves `trust`. False if that came too late: it stays as it was.
+  bool renewed(const DeliveryPtr& delivery, Instant answered_at, Duration left);
+  // The store refused to extend it. True if that is a loss: not for a handler that returned, whose outcome tells.
+  bool refused(const DeliveryPtr& delivery);
+
+  struct Overdue {
+    std::vector<DeliveryPtr> told;  // running ones whose handler must be told to stop
+    std::vector<DeliveryPtr> lost;  // given up: handlers that run on, and those that were never started
+  };
+  // Applies the passing of time (L5).
+  Overdue overdue(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  // Outcomes to send, each job once, at most `most`; they stay until `settled`.
+  std::vector<Settlement> outcomes(std::size_t most) const;
+  // The store answered for it, or it was given up.
+  void settled(const Holding& holding);
+
+ private:
+  void give_up(const DeliveryPtr& delivery);
+
+  const LeaseTimes times_;
+  mutable std::mutex mutex_;
+  std::map<Holding, DeliveryPtr> all_;
+  std::deque<DeliveryPtr> waiting_;  // in the order of their claims
+  std::vector<DeliveryPtr> late_;    // lost by the clock, their refusal not seen yet
+};
+
+}  // namespace fenceline

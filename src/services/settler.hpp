@@ -1,0 +1,30 @@
+// Sends outcomes to the store, all that are known in one call.
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+
+#include "services/worker_context.hpp"
+
+namespace fenceline {
+
+class Settler {
+ public:
+  explicit Settler(WorkerContext& context) : context_(context) {}
+
+  // Until `stop` and nothing is left to send. A store that does not answer is asked again; what it has not
+  // taken by the time that `give_up_at` named is dropped, and its job runs again after its lease.
+  void settle(std::stop_token stop);
+
+  void give_up_at(Instant when) { give_up_at_ = when; }
+
+ private:
+  bool send(const std::vector<Settlement>& settlements);
+  void accepted(const Settlement& settlement);
+  void drop(const std::vector<Settlement>& settlements);
+
+  WorkerContext& context_;
+  std::atomic<Instant> give_up_at_ = Instant::max();
+};
+
+}  // namespace fenceline

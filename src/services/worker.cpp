@@ -1,0 +1,104 @@
+#include "services/worker.hpp"
+
+#include <utility>
+
+#include "base/crash_point.hpp"
+#include "services/executor.hpp"
+#include "services/fetcher.hpp"
+#include "services/fresh_id.hpp"
+#include "services/lease_keeper.hpp"
+#include "services/registration.hpp"
+#include "services/settler.hpp"
+#include "services/trust_watch.hpp"
+
+namespace fenceline {
+namespace {
+
+Result<void> check_options(const WorkerOptions& options) {
+  // All that is held, with the outcomes that wait, must fit into one renewal.
+  if (options.concurrency < 1 || options.concurrency > kConcurrencyMax) return fail(Code::invalid, "concurrency must be 1 to 500");
+  if (options.prefetch < 0 || options.prefetch > kConcurrencyMax) return fail(Code::invalid, "prefetch must be 0 to 500");
+  if (options.drain_grace < Duration{0}) return fail(Code::invalid, "drain grace must not be negative");
+  return {};
+}
+
+// Waits until no handler runs. False if `deadline` came first.
+bool handlers_returned(WorkerContext& context, Instant deadline) {
+  while (context.holdings.load().running > 0) {
+    if (context.runtime.now() >= deadline) return false;
+    context.fetcher->wait_until(deadline);
+  }
+  return true;
+}
+
+// Ends all handlers: by themselves within the grace, told to stop after it, and no longer renewed when they do not
+// care, so that others may go on.
+void end_handlers(WorkerContext& context, Duration drain_grace) {
+  const int given_back = context.holdings.give_back_waiting();
+  context.log.info("worker_draining", {{"owner", context.owner}, {"running", context.holdings.load().running}, {"given_back", given_back}});
+  context.settler->notify();
+  if (handlers_returned(context, context.runtime.now() + drain_grace)) return;
+  for (const DeliveryPtr& delivery : context.holdings.running()) {
+    delivery->stop.request_stop();
+    context.log.info("handler_told_to_stop",
+                     {{"job", to_string(delivery->job.id)}, {"owner", context.owner}, {"fence", delivery->job.fence}, {"why", "worker_stops"}});
+  }
+  if (handlers_returned(context, context.runtime.now() + context.times.grace)) return;
+  context.holdings.stop_renewing_running();
+}
+
+std::string_view status_of(const WorkerContext& context) {
+  if (context.failure()) return "failed";
+  const WorkReport counted = context.counted();
+  return counted.refused > 0 || counted.lost > 0 ? "stale" : "success";
+}
+
+}  // namespace
+
+Worker::Worker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options)
+    : runtime_(runtime), log_(log), store_(store), handler_(handler), options_(std::move(options)), owner_(fresh_id(runtime)) {}
+
+Result<WorkReport> Worker::run(std::stop_token stop) {
+  if (const Result<void> ok = check_options(options_); !ok) return std::unexpected(ok.error());
+  WorkerContext context(runtime_, log_, store_, options_, owner_);
+  Registration registration(context);
+  LeaseKeeper keeper(context);
+  TrustWatch watch(context);
+  Settler settler(context);
+  Executor executor(context, handler_);
+  Fetcher fetcher(context);
+
+  if (const Result<void> reported = registration.report(); !reported) return std::unexpected(reported.error());
+  log_.info("worker_started", {{"owner", owner_}, {"pid", options_.pid}, {"concurrency", options_.concurrency}});
+
+  // Tasks go before what they use.
+  Task reporting = runtime_.spawn("report", [&](std::stop_token s) { registration.keep_reporting(std::move(s)); });
+  Task watching = runtime_.spawn("trust", [&](std::stop_token s) { watch.watch(std::move(s)); });
+  Task keeping = runtime_.spawn("keep", [&](std::stop_token s) { keeper.keep(std::move(s)); });
+  Task settling = runtime_.spawn("settle", [&](std::stop_token s) { settler.settle(std::move(s)); });
+  std::vector<Task> slots;
+  for (int i = 0; i < options_.concurrency; ++i) {
+    slots.push_back(runtime_.spawn("slot-" + std::to_string(i), [&](std::stop_token s) { executor.work(std::move(s)); }));
+  }
+
+  fetcher.fetch(stop);
+
+  const bool store_broken = context.failure() && context.failure()->code == Code::broken;
+  if (stop.stop_requested() || context.holdings.load().total() > 0) end_handlers(context, store_broken ? Duration{0} : options_.drain_grace);
+  executor.close();
+  for (Task& slot : slots) slot.join();
+  settler.give_up_at(runtime_.now() + options_.drain_grace);
+  settling.request_stop();
+  settling.join();
+  for (Task* task : {&keeping, &watching, &reporting}) {
+    task->request_stop();
+    task->join();
+  }
+  registration.remove();
+  log_.info("worker_exit", {{"owner", owner_}, {"status", status_of(context)}});
+  FENCELINE_CRASH_POINT(worker_exit);
+  if (const std::optional<Error> failure = context.failure()) return std::unexpected(*failure);
+  return context.counted();
+}
+
+}  // namespace fenceline

@@ -1,0 +1,54 @@
+#include "services/worker_context.hpp"
+
+namespace fenceline {
+
+void WorkerContext::count(std::int64_t WorkReport::* what, std::int64_t by) {
+  const std::lock_guard lock(mutex_);
+  report_.*what += by;
+}
+
+WorkReport WorkerContext::counted() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void WorkerContext::store_answered() {
+  if (store_away_.exchange(false)) log.info("store_back", {{"owner", owner}});
+}
+
+void WorkerContext::store_failed(std::string_view verb, const Error& error) {
+  if (store_away_.exchange(true)) return;
+  log.warn("store_unavailable", {{"owner", owner}, {"verb", verb}, {"code", to_string(error.code)}, {"message", error.message}});
+}
+
+void WorkerContext::give_up(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    failure_ = error;
+  }
+  log.error("worker_failed", {{"owner", owner}, {"code", to_string(error.code)}, {"message", error.message}});
+  fetcher->notify();
+}
+
+std::optional<Error> WorkerContext::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void WorkerContext::log_refusal(std::string_view verb, const Refusal& refusal) {
+  count(&WorkReport::refused);
+  log.warn("stale_write_refused", {{"job", to_string(refusal.id)},
+                                   {"owner", owner},
+                                   {"verb", verb},
+                                   {"stale_fence", refusal.sent},
+                                   {"current_fence", refusal.current},
+                                   {"reason", refusal.reason}});
+}
+
+void WorkerContext::log_loss(const Delivery& delivery, std::string_view why) {
+  count(&WorkReport::lost);
+  log.warn("lease_lost", {{"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}});
+}
+
+}  // namespace fenceline

@@ -1,0 +1,78 @@
+// What the loops of one worker share: the two seams, what is held, whom to wake, what was counted.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "runtime/runtime.hpp"
+#include "services/holdings.hpp"
+#include "services/worker.hpp"
+#include "store/store.hpp"
+
+namespace fenceline {
+
+// Whether a repeat of the call can help. What else a store answers ends the worker.
+constexpr bool may_repeat(Code code) { return code == Code::unavailable || code == Code::in_doubt || code == Code::full; }
+
+// A wait that only a notification ends; waits are renewed after it, so its length decides nothing.
+inline constexpr Duration kUntilNotified = std::chrono::hours{1};
+
+struct WorkerContext {
+  WorkerContext(Runtime& the_runtime, Log the_log, Store& the_store, const WorkerOptions& the_options, const std::string& the_owner)
+      : runtime(the_runtime),
+        log(the_log),
+        store(the_store),
+        options(the_options),
+        owner(the_owner),
+        times(LeaseTimes::of(the_options.ttl)),
+        holdings(times),
+        fetcher(the_runtime.make_event()),
+        slots(the_runtime.make_event()),
+        keeper(the_runtime.make_event()),
+        watch(the_runtime.make_event()),
+        settler(the_runtime.make_event()) {}
+
+  Runtime& runtime;
+  Log log;
+  Store& store;
+  const WorkerOptions& options;
+  const std::string& owner;
+  const LeaseTimes times;
+
+  Holdings holdings;
+
+  // One waiter each, but for `slots`.
+  const std::unique_ptr<Event> fetcher;
+  const std::unique_ptr<Event> slots;
+  const std::unique_ptr<Event> keeper;
+  const std::unique_ptr<Event> watch;
+  const std::unique_ptr<Event> settler;
+
+  void count(std::int64_t WorkReport::* what, std::int64_t by = 1);
+  WorkReport counted() const;
+
+  // The store answered, or did not: logged when it changes.
+  void store_answered();
+  void store_failed(std::string_view verb, const Error& error);
+
+  // Something that waiting cannot mend: the worker ends with the first of these.
+  void give_up(const Error& error);
+  std::optional<Error> failure() const;
+
+  // Both are logged alike, whichever verb was refused or whoever noticed.
+  void log_refusal(std::string_view verb, const Refusal& refusal);
+  void log_loss(const Delivery& delivery, std::string_view why);
+
+ private:
+  mutable std::mutex mutex_;
+  WorkReport report_;
+  std::optional<Error> failure_;
+  std::atomic<bool> store_away_ = false;
+};
+
+}  // namespace fenceline
