@@ -1,0 +1,27 @@
+// A job as people and scripts see it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/table.hpp"
+#include "model/job.hpp"
+
+namespace fenceline::cli {
+
+struct JobShown {
+  bool result = false;   // what a handler returned; never in lists
+  bool payload = false;  // on request only
+};
+
+// One JSON object on one line. The payload keeps every digit of its numbers; a result that is not UTF-8 becomes
+// {"base64":...}.
+std::string job_json(const Job& job, JobShown shown);
+
+// Columns of a list of jobs: all fields but payload and result; on a terminal the important ones.
+Table job_table(const std::vector<Job>& jobs);
+
+// One field a line: name and value.
+Table job_card(const Job& job, JobShown shown);
+
+}  // namespace fenceline::cli

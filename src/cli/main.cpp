@@ -1,0 +1,74 @@
+// fenceline: where concrete things meet. Reads argv, sets up the runtime, the log and the signals, runs one
+// command and turns its answer into an exit code.
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/config.hpp"
+#include "cli/help.hpp"
+#include "cli/output.hpp"
+#include "cli/parse.hpp"
+#include "cli/signals.hpp"
+#include "cli/stderr_log.hpp"
+#include "cli/text.hpp"
+#include "runtime/thread_runtime.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+int report(const Error& error) {
+  tell("fenceline: " + error_text(error));
+  return exit_code(error);
+}
+
+// An error of the output counts only if the command had none of its own.
+int closed(int code) {
+  const Result<void> written = close_output();
+  return written || code != kExitOk ? code : report(written.error());
+}
+
+int run_command(const CommandSpec& command, Invocation& invocation) {
+  if (auto ok = settle_config(invocation); !ok) return report(ok.error());
+  const Result<Level> level = log_level(command);
+  if (!level) return report(level.error());
+  const auto crash = armed_crash_point();
+  if (!crash) return report(crash.error());
+  if (*crash) arm_crash_point((*crash)->point, (*crash)->nth, (*crash)->mark);
+
+  ThreadRuntime runtime;
+  StderrLog log_sink(runtime, *level, stderr_is_terminal() ? StderrLog::Form::text : StderrLog::Form::json);
+  const Signals signals(runtime);
+  invocation.runtime = &runtime;
+  invocation.log_sink = &log_sink;
+  invocation.stop = signals.stop();
+  const Result<int> answer = command.run(invocation);
+  return closed(answer ? *answer : report(answer.error()));
+}
+
+int run(const std::vector<std::string>& words) {
+  const std::vector<CommandSpec> commands = all_commands();
+  Result<Parsed> parsed = parse(commands, words);
+  if (!parsed) return report(parsed.error());
+  switch (parsed->wish) {
+    case Parsed::Wish::run: return run_command(*parsed->command, parsed->invocation);
+    case Parsed::Wish::overview: print(overview_text(commands)); return closed(kExitUsage);
+    case Parsed::Wish::help: print(parsed->command ? command_help(*parsed->command) : program_help(commands)); return closed(kExitOk);
+  }
+  return kExitBug;
+}
+
+}  // namespace
+}  // namespace fenceline::cli
+
+int main(int argc, char** argv) {
+  using namespace fenceline::cli;
+  try {
+    return run({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const std::exception& error) {
+    tell("fenceline: a bug here: " + printable(one_line(error.what())) + "; please report it with the command you ran");
+  } catch (...) {
+    tell("fenceline: a bug here: an unknown exception; please report it with the command you ran");
+  }
+  return kExitBug;
+}

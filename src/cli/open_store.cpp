@@ -1,0 +1,72 @@
+// From a URL to a store. The only place that names backends.
+#include "backends/sqlite/sqlite_store.hpp"
+#include "cli/command.hpp"
+#include "cli/config.hpp"
+#include "cli/text.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+[[maybe_unused]] constexpr std::string_view kSqlite = "sqlite:";
+
+Result<std::optional<GuaranteeClass>> required_class(const Invocation& invocation) {
+  const std::optional<std::string> text = invocation.value("--require");
+  if (!text) return std::nullopt;
+  if (text->size() != 1 || *text < "A" || *text > "C") return std::unexpected(usage_error("--require '" + printable(*text, 40) + "' is no class; use A, B or C"));
+  return static_cast<GuaranteeClass>(text->front() - 'A');
+}
+
+Result<void> check_class(const std::optional<GuaranteeClass>& required, GuaranteeClass offered, const std::string& url) {
+  if (!required || offered <= *required) return {};
+  return fail(Code::refused, std::string("class ") + letter(*required) + " is required and " + printable(url, 80) + " is class " + letter(offered) +
+                                 "; use a safer store, or require less");
+}
+
+struct Accepted {
+  bool shared_fs = false;
+  bool no_sync = false;
+};
+
+Result<Accepted> accepted(const Invocation& invocation) {
+  Accepted out;
+  const auto given = invocation.options.find("--accept");
+  if (given == invocation.options.end()) return out;
+  for (const std::string& name : given->second) {
+    if (name == "shared-fs") out.shared_fs = true;
+    else if (name == "no-sync") out.no_sync = true;
+    else return std::unexpected(usage_error("--accept '" + printable(name, 40) + "' is unknown; there is shared-fs and no-sync"));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
+  const Result<std::optional<GuaranteeClass>> required = required_class(*this);
+  if (!required) return std::unexpected(required.error());
+  const Result<Accepted> unsafe = accepted(*this);
+  if (!unsafe) return std::unexpected(unsafe.error());
+  if (!store_url.starts_with(kSqlite)) return std::unexpected(usage_error("no kind of store is called '" + printable(store_url, 80) + "'; there is sqlite:PATH"));
+  const std::string path = store_url.substr(kSqlite.size());
+  if (path.empty()) return std::unexpected(usage_error("the store 'sqlite:' names no file; use sqlite:PATH"));
+  if (path == ":memory:") return std::unexpected(usage_error("the store 'sqlite::memory:' would end with this command; use sqlite:PATH"));
+
+  // Before the file is opened, so that a refusal leaves none behind; after it, for what only the store knows.
+  const GuaranteeClass expected = unsafe->no_sync ? GuaranteeClass::c : GuaranteeClass::b;
+  if (auto ok = check_class(*required, expected, store_url); !ok) return std::unexpected(ok.error());
+#ifdef FENCELINE_NO_SQLITE
+  return fail(Code::unavailable, may_create ? "no sqlite store in this build" : "no sqlite store in this build yet");
+#else
+  auto store = SqliteStore::open(*runtime, *runtime, Log(*log_sink),
+                                 {.path = path,
+                                  .may_create = may_create,
+                                  .accept_shared_fs = unsafe->shared_fs,
+                                  .synchronous = unsafe->no_sync ? SqliteSync::normal : SqliteSync::full,
+                                  .actor = login_name()});
+  if (!store) return std::unexpected(store.error());
+  if (auto ok = check_class(*required, (*store)->profile().guarantee, store_url); !ok) return std::unexpected(ok.error());
+  return std::unique_ptr<Store>(std::move(*store));
+#endif
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,35 @@
+// Ctrl-C and SIGTERM as a stop token: the first asks, the second ends the process at once with 128+n.
+#pragma once
+
+#include <stop_token>
+
+#include "runtime/runtime.hpp"
+
+namespace fenceline::cli {
+
+// One in a process, made by main(). A closed pipe becomes an error of write(), not a signal; programs that we
+// start see every signal as they would from a shell.
+class Signals {
+ public:
+  explicit Signals(Runtime& runtime);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  std::stop_token stop() const { return stop_.get_token(); }
+
+ private:
+  std::stop_source stop_;
+  Task listener_;
+};
+
+// The signal that asked for the stop, for exit codes of 128+n; 0: none did.
+int stop_signal();
+
+// What an interrupted command returns.
+inline int interrupted_exit() { return 128 + stop_signal(); }
+
+// Waits until `fd` can be read; false if a signal asked to stop first.
+bool wait_readable(int fd);
+
+}  // namespace fenceline::cli

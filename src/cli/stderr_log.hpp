@@ -1,0 +1,28 @@
+// Where log events of the program go: stderr, one JSON object a line; short text if a person reads it.
+#pragma once
+
+#include <string>
+
+#include "base/log.hpp"
+#include "runtime/clock.hpp"
+
+namespace fenceline::cli {
+
+class StderrLog final : public LogSink {
+ public:
+  enum class Form { json, text };
+  // Events below `least` are dropped. The clock must outlive the sink.
+  StderrLog(const Clock& clock, Level least, Form form) : clock_(clock), least_(least), form_(form) {}
+
+  void write(const LogEvent& event) override;
+
+ private:
+  const Clock& clock_;
+  const Level least_;
+  const Form form_;
+};
+
+// One line for people: "10:26:26 warn lease_lost name=deploy fence=7".
+std::string format_log_text(const LogEvent& event, WallTime time);
+
+}  // namespace fenceline::cli

@@ -1,0 +1,116 @@
+#include "cli/table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cli/config.hpp"
+#include "cli/output.hpp"
+#include "cli/text.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr int kGap = 2;
+constexpr int kNarrowest = 8;  // a column is not cut below it: an overlong line is better than an empty one
+
+std::string_view colour_of(Tone tone) {
+  switch (tone) {
+    case Tone::plain: return "";
+    case Tone::good: return "\x1b[32m";
+    case Tone::warning: return "\x1b[33m";
+    case Tone::bad: return "\x1b[31m";
+    case Tone::faint: return "\x1b[2m";
+  }
+  return "";
+}
+
+int characters(std::string_view text) {
+  return static_cast<int>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+std::string cut_to(const std::string& text, int width) {
+  if (characters(text) <= width) return text;
+  std::string out;
+  int taken = 0;
+  for (const char c : text) {
+    const bool starts = (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+    if (starts && ++taken > width - 2) break;
+    out += c;
+  }
+  return out + "..";
+}
+
+// Takes from the widest column, one character at a time, until the line fits.
+void shrink(std::vector<int>& widths, int width) {
+  const auto line = [&] { return std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1); };
+  while (line() > width) {
+    const auto widest = std::ranges::max_element(widths);
+    if (*widest <= kNarrowest) return;
+    --*widest;
+  }
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '\t': out += "\\t"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\\': out += "\\\\"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string render_columns(const Table& table, int width, bool colour, bool header) {
+  std::vector<std::size_t> shown;
+  std::vector<int> widths;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].wide_only) continue;
+    int widest = characters(table.columns[i].name);
+    for (const auto& row : table.rows) widest = std::max(widest, characters(printable(row[i].text)));
+    shown.push_back(i);
+    widths.push_back(widest);
+  }
+  shrink(widths, width);
+
+  std::string out;
+  const auto add_line = [&](const auto& cell_of) {
+    std::string line;
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+      const Cell cell = cell_of(shown[k]);
+      const std::string text = cut_to(printable(cell.text), widths[k]);
+      const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - characters(text))), ' ');
+      const std::string_view on = colour ? colour_of(cell.tone) : "";
+      const std::string body = std::string(on) + text + (on.empty() ? "" : "\x1b[0m");
+      const bool last = k + 1 == shown.size();
+      line += table.columns[shown[k]].right ? space + body : body + (last ? "" : space);
+      if (!last) line += std::string(kGap, ' ');
+    }
+    out += line + "\n";
+  };
+  if (header) add_line([&](std::size_t i) { return Cell(table.columns[i].name, Tone::faint); });
+  for (const auto& row : table.rows) add_line([&](std::size_t i) { return row[i]; });
+  return out;
+}
+
+std::string render_tsv(const Table& table, bool header) {
+  std::string out;
+  for (std::size_t i = 0; header && i < table.columns.size(); ++i) out += (i == 0 ? "" : "\t") + table.columns[i].name;
+  if (header) out += "\n";
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) out += (i == 0 ? "" : "\t") + escaped(row[i].text);
+    out += "\n";
+  }
+  return out;
+}
+
+bool print_table(const Table& table, bool header) {
+  return print(stdout_is_terminal() ? render_columns(table, terminal_width(), colour_allowed(), header) : render_tsv(table, header));
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,40 @@
+// How lists look: columns that fit the terminal for people, tab-separated with a header in a pipe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fenceline::cli {
+
+enum class Tone { plain, good, warning, bad, faint };
+
+struct Cell {
+  Cell(std::string shown, Tone how = Tone::plain) : text(std::move(shown)), tone(how) {}
+  Cell(const char* shown, Tone how = Tone::plain) : text(shown), tone(how) {}
+
+  std::string text;
+  Tone tone = Tone::plain;
+};
+
+struct Column {
+  std::string name;
+  bool wide_only = false;  // in a pipe, not on a terminal
+  bool right = false;      // numbers
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;  // each with a cell for every column
+};
+
+// Columns side by side, the widest cut so that a line is at most `width` characters, if it can be; control
+// characters are shown as '?'.
+std::string render_columns(const Table& table, int width, bool colour, bool header = true);
+
+// Every column; tab, newline, return and backslash in a cell become \t \n \r \\.
+std::string render_tsv(const Table& table, bool header = true);
+
+// To stdout, as suits it. False once stdout is gone. `header` is false for the later pages of one list.
+bool print_table(const Table& table, bool header = true);
+
+}  // namespace fenceline::cli

@@ -1,0 +1,27 @@
+// Small texts that several commands print: times, bytes that are not text, what people may see of foreign input.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+
+namespace fenceline::cli {
+
+// RFC 3339 in UTC with microseconds: "2026-11-15T10:26:26.000000Z".
+std::string format_time(WallTime time);
+
+// Safe on a terminal and on one line: control characters and invalid UTF-8 become '?'; cut, with "...", after
+// `most` characters (0: never).
+std::string printable(std::string_view text, std::size_t most = 0);
+
+// Everything in one line: runs of white space become one space.
+std::string one_line(std::string_view text);
+
+std::string base64(std::string_view bytes);
+
+// JSON text without white space between its tokens; the tokens themselves are not touched, so numbers keep
+// every digit. `json` must be valid.
+std::string compact_json(std::string_view json);
+
+}  // namespace fenceline::cli

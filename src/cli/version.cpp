@@ -1,0 +1,31 @@
+// fenceline version: what was built from what.
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+#ifdef __clang__
+constexpr const char* kCompiler = "clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+
+Result<int> run(Invocation& invocation) {
+  if (invocation.json) print_line(nlohmann::ordered_json{{"version", FENCELINE_VERSION}, {"compiler", kCompiler}}.dump());
+  else print_line(std::string("fenceline " FENCELINE_VERSION " (") + kCompiler + ")");
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec version_command() {
+  return {.name = "version",
+          .summary = "Prints the version of the program, its compiler, SQLite and the schema.",
+          .examples = {{"fenceline version --json", "for a bug report"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

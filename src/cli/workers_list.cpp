@@ -1,0 +1,75 @@
+// fenceline workers list: who says that it works here. For people; no lease depends on it.
+#include <nlohmann/json.hpp>
+
+#include "base/duration_text.hpp"
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/table.hpp"
+#include "cli/text.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json worker_json(const WorkerRow& row) {
+  Json holding = Json::array();
+  for (const Holding& held : row.report.holding) holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
+  return {{"owner", row.report.owner},
+          {"host", row.report.host},
+          {"pid", row.report.pid},
+          {"version", row.report.version},
+          {"queues", row.report.queues},
+          {"stage", row.report.stage},
+          {"concurrency", row.report.concurrency},
+          {"ttl_ms", std::chrono::floor<std::chrono::milliseconds>(row.report.ttl).count()},
+          {"started_at", format_time(row.started_at)},
+          {"seen_at", format_time(row.seen_at)},
+          {"holding", holding}};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
+  return out;
+}
+
+Table worker_table(const std::vector<WorkerRow>& rows) {
+  Table table{{{"owner"}, {"host"}, {"pid", false, true}, {"version", true}, {"queues"}, {"stage", true}, {"concurrency", true, true},
+               {"ttl", true, true}, {"started_at", true}, {"seen_at"}, {"holding", false, true}},
+              {}};
+  for (const WorkerRow& row : rows) {
+    const WorkerReport& report = row.report;
+    table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues), report.stage,
+                          std::to_string(report.concurrency), format_duration(report.ttl), format_time(row.started_at),
+                          format_time(row.seen_at), std::to_string(report.holding.size())});
+  }
+  return table;
+}
+
+Result<int> run(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  if (!invocation.json) {
+    print_table(worker_table(*rows));
+    return kExitOk;
+  }
+  Json workers = Json::array();
+  for (const WorkerRow& row : *rows) workers.push_back(worker_json(row));
+  print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec workers_list_command() {
+  return {.name = "workers list",
+          .summary = "Lists the workers of a namespace, when they were seen and how many jobs they hold.",
+          .examples = {{"fenceline workers list", "who works here"},
+                       {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli
