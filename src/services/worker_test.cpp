@@ -1,0 +1,492 @@
+#include "services/worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+#include "backends/memory/memory_store.hpp"
+#include "runtime/thread_runtime.hpp"
+#include "services/executor.hpp"
+#include "support/manual_clock.hpp"
+#include "support/results.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+using test::must;
+using Delivered = Run;  // gtest has a Run of its own
+
+// A memory store whose answers a test can take away: `before` fails a call that then does not happen, `after` fails one
+// that did. Both get the verb and how often it was called before.
+class TroubledStore final : public Store {
+ public:
+  using Trouble = std::function<std::optional<Error>(const std::string& verb, int call)>;
+
+  explicit TroubledStore(Clock& clock) : inner(clock) {}
+
+  MemoryStore inner;
+  Trouble before = [](const std::string&, int) { return std::nullopt; };
+  Trouble after = [](const std::string&, int) { return std::nullopt; };
+  std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) { return std::nullopt; };
+
+  int calls(const std::string& verb) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find(verb);
+    return found == calls_.end() ? 0 : found->second;
+  }
+
+  Result<EnqueueReply> enqueue(const EnqueueRequest& r) override { return inner.enqueue(r); }
+  Result<ClaimReply> claim(const ClaimRequest& r) override {
+    return call<ClaimReply>("claim", [&] { return inner.claim(r); });
+  }
+  Result<void> give_back(const GiveBackRequest& r) override {
+    return call<void>("give_back", [&] { return inner.give_back(r); });
+  }
+  Result<ExtendReply> extend(const ExtendRequest& r) override {
+    return call<ExtendReply>("extend", [&]() -> Result<ExtendReply> {
+      if (const auto reply = on_extend(r)) return *reply;
+      return inner.extend(r);
+    });
+  }
+  Result<SettleReply> settle(const SettleRequest& r) override {
+    return call<SettleReply>("settle", [&] { return inner.settle(r); });
+  }
+  Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override { return inner.job(ns, id); }
+  Result<JobsReply> jobs(const JobsRequest& r) override { return inner.jobs(r); }
+  Result<BacklogReply> backlog(const BacklogRequest& r) override {
+    return call<BacklogReply>("backlog", [&] { return inner.backlog(r); });
+  }
+  Result<void> report_worker(const WorkerReport& r) override {
+    return call<void>("report_worker", [&] { return inner.report_worker(r); });
+  }
+  Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner.remove_worker(ns, owner); }
+  Result<std::vector<WorkerRow>> workers(const std::string& ns) override { return inner.workers(ns); }
+  Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override { return inner.trail(ns, limit); }
+  Result<void> remove_namespace(const std::string& ns, const Act& act) override { return inner.remove_namespace(ns, act); }
+  StoreProfile profile() const override { return inner.profile(); }
+  Result<std::vector<Finding>> examine() override { return inner.examine(); }
+  std::unique_ptr<Watch> watch(const WatchRequest& r, std::function<void()> on_change) override { return inner.watch(r, std::move(on_change)); }
+
+ private:
+  template <class T>
+  Result<T> call(const std::string& verb, const std::function<Result<T>()>& body) {
+    int number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      number = calls_[verb]++;
+    }
+    if (const auto error = before(verb, number)) return std::unexpected(*error);
+    Result<T> result = body();
+    if (const auto error = after(verb, number)) return std::unexpected(*error);
+    return result;
+  }
+
+  mutable std::mutex mutex_;
+  std::map<std::string, int> calls_;
+};
+
+class EventList final : public LogSink {
+ public:
+  void write(const LogEvent& event) override {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(event);
+  }
+  int count(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(std::ranges::count_if(events_, [&](const LogEvent& e) { return e.name == name; }));
+  }
+  // Of the last event of that name.
+  std::string field(const std::string& name, const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    std::string value;
+    for (const LogEvent& event : events_) {
+      if (event.name != name) continue;
+      for (const LogField& f : event.fields) {
+        if (f.key == key && std::holds_alternative<std::string>(f.value)) value = std::get<std::string>(f.value);
+      }
+    }
+    return value;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<LogEvent> events_;
+};
+
+class HandlerOf final : public Handler {
+ public:
+  explicit HandlerOf(std::function<RunResult(const Delivered&)> body) : body_(std::move(body)) {}
+  RunResult run(const Delivered& run) override { return body_(run); }
+
+ private:
+  std::function<RunResult(const Delivered&)> body_;
+};
+
+class WorkerOnMemory : public testing::Test {
+ protected:
+  ThreadRuntime runtime;
+  TroubledStore store{runtime};
+  EventList events;
+  WorkerOptions options{.queues = {"mail"}, .ttl = 1s, .drain_grace = 5s, .drain = true};
+
+  std::vector<JobId> enqueue(int count, int attempts_max = kAttemptsMaxDefault, const std::string& queue = "mail") {
+    EnqueueRequest request{.ns = "default"};
+    std::vector<JobId> ids;
+    for (int i = 0; i < count; ++i) {
+      ids.push_back(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));
+      request.jobs.push_back({.id = ids.back(), .queue = queue, .attempts_max = attempts_max});
+    }
+    must(store.inner.enqueue(request));
+    return ids;
+  }
+  Job job(const JobId& id) { return must(store.inner.job("default", id)).value(); }
+
+  Result<WorkReport> work(std::function<RunResult(const Delivered&)> body, std::stop_token stop = {}) {
+    HandlerOf handler(std::move(body));
+    return Worker(runtime, Log(events), store, handler, options).run(std::move(stop));
+  }
+};
+
+RunResult done(const Delivered&) { return {.result = "\"ok\""}; }
+
+// Ends when it is told to.
+RunResult wait_for_stop(const Delivered& run, Runtime& runtime) {
+  runtime.sleep_for(1h, run.stop);
+  return {.kind = OutcomeKind::failed, .error = "told to stop"};
+}
+
+TEST_F(WorkerOnMemory, RunsEveryJobOnceAndEndsWhenNothingIsLeft) {
+  const std::vector<JobId> ids = enqueue(50);
+  options.concurrency = 4;
+  options.prefetch = 4;
+  const WorkReport report = must(work(done));
+  EXPECT_EQ(report.done, 50);
+  EXPECT_EQ(report.claimed, 50);
+  for (const JobId& id : ids) {
+    EXPECT_EQ(job(id).state, JobState::done);
+    EXPECT_EQ(job(id).result, "\"ok\"");
+    EXPECT_EQ(job(id).deliveries, 1);
+  }
+  EXPECT_EQ(events.count("execution_started"), 50);
+  EXPECT_EQ(events.count("job_settled"), 50);
+  EXPECT_EQ(events.field("worker_exit", "status"), "success");
+  EXPECT_TRUE(must(store.workers("default")).empty());
+}
+
+TEST_F(WorkerOnMemory, ClaimsAndSettlesInBatches) {
+  enqueue(60);
+  options.concurrency = 30;
+  options.prefetch = 30;
+  must(work(done));
+  EXPECT_LE(store.calls("claim"), 10);
+}
+
+TEST_F(WorkerOnMemory, WhatAHandlerThrowsCountsAsFailed) {
+  const JobId id = enqueue(1, 1).front();
+  const WorkReport report = must(work([](const Delivered&) -> RunResult { throw std::runtime_error("no paper"); }));
+  EXPECT_EQ(report.failed, 1);
+  EXPECT_EQ(job(id).state, JobState::dead);
+  EXPECT_EQ(job(id).error, "handler threw: no paper");
+}
+
+TEST_F(WorkerOnMemory, TellsHowManyJobsLieAheadAtTheEndOfADrain) {
+  enqueue(1);
+  const WorkReport report = must(work([](const Delivered&) { return RunResult{.kind = OutcomeKind::later}; }));
+  EXPECT_EQ(report.later, 1);
+  EXPECT_EQ(report.ahead, 1);
+}
+
+TEST_F(WorkerOnMemory, IsListedWithWhatItHoldsWhileItWorks) {
+  const JobId id = enqueue(1).front();
+  options.host = "here";
+  options.pid = 42;
+  std::vector<WorkerRow> rows;
+  must(work([&](const Delivered& run) {
+    // The report that names the job is the next one, a third of the ttl later.
+    for (int i = 0; i < 100; ++i) {
+      rows = must(store.workers("default"));
+      if (!rows.empty() && !rows.front().report.holding.empty()) break;
+      runtime.sleep_for(20ms, run.stop);
+    }
+    return RunResult{};
+  }));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.front().report.pid, 42);
+  ASSERT_EQ(rows.front().report.holding.size(), 1u);
+  EXPECT_EQ(rows.front().report.holding.front().id, id);
+}
+
+TEST_F(WorkerOnMemory, RenewsALeaseForAsLongAsItsHandlerRuns) {
+  const JobId id = enqueue(1).front();
+  options.ttl = 2s;
+  const WorkReport report = must(work([&](const Delivered& run) {
+    EXPECT_TRUE(runtime.sleep_for(2200ms, run.stop));
+    return RunResult{};
+  }));
+  EXPECT_EQ(report.done, 1);
+  EXPECT_EQ(report.lost, 0);
+  EXPECT_EQ(job(id).deliveries, 1);
+  EXPECT_GE(store.calls("extend"), 2);
+}
+
+TEST_F(WorkerOnMemory, AGracefulStopCostsNoJobAnything) {
+  const std::vector<JobId> ids = enqueue(4);
+  options.drain = false;
+  options.prefetch = 3;
+  options.drain_grace = 0s;
+  std::stop_source stop;
+  const WorkReport report = must(work(
+      [&](const Delivered& run) {
+        stop.request_stop();
+        return wait_for_stop(run, runtime);
+      },
+      stop.get_token()));
+  EXPECT_EQ(report.given_back, 4);
+  for (const JobId& id : ids) {
+    EXPECT_EQ(job(id).state, JobState::ready);
+    EXPECT_EQ(job(id).failures + job(id).losses, 0);
+  }
+  EXPECT_EQ(events.count("worker_draining"), 1);
+  EXPECT_EQ(events.field("worker_exit", "status"), "success");
+}
+
+TEST_F(WorkerOnMemory, AGracefulStopLetsARunningHandlerFinishWithinTheGrace) {
+  const JobId id = enqueue(1).front();
+  options.drain = false;
+  std::stop_source stop;
+  bool told = false;
+  const WorkReport report = must(work(
+      [&](const Delivered& run) {
+        stop.request_stop();
+        told = !runtime.sleep_for(1200ms, run.stop);  // longer than the ttl: renewed while it drains
+        return RunResult{};
+      },
+      stop.get_token()));
+  EXPECT_FALSE(told);
+  EXPECT_EQ(report.done, 1);
+  EXPECT_EQ(job(id).state, JobState::done);
+}
+
+TEST_F(WorkerOnMemory, AClaimWhoseReplyWasLostIsRepeatedAndGrantsTheSame) {
+  const JobId id = enqueue(1).front();
+  store.after = [](const std::string& verb, int call) {
+    return verb == "claim" && call == 0 ? std::optional(Error{Code::in_doubt, "reply lost"}) : std::nullopt;
+  };
+  EXPECT_EQ(must(work(done)).done, 1);
+  EXPECT_EQ(job(id).deliveries, 1);
+  EXPECT_EQ(events.count("claim_in_doubt"), 1);
+  EXPECT_EQ(store.calls("give_back"), 0);
+}
+
+TEST_F(WorkerOnMemory, AClaimThatStaysInDoubtIsGivenBackAtNoCost) {
+  const JobId id = enqueue(1).front();
+  store.after = [](const std::string& verb, int call) {
+    return verb == "claim" && call < 3 ? std::optional(Error{Code::in_doubt, "reply lost"}) : std::nullopt;
+  };
+  store.before = [](const std::string& verb, int call) {
+    return verb == "give_back" && call == 0 ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
+  EXPECT_EQ(must(work(done)).done, 1);
+  EXPECT_EQ(store.calls("give_back"), 2);
+  EXPECT_EQ(events.count("claim_given_back"), 1);
+  EXPECT_EQ(job(id).losses, 0);
+  EXPECT_EQ(job(id).deliveries, 2);
+}
+
+TEST_F(WorkerOnMemory, J3_AnOutcomeWhoseReplyWasLostIsSentAgainAndCountsOnce) {
+  const JobId id = enqueue(1).front();
+  store.after = [](const std::string& verb, int call) {
+    return verb == "settle" && call < 2 ? std::optional(Error{Code::in_doubt, "reply lost"}) : std::nullopt;
+  };
+  EXPECT_EQ(must(work(done)).done, 1);
+  EXPECT_EQ(store.calls("settle"), 3);
+  EXPECT_EQ(events.count("job_settled"), 1);
+  EXPECT_EQ(events.count("stale_write_refused"), 0);
+  EXPECT_EQ(job(id).state, JobState::done);
+}
+
+TEST_F(WorkerOnMemory, AStoreThatIsAwayIsWaitedForAndLoggedOnce) {
+  enqueue(1);
+  store.before = [](const std::string& verb, int call) {
+    return verb == "claim" && call < 3 ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
+  // A draining worker would ask for the backlog too, and hear that the store is there.
+  options.drain = false;
+  std::stop_source stop;
+  EXPECT_EQ(must(work([&](const Delivered&) { stop.request_stop(); return RunResult{}; }, stop.get_token())).done, 1);
+  EXPECT_EQ(events.count("store_unavailable"), 1);
+  EXPECT_EQ(events.count("store_back"), 1);
+  EXPECT_EQ(events.count("claim_in_doubt"), 0);
+}
+
+TEST_F(WorkerOnMemory, ABrokenStoreEndsTheWorkerWithItsError) {
+  store.before = [](const std::string& verb, int) {
+    return verb == "claim" ? std::optional(Error{Code::broken, "disk failed"}) : std::nullopt;
+  };
+  const Result<WorkReport> report = work(done);
+  EXPECT_EQ(test::code_of(report), Code::broken);
+  EXPECT_EQ(events.field("worker_exit", "status"), "failed");
+}
+
+TEST_F(WorkerOnMemory, L4_ARefusedRenewalStopsTheHandlerAndItsOutcomeIsNotSent) {
+  const JobId id = enqueue(1).front();
+  std::atomic<bool> refuse{true};
+  store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
+    if (!refuse.exchange(false)) return std::nullopt;
+    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1, "superseded"}}};
+  };
+  std::atomic<int> runs{0};
+  const WorkReport report = must(work([&](const Delivered& run) {
+    if (runs++ == 0) {
+      EXPECT_FALSE(runtime.sleep_for(1h, run.stop));
+    }
+    return RunResult{.result = std::to_string(runs)};
+  }));
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(job(id).result, "2");
+  EXPECT_EQ(report.done, 1);
+  EXPECT_EQ(report.takeovers, 1);
+  EXPECT_EQ(events.count("stale_write_refused"), 1);
+  EXPECT_EQ(events.field("stale_write_refused", "verb"), "extend");
+  EXPECT_EQ(events.field("stale_write_refused", "reason"), "superseded");
+  EXPECT_EQ(events.count("lease_lost"), 1);
+  EXPECT_EQ(events.field("worker_exit", "status"), "stale");
+}
+
+TEST_F(WorkerOnMemory, L5_AHandlerIsToldToStopBeforeItsTrustEnds) {
+  options.ttl = 2s;
+  const JobId id = enqueue(1).front();
+  store.before = [](const std::string& verb, int) {
+    return verb == "extend" ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
+  std::atomic<int> runs{0};
+  must(work([&](const Delivered& run) {
+    if (runs++ > 0) return RunResult{};
+    const RunResult result = wait_for_stop(run, runtime);
+    EXPECT_LT(runtime.now(), run.trust.until());
+    EXPECT_GE(runtime.now(), stop_work_at(run.trust.until(), LeaseTimes::of(2s)));
+    return result;
+  }));
+  EXPECT_GE(events.count("renewal_failed"), 1);
+  EXPECT_LE(events.count("renewal_failed"), kRenewalTries);
+  EXPECT_EQ(events.field("handler_told_to_stop", "why"), "lease_not_renewed");
+  EXPECT_EQ(job(id).failures, 0);  // the stop was not its fault
+  EXPECT_EQ(job(id).losses, 0);    // it was given back in time
+  EXPECT_EQ(job(id).state, JobState::done);
+}
+
+TEST_F(WorkerOnMemory, J3_AHandlerThatIgnoresItsStopHasItsLateOutcomeKeptBack) {
+  const JobId id = enqueue(1).front();
+  store.before = [](const std::string& verb, int call) {
+    return verb == "extend" && call < 3 ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
+  std::atomic<int> runs{0};
+  const WorkReport report = must(work([&](const Delivered&) {
+    if (runs++ == 0) runtime.sleep_for(1100ms, {});
+    return RunResult{.result = std::to_string(runs)};
+  }));
+  EXPECT_EQ(job(id).result, "2");
+  EXPECT_EQ(job(id).losses, 1);
+  EXPECT_EQ(report.lost, 1);
+  EXPECT_EQ(events.field("lease_lost", "why"), "trust_ended");
+  EXPECT_EQ(events.count("job_settled"), 1);
+}
+
+TEST_F(WorkerOnMemory, AnEnqueueWakesAnIdleWorker) {
+  options.drain = false;
+  std::stop_source stop;
+  Task producer = runtime.spawn("producer", [&](std::stop_token) {
+    while (store.calls("claim") == 0) runtime.sleep_for(1ms, {});
+    enqueue(1);
+  });
+  must(work([&](const Delivered&) { stop.request_stop(); return RunResult{}; }, stop.get_token()));
+  // The first found nothing, the second was woken: the pause between two is a second.
+  EXPECT_LE(store.calls("claim"), 3);
+}
+
+TEST_F(WorkerOnMemory, ServesItsQueuesInTurn) {
+  enqueue(20, kAttemptsMaxDefault, "mail");
+  enqueue(20, kAttemptsMaxDefault, "print");
+  options.queues = {"mail", "print"};
+  std::vector<std::string> served;
+  must(work([&](const Delivered& run) {
+    served.push_back(run.job.queue);
+    return RunResult{};
+  }));
+  EXPECT_NE(served[0], served[1]);
+  EXPECT_NE(served[1], served[2]);
+}
+
+TEST_F(WorkerOnMemory, RefusesOptionsThatCannotBeMeant) {
+  options.concurrency = 0;
+  EXPECT_EQ(test::code_of(work(done)), Code::invalid);
+  options.concurrency = 1;
+  options.queues.clear();
+  EXPECT_EQ(test::code_of(work(done)), Code::invalid);
+}
+
+TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
+  ThreadRuntime runtime;
+  test::ManualClock clock;
+  MemoryStore store(clock);
+  const auto enqueue = [&](int count) {
+    EnqueueRequest request{.ns = "default"};
+    for (int i = 0; i < count; ++i) request.jobs.push_back({.id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()), .queue = "mail"});
+    must(store.enqueue(request));
+    return request.jobs.front().id;
+  };
+  const JobId killer = enqueue(1);
+  for (const std::string owner : {"first", "second"}) {
+    must(store.claim({.ns = "default", .queues = {"mail"}, .owner = owner, .request = owner, .ttl = 1s}));
+    clock.advance(2s);
+  }
+  enqueue(20);
+  std::atomic<int> running{0};
+  std::atomic<int> beside{-1};
+  HandlerOf handler([&](const Delivered& run) {
+    ++running;
+    if (run.job.id == killer) {
+      beside = running - 1;
+      runtime.sleep_for(50ms, run.stop);
+      beside = std::max(beside.load(), running - 1);
+    }
+    --running;
+    return RunResult{};
+  });
+  EventList events;
+  const WorkerOptions options{.queues = {"mail"}, .concurrency = 4, .prefetch = 4, .ttl = 30s, .drain = true};
+  EXPECT_EQ(must(Worker(runtime, Log(events), store, handler, options).run({})).done, 21);
+  EXPECT_EQ(beside, 0);
+}
+
+TEST(Outcome, AHandlerThatWeStoppedIsGivenBackUnlessItFinished) {
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, true, 1).kind, OutcomeKind::given_back);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, false, 1).kind, OutcomeKind::failed);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, true, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead}, {}, true, 1).kind, OutcomeKind::dead);
+}
+
+TEST(Outcome, IsNeverLargerThanAStoreTakes) {
+  const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, false, 1);
+  EXPECT_EQ(large.kind, OutcomeKind::failed);
+  EXPECT_EQ(large.error, "result is larger than 1 MiB");
+  EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, false, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, false, 1).error.size(), kErrorBytesMax);
+}
+
+TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
+  Job job;
+  job.laters = 2;
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, false, 1).retry_in, later_delay(2));
+  job.failures = 3;
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, false, 12345).retry_in, retry_delay(3, 12345));
+}
+
+}  // namespace
+}  // namespace fenceline
