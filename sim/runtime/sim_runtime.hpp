@@ -27,7 +27,7 @@ class SimRuntime final : public Runtime {
   ~SimRuntime() override;  // kills what still runs; not from inside a fiber
 
   const std::string& name() const { return name_; }
-  Simulation& simulation() { return simulation_; }
+  Simulation& simulation() const { return simulation_; }
   const Machine& machine() const { return machine_; }
 
   // Starts the process: `main` runs in its first fiber. `on_end` is called outside every fiber, once.

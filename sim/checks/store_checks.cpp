@@ -1,0 +1,132 @@
+#include "sim/checks/store_checks.hpp"
+
+#include <algorithm>
+
+namespace fenceline::sim {
+namespace {
+
+const Refusal* find_refusal(const std::vector<Refusal>& refused, const JobId& id) {
+  const auto found = std::find_if(refused.begin(), refused.end(), [&](const Refusal& refusal) { return refusal.id == id; });
+  return found == refused.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const KnownJob* StoreChecks::find(const JobId& id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+KnownJob* StoreChecks::known(const JobId& id) {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+void StoreChecks::broken(std::string_view promise, const JobId& id, std::string_view what) {
+  violations_.add(promise, "job " + short_id(id) + " " + std::string(what));
+}
+
+void StoreChecks::applied(const Applied& when) {
+  tally_.add(Count::operations);
+  std::visit([&](const auto& call) { see(when, call); }, when.call);
+}
+
+void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
+  if (!call.reply) return;
+  std::int64_t existing = 0;
+  for (const NewJob& added : call.request.jobs) {
+    if (jobs_.contains(added.id)) {
+      existing += 1;
+      continue;
+    }
+    KnownJob job;
+    job.id = added.id;
+    job.queue = added.queue;
+    job.stage = added.stage;
+    job.attempts_max = added.attempts_max;
+    job.run_at = when.wall + added.delay;
+    jobs_.emplace(added.id, std::move(job));
+    unfinished_ += 1;
+    tally_.add(Count::enqueued);
+  }
+  if (existing != call.reply->existing)
+    violations_.add("J1", "an enqueue found " + std::to_string(call.reply->existing) + " jobs there already, and it was " + std::to_string(existing));
+}
+
+void StoreChecks::acknowledged(const std::vector<NewJob>& jobs) {
+  for (const NewJob& job : jobs) {
+    if (!jobs_.contains(job.id)) broken("J1", job.id, "was acknowledged and never came in");
+  }
+}
+
+void StoreChecks::see(const Applied& when, const ExtendCall& call) {
+  if (!call.reply) return;
+  if (call.reply->left > call.request.ttl) violations_.add("L4", "a renewal gave more than its ttl");
+  for (const Holding& holding : call.request.jobs) {
+    KnownJob* job = known(holding.id);
+    const bool rightful = job && job->leased(when.at) && job->fence == holding.fence && job->owner == call.request.owner;
+    if (const Refusal* refusal = find_refusal(call.reply->refused, holding.id)) {
+      see_refused(when, *refusal, rightful, "extend", "L4");
+    } else if (!job) {
+      broken("L4", holding.id, "was renewed and is not there");
+    } else {
+      see_extended(when, call, *job, holding);
+    }
+  }
+}
+
+void StoreChecks::see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding) {
+  if (job.fence != holding.fence) broken("L4", job.id, "was renewed under fence " + std::to_string(holding.fence) + ", its newest is " + std::to_string(job.fence));
+  else if (job.owner != call.request.owner) broken("L4", job.id, "was renewed for " + call.request.owner + ", its owner is " + job.owner);
+  else if (job.state != JobState::running) broken("L4", job.id, "was renewed though it is " + std::string(to_string(job.state)));
+  else if (job.expired(when.at)) broken("L4", job.id, "was renewed after its lease had run out");
+  else job.lease_end = when.at + call.reply->left;
+}
+
+void StoreChecks::see(const Applied& when, const SettleCall& call) {
+  if (!call.reply) return;
+  for (const Settlement& settlement : call.request.settlements) {
+    KnownJob* job = known(settlement.id);
+    const bool rightful = job && job->state == JobState::running && job->fence == settlement.fence && job->owner == call.request.owner;
+    if (const Refusal* refusal = find_refusal(call.reply->refused, settlement.id)) {
+      see_refused(when, *refusal, rightful, "settle", "J3");
+    } else if (!job) {
+      broken("J3", settlement.id, "has an accepted outcome and is not there");
+    } else {
+      see_settled(when, call, *job, settlement);
+    }
+  }
+}
+
+void StoreChecks::see_settled(const Applied& when, const SettleCall& call, KnownJob& job, const Settlement& settlement) {
+  if (job.fence != settlement.fence)
+    return broken("J3", job.id, "took an outcome under fence " + std::to_string(settlement.fence) + ", its newest is " + std::to_string(job.fence));
+  if (job.owner != call.request.owner) return broken("J3", job.id, "took an outcome from " + call.request.owner + ", its owner is " + job.owner);
+  if (job.state != JobState::running) {
+    // The same outcome sent again changes nothing, which compare_all() sees to.
+    if (job.outcome != settlement.outcome.kind) broken("J3", job.id, "took a second outcome under one fence");
+    return;
+  }
+  job.settle(settlement.outcome, when.wall);
+  tally_.add(settlement.outcome.kind == OutcomeKind::given_back ? Count::given_back : Count::settled);
+  if (job.finished()) unfinished_ -= 1;
+}
+
+void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb, std::string_view promise) {
+  tally_.add(Count::refusals);
+  if (was_rightful) broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + refusal.reason);
+  const KnownJob* job = find(refusal.id);
+  if (!job) return;
+  const Result<std::optional<Job>> shown = store_.job(ns_, refusal.id);
+  if (shown && *shown) compare(*job, **shown, when.at, promise);
+}
+
+void StoreChecks::count_loss(KnownJob& job) {
+  const auto killer = killers_.find(job.owner);
+  job.lose(killer != killers_.end() && killer->second != job.id);
+  tally_.add(Count::losses);
+  // The third would be of a job that ran alone.
+  if (job.poisoned_in_row > kLossesBeforeAlone) broken("J5", job.id, "was lost again by a neighbour that killed their worker");
+}
+
+}  // namespace fenceline::sim

@@ -1,0 +1,43 @@
+// Ground truth: every changing call as it reached the real store, in the order in which it took effect there,
+// with the store's own time and its own answer. Checks are computed from this and nothing else.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "store/job_store.hpp"
+
+namespace fenceline::sim {
+
+template <class Request, class Reply>
+struct Call {
+  const Request& request;
+  const Result<Reply>& reply;
+};
+using EnqueueCall = Call<EnqueueRequest, EnqueueReply>;
+using ClaimCall = Call<ClaimRequest, ClaimReply>;
+using GiveBackCall = Call<GiveBackRequest, void>;
+using ExtendCall = Call<ExtendRequest, ExtendReply>;
+using SettleCall = Call<SettleRequest, SettleReply>;
+
+struct Applied {
+  Instant at;     // true time, which is what the store's leases run on
+  WallTime wall;  // the store's
+  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall> call;
+};
+
+class StoreObserver {
+ public:
+  virtual ~StoreObserver() = default;
+  virtual void applied(const Applied& applied) = 0;
+};
+
+// The last eight digits of an id: enough to tell jobs apart in a sentence.
+std::string short_id(const JobId& id);
+
+// One line for the trace: "claim owner-1 limit 2: 1 granted 5f3a90c1/1767225600000001".
+std::string describe(const Applied& applied);
+
+}  // namespace fenceline::sim

@@ -1,0 +1,171 @@
+#include "sim/store/faulty_store.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace fenceline::sim {
+namespace {
+
+// What the store kept a request waiting, it says in the replies that have a field for it.
+template <class Answer>
+void add_waited(Answer& answer, Duration waited) {
+  if constexpr (requires { answer->waited; }) {
+    if (answer) answer->waited += waited;
+  }
+}
+
+}  // namespace
+
+FaultyStore::Fate FaultyStore::draw_fate(Duration timeout) {
+  Random& random = process_.simulation().random();
+  Fate fate;
+  fate.refused = random.chance(weather_.refuse_request);
+  fate.request_lost = random.chance(weather_.drop_request);
+  fate.reply_lost = random.chance(weather_.drop_reply);
+  fate.again = random.chance(weather_.duplicate);
+  fate.to_store = random.between(Duration{0}, weather_.delay_most);
+  fate.in_queue = random.between(Duration{0}, weather_.queue_most);
+  fate.to_caller = random.between(Duration{0}, weather_.delay_most);
+  // A copy may overtake what its sender does next, or come after its sender has long gone on.
+  fate.until_again = random.chance(0.5) ? random.between(Duration{0}, weather_.delay_most) : random.between(Duration{0}, 3 * timeout);
+  if (random.chance(weather_.late_request)) {
+    fate.to_store = timeout + random.between(Duration{0}, timeout);
+    fate.reply_lost = true;
+  }
+  return fate;
+}
+
+void FaultyStore::note(std::string_view verb, std::string_view what) {
+  Simulation& simulation = process_.simulation();
+  if (simulation.trace().on()) simulation.trace().write(simulation.now(), process_.name(), std::string(verb) + " " + std::string(what));
+}
+
+template <class Answer>
+Answer FaultyStore::deliver(Kind kind, std::string_view verb, Duration timeout, std::function<Answer()> apply) {
+  process_.step();
+  Simulation& simulation = process_.simulation();
+  const Fate fate = draw_fate(timeout);
+  if (fate.refused) {
+    tally_.add(Count::refused_requests);
+    note(verb, "refused");
+    process_.delay(fate.to_store);
+    process_.step();
+    return fail(Code::unavailable, "the simulated store is not reached");
+  }
+
+  struct Exchange {
+    std::optional<Answer> answer;
+    std::shared_ptr<Event> answered;
+  };
+  const auto exchange = std::make_shared<Exchange>();
+  exchange->answered = process_.make_event();
+  const Instant give_up_at = process_.now() + timeout;
+  if (fate.request_lost) {
+    tally_.add(Count::lost_requests);
+    note(verb, "request lost");
+  } else {
+    simulation.after(fate.to_store + fate.in_queue, [this, &simulation, apply, exchange, fate, verb, timeout] {
+      Answer answer = apply();
+      add_waited(answer, fate.in_queue);
+      if (fate.again) {
+        simulation.after(fate.until_again, [this, apply, verb] {
+          tally_.add(Count::duplicates);
+          note(verb, "arrives again");
+          apply();
+        });
+      }
+      if (fate.reply_lost) {
+        tally_.add(fate.to_store >= timeout ? Count::late_requests : Count::lost_replies);
+        note(verb, fate.to_store >= timeout ? "arrived late" : "reply lost");
+        return;
+      }
+      simulation.after(fate.to_caller, [exchange, answer = std::move(answer)] {
+        exchange->answer = answer;
+        exchange->answered->notify();
+      });
+    });
+  }
+  exchange->answered->wait_until(give_up_at);
+  process_.step();
+  if (exchange->answer) return *exchange->answer;
+  // What only reads cannot have happened.
+  if (kind == Kind::reads) return fail(Code::unavailable, "the simulated store did not answer");
+  return fail(Code::in_doubt, "the simulated store did not answer in time");
+}
+
+Result<EnqueueReply> FaultyStore::enqueue(const EnqueueRequest& request) {
+  return deliver<Result<EnqueueReply>>(Kind::changes, "enqueue", request.timeout, [this, request] { return inner_.enqueue(request); });
+}
+
+Result<ClaimReply> FaultyStore::claim(const ClaimRequest& request) {
+  return deliver<Result<ClaimReply>>(Kind::changes, "claim", request.timeout, [this, request] { return inner_.claim(request); });
+}
+
+Result<void> FaultyStore::give_back(const GiveBackRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "give_back", request.timeout, [this, request] { return inner_.give_back(request); });
+}
+
+Result<ExtendReply> FaultyStore::extend(const ExtendRequest& request) {
+  return deliver<Result<ExtendReply>>(Kind::changes, "extend", request.timeout, [this, request] { return inner_.extend(request); });
+}
+
+Result<SettleReply> FaultyStore::settle(const SettleRequest& request) {
+  return deliver<Result<SettleReply>>(Kind::changes, "settle", request.timeout, [this, request] { return inner_.settle(request); });
+}
+
+Result<std::optional<Job>> FaultyStore::job(const std::string& ns, const JobId& id) {
+  return deliver<Result<std::optional<Job>>>(Kind::reads, "job", kCallTimeout, [this, ns, id] { return inner_.job(ns, id); });
+}
+
+Result<JobsReply> FaultyStore::jobs(const JobsRequest& request) {
+  return deliver<Result<JobsReply>>(Kind::reads, "jobs", request.timeout, [this, request] { return inner_.jobs(request); });
+}
+
+Result<BacklogReply> FaultyStore::backlog(const BacklogRequest& request) {
+  return deliver<Result<BacklogReply>>(Kind::reads, "backlog", request.timeout, [this, request] { return inner_.backlog(request); });
+}
+
+Result<void> FaultyStore::report_worker(const WorkerReport& report) {
+  return deliver<Result<void>>(Kind::changes, "report_worker", report.timeout, [this, report] { return inner_.report_worker(report); });
+}
+
+Result<void> FaultyStore::remove_worker(const std::string& ns, const std::string& owner) {
+  return deliver<Result<void>>(Kind::changes, "remove_worker", kCallTimeout, [this, ns, owner] { return inner_.remove_worker(ns, owner); });
+}
+
+Result<std::vector<WorkerRow>> FaultyStore::workers(const std::string& ns) {
+  return deliver<Result<std::vector<WorkerRow>>>(Kind::reads, "workers", kCallTimeout, [this, ns] { return inner_.workers(ns); });
+}
+
+Result<std::vector<TrailEntry>> FaultyStore::trail(const std::string& ns, int limit) {
+  return deliver<Result<std::vector<TrailEntry>>>(Kind::reads, "trail", kCallTimeout, [this, ns, limit] { return inner_.trail(ns, limit); });
+}
+
+Result<void> FaultyStore::remove_namespace(const std::string& ns, const Act& act) {
+  return deliver<Result<void>>(Kind::changes, "remove_namespace", kCallTimeout, [this, ns, act] { return inner_.remove_namespace(ns, act); });
+}
+
+std::unique_ptr<Watch> FaultyStore::watch(const WatchRequest& request, std::function<void()> on_change) {
+  // A wake-up under way when the handle goes finds the callback gone.
+  class FaultyWatch final : public Watch {
+   public:
+    std::shared_ptr<std::function<void()>> callback;
+    std::unique_ptr<Watch> inner;
+    ~FaultyWatch() override { *callback = nullptr; }
+  };
+  auto handle = std::make_unique<FaultyWatch>();
+  handle->callback = std::make_shared<std::function<void()>>(std::move(on_change));
+  handle->inner = inner_.watch(request, [this, callback = handle->callback] {
+    Random& random = process_.simulation().random();
+    if (random.chance(weather_.drop_wakeup)) {
+      tally_.add(Count::lost_wakeups);
+      return;
+    }
+    process_.simulation().after(random.between(Duration{0}, weather_.delay_most), [callback] {
+      if (*callback) (*callback)();
+    });
+  });
+  return handle;
+}
+
+}  // namespace fenceline::sim

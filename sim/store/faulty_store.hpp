@@ -1,0 +1,66 @@
+// The way from one simulated process to the store: a Store that loses, delays, repeats and refuses, as its
+// weather says. A request under way belongs to nobody: it arrives even if its sender is paused or dead.
+//
+// Needs the whole simulation around it: calls block the fiber they come from, on virtual time.
+#pragma once
+
+#include <functional>
+
+#include "sim/runtime/sim_runtime.hpp"
+#include "sim/store/tally.hpp"
+#include "sim/store/weather.hpp"
+#include "store/store.hpp"
+
+namespace fenceline::sim {
+
+class FaultyStore final : public Store {
+ public:
+  // All must outlive it and what it has under way. `weather` may change at any time.
+  FaultyStore(SimRuntime& process, Store& inner, const Weather& weather, Tally& tally)
+      : process_(process), inner_(inner), weather_(weather), tally_(tally) {}
+
+  Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
+  Result<ClaimReply> claim(const ClaimRequest& request) override;
+  Result<void> give_back(const GiveBackRequest& request) override;
+  Result<ExtendReply> extend(const ExtendRequest& request) override;
+  Result<SettleReply> settle(const SettleRequest& request) override;
+  Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override;
+  Result<JobsReply> jobs(const JobsRequest& request) override;
+  Result<BacklogReply> backlog(const BacklogRequest& request) override;
+  Result<void> report_worker(const WorkerReport& report) override;
+  Result<void> remove_worker(const std::string& ns, const std::string& owner) override;
+  Result<std::vector<WorkerRow>> workers(const std::string& ns) override;
+  Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override;
+  Result<void> remove_namespace(const std::string& ns, const Act& act) override;
+  StoreProfile profile() const override { return inner_.profile(); }
+  Result<std::vector<Finding>> examine() override { return inner_.examine(); }
+  // Tells later than the store does, or not at all.
+  std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change) override;
+
+ private:
+  enum class Kind { reads, changes };
+  // What becomes of one request.
+  struct Fate {
+    bool refused = false;
+    bool request_lost = false;
+    bool reply_lost = false;
+    bool again = false;
+    Duration to_store{0};
+    Duration in_queue{0};
+    Duration to_caller{0};
+    Duration until_again{0};
+  };
+
+  Fate draw_fate(Duration timeout);
+  // `apply` makes the call on the real store, once or twice, from outside every fiber.
+  template <class Answer>
+  Answer deliver(Kind kind, std::string_view verb, Duration timeout, std::function<Answer()> apply);
+  void note(std::string_view verb, std::string_view what);
+
+  SimRuntime& process_;
+  Store& inner_;
+  const Weather& weather_;
+  Tally& tally_;
+};
+
+}  // namespace fenceline::sim

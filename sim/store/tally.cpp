@@ -1,0 +1,27 @@
+#include "sim/store/tally.hpp"
+
+namespace fenceline::sim {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> kNames{
+    "operations",       "enqueued",     "claimed",       "takeovers",  "refusals",     "losses", "settled",  "given_back",
+    "died_of_losses",   "ran_alone",    "lost_requests", "refused_requests", "lost_replies", "late_requests", "duplicates", "lost_wakeups",
+    "kills",            "poisoned",     "pauses",        "suspends",   "twins",        "terminations", "wall_jumps"};
+static_assert(!kNames.back().empty());
+
+}  // namespace
+
+std::string_view to_string(Count what) { return kNames[static_cast<std::size_t>(what)]; }
+
+std::int64_t Tally::faults() const {
+  std::int64_t sum = 0;
+  for (auto i = static_cast<std::size_t>(Count::lost_requests); i < counts_.size(); ++i) sum += counts_[i];
+  return sum;
+}
+
+Tally& Tally::operator+=(const Tally& other) {
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  return *this;
+}
+
+}  // namespace fenceline::sim

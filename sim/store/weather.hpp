@@ -1,0 +1,37 @@
+// How bad the world is: data of a scenario. All zero is fine weather: everything arrives at once and lives on.
+#pragma once
+
+#include "base/time.hpp"
+
+namespace fenceline::sim {
+
+struct Weather {
+  // Of each message between a process and the store.
+  double drop_request = 0;   // never arrives: in doubt at the caller's timeout
+  double refuse_request = 0; // unavailable at once
+  double drop_reply = 0;     // applied, and in doubt at the caller's timeout
+  double late_request = 0;   // applied after the caller's timeout
+  double duplicate = 0;      // applied again, at once or later
+  double drop_wakeup = 0;    // a watcher is not told
+  Duration delay_most{0};    // of a request, and of a reply
+  Duration queue_most{0};    // how long the store keeps a request waiting, which it says in `waited`
+
+  // Of processes, each about that often for the whole fleet; zero: never.
+  Duration kill_every{0};
+  Duration pause_every{0};
+  Duration pause_most{0};
+  Duration suspend_every{0};    // a machine with all its processes, as long as a pause
+  Duration terminate_every{0};  // a graceful stop, then a new start
+  Duration wall_jump_every{0};  // of a machine's or the store's wall clock, either way
+  Duration wall_jump_most{0};
+  Duration restart_most{0};     // until a process is there again
+  double twin = 0;              // of a pause: a new incarnation starts beside the paused one
+
+  // At each step of a process.
+  double kill_at_step = 0;
+  double pause_at_step = 0;
+  double delay_at_step = 0;
+  Duration step_delay_most{0};
+};
+
+}  // namespace fenceline::sim
