@@ -1,0 +1,70 @@
+#include "conformance/differential.hpp"
+
+#include <iomanip>
+#include <set>
+#include <sstream>
+
+#include "conformance/differential_stream.hpp"
+
+namespace fenceline::test {
+namespace {
+
+// All answers that can occur, each of which a stream has to bring about.
+const std::map<std::string, std::vector<std::string>>& possible_answers() {
+  static const std::map<std::string, std::vector<std::string>> answers{
+      {"enqueue", {"ok", "existing", "mixed", "empty", "conflict", "invalid"}},
+      {"claim", {"granted", "limit", "forced", "alone", "empty", "alone_waiting", "next_due", "repeat", "repeat_empty", "refused", "invalid"}},
+      {"give_back", {"returned", "nothing", "before_claim", "invalid"}},
+      {"extend", {"ok", "mixed", "not_found", "superseded", "other_owner", "finished", "settled", "expired", "invalid"}},
+      {"settle",
+       {"done", "failed", "dead", "later", "given_back", "late", "last_attempt", "repeat", "mixed", "not_found", "superseded", "other_owner", "finished",
+        "settled", "invalid"}},
+      {"job", {"found", "none", "invalid"}},
+      {"jobs", {"empty", "last", "more", "ready", "running", "done", "dead", "buried", "run_out", "invalid"}},
+      {"backlog", {"nothing", "running", "claimable", "ahead", "invalid"}},
+      {"report_worker", {"ok", "invalid"}},
+      {"remove_worker", {"ok", "invalid"}},
+      {"workers", {"some", "none", "invalid"}},
+      {"trail", {"some", "none", "invalid"}},
+      {"remove_namespace", {"ok", "nothing", "invalid"}},
+  };
+  return answers;
+}
+
+}  // namespace
+
+DifferentialReport run_differential(Store& oracle, Store& store, ManualClock& clock, const DifferentialOptions& options) {
+  DifferentialStream stream(oracle, store, clock, options.seed);
+  for (int i = 0; i < options.operations && !stream.difference(); ++i) stream.step();
+  return {stream.seen(), stream.difference()};
+}
+
+std::string table_of(const AnswersSeen& seen) {
+  std::ostringstream out;
+  for (const auto& [verb, answers] : possible_answers()) {
+    out << std::left << std::setw(17) << verb;
+    for (const std::string& answer : answers) {
+      const auto found = seen.find({verb, answer});
+      out << "  " << answer << " " << (found == seen.end() ? 0 : found->second);
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
+std::vector<std::string> gaps_in(const AnswersSeen& seen) {
+  std::vector<std::string> gaps;
+  std::set<std::pair<std::string, std::string>> possible;
+  for (const auto& [verb, answers] : possible_answers()) {
+    for (const std::string& answer : answers) {
+      possible.emplace(verb, answer);
+      if (!seen.contains({verb, answer})) gaps.push_back(verb + ": " + answer + " was never seen");
+    }
+  }
+  for (const auto& [cell, times] : seen) {
+    if (!possible.contains(cell)) gaps.push_back(cell.first + ": nobody expected " + cell.second);
+  }
+  return gaps;
+}
+
+}  // namespace fenceline::test

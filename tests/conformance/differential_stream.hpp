@@ -1,0 +1,106 @@
+// The stream of one seed: what it remembers, and one method a verb that makes the next request up, sends it to
+// both stores and notes what the oracle answered.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/differential.hpp"
+#include "conformance/reply_text.hpp"
+
+namespace fenceline::test {
+
+class DifferentialStream {
+ public:
+  DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed);
+
+  // One operation; every so often the whole listing as well.
+  void step();
+
+  const AnswersSeen& seen() const { return seen_; }
+  const std::optional<std::string>& difference() const { return difference_; }
+
+ private:
+  struct Remembered {
+    std::string ns;
+    std::string owner;
+    Holding holding;
+  };
+
+  // Verbs. Each may make its request malformed.
+  void enqueue();
+  void claim();
+  void claim_with_no_fences_left();
+  void give_back();
+  void extend();
+  void settle();
+  void job();
+  void jobs();
+  void backlog();
+  void report_worker();
+  void remove_worker();
+  void workers();
+  void trail();
+  void remove_namespace();
+  void compare_everything();
+  // The world goes on.
+  void let_time_pass();
+  void set_wall_clock();
+
+  // Chance.
+  std::uint64_t below(std::uint64_t n) { return chance_() % n; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class T>
+  const T& one_of(const std::vector<T>& items) {
+    return items[below(items.size())];
+  }
+  std::string any_namespace();
+  std::string any_owner();
+  std::vector<std::string> any_queues();
+  std::string any_stage();
+  Duration any_ttl();
+  NewJob made_up_job();
+  ClaimRequest made_up_claim();
+  void send_claim(const ClaimRequest& request);
+  // A few of those remembered, most of them fresh, some spoiled, no job twice; and who sends them.
+  std::vector<Holding> some_holdings(std::string& ns, std::string& owner);
+  void spoil(std::string& ns, std::string& owner, Duration& ttl);
+
+  void note(const std::string& verb, const std::string& answer) { seen_[{verb, answer}] += 1; }
+
+  // Calls both, compares, and answers what the oracle said.
+  template <class Call>
+  auto both(const std::string& verb, const std::string& request, const Call& call) {
+    const auto expected = call(oracle_);
+    const auto got = call(store_);
+    compare(verb, request, text_of(expected), text_of(got));
+    if (!expected) note(verb, std::string(to_string(expected.error().code)));
+    return expected;
+  }
+  void compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got);
+
+  Store& oracle_;
+  Store& store_;
+  ManualClock& clock_;
+  std::mt19937_64 chance_;
+  std::uint64_t seed_;
+  std::int64_t operations_ = 0;
+  AnswersSeen seen_;
+  std::optional<std::string> difference_;
+
+  std::uint64_t last_number_ = 0;
+  std::vector<std::pair<std::string, NewJob>> enqueued_;  // by namespace
+  std::deque<Remembered> holdings_;
+  std::deque<ClaimRequest> claims_;
+  bool workers_die_ = false;  // for a while nearly nothing is settled or renewed
+  bool crowded_ = false;      // for a while nothing new is enqueued
+  Duration wall_offset_{0};   // by how much the wall clock was set
+};
+
+}  // namespace fenceline::test

@@ -1,0 +1,131 @@
+#include "conformance/differential.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "backends/memory/memory_store.hpp"
+#include "support/forwarding_store.hpp"
+
+namespace fenceline::test {
+namespace {
+
+std::uint64_t seeds_to_run() {
+  const char* text = std::getenv("FENCELINE_SEEDS");
+  return text ? std::strtoull(text, nullptr, 10) : 3;
+}
+
+void add(AnswersSeen& total, const AnswersSeen& more) {
+  for (const auto& [cell, times] : more) total[cell] += times;
+}
+
+// A store that is wrong in one way.
+struct Crooked : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+};
+
+struct IgnoresHoldsOthers final : Crooked {
+  using Crooked::Crooked;
+  Result<ClaimReply> claim(const ClaimRequest& request) override {
+    ClaimRequest changed = request;
+    changed.holds_others = false;
+    return inner_.claim(changed);
+  }
+};
+
+struct ForgetsRequests final : Crooked {
+  using Crooked::Crooked;
+  Result<ClaimReply> claim(const ClaimRequest& request) override {
+    ClaimRequest changed = request;
+    if (!changed.request.empty()) changed.request = std::to_string(++calls);
+    return inner_.claim(changed);
+  }
+  int calls = 0;
+};
+
+struct ForgetsToGiveBack final : Crooked {
+  using Crooked::Crooked;
+  Result<void> give_back(const GiveBackRequest& request) override { return check_request(request); }
+};
+
+struct AcceptsExpiredRenewals final : Crooked {
+  using Crooked::Crooked;
+  Result<ExtendReply> extend(const ExtendRequest& request) override {
+    auto reply = inner_.extend(request);
+    if (reply) std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == "expired"; });
+    return reply;
+  }
+};
+
+struct MixesUpTwoReasons final : Crooked {
+  using Crooked::Crooked;
+  Result<SettleReply> settle(const SettleRequest& request) override {
+    auto reply = inner_.settle(request);
+    if (!reply) return reply;
+    for (Refusal& refusal : reply->refused) {
+      if (refusal.reason == "finished") refusal.reason = "settled";
+    }
+    return reply;
+  }
+};
+
+struct ServesQueuesInItsOwnOrder final : Crooked {
+  using Crooked::Crooked;
+  Result<ClaimReply> claim(const ClaimRequest& request) override {
+    ClaimRequest changed = request;
+    std::sort(changed.queues.begin(), changed.queues.end());
+    return inner_.claim(changed);
+  }
+};
+
+struct LosesANulByte final : Crooked {
+  using Crooked::Crooked;
+  Result<SettleReply> settle(const SettleRequest& request) override {
+    SettleRequest changed = request;
+    for (Settlement& settlement : changed.settlements) settlement.outcome.result = settlement.outcome.result.c_str();
+    return inner_.settle(changed);
+  }
+};
+
+template <class T>
+class PlantedDifference : public testing::Test {};
+using Plants =
+    testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons, ServesQueuesInItsOwnOrder, LosesANulByte>;
+TYPED_TEST_SUITE(PlantedDifference, Plants);
+
+TYPED_TEST(PlantedDifference, IsFound) {
+  ManualClock clock;
+  MemoryStore oracle(clock);
+  MemoryStore honest(clock);
+  TypeParam crooked(honest);
+  const DifferentialReport report = run_differential(oracle, crooked, clock, {.seed = 1});
+  EXPECT_TRUE(report.difference);
+}
+
+TEST(Differential, TheStreamBringsAboutEveryAnswer) {
+  AnswersSeen total;
+  for (std::uint64_t seed = 1; seed <= seeds_to_run(); ++seed) {
+    ManualClock clock;
+    MemoryStore oracle(clock);
+    MemoryStore store(clock);
+    const DifferentialReport report = run_differential(oracle, store, clock, {.seed = seed});
+    EXPECT_FALSE(report.difference) << *report.difference;
+    for (const std::string& gap : gaps_in(report.seen)) ADD_FAILURE() << "seed " << seed << ": " << gap;
+    add(total, report.seen);
+  }
+  std::cout << table_of(total);
+}
+
+TEST(Differential, AnAnswerThatIsMissingIsNamed) {
+  ManualClock clock;
+  MemoryStore oracle(clock);
+  MemoryStore store(clock);
+  AnswersSeen seen = run_differential(oracle, store, clock, {.seed = 1}).seen;
+  seen.erase({"claim", "refused"});
+  seen[{"claim", "odd"}] = 1;
+  EXPECT_EQ(gaps_in(seen), (std::vector<std::string>{"claim: refused was never seen", "claim: nobody expected odd"}));
+}
+
+}  // namespace
+}  // namespace fenceline::test

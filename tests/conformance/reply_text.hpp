@@ -1,0 +1,37 @@
+// Replies as text: two are the same exactly when their texts are. Of errors only the code counts; cursors are
+// each store's own, so only whether there is one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/store.hpp"
+
+namespace fenceline::test {
+
+std::string text_of(const Job& job);
+std::string text_of(const EnqueueReply& reply);
+std::string text_of(const ClaimReply& reply);
+std::string text_of(const ExtendReply& reply);
+std::string text_of(const SettleReply& reply);
+std::string text_of(const std::optional<Job>& job);
+std::string text_of(const JobsReply& reply);
+std::string text_of(const BacklogReply& reply);
+std::string text_of(const std::vector<WorkerRow>& rows);
+// The entries of namespaces; what a store says of itself is its own affair.
+std::string text_of(const std::vector<TrailEntry>& entries);
+
+template <class T>
+std::string text_of(const Result<T>& result) {
+  if (!result) return "error " + std::string(to_string(result.error().code));
+  if constexpr (std::is_void_v<T>) return "ok";
+  else return text_of(*result);
+}
+
+// For the report of a difference.
+std::string text_of(const EnqueueRequest& request);
+std::string text_of(const ClaimRequest& request);
+std::string text_of(const ExtendRequest& request);
+std::string text_of(const SettleRequest& request);
+
+}  // namespace fenceline::test
