@@ -39,6 +39,9 @@ Result<void> check_payload(std::string_view payload) {
   if (payload.size() > kPayloadBytesMax)
     return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) + " bytes); at most 1 MiB, keep big data elsewhere and send its address");
   Checker checker;
+  // The parser takes a NUL for the end of the text and would not look at what follows.
+  if (const std::size_t nul = payload.find('\0'); nul != std::string_view::npos)
+    return fail(Code::invalid, "payload is not JSON in UTF-8 (NUL at byte " + std::to_string(nul + 1) + "); write \\u0000 in a string");
   if (nlohmann::json::sax_parse(payload.begin(), payload.end(), &checker)) return {};
   if (checker.too_deep) return fail(Code::invalid, "payload is nested too deeply; at most 128 levels");
   return fail(Code::invalid, "payload is not JSON in UTF-8 (at byte " + std::to_string(checker.bad_at) + "); quote a plain string: '\"text\"'");
