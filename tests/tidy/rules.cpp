@@ -144,6 +144,19 @@ std::vector<std::string> passed_crash_points(const SourceFile& file) {
   return file.path == "src/base/crash_point.hpp" ? std::vector<std::string>{} : all_matches(file, passed);
 }
 
+std::vector<std::string> defined_tests(const SourceFile& file) {
+  static const std::regex test(R"(\bTEST(?:_P|_F)?\(\s*(\w+)\s*,\s*(\w+)\s*\))");
+  std::vector<std::string> found;
+  for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), test); it != std::sregex_iterator(); ++it)
+    found.push_back((*it)[1].str() + "." + (*it)[2].str());
+  return found;
+}
+
+std::vector<std::string> tests_named_in(const std::string& document) {
+  static const std::regex name(R"(`([A-Z]\w+\.[A-Z]\w+|tests/[a-z_/]+)`)");
+  return all_matches({"", document}, name);
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;

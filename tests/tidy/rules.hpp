@@ -30,6 +30,12 @@ std::vector<std::string> logged_events(const SourceFile& file);
 // Names of crash points that the file passes.
 std::vector<std::string> passed_crash_points(const SourceFile& file);
 
+// Names of the tests that the file defines: "Suite.Name".
+std::vector<std::string> defined_tests(const SourceFile& file);
+
+// Test names, and paths under tests/, that a document sets in backquotes.
+std::vector<std::string> tests_named_in(const std::string& document);
+
 // Every *.hpp and *.cpp of src, sim, include and tests, sorted by path.
 std::vector<SourceFile> read_tree(const std::string& root);
 std::string read_text(const std::string& path);

@@ -63,6 +63,19 @@ TEST(Tidy, EveryListedCrashPointIsPassedSomewhere) {
   EXPECT_GE(passed.size(), 25U);
 }
 
+TEST(Tidy, EveryTestThatTheGuaranteesNameExists) {
+  std::set<std::string> defined;
+  for (const SourceFile& file : tree()) {
+    for (const std::string& test : defined_tests(file)) defined.insert(test);
+  }
+  const std::vector<std::string> named = tests_named_in(read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/guarantees.md"));
+  EXPECT_GE(named.size(), 25U);
+  for (const std::string& test : named) {
+    const bool is_script = test.starts_with("tests/");
+    EXPECT_TRUE(is_script ? !read_text(std::string(FENCELINE_SOURCE_DIR) + "/" + test).empty() : defined.contains(test)) << test << " does not exist";
+  }
+}
+
 // The rules can fail: each is shown a file that breaks it.
 TEST(TidyRules, FindAClockAThreadAndChanceAwayFromHome) {
   EXPECT_EQ(things_away_from_home({"src/services/x.cpp", "auto t = std::chrono::steady_clock::now();"}).size(), 1U);
