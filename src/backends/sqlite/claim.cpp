@@ -1,0 +1,349 @@
+// Granting jobs. Expired leases come from the lease book; ready jobs by one seek for each priority, so that delayed
+// jobs of a high priority cost nothing, however many they are.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/verbs.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kRepeated = "SELECT id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4 ORDER BY id";
+constexpr const char* kOfRequest = "SELECT id, queue_id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 ORDER BY id";
+constexpr const char* kForgetClaims = "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT 16)";
+constexpr const char* kAddClaim = R"sql(
+  INSERT INTO claim (ns_id, owner, request, queue_id, until, bound, exact, live, losses_most, seqs)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7, ?8))sql";
+constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_id = ?1 AND owner = ?2 AND request = ?3";
+
+constexpr const char* kNextRank = "SELECT rank FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank > ?3 ORDER BY rank LIMIT 1";
+constexpr const char* kDue = R"sql(
+  SELECT r.seq, r.run_at, r.fence, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, r.error,
+         j.id, j.attempts_max, j.created_at, j.payload
+  FROM ready r CROSS JOIN job j ON j.seq = r.seq
+  WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq LIMIT ?5)sql";
+constexpr const char* kSomeDue = "SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT 1";
+constexpr const char* kNextRun = R"sql(
+  SELECT run_at FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 ORDER BY run_at LIMIT 1)sql";
+constexpr const char* kTaken = R"sql(
+  DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
+constexpr const char* kCountAhead = R"sql(
+  SELECT count(*) FROM (SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 LIMIT ?5))sql";
+
+constexpr std::int64_t kCommonLane = 0;
+constexpr std::int64_t kAloneLane = 1;
+
+// One job on its way to a worker: the row to write and the answer to give.
+struct Chosen {
+  Delivery delivery;
+  ClaimedJob claimed;
+};
+
+// `visit` is called for each priority of the queue, the highest first, until it returns false.
+template <class Visit>
+void each_rank(Call& call, std::int64_t queue_id, std::int64_t lane, Visit visit) {
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  while (const auto rank = call.db.number(kNextRank, queue_id, lane, last)) {
+    if (!visit(*rank)) return;
+    last = *rank;
+  }
+}
+
+// Moves up to `most` due jobs of a queue out of `ready`, in the order of their grants.
+void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t most, std::vector<Chosen>& chosen) {
+  const std::size_t full = chosen.size() + most;
+  if (most == 0) return;
+  const QueueName name = call.names.queue_name(queue_id);
+  each_rank(call, queue_id, lane, [&](std::int64_t rank) {
+    const std::size_t before = chosen.size();
+    {
+      auto row = call.db.query(kDue, queue_id, lane, rank, call.wall_us(), static_cast<std::int64_t>(full - before));
+      while (row.next()) {
+        Chosen& one = chosen.emplace_back();
+        Delivery& d = one.delivery;
+        d.seq = row.integer(0);
+        d.run_at = row.integer(1);
+        d.fence = row.integer(2);
+        d.deliveries = row.integer(3);
+        d.failures = row.integer(4);
+        d.losses = row.integer(5);
+        d.losses_in_row = row.integer(6);
+        d.laters = row.integer(7);
+        if (!row.is_null(8)) d.last_outcome = row.integer(8);
+        d.error = row.text(9);
+        d.queue_id = queue_id;
+        d.priority = static_cast<int>(-rank);
+        Job& job = one.claimed.job;
+        std::memcpy(job.id.bytes.data(), row.bytes(10).data(), job.id.bytes.size());
+        job.queue = name.queue;
+        job.stage = name.stage;
+        job.priority = d.priority;
+        job.attempts_max = static_cast<int>(row.integer(11));
+        job.created_at = WallTime{Duration{row.integer(12)}};
+        job.payload = row.text(13);
+      }
+    }
+    if (chosen.size() > before) {
+      const Delivery& last = chosen.back().delivery;
+      call.db.execute(kTaken, queue_id, lane, rank, last.run_at, last.seq);
+    }
+    return chosen.size() < full;
+  });
+}
+
+bool some_due(Call& call, const std::vector<std::int64_t>& queues, std::int64_t lane) {
+  bool found = false;
+  for (const std::int64_t queue_id : queues) {
+    each_rank(call, queue_id, lane, [&](std::int64_t rank) {
+      found = found || call.db.number(kSomeDue, queue_id, lane, rank, call.wall_us()).has_value();
+      return !found;
+    });
+  }
+  return found;
+}
+
+std::optional<Duration> next_run(Call& call, const std::vector<std::int64_t>& queues) {
+  std::optional<Duration> next;
+  for (const std::int64_t queue_id : queues) {
+    for (const std::int64_t lane : {kCommonLane, kAloneLane}) {
+      each_rank(call, queue_id, lane, [&](std::int64_t rank) {
+        const auto run_at = call.db.number(kNextRun, queue_id, lane, rank, call.wall_us());
+        if (run_at && (!next || Duration{*run_at - call.wall_us()} < *next)) next = Duration{*run_at - call.wall_us()};
+        return true;
+      });
+    }
+  }
+  return next;
+}
+
+Chosen taken_over(Delivery lost) {
+  Chosen one;
+  one.claimed.forced = true;
+  one.claimed.previous_owner = lost.owner;
+  lost.previous_owner = lost.owner;
+  lost.losses += 1;
+  lost.losses_in_row += 1;
+  one.delivery = std::move(lost);
+  return one;
+}
+
+// J5: five lost in a row end in the dead letters; the new fence refuses the late holder.
+Result<void> bury(Call& call, std::vector<Delivery> lost) {
+  if (lost.empty()) return {};
+  leave_claims(call, lost);
+  drop_running(call, lost);
+  for (Delivery& delivery : lost) {
+    const Result<Fence> fence = next_fence(delivery.fence, call.wall);
+    if (!fence) return std::unexpected(fence.error());
+    delivery.fence = *fence;
+    delivery.owner.clear();
+    delivery.losses += 1;
+    delivery.losses_in_row += 1;
+    delivery.state = JobState::dead;
+    delivery.finished_at = call.wall_us();
+    delivery.error = "lost " + std::to_string(delivery.losses_in_row) + " deliveries in a row: its workers died or were cut off";
+  }
+  put_finished(call, lost);
+  return {};
+}
+
+// Mints the fences and writes claim and run: what was chosen is granted.
+Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, std::vector<Chosen>& chosen) {
+  if (chosen.empty()) return {};
+  const Fence floor = call.db.number("SELECT value FROM meta WHERE key = 'floor'").value_or(0);
+  const std::int64_t lease_end = call.now_us() + request.ttl.count();
+  std::vector<Delivery> forced;  // as they stand in the claims they leave
+  std::map<std::int64_t, std::vector<std::int64_t>> seqs;
+  std::map<std::int64_t, std::int64_t> losses_most;
+  for (const Chosen& one : chosen) {
+    if (one.claimed.forced) forced.push_back(one.delivery);
+    seqs[one.delivery.queue_id].push_back(one.delivery.seq);
+    losses_most[one.delivery.queue_id] = std::max(losses_most[one.delivery.queue_id], one.delivery.losses_in_row);
+  }
+  leave_claims(call, forced);
+  std::map<std::int64_t, std::int64_t> claim_ids;
+  for (const auto& [queue_id, granted] : seqs) {
+    call.db.execute(kAddClaim, ns_id, request.owner, request.request, queue_id, lease_end, static_cast<std::int64_t>(granted.size()),
+                    losses_most[queue_id], Bytes{pack(granted)});
+    claim_ids[queue_id] = call.db.last_insert_rowid();
+  }
+  std::vector<Delivery> running;
+  running.reserve(chosen.size());
+  for (Chosen& one : chosen) {
+    Delivery& d = one.delivery;
+    const Result<Fence> fence = next_fence(d.deliveries > 0 ? d.fence : floor, call.wall);
+    if (!fence) return std::unexpected(fence.error());
+    d.state = JobState::running;
+    d.fence = *fence;
+    d.deliveries += 1;
+    d.owner = request.owner;
+    d.claim_id = claim_ids[d.queue_id];
+    d.place = static_cast<std::int64_t>(running.size());
+    d.lease_end = lease_end;
+    running.push_back(d);
+  }
+  put_running(call, running);
+  return {};
+}
+
+// The answer for a job whose row is written.
+ClaimedJob answer(Call& call, Chosen one) {
+  const Delivery& d = one.delivery;
+  if (one.claimed.forced) one.claimed.job = to_job(call, d, true);
+  Job& job = one.claimed.job;
+  job.state = JobState::running;
+  job.run_at = WallTime{Duration{d.run_at}};
+  job.fence = d.fence;
+  job.owner = d.owner;
+  job.lease_left = Duration{d.lease_end - call.now_us()};
+  job.deliveries = d.deliveries;
+  job.failures = d.failures;
+  job.losses = d.losses;
+  job.losses_in_row = d.losses_in_row;
+  job.laters = d.laters;
+  if (d.last_outcome) job.last_outcome = static_cast<OutcomeKind>(*d.last_outcome);
+  job.error = d.error;
+  one.claimed.left = *job.lease_left;
+  return std::move(one.claimed);
+}
+
+// A claim that was answered before, or given back before it came.
+std::optional<std::vector<ClaimedJob>> repeated(Call& call, const ClaimRequest& request, std::int64_t ns_id) {
+  bool known = false;
+  std::vector<Delivery> held;
+  {
+    auto rows = call.db.query(kRepeated, ns_id, request.owner, request.request, call.now_us());
+    while (rows.next()) {
+      known = true;
+      for (Delivery& delivery : members(call, rows.integer(0), rows.bytes(1))) {
+        if (delivery.lease_end > call.now_us()) held.push_back(std::move(delivery));
+      }
+    }
+  }
+  if (!known) return std::nullopt;
+  std::sort(held.begin(), held.end(), [](const Delivery& a, const Delivery& b) { return a.place < b.place; });
+  std::vector<ClaimedJob> jobs;
+  for (const Delivery& delivery : held)
+    jobs.push_back({to_job(call, delivery, true), Duration{delivery.lease_end - call.now_us()}, delivery.previous_owner.has_value(),
+                    delivery.previous_owner.value_or("")});
+  return jobs;
+}
+
+// A first claim: buries, chooses and grants. Sets alone_waiting.
+Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, const std::vector<std::int64_t>& queues, ClaimReply& reply) {
+  const auto limit = static_cast<std::size_t>(request.limit);
+  std::vector<Delivery> dead;
+  std::vector<Delivery> alone;
+  std::vector<Delivery> common;
+  for (Delivery& delivery : run_out(call, queues, limit)) {
+    const std::int64_t in_row = delivery.losses_in_row + 1;
+    (in_row >= kLossesInRowMax ? dead : in_row >= kLossesBeforeAlone ? alone : common).push_back(std::move(delivery));
+  }
+  if (auto ok = bury(call, std::move(dead)); !ok) return ok;
+
+  std::vector<Chosen> chosen;
+  if (!request.holds_others) {
+    if (!alone.empty()) chosen.push_back(taken_over(std::move(alone.front())));
+    for (const std::int64_t queue_id : queues) take_due(call, queue_id, kAloneLane, chosen.empty() ? 1 : 0, chosen);
+  } else {
+    reply.alone_waiting = !alone.empty() || some_due(call, queues, kAloneLane);
+  }
+  if (chosen.empty()) {
+    for (Delivery& delivery : common) {
+      if (chosen.size() < limit) chosen.push_back(taken_over(std::move(delivery)));
+    }
+    for (const std::int64_t queue_id : queues) take_due(call, queue_id, kCommonLane, limit - chosen.size(), chosen);
+  }
+  if (auto ok = grant(call, request, ns_id, chosen); !ok) return ok;
+  for (Chosen& one : chosen) reply.jobs.push_back(answer(call, std::move(one)));
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues, const std::string& stage) {
+  std::vector<std::int64_t> ids;
+  const auto ns_id = call.names.find_namespace(ns);
+  if (!ns_id) return ids;
+  for (const std::string& queue : queues) {
+    if (const auto id = call.names.find_queue(*ns_id, queue, stage)) ids.push_back(*id);
+  }
+  return ids;
+}
+
+Result<ClaimReply> claim(Call& call, const ClaimRequest& request) {
+  ClaimReply reply;
+  reply.waited = call.waited;
+  const auto ns_id = call.names.find_namespace(request.ns);
+  if (!ns_id) return reply;
+  call.db.execute(kForgetClaims, call.now_us());
+  const std::vector<std::int64_t> queues = known_queues(call, request.ns, request.queues, request.stage);
+  if (auto jobs = repeated(call, request, *ns_id)) {
+    reply.jobs = std::move(*jobs);
+    if (request.holds_others) {
+      const std::vector<Delivery> expired = run_out(call, queues, 0);
+      reply.alone_waiting = some_due(call, queues, kAloneLane) || std::any_of(expired.begin(), expired.end(), [](const Delivery& delivery) {
+                              return delivery.losses_in_row + 1 >= kLossesBeforeAlone && delivery.losses_in_row + 1 < kLossesInRowMax;
+                            });
+    }
+  } else if (auto ok = claim_anew(call, request, *ns_id, queues, reply); !ok) {
+    return std::unexpected(ok.error());
+  }
+  if (reply.jobs.size() < static_cast<std::size_t>(request.limit)) {
+    reply.next_due = next_run(call, queues);
+    const auto lease_end = next_lease_end(call, queues, request.owner);
+    if (lease_end && (!reply.next_due || Duration{*lease_end - call.now_us()} < *reply.next_due)) reply.next_due = Duration{*lease_end - call.now_us()};
+  }
+  return reply;
+}
+
+Result<void> give_back(Call& call, const GiveBackRequest& request) {
+  const std::int64_t ns_id = call.names.intern_namespace(request.ns);
+  std::vector<Delivery> returned;
+  bool known = false;
+  {
+    auto rows = call.db.query(kOfRequest, ns_id, request.owner, request.request);
+    while (rows.next()) {
+      known = true;
+      for (Delivery& delivery : members(call, rows.integer(0), rows.bytes(2))) returned.push_back(std::move(delivery));
+    }
+  }
+  leave_claims(call, returned);
+  drop_running(call, returned);
+  for (Delivery& delivery : returned) {
+    add_place(call, delivery);
+    delivery.state = JobState::ready;
+    delivery.last_outcome = static_cast<std::int64_t>(OutcomeKind::given_back);
+    call.awakened.insert(delivery.queue_id);
+  }
+  put_ready(call, returned);
+  const std::int64_t until = call.now_us() + request.ttl.count();
+  if (known) call.db.execute(kBar, ns_id, request.owner, request.request, until);
+  else call.db.execute(kAddClaim, ns_id, request.owner, request.request, 0, until, 0, 0, Bytes{});
+  call.db.execute(kForgetClaims, call.now_us());
+  return {};
+}
+
+Result<BacklogReply> backlog(Call& call, const BacklogRequest& request) {
+  constexpr std::int64_t kCountedMost = 100'000;
+  BacklogReply reply;
+  const std::vector<std::int64_t> queues = known_queues(call, request.ns, request.queues, request.stage);
+  const LeaseCensus census = take_census(call, queues);
+  reply.running = census.alive;
+  reply.claimable = census.run_out || some_due(call, queues, kCommonLane) || some_due(call, queues, kAloneLane);
+  for (const std::int64_t queue_id : queues) {
+    for (const std::int64_t lane : {kCommonLane, kAloneLane}) {
+      each_rank(call, queue_id, lane, [&](std::int64_t rank) {
+        reply.ahead += call.db.number(kCountAhead, queue_id, lane, rank, call.wall_us(), kCountedMost - reply.ahead).value_or(0);
+        return reply.ahead < kCountedMost;
+      });
+    }
+  }
+  reply.next_due = next_run(call, queues);
+  return reply;
+}
+
+}  // namespace fenceline::sqlite

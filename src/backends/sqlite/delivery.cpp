@@ -1,0 +1,225 @@
+#include "backends/sqlite/delivery.hpp"
+
+#include <cstring>
+
+#include "base/check.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kFindRunning = R"sql(
+  SELECT r.fence, r.run_at, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, c.owner, r.error,
+         r.claim_id, r.place, r.lease_end, r.previous_owner
+  FROM run r CROSS JOIN claim c ON c.id = r.claim_id WHERE r.seq = ?1)sql";
+
+constexpr const char* kFindFinished = R"sql(
+  SELECT fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, owner, error, state, finished_at, result
+  FROM done WHERE seq = ?1)sql";
+
+constexpr const char* kFindAgain = R"sql(
+  SELECT fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, owner, error
+  FROM ready WHERE seq = ?1 AND deliveries > 0)sql";
+
+constexpr const char* kFindFirst = "SELECT run_at FROM job WHERE seq = ?1";
+
+constexpr const char* kPutReady = R"sql(
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq, fence, deliveries, failures, losses, losses_in_row, laters, last_outcome, owner, error)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM batch)sql";
+
+constexpr const char* kPutRunning = R"sql(
+  INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, failures, losses, losses_in_row, laters,
+                              last_outcome, previous_owner, error)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM batch)sql";
+
+constexpr const char* kPutFinished = R"sql(
+  INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, owner,
+                    error, result)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM batch)sql";
+
+constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FROM batch)";
+
+constexpr const char* kJob = "SELECT id, queue_id, priority, attempts_max, created_at, payload FROM job WHERE seq = ?1";
+constexpr const char* kJobBrief = "SELECT id, queue_id, priority, attempts_max, created_at FROM job WHERE seq = ?1";
+constexpr const char* kPlace = "SELECT queue_id, priority FROM job WHERE seq = ?1";
+
+Value maybe(const std::optional<std::int64_t>& number) { return number ? Value::integer(*number) : Value{}; }
+
+// The ten columns that all three tables have, in the order of the selects above.
+void read_common(const Rows& row, Delivery& delivery) {
+  delivery.fence = row.integer(0);
+  delivery.run_at = row.integer(1);
+  delivery.deliveries = row.integer(2);
+  delivery.failures = row.integer(3);
+  delivery.losses = row.integer(4);
+  delivery.losses_in_row = row.integer(5);
+  delivery.laters = row.integer(6);
+  if (!row.is_null(7)) delivery.last_outcome = row.integer(7);
+  delivery.owner = row.text(8);
+  delivery.error = row.text(9);
+}
+
+WallTime wall_time(std::int64_t us) { return WallTime{Duration{us}}; }
+
+}  // namespace
+
+std::string pack(const std::vector<std::int64_t>& numbers) {
+  std::string bytes(numbers.size() * sizeof(std::int64_t), '\0');
+  if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<std::int64_t> unpack(std::string_view bytes) {
+  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(std::int64_t));
+  return numbers;
+}
+
+std::optional<Delivery> find_running(Call& call, std::int64_t seq) {
+  auto row = call.db.query(kFindRunning, seq);
+  if (!row.next()) return std::nullopt;
+  Delivery delivery{.seq = seq, .state = JobState::running};
+  read_common(row, delivery);
+  delivery.claim_id = row.integer(10);
+  delivery.place = row.integer(11);
+  delivery.lease_end = row.integer(12);
+  if (!row.is_null(13)) delivery.previous_owner = row.text(13);
+  return delivery;
+}
+
+Delivery find_delivery(Call& call, std::int64_t seq) {
+  if (auto running = find_running(call, seq)) return *running;
+  Delivery delivery{.seq = seq};
+  if (auto finished = call.db.query(kFindFinished, seq); finished.next()) {
+    read_common(finished, delivery);
+    delivery.state = static_cast<JobState>(finished.integer(10));
+    delivery.finished_at = finished.integer(11);
+    delivery.result = finished.text(12);
+    return delivery;
+  }
+  if (auto again = call.db.query(kFindAgain, seq); again.next()) {
+    read_common(again, delivery);
+    return delivery;
+  }
+  const auto run_at = call.db.number(kFindFirst, seq);
+  check(run_at.has_value(), "a job that is looked for by its number exists");
+  delivery.run_at = *run_at;
+  return delivery;
+}
+
+void put_ready(Call& call, const std::vector<Delivery>& deliveries) {
+  if (deliveries.empty()) return;
+  call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
+    const Delivery& d = deliveries[row];
+    switch (column) {
+      case 0: return Value::integer(d.queue_id);
+      case 1: return Value::integer(d.losses_in_row >= kLossesBeforeAlone ? 1 : 0);
+      case 2: return Value::integer(-d.priority);
+      case 3: return Value::integer(d.run_at);
+      case 4: return Value::integer(d.seq);
+      case 5: return Value::integer(d.fence);
+      case 6: return Value::integer(d.deliveries);
+      case 7: return Value::integer(d.failures);
+      case 8: return Value::integer(d.losses);
+      case 9: return Value::integer(d.losses_in_row);
+      case 10: return Value::integer(d.laters);
+      case 11: return maybe(d.last_outcome);
+      case 12: return Value::text(d.owner);
+      default: return Value::text(d.error);
+    }
+  });
+  call.db.execute(kPutReady);
+}
+
+void put_running(Call& call, const std::vector<Delivery>& deliveries) {
+  if (deliveries.empty()) return;
+  call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
+    const Delivery& d = deliveries[row];
+    switch (column) {
+      case 0: return Value::integer(d.seq);
+      case 1: return Value::integer(d.claim_id);
+      case 2: return Value::integer(d.place);
+      case 3: return Value::integer(d.fence);
+      case 4: return Value::integer(d.lease_end);
+      case 5: return Value::integer(d.run_at);
+      case 6: return Value::integer(d.deliveries);
+      case 7: return Value::integer(d.failures);
+      case 8: return Value::integer(d.losses);
+      case 9: return Value::integer(d.losses_in_row);
+      case 10: return Value::integer(d.laters);
+      case 11: return maybe(d.last_outcome);
+      case 12: return d.previous_owner ? Value::text(*d.previous_owner) : Value{};
+      default: return Value::text(d.error);
+    }
+  });
+  call.db.execute(kPutRunning);
+}
+
+void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
+  if (deliveries.empty()) return;
+  call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
+    const Delivery& d = deliveries[row];
+    switch (column) {
+      case 0: return Value::integer(d.seq);
+      case 1: return Value::integer(static_cast<int>(d.state));
+      case 2: return Value::integer(d.finished_at);
+      case 3: return Value::integer(d.fence);
+      case 4: return Value::integer(d.run_at);
+      case 5: return Value::integer(d.deliveries);
+      case 6: return Value::integer(d.failures);
+      case 7: return Value::integer(d.losses);
+      case 8: return Value::integer(d.losses_in_row);
+      case 9: return Value::integer(d.laters);
+      case 10: return maybe(d.last_outcome);
+      case 11: return Value::text(d.owner);
+      case 12: return Value::text(d.error);
+      default: return Value::blob(d.result);
+    }
+  });
+  call.db.execute(kPutFinished);
+}
+
+void drop_running(Call& call, const std::vector<Delivery>& deliveries) {
+  if (deliveries.empty()) return;
+  call.db.batch().show(deliveries.size(), [&](std::size_t row, int) { return Value::integer(deliveries[row].seq); });
+  call.db.execute(kDropRunning);
+}
+
+Job to_job(Call& call, const Delivery& delivery, bool with_payload) {
+  Job job;
+  {
+    auto row = call.db.query(with_payload ? kJob : kJobBrief, delivery.seq);
+    check(row.next(), "a delivery belongs to a job");
+    std::memcpy(job.id.bytes.data(), row.bytes(0).data(), job.id.bytes.size());
+    const QueueName name = call.names.queue_name(row.integer(1));
+    job.queue = name.queue;
+    job.stage = name.stage;
+    job.priority = static_cast<int>(row.integer(2));
+    job.attempts_max = static_cast<int>(row.integer(3));
+    job.created_at = wall_time(row.integer(4));
+    if (with_payload) job.payload = row.text(5);
+  }
+  job.state = delivery.state;
+  job.run_at = wall_time(delivery.run_at);
+  if (is_finished(delivery.state)) job.finished_at = wall_time(delivery.finished_at);
+  job.fence = delivery.fence;
+  job.owner = delivery.owner;
+  if (delivery.state == JobState::running) job.lease_left = Duration{delivery.lease_end - call.now_us()};
+  job.deliveries = delivery.deliveries;
+  job.failures = delivery.failures;
+  job.losses = delivery.losses;
+  job.losses_in_row = delivery.losses_in_row;
+  job.laters = delivery.laters;
+  if (delivery.last_outcome) job.last_outcome = static_cast<OutcomeKind>(*delivery.last_outcome);
+  job.error = delivery.error;
+  if (with_payload) job.result = delivery.result;
+  return job;
+}
+
+void add_place(Call& call, Delivery& delivery) {
+  auto row = call.db.query(kPlace, delivery.seq);
+  check(row.next(), "a delivery belongs to a job");
+  delivery.queue_id = row.integer(0);
+  delivery.priority = static_cast<int>(row.integer(1));
+}
+
+}  // namespace fenceline::sqlite

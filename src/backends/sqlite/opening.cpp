@@ -1,0 +1,155 @@
+#include "backends/sqlite/opening.hpp"
+
+#include <sqlite3.h>
+
+#include <optional>
+
+#include "backends/sqlite/filesystem.hpp"
+#include "backends/sqlite/schema.hpp"
+#include "backends/sqlite/writer.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kBootId = "SELECT value FROM meta WHERE key = 'boot_id'";
+
+const char* synchronous_word(SqliteSync synchronous) { return synchronous == SqliteSync::full ? "FULL" : "NORMAL"; }
+
+std::string boot_id_of(Database& db) {
+  auto rows = db.query(kBootId);
+  return rows.next() ? rows.text(0) : "";
+}
+
+std::int64_t wall_us(Clock& clock) { return clock.wall_now().time_since_epoch().count(); }
+
+std::unexpected<Error> not_set_up(const SqliteOptions& options) {
+  return fail(Code::not_found, "store " + options.path + " is not set up; run: fenceline migrate --store sqlite:" + options.path);
+}
+
+std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create) {
+  auto db = std::make_unique<Database>(options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (may_create ? SQLITE_OPEN_CREATE : 0));
+  configure(*db, synchronous_word(options.synchronous));
+  return db;
+}
+
+// No lease outlives a boot. The rows stay, as leases that have run out: the claim is the rescue.
+void change_boot(Database& db, Clock& clock, const std::string& old_boot, const std::string& actor) {
+  db.execute("BEGIN IMMEDIATE");
+  try {
+    db.execute("UPDATE run SET lease_end = 0");
+    db.execute("UPDATE claim SET bound = 0, until = 0, exact = 1");
+    db.execute("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", clock.boot_id());
+    db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'boot_changed', ?3, ?4)", wall_us(clock), actor,
+               clock.boot_id(), "every lease of boot " + old_boot + " has ended");
+    db.execute("COMMIT");
+  } catch (const SqliteFailure&) {
+    if (db.in_transaction()) db.execute("ROLLBACK");
+    throw;
+  }
+}
+
+// Usual: the file is ours and of this boot, and nobody's turn is needed. Empty: it is not so simple.
+Result<std::unique_ptr<Database>> open_as_it_is(Clock& clock, LockFile& locks, const SqliteOptions& options) {
+  auto db = connect(options, false);
+  const Result<FileState> state = inspect_database(*db, options.path);
+  if (!state) return std::unexpected(state.error());
+  if (*state != FileState::ours || db->pragma_text("PRAGMA journal_mode") != "wal") return nullptr;
+  if (!locks.share_presence()) return nullptr;
+  if (boot_id_of(*db) == clock.boot_id()) return db;
+  locks.leave_presence();
+  return nullptr;
+}
+
+// Who opens the file at this very moment holds the presence byte for a moment, even under another boot id.
+bool own_presence_soon(Runtime& runtime, LockFile& locks) {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    if (locks.own_presence()) return true;
+    runtime.sleep_for(std::chrono::milliseconds{10}, {});
+  }
+  return false;
+}
+
+// In the writers' turn.
+Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFile& locks, const SqliteOptions& options) {
+  auto db = connect(options, options.may_create);
+  const Result<FileState> state = inspect_database(*db, options.path);
+  if (!state) return std::unexpected(state.error());
+  if (*state == FileState::empty) {
+    if (!options.may_create) return not_set_up(options);
+    migrate(*db, wall_us(clock), clock.boot_id(), options.actor);
+  }
+  if (db->pragma_text("PRAGMA journal_mode = WAL") != "wal")
+    return fail(Code::refused, "store " + options.path + " cannot use a write-ahead log on this file system");
+  if (const std::string old_boot = boot_id_of(*db); old_boot != clock.boot_id()) {
+    if (!own_presence_soon(runtime, locks))
+      return fail(Code::refused, "store " + options.path + " is open in a process of another boot (" + old_boot + ", here " + clock.boot_id() +
+                                     "): their clocks cannot be compared; close it there first");
+    change_boot(*db, clock, old_boot, options.actor);
+  }
+  if (!locks.share_presence()) return fail(Code::unavailable, "store " + options.path + " is being opened under another boot id");
+  return db;
+}
+
+// Runs `body` in the writers' turn, on a thread of its own: a wait for the turn has no time-out.
+Result<std::unique_ptr<Database>> in_turn(Runtime& runtime, LockFile& locks, const SqliteOptions& options,
+                                          const std::function<Result<std::unique_ptr<Database>>()>& body) {
+  std::optional<Result<std::unique_ptr<Database>>> answer;
+  const std::unique_ptr<Event> ended = runtime.make_event();
+  const Instant deadline = runtime.now() + options.open_timeout;
+  Task task = runtime.spawn("sqlite_open", [&](std::stop_token stop) {
+    const Result<bool> turn = locks.take_turn(stop);
+    if (!turn) {
+      answer = std::unexpected(turn.error());
+    } else if (*turn) {
+      try {
+        answer = body();
+      } catch (const SqliteFailure& failure) {
+        answer = std::unexpected(failure.error(options.path));
+      }
+      locks.end_turn();
+    }
+    ended->notify();
+  });
+  const bool in_time = ended->wait_until(deadline);
+  const std::optional<pid_t> holder = in_time ? std::nullopt : locks.turn_holder();
+  task.request_stop();
+  task.join();
+  if (answer) return std::move(*answer);
+  return fail(Code::unavailable, "store " + options.path + ": " + describe_holder(holder) + "; it was not opened");
+}
+
+}  // namespace
+
+Result<OpenedFile> open_file(Runtime& runtime, Clock& clock, const SqliteOptions& options) {
+  if (auto ok = check_filesystem(options.path, options.accept_shared_fs); !ok) return std::unexpected(ok.error());
+  const Result<FileState> state = inspect_file(options.path);
+  if (!state) return std::unexpected(state.error());
+  if (*state == FileState::empty && !options.may_create) return not_set_up(options);
+  Result<std::unique_ptr<LockFile>> locks = LockFile::open(options.path + "-lock");
+  if (!locks) return std::unexpected(locks.error());
+  Result<std::unique_ptr<Database>> db = nullptr;
+  try {
+    if (*state == FileState::ours) db = open_as_it_is(clock, **locks, options);
+  } catch (const SqliteFailure& failure) {
+    return std::unexpected(failure.error(options.path));
+  }
+  if (db && !*db) db = in_turn(runtime, **locks, options, [&] { return set_up(runtime, clock, **locks, options); });
+  if (!db) return std::unexpected(db.error());
+  return OpenedFile{std::move(*locks), std::move(*db)};
+}
+
+std::unique_ptr<Database> open_reader(const SqliteOptions& options) {
+  auto db = connect(options, false);
+  db->run_script("PRAGMA query_only = 1");
+  return db;
+}
+
+std::unique_ptr<Database> open_in_memory(Clock& clock, const SqliteOptions& options) {
+  auto db = std::make_unique<Database>(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX);
+  configure(*db, synchronous_word(options.synchronous));
+  migrate(*db, wall_us(clock), clock.boot_id(), options.actor);
+  return db;
+}
+
+}  // namespace fenceline::sqlite

@@ -1,0 +1,32 @@
+// The tables of the store, their version, and what a file must look like before we touch it.
+#pragma once
+
+#include <string>
+
+#include "backends/sqlite/database.hpp"
+#include "base/result.hpp"
+
+namespace fenceline::sqlite {
+
+inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the file's header
+inline constexpr std::int64_t kSchemaVersion = 1;              // PRAGMA user_version
+
+enum class FileState {
+  empty,    // missing, no bytes, or no tables: may be set up
+  ours,     // of an older or this version
+};
+
+// Looks at the file's first bytes without SQLite, so that a foreign file is not touched. Errors: refused.
+Result<FileState> inspect_file(const std::string& path);
+
+// Looks through an open connection: the version may stand in the WAL. Errors: refused.
+Result<FileState> inspect_database(Database& db, const std::string& path);
+
+// Makes or updates the tables in one transaction; the caller has the writers' turn. `at`, `boot_id` and `actor`
+// go into the first rows. Throws SqliteFailure.
+void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor);
+
+// Settings that every connection needs. `synchronous` is FULL or NORMAL.
+void configure(Database& db, const std::string& synchronous);
+
+}  // namespace fenceline::sqlite

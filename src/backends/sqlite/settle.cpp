@@ -1,0 +1,136 @@
+// Ending and renewing leases. Who may write is decided here, by the newest fence and its owner, for all verbs of a
+// holder alike.
+#include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/verbs.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+// c0 id. The number stands in the index of the id: the job's row is not read.
+constexpr const char* kNumbers = "SELECT b.n, j.seq FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0";
+constexpr const char* kExtend = "UPDATE run SET lease_end = ?1 WHERE seq IN (SELECT c0 FROM batch)";
+constexpr const char* kAttemptsMax = "SELECT attempts_max FROM job WHERE seq = ?1";
+
+// What is known of each job of a request, in its order; empty: no such job in this namespace.
+template <class Items>
+std::vector<std::optional<Delivery>> find_all(Call& call, const std::string& ns, const Items& items) {
+  std::vector<std::optional<Delivery>> found(items.size());
+  const auto ns_id = call.names.find_namespace(ns);
+  if (!ns_id) return found;
+  call.db.batch().show(items.size(), [&](std::size_t row, int) { return Value::blob(as_bytes(items[row].id)); });
+  auto rows = call.db.query(kNumbers, *ns_id);
+  while (rows.next()) found[static_cast<std::size_t>(rows.integer(0))] = find_delivery(call, rows.integer(1));
+  return found;
+}
+
+// The reasons that all verbs of a holder share, in the order of the header; empty: sent by the newest holder.
+std::string refusal(const std::optional<Delivery>& there, Fence sent, const std::string& owner) {
+  if (!there) return "not_found";
+  if (there->fence != sent) return "superseded";
+  if (there->owner != owner) return "other_owner";
+  return "";
+}
+
+void finish(Call& call, Delivery& delivery, JobState state) {
+  delivery.state = state;
+  delivery.finished_at = call.wall_us();
+}
+
+// What an accepted outcome makes of a delivery that ran.
+void record(Call& call, const Outcome& outcome, Delivery& delivery) {
+  const auto again = [&] {
+    delivery.state = JobState::ready;
+    delivery.run_at = call.wall_us() + outcome.retry_in.count();
+  };
+  delivery.last_outcome = static_cast<std::int64_t>(outcome.kind);
+  // A delivery given back says nothing about the job, so a row of losses goes on over it.
+  if (outcome.kind != OutcomeKind::given_back) delivery.losses_in_row = 0;
+  switch (outcome.kind) {
+    case OutcomeKind::done:
+      delivery.result = outcome.result;
+      finish(call, delivery, JobState::done);
+      return;
+    case OutcomeKind::failed:
+      delivery.error = outcome.error;
+      delivery.failures += 1;
+      if (delivery.failures >= call.db.number(kAttemptsMax, delivery.seq).value_or(0)) finish(call, delivery, JobState::dead);
+      else again();
+      return;
+    case OutcomeKind::dead:
+      delivery.error = outcome.error;
+      delivery.failures += 1;
+      finish(call, delivery, JobState::dead);
+      return;
+    case OutcomeKind::later:
+      delivery.laters += 1;
+      again();
+      return;
+    case OutcomeKind::given_back:
+      delivery.state = JobState::ready;
+      return;
+  }
+}
+
+}  // namespace
+
+Result<SettleReply> settle(Call& call, const SettleRequest& request) {
+  SettleReply reply;
+  std::vector<std::optional<Delivery>> found = find_all(call, request.ns, request.settlements);
+  std::vector<Delivery> finished;
+  std::vector<Delivery> ready;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Settlement& sent = request.settlements[i];
+    std::optional<Delivery>& there = found[i];
+    std::string reason = refusal(there, sent.fence, request.owner);
+    if (reason.empty() && there->state != JobState::running) {
+      if (there->last_outcome == static_cast<std::int64_t>(sent.outcome.kind)) continue;  // a repeat
+      reason = is_finished(there->state) ? "finished" : "settled";
+    }
+    if (!reason.empty()) {
+      reply.refused.push_back({sent.id, sent.fence, there ? there->fence : 0, reason});
+      continue;
+    }
+    record(call, sent.outcome, *there);
+    (is_finished(there->state) ? finished : ready).push_back(std::move(*there));
+  }
+  for (Delivery& delivery : ready) {
+    add_place(call, delivery);
+    call.awakened.insert(delivery.queue_id);
+  }
+  leave_claims(call, finished);
+  leave_claims(call, ready);
+  drop_running(call, finished);
+  drop_running(call, ready);
+  put_finished(call, finished);
+  put_ready(call, ready);
+  return reply;
+}
+
+Result<ExtendReply> extend(Call& call, const ExtendRequest& request) {
+  ExtendReply reply;
+  reply.left = request.ttl;
+  reply.waited = call.waited;
+  std::vector<std::optional<Delivery>> found = find_all(call, request.ns, request.jobs);
+  std::vector<Delivery> renewed;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Holding& sent = request.jobs[i];
+    const std::optional<Delivery>& there = found[i];
+    std::string reason = refusal(there, sent.fence, request.owner);
+    if (reason.empty()) {
+      if (is_finished(there->state)) reason = "finished";
+      else if (there->state != JobState::running) reason = "settled";
+      else if (there->lease_end <= call.now_us()) reason = "expired";
+    }
+    if (reason.empty()) renewed.push_back(*there);
+    else reply.refused.push_back({sent.id, sent.fence, there ? there->fence : 0, reason});
+  }
+  if (renewed.empty()) return reply;
+  const std::int64_t lease_end = call.now_us() + request.ttl.count();
+  call.db.batch().show(renewed.size(), [&](std::size_t row, int) { return Value::integer(renewed[row].seq); });
+  call.db.execute(kExtend, lease_end);
+  renew_claims(call, renewed, lease_end);
+  return reply;
+}
+
+}  // namespace fenceline::sqlite

@@ -1,0 +1,208 @@
+#include "backends/sqlite/sqlite_store.hpp"
+
+#include <unistd.h>
+
+#include <functional>
+#include <utility>
+
+#include "backends/sqlite/opening.hpp"
+#include "backends/sqlite/store_parts.hpp"
+#include "backends/sqlite/verbs.hpp"
+
+namespace fenceline {
+namespace {
+
+// A connection, its locks and its threads belong to the process that opened it.
+Result<void> check_process(pid_t opened_by) {
+  if (::getpid() == opened_by) return {};
+  return fail(Code::refused, "the store was opened before a fork; open it again in this process");
+}
+
+// How much a request adds to a commit.
+struct Weight {
+  std::size_t rows = 1;
+  std::size_t bytes = 0;
+};
+
+Weight weight_of(const EnqueueRequest& request) {
+  Weight weight{request.jobs.size(), 0};
+  for (const NewJob& job : request.jobs) weight.bytes += job.payload.size();
+  return weight;
+}
+Weight weight_of(const SettleRequest& request) {
+  Weight weight{request.settlements.size(), 0};
+  for (const Settlement& settlement : request.settlements) weight.bytes += settlement.outcome.result.size();
+  return weight;
+}
+Weight weight_of(const ClaimRequest& request) { return {static_cast<std::size_t>(request.limit), 0}; }
+Weight weight_of(const ExtendRequest& request) { return {request.jobs.size(), 0}; }
+
+template <class Reply, class Request>
+using Verb = Result<Reply> (*)(sqlite::Call&, const Request&);
+
+// Everything of one writing call but its verb. The request is copied for the writer's thread: it may still be working
+// on it when the caller, past its deadline, has gone.
+template <class Parts, class Reply, class Request>
+Result<Reply> write(Parts& parts, const Request& request, Weight weight, Duration timeout, Verb<Reply, Request> verb) {
+  if (auto ok = check_process(parts.pid); !ok) return std::unexpected(ok.error());
+  if (parts.direct) {
+    std::optional<Result<Reply>> reply;
+    const Result<void> ran = parts.direct->run([&](sqlite::Call& call) { return reply.emplace(verb(call, request)).has_value(); });
+    return ran ? std::move(*reply) : Result<Reply>(std::unexpected(ran.error()));
+  }
+  struct Shared {
+    Request request;
+    std::optional<Result<Reply>> reply;
+  };
+  const auto shared = std::make_shared<Shared>(Shared{request, std::nullopt});
+  const Result<void> ran = parts.writer->run(weight.rows, weight.bytes, timeout, [shared, verb](sqlite::Call& call) {
+    return shared->reply.emplace(verb(call, shared->request)).has_value();
+  });
+  return ran ? std::move(*shared->reply) : Result<Reply>(std::unexpected(ran.error()));
+}
+
+template <class Reply, class Parts>
+Result<Reply> read(Parts& parts, const std::function<Result<Reply>(sqlite::Call&)>& verb) {
+  if (auto ok = check_process(parts.pid); !ok) return std::unexpected(ok.error());
+  std::optional<Result<Reply>> reply;
+  Result<void> ran;
+  if (parts.direct) {
+    ran = parts.direct->run([&](sqlite::Call& call) { return reply.emplace(verb(call)).has_value(); });
+  } else if (const auto error = parts.writer->broken()) {
+    ran = std::unexpected(*error);
+  } else {
+    ran = parts.readers->run([&](sqlite::Call& call) { reply.emplace(verb(call)); });
+  }
+  return ran ? std::move(*reply) : Result<Reply>(std::unexpected(ran.error()));
+}
+
+struct WorkerName {
+  std::string ns;
+  std::string owner;
+};
+Result<void> remove_named_worker(sqlite::Call& call, const WorkerName& worker) { return sqlite::remove_worker(call, worker.ns, worker.owner); }
+
+struct NamespaceRemoval {
+  std::string ns;
+  Act act;
+};
+Result<void> remove_named_namespace(sqlite::Call& call, const NamespaceRemoval& removal) {
+  return sqlite::remove_namespace(call, removal.ns, removal.act);
+}
+
+// The task follows the wake file; it ends with the handle.
+class FollowingWatch final : public Watch {
+ public:
+  explicit FollowingWatch(Task task) : task_(std::move(task)) {}
+
+ private:
+  Task task_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& clock, Log log, SqliteOptions options) {
+  auto parts = std::make_unique<Parts>(Parts{runtime, clock, log, std::move(options), ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
+  const SqliteOptions& chosen = parts->options;
+  if (chosen.path == ":memory:") {
+    try {
+      parts->direct = std::make_unique<sqlite::DirectConnection>(clock, sqlite::open_in_memory(clock, chosen));
+    } catch (const sqlite::SqliteFailure& failure) {
+      return std::unexpected(failure.error(chosen.path));
+    }
+    return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(parts)));
+  }
+  Result<sqlite::OpenedFile> opened = sqlite::open_file(runtime, clock, chosen);
+  if (!opened) return std::unexpected(opened.error());
+  parts->locks = std::move(opened->locks);
+  parts->writer_db = std::move(opened->writer);
+  parts->wakes = std::make_unique<sqlite::WakeFile>(chosen.path + "-wake");
+  parts->readers = std::make_unique<sqlite::Readers>(clock, chosen);
+  parts->writer = std::make_unique<sqlite::Writer>(runtime, clock, log, *parts->writer_db, *parts->locks, *parts->wakes,
+                                                   sqlite::WriterOptions{chosen.path, chosen.checkpoint_pages});
+  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(parts)));
+}
+
+SqliteStore::SqliteStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+SqliteStore::~SqliteStore() {
+  // After a fork nothing of this is the child's to close: its threads are not there, its connections are the parent's.
+  if (::getpid() != parts_->pid) static_cast<void>(parts_.release());
+}
+
+Result<EnqueueReply> SqliteStore::enqueue(const EnqueueRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return write(*parts_, request, weight_of(request), request.timeout, &sqlite::enqueue);
+}
+
+Result<ClaimReply> SqliteStore::claim(const ClaimRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return write(*parts_, request, weight_of(request), request.timeout, &sqlite::claim);
+}
+
+Result<void> SqliteStore::give_back(const GiveBackRequest& request) {
+  if (auto ok = check_request(request); !ok) return ok;
+  return write(*parts_, request, {}, request.timeout, &sqlite::give_back);
+}
+
+Result<ExtendReply> SqliteStore::extend(const ExtendRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return write(*parts_, request, weight_of(request), request.timeout, &sqlite::extend);
+}
+
+Result<SettleReply> SqliteStore::settle(const SettleRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return write(*parts_, request, weight_of(request), request.timeout, &sqlite::settle);
+}
+
+Result<std::optional<Job>> SqliteStore::job(const std::string& ns, const JobId& id) {
+  if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
+  return read<std::optional<Job>>(*parts_, [&](sqlite::Call& call) { return sqlite::find_job(call, ns, id); });
+}
+
+Result<JobsReply> SqliteStore::jobs(const JobsRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return read<JobsReply>(*parts_, [&](sqlite::Call& call) { return sqlite::list_jobs(call, request); });
+}
+
+Result<BacklogReply> SqliteStore::backlog(const BacklogRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return read<BacklogReply>(*parts_, [&](sqlite::Call& call) { return sqlite::backlog(call, request); });
+}
+
+Result<void> SqliteStore::report_worker(const WorkerReport& report) {
+  if (auto ok = check_request(report); !ok) return ok;
+  return write(*parts_, report, {}, report.timeout, &sqlite::report_worker);
+}
+
+Result<void> SqliteStore::remove_worker(const std::string& ns, const std::string& owner) {
+  if (auto ok = check_name("namespace", ns); !ok) return ok;
+  return write(*parts_, WorkerName{ns, owner}, {}, kCallTimeout, &remove_named_worker);
+}
+
+Result<std::vector<WorkerRow>> SqliteStore::workers(const std::string& ns) {
+  if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
+  return read<std::vector<WorkerRow>>(*parts_, [&](sqlite::Call& call) { return sqlite::workers(call, ns); });
+}
+
+Result<std::vector<TrailEntry>> SqliteStore::trail(const std::string& ns, int limit) {
+  if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
+  if (limit < 1) return fail(Code::invalid, "limit must be at least 1");
+  return read<std::vector<TrailEntry>>(*parts_, [&](sqlite::Call& call) { return sqlite::trail(call, ns, limit); });
+}
+
+Result<void> SqliteStore::remove_namespace(const std::string& ns, const Act& act) {
+  if (auto ok = check_name("namespace", ns); !ok) return ok;
+  return write(*parts_, NamespaceRemoval{ns, act}, {}, kCallTimeout, &remove_named_namespace);
+}
+
+std::unique_ptr<Watch> SqliteStore::watch(const WatchRequest& request, std::function<void()> on_change) {
+  if (parts_->direct) return parts_->direct->watch(request, std::move(on_change));
+  std::vector<sqlite::QueueName> queues;
+  for (const std::string& queue : request.queues) queues.push_back({request.ns, queue, request.stage});
+  sqlite::WakeFile& wakes = *parts_->wakes;
+  return std::make_unique<FollowingWatch>(parts_->runtime.spawn(
+      "sqlite_watch", [&wakes, queues, tell = std::move(on_change)](std::stop_token stop) { wakes.follow(queues, stop, tell); }));
+}
+
+}  // namespace fenceline

@@ -1,0 +1,63 @@
+// What each verb of the store does inside a transaction that its caller opened: SQL and the rules about it, no
+// locks, no threads, no commit. All throw SqliteFailure; an Error they return undoes the call alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/sqlite/database.hpp"
+#include "backends/sqlite/names.hpp"
+#include "base/time.hpp"
+#include "runtime/clock.hpp"
+#include "store/store.hpp"
+
+namespace fenceline::sqlite {
+
+// One call of the store in its transaction. Both clocks are read once, inside the transaction: what was read and
+// what was decided then belong to one moment.
+struct Call {
+  Call(Database& database, Names& interned, const Clock& clock, Instant entered)
+      : db(database), names(interned), now(clock.now()), wall(clock.wall_now()), waited(now - entered) {}
+
+  std::int64_t now_us() const { return now.time_since_epoch().count(); }
+  std::int64_t wall_us() const { return wall.time_since_epoch().count(); }
+
+  Database& db;
+  Names& names;
+  Instant now;
+  WallTime wall;
+  Duration waited;                   // by the store, before this moment
+  std::set<std::int64_t> awakened;   // queues in which something became claimable, or soon will
+};
+
+// Writing.
+Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request);
+Result<ClaimReply> claim(Call& call, const ClaimRequest& request);
+Result<void> give_back(Call& call, const GiveBackRequest& request);
+Result<ExtendReply> extend(Call& call, const ExtendRequest& request);
+Result<SettleReply> settle(Call& call, const SettleRequest& request);
+Result<void> report_worker(Call& call, const WorkerReport& report);
+Result<void> remove_worker(Call& call, const std::string& ns, const std::string& owner);
+Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act);
+
+// Reading.
+Result<std::optional<Job>> find_job(Call& call, const std::string& ns, const JobId& id);
+Result<JobsReply> list_jobs(Call& call, const JobsRequest& request);
+Result<BacklogReply> backlog(Call& call, const BacklogRequest& request);
+Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns);
+Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int limit);
+
+// The ids of those of these queues that have a row, in the request's order.
+std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues, const std::string& stage);
+
+inline std::string_view as_bytes(const JobId& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
+
+// Eight bytes each, as they stand in claim.seqs.
+std::string pack(const std::vector<std::int64_t>& numbers);
+std::vector<std::int64_t> unpack(std::string_view bytes);
+
+}  // namespace fenceline::sqlite

@@ -1,0 +1,239 @@
+#include "backends/sqlite/writer.hpp"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/crash_point.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr std::size_t kGroupCalls = 64;
+constexpr std::size_t kGroupRows = 10'000;
+constexpr std::size_t kGroupBytes = 16 << 20;        // so that one commit does not make the WAL large
+constexpr std::int64_t kWalBytesLarge = 16 << 20;    // from here on the file is cut, not only used again
+constexpr int kWalPagesPressing = 8000;              // from here on every commit tries
+constexpr Duration kIdle = std::chrono::hours{1};
+
+}  // namespace
+
+std::string describe_holder(std::optional<pid_t> holder) {
+  if (!holder) return "nobody holds the write lock now";
+  if (*holder == 0) return "another process holds the write lock";
+  const std::string pid = std::to_string(*holder);
+  std::string state;
+  std::ifstream status("/proc/" + pid + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("State:") && line.find('T') != std::string::npos) state = " and is stopped";
+  }
+  return "process " + pid + " holds the write lock" + state;
+}
+
+Writer::Writer(Runtime& runtime, const Clock& clock, Log log, Database& db, LockFile& locks, WakeFile& wakes, WriterOptions options)
+    : runtime_(runtime),
+      clock_(clock),
+      log_(log),
+      db_(db),
+      names_(db),
+      locks_(locks),
+      wakes_(wakes),
+      options_(std::move(options)),
+      next_checkpoint_(options_.checkpoint_pages),
+      work_(runtime.make_event()) {
+  const auto remember_pages = [](void* pages, sqlite3*, const char*, int count) {
+    *static_cast<int*>(pages) = count;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(db_.handle(), remember_pages, &wal_pages_);
+}
+
+Writer::~Writer() = default;
+
+void Writer::start_once() {
+  if (started_.exchange(true)) return;
+  task_ = runtime_.spawn("sqlite_writer", [this](std::stop_token stop) { loop(stop); });
+}
+
+Result<void> Writer::run(std::size_t rows, std::size_t bytes, Duration timeout, Body body) {
+  const Instant deadline = runtime_.now() + timeout;
+  auto pending = std::make_shared<Pending>(Pending{rows, bytes, clock_.now(), std::move(body), Stage::queued, std::nullopt, runtime_.make_event()});
+  {
+    const std::lock_guard lock(mutex_);
+    if (broken_) return std::unexpected(*broken_);
+    queue_.push_back(pending);
+  }
+  start_once();
+  work_->notify();
+  const auto answered = [&] {
+    const std::lock_guard lock(mutex_);
+    return pending->stage == Stage::answered;
+  };
+  bool in_time = true;
+  while (in_time && !answered()) in_time = pending->answered->wait_until(deadline);
+
+  std::optional<pid_t> holder;
+  if (!in_time) holder = locks_.turn_holder();
+  const std::lock_guard lock(mutex_);
+  if (pending->stage == Stage::answered) return pending->error ? Result<void>(std::unexpected(*pending->error)) : Result<void>();
+  if (pending->stage == Stage::begun) return fail(Code::in_doubt, "store " + options_.path + ": the commit did not end in time");
+  std::erase(queue_, pending);
+  return fail(Code::unavailable, "store " + options_.path + ": " + describe_holder(holder) + "; nothing was changed");
+}
+
+std::optional<Error> Writer::broken() const {
+  const std::lock_guard lock(mutex_);
+  return broken_;
+}
+
+bool Writer::has_work() const {
+  const std::lock_guard lock(mutex_);
+  return !queue_.empty();
+}
+
+Writer::Group Writer::take_group() {
+  const std::lock_guard lock(mutex_);
+  Group group;
+  std::size_t rows = 0;
+  std::size_t bytes = 0;
+  while (!queue_.empty() && group.size() < kGroupCalls) {
+    const Pending& next = *queue_.front();
+    if (!group.empty() && (rows + next.rows > kGroupRows || bytes + next.bytes > kGroupBytes)) break;
+    rows += next.rows;
+    bytes += next.bytes;
+    queue_.front()->stage = Stage::begun;
+    group.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return group;
+}
+
+void Writer::answer(const Group& group, const std::optional<Error>& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& pending : group) {
+      if (error) pending->error = error;
+      pending->stage = Stage::answered;
+    }
+  }
+  for (const auto& pending : group) pending->answered->notify();
+}
+
+void Writer::fail_queued(const Error& error) {
+  for (Group group = take_group(); !group.empty(); group = take_group()) answer(group, error);
+}
+
+void Writer::mark_broken(const Error& error) {
+  log_.error("store_broken", {{"store", options_.path}, {"reason", error.message}});
+  const std::lock_guard lock(mutex_);
+  broken_ = error;
+}
+
+void Writer::loop(std::stop_token stop) {
+  const std::stop_callback on_stop(stop, [this] { work_->notify(); });
+  while (!stop.stop_requested()) {
+    if (const auto error = broken()) fail_queued(*error);
+    if (!has_work()) {
+      work_->wait_until(runtime_.now() + kIdle);
+      continue;
+    }
+    const Result<bool> turn = locks_.take_turn(stop);
+    if (!turn) {
+      mark_broken(turn.error());
+      continue;
+    }
+    if (!*turn) break;
+    FENCELINE_CRASH_POINT(sqlite_locked);
+    // Taken only now: who waited for the turn until its deadline has left.
+    const Group group = take_group();
+    std::set<QueueName> awakened;
+    if (!group.empty()) {
+      const std::optional<Error> error = commit(group, awakened);
+      answer(group, error);
+      if (error) awakened.clear();
+      else checkpoint_if_due();
+    }
+    locks_.end_turn();
+    wakes_.bump(awakened);
+  }
+  fail_queued({Code::unavailable, "store " + options_.path + " is being closed"});
+}
+
+// One call in its savepoint. An error that is its own stays its own; one that ended the transaction is thrown.
+std::optional<Error> Writer::perform(Pending& pending, std::set<QueueName>& awakened) {
+  db_.execute("SAVEPOINT one");
+  std::optional<Error> error;
+  bool keep = false;
+  try {
+    Call call(db_, names_, clock_, pending.entered);
+    keep = pending.body(call);
+    if (keep) {
+      for (const std::int64_t queue_id : call.awakened) awakened.insert(names_.queue_name(queue_id));
+    }
+  } catch (const SqliteFailure& failure) {
+    if (!db_.in_transaction()) throw;
+    error = failure.error(options_.path);
+    keep = false;
+  }
+  if (!keep) {
+    db_.execute("ROLLBACK TO one");
+    names_.forget();
+  }
+  db_.execute("RELEASE one");
+  return error;
+}
+
+std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awakened) {
+  bool committing = false;
+  try {
+    db_.execute("BEGIN IMMEDIATE");
+    FENCELINE_CRASH_POINT(sqlite_begun);
+    for (const auto& pending : group) {
+      const std::optional<Error> error = perform(*pending, awakened);
+      const std::lock_guard lock(mutex_);
+      pending->error = error;
+    }
+    FENCELINE_CRASH_POINT(sqlite_commit_before);
+    committing = true;
+    db_.execute("COMMIT");
+  } catch (const SqliteFailure& failure) {
+    names_.forget();
+    const Error error = failure.error(options_.path);
+    if (committing && failure.is_io_error()) mark_broken(error);
+    try {
+      if (db_.in_transaction()) db_.execute("ROLLBACK");
+    } catch (const SqliteFailure& again) {
+      mark_broken(again.error(options_.path));
+    }
+    return error;
+  }
+  FENCELINE_CRASH_POINT(sqlite_commit_after);
+  commits_ += 1;
+  return std::nullopt;
+}
+
+// Never waits for a reader: a later commit tries again. In the writers' turn, so that no commit and no second
+// checkpoint can overlap it.
+void Writer::checkpoint_if_due() {
+  if (wal_pages_ < next_checkpoint_ && wal_pages_ < kWalPagesPressing) return;
+  struct stat wal {};
+  const bool large = ::stat((options_.path + "-wal").c_str(), &wal) == 0 && wal.st_size > kWalBytesLarge;
+  FENCELINE_CRASH_POINT(sqlite_checkpoint_before);
+  sqlite3_busy_timeout(db_.handle(), 0);
+  const int code = sqlite3_wal_checkpoint_v2(db_.handle(), "main", large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  const SqliteFailure failure{sqlite3_extended_errcode(db_.handle()), sqlite3_errmsg(db_.handle())};
+  sqlite3_busy_timeout(db_.handle(), 2000);
+  FENCELINE_CRASH_POINT(sqlite_checkpoint_after);
+  if (code == SQLITE_OK) {
+    wal_pages_ = 0;
+    next_checkpoint_ = options_.checkpoint_pages;
+    return;
+  }
+  next_checkpoint_ = wal_pages_ + std::max(1, options_.checkpoint_pages / 4);
+  if (failure.is_io_error()) mark_broken(failure.error(options_.path));
+  else log_.debug("checkpoint_put_off", {{"store", options_.path}, {"wal_pages", wal_pages_}, {"reason", failure.message}});
+}
+
+}  // namespace fenceline::sqlite
