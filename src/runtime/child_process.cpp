@@ -1,0 +1,167 @@
+#include "runtime/child_process.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/check.hpp"
+
+extern char** environ;
+
+namespace fenceline {
+namespace {
+
+constexpr int kFirstOfOurs = 10;
+
+std::string system_error(int number) { return std::strerror(number); }
+
+Result<UniqueFd> moved_up(UniqueFd fd) {
+  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstOfOurs));
+  if (!moved) return fail(Code::unavailable, "no descriptor is free: " + system_error(errno));
+  return moved;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+Code code_of_exec(int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR: return Code::not_found;
+    case EAGAIN:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE: return Code::unavailable;
+    default: return Code::refused;
+  }
+}
+
+struct SpawnSettings {
+  SpawnSettings() {
+    check(::posix_spawn_file_actions_init(&actions) == 0 && ::posix_spawnattr_init(&attributes) == 0, "a spawn can be described");
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+// A script names its interpreter in the first line; other text is nothing that a kernel can start.
+Result<void> check_format(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!file || !std::getline(file, line) || line.empty()) return {};  // exec may where we may not read
+  if (line.starts_with("#!")) {
+    const std::size_t begin = line.find_first_not_of(" \t", 2);
+    if (begin == std::string::npos) return {};
+    const std::string interpreter = line.substr(begin, line.find_first_of(" \t", begin) - begin);
+    if (::access(interpreter.c_str(), X_OK) != 0) return fail(Code::not_found, path + " needs " + interpreter + ", which cannot be started");
+    return {};
+  }
+  const auto first = static_cast<unsigned char>(line.front());
+  const bool is_text = first < 0x7f && (first >= 0x20 || first == '\t' || first == '\r');
+  if (is_text && line.find('\0') == std::string::npos) return fail(Code::refused, path + " is no program and has no #! line");
+  return {};
+}
+
+// Errors: not_found, refused.
+Result<std::string> check_program(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    return fail(errno == EACCES ? Code::refused : Code::not_found, path + ": " + system_error(errno));
+  }
+  if (!S_ISREG(info.st_mode)) return fail(Code::refused, path + " is not a program");
+  if (::access(path.c_str(), X_OK) != 0) return fail(Code::refused, path + " is not executable: " + system_error(errno));
+  if (const Result<void> format = check_format(path); !format) return std::unexpected(format.error());
+  return path;
+}
+
+}  // namespace
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Code::unavailable, "no pipe can be made: " + system_error(errno));
+  Result<UniqueFd> read = moved_up(UniqueFd(ends[0]));
+  Result<UniqueFd> write = moved_up(UniqueFd(ends[1]));
+  if (!read) return std::unexpected(read.error());
+  if (!write) return std::unexpected(write.error());
+  return Pipe{std::move(*read), std::move(*write)};
+}
+
+void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+ExitStatus exit_status_of(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return {.exited = false, .number = WTERMSIG(wait_status)};
+  return {.exited = true, .number = WEXITSTATUS(wait_status)};
+}
+
+std::string to_string(const ExitStatus& status) {
+  return (status.exited ? "exit status " : "killed by signal ") + std::to_string(status.number);
+}
+
+Result<ChildProcess> spawn_child(const SpawnRequest& request) {
+  SpawnSettings settings;
+  for (const auto& [ours, theirs] : request.descriptors) ::posix_spawn_file_actions_adddup2(&settings.actions, ours, theirs);
+  const std::vector<char*> arguments = pointers(request.arguments);
+  const std::vector<char*> environment = request.environment ? pointers(*request.environment) : std::vector<char*>{};
+  ChildProcess child;
+  const int trouble = ::posix_spawnp(&child.pid, request.program.c_str(), &settings.actions, &settings.attributes, arguments.data(),
+                                     request.environment ? environment.data() : environ);
+  if (trouble != 0) return fail(code_of_exec(trouble), "cannot start " + request.program + ": " + system_error(trouble));
+  child.exited = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
+  return child;
+}
+
+ExitStatus reap(const ChildProcess& child) {
+  int status = 0;
+  pid_t reaped = -1;
+  do {
+    reaped = ::waitpid(child.pid, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  return reaped == child.pid ? exit_status_of(status) : ExitStatus{.exited = true, .number = 0};
+}
+
+Result<std::string> find_program(const std::string& program) {
+  if (program.empty()) return fail(Code::not_found, "no command was named");
+  if (program.find('/') != std::string::npos) return check_program(program);
+  const char* path = std::getenv("PATH");
+  std::string rest = path != nullptr ? path : "/bin:/usr/bin";
+  std::optional<Error> refused;
+  rest += ':';
+  for (std::size_t end = 0; (end = rest.find(':')) != std::string::npos; rest.erase(0, end + 1)) {
+    const std::string folder = end == 0 ? "." : rest.substr(0, end);
+    Result<std::string> found = check_program(folder + "/" + program);
+    if (found) return found;
+    if (found.error().code == Code::refused && !refused) refused = found.error();
+  }
+  if (refused) return std::unexpected(*refused);
+  return fail(Code::not_found, program + ": no such command");
+}
+
+}  // namespace fenceline

@@ -1,0 +1,75 @@
+// One command under its guardian, as the worker's side sees it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "runtime/child_process.hpp"
+#include "runtime/guardian.hpp"
+
+namespace fenceline {
+
+struct GuardedCommandOptions {
+  std::vector<std::string> guardian;     // the program that calls run_guardian(), with its arguments
+  std::vector<std::string> environment;  // of the guardian: "NAME=value"
+  std::size_t output_bytes_max = 0;
+  std::size_t errors_bytes_max = 0;
+};
+
+struct CommandEnd {
+  std::optional<ExitStatus> status;  // empty: see `trouble`
+  std::string trouble;               // why there is no status
+  bool guardian_died = false;        // then something of the command may be left
+  std::string output;                // its stdout
+  bool output_too_large = false;     // then `output` is not whole
+  std::string errors;                // the end of its stderr
+};
+
+class GuardedCommand {
+ public:
+  // Starts the guardian. The command starts with the first order to trust. Errors: not_found, refused, unavailable.
+  static Result<std::unique_ptr<GuardedCommand>> start(const GuardedCommandOptions& options);
+
+  // Without attend(): kills the command, and waits for that.
+  ~GuardedCommand();
+  GuardedCommand(const GuardedCommand&) = delete;
+  GuardedCommand& operator=(const GuardedCommand&) = delete;
+
+  pid_t guardian_pid() const { return guardian_.pid; }
+
+  // From any thread; never blocks. One that a guardian does not take is dropped: that only ends its command sooner.
+  void order(const GuardianOrder& order);
+
+  // Feeds the command, and collects what it writes, until it and all that it started have ended. What it writes to stderr goes
+  // on to ours, in whole lines. Once.
+  CommandEnd attend(std::string_view input);
+
+ private:
+  GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input, UniqueFd output, UniqueFd errors,
+                 UniqueFd orders, UniqueFd reports);
+
+  void feed(std::string_view& input);
+  void read_output(CommandEnd& end);
+  void read_errors(CommandEnd& end);
+  void forward_errors(bool all);
+  void read_report(CommandEnd& end);
+
+  const std::size_t output_bytes_max_;
+  const std::size_t errors_bytes_max_;
+  ChildProcess guardian_;
+  UniqueFd input_;
+  UniqueFd output_;
+  UniqueFd errors_;
+  UniqueFd orders_;
+  UniqueFd reports_;
+  std::string line_;    // of its stderr, not whole yet
+  std::string report_;  // of the guardian, not whole yet
+  bool over_ = false;
+  bool reaped_ = false;
+};
+
+}  // namespace fenceline

@@ -1,0 +1,139 @@
+#include "services/command_handler.hpp"
+
+#include <cstdlib>
+#include <stop_token>
+#include <utility>
+
+#include "base/crash_point.hpp"
+#include "base/utf8.hpp"
+#include "runtime/process_tree.hpp"
+
+extern char** environ;
+
+namespace fenceline {
+namespace {
+
+// Ours over what is inherited.
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& ours) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    bool replaced = false;
+    for (const auto& [key, value] : ours) replaced = replaced || key == name;
+    if (!replaced) environment.push_back(text);
+  }
+  for (const auto& [key, value] : ours) environment.push_back(key + "=" + value);
+  return environment;
+}
+
+// As text: what is not UTF-8 becomes U+FFFD, so that every reader of a store can show it.
+std::string as_text(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_sequence_length(bytes);
+    text += length == 0 ? std::string_view("\xEF\xBF\xBD") : bytes.substr(0, length);
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return text;
+}
+
+// What went wrong, then the end of what the command said about it.
+std::string error_text(std::string what, std::string_view said) {
+  if (what.size() > kErrorBytesMax / 2) what.resize(kErrorBytesMax / 2);
+  while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
+  if (said.empty()) return what;
+  std::string text = as_text(said);
+  const std::size_t room = kErrorBytesMax - what.size() - 2;
+  std::size_t cut = text.size() > room ? text.size() - room : 0;
+  while (cut < text.size() && utf8_sequence_length(std::string_view(text).substr(cut)) == 0) ++cut;
+  return what + ": " + text.substr(cut);
+}
+
+// Forwards deadlines while it lives.
+class Listening {
+ public:
+  Listening(TrustDeadline& trust, std::function<void(Instant)> listener) : trust_(trust) { trust_.listen(std::move(listener)); }
+  ~Listening() { trust_.unlisten(); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  TrustDeadline& trust_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& command_variables() {
+  static const std::vector<std::string> names{"FENCELINE_JOB",      "FENCELINE_FENCE", "FENCELINE_QUEUE",     "FENCELINE_STAGE",
+                                              "FENCELINE_DELIVERY", "FENCELINE_STORE", "FENCELINE_NAMESPACE", "PATH"};
+  return names;
+}
+
+std::vector<std::string> clean_environment() {
+  std::vector<std::string> environment;
+  for (const std::string& name : command_variables()) {
+    if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
+  }
+  return environment;
+}
+
+RunResult CommandHandler::run(const Run& run) {
+  FENCELINE_CRASH_POINT(guardian_spawn_before);
+  const Result<std::unique_ptr<GuardedCommand>> command = start(run.job);
+  FENCELINE_CRASH_POINT(guardian_spawn_after);
+  if (!command) {
+    // No room for a process is nobody's fault: later.
+    if (command.error().code == Code::unavailable) return {.kind = OutcomeKind::later};
+    return {.kind = OutcomeKind::failed, .error = command.error().message};
+  }
+  CommandEnd end = attend(**command, run);
+  ended((*command)->guardian_pid(), end.guardian_died);
+  return result_of(std::move(end));
+}
+
+Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Job& job) {
+  GuardedCommandOptions guarded{.guardian = options_.guardian, .output_bytes_max = kResultBytesMax, .errors_bytes_max = kErrorBytesMax};
+  if (options_.clean_env) guarded.guardian.push_back("--clean-env");
+  guarded.guardian.push_back("--");
+  guarded.guardian.insert(guarded.guardian.end(), options_.command.begin(), options_.command.end());
+  guarded.environment = environment_with({{"FENCELINE_JOB", to_string(job.id)},
+                                          {"FENCELINE_FENCE", std::to_string(job.fence)},
+                                          {"FENCELINE_QUEUE", job.queue},
+                                          {"FENCELINE_STAGE", job.stage},
+                                          {"FENCELINE_DELIVERY", std::to_string(job.deliveries)},
+                                          {"FENCELINE_STORE", options_.store_url},
+                                          {"FENCELINE_NAMESPACE", options_.ns}});
+  const std::lock_guard lock(mutex_);
+  Result<std::unique_ptr<GuardedCommand>> command = GuardedCommand::start(guarded);
+  if (command) guardians_.insert((*command)->guardian_pid());
+  return command;
+}
+
+CommandEnd CommandHandler::attend(GuardedCommand& command, const Run& run) {
+  // In this order: the first deadline starts the command, a stop that is there already comes after it.
+  const Listening listening(run.trust, [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
+  const std::stop_callback stop(run.stop, [&] { command.order({GuardianOrder::Kind::term, clock_.now() + options_.grace}); });
+  return command.attend(run.job.payload);
+}
+
+// What a dead guardian leaves behind comes to us, and nobody else would end it.
+void CommandHandler::ended(pid_t guardian, bool guardian_died) {
+  const std::lock_guard lock(mutex_);
+  guardians_.erase(guardian);
+  if (guardian_died && options_.owns_children) end_strays(guardians_);
+}
+
+RunResult result_of(CommandEnd end) {
+  if (!end.status) return {.kind = OutcomeKind::failed, .error = error_text(end.trouble, end.errors)};
+  const ExitStatus status = *end.status;
+  if (status == ExitStatus{.exited = true, .number = 0}) {
+    if (end.output_too_large) return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB"};
+    return {.kind = OutcomeKind::done, .result = std::move(end.output)};
+  }
+  if (status.exited && status.number == kCommandLater) return {.kind = OutcomeKind::later};
+  const OutcomeKind kind = status.exited && status.number == kCommandDead ? OutcomeKind::dead : OutcomeKind::failed;
+  return {.kind = kind, .error = error_text(to_string(status), end.errors)};
+}
+
+}  // namespace fenceline

@@ -1,0 +1,59 @@
+// A handler that runs a command for each job, under a guardian: payload on stdin, stdout its result, the exit status its
+// outcome. Never through a shell.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "runtime/clock.hpp"
+#include "runtime/guarded_command.hpp"
+#include "services/handler.hpp"
+
+namespace fenceline {
+
+struct CommandOptions {
+  // The program that calls run_guardian(), and what comes before `-- CMD ARG...`.
+  std::vector<std::string> guardian = {"/proc/self/exe", "guardian"};
+  std::vector<std::string> command;
+  std::string store_url;
+  std::string ns;
+  bool clean_env = false;      // the command sees only what command_variables() names
+  Duration grace{};            // between TERM and KILL at a stop; the trust deadline counts too
+  bool owns_children = false;  // this process is a subreaper and has no other children than guardians
+};
+
+// What a command finds in its environment beside, or with clean_env instead of, the inherited one.
+const std::vector<std::string>& command_variables();
+
+// Of this process's own environment what they name.
+std::vector<std::string> clean_environment();
+
+// Exit statuses that mean something, as in sysexits.h.
+inline constexpr int kCommandDead = 65;
+inline constexpr int kCommandLater = 75;
+
+class CommandHandler final : public Handler {
+ public:
+  CommandHandler(const Clock& clock, CommandOptions options) : clock_(clock), options_(std::move(options)) {}
+
+  RunResult run(const Run& run) override;
+
+ private:
+  Result<std::unique_ptr<GuardedCommand>> start(const Job& job);
+  CommandEnd attend(GuardedCommand& command, const Run& run);
+  void ended(pid_t guardian, bool guardian_died);
+
+  const Clock& clock_;
+  const CommandOptions options_;
+  std::mutex mutex_;           // also held while a guardian starts: who is not in `guardians_` is no guardian
+  std::set<pid_t> guardians_;
+};
+
+// What the end of a command says of its job.
+RunResult result_of(CommandEnd end);
+
+}  // namespace fenceline

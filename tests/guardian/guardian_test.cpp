@@ -1,0 +1,322 @@
+// Commands under a guardian, with real processes: this program is started again as the guardian and as a worker.
+#include "runtime/guardian.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/process_tree.hpp"
+#include "runtime/thread_runtime.hpp"
+#include "services/command_handler.hpp"
+#include "support/results.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+using test::must;
+
+constexpr Duration kSoon = 20s;  // far more than a busy machine needs
+
+std::vector<std::string> shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
+
+// Alive, and not just waiting to be reaped by whoever has it now.
+bool is_alive(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t end = text.rfind(')');
+  return end != std::string::npos && text[end + 2] != 'Z' && text[end + 2] != 'X';
+}
+
+bool wait_for(Runtime& runtime, const std::function<bool()>& condition) {
+  for (const Instant end = runtime.now() + kSoon; runtime.now() < end; runtime.sleep_for(5ms, {})) {
+    if (condition()) return true;
+  }
+  return condition();
+}
+
+// One delivery to a command handler, without a store.
+RunResult run_once(Runtime& runtime, CommandOptions options, Duration trust, std::stop_token stop = {}, const std::string& payload = "null") {
+  CommandHandler handler(runtime, std::move(options));
+  Job job;
+  job.id.bytes[0] = 0xab;
+  job.queue = "mail";
+  job.stage = "review";
+  job.fence = 77;
+  job.deliveries = 3;
+  job.payload = payload;
+  TrustDeadline deadline(runtime.now() + trust);
+  return handler.run({.job = job, .stop = std::move(stop), .trust = deadline});
+}
+
+class Guardian : public testing::Test {
+ protected:
+  Guardian() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "guardian-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+  }
+  ~Guardian() override { std::filesystem::remove_all(folder); }
+
+  RunResult run(const std::vector<std::string>& command, Duration trust = 1h, std::stop_token stop = {}, const std::string& payload = "null") {
+    options.command = command;
+    return run_once(runtime, options, trust, std::move(stop), payload);
+  }
+  std::string path(const std::string& name) const { return folder + "/" + name; }
+  // The pid that a command wrote into a file; 0: not yet.
+  pid_t pid_in(const std::string& name) const {
+    std::ifstream file(path(name));
+    std::string line;
+    return std::getline(file, line) && !file.eof() ? std::stoi(line) : 0;
+  }
+  pid_t wait_for_pid(const std::string& name) {
+    wait_for(runtime, [&] { return pid_in(name) != 0; });
+    return pid_in(name);
+  }
+  // Another process that runs `command` for a job that it may trust for so long.
+  ChildProcess start_worker(Duration trust, const std::vector<std::string>& command) {
+    std::vector<std::string> arguments{"guardian_test", "worker", std::to_string(trust.count())};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return must(spawn_child({.program = "/proc/self/exe", .arguments = arguments}));
+  }
+
+  ThreadRuntime runtime;
+  CommandOptions options{.store_url = "sqlite:x.db", .ns = "team", .grace = 10s};
+  std::string folder;
+};
+
+TEST_F(Guardian, GivesThePayloadOnStdinAndTakesTheResultFromStdout) {
+  const RunResult result = run({"cat"}, 1h, {}, R"({"to":"a"})");
+  EXPECT_EQ(result.kind, OutcomeKind::done);
+  EXPECT_EQ(result.result, R"({"to":"a"})");
+}
+
+TEST_F(Guardian, AnExitStatusIsAnOutcome) {
+  EXPECT_EQ(run({"true"}).kind, OutcomeKind::done);
+  const RunResult failed = run(shell("echo no paper >&2; exit 3"));
+  EXPECT_EQ(failed.kind, OutcomeKind::failed);
+  EXPECT_EQ(failed.error, "exit status 3: no paper");
+  const RunResult dead = run(shell("exit 65"));
+  EXPECT_EQ(dead.kind, OutcomeKind::dead);
+  EXPECT_EQ(dead.error, "exit status 65");
+  EXPECT_EQ(run(shell("exit 75")).kind, OutcomeKind::later);
+  const RunResult killed = run(shell("kill -9 $$"));
+  EXPECT_EQ(killed.kind, OutcomeKind::failed);
+  EXPECT_EQ(killed.error, "killed by signal 9");
+}
+
+TEST_F(Guardian, PassesArgumentsAsTheyAreNeverThroughAShell) {
+  EXPECT_EQ(run({"printf", "%s|", "a b", "$(id)", ";", "-x", ""}).result, "a b|$(id)|;|-x||");
+}
+
+TEST_F(Guardian, TellsTheCommandWhichJobItWorksOn) {
+  const RunResult result = run(shell("echo $FENCELINE_JOB $FENCELINE_FENCE $FENCELINE_QUEUE $FENCELINE_STAGE $FENCELINE_DELIVERY $FENCELINE_STORE "
+                                     "$FENCELINE_NAMESPACE"));
+  EXPECT_EQ(result.result, "ab000000-0000-0000-0000-000000000000 77 mail review 3 sqlite:x.db team\n");
+}
+
+TEST_F(Guardian, ACleanEnvironmentHasOnlyWhatIsNamed) {
+  ::setenv("SECRET_OF_THE_WORKER", "x", 1);
+  EXPECT_NE(run({"/usr/bin/env"}).result.find("SECRET_OF_THE_WORKER=x"), std::string::npos);
+  options.clean_env = true;
+  std::istringstream lines(run({"/usr/bin/env"}).result);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) names.push_back(line.substr(0, line.find('=')));
+  EXPECT_EQ(names, command_variables());
+}
+
+TEST_F(Guardian, TheCommandGetsNoDescriptorButItsThree) {
+  const UniqueFd open_here(::open("/dev/null", O_RDONLY));  // as one that the worker was started with
+  EXPECT_EQ(run(shell("exec ls /proc/self/fd")).result, "0\n1\n2\n3\n");  // 3: the folder that ls reads
+}
+
+TEST_F(Guardian, ACommandThatReadsNothingDoesNotBlockItsWorker) {
+  const std::string payload(1 << 20, 'x');
+  EXPECT_EQ(run({"true"}, 1h, {}, payload).kind, OutcomeKind::done);
+  EXPECT_EQ(run(shell("exec 0</dev/null; echo out; exit 0"), 1h, {}, payload).result, "out\n");
+  EXPECT_EQ(run({"wc", "-c"}, 1h, {}, payload).result, "1048576\n");
+}
+
+TEST_F(Guardian, AResultOverOneMiBIsAFailureThatSaysSo) {
+  EXPECT_EQ(run({"head", "-c", "1048576", "/dev/zero"}).result.size(), 1048576u);
+  const RunResult result = run({"head", "-c", "1048577", "/dev/zero"});
+  EXPECT_EQ(result.kind, OutcomeKind::failed);
+  EXPECT_EQ(result.error, "result is larger than 1 MiB");
+}
+
+TEST_F(Guardian, KeepsTheEndOfStderrAsValidText) {
+  const RunResult result = run(shell("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf 'last \\377' >&2; exit 1"));
+  EXPECT_LE(result.error.size(), kErrorBytesMax);
+  EXPECT_TRUE(result.error.starts_with("exit status 1: "));
+  EXPECT_TRUE(result.error.ends_with("line 2999\nlast \xEF\xBF\xBD"));
+}
+
+TEST_F(Guardian, ACommandThatCannotBeStartedFailsAndSaysWhy) {
+  const RunResult result = run({folder + "/nothing"});
+  EXPECT_EQ(result.kind, OutcomeKind::failed);
+  EXPECT_EQ(result.error, "cannot start " + folder + "/nothing: No such file or directory");
+}
+
+TEST_F(Guardian, EndsWhatACommandLeftBehindBeforeItsResultCounts) {
+  const RunResult result = run(shell("setsid sleep 1000 & echo $!"));
+  EXPECT_EQ(result.kind, OutcomeKind::done);
+  EXPECT_FALSE(is_alive(std::stoi(result.result)));
+}
+
+TEST_F(Guardian, AStopIsATermToTheCommand) {
+  std::stop_source stop;
+  Task stopper = runtime.spawn("stopper", [&](std::stop_token) {
+    wait_for_pid("ready");
+    stop.request_stop();
+  });
+  const RunResult result = run(shell("trap 'exit 7' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
+  EXPECT_TRUE(result.error.starts_with("exit status 7")) << result.error;
+}
+
+TEST_F(Guardian, OneThatIgnoresTheTermIsKilledAfterTheGrace) {
+  options.grace = 100ms;
+  std::stop_source stop;
+  Task stopper = runtime.spawn("stopper", [&](std::stop_token) {
+    wait_for_pid("ready");
+    stop.request_stop();
+  });
+  const RunResult result = run(shell("trap '' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
+  EXPECT_EQ(result.error, "killed by signal 9");
+}
+
+TEST_F(Guardian, L5_ACommandIsKilledAtItsTrustDeadlineAndNotBefore) {
+  const Instant until = runtime.now() + 300ms;
+  const RunResult result = run({"sleep", "1000"}, 300ms);
+  EXPECT_GE(runtime.now(), until);
+  EXPECT_LT(runtime.now(), until + kSoon);
+  EXPECT_EQ(result.error, "killed by signal 9");
+}
+
+TEST_F(Guardian, L5_AStoppedCommandIsKilledToo) {
+  EXPECT_EQ(run(shell("kill -STOP $$"), 300ms).error, "killed by signal 9");
+}
+
+TEST_F(Guardian, ARenewalMovesTheDeadline) {
+  options.command = shell("echo $$ > " + path("ready") + "; sleep 2; echo whole");
+  CommandHandler handler(runtime, options);
+  Job job;
+  TrustDeadline deadline(runtime.now() + 1500ms);
+  Task renewer = runtime.spawn("renewer", [&](std::stop_token) {
+    wait_for_pid("ready");
+    deadline.move_to(runtime.now() + 1h);
+  });
+  EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = deadline}).result, "whole\n");
+}
+
+TEST_F(Guardian, ADeadlineThatHasPassedStartsNothing) {
+  EXPECT_EQ(run(shell("echo $$ > " + path("ready")), -1s).kind, OutcomeKind::failed);
+  EXPECT_EQ(pid_in("ready"), 0);
+}
+
+TEST_F(Guardian, WhatIsMeantForTheWorkerDoesNotEndTheGuardian) {
+  EXPECT_EQ(run(shell("kill -TERM $PPID; kill -INT $PPID; kill -HUP $PPID; sleep 0.05; echo alive")).result, "alive\n");
+}
+
+TEST_F(Guardian, IsOutsideTheGroupOfItsCommand) {
+  // As a command that signals its whole group.
+  EXPECT_EQ(run(shell("trap '' TERM; kill -TERM 0; echo alive")).result, "alive\n");
+  EXPECT_EQ(run(shell("kill -KILL 0")).error, "killed by signal 9");
+}
+
+TEST_F(Guardian, L5_AKilledWorkerTakesItsCommandAndAGrandchildOfAnotherSessionWithIt) {
+  const ChildProcess worker =
+      start_worker(1h, shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; sleep 1000"));
+  const pid_t child = wait_for_pid("child");
+  const pid_t grandchild = wait_for_pid("grandchild");
+  ASSERT_TRUE(is_alive(child) && is_alive(grandchild));
+  ::kill(worker.pid, SIGKILL);
+  reap(worker);
+  EXPECT_TRUE(wait_for(runtime, [&] { return !is_alive(child) && !is_alive(grandchild); }));
+}
+
+TEST_F(Guardian, L5_TheCommandOfAStoppedWorkerIsGoneAfterTheTrustDeadline) {
+  const Instant until = runtime.now() + 2s;
+  const ChildProcess worker = start_worker(2s, shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; sleep 1000"));
+  const pid_t child = wait_for_pid("child");
+  const pid_t grandchild = wait_for_pid("grandchild");
+  ::kill(worker.pid, SIGSTOP);
+  EXPECT_TRUE(wait_for(runtime, [&] { return !is_alive(child) && !is_alive(grandchild); }));
+  EXPECT_GE(runtime.now(), until);
+  ::kill(worker.pid, SIGCONT);
+  EXPECT_EQ(reap(worker), (ExitStatus{.exited = true, .number = 1}));  // it saw the failure
+}
+
+TEST_F(Guardian, WhatADeadGuardianLeavesBehindIsEndedByItsWorker) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  options.owns_children = true;
+  const RunResult result = run(shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; kill -9 $PPID; sleep 1000"));
+  EXPECT_EQ(result.kind, OutcomeKind::failed);
+  EXPECT_EQ(result.error, "its guardian ended: killed by signal 9");
+  EXPECT_FALSE(is_alive(pid_in("child")));
+  EXPECT_FALSE(is_alive(pid_in("grandchild")));
+}
+
+TEST_F(Guardian, NoProcessOfATestIsLeft) { EXPECT_TRUE(descendants_of(::getpid()).empty()); }
+
+TEST(GuardianOrder, IsALineThatReadsBack) {
+  for (const auto kind : {GuardianOrder::Kind::trust, GuardianOrder::Kind::term}) {
+    const GuardianOrder order{kind, Instant{1234567us}};
+    std::string line = to_line(order);
+    ASSERT_EQ(line.back(), '\n');
+    line.pop_back();
+    EXPECT_EQ(parse_order(line), order);
+  }
+  for (const char* bad : {"", "trust", "trust ", "trust 1x", "term x", "stop 1"}) EXPECT_EQ(parse_order(bad), std::nullopt) << bad;
+}
+
+TEST_F(Guardian, FindsAProgramOrSaysWhyNot) {
+  const auto write = [&](const std::string& name, const std::string& text, int mode) {
+    std::ofstream(path(name)) << text;
+    std::filesystem::permissions(path(name), static_cast<std::filesystem::perms>(mode));
+    return path(name);
+  };
+  EXPECT_TRUE(must(find_program("sh")).ends_with("/sh"));
+  EXPECT_EQ(must(find_program("/bin/sh")), "/bin/sh");
+  EXPECT_TRUE(find_program(write("script", "#!/bin/sh\n", 0755)));
+  EXPECT_EQ(test::code_of(find_program("no-such-command-here")), Code::not_found);
+  EXPECT_EQ(test::code_of(find_program(path("nothing"))), Code::not_found);
+  EXPECT_EQ(test::code_of(find_program("")), Code::not_found);
+  EXPECT_EQ(test::code_of(find_program(folder)), Code::refused);
+  EXPECT_EQ(test::code_of(find_program(write("plain", "#!/bin/sh\n", 0644))), Code::refused);
+  EXPECT_EQ(test::code_of(find_program(write("text", "echo hello\n", 0755))), Code::refused);
+  EXPECT_EQ(test::code_of(find_program(write("astray", "#!/no/such/interpreter\n", 0755))), Code::not_found);
+}
+
+int be_guardian(std::vector<std::string> words) {
+  GuardianOptions options;
+  if (!words.empty() && words.front() == "--clean-env") {
+    options.environment = clean_environment();
+    words.erase(words.begin());
+  }
+  options.command.assign(words.begin() + 1, words.end());  // after `--`
+  return run_guardian(options);
+}
+
+int be_worker(const std::vector<std::string>& words) {
+  ThreadRuntime runtime;
+  const CommandOptions options{.command = {words.begin() + 1, words.end()}, .grace = 10s};
+  return run_once(runtime, options, Duration{std::stoll(words.front())}).kind == OutcomeKind::done ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fenceline
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "guardian") return fenceline::be_guardian({words.begin() + 1, words.end()});
+  ::signal(SIGPIPE, SIG_IGN);
+  if (!words.empty() && words.front() == "worker") return fenceline::be_worker({words.begin() + 1, words.end()});
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
