@@ -41,7 +41,10 @@ std::int64_t insert(Call& call, std::int64_t ns_id, const std::vector<Added>& ad
   });
   call.db.execute(kInsertJobs, first, ns_id, call.wall_us());
   const std::int64_t inserted = call.db.changes();
-  if (inserted == static_cast<std::int64_t>(added.size())) call.db.execute(kInsertReady, first);
+  if (inserted == static_cast<std::int64_t>(added.size())) {
+    call.db.execute(kInsertReady, first);
+    for (const Added& job : added) call.awakened.insert(job.queue_id);
+  }
   return inserted;
 }
 
@@ -59,7 +62,6 @@ Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
     else
       wanted.push_back({&job, call.names.intern_queue(ns_id, job.queue, job.stage)});
   }
-  for (const Added& job : wanted) call.awakened.insert(job.queue_id);
 
   call.db.execute("SAVEPOINT attempt");
   const std::int64_t inserted = insert(call, ns_id, wanted);

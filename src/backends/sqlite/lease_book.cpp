@@ -47,7 +47,7 @@ bool earlier(const Delivery& a, const Delivery& b) { return std::tie(a.lease_end
 
 // True if whatever else follows at `bound` or later cannot be among the first `enough`.
 bool complete(std::vector<Delivery>& found, std::size_t enough, std::int64_t bound) {
-  if (found.size() < enough) return false;
+  if (enough == 0 || found.size() < enough) return enough == 0;
   const auto last = found.begin() + static_cast<std::ptrdiff_t>(enough) - 1;
   std::nth_element(found.begin(), last, found.end(), earlier);
   return last->lease_end < bound;
