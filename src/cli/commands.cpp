@@ -6,6 +6,7 @@ namespace fenceline::cli {
 std::vector<CommandSpec> all_commands() {
   std::vector<CommandSpec> commands;
   commands.push_back(enqueue_command());
+  commands.push_back(work_command());
   commands.push_back(jobs_command());
   commands.push_back(job_show_command());
   commands.push_back(workers_list_command());
@@ -14,8 +15,10 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(doctor_command());
   commands.push_back(drill_lease_expiry_command());
   commands.push_back(drill_kill_command());
+  commands.push_back(sim_command());
   commands.push_back(completion_command());
   commands.push_back(version_command());
+  commands.push_back(guardian_command());
   commands.push_back(drill_worker_command());
   return commands;
 }

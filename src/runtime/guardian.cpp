@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
@@ -168,7 +167,7 @@ int run_guardian(const GuardianOptions& options) {
   }
   // Nor what the worker itself was started with.
   ::close_range(kReportsFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  check(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "a process can be a subreaper");
+  check(become_subreaper(), "a process can be a subreaper");
   return Guardian(options).guard();
 }
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -80,6 +81,8 @@ void kill_all(const std::vector<pid_t>& pids) {
 void look_again_later() { ::poll(nullptr, 0, kLookAgainMs); }
 
 }  // namespace
+
+bool become_subreaper() { return ::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0; }
 
 std::vector<pid_t> descendants_of(pid_t root) {
   std::vector<pid_t> found;

@@ -11,6 +11,9 @@
 
 namespace fenceline {
 
+// From now on the orphans of this process's descendants become its own children. False if it cannot be.
+bool become_subreaper();
+
 // All living descendants of `root`, children before their own children. Zombies are left out.
 std::vector<pid_t> descendants_of(pid_t root);
 

@@ -1,0 +1,145 @@
+// fenceline work: a worker that runs a command for each job, under a guardian.
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/duration_text.hpp"
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/text.hpp"
+#include "model/trust.hpp"
+#include "runtime/child_process.hpp"
+#include "runtime/process_tree.hpp"
+#include "services/command_handler.hpp"
+#include "services/worker.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr int kExitNotExecutable = 126;  // as env and timeout do
+constexpr int kExitNoCommand = 127;
+constexpr rlim_t kFilesForACommand = 8;
+constexpr rlim_t kFilesBeside = 128;
+
+int cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::clamp(CPU_COUNT(&allowed), 1, kConcurrencyMax) : 1;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// A common limit of 1024 is less than many commands at once need.
+void make_room_for_files(int concurrency) {
+  rlimit files{};
+  const rlim_t needed = static_cast<rlim_t>(concurrency) * kFilesForACommand + kFilesBeside;
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
+  files.rlim_cur = std::min(files.rlim_max, needed);
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+Result<WorkerOptions> options_from(const Invocation& invocation) {
+  const Result<std::int64_t> concurrency = invocation.number("--concurrency", cores(), 1, kConcurrencyMax);
+  if (!concurrency) return std::unexpected(concurrency.error());
+  const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{30}, kTtlRange.least, kTtlRange.most);
+  if (!ttl) return std::unexpected(ttl.error());
+  const Result<Duration> grace = invocation.duration("--drain-timeout", std::chrono::seconds{30}, kWaitRange.least, kWaitRange.most);
+  if (!grace) return std::unexpected(grace.error());
+  WorkerOptions options{.ns = invocation.ns,
+                        .queues = invocation.arguments.at("QUEUE"),
+                        .stage = invocation.value("--stage").value_or(""),
+                        .concurrency = static_cast<int>(*concurrency),
+                        .ttl = *ttl,
+                        .drain_grace = *grace,
+                        .drain = invocation.has("--drain"),
+                        .host = host_name(),
+                        .pid = ::getpid(),
+                        .version = FENCELINE_VERSION};
+  // Here, so that a name that cannot be does not even create a store.
+  const WorkerReport as_reported{.ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};
+  if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
+  return options;
+}
+
+std::string as_json(const WorkReport& report) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::int64_t number) {
+    text += (text.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(number);
+  };
+  add("claimed", report.claimed);
+  add("takeovers", report.takeovers);
+  add("done", report.done);
+  add("failed", report.failed);
+  add("later", report.later);
+  add("given_back", report.given_back);
+  add("refused", report.refused);
+  add("lost", report.lost);
+  add("ahead", report.ahead);
+  return text + "}";
+}
+
+std::string as_words(const WorkReport& report, bool drained) {
+  std::string text = "fenceline: " + std::to_string(report.done) + " done, " + std::to_string(report.failed) + " failed";
+  const auto add = [&](std::int64_t number, std::string_view what) {
+    if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
+  };
+  add(report.later, "to be tried later");
+  add(report.given_back, "given back");
+  add(report.takeovers, "taken over");
+  add(report.lost, "leases lost");
+  add(report.refused, "late writes refused");
+  if (drained) text += "; " + std::to_string(report.ahead) + " lie ahead";
+  return text;
+}
+
+Result<int> run(Invocation& invocation) {
+  if (invocation.command.empty()) return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
+  const Result<WorkerOptions> options = options_from(invocation);
+  if (!options) return std::unexpected(options.error());
+  if (const Result<std::string> program = find_program(invocation.command.front()); !program) {
+    tell("fenceline: " + error_text(program.error()));
+    return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
+  }
+  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  if (!store) return std::unexpected(store.error());
+
+  make_room_for_files(options->concurrency);
+  CommandHandler handler(*invocation.runtime, {.command = invocation.command,
+                                               .store_url = invocation.store_url,
+                                               .ns = invocation.ns,
+                                               .clean_env = invocation.has("--clean-env"),
+                                               .grace = LeaseTimes::of(options->ttl).grace,
+                                               .owns_children = become_subreaper()});
+  Worker worker(*invocation.runtime, Log(*invocation.log_sink), **store, handler, *options);
+  const Result<WorkReport> report = worker.run(invocation.stop);
+  if (!report) return std::unexpected(report.error());
+  if (invocation.json) print_line(as_json(*report));
+  tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec work_command() {
+  return {.name = "work",
+          .summary = "run a command for each job of some queues",
+          .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
+          .options = {{"--stage", "S", "serve the jobs of this stage"},
+                      {"--concurrency", "N", "run so many at a time; cores of this machine if not given"},
+                      {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, 30s if not given"},
+                      {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
+                      {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
+                      {"--clean-env", "", "give the command only what is about its job, and PATH"}},
+          .examples = {{"fenceline work mail -- ./send-mail", "the payload on stdin, the result on stdout; exit 0 done, 65 dead, 75 later, else a failure"},
+                       {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose", "end when both queues are empty"}},
+          .takes_command = true,
+          .run = run};
+}
+
+}  // namespace fenceline::cli
