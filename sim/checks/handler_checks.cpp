@@ -28,7 +28,7 @@ void HandlerChecks::started(const SimRuntime& process, const Run& run) {
 }
 
 void HandlerChecks::acts(const SimRuntime& process, const Run& run) {
-  if (std::abs(process.machine().rate_ppm()) > kDriftPromised) return;
+  if (std::abs(process.machine().rate_ppm()) > drift_promised_) return;
   const KnownJob* job = store_.find(run.job.id);
   const Instant now = process.simulation().now();
   if (!job || job->fence != run.job.fence || !job->leased(now)) violations_.add("L5", about(process, run) + "acted after the store had ended its lease");
@@ -40,15 +40,32 @@ void HandlerChecks::untold(const SimRuntime& process, const Run& run) {
 
 void HandlerChecks::returned(const SimRuntime& process, const Run& run) { running_[&process].erase({run.job.id, run.job.fence}); }
 
-void HandlerChecks::kills(const SimRuntime& process, const Run& run) {
+std::vector<Holding> HandlerChecks::kills(const SimRuntime& process, const Run& run) {
   const std::map<Holding, bool>& here = running_[&process];
   const auto self = here.find({run.job.id, run.job.fence});
-  if (self == here.end() || !self->second) return;
-  for (const auto& [id, job] : store_.jobs()) {
-    const Instant now = process.simulation().now();
-    if (id != run.job.id && job.leased(now) && job.owner == run.job.owner)
-      violations_.add("J5", about(process, run) + "must run alone and takes job " + short_id(id) + " with it");
+  const bool alone = self != here.end() && self->second;
+  std::vector<Holding> neighbours;
+  for (const Holding& held : believed_[run.job.owner]) {
+    const KnownJob* job = store_.find(held.id);
+    if (held.id == run.job.id || !job || job->fence != held.fence || !job->leased(process.simulation().now())) continue;
+    neighbours.push_back(held);
+    if (alone) violations_.add("J5", about(process, run) + "must run alone and takes job " + short_id(held.id) + " with it");
   }
+  return neighbours;
+}
+
+void HandlerChecks::logged(const LogEvent& event) {
+  const bool gained = event.name == "lease_acquired";
+  if (!gained && event.name != "lease_lost") return;
+  std::string owner;
+  Holding holding;
+  for (const LogField& field : event.fields) {
+    if (field.key == "owner") owner = std::get<std::string>(field.value);
+    if (field.key == "job") holding.id = parse_uuid(std::get<std::string>(field.value)).value_or(JobId{});
+    if (field.key == "fence") holding.fence = std::get<std::int64_t>(field.value);
+  }
+  if (gained) believed_[owner].insert(holding);
+  else believed_[owner].erase(holding);
 }
 
 }  // namespace fenceline::sim

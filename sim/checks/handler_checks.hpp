@@ -3,8 +3,11 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "base/log.hpp"
 #include "services/handler.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/checks/violations.hpp"
@@ -12,14 +15,12 @@
 
 namespace fenceline::sim {
 
-// Clocks off by more than this are outside what L5 promises; their late writes must still be refused.
-inline constexpr std::int64_t kDriftPromised = 20'000;  // parts in a million
-
 class HandlerChecks {
  public:
-  // `grace`: a process that ran on for so long has had its time to tell its handlers.
-  HandlerChecks(const StoreChecks& store, Violations& violations, Tally& tally, Duration grace)
-      : store_(store), violations_(violations), tally_(tally), grace_(grace) {}
+  // `grace`: a process that ran on for so long has had its time to tell its handlers. `drift_promised`: clocks off by
+  // more, in parts of a million, are outside L5.
+  HandlerChecks(const StoreChecks& store, Violations& violations, Tally& tally, Duration grace, std::int64_t drift_promised)
+      : store_(store), violations_(violations), tally_(tally), grace_(grace), drift_promised_(drift_promised) {}
 
   void started(const SimRuntime& process, const Run& run);
   // The handler has not been told to stop, its trust has not ended, and it does something to the world.
@@ -27,9 +28,11 @@ class HandlerChecks {
   // Its trust has ended and it has not been told to stop.
   void untold(const SimRuntime& process, const Run& run);
   void returned(const SimRuntime& process, const Run& run);
-  // The handler is about to kill its process.
-  void kills(const SimRuntime& process, const Run& run);
+  // The handler is about to kill its process. Returns what else its worker believes to hold, and so loses by it.
+  std::vector<Holding> kills(const SimRuntime& process, const Run& run);
   void ended(const SimRuntime& process) { running_.erase(&process); }
+  // Workers tell what they hold: a grant whose reply was lost, or that was given up, is nobody's neighbour.
+  void logged(const LogEvent& event);
 
  private:
   bool was_paused(const SimRuntime& process) const;
@@ -38,8 +41,10 @@ class HandlerChecks {
   Violations& violations_;
   Tally& tally_;
   Duration grace_;
+  std::int64_t drift_promised_;
   // By process, and in it by job: whether it must run alone. Looked up by address, never walked in its order.
   std::map<const SimRuntime*, std::map<Holding, bool>> running_;
+  std::map<std::string, std::set<Holding>> believed_;  // by owner
 };
 
 }  // namespace fenceline::sim

@@ -122,8 +122,7 @@ void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool 
 }
 
 void StoreChecks::count_loss(KnownJob& job) {
-  const auto killer = killers_.find(job.owner);
-  job.lose(killer != killers_.end() && killer->second != job.id);
+  job.lose(poisoned_.contains({job.id, job.fence}));
   tally_.add(Count::losses);
   // The third would be of a job that ran alone.
   if (job.poisoned_in_row > kLossesBeforeAlone) broken("J5", job.id, "was lost again by a neighbour that killed their worker");

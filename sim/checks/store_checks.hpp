@@ -31,8 +31,8 @@ class StoreChecks final : public StoreObserver {
   // A producer was told that these are in (J1).
   void acknowledged(const std::vector<NewJob>& jobs);
 
-  // The process behind `owner` was killed by the handler of this job: what else it held is lost by its doing.
-  void poisoned(const std::string& owner, const JobId& by) { killers_.emplace(owner, by); }
+  // The worker that holds this was killed by the handler of another job: if it is lost now, it is by its doing.
+  void poisoned(const Holding& neighbour) { poisoned_.insert(neighbour); }
 
   const KnownJob* find(const JobId& id) const;
   const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
@@ -70,7 +70,7 @@ class StoreChecks final : public StoreObserver {
   Tally& tally_;
   std::map<JobId, KnownJob> jobs_;
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
-  std::map<std::string, JobId> killers_;                             // by owner
+  std::set<Holding> poisoned_;
   std::int64_t unfinished_ = 0;
 };
 

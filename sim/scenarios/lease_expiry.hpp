@@ -1,0 +1,9 @@
+#pragma once
+
+#include "sim/scenarios/scenario.hpp"
+
+namespace fenceline::sim {
+
+extern const Scenario lease_expiry;
+
+}  // namespace fenceline::sim

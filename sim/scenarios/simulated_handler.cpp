@@ -1,0 +1,57 @@
+#include "sim/scenarios/simulated_handler.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace fenceline::sim {
+
+RunResult SimulatedHandler::run(const Run& run) {
+  // Also when it throws or its process dies: then it does not run any more either.
+  struct Returned {
+    HandlerChecks& checks;
+    const SimRuntime& process;
+    const Run& run;
+    ~Returned() { checks.returned(process, run); }
+  };
+  world_.handlers().started(process_, run);
+  const Returned returned{world_.handlers(), process_, run};
+
+  const Plan& plan = world_.plan();
+  Random& random = world_.simulation().random();
+  const bool calm = !world_.storm();
+  const Duration takes = random.between(Duration{0}, calm ? plan.ttl / 4 : plan.habits.works_most);
+  const bool stubborn = !calm && random.chance(plan.habits.stubborn);
+  if (!work(run, takes, stubborn)) return {.kind = random.chance(0.9) ? OutcomeKind::failed : OutcomeKind::done, .error = "stopped"};
+  if (world_.is_poison(run.job.id)) world_.die_of(process_, run);
+  return calm ? RunResult{.kind = OutcomeKind::done, .result = "calm"} : result();
+}
+
+bool SimulatedHandler::work(const Run& run, Duration takes, bool stubborn) {
+  const Instant end = process_.now() + takes;
+  while (true) {
+    if (run.stop.stop_requested() && !stubborn) return false;
+    // A careful handler looks at the deadline before each act: a paused one cannot be told.
+    const Instant trusted = run.trust.until();
+    if (process_.now() < trusted && !run.stop.stop_requested()) world_.handlers().acts(process_, run);
+    if (process_.now() > trusted && !run.stop.stop_requested()) {
+      world_.handlers().untold(process_, run);
+      if (!stubborn) return false;
+    }
+    if (process_.now() >= end) return true;
+    const Instant next_act = process_.now() + world_.plan().ttl / 5;
+    const Instant past_trust = process_.now() <= trusted ? trusted + Duration{1} : next_act;
+    process_.sleep_until(std::min({end, next_act, past_trust}), stubborn ? std::stop_token{} : run.stop);
+  }
+}
+
+RunResult SimulatedHandler::result() {
+  const Habits& habits = world_.plan().habits;
+  Random& random = world_.simulation().random();
+  if (random.chance(habits.throws)) throw std::runtime_error("the simulated handler throws");
+  if (random.chance(habits.fails)) return {.kind = OutcomeKind::failed, .error = "the simulated handler fails"};
+  if (random.chance(habits.dies)) return {.kind = OutcomeKind::dead, .error = "the simulated handler gives up"};
+  if (random.chance(habits.later)) return {.kind = OutcomeKind::later};
+  return {.kind = OutcomeKind::done, .result = "done"};
+}
+
+}  // namespace fenceline::sim

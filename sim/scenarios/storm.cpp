@@ -1,0 +1,113 @@
+// The weather over a world: what befalls its processes, machines and clocks.
+#include <algorithm>
+#include <utility>
+
+#include "sim/scenarios/process.hpp"
+#include "sim/scenarios/world.hpp"
+
+namespace fenceline::sim {
+
+void World::begin_storm() {
+  storm_ = true;
+  weather_ = plan_.weather;
+  every(weather_.kill_every, [this] {
+    if (Process* process = some_process()) kill(process->runtime);
+  });
+  every(weather_.pause_every, [this] {
+    if (Process* process = some_process()) pause(process->runtime);
+  });
+  every(weather_.suspend_every, [this] { suspend(hosts_[simulation_.random().below(hosts_.size())]); });
+  every(weather_.terminate_every, [this] {
+    Process* process = some_process();
+    if (!process) return;
+    tally_.add(Count::terminations);
+    simulation_.trace().write(simulation_.now(), process->runtime.name(), "is asked to stop");
+    process->runtime.terminate();
+  });
+  every(weather_.wall_jump_every, [this] { jump_some_wall_clock(); });
+}
+
+// Whoever is stopped goes on; what is under way still arrives.
+void World::end_storm() {
+  storm_ = false;
+  weather_ = Weather{.delay_most = plan_.weather.delay_most};
+  simulation_.trace().write(simulation_.now(), "world", "the storm is over");
+  for (Host& host : hosts_) {
+    for (Process* process : host.running) process->runtime.resume();
+  }
+}
+
+void World::every(Duration mean, std::function<void()> what) {
+  if (mean == Duration{0}) return;
+  simulation_.after(simulation_.random().between(Duration{1}, 2 * mean), [this, mean, what = std::move(what)] {
+    if (!storm_) return;
+    what();
+    every(mean, what);
+  });
+}
+
+World::Process* World::some_process() {
+  const Host& host = hosts_[simulation_.random().below(hosts_.size())];
+  return host.running.empty() ? nullptr : host.running[simulation_.random().below(host.running.size())];
+}
+
+void World::on_step(SimRuntime& process) {
+  if (!storm_) return;
+  Random& random = simulation_.random();
+  if (random.chance(weather_.kill_at_step)) kill(process);
+  if (random.chance(weather_.pause_at_step)) pause(process);
+  if (random.chance(weather_.delay_at_step)) process.delay(random.between(Duration{0}, weather_.step_delay_most));
+}
+
+void World::kill(SimRuntime& process) {
+  tally_.add(Count::kills);
+  process.kill();
+}
+
+void World::die_of(SimRuntime& process, const Run& run) {
+  tally_.add(Count::poisoned);
+  for (const Holding& neighbour : handler_checks_->kills(process, run)) checks_->poisoned(neighbour);
+  process.kill();
+}
+
+void World::pause(SimRuntime& process) {
+  if (process.paused()) return;
+  tally_.add(Count::pauses);
+  Random& random = simulation_.random();
+  simulation_.after(random.between(Duration{0}, weather_.pause_most), [&process] { process.resume(); });
+  if (random.chance(weather_.twin)) {
+    const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& one) { return one.machine.get() == &process.machine(); });
+    if (host != hosts_.end() && !host->produces && host->running.size() == 1) {
+      simulation_.after(random.between(Duration{0}, weather_.restart_most), [this, &there = *host, &process] {
+        if (!closing_ && process.paused() && !process.dead() && there.running.size() == 1) {
+          tally_.add(Count::twins);
+          start_on(there);
+        }
+      });
+    }
+  }
+  process.pause();
+}
+
+void World::suspend(Host& host) {
+  if (host.running.empty()) return;
+  tally_.add(Count::suspends);
+  const Duration lasts = simulation_.random().between(Duration{0}, weather_.pause_most);
+  simulation_.trace().write(simulation_.now(), host.machine->name(), "is suspended");
+  for (Process* process : host.running) {
+    process->runtime.pause();
+    simulation_.after(lasts, [process] { process->runtime.resume(); });
+  }
+}
+
+void World::jump_some_wall_clock() {
+  tally_.add(Count::wall_jumps);
+  Random& random = simulation_.random();
+  const Duration by = random.between(-weather_.wall_jump_most, weather_.wall_jump_most);
+  const std::size_t which = random.below(hosts_.size() + 1);
+  Machine& machine = which == hosts_.size() ? store_machine_ : *hosts_[which].machine;
+  machine.jump_wall(by);
+  if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), machine.name(), "sets its wall clock by " + std::to_string(by.count()) + " us");
+}
+
+}  // namespace fenceline::sim

@@ -1,0 +1,116 @@
+// One run of one plan: the store, its machines and processes, and the weather over them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/checks/handler_checks.hpp"
+#include "sim/checks/store_checks.hpp"
+#include "sim/runtime/machine.hpp"
+#include "sim/runtime/sim_runtime.hpp"
+#include "sim/runtime/simulation.hpp"
+#include "sim/scenarios/scenario.hpp"
+#include "sim/store/faulty_store.hpp"
+#include "sim/store/recording_store.hpp"
+
+namespace fenceline::sim {
+
+// A store's clock: the time of its machine.
+class MachineClock final : public Clock {
+ public:
+  MachineClock(const Simulation& simulation, const Machine& machine) : simulation_(simulation), machine_(machine) {}
+  Instant now() const override { return machine_.local(simulation_.now()); }
+  WallTime wall_now() const override { return machine_.wall(simulation_.now()); }
+  std::string boot_id() const override { return machine_.name(); }
+
+ private:
+  const Simulation& simulation_;
+  const Machine& machine_;
+};
+
+class World final : public StoreObserver {
+ public:
+  World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const SeedOptions& options);
+  ~World() override;
+
+  SeedReport run();
+
+  // For what runs in the processes.
+  const Plan& plan() const { return plan_; }
+  Simulation& simulation() { return simulation_; }
+  StoreChecks& checks() { return *checks_; }
+  HandlerChecks& handlers() { return *handler_checks_; }
+  Tally& tally() { return tally_; }
+  Violations& violations() { return violations_; }
+  bool storm() const { return storm_; }
+  bool is_poison(const JobId& id) const { return poison_.contains(id); }
+  // A handler ends the process it is in; does not return.
+  void die_of(SimRuntime& process, const Run& run);
+
+ private:
+  // One start of one program.
+  struct Process;
+  // A machine that is to have its program running, whatever happens.
+  struct Host {
+    std::unique_ptr<Machine> machine;
+    bool produces = false;
+    std::vector<Process*> running;  // the last one is the newest
+    int starts = 0;
+  };
+  // A request of the producer, the same at each repeat.
+  struct Batch {
+    std::vector<NewJob> jobs;
+    bool acknowledged = false;
+  };
+
+  void applied(const Applied& applied) override;
+
+  void make_store(const SeedOptions& options);
+  void make_hosts();
+  void make_batches();
+  void start_on(Host& host);
+  void ended(Host& host, Process& process, ProcessEnd end);
+  void work(Process& process, std::stop_token stop);
+  void produce(Process& process, std::stop_token stop);
+  bool all_enqueued() const;
+
+  void begin_storm();
+  void end_storm();
+  // About that often while the storm lasts.
+  void every(Duration mean, std::function<void()> what);
+  void on_step(SimRuntime& process);
+  Process* some_process();
+  void kill(SimRuntime& process);
+  void pause(SimRuntime& process);
+  void suspend(Host& host);
+  void jump_some_wall_clock();
+
+  void ends_in_time();
+  void stops_in_time();
+
+  Plan plan_;
+  std::stop_token stop_;
+  Simulation simulation_;
+  Violations violations_;
+  Tally tally_;
+  Weather weather_;
+  bool storm_ = false;
+  bool closing_ = false;
+  Machine store_machine_;
+  MachineClock store_clock_;
+  std::unique_ptr<Runtime> store_runtime_;
+  std::unique_ptr<Store> real_store_;
+  std::unique_ptr<Store> wrapped_store_;
+  std::unique_ptr<StoreChecks> checks_;
+  std::unique_ptr<HandlerChecks> handler_checks_;
+  std::unique_ptr<RecordingStore> recorded_;
+  std::set<JobId> poison_;
+  std::vector<Batch> batches_;
+  std::vector<Host> hosts_;
+  std::vector<std::unique_ptr<Process>> processes_;  // all there ever were: requests under way point to them
+};
+
+}  // namespace fenceline::sim

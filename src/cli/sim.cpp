@@ -1,0 +1,143 @@
+// fenceline sim: the production code under virtual time, on every kind of fault, from seeds.
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "sim/campaign.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kSeedsDefault = 200;
+constexpr std::int64_t kSeedMost = 1'000'000'000'000;
+
+double hours(Duration duration) { return static_cast<double>(duration / 1ms) / 3'600'000.0; }
+
+Result<const sim::Scenario*> chosen_scenario(const Invocation& invocation) {
+  const std::optional<std::string> name = invocation.value("--scenario");
+  if (!name) return nullptr;
+  if (const sim::Scenario* found = sim::find_scenario(*name)) return found;
+  std::string names;
+  for (const sim::Scenario& scenario : sim::scenarios()) names += (names.empty() ? "" : ", ") + std::string(scenario.name);
+  return std::unexpected(usage_error("there is no scenario '" + *name + "'; use one of: " + names));
+}
+
+// Says where it stands, at most every two seconds, to people only.
+class Progress {
+ public:
+  Progress(const Clock& clock, std::uint64_t seeds) : clock_(clock), seeds_(seeds), next_(clock.now() + 2s) {}
+
+  void operator()(std::uint64_t done) {
+    const std::lock_guard lock(mutex_);
+    if (!stderr_is_terminal() || clock_.now() < next_) return;
+    next_ = clock_.now() + 2s;
+    tell("sim: " + std::to_string(done) + " of " + std::to_string(seeds_) + " seeds");
+  }
+
+ private:
+  const Clock& clock_;
+  std::uint64_t seeds_;
+  std::mutex mutex_;
+  Instant next_;
+};
+
+nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t first_seed) {
+  nlohmann::ordered_json json{{"seeds", report.seeds},
+                              {"first_seed", first_seed},
+                              {"violations", report.failed.size()},
+                              {"simulated_hours", hours(report.simulated)},
+                              {"operations", report.tally.of(sim::Count::operations)},
+                              {"faults", report.tally.faults()}};
+  for (int i = 1; i < static_cast<int>(sim::Count::count_); ++i) {
+    const auto what = static_cast<sim::Count>(i);
+    json[std::string(to_string(what))] = report.tally.of(what);
+  }
+  nlohmann::ordered_json failed = nlohmann::ordered_json::array();
+  for (const sim::FailedSeed& seed : report.failed) {
+    failed.push_back({{"scenario", seed.scenario},
+                      {"seed", seed.seed},
+                      {"promise", seed.violations.front().promise},
+                      {"sentence", seed.violations.front().sentence},
+                      {"repeat", sim::repeat_line(seed)}});
+  }
+  json["failed"] = std::move(failed);
+  return json;
+}
+
+void tell_failures(const std::vector<sim::FailedSeed>& failed) {
+  for (const sim::FailedSeed& seed : failed) {
+    for (const sim::Violation& violation : seed.violations) print_line(violation.promise + " broken: " + violation.sentence);
+    print_line("  repeat: " + sim::repeat_line(seed));
+  }
+}
+
+// One seed, every event of it. The bytes depend on the seed alone.
+Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, std::stop_token stop) {
+  sim::StackPool stacks;
+  const sim::SeedReport report = sim::play(scenario, seed, stacks, {.tracing = true, .stop = std::move(stop)});
+  print(report.trace);
+  if (report.violations.empty()) return kExitOk;
+  tell_failures({{std::string(scenario.name), seed, report.violations}});
+  return kExitFound;
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<const sim::Scenario*> scenario = chosen_scenario(invocation);
+  if (!scenario) return std::unexpected(scenario.error());
+  const Result<std::int64_t> only = invocation.number("--seed", -1, 0, kSeedMost);
+  if (!only) return std::unexpected(only.error());
+  const Result<std::int64_t> first = invocation.number("--first-seed", 1, 0, kSeedMost);
+  if (!first) return std::unexpected(first.error());
+  const Result<std::int64_t> seeds = invocation.number("--seeds", kSeedsDefault, 1, kSeedMost);
+  if (!seeds) return std::unexpected(seeds.error());
+  const bool one = invocation.has("--seed");
+  if (one && (invocation.has("--seeds") || invocation.has("--first-seed")))
+    return std::unexpected(usage_error("--seed plays one seed; leave out --seeds and --first-seed"));
+  if (invocation.has("--trace") && !one) return std::unexpected(usage_error("--trace shows one seed: add --seed S"));
+
+  sim::CampaignOptions options{.scenario = *scenario,
+                               .first_seed = static_cast<std::uint64_t>(one ? *only : *first),
+                               .seeds = static_cast<std::uint64_t>(one ? 1 : *seeds),
+                               .lanes = one ? 1 : 2,
+                               .stop = invocation.stop};
+  if (invocation.has("--trace")) {
+    return trace(*scenario ? **scenario : sim::scenario_of(options.first_seed), options.first_seed, invocation.stop);
+  }
+  Progress progress(*invocation.runtime, options.seeds);
+  options.progress = [&](std::uint64_t done) { progress(done); };
+  const sim::CampaignReport report = sim::run_campaign(*invocation.runtime, options);
+  const std::vector<std::string_view> missing = sim::missing(report);
+
+  if (invocation.json) {
+    print_line(as_json(report, options.first_seed).dump());
+  } else {
+    tell_failures(report.failed);
+    for (const std::string_view name : missing) print_line("vacuous: no " + std::string(name) + " in " + std::to_string(report.seeds) + " seeds");
+    const std::string whole_hours = std::to_string(report.simulated / 1h);
+    print_line(std::to_string(report.seeds) + " seeds, " + whole_hours + " simulated hours, " + std::to_string(report.tally.of(sim::Count::operations)) +
+               " operations, " + std::to_string(report.tally.faults()) + " faults, " + std::to_string(report.failed.size()) + " seeds with a broken promise");
+  }
+  if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + std::string(missing.front()) + " happened");
+  if (report.stopped) tell("sim: stopped after " + std::to_string(report.seeds) + " seeds");
+  return report.failed.empty() && missing.empty() ? kExitOk : kExitFound;
+}
+
+}  // namespace
+
+CommandSpec sim_command() {
+  return {.name = "sim",
+          .summary = "Plays the workers and the store under virtual time with every kind of fault, and checks the promises.",
+          .options = {{"--scenario", "NAME", "lease-expiry or job-storm; all of them, in turn, if left out"},
+                      {"--seeds", "N", "how many seeds to play; default 200"},
+                      {"--first-seed", "S", "the first of them; default 1"},
+                      {"--seed", "S", "play this one alone"},
+                      {"--trace", "", "print every event of the seed"}},
+          .examples = {{"fenceline sim --seeds 2000", "two thousand storms"},
+                       {"fenceline sim --scenario job-storm --seed 8841 --trace", "one storm, event by event"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli
