@@ -59,7 +59,7 @@ void DifferentialStream::compare_everything() {
       others.after = *got->next;
     }
   }
-  crowded_ = unfinished > 40;
+  crowded_ = unfinished > 60;
 }
 
 void DifferentialStream::backlog() {

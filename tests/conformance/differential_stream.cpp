@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 
 // Times are multiples of this, so that leases and delays often end at the very moment of a call.
 constexpr Duration kBeat = 250ms;
+constexpr std::uint64_t kManyJobs = 60;  // in one call, now and then
 constexpr int kOperationsBetweenListings = 100;
 constexpr int kOperationsInAMood = 250;
 
@@ -62,7 +63,7 @@ void DifferentialStream::step() {
 std::string DifferentialStream::any_namespace() { return one_of(kNamespaces); }
 std::string DifferentialStream::any_owner() { return one_of(kOwners); }
 std::string DifferentialStream::any_stage() { return one_in(4) ? "s" : ""; }
-Duration DifferentialStream::any_ttl() { return 1s + kBeat * static_cast<std::int64_t>(below(6)); }
+Duration DifferentialStream::any_ttl() { return 1s + kBeat * static_cast<std::int64_t>(below(one_in(5) ? 100 : 6)); }
 
 std::vector<std::string> DifferentialStream::any_queues() {
   switch (below(4)) {
@@ -85,14 +86,14 @@ NewJob DifferentialStream::made_up_job() {
 
 void DifferentialStream::enqueue() {
   EnqueueRequest request{.ns = any_namespace()};
-  const std::uint64_t size = one_in(12) ? 0 : 1 + below(4);
+  const std::uint64_t size = one_in(12) ? 0 : 1 + below(one_in(30) && !crowded_ ? kManyJobs : 4);
   std::set<JobId> ids;
   for (std::uint64_t i = 0; i < size; ++i) {
     NewJob job = made_up_job();
-    if (!enqueued_.empty() && one_in(4)) std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
-    if (one_in(10)) job.payload = "[]";
-    if (one_in(40)) job.priority = 5000;
-    if (ids.insert(job.id).second || one_in(10)) request.jobs.push_back(job);
+    if (!enqueued_.empty() && one_in(size > 4 ? 100 : 4)) std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
+    if (one_in(size > 4 ? 400 : 10)) job.payload = "[]";
+    if (one_in(size > 4 ? 400 : 40)) job.priority = 5000;
+    if (ids.insert(job.id).second || one_in(10 * size)) request.jobs.push_back(job);
   }
   if (one_in(30)) request.ns = one_of(kBadNames);
   const auto reply = both("enqueue", text_of(request), [&](Store& store) { return store.enqueue(request); });
@@ -105,7 +106,7 @@ void DifferentialStream::enqueue() {
 ClaimRequest DifferentialStream::made_up_claim() {
   ClaimRequest request{.ns = any_namespace(), .queues = any_queues(), .stage = any_stage(), .owner = any_owner()};
   request.request = std::to_string(++last_number_);
-  request.limit = static_cast<int>(1 + below(4));
+  request.limit = static_cast<int>(1 + below(one_in(10) ? kManyJobs : 4));
   request.ttl = any_ttl();
   request.holds_others = one_in(3);
   return request;
@@ -183,7 +184,8 @@ std::vector<Holding> DifferentialStream::some_holdings(std::string& ns, std::str
   std::set<JobId> ids;
   ns = any_namespace();
   owner = any_owner();
-  for (std::uint64_t left = 1 + below(4); left > 0; --left) {
+  const std::uint64_t size = 1 + below(one_in(10) ? kManyJobs : 4);
+  for (std::uint64_t i = 0; i < size; ++i) {
     Holding holding{make_uuid7(WallTime{}, 0, chance_()), 1};
     if (!holdings_.empty() && !one_in(12)) {
       const std::size_t reach = std::min<std::size_t>(holdings_.size(), one_in(4) ? 100 : 10);
@@ -198,7 +200,7 @@ std::vector<Holding> DifferentialStream::some_holdings(std::string& ns, std::str
       holding = {enqueued_[below(enqueued_.size())].second.id, 0};  // perhaps never granted
     }
     if (one_in(20)) holding.fence += one_in(2) ? 1 : -1;
-    if (ids.insert(holding.id).second || one_in(10)) chosen.push_back(holding);
+    if (ids.insert(holding.id).second || one_in(10 * size)) chosen.push_back(holding);
   }
   return chosen;
 }
