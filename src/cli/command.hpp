@@ -96,7 +96,7 @@ inline constexpr int kExitLost = 76;
 inline constexpr int kExitCredentials = 77;
 int exit_code(const Error& error);
 
-// What people see of an error: one printable line.
+// What people see of an error: one printable line, "what; what to do".
 std::string error_text(const Error& error);
 
 // Every command, in the order of the manual. One function a file.

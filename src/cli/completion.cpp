@@ -3,7 +3,6 @@
 #include "cli/completion.hpp"
 
 #include <map>
-#include <set>
 
 #include "cli/output.hpp"
 #include "cli/parse.hpp"
@@ -61,82 +60,95 @@ std::string single_quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string names_with_value() {
-  std::string out;
-  for (const OptionSpec& option : global_options()) {
-    if (!option.value.empty()) out += (out.empty() ? "" : "|") + option.name;
+// Puts texts into the places of a script that are named @SO@.
+std::string filled(std::string_view script, const std::map<std::string, std::string>& texts) {
+  std::string out(script);
+  for (const auto& [name, text] : texts) {
+    for (std::size_t at = out.find(name); at != std::string::npos; at = out.find(name, at + text.size())) out.replace(at, name.size(), text);
   }
   return out;
 }
 
-std::string bash_script(const Visible& visible_commands) {
-  std::string first_words, second_words, after_option, words_of_command;
-  for (const auto& [group, members] : visible_commands.groups) {
-    first_words += group + " ";
-    std::string seconds;
-    for (const CommandSpec& member : members) seconds += (seconds.empty() ? "" : " ") + second_word(member);
-    if (!second_word(members.front()).empty()) second_words += "    " + group + ") COMPREPLY=($(compgen -W '" + seconds + "' -- \"$cur\")); return ;;\n";
+std::string joined(const std::vector<std::string>& words, std::string_view with) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : std::string(with)) + word;
+  return out;
+}
+
+// `'job show --state') ...; return ;;`: what may follow an option of a command; empty for a flag.
+std::string bash_values(const std::string& command, const OptionSpec& option) {
+  if (option.value.empty()) return {};
+  std::string offer;
+  if (!choices(option.value).empty()) offer = "COMPREPLY=($(compgen -W '" + choices(option.value) + "' -- \"$cur\")); ";
+  else if (option.value == "FILE") offer = "COMPREPLY=($(compgen -f -- \"$cur\")); ";
+  return "    " + single_quoted(command + " " + option.name) + ") " + offer + "return ;;\n";
+}
+
+constexpr std::string_view kBash = R"(# bash completion of fenceline; load it with: source <(fenceline completion bash)
+_fenceline() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} first='' second='' command='' words='' word i skip=0
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if ((skip)); then skip=0; continue; fi
+    case $word in
+      --) return ;;
+      @GLOBAL_WITH_VALUE@) skip=1 ;;
+      -*) ;;
+      *) if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi ;;
+    esac
+  done
+  if [[ -n $first && -z $second && $cur != -* ]]; then
+    case $first in
+@SECOND_WORDS@    help) COMPREPLY=($(compgen -W '@FIRST_WORDS@' -- "$cur")); return ;;
+    esac
+  fi
+  command=$first
+  case "$first $second" in
+    @TWO_WORDS@) command="$first $second" ;;
+  esac
+  case "$command $prev" in
+@VALUES@  esac
+  case $command in
+    '') words='@FIRST_WORDS@ help --help --version @GLOBAL@' ;;
+@WORDS@  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _fenceline fenceline
+)";
+
+std::string bash_script(const Visible& shown) {
+  std::vector<std::string> first_words, two_words{"''"}, global, global_with_value;
+  std::string second_words, values, words;
+  for (const OptionSpec& option : global_options()) {
+    global.push_back(option.name);
+    if (!option.value.empty()) global_with_value.push_back(option.name);
+    values += bash_values("", option);
   }
-  std::set<std::string> seen;
-  for (const CommandSpec& command : visible_commands.commands) {
-    std::string names;
-    for (const OptionSpec& option : options_of(command)) {
-      names += option.name + " ";
-      std::string reply;
-      if (!choices(option.value).empty()) reply = "COMPREPLY=($(compgen -W '" + choices(option.value) + "' -- \"$cur\"))";
-      else if (option.value == "FILE") reply = "COMPREPLY=($(compgen -f -- \"$cur\"))";
-      else if (!option.value.empty()) reply = "COMPREPLY=()";
-      else continue;
-      // The same option may mean different things to two commands.
-      const std::string key = "'" + command.name + " " + option.name + "'";
-      if (seen.insert(key).second) after_option += "    " + key + ") " + reply + "; return ;;\n";
+  for (const auto& [group, members] : shown.groups) {
+    first_words.push_back(group);
+    std::vector<std::string> seconds;
+    for (const CommandSpec& member : members) {
+      if (!second_word(member).empty()) seconds.push_back(second_word(member));
     }
-    words_of_command += "    '" + command.name + "') words='" + names + argument_choices(command) + "' ;;\n";
+    if (!seconds.empty()) second_words += "    " + group + ") COMPREPLY=($(compgen -W '" + joined(seconds, " ") + "' -- \"$cur\")); return ;;\n";
   }
-  return "# bash completion of fenceline; load it with: source <(fenceline completion bash)\n"
-         "_fenceline() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} first='' second='' command='' words='' word i skip=0\n"
-         "  COMPREPLY=()\n"
-         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "    word=${COMP_WORDS[i]}\n"
-         "    if ((skip)); then skip=0; continue; fi\n"
-         "    case $word in\n"
-         "      --) return ;;\n"
-         "      " + names_with_value() + ") skip=1 ;;\n"
-         "      -*) ;;\n"
-         "      *) if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi ;;\n"
-         "    esac\n"
-         "  done\n"
-         "  if [[ -z $first ]]; then\n"
-         "    case $prev in\n"
-         "      --accept) COMPREPLY=($(compgen -W 'shared-fs no-sync' -- \"$cur\")); return ;;\n"
-         "      " + names_with_value() + ") return ;;\n"
-         "    esac\n"
-         "    COMPREPLY=($(compgen -W '" + first_words + "help --help --version " + [] {
-           std::string names;
-           for (const OptionSpec& option : global_options()) names += option.name + " ";
-           return names;
-         }() + "' -- \"$cur\"))\n"
-         "    return\n"
-         "  fi\n"
-         "  if [[ $first == help ]]; then COMPREPLY=($(compgen -W '" + first_words + "' -- \"$cur\")); return; fi\n"
-         "  if [[ -z $second && $cur != -* ]]; then case $first in\n" + second_words +
-         "  esac; fi\n"
-         "  case \"$first $second\" in\n" + [&] {
-           std::string out;
-           for (const CommandSpec& command : visible_commands.commands) {
-             if (!second_word(command).empty()) out += "    '" + command.name + "') command='" + command.name + "' ;;\n";
-           }
-           return out;
-         }() + "    *) command=$first ;;\n"
-         "  esac\n"
-         "  case \"$command $prev\" in\n" + after_option +
-         "  esac\n"
-         "  case $command in\n" + words_of_command +
-         "  esac\n"
-         "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-         "}\n"
-         "complete -o default -F _fenceline fenceline\n";
+  for (const CommandSpec& command : shown.commands) {
+    std::vector<std::string> names;
+    for (const OptionSpec& option : options_of(command)) {
+      names.push_back(option.name);
+      values += bash_values(command.name, option);
+    }
+    if (!second_word(command).empty()) two_words.push_back(single_quoted(command.name));
+    words += "    " + single_quoted(command.name) + ") words='" + joined(names, " ") + " " + argument_choices(command) + "' ;;\n";
+  }
+  return filled(kBash, {{"@FIRST_WORDS@", joined(first_words, " ")},
+                        {"@SECOND_WORDS@", second_words},
+                        {"@TWO_WORDS@", joined(two_words, "|")},
+                        {"@GLOBAL@", joined(global, " ")},
+                        {"@GLOBAL_WITH_VALUE@", joined(global_with_value, "|")},
+                        {"@VALUES@", values},
+                        {"@WORDS@", words}});
 }
 
 std::string without_colons(std::string text) {  // zsh splits its specs at colons
@@ -158,36 +170,41 @@ std::string zsh_option(const OptionSpec& option) {
   return single_quoted(spec);
 }
 
-std::string zsh_script(const Visible& visible_commands) {
-  std::string list, cases;
-  for (const auto& [group, members] : visible_commands.groups) {
+constexpr std::string_view kZsh = R"(#compdef fenceline
+# zsh completion of fenceline; load it with: source <(fenceline completion zsh)
+_fenceline() {
+  local -a commands
+  commands=(
+@COMMANDS@  )
+  if (( CURRENT == 2 )); then _describe command commands; return; fi
+  case ${words[2]} in
+@SECOND_WORDS@    help) compadd -- @FIRST_WORDS@; return ;;
+  esac
+  case "${words[2]} ${words[3]}" in
+@ARGUMENTS@  esac
+}
+compdef _fenceline fenceline
+)";
+
+std::string zsh_script(const Visible& shown) {
+  std::string list, second_words, arguments;
+  std::vector<std::string> first_words;
+  for (const auto& [group, members] : shown.groups) {
+    first_words.push_back(group);
     const bool two_words = !second_word(members.front()).empty();
-    list += "    " + single_quoted(group + ":" + (two_words ? "see fenceline help " + group + " " + second_word(members.front()) : members.front().summary)) + "\n";
-    if (two_words) {
-      std::string seconds;
-      for (const CommandSpec& member : members) seconds += " " + second_word(member);
-      cases += "    " + group + ") if (( CURRENT == 3 )); then compadd --" + seconds + "; return; fi ;;\n";
-    }
+    list += "    " + single_quoted(group + ":" + (two_words ? members.front().name + " and others" : members.front().summary)) + "\n";
+    if (!two_words) continue;
+    std::vector<std::string> seconds;
+    for (const CommandSpec& member : members) seconds.push_back(second_word(member));
+    second_words += "    " + group + ") if (( CURRENT == 3 )); then compadd -- " + joined(seconds, " ") + "; return; fi ;;\n";
   }
-  std::string by_command;
-  for (const CommandSpec& command : visible_commands.commands) {
-    const std::string pattern = second_word(command).empty() ? single_quoted(command.name + " ") + "*" : single_quoted(command.name);
-    by_command += "    " + pattern + ") _arguments";
-    for (const OptionSpec& option : options_of(command)) by_command += " \\\n      " + zsh_option(option);
-    by_command += " \\\n      " + (argument_choices(command).empty() ? std::string("'*: :_files'") : "'*: :(" + argument_choices(command) + ")'") + " ;;\n";
+  for (const CommandSpec& command : shown.commands) {
+    const bool two_words = !second_word(command).empty();
+    arguments += "    " + (two_words ? single_quoted(command.name) : single_quoted(command.name + " ") + "*") + ") _arguments";
+    for (const OptionSpec& option : options_of(command)) arguments += " \\\n      " + zsh_option(option);
+    arguments += " \\\n      " + (argument_choices(command).empty() ? std::string("'*: :_files'") : "'*: :(" + argument_choices(command) + ")'") + " ;;\n";
   }
-  return "#compdef fenceline\n"
-         "# zsh completion of fenceline; load it with: source <(fenceline completion zsh)\n"
-         "_fenceline() {\n"
-         "  local -a commands\n"
-         "  commands=(\n" + list + "  )\n"
-         "  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
-         "  case ${words[2]} in\n" + cases +
-         "  esac\n"
-         "  case \"${words[2]} ${words[3]}\" in\n" + by_command +
-         "  esac\n"
-         "}\n"
-         "compdef _fenceline fenceline\n";
+  return filled(kZsh, {{"@COMMANDS@", list}, {"@FIRST_WORDS@", joined(first_words, " ")}, {"@SECOND_WORDS@", second_words}, {"@ARGUMENTS@", arguments}});
 }
 
 std::string fish_script(const Visible& visible_commands) {

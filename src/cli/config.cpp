@@ -41,11 +41,12 @@ Result<void> settle_config(Invocation& invocation) {
   return check_name("namespace", invocation.ns);
 }
 
-Result<Level> log_level(const CommandSpec& command) {
+Result<LogChoice> log_choice(const CommandSpec& command) {
   const std::optional<std::string> text = environment("FENCELINE_LOG");
-  if (!text) return command.name == "work" ? Level::info : Level::warn;
+  if (!text && command.name == "work") return LogChoice{.least = Level::info};
+  if (!text) return LogChoice{.least = Level::warn, .held = !command.hidden};
   for (const Level level : {Level::debug, Level::info, Level::warn, Level::error}) {
-    if (*text == to_string(level)) return level;
+    if (*text == to_string(level)) return LogChoice{.least = level};
   }
   return std::unexpected(usage_error("FENCELINE_LOG '" + printable(*text, 40) + "' is no level; use debug, info, warn or error"));
 }

@@ -14,8 +14,12 @@ namespace fenceline::cli {
 // Sets the store's URL and the namespace. Errors: usage, invalid (a namespace that is no name).
 Result<void> settle_config(Invocation& invocation);
 
+struct LogChoice {
+  Level least = Level::warn;
+  bool held = false;  // shown at the end, and only if the command succeeds: its failure is one line of its own
+};
 // FENCELINE_LOG, or the default of the command. Errors: usage.
-Result<Level> log_level(const CommandSpec& command);
+Result<LogChoice> log_choice(const CommandSpec& command);
 
 struct ArmedCrashPoint {
   CrashPoint point;

@@ -18,7 +18,7 @@ using Findings = std::vector<Finding>;
 constexpr Duration kSlowRead = std::chrono::milliseconds{500};
 constexpr int kPagesLookedAt = 20;  // of 1000 running jobs: a doctor must come to an end
 
-Finding failed(std::string name, const Error& error) { return {std::move(name), FindingStatus::bad, error_text(error), "fenceline doctor"}; }
+Finding failed(std::string name, const Error& error) { return {std::move(name), FindingStatus::bad, error_text(error), ""}; }
 
 // Fences are minted from the wall clock: one far behind mints small ones, one far ahead uses them up.
 Findings clock_is_sane(Invocation& invocation, Store&) {

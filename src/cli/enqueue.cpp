@@ -35,6 +35,14 @@ Result<NewJob> job_from_options(const Invocation& invocation) {
   return job;
 }
 
+// Some editors open a text with U+FEFF, some tools with two. It is no part of the JSON, and inside another text
+// it would break it.
+std::string without_byte_order_mark(std::string text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  while (text.starts_with(kMark)) text.erase(0, kMark.size());
+  return text;
+}
+
 Result<std::string> payload_from_options(const Invocation& invocation) {
   if (const auto text = invocation.value("--payload")) return *text;
   const auto file = invocation.value("--payload-file");
@@ -152,6 +160,7 @@ class Lines {
       Result<std::optional<std::string>> line = reader.next();
       if (!line) return std::unexpected(line.error());
       if (!*line) return flush();
+      **line = without_byte_order_mark(std::move(**line));
       if (auto ok = check_payload(**line); !ok) return fail(ok.error().code, "line " + std::to_string(number) + ": " + ok.error().message);
       bytes_ += (*line)->size();
       NewJob& job = batch_.emplace_back(pattern_);
@@ -188,8 +197,8 @@ Result<int> run(Invocation& invocation) {
 
   Result<std::string> payload = payload_from_options(invocation);
   if (!payload) return std::unexpected(payload.error());
-  if (auto ok = check_payload(*payload); !ok) return std::unexpected(ok.error());
-  job->payload = std::move(*payload);
+  job->payload = without_byte_order_mark(std::move(*payload));
+  if (auto ok = check_payload(job->payload); !ok) return std::unexpected(ok.error());
   Sender sender(invocation);
   job->id = sender.new_id();
   const std::string id = to_string(job->id);

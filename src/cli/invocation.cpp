@@ -11,6 +11,23 @@ namespace {
 // An error of the command line is an `invalid` that says so; main() prints it without the mark.
 constexpr std::string_view kUsageMark = "usage: ";
 
+// For errors of those who cannot know what their caller should do.
+std::string_view usual_remedy(Code code) {
+  switch (code) {
+    case Code::held: return "try again later";
+    case Code::lost: return "stop the work: someone else has it now";
+    case Code::not_found: return "check the name";
+    case Code::conflict: return "choose another name";
+    case Code::refused: return "'fenceline doctor' says more";
+    case Code::full: return "make room on the disk and try again";
+    case Code::invalid: return "see 'fenceline help'";
+    case Code::unavailable: return "nothing was changed, try again";
+    case Code::in_doubt: return "it may have happened, look before you repeat it";
+    case Code::broken: return "look at the disk and its log before you try again";
+  }
+  return "please report it";
+}
+
 }  // namespace
 
 Error usage_error(std::string message) { return {Code::invalid, std::string(kUsageMark) + std::move(message)}; }
@@ -18,7 +35,9 @@ Error usage_error(std::string message) { return {Code::invalid, std::string(kUsa
 std::string error_text(const Error& error) {
   std::string_view text = error.message;
   if (text.starts_with(kUsageMark)) text.remove_prefix(kUsageMark.size());
-  return printable(one_line(text));
+  std::string line = printable(one_line(text));
+  if (line.find("; ") == std::string::npos) line += "; " + std::string(usual_remedy(error.code));
+  return line;
 }
 
 int exit_code(const Error& error) {

@@ -44,5 +44,12 @@ TEST(Invocation, AnErrorIsOnePrintableLineWithoutItsMark) {
   EXPECT_EQ(error_text(usage_error("what;\nwhat to do\x1b[31m")), "what; what to do?[31m");
 }
 
+TEST(Invocation, AnErrorAlwaysSaysWhatToDo) {
+  for (const Code code : {Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full, Code::invalid, Code::unavailable, Code::in_doubt, Code::broken}) {
+    EXPECT_NE(error_text({code, "what"}).find("what; "), std::string::npos) << to_string(code);
+  }
+  EXPECT_EQ(error_text({Code::full, "no room; delete something"}), "no room; delete something");
+}
+
 }  // namespace
 }  // namespace fenceline::cli

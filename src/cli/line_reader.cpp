@@ -39,7 +39,7 @@ Result<bool> InputFile::read_some(std::string& out) {
     const ssize_t count = ::read(fd_, out.data() + before, kChunk);
     out.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
     if (count >= 0) return count > 0;
-    if (errno != EINTR) return fail(Code::broken, std::string("the input cannot be read: ") + std::strerror(errno));
+    if (errno != EINTR) return fail(Code::broken, std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
   }
 }
 

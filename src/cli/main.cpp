@@ -30,19 +30,21 @@ int closed(int code) {
 
 int run_command(const CommandSpec& command, Invocation& invocation) {
   if (auto ok = settle_config(invocation); !ok) return report(ok.error());
-  const Result<Level> level = log_level(command);
-  if (!level) return report(level.error());
+  const Result<LogChoice> log = log_choice(command);
+  if (!log) return report(log.error());
   const auto crash = armed_crash_point();
   if (!crash) return report(crash.error());
   if (*crash) arm_crash_point((*crash)->point, (*crash)->nth, (*crash)->mark);
 
   ThreadRuntime runtime;
-  StderrLog log_sink(runtime, *level, stderr_is_terminal() ? StderrLog::Form::text : StderrLog::Form::json);
+  StderrLog stderr_log(runtime, log->least, stderr_is_terminal() ? StderrLog::Form::text : StderrLog::Form::json);
+  HeldLog held_log(stderr_log);
   const Signals signals(runtime);
   invocation.runtime = &runtime;
-  invocation.log_sink = &log_sink;
+  invocation.log_sink = log->held ? static_cast<LogSink*>(&held_log) : &stderr_log;
   invocation.stop = signals.stop();
   const Result<int> answer = command.run(invocation);
+  if (answer) held_log.release();
   return closed(answer ? *answer : report(answer.error()));
 }
 

@@ -7,7 +7,7 @@
 namespace fenceline::cli {
 namespace {
 
-[[maybe_unused]] constexpr std::string_view kSqlite = "sqlite:";
+constexpr std::string_view kSqlite = "sqlite:";
 
 Result<std::optional<GuaranteeClass>> required_class(const Invocation& invocation) {
   const std::optional<std::string> text = invocation.value("--require");
@@ -54,9 +54,6 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
   // Before the file is opened, so that a refusal leaves none behind; after it, for what only the store knows.
   const GuaranteeClass expected = unsafe->no_sync ? GuaranteeClass::c : GuaranteeClass::b;
   if (auto ok = check_class(*required, expected, store_url); !ok) return std::unexpected(ok.error());
-#ifdef FENCELINE_NO_SQLITE
-  return fail(Code::unavailable, may_create ? "no sqlite store in this build" : "no sqlite store in this build yet");
-#else
   auto store = SqliteStore::open(*runtime, *runtime, Log(*log_sink),
                                  {.path = path,
                                   .may_create = may_create,
@@ -66,7 +63,6 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
   if (!store) return std::unexpected(store.error());
   if (auto ok = check_class(*required, (*store)->profile().guarantee, store_url); !ok) return std::unexpected(ok.error());
   return std::unique_ptr<Store>(std::move(*store));
-#endif
 }
 
 }  // namespace fenceline::cli

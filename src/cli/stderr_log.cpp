@@ -42,4 +42,18 @@ void StderrLog::write(const LogEvent& event) {
   }
 }
 
+void HeldLog::write(const LogEvent& event) {
+  const std::scoped_lock lock(mutex_);
+  if (events_.size() < kEventsMax) events_.push_back(event);
+}
+
+void HeldLog::release() {
+  std::vector<LogEvent> events;
+  {
+    const std::scoped_lock lock(mutex_);
+    events.swap(events_);
+  }
+  for (const LogEvent& event : events) sink_.write(event);
+}
+
 }  // namespace fenceline::cli

@@ -1,7 +1,9 @@
 // Where log events of the program go: stderr, one JSON object a line; short text if a person reads it.
 #pragma once
 
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/log.hpp"
 #include "runtime/clock.hpp"
@@ -20,6 +22,21 @@ class StderrLog final : public LogSink {
   const Clock& clock_;
   const Level least_;
   const Form form_;
+};
+
+// Keeps events back. For a command that gives one answer: if that is an error, its line says it all.
+class HeldLog final : public LogSink {
+ public:
+  static constexpr std::size_t kEventsMax = 100;  // later ones are dropped
+  explicit HeldLog(LogSink& sink) : sink_(sink) {}
+
+  void write(const LogEvent& event) override;
+  void release();
+
+ private:
+  LogSink& sink_;
+  std::mutex mutex_;
+  std::vector<LogEvent> events_;
 };
 
 // One line for people: "10:26:26 warn lease_lost name=deploy fence=7".

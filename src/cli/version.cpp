@@ -1,6 +1,8 @@
 // fenceline version: what was built from what.
 #include <nlohmann/json.hpp>
+#include <sqlite3.h>
 
+#include "backends/sqlite/schema.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 
@@ -14,8 +16,11 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
 Result<int> run(Invocation& invocation) {
-  if (invocation.json) print_line(nlohmann::ordered_json{{"version", FENCELINE_VERSION}, {"compiler", kCompiler}}.dump());
-  else print_line(std::string("fenceline " FENCELINE_VERSION " (") + kCompiler + ")");
+  if (invocation.json) {
+    print_line(nlohmann::ordered_json{{"version", FENCELINE_VERSION}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}}.dump());
+  } else {
+    print_line(std::string("fenceline " FENCELINE_VERSION " (") + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " + std::to_string(sqlite::kSchemaVersion) + ")");
+  }
   return kExitOk;
 }
 

@@ -1,0 +1,175 @@
+// Store files that are not what they should be, and disks that fail. One line, the right exit code, nothing lost.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "mounts.hpp"
+#include "program.hpp"
+
+namespace fenceline::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMebibyte = 1 << 20;
+
+void expect_one_line(const Ended& ended, int status) {
+  EXPECT_EQ(ended.status, status) << ended.err;
+  EXPECT_TRUE(one_line(ended.err)) << ended.err;
+  EXPECT_TRUE(ended.err.starts_with("fenceline: ")) << ended.err;
+  EXPECT_EQ(ended.out, "");
+}
+
+TEST(BadStore, AFileThatIsNotSqliteIsNotTouched) {
+  for (const std::string& text : {std::string("hello"), std::string(10'000, 'x'), std::string("SQLite format 3") + std::string(5000, '\0')}) {
+    const Workplace place;
+    place.write("fenceline.db", text);
+    expect_one_line(place.fenceline({"enqueue", "q"}), 69);
+    expect_one_line(place.fenceline({"jobs"}), 69);
+    EXPECT_EQ(Workplace::read(place.file("fenceline.db")), text);
+  }
+}
+
+TEST(BadStore, ADatabaseOfSomeoneElseIsNotTouched) {
+  const Workplace place;
+  ASSERT_EQ(place.run({"sqlite3", "fenceline.db", "CREATE TABLE mine(a); INSERT INTO mine VALUES (1);"}).status, 0);
+  const std::string before = Workplace::read(place.file("fenceline.db"));
+  expect_one_line(place.fenceline({"enqueue", "q"}), 69);
+  EXPECT_EQ(Workplace::read(place.file("fenceline.db")), before);
+}
+
+TEST(BadStore, AStoreOfANewerVersionIsNotTouched) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  ASSERT_EQ(place.run({"sqlite3", "fenceline.db", "PRAGMA user_version=9999;"}).status, 0);
+  const std::string before = place.dump();
+  for (const Words& words : std::vector<Words>{{"enqueue", "q"}, {"jobs"}, {"migrate"}}) {
+    const Ended ended = place.fenceline(words);
+    expect_one_line(ended, 69);
+    EXPECT_NE(ended.err.find("9999"), std::string::npos) << "which version is it? " << ended.err;
+  }
+  EXPECT_EQ(place.dump(), before);
+}
+
+TEST(BadStore, AFolderIsNoStore) {
+  const Workplace place;
+  fs::create_directory(place.file("fenceline.db"));
+  const Ended ended = place.fenceline({"enqueue", "q"});
+  EXPECT_TRUE(ended.status == 69 || ended.status == 74) << ended.status;
+  EXPECT_TRUE(one_line(ended.err)) << ended.err;
+}
+
+TEST(BadStore, AFolderThatIsMissingIsNotMade) {
+  const Workplace place;
+  const Ended ended = place.fenceline({"enqueue", "q", "--store", "sqlite:missing/fenceline.db"});
+  EXPECT_TRUE(ended.status == 66 || ended.status == 69) << ended.status;
+  EXPECT_TRUE(one_line(ended.err)) << ended.err;
+  EXPECT_FALSE(fs::exists(place.file("missing")));
+}
+
+TEST(BadStore, AReadOnlyStoreIsRefused) {
+  if (!why_no_mounts().empty()) GTEST_SKIP() << why_no_mounts();
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const std::string before = place.dump();
+  if (!mount_read_only(place.folder())) GTEST_SKIP() << "read-only mounts are not allowed here";
+  expect_one_line(place.fenceline({"enqueue", "q"}), 69);
+  EXPECT_EQ(place.dump(), before);
+  expect_one_line(place.fenceline({"enqueue", "q", "--store", "sqlite:other.db"}), 69);
+  unmount(place.folder());
+  EXPECT_EQ(place.jobs().size(), 1U);
+  EXPECT_EQ(place.fenceline({"enqueue", "q"}).status, 0) << "it works again once it can be written";
+}
+
+class FullDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!why_no_mounts().empty()) GTEST_SKIP() << why_no_mounts();
+    if (!mount_small(place_.folder(), 2 * kMebibyte)) GTEST_SKIP() << "small file systems are not allowed here";
+  }
+  void TearDown() override { unmount(place_.folder()); }
+
+  void fill() {
+    std::ofstream filler(place_.file("filler"), std::ios::binary);
+    const std::string block(4096, 'f');
+    while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+  }
+  void make_room() { fs::remove(place_.file("filler")); }
+
+  Workplace place_;
+};
+
+TEST_F(FullDisk, AnEnqueueThatDoesNotFitChangesNothing) {
+  ASSERT_EQ(place_.fenceline({"enqueue", "q", "--payload", "1"}).status, 0);
+  const std::string before = place_.dump();
+  fill();
+  const std::string payload = "\"" + std::string(100'000, 'x') + "\"";
+  expect_one_line(place_.fenceline({"enqueue", "q", "--payload-file", "-"}, {.input = ""}), 65);  // an empty payload: the disk is not even asked
+  const Workplace outside;
+  const std::string file = outside.write("payload.json", payload).string();
+  expect_one_line(place_.fenceline({"enqueue", "q", "--payload-file", file}), 74);
+  EXPECT_EQ(place_.dump(), before);
+  make_room();
+  EXPECT_EQ(place_.fenceline({"enqueue", "q", "--payload-file", file}).status, 0) << "it works again once there is room";
+  EXPECT_EQ(place_.jobs().size(), 2U);
+}
+
+TEST_F(FullDisk, AStoreThatDoesNotFitIsAnError) {
+  fill();
+  expect_one_line(place_.fenceline({"enqueue", "q"}), 74);
+  make_room();
+  EXPECT_EQ(place_.fenceline({"enqueue", "q"}).status, 0);
+  EXPECT_EQ(place_.jobs().size(), 1U);
+}
+
+TEST_F(FullDisk, J1_WhatWasAcknowledgedBeforeTheDiskWasFullIsThere) {
+  const Workplace outside;
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) lines += "\"" + std::string(500, 'x') + "\"\n";
+  const std::string file = outside.write("many.jsonl", lines).string();
+  const Ended ended = place_.fenceline({"enqueue", "q", "--jsonl", file});
+  EXPECT_EQ(ended.status, 74) << ended.err;
+  EXPECT_TRUE(one_line(ended.err)) << ended.err;
+  const std::size_t at = ended.err.find(" jobs went in");
+  ASSERT_NE(at, std::string::npos) << ended.err;
+  const std::size_t from = ended.err.rfind(' ', at - 1) + 1;
+  const std::size_t acknowledged = std::stoul(ended.err.substr(from, at - from));
+  EXPECT_GT(acknowledged, 0U);
+  EXPECT_EQ(place_.jobs().size(), acknowledged);
+}
+
+// The nth call of a kind fails. What the program acknowledges is there; what it does not is not, or it said so.
+class FailingDisk : public testing::TestWithParam<const char*> {};
+
+TEST_P(FailingDisk, EveryCallInTurn) {
+  if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0) GTEST_SKIP() << "strace may not trace here";
+  int failures = 0;
+  for (int nth = 1; nth <= 60; ++nth) {
+    const Workplace place;
+    ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", "1"}).status, 0);
+    const std::string before = place.dump();
+    const std::string inject = std::string("inject=") + GetParam() + ":error=EIO:when=" + std::to_string(nth) + "+";
+    const Ended ended = place.run({"strace", "-f", "-o", "/dev/null", "-e", std::string("trace=") + GetParam(), "-e", inject, program(), "enqueue", "q", "--payload", "2"});
+    if (ended.status == 0) {  // so many calls are not made
+      EXPECT_EQ(place.jobs().size(), 2U);
+      EXPECT_GT(failures, 0) << "no call failed: this shows nothing";
+      return;
+    }
+    SCOPED_TRACE(inject);
+    ++failures;
+    expect_one_line(ended, 74);
+    // A commit whose sync failed may stand; then nothing but that job is new.
+    if (place.dump() != before) {
+      EXPECT_STREQ(GetParam(), "fdatasync");
+      EXPECT_EQ(place.jobs().size(), 2U);
+    }
+    EXPECT_EQ(place.fenceline({"enqueue", "q", "--payload", "3"}).status, 0) << "it works again once the disk does";
+  }
+  ADD_FAILURE() << "an enqueue with sixty calls of " << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, FailingDisk, testing::Values("pwrite64", "fdatasync"), [](const auto& call) { return std::string(call.param); });
+
+}  // namespace
+}  // namespace fenceline::e2e

@@ -1,0 +1,166 @@
+// How the program behaves beside others: pipes, signals, shells, logs, help.
+#include <csignal>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "program.hpp"
+
+namespace fenceline::e2e {
+namespace {
+
+std::string lines(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += std::to_string(i) + "\n";
+  return out;
+}
+
+TEST(Manners, AReaderThatGoesAwayIsAQuietEnd) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000)}).status, 0);
+  for (const char* form : {"", "--json"}) {
+    const Ended ended = place.run({"bash", "-c", "\"$0\" jobs --all $1 | head -c 10 >/dev/null; echo ${PIPESTATUS[0]}", program(), form});
+    EXPECT_EQ(ended.out, "0\n") << form;
+    EXPECT_EQ(ended.err, "") << form;
+  }
+}
+
+TEST(Manners, AFullDiskBehindTheOutputIsAnError) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const Ended ended = place.run({"bash", "-c", "\"$0\" jobs > /dev/full", program()});
+  EXPECT_EQ(ended.status, 74);
+  EXPECT_TRUE(one_line(ended.err)) << ended.err;
+}
+
+TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
+  for (const auto& [number, status] : std::vector<std::pair<int, int>>{{SIGINT, 130}, {SIGTERM, 143}}) {
+    const Workplace place;
+    const auto running = place.start({"enqueue", "q", "--jsonl", "-"});
+    running->feed(lines(1500));
+    ASSERT_TRUE(eventually([&] { return place.dump() != "(none)" && place.fenceline({"jobs", "--json"}).out.find("\"next\":\"") != std::string::npos; }));
+    running->signal(number);
+    const Ended ended = running->wait();
+    EXPECT_EQ(ended.status, status);
+    EXPECT_TRUE(one_line(ended.err)) << ended.err;
+    EXPECT_NE(ended.err.find("1000 jobs went in"), std::string::npos) << ended.err;
+    EXPECT_EQ(place.jobs().size(), 1000U);
+  }
+}
+
+TEST(Manners, ASecondSignalEndsAWorkerAtOnce) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const auto running = place.start({"work", "q", "--", "sh", "-c", "trap '' TERM; echo > started; while :; do sleep 0.1; done"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("started")); })) << running->err();
+  running->signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return running->err().find("worker_draining") != std::string::npos; })) << running->err();
+  running->signal(SIGTERM);
+  EXPECT_EQ(running->wait().status, 143);
+}
+
+TEST(Manners, AProgramThatWeRunSeesSignalsAsFromAShell) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  ASSERT_EQ(place.fenceline({"work", "q", "--drain", "--", "grep", "^Sig[IB]", "/proc/self/status"}).status, 0);
+  const Json job = place.jobs().at(0);
+  const std::string result = Json::parse(place.fenceline({"job", "show", job["id"], "--json"}).out)["result"];
+  EXPECT_EQ(result, place.run({"grep", "^Sig[IB]", "/proc/self/status"}).out);
+}
+
+TEST(Manners, LogsAreOneJsonObjectALine) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--", "cat"}, {.env = {{"FENCELINE_LOG", "debug"}}});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  std::istringstream text(ended.err);
+  int events = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("fenceline: ")) continue;  // words for people
+    ++events;
+    const Json event = Json::parse(line, nullptr, false);
+    ASSERT_FALSE(event.is_discarded()) << line;
+    EXPECT_TRUE(event.contains("time") && event.contains("level") && event.contains("event")) << line;
+    EXPECT_EQ(event["time"].get<std::string>().size(), 27U) << line;
+  }
+  EXPECT_GT(events, 2);
+  const Ended quiet = place.fenceline({"work", "q", "--drain", "--", "cat"}, {.env = {{"FENCELINE_LOG", "error"}}});
+  EXPECT_EQ(quiet.err.find('{'), std::string::npos) << quiet.err;
+}
+
+TEST(Manners, GlobalOptionsStandBeforeOrAfter) {
+  const Workplace place;
+  for (const Words& words : std::vector<Words>{{"--store", "sqlite:s.db", "--namespace", "n", "--json", "enqueue", "q"},
+                                               {"enqueue", "q", "--store", "sqlite:s.db", "--namespace", "n", "--json"},
+                                               {"--json", "enqueue", "--namespace=n", "q", "--store=sqlite:s.db"}}) {
+    EXPECT_TRUE(place.fenceline(words).out.starts_with("{\"ids\":["));
+  }
+  EXPECT_EQ(Json::parse(place.fenceline({"jobs", "--json", "--store", "sqlite:s.db", "--namespace", "n"}).out)["jobs"].size(), 3U);
+}
+
+TEST(Manners, AloneItPrintsAnOverview) {
+  const Workplace place;
+  const Ended alone = place.fenceline({});
+  EXPECT_EQ(alone.status, 64);
+  EXPECT_NE(alone.out.find("enqueue"), std::string::npos);
+  EXPECT_EQ(place.dump(), "(none)");
+}
+
+TEST(Manners, EveryCommandExplainsItselfWithExamples) {
+  const Workplace place;
+  const Ended all = place.fenceline({"help"});
+  EXPECT_EQ(all.status, 0);
+  for (const Words& name : std::vector<Words>{{"enqueue"}, {"jobs"}, {"job", "show"}, {"workers", "list"}, {"trail"}, {"migrate"}, {"doctor"}, {"completion"}, {"version"}, {"work"}, {"sim"},
+                                              {"drill", "lease-expiry"}, {"drill", "kill"}}) {
+    Words words{"help"};
+    words.insert(words.end(), name.begin(), name.end());
+    const Ended help = place.fenceline(words);
+    EXPECT_EQ(help.status, 0) << help.err;
+    EXPECT_NE(help.out.find("Examples:"), std::string::npos) << help.out;
+    Words asked = name;
+    asked.push_back("--help");
+    EXPECT_EQ(place.fenceline(asked).out, help.out);
+    EXPECT_NE(all.out.find(name.back()), std::string::npos);
+  }
+}
+
+TEST(Manners, CompletionLoadsInBashAndCompletes) {
+  const Workplace place;
+  const std::string script = place.write("c.bash", place.fenceline({"completion", "bash"}).out).string();
+  EXPECT_EQ(place.run({"bash", "-n", script}).status, 0);
+  const auto complete = [&](const Words& words) {
+    std::string line = "source \"$0\"; COMP_WORDS=(";
+    for (const std::string& word : words) line += "'" + word + "' ";
+    line += "); COMP_CWORD=" + std::to_string(words.size() - 1) + "; _fenceline; printf '%s ' \"${COMPREPLY[@]}\"";
+    const Ended ended = place.run({"bash", "-c", line, script});
+    EXPECT_EQ(ended.err, "");
+    return ended.out;
+  };
+  EXPECT_EQ(complete({"fenceline", "enq"}), "enqueue ");
+  EXPECT_EQ(complete({"fenceline", "job", ""}), "show ");
+  EXPECT_EQ(complete({"fenceline", "--json", "--store", "jobs", "workers", ""}), "list ");
+  EXPECT_EQ(complete({"fenceline", "enqueue", "q", "--pay"}), "--payload --payload-file ");
+  EXPECT_EQ(complete({"fenceline", "jobs", "--state", "d"}), "done dead ");
+  EXPECT_EQ(complete({"fenceline", "job", "show", "--pa"}), "--payload ");
+  EXPECT_EQ(complete({"fenceline", "completion", "z"}), "zsh ");
+  EXPECT_EQ(complete({"fenceline", "--requ"}), "--require ");
+  EXPECT_EQ(complete({"fenceline", "--accept", "no"}), "no-sync ");
+  EXPECT_EQ(complete({"fenceline", "help", "ver"}), "version ");
+  EXPECT_EQ(place.fenceline({"completion", "zsh"}).status, 0);
+  EXPECT_EQ(place.fenceline({"completion", "fish"}).status, 0);
+}
+
+TEST(Manners, J1_ACrashPointKillsWhereItSays) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
+  const std::string before = place.dump();
+  EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_before"}}}).status, 128 + SIGKILL);
+  EXPECT_EQ(place.dump(), before);
+  EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_after"}}}).status, 128 + SIGKILL);
+  EXPECT_EQ(place.jobs().size(), 1U);
+  EXPECT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000), .env = {{"FENCELINE_CRASH_AT", "enqueue_before:3"}}}).status, 128 + SIGKILL);
+  EXPECT_EQ(place.jobs().size(), 2001U);
+}
+
+}  // namespace
+}  // namespace fenceline::e2e
