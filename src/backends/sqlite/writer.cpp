@@ -88,9 +88,9 @@ std::optional<Error> Writer::broken() const {
   return broken_;
 }
 
-bool Writer::has_work() const {
+std::size_t Writer::waiting() const {
   const std::lock_guard lock(mutex_);
-  return !queue_.empty();
+  return queue_.size();
 }
 
 Writer::Group Writer::take_group() {
@@ -135,7 +135,7 @@ void Writer::loop(std::stop_token stop) {
   const std::stop_callback on_stop(stop, [this] { work_->notify(); });
   while (!stop.stop_requested()) {
     if (const auto error = broken()) fail_queued(*error);
-    if (!has_work()) {
+    if (waiting() == 0) {
       work_->wait_until(runtime_.now() + kIdle);
       continue;
     }

@@ -54,6 +54,8 @@ class Writer {
 
   // How many transactions were committed: fewer than calls if these came side by side.
   std::int64_t commits() const { return commits_; }
+  // How many calls stand in the queue, not begun.
+  std::size_t waiting() const;
   std::optional<Error> broken() const;
 
  private:
@@ -71,7 +73,6 @@ class Writer {
 
   void start_once();
   void loop(std::stop_token stop);
-  bool has_work() const;
   Group take_group();
   std::optional<Error> commit(const Group& group, std::set<QueueName>& awakened);
   std::optional<Error> perform(Pending& pending, std::set<QueueName>& awakened);

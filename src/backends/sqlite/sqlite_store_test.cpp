@@ -1,0 +1,323 @@
+// Opening and refusing, the boot clock, the floor, the profile: what one process does with one file.
+#include "backends/sqlite/sqlite_store.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+
+#include "backends/sqlite/filesystem.hpp"
+#include "backends/sqlite/schema.hpp"
+#include "backends/sqlite/testing.hpp"
+
+namespace fenceline::test {
+namespace {
+
+std::string contents_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write_file(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+void run_sql(const std::string& path, const std::string& sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+// A small file system of its own; empty if this user may not mount.
+class SmallDisk {
+ public:
+  SmallDisk(const std::string& where, const std::string& size) : where_(where) {
+    ::mkdir(where.c_str(), 0700);
+    mounted_ = ::mount("tmpfs", where.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(where_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  bool is_mounted() const { return mounted_; }
+  bool make_read_only() const { return ::mount("tmpfs", where_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0; }
+  std::string operator/(const std::string& name) const { return where_ + "/" + name; }
+
+ private:
+  std::string where_;
+  bool mounted_ = false;
+};
+
+const Finding* find(const std::vector<Finding>& findings, const std::string& name) {
+  for (const Finding& finding : findings) {
+    if (finding.name == name) return &finding;
+  }
+  return nullptr;
+}
+
+class SqliteStoreTest : public SqliteFile {};
+
+TEST_F(SqliteStoreTest, SetsUpAMissingFileAndSaysSoInTheTrail) {
+  SqliteOptions options = this->options();
+  options.actor = "ada";
+  const auto store = must(try_open(options));
+  const std::vector<TrailEntry> trail = must(store->trail("default", 10));
+  ASSERT_EQ(trail.size(), 1u);
+  EXPECT_EQ(trail[0].act, "store_created");
+  EXPECT_EQ(trail[0].actor, "ada");
+}
+
+TEST_F(SqliteStoreTest, SetsUpAnEmptyFile) {
+  write_file(options().path, "");
+  EXPECT_TRUE(try_open(options()));
+}
+
+TEST_F(SqliteStoreTest, WithoutLeaveToCreateItNamesMigrateAndLeavesNothingBehind) {
+  SqliteOptions options = this->options();
+  options.may_create = false;
+  const auto opened = try_open(options);
+  ASSERT_EQ(code_of(opened), Code::not_found);
+  EXPECT_NE(opened.error().message.find("fenceline migrate"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(SqliteStoreTest, RefusesAFileThatIsNotSqliteAndLeavesItAlone) {
+  const std::string text(5000, 'x');
+  write_file(options().path, text);
+  EXPECT_EQ(code_of(try_open(options())), Code::refused);
+  EXPECT_EQ(contents_of(options().path), text);
+  EXPECT_FALSE(std::filesystem::exists(options().path + "-lock"));
+}
+
+TEST_F(SqliteStoreTest, RefusesADatabaseOfAnotherApplicationAndLeavesItAlone) {
+  run_sql(options().path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)");
+  const std::string before = contents_of(options().path);
+  EXPECT_EQ(code_of(try_open(options())), Code::refused);
+  EXPECT_EQ(contents_of(options().path), before);
+  EXPECT_FALSE(std::filesystem::exists(options().path + "-lock"));
+}
+
+TEST_F(SqliteStoreTest, RefusesADatabaseThatBearsAnotherMark) {
+  run_sql(options().path, "PRAGMA application_id = 7");
+  EXPECT_EQ(code_of(try_open(options())), Code::refused);
+}
+
+TEST_F(SqliteStoreTest, RefusesAFileFromANewerVersion) {
+  open().reset();
+  run_sql(options().path, "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)");
+  const std::string before = contents_of(options().path);
+  const auto opened = try_open(options());
+  ASSERT_EQ(code_of(opened), Code::refused);
+  EXPECT_NE(opened.error().message.find("schema 99"), std::string::npos);
+  EXPECT_EQ(contents_of(options().path), before);
+}
+
+TEST_F(SqliteStoreTest, RefusesANewerVersionThatOnlyTheLogKnows) {
+  auto store = open();
+  run_sql(options().path, "PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99");
+  EXPECT_EQ(code_of(try_open(options())), Code::refused);
+}
+
+TEST_F(SqliteStoreTest, RefusesAFolderAndAMissingOne) {
+  SqliteOptions options = this->options();
+  options.path = folder_.path();
+  EXPECT_EQ(code_of(try_open(options)), Code::refused);
+  options.path = folder_ / "no/such/store.db";
+  EXPECT_EQ(code_of(try_open(options)), Code::not_found);
+}
+
+TEST_F(SqliteStoreTest, RefusesAReadOnlyDisk) {
+  SmallDisk disk(folder_ / "disk", "4m");
+  if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
+  SqliteOptions options = this->options();
+  options.path = disk / "store.db";
+  must(try_open(options)).reset();
+  ASSERT_TRUE(disk.make_read_only());
+  const auto opened = try_open(options);
+  ASSERT_EQ(code_of(opened), Code::refused);
+  EXPECT_NE(opened.error().message.find("read-only"), std::string::npos);
+}
+
+TEST_F(SqliteStoreTest, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
+  SmallDisk disk(folder_ / "disk", "1m");
+  if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
+  SqliteOptions options = this->options();
+  options.path = disk / "store.db";
+  auto store = must(try_open(options));
+  EnqueueRequest request = one_job(1);
+  request.jobs[0].payload = "\"" + std::string(100'000, 'x') + "\"";
+  std::uint64_t accepted = 0;
+  std::optional<Code> code;
+  while (!code && accepted < 100) {
+    request.jobs[0].id = job_id(accepted + 1);
+    code = code_of(store->enqueue(request));
+    if (!code) ++accepted;
+  }
+  EXPECT_EQ(code, Code::full);
+  EXPECT_GT(accepted, 0u);
+  EXPECT_EQ(must(store->jobs({.ns = "default", .limit = 1000})).jobs.size(), accepted);
+  // What fits is still accepted: the store is full, not broken.
+  EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);
+}
+
+TEST_F(SqliteStoreTest, ADiskWithoutRoomForTheSchemaIsFull) {
+  SmallDisk disk(folder_ / "disk", "16k");
+  if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
+  SqliteOptions options = this->options();
+  options.path = disk / "store.db";
+  EXPECT_EQ(code_of(try_open(options)), Code::full);
+}
+
+TEST(SqliteFilesystem, KnowsSharedOnesByTheirMagic) {
+  using sqlite::shared_filesystem;
+  EXPECT_EQ(shared_filesystem(0x6969), "NFS");
+  EXPECT_EQ(shared_filesystem(0xff534d42), "SMB");
+  EXPECT_EQ(shared_filesystem(static_cast<std::int32_t>(0xfe534d42)), "SMB");
+  EXPECT_EQ(shared_filesystem(0x01021997), "9p");
+  EXPECT_EQ(shared_filesystem(0x65735546), "FUSE or virtiofs");
+  EXPECT_EQ(shared_filesystem(0xef53), std::nullopt);
+  EXPECT_EQ(shared_filesystem(0x01021994), std::nullopt);
+}
+
+TEST_F(SqliteStoreTest, ARebootEndsEveryLeaseAndIsInTheTrail) {
+  auto store = open();
+  must(store->enqueue(one_job(1)));
+  const ClaimedJob first = must(store->claim(a_claim("a", "1"))).jobs.at(0);
+  EXPECT_TRUE(must(store->claim(a_claim("b", "2"))).jobs.empty());
+  store.reset();
+  clock_.reboot("boot-2");
+  store = open();
+  EXPECT_EQ(must(store->trail("default", 1)).at(0).act, "boot_changed");
+  const ExtendReply extended = must(store->extend({.ns = "default", .owner = "a", .jobs = {{job_id(1), first.job.fence}}, .ttl = std::chrono::seconds{30}}));
+  ASSERT_EQ(extended.refused.size(), 1u);
+  EXPECT_EQ(extended.refused[0].reason, "expired");
+  const ClaimReply again = must(store->claim(a_claim("b", "3")));
+  ASSERT_EQ(again.jobs.size(), 1u);
+  EXPECT_TRUE(again.jobs[0].forced);
+  EXPECT_GT(again.jobs[0].job.fence, first.job.fence);
+}
+
+TEST_F(SqliteStoreTest, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
+  auto first = open();
+  must(first->enqueue(one_job(1)));
+  must(first->claim(a_claim("a", "1")));
+  ManualClock other;
+  other.reboot("boot-2");
+  const auto second = SqliteStore::open(runtime_, other, Log(null_log_sink()), options());
+  ASSERT_EQ(code_of(second), Code::refused);
+  EXPECT_NE(second.error().message.find("another boot"), std::string::npos);
+  EXPECT_TRUE(must(first->claim(a_claim("b", "2"))).jobs.empty()) << "the lease of the old boot is untouched";
+  first.reset();
+  EXPECT_TRUE(SqliteStore::open(runtime_, other, Log(null_log_sink()), options()));
+}
+
+TEST_F(SqliteStoreTest, L2_TheFloorKeepsFencesGrowingAfterANamespaceIsRemoved) {
+  auto store = open();
+  must(store->enqueue(one_job(1)));
+  const Fence old_fence = must(store->claim(a_claim("a", "1"))).jobs.at(0).job.fence;
+  must(store->remove_namespace("default", {.actor = "ada", .reason = "over"}));
+  EXPECT_EQ(must(store->job("default", job_id(1))), std::nullopt);
+  clock_.set_wall(WallTime{std::chrono::seconds{1'000'000}});
+  must(store->enqueue(one_job(1)));
+  EXPECT_GT(must(store->claim(a_claim("a", "2"))).jobs.at(0).job.fence, old_fence);
+}
+
+TEST_F(SqliteStoreTest, IsClassBBecauseACommitIsOnDiskFirst) {
+  const StoreProfile profile = open()->profile();
+  EXPECT_EQ(profile.kind, "sqlite");
+  EXPECT_EQ(profile.guarantee, GuaranteeClass::b);
+  EXPECT_NE(profile.reasons.at(0).find("synchronous=FULL"), std::string::npos);
+  SqliteOptions options = this->options();
+  options.synchronous = SqliteSync::normal;
+  EXPECT_EQ(must(try_open(options))->profile().guarantee, GuaranteeClass::c);
+}
+
+TEST_F(SqliteStoreTest, ExamineFindsAHealthyStoreHealthyAndAWorkerThatIsGone) {
+  auto store = open();
+  for (const Finding& finding : must(store->examine())) EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
+  for (const char* name : {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "write_lock", "workers"})
+    EXPECT_TRUE(find(must(store->examine()), name)) << name;
+  must(store->report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = std::chrono::seconds{5}}));
+  clock_.advance(std::chrono::seconds{6});
+  EXPECT_EQ(find(must(store->examine()), "workers")->status, FindingStatus::warning);
+}
+
+TEST_F(SqliteStoreTest, WakesAWatcherInAnotherStoreOnTheSameFile) {
+  auto producer = open();
+  auto consumer = open();
+  std::atomic<int> calls = 0;
+  const auto told = runtime_.make_event();
+  auto one = consumer->watch({.ns = "default", .queues = {"q"}}, [&] { told->notify(); });
+  auto several = consumer->watch({.ns = "default", .queues = {"r", "s"}}, [&] { ++calls; });
+  // The watcher may begin to look only after the first job is in; one of a few is seen.
+  bool woken = false;
+  for (std::uint64_t i = 1; i <= 50 && !woken; ++i) {
+    must(producer->enqueue(one_job(i)));
+    woken = told->wait_until(runtime_.now() + std::chrono::milliseconds{100});
+  }
+  EXPECT_TRUE(woken);
+  EXPECT_EQ(calls, 0) << "nothing came into its queues";
+}
+
+TEST_F(SqliteStoreTest, AWatchEndsAtOnce) {
+  auto store = open();
+  const Instant before = runtime_.now();
+  for (int i = 0; i < 20; ++i) store->watch({.ns = "default", .queues = {"q"}}, [] {}).reset();
+  EXPECT_LT(runtime_.now() - before, std::chrono::seconds{5});
+}
+
+TEST_F(SqliteStoreTest, IsRefusedInAChildOfAFork) {
+  const auto store = open();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(code_of(store->jobs({.ns = "default"})) == Code::refused && code_of(store->enqueue(one_job(1))) == Code::refused ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(store->enqueue(one_job(1))) << "and goes on in its parent";
+}
+
+TEST(SqliteInMemory, StartsNoThreadAndWaitsForNothing) {
+  // A runtime that can do nothing: whoever waits or spawns fails the test.
+  struct NoRuntime final : Runtime {
+    Instant now() const override { return clock.now(); }
+    WallTime wall_now() const override { return clock.wall_now(); }
+    std::string boot_id() const override { return clock.boot_id(); }
+    std::uint64_t random() override { return 4; }
+    bool sleep_until(Instant, std::stop_token) override { throw std::runtime_error("slept"); }
+    Task spawn(std::string, std::function<void(std::stop_token)>) override { throw std::runtime_error("spawned"); }
+    std::unique_ptr<Event> make_event() override { throw std::runtime_error("made an event"); }
+    ManualClock clock;
+  } runtime;
+  const auto store = must(SqliteStore::open(runtime, runtime.clock, Log(null_log_sink()), {.path = ":memory:"}));
+  int calls = 0;
+  auto watch = store->watch({.ns = "default", .queues = {"q"}}, [&] { calls += static_cast<int>(must(store->jobs({.ns = "default"})).jobs.size()); });
+  must(store->enqueue(one_job(1)));
+  EXPECT_EQ(calls, 1) << "told before enqueue returned, and free to ask the store";
+  EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);
+  EXPECT_TRUE(must(store->backlog({.ns = "default", .queues = {"q"}})).running);
+  EXPECT_TRUE(store->examine());
+  EXPECT_EQ(store->profile().guarantee, GuaranteeClass::d);
+  watch.reset();
+  must(store->enqueue(one_job(2)));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(SqliteInMemory, TwoStoresShareNothing) {
+  ThreadRuntime runtime;
+  ManualClock clock;
+  const auto one = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), {.path = ":memory:"}));
+  const auto two = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), {.path = ":memory:"}));
+  must(one->enqueue(one_job(1)));
+  EXPECT_EQ(must(two->jobs({.ns = "default"})).jobs.size(), 0u);
+}
+
+}  // namespace
+}  // namespace fenceline::test
