@@ -18,6 +18,8 @@ constexpr const char* kInsertJobs = R"sql(
 constexpr const char* kInsertReady = R"sql(
   INSERT INTO ready (queue_id, lane, rank, run_at, seq) SELECT c1, 0, -c2, c4, ?1 + n FROM batch)sql";
 
+constexpr const char* kFirstSeq = "UPDATE namespace SET first_seq = ?2 WHERE id = ?1 AND first_seq = 0";
+
 constexpr const char* kSameId = "SELECT queue_id, payload FROM job WHERE ns_id = ?1 AND id = ?2";
 
 struct Added {
@@ -43,6 +45,7 @@ std::int64_t insert(Call& call, std::int64_t ns_id, const std::vector<Added>& ad
   const std::int64_t inserted = call.db.changes();
   if (inserted == static_cast<std::int64_t>(added.size())) {
     call.db.execute(kInsertReady, first);
+    call.db.execute(kFirstSeq, ns_id, first);
     for (const Added& job : added) call.awakened.insert(job.queue_id);
   }
   return inserted;

@@ -85,7 +85,7 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
 
 StoreProfile SqliteStore::profile() const {
   const SqliteOptions& options = parts_->options;
-  StoreProfile profile{"sqlite", "sqlite:" + options.path, GuaranteeClass::b, {}};
+  StoreProfile profile{"sqlite", "sqlite:" + parts_->given_path, GuaranteeClass::b, {}};
   if (parts_->direct) {
     profile.guarantee = GuaranteeClass::d;
     profile.reasons = {"in memory: everything is gone with the process"};

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace fenceline::sqlite {
 
@@ -24,6 +26,16 @@ std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<std::string> canonical_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::canonical(path, error);
+  if (!error) return whole.string();
+  if (std::filesystem::is_symlink(path, error)) return fail(Code::refused, "store " + path + " is a link that leads nowhere");
+  const std::filesystem::path folder = std::filesystem::canonical(folder_of(path), error);
+  if (error) return fail(Code::not_found, "store " + path + ": its folder cannot be used: " + error.message());
+  return (folder / std::filesystem::path(path).filename()).string();
 }
 
 Result<FilesystemFacts> filesystem_facts(const std::string& path) {

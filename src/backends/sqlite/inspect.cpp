@@ -1,6 +1,6 @@
 // What people and workers ask: jobs, workers, the trail; and what operators remove.
+#include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "backends/sqlite/delivery.hpp"
 #include "backends/sqlite/verbs.hpp"
@@ -10,12 +10,13 @@ namespace {
 
 constexpr const char* kFindJob = "SELECT seq FROM job WHERE ns_id = ?1 AND id = ?2";
 
-// Numbers of jobs after a cursor, in the order of enqueue; ?3 is a queue's name, or null for all.
+// Numbers of jobs after a cursor, in the order of enqueue; ?3 is a queue's name, or empty for all. Not by the index of
+// ids: that would sort the whole namespace for a page.
 constexpr const char* kAll = R"sql(
-  SELECT j.seq FROM job j WHERE j.ns_id = ?1 AND j.seq > ?2
+  SELECT j.seq FROM job j NOT INDEXED WHERE j.ns_id = ?1 AND j.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3)) ORDER BY j.seq LIMIT ?4)sql";
 constexpr const char* kReady = R"sql(
-  SELECT j.seq FROM job j WHERE j.ns_id = ?1 AND j.seq > ?2
+  SELECT j.seq FROM job j NOT INDEXED WHERE j.ns_id = ?1 AND j.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3))
     AND NOT EXISTS (SELECT 1 FROM done d WHERE d.seq = j.seq) AND NOT EXISTS (SELECT 1 FROM run r WHERE r.seq = j.seq)
   ORDER BY j.seq LIMIT ?4)sql";
@@ -105,9 +106,12 @@ std::vector<std::int64_t> list_numbers(Call& call, const JobsRequest& request, s
     while (rows.next()) seqs.push_back(rows.integer(0));
   };
   const std::string queue = request.queue.value_or("");
+  const std::int64_t first = call.db.number("SELECT first_seq FROM namespace WHERE id = ?1", ns_id).value_or(0);
+  if (first == 0) return seqs;
+  const std::int64_t after = std::max(request.after, first - 1);
   // One more than asked for tells whether there is a next page.
-  if (sql == kFinishedBadly) read(call.db.query(sql, ns_id, request.after, queue, request.limit + 1, static_cast<int>(*request.state)));
-  else read(call.db.query(sql, ns_id, request.after, queue, request.limit + 1));
+  if (sql == kFinishedBadly) read(call.db.query(sql, ns_id, after, queue, request.limit + 1, static_cast<int>(*request.state)));
+  else read(call.db.query(sql, ns_id, after, queue, request.limit + 1));
   return seqs;
 }
 
@@ -187,6 +191,7 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
     call.db.execute("DELETE FROM claim WHERE ns_id = ?1", *ns_id);
     call.db.execute("DELETE FROM worker WHERE ns_id = ?1", *ns_id);
     call.db.execute("DELETE FROM job WHERE ns_id = ?1", *ns_id);
+    call.db.execute("UPDATE namespace SET first_seq = 0 WHERE id = ?1", *ns_id);
   }
   call.db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, 'namespace_removed', ?1, ?4)", ns, call.wall_us(),
                   act.actor, act.reason);

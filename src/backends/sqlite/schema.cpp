@@ -22,7 +22,8 @@ namespace {
 // Times named *_at are wall time in microseconds, lease ends and `until` are instants of the boot in meta.
 constexpr const char* kTables = R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+-- first_seq: none of its jobs is older; 0: it has none. A listing starts there and not at the first job of all.
+CREATE TABLE namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_seq INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE queue (id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL,
   UNIQUE (ns_id, name, stage));
 
@@ -105,6 +106,7 @@ Result<FileState> inspect_file(const std::string& path) {
     return fail(Code::refused, "store " + path + " cannot be looked at: " + std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) return fail(Code::refused, "store " + path + " is not a regular file");
+  if (status.st_nlink > 1) return fail(Code::refused, "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
   if (status.st_size == 0) return FileState::empty;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return fail(Code::refused, "store " + path + " cannot be read: " + std::strerror(errno));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "backends/sqlite/filesystem.hpp"
 #include "backends/sqlite/opening.hpp"
 #include "backends/sqlite/store_parts.hpp"
 #include "backends/sqlite/verbs.hpp"
@@ -102,7 +103,13 @@ class FollowingWatch final : public Watch {
 }  // namespace
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& clock, Log log, SqliteOptions options) {
-  auto parts = std::make_unique<Parts>(Parts{runtime, clock, log, std::move(options), ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
+  const std::string given_path = options.path;
+  if (given_path != ":memory:") {
+    Result<std::string> path = sqlite::canonical_path(given_path);
+    if (!path) return std::unexpected(path.error());
+    options.path = std::move(*path);
+  }
+  auto parts = std::make_unique<Parts>(Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
   const SqliteOptions& chosen = parts->options;
   if (chosen.path == ":memory:") {
     try {

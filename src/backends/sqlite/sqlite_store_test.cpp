@@ -134,6 +134,26 @@ TEST_F(SqliteStoreTest, RefusesAFolderAndAMissingOne) {
   EXPECT_EQ(code_of(try_open(options)), Code::not_found);
 }
 
+TEST_F(SqliteStoreTest, ALinkIsTheSameStoreUnderTheSameLock) {
+  auto store = open();
+  SqliteOptions by_link = options();
+  by_link.path = folder_ / "link.db";
+  std::filesystem::create_symlink(options().path, by_link.path);
+  must(must(try_open(by_link))->enqueue(one_job(1)));
+  EXPECT_TRUE(must(store->job("default", job_id(1))));
+  EXPECT_FALSE(std::filesystem::exists(by_link.path + "-lock"));
+}
+
+TEST_F(SqliteStoreTest, RefusesASecondNameAndALinkThatLeadsNowhere) {
+  open().reset();
+  std::filesystem::create_hard_link(options().path, folder_ / "second.db");
+  EXPECT_EQ(code_of(try_open(options())), Code::refused);
+  SqliteOptions dangling = options();
+  dangling.path = folder_ / "dangling.db";
+  std::filesystem::create_symlink(folder_ / "nothing.db", dangling.path);
+  EXPECT_EQ(code_of(try_open(dangling)), Code::refused);
+}
+
 TEST_F(SqliteStoreTest, RefusesAReadOnlyDisk) {
   SmallDisk disk(folder_ / "disk", "4m");
   if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";

@@ -18,7 +18,8 @@ struct SqliteStore::Parts {
   Runtime& runtime;
   Clock& clock;
   Log log;
-  SqliteOptions options;
+  SqliteOptions options;   // with the canonical path
+  std::string given_path;  // as the user wrote it
   pid_t pid;
 
   std::unique_ptr<sqlite::DirectConnection> direct;  // in memory: this one only
