@@ -100,7 +100,7 @@ void DifferentialStream::workers() {
 }
 
 void DifferentialStream::trail() {
-  const std::string ns = one_in(8) ? "" : one_in(4) ? "none" : any_namespace();
+  const std::string ns = one_in(8) ? "" : one_in(3) ? "untouched" : any_namespace();
   const int limit = static_cast<int>(1 + below(10));
   const auto reply = both("trail", ns, [&](Store& store) { return store.trail(ns, limit); });
   if (!reply) return;

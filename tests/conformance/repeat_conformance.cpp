@@ -64,6 +64,17 @@ TEST_P(JobConformance, J2_ARepeatShowsARenewalOfItsGrants) {
   EXPECT_EQ(claimed(request).at(0).left, kTtl);
 }
 
+TEST_P(JobConformance, L4_ARepeatDoesNotReturnALeaseThatRanOut) {
+  const JobId id = added(new_job());
+  const ClaimRequest request = asking("a");
+  const ClaimedJob first = claimed(request).at(0);
+  ASSERT_EQ(extended("a", holding_of(first), 1s), "") << "shorter than the request is remembered";
+  let_time_pass(1s);
+  EXPECT_TRUE(claimed(request).empty());
+  EXPECT_EQ(look(id).fence, first.job.fence) << "and grants nothing";
+  EXPECT_EQ(claimed_by("b").job.id, id);
+}
+
 TEST_P(JobConformance, J2_AfterItsTtlTheSameRequestIsANewClaim) {
   added(new_job());
   const ClaimRequest request = asking("a");
