@@ -157,6 +157,8 @@ void GuardedCommand::read_report(CommandEnd& end) {
       end.status = ExitStatus{.exited = true, .number = *number};
     } else if (const auto signal = number_after(line, "killed ")) {
       end.status = ExitStatus{.exited = false, .number = *signal};
+    } else if (line == "stopped") {
+      end.stopped = true;
     } else {
       end.trouble = line.substr(line.find(' ') + 1);
     }

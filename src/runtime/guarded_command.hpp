@@ -21,8 +21,9 @@ struct GuardedCommandOptions {
 };
 
 struct CommandEnd {
-  std::optional<ExitStatus> status;  // empty: see `trouble`
-  std::string trouble;               // why there is no status
+  bool stopped = false;              // killed by its guardian: its time was over
+  std::optional<ExitStatus> status;  // if it ended by itself
+  std::string trouble;               // otherwise: why it could not be run to its end
   bool guardian_died = false;        // then something of the command may be left
   std::string output;                // its stdout
   bool output_too_large = false;     // then `output` is not whole

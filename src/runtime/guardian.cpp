@@ -58,10 +58,14 @@ int Guardian::guard() {
   if (worker_gone_) return 0;
   if (!start()) return 0;
   while (!ended_ && !worker_gone_ && !is_late()) wait();
+  const bool ended_by_itself = ended_.has_value();
   end_all_descendants([this](pid_t pid, ExitStatus status) { note_end(pid, status); });
   FENCELINE_CRASH_POINT(command_exit);
-  const ExitStatus status = ended_.value_or(ExitStatus{.exited = false, .number = SIGKILL});
-  report((status.exited ? "exited " : "killed ") + std::to_string(status.number));
+  if (ended_by_itself) {
+    report((ended_->exited ? "exited " : "killed ") + std::to_string(ended_->number));
+  } else {
+    report("stopped");
+  }
   FENCELINE_CRASH_POINT(guardian_exit);
   return 0;
 }
@@ -70,7 +74,7 @@ bool Guardian::start() {
   FENCELINE_CRASH_POINT(command_spawn_before);
   // Too late already, or told to stop before it began.
   if (is_late() || term_kill_at_) {
-    report("killed " + std::to_string(SIGTERM));
+    report("stopped");
     return false;
   }
   Result<ChildProcess> command =

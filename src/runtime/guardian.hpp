@@ -6,7 +6,8 @@
 //   to it (kOrdersFd)      trust US    you may trust the lease until then; the first one starts the command
 //                          term US     tell the command's group to end (TERM), kill it at the latest then
 //                          the end     the worker is gone: kill
-//   from it (kReportsFd)   exited N, killed N       how the command ended; nothing that it started is left
+//   from it (kReportsFd)   exited N, killed N       how the command ended by itself; nothing that it started is left
+//                          stopped                  the guardian had to kill it; nothing is left
 //                          cannot_start WHY
 // US is an Instant in microseconds. The command has the guardian's stdin, stdout and stderr.
 #pragma once
