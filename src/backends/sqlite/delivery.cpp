@@ -12,6 +12,12 @@ constexpr const char* kFindRunning = R"sql(
          r.claim_id, r.place, r.lease_end, r.previous_owner
   FROM run r CROSS JOIN claim c ON c.id = r.claim_id WHERE r.seq = ?1)sql";
 
+// c0 id. The number stands in the index of the id: the job's row is not read.
+constexpr const char* kFindBatch = R"sql(
+  SELECT b.n, j.seq, r.fence, r.run_at, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, c.owner, r.error,
+         r.claim_id, r.place, r.lease_end, r.previous_owner
+  FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0 LEFT JOIN run r ON r.seq = j.seq LEFT JOIN claim c ON c.id = r.claim_id)sql";
+
 constexpr const char* kFindFinished = R"sql(
   SELECT fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, owner, error, state, finished_at, result
   FROM done WHERE seq = ?1)sql";
@@ -45,17 +51,27 @@ constexpr const char* kPlace = "SELECT queue_id, priority FROM job WHERE seq = ?
 Value maybe(const std::optional<std::int64_t>& number) { return number ? Value::integer(*number) : Value{}; }
 
 // The ten columns that all three tables have, in the order of the selects above.
-void read_common(const Rows& row, Delivery& delivery) {
-  delivery.fence = row.integer(0);
-  delivery.run_at = row.integer(1);
-  delivery.deliveries = row.integer(2);
-  delivery.failures = row.integer(3);
-  delivery.losses = row.integer(4);
-  delivery.losses_in_row = row.integer(5);
-  delivery.laters = row.integer(6);
-  if (!row.is_null(7)) delivery.last_outcome = row.integer(7);
-  delivery.owner = row.text(8);
-  delivery.error = row.text(9);
+void read_common(const Rows& row, Delivery& delivery, int first = 0) {
+  delivery.fence = row.integer(first);
+  delivery.run_at = row.integer(first + 1);
+  delivery.deliveries = row.integer(first + 2);
+  delivery.failures = row.integer(first + 3);
+  delivery.losses = row.integer(first + 4);
+  delivery.losses_in_row = row.integer(first + 5);
+  delivery.laters = row.integer(first + 6);
+  if (!row.is_null(first + 7)) delivery.last_outcome = row.integer(first + 7);
+  delivery.owner = row.text(first + 8);
+  delivery.error = row.text(first + 9);
+}
+
+Delivery read_running(const Rows& row, std::int64_t seq, int first) {
+  Delivery delivery{.seq = seq, .state = JobState::running};
+  read_common(row, delivery, first);
+  delivery.claim_id = row.integer(first + 10);
+  delivery.place = row.integer(first + 11);
+  delivery.lease_end = row.integer(first + 12);
+  if (!row.is_null(first + 13)) delivery.previous_owner = row.text(first + 13);
+  return delivery;
 }
 
 WallTime wall_time(std::int64_t us) { return WallTime{Duration{us}}; }
@@ -77,13 +93,20 @@ std::vector<std::int64_t> unpack(std::string_view bytes) {
 std::optional<Delivery> find_running(Call& call, std::int64_t seq) {
   auto row = call.db.query(kFindRunning, seq);
   if (!row.next()) return std::nullopt;
-  Delivery delivery{.seq = seq, .state = JobState::running};
-  read_common(row, delivery);
-  delivery.claim_id = row.integer(10);
-  delivery.place = row.integer(11);
-  delivery.lease_end = row.integer(12);
-  if (!row.is_null(13)) delivery.previous_owner = row.text(13);
-  return delivery;
+  return read_running(row, seq, 0);
+}
+
+std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids) {
+  std::vector<std::optional<Delivery>> found(ids.size());
+  call.db.batch().show(ids.size(), [&](std::size_t row, int) { return Value::blob(as_bytes(*ids[row])); });
+  auto rows = call.db.query(kFindBatch, ns_id);
+  while (rows.next()) {
+    std::optional<Delivery>& place = found[static_cast<std::size_t>(rows.integer(0))];
+    const std::int64_t seq = rows.integer(1);
+    if (rows.is_null(2)) place = find_delivery(call, seq);
+    else place = read_running(rows, seq, 2);
+  }
+  return found;
 }
 
 Delivery find_delivery(Call& call, std::int64_t seq) {

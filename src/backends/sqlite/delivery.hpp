@@ -43,6 +43,9 @@ Delivery find_delivery(Call& call, std::int64_t seq);
 // The row of `run`, if the job is running.
 std::optional<Delivery> find_running(Call& call, std::int64_t seq);
 
+// Of many jobs at once, in this order; empty: no such job in this namespace.
+std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids);
+
 // Each is one statement for all rows. put_running replaces a row that is there: a takeover.
 void put_ready(Call& call, const std::vector<Delivery>& deliveries);
 void put_running(Call& call, const std::vector<Delivery>& deliveries);

@@ -7,21 +7,18 @@
 namespace fenceline::sqlite {
 namespace {
 
-// c0 id. The number stands in the index of the id: the job's row is not read.
-constexpr const char* kNumbers = "SELECT b.n, j.seq FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0";
 constexpr const char* kExtend = "UPDATE run SET lease_end = ?1 WHERE seq IN (SELECT c0 FROM batch)";
 constexpr const char* kAttemptsMax = "SELECT attempts_max FROM job WHERE seq = ?1";
 
 // What is known of each job of a request, in its order; empty: no such job in this namespace.
 template <class Items>
 std::vector<std::optional<Delivery>> find_all(Call& call, const std::string& ns, const Items& items) {
-  std::vector<std::optional<Delivery>> found(items.size());
   const auto ns_id = call.names.find_namespace(ns);
-  if (!ns_id) return found;
-  call.db.batch().show(items.size(), [&](std::size_t row, int) { return Value::blob(as_bytes(items[row].id)); });
-  auto rows = call.db.query(kNumbers, *ns_id);
-  while (rows.next()) found[static_cast<std::size_t>(rows.integer(0))] = find_delivery(call, rows.integer(1));
-  return found;
+  if (!ns_id) return std::vector<std::optional<Delivery>>(items.size());
+  std::vector<const JobId*> ids;
+  ids.reserve(items.size());
+  for (const auto& item : items) ids.push_back(&item.id);
+  return find_deliveries(call, *ns_id, ids);
 }
 
 // The reasons that all verbs of a holder share, in the order of the header; empty: sent by the newest holder.
