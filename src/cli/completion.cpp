@@ -29,7 +29,9 @@ std::string choices(const std::string& value) {
 }
 
 // An argument offers choices by its name too: "bash|zsh|fish".
-std::string argument_choices(const CommandSpec& command) { return command.arguments.empty() ? "" : choices(command.arguments.front().name); }
+std::string argument_choices(const CommandSpec& command) {
+  return command.arguments.empty() ? "" : choices(command.arguments.front().name);
+}
 
 struct Visible {
   std::vector<CommandSpec> commands;
@@ -64,7 +66,8 @@ std::string single_quoted(std::string_view text) {
 std::string filled(std::string_view script, const std::map<std::string, std::string>& texts) {
   std::string out(script);
   for (const auto& [name, text] : texts) {
-    for (std::size_t at = out.find(name); at != std::string::npos; at = out.find(name, at + text.size())) out.replace(at, name.size(), text);
+    for (std::size_t at = out.find(name); at != std::string::npos; at = out.find(name, at + text.size()))
+      out.replace(at, name.size(), text);
   }
   return out;
 }
@@ -131,7 +134,8 @@ std::string bash_script(const Visible& shown) {
     for (const CommandSpec& member : members) {
       if (!second_word(member).empty()) seconds.push_back(second_word(member));
     }
-    if (!seconds.empty()) second_words += "    " + group + ") COMPREPLY=($(compgen -W '" + joined(seconds, " ") + "' -- \"$cur\")); return ;;\n";
+    if (!seconds.empty())
+      second_words += "    " + group + ") COMPREPLY=($(compgen -W '" + joined(seconds, " ") + "' -- \"$cur\")); return ;;\n";
   }
   for (const CommandSpec& command : shown.commands) {
     std::vector<std::string> names;
@@ -202,20 +206,26 @@ std::string zsh_script(const Visible& shown) {
     const bool two_words = !second_word(command).empty();
     arguments += "    " + (two_words ? single_quoted(command.name) : single_quoted(command.name + " ") + "*") + ") _arguments";
     for (const OptionSpec& option : options_of(command)) arguments += " \\\n      " + zsh_option(option);
-    arguments += " \\\n      " + (argument_choices(command).empty() ? std::string("'*: :_files'") : "'*: :(" + argument_choices(command) + ")'") + " ;;\n";
+    arguments += " \\\n      " +
+                 (argument_choices(command).empty() ? std::string("'*: :_files'") : "'*: :(" + argument_choices(command) + ")'") + " ;;\n";
   }
-  return filled(kZsh, {{"@COMMANDS@", list}, {"@FIRST_WORDS@", joined(first_words, " ")}, {"@SECOND_WORDS@", second_words}, {"@ARGUMENTS@", arguments}});
+  return filled(
+      kZsh,
+      {{"@COMMANDS@", list}, {"@FIRST_WORDS@", joined(first_words, " ")}, {"@SECOND_WORDS@", second_words}, {"@ARGUMENTS@", arguments}});
 }
 
 std::string fish_script(const Visible& visible_commands) {
   std::string out = "# fish completion of fenceline; load it with: fenceline completion fish | source\ncomplete -c fenceline -f\n";
   for (const auto& [group, members] : visible_commands.groups) {
     const bool two_words = !second_word(members.front()).empty();
-    out += "complete -c fenceline -n __fish_use_subcommand -a " + group + " -d " + single_quoted(two_words ? "" : members.front().summary) + "\n";
+    out += "complete -c fenceline -n __fish_use_subcommand -a " + group + " -d " + single_quoted(two_words ? "" : members.front().summary) +
+           "\n";
     for (const CommandSpec& member : members) {
       const std::string seen = "'__fish_seen_subcommand_from " + group + "'";
-      if (two_words) out += "complete -c fenceline -n " + seen + " -a " + second_word(member) + " -d " + single_quoted(member.summary) + "\n";
-      const std::string only = two_words ? "'__fish_seen_subcommand_from " + group + "; and __fish_seen_subcommand_from " + second_word(member) + "'" : seen;
+      if (two_words)
+        out += "complete -c fenceline -n " + seen + " -a " + second_word(member) + " -d " + single_quoted(member.summary) + "\n";
+      const std::string only =
+          two_words ? "'__fish_seen_subcommand_from " + group + "; and __fish_seen_subcommand_from " + second_word(member) + "'" : seen;
       for (const OptionSpec& option : options_of(member)) {
         out += "complete -c fenceline -n " + only + " -l " + option.name.substr(2) + " -d " + single_quoted(option.help);
         if (!option.value.empty()) out += option.value == "FILE" ? " -r -F" : " -x";

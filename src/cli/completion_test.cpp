@@ -14,7 +14,8 @@ const std::vector<CommandSpec> kCommands{
 TEST(Completion, EveryShellHasEveryCommandAndOption) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(shell, kCommands).value_or("");
-    for (const char* word : {"jobs", "show", "state", "ready done", "namespace"}) EXPECT_NE(script.find(word), std::string::npos) << shell << " lacks " << word;
+    for (const char* word : {"jobs", "show", "state", "ready done", "namespace"})
+      EXPECT_NE(script.find(word), std::string::npos) << shell << " lacks " << word;
     EXPECT_EQ(script.find("guardian"), std::string::npos) << shell << " offers a hidden command";
     EXPECT_EQ(script.find('@'), std::string::npos) << shell << " has a place that was not filled";
   }

@@ -1,12 +1,12 @@
 #include "cli/config.hpp"
 
-#include <array>
-#include <charconv>
-#include <cstdlib>
-
 #include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
 
 #include "base/utf8.hpp"
 #include "cli/nearest.hpp"
@@ -35,7 +35,8 @@ std::optional<int> whole_number(std::string_view text) {
 Result<void> settle_config(Invocation& invocation) {
   const std::optional<std::string> store = invocation.value("--store");
   invocation.store_url = store ? *store : environment("FENCELINE_STORE").value_or("sqlite:fenceline.db");
-  if (!is_valid_utf8(invocation.store_url)) return std::unexpected(usage_error("FENCELINE_STORE is not text in UTF-8; give a URL such as sqlite:fenceline.db"));
+  if (!is_valid_utf8(invocation.store_url))
+    return std::unexpected(usage_error("FENCELINE_STORE is not text in UTF-8; give a URL such as sqlite:fenceline.db"));
   const std::optional<std::string> ns = invocation.value("--namespace");
   invocation.ns = ns ? *ns : environment("FENCELINE_NAMESPACE").value_or("default");
   return check_name("namespace", invocation.ns);
@@ -58,7 +59,8 @@ Result<std::optional<ArmedCrashPoint>> armed_crash_point() {
   const std::optional<CrashPoint> point = find_crash_point(text->substr(0, colon));
   const std::optional<int> nth = colon == std::string::npos ? 1 : whole_number(text->substr(colon + 1));
   if (!point || !nth || *nth < 1)
-    return std::unexpected(usage_error("FENCELINE_CRASH_AT '" + printable(*text, 40) + "' is no crash point; use NAME or NAME:NTH from 'fenceline drill kill --list'"));
+    return std::unexpected(usage_error("FENCELINE_CRASH_AT '" + printable(*text, 40) +
+                                       "' is no crash point; use NAME or NAME:NTH from 'fenceline drill kill --list'"));
   return ArmedCrashPoint{*point, *nth, environment("FENCELINE_CRASH_MARK").value_or("")};
 }
 
@@ -66,7 +68,8 @@ std::string login_name() {
   passwd entry{};
   passwd* found = nullptr;
   std::array<char, 4096> buffer{};
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return printable(found->pw_name, 64);
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    return printable(found->pw_name, 64);
   return "uid-" + std::to_string(::geteuid());
 }
 

@@ -1,6 +1,6 @@
 // fenceline doctor: is all well? A list of checks, each a small function; later work adds to kChecks.
+#include <algorithm>
 #include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
@@ -25,7 +25,8 @@ Findings clock_is_sane(Invocation& invocation, Store&) {
   using namespace std::chrono;
   const WallTime now = invocation.runtime->wall_now();
   const bool sane = now > sys_days{year{2024} / 1 / 1} && now < sys_days{year{2200} / 1 / 1};
-  return {{"clock", sane ? FindingStatus::ok : FindingStatus::bad, "wall clock says " + format_time(now), sane ? "" : "set the clock: timedatectl set-ntp true"}};
+  return {{"clock", sane ? FindingStatus::ok : FindingStatus::bad, "wall clock says " + format_time(now),
+           sane ? "" : "set the clock: timedatectl set-ntp true"}};
 }
 
 Findings read_is_quick(Invocation& invocation, Store& store) {
@@ -34,7 +35,8 @@ Findings read_is_quick(Invocation& invocation, Store& store) {
   if (!reply) return {failed("read", reply.error())};
   const Duration took = invocation.runtime->now() - asked;
   const bool quick = took < kSlowRead;
-  return {{"read", quick ? FindingStatus::ok : FindingStatus::warning, "one read took " + format_duration(took), quick ? "" : "look at the disk: iostat -x 1"}};
+  return {{"read", quick ? FindingStatus::ok : FindingStatus::warning, "one read took " + format_duration(took),
+           quick ? "" : "look at the disk: iostat -x 1"}};
 }
 
 Findings workers_are_seen(Invocation& invocation, Store& store) {
@@ -46,11 +48,12 @@ Findings workers_are_seen(Invocation& invocation, Store& store) {
     const Duration unseen = now - row.seen_at;
     if (unseen <= row.report.ttl) continue;
     findings.push_back({"workers", FindingStatus::warning,
-                        "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) + ") was not seen for " +
-                            format_duration(std::chrono::ceil<std::chrono::seconds>(unseen)),
+                        "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) +
+                            ") was not seen for " + format_duration(std::chrono::ceil<std::chrono::seconds>(unseen)),
                         "fenceline workers list"});
   }
-  if (findings.empty()) findings.push_back({"workers", FindingStatus::ok, std::to_string(rows->size()) + " registered, all seen within their ttl", ""});
+  if (findings.empty())
+    findings.push_back({"workers", FindingStatus::ok, std::to_string(rows->size()) + " registered, all seen within their ttl", ""});
   return findings;
 }
 
@@ -71,7 +74,8 @@ Findings leases_are_alive(Invocation& invocation, Store& store) {
     request.after = *reply->next;
   }
   if (expired == 0) return {{"leases", FindingStatus::ok, std::to_string(running) + " jobs running, all under a live lease", ""}};
-  return {{"leases", FindingStatus::warning, std::to_string(expired) + " jobs whose lease ran out and nobody took over", "fenceline work " + queue + " -- CMD"}};
+  return {{"leases", FindingStatus::warning, std::to_string(expired) + " jobs whose lease ran out and nobody took over",
+           "fenceline work " + queue + " -- CMD"}};
 }
 
 Findings store_is_well(Invocation&, Store& store) {
@@ -103,24 +107,41 @@ Tone tone_of(FindingStatus status) {
 void print_json(const std::optional<StoreProfile>& profile, const std::string& url, const Findings& findings, bool healthy) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
-    list.push_back({{"name", finding.name}, {"status", status_name(finding.status)}, {"detail", finding.detail}, {"remedy", finding.remedy}});
+    list.push_back(
+        {{"name", finding.name}, {"status", status_name(finding.status)}, {"detail", finding.detail}, {"remedy", finding.remedy}});
   }
   const Json guarantee = profile ? Json(std::string(1, letter(profile->guarantee))) : Json(nullptr);
-  const Json out{{"store", url}, {"class", guarantee}, {"reasons", profile ? Json(profile->reasons) : Json::array()}, {"healthy", healthy}, {"findings", list}};
+  const Json out{{"store", url},
+                 {"class", guarantee},
+                 {"reasons", profile ? Json(profile->reasons) : Json::array()},
+                 {"healthy", healthy},
+                 {"findings", list}};
   print_line(out.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void print_text(const std::optional<StoreProfile>& profile, const Findings& findings) {
-  Table table{{{"check"}, {"status"}, {"detail"}, {"remedy"}}, {}};
+  // For people the remedy stands behind the finding: beside it both would be cut.
+  const bool for_people = stdout_is_terminal();
+  Table table{{{"check"}, {"status"}, {.name = "detail", .whole = true}, {.name = "remedy", .wide_only = true}}, {}};
   if (profile) {
     const std::string guarantee(1, letter(profile->guarantee));
     if (profile->reasons.empty()) table.rows.push_back({"class", guarantee, "", ""});
     for (const std::string& reason : profile->reasons) table.rows.push_back({"class", guarantee, reason, ""});
   }
   for (const Finding& finding : findings) {
-    table.rows.push_back({finding.name, {std::string(status_name(finding.status)), tone_of(finding.status)}, finding.detail, finding.remedy});
+    const std::string detail = for_people && !finding.remedy.empty() ? finding.detail + "; try: " + finding.remedy : finding.detail;
+    table.rows.push_back({finding.name, {std::string(status_name(finding.status)), tone_of(finding.status)}, detail, finding.remedy});
   }
   print_table(table);
+}
+
+// What the store says of a thing stands; a check of ours about the same thing is left out.
+void add(Findings& findings, Findings more) {
+  const std::size_t before = findings.size();
+  for (Finding& finding : more) {
+    const auto known = findings.begin() + static_cast<std::ptrdiff_t>(before);
+    if (std::ranges::find(findings.begin(), known, finding.name, &Finding::name) == known) findings.push_back(std::move(finding));
+  }
 }
 
 bool is_bad(const Finding& finding) { return finding.status == FindingStatus::bad; }
@@ -134,9 +155,7 @@ Result<int> run(Invocation& invocation) {
     findings.push_back({"open", FindingStatus::bad, error_text(store.error()), ""});
   } else {
     profile = (*store)->profile();
-    for (const Check& check : kChecks) {
-      for (Finding& finding : check(invocation, **store)) findings.push_back(std::move(finding));
-    }
+    for (const Check& check : kChecks) add(findings, check(invocation, **store));
   }
   const bool healthy = std::ranges::none_of(findings, is_bad);
   if (invocation.json) print_json(profile, profile ? profile->url : invocation.store_url, findings, healthy);

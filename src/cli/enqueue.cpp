@@ -1,7 +1,8 @@
 // fenceline enqueue: one job, or a file of payloads in batches. Ids are made here, before the store is asked, so
 // that an answer that got lost is repeated and adds nothing (J1). Input is checked before a store is opened:
 // what is wrong does not even create one.
-#include <array>
+#include <cstdio>
+#include <utility>
 
 #include "base/crash_point.hpp"
 #include "base/duration_text.hpp"
@@ -9,6 +10,7 @@
 #include "cli/line_reader.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
+#include "cli/sure_enqueue.hpp"
 #include "cli/text.hpp"
 
 namespace fenceline::cli {
@@ -16,8 +18,6 @@ namespace {
 
 constexpr std::size_t kBatchLines = 1000;
 constexpr std::size_t kBatchBytes = 8 << 20;  // long lines make shorter batches: memory stays constant
-constexpr int kRepeats = 5;                   // of an enqueue whose answer was lost
-constexpr Duration kRepeatDelay = std::chrono::milliseconds{200};
 constexpr Duration kQuietFor = std::chrono::seconds{2};
 
 Result<NewJob> job_from_options(const Invocation& invocation) {
@@ -68,15 +68,10 @@ class Sender {
     }
     const EnqueueRequest request{.ns = invocation_.ns, .jobs = std::move(jobs)};
     FENCELINE_CRASH_POINT(enqueue_before);
-    Result<EnqueueReply> reply = store_->enqueue(request);
-    if (reply) existing_ += reply->existing;
-    // What a repeat finds is what its first try put there: no news for the user.
-    for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
-      if (!runtime().sleep_for(kRepeatDelay * (1 << n), invocation_.stop)) break;
-      reply = store_->enqueue(request);
-    }
+    const Result<EnqueueReply> reply = sure_enqueue(runtime(), *store_, request, invocation_.stop);
     FENCELINE_CRASH_POINT(enqueue_after);
     if (!reply) return std::unexpected(reply.error());
+    existing_ += reply->existing;
     sent_ += static_cast<std::int64_t>(request.jobs.size());
     if (invocation_.json) print_ids(request.jobs);
     return {};
@@ -84,7 +79,8 @@ class Sender {
 
   // Closes the JSON object, if there is anything to say.
   void end() {
-    if (invocation_.json && (opened_ || sent_ == 0)) print_line((opened_ ? "" : "{\"ids\":[") + ("],\"existing\":" + std::to_string(existing_) + "}"));
+    if (invocation_.json && (opened_ || sent_ == 0))
+      print_line((opened_ ? "" : "{\"ids\":[") + ("],\"existing\":" + std::to_string(existing_) + "}"));
   }
   void end_early() {
     if (opened_) end();
@@ -129,13 +125,15 @@ class Progress {
 
 std::string went_in(std::int64_t sent) {
   if (sent == 0) return "nothing was enqueued";
-  return std::to_string(sent) + (sent == 1 ? " job went in (line 1)" : " jobs went in (lines 1 to " + std::to_string(sent) + ")") + ", go on from line " + std::to_string(sent + 1);
+  return std::to_string(sent) + (sent == 1 ? " job went in (line 1)" : " jobs went in (lines 1 to " + std::to_string(sent) + ")") +
+         ", go on from line " + std::to_string(sent + 1);
 }
 
 // A file of payloads, one a line. A batch goes in whole or not at all, so a bad line costs its batch.
 class Lines {
  public:
-  Lines(Invocation& invocation, NewJob pattern) : invocation_(invocation), pattern_(std::move(pattern)), sender_(invocation), progress_(*invocation.runtime) {}
+  Lines(Invocation& invocation, NewJob pattern)
+      : invocation_(invocation), pattern_(std::move(pattern)), sender_(invocation), progress_(*invocation.runtime) {}
 
   Result<int> enqueue(const std::string& path) {
     Result<InputFile> file = InputFile::open(path);
@@ -203,7 +201,8 @@ Result<int> run(Invocation& invocation) {
   job->id = sender.new_id();
   const std::string id = to_string(job->id);
   if (auto ok = sender.send({std::move(*job)}); !ok) {
-    if (ok.error().code == Code::in_doubt) return fail(Code::in_doubt, ok.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
+    if (ok.error().code == Code::in_doubt)
+      return fail(Code::in_doubt, ok.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
     return std::unexpected(ok.error());
   }
   sender.end();

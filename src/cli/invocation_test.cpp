@@ -34,8 +34,9 @@ TEST(Invocation, DurationsThatAreNotPossibleAreUsageErrors) {
 }
 
 TEST(Invocation, EveryKindOfErrorHasItsExitCode) {
-  const std::vector<std::pair<Code, int>> expected{{Code::held, 75},    {Code::lost, 76},    {Code::not_found, 66},   {Code::conflict, 65}, {Code::refused, 69},
-                                                   {Code::full, 74},    {Code::invalid, 65}, {Code::unavailable, 69}, {Code::in_doubt, 75}, {Code::broken, 74}};
+  const std::vector<std::pair<Code, int>> expected{{Code::held, 75},     {Code::lost, 76},  {Code::not_found, 66}, {Code::conflict, 65},
+                                                   {Code::refused, 69},  {Code::full, 74},  {Code::invalid, 65},   {Code::unavailable, 69},
+                                                   {Code::in_doubt, 75}, {Code::broken, 74}};
   for (const auto& [code, exit] : expected) EXPECT_EQ(exit_code({code, "x"}), exit) << to_string(code);
   EXPECT_EQ(exit_code(usage_error("x")), 64);
 }
@@ -45,7 +46,8 @@ TEST(Invocation, AnErrorIsOnePrintableLineWithoutItsMark) {
 }
 
 TEST(Invocation, AnErrorAlwaysSaysWhatToDo) {
-  for (const Code code : {Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full, Code::invalid, Code::unavailable, Code::in_doubt, Code::broken}) {
+  for (const Code code : {Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full, Code::invalid,
+                          Code::unavailable, Code::in_doubt, Code::broken}) {
     EXPECT_NE(error_text({code, "what"}).find("what; "), std::string::npos) << to_string(code);
   }
   EXPECT_EQ(error_text({Code::full, "no room; delete something"}), "no room; delete something");

@@ -49,7 +49,7 @@ std::vector<Cell> cells(const Job& job) {
 }
 
 std::vector<Column> columns() {
-  return {{"id"},
+  return {{.name = "id", .whole = true},
           {"queue"},
           {"stage", true},
           {"state"},
@@ -105,7 +105,7 @@ Table job_table(const std::vector<Job>& jobs) {
 }
 
 Table job_card(const Job& job, JobShown shown) {
-  Table table{{{"field"}, {"value"}}, {}};
+  Table table{{{"field"}, {.name = "value", .whole = true}}, {}};
   const std::vector<Cell> values = cells(job);
   const std::vector<Column> names = columns();
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});

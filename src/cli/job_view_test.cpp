@@ -1,6 +1,7 @@
 #include "cli/job_view.hpp"
 
 #include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 namespace fenceline::cli {
@@ -25,8 +26,9 @@ TEST(JobView, HasTheFieldsThatScriptsRelyOn) {
   const auto json = nlohmann::ordered_json::parse(job_json(job(), {}));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"id", "queue", "stage", "state", "priority", "created_at", "run_at", "finished_at", "attempts_max", "fence", "owner",
-                                             "lease_left_ms", "deliveries", "failures", "losses", "losses_in_row", "laters", "error"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"id", "queue", "stage", "state", "priority", "created_at", "run_at", "finished_at",
+                                             "attempts_max", "fence", "owner", "lease_left_ms", "deliveries", "failures", "losses",
+                                             "losses_in_row", "laters", "error"}));
   EXPECT_EQ(json["fence"], kFenceMax);
   EXPECT_EQ(json["lease_left_ms"], -1);
   EXPECT_TRUE(json["finished_at"].is_null());

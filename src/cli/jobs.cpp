@@ -1,5 +1,6 @@
 // fenceline jobs: the jobs of a namespace, a page at a time or all of them in constant memory.
-#include <charconv>
+#include <limits>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/job_view.hpp"
@@ -18,7 +19,8 @@ Result<JobsRequest> request_of(const Invocation& invocation) {
   if (const auto text = invocation.value("--state")) {
     request.state = parse_job_state(*text);
     if (!request.state)
-      return std::unexpected(usage_error("--state '" + printable(*text, 40) + "' is no state; use ready, running, waiting, done, dead or cancelled"));
+      return std::unexpected(
+          usage_error("--state '" + printable(*text, 40) + "' is no state; use ready, running, waiting, done, dead or cancelled"));
   }
   if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--cursor")))
     return std::unexpected(usage_error("--all goes with neither --limit nor --cursor; leave one of them out"));
@@ -26,7 +28,9 @@ Result<JobsRequest> request_of(const Invocation& invocation) {
   if (!limit) return std::unexpected(limit.error());
   request.limit = static_cast<int>(*limit);
   const Result<std::int64_t> after = invocation.number("--cursor", 0, 0, std::numeric_limits<std::int64_t>::max());
-  if (!after) return std::unexpected(usage_error("--cursor '" + printable(*invocation.value("--cursor"), 40) + "' is no cursor; use 'next' of the page before"));
+  if (!after)
+    return std::unexpected(
+        usage_error("--cursor '" + printable(*invocation.value("--cursor"), 40) + "' is no cursor; use 'next' of the page before"));
   request.after = *after;
   return request;
 }
@@ -92,7 +96,8 @@ CommandSpec jobs_command() {
                       {"--cursor", "CURSOR", "go on where a page ended: its 'next'"},
                       {"--all", "", "every page"}},
           .examples = {{"fenceline jobs --queue mail --state dead", "what failed for good in one queue"},
-                       {"fenceline jobs --all --json | jq -r '.jobs[] | select(.failures > 0) | .id'", "ids of all jobs that failed at least once"}},
+                       {"fenceline jobs --all --json | jq -r '.jobs[] | select(.failures > 0) | .id'",
+                        "ids of all jobs that failed at least once"}},
           .run = run};
 }
 

@@ -1,11 +1,11 @@
 #include "cli/line_reader.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
@@ -39,7 +39,8 @@ Result<bool> InputFile::read_some(std::string& out) {
     const ssize_t count = ::read(fd_, out.data() + before, kChunk);
     out.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
     if (count >= 0) return count > 0;
-    if (errno != EINTR) return fail(Code::broken, std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
+    if (errno != EINTR)
+      return fail(Code::broken, std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
   }
 }
 
@@ -50,7 +51,8 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
   while (true) {
     const Result<bool> more = file->read_some(text);
     if (!more) return std::unexpected(more.error());
-    if (text.size() > most) return fail(Code::invalid, "file '" + printable(path, 200) + "' is too large; at most " + std::to_string(most) + " bytes");
+    if (text.size() > most)
+      return fail(Code::invalid, "file '" + printable(path, 200) + "' is too large; at most " + std::to_string(most) + " bytes");
     if (!*more) return text;
   }
 }

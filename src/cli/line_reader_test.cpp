@@ -1,11 +1,11 @@
 #include "cli/line_reader.hpp"
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace fenceline::cli {
 namespace {

@@ -1,8 +1,12 @@
 // fenceline: where concrete things meet. Reads argv, sets up the runtime, the log and the signals, runs one
 // command and turns its answer into an exit code.
+#include <cerrno>
 #include <exception>
 #include <string>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "cli/command.hpp"
 #include "cli/config.hpp"
@@ -48,6 +52,13 @@ int run_command(const CommandSpec& command, Invocation& invocation) {
   return closed(answer ? *answer : report(answer.error()));
 }
 
+// A store opened as file 1 or 2 would get our words written into it. What is closed stays unusable.
+void hold_standard_files() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 int run(const std::vector<std::string>& words) {
   const std::vector<CommandSpec> commands = all_commands();
   Result<Parsed> parsed = parse(commands, words);
@@ -65,6 +76,7 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace fenceline::cli;
+  hold_standard_files();
   try {
     return run({argv + (argc > 0 ? 1 : 0), argv + argc});
   } catch (const std::exception& error) {

@@ -12,14 +12,15 @@ constexpr std::string_view kSqlite = "sqlite:";
 Result<std::optional<GuaranteeClass>> required_class(const Invocation& invocation) {
   const std::optional<std::string> text = invocation.value("--require");
   if (!text) return std::nullopt;
-  if (text->size() != 1 || *text < "A" || *text > "C") return std::unexpected(usage_error("--require '" + printable(*text, 40) + "' is no class; use A, B or C"));
+  if (text->size() != 1 || *text < "A" || *text > "C")
+    return std::unexpected(usage_error("--require '" + printable(*text, 40) + "' is no class; use A, B or C"));
   return static_cast<GuaranteeClass>(text->front() - 'A');
 }
 
 Result<void> check_class(const std::optional<GuaranteeClass>& required, GuaranteeClass offered, const std::string& url) {
   if (!required || offered <= *required) return {};
-  return fail(Code::refused, std::string("class ") + letter(*required) + " is required and " + printable(url, 80) + " is class " + letter(offered) +
-                                 "; use a safer store, or require less");
+  return fail(Code::refused, std::string("class ") + letter(*required) + " is required and " + printable(url, 80) + " is class " +
+                                 letter(offered) + "; use a safer store, or require less");
 }
 
 struct Accepted {
@@ -46,7 +47,8 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
   if (!required) return std::unexpected(required.error());
   const Result<Accepted> unsafe = accepted(*this);
   if (!unsafe) return std::unexpected(unsafe.error());
-  if (!store_url.starts_with(kSqlite)) return std::unexpected(usage_error("no kind of store is called '" + printable(store_url, 80) + "'; there is sqlite:PATH"));
+  if (!store_url.starts_with(kSqlite))
+    return std::unexpected(usage_error("no kind of store is called '" + printable(store_url, 80) + "'; there is sqlite:PATH"));
   const std::string path = store_url.substr(kSqlite.size());
   if (path.empty()) return std::unexpected(usage_error("the store 'sqlite:' names no file; use sqlite:PATH"));
   if (path == ":memory:") return std::unexpected(usage_error("the store 'sqlite::memory:' would end with this command; use sqlite:PATH"));

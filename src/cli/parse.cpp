@@ -2,11 +2,10 @@
 // command, because with subcommands it takes a queue that is named like a command for that command.
 #include "cli/parse.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 #include <span>
-
-#include <CLI/CLI.hpp>
 
 #include "base/utf8.hpp"
 #include "cli/nearest.hpp"
@@ -29,7 +28,8 @@ std::string name_of_option(std::string_view word) { return std::string(word.subs
 Result<void> check_words(Words words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!is_valid_utf8(words[i]) || words[i].find('\0') != std::string::npos)
-      return std::unexpected(usage_error("argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) + "' is not text in UTF-8; give bytes by a file"));
+      return std::unexpected(usage_error("argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) +
+                                         "' is not text in UTF-8; give bytes by a file"));
   }
   return {};
 }
@@ -231,7 +231,8 @@ Result<Parsed> parse(const std::vector<CommandSpec>& commands, const std::vector
   if (auto ok = Reader(*found->spec).read(rest, parsed.invocation, help); !ok) return std::unexpected(ok.error());
   if (help) return Parsed{.wish = Parsed::Wish::help, .command = found->spec};
   if (dashes != words.end()) {
-    if (!found->spec->takes_command) return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name + "' takes nothing behind '--'"));
+    if (!found->spec->takes_command)
+      return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name + "' takes nothing behind '--'"));
     parsed.invocation.command.assign(dashes + 1, words.end());
   }
   if (found->spec->takes_command && parsed.invocation.command.empty())

@@ -107,7 +107,8 @@ TEST(Parse, HelpIsAskedForInEveryWay) {
     EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
     EXPECT_EQ(parsed(words).command, nullptr);
   }
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"help", "job", "show"}, {"job", "show", "--help"}, {"job", "show", "-h"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"help", "job", "show"}, {"job", "show", "--help"}, {"job", "show", "-h"}}) {
     EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
     EXPECT_EQ(parsed(words).command->name, "job show");
   }

@@ -2,14 +2,14 @@
 // pipe's other copy stays readable for ever once a signal came: that is what wait_readable() looks at.
 #include "cli/signals.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include "base/check.hpp"
 

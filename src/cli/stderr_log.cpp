@@ -1,8 +1,8 @@
 #include "cli/stderr_log.hpp"
 
-#include <cerrno>
-
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "cli/text.hpp"
 

@@ -40,12 +40,15 @@ std::string cut_to(const std::string& text, int width) {
   return out + "..";
 }
 
-// Takes from the widest column, one character at a time, until the line fits.
-void shrink(std::vector<int>& widths, int width) {
+// Takes from the widest column that may be cut, one character at a time, until the line fits.
+void shrink(std::vector<int>& widths, const std::vector<bool>& whole, int width) {
   const auto line = [&] { return std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1); };
   while (line() > width) {
-    const auto widest = std::ranges::max_element(widths);
-    if (*widest <= kNarrowest) return;
+    int* widest = nullptr;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (!whole[i] && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+    }
+    if (widest == nullptr || *widest <= kNarrowest) return;
     --*widest;
   }
 }
@@ -69,14 +72,16 @@ std::string escaped(std::string_view text) {
 std::string render_columns(const Table& table, int width, bool colour, bool header) {
   std::vector<std::size_t> shown;
   std::vector<int> widths;
+  std::vector<bool> whole;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].wide_only) continue;
     int widest = characters(table.columns[i].name);
     for (const auto& row : table.rows) widest = std::max(widest, characters(printable(row[i].text)));
     shown.push_back(i);
     widths.push_back(widest);
+    whole.push_back(table.columns[i].whole);
   }
-  shrink(widths, width);
+  shrink(widths, whole, width);
 
   std::string out;
   const auto add_line = [&](const auto& cell_of) {

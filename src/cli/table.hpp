@@ -20,6 +20,7 @@ struct Column {
   std::string name;
   bool wide_only = false;  // in a pipe, not on a terminal
   bool right = false;      // numbers
+  bool whole = false;      // never cut: what people copy
 };
 
 struct Table {

@@ -9,7 +9,8 @@ const Table kTable{{{"id"}, {"note", true}, {"count", false, true}, {"error"}},
                    {{"a", "x\ty", "7", "one\ntwo\\"}, {"bbbbb", "", "123456", {"a very long text that does not fit", Tone::bad}}}};
 
 TEST(Table, InAPipeEveryColumnIsThereAndCellsCannotBreakLines) {
-  EXPECT_EQ(render_tsv(kTable), "id\tnote\tcount\terror\na\tx\\ty\t7\tone\\ntwo\\\\\nbbbbb\t\t123456\ta very long text that does not fit\n");
+  EXPECT_EQ(render_tsv(kTable),
+            "id\tnote\tcount\terror\na\tx\\ty\t7\tone\\ntwo\\\\\nbbbbb\t\t123456\ta very long text that does not fit\n");
   EXPECT_EQ(render_tsv({{{"id"}}, {{"a"}}}, false), "a\n");
 }
 
@@ -18,6 +19,12 @@ TEST(Table, OnATerminalTheWidestColumnIsCut) {
             "id      count  error\n"
             "a           7  one?two\\\n"
             "bbbbb  123456  a very long t..\n");
+}
+
+TEST(Table, WhatPeopleCopyIsNeverCut) {
+  const Table table{{{.name = "id", .whole = true}, {.name = "error"}},
+                    {{"0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10", "a long story of what went wrong"}}};
+  EXPECT_EQ(render_columns(table, 50, false, false), "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10  a long sto..\n");
 }
 
 TEST(Table, ColourIsOnlyThereIfWanted) {

@@ -14,9 +14,9 @@ std::string format_time(WallTime time) {
   const std::chrono::hh_mm_ss clock{time - day};
   std::array<char, 64> buffer{};
   const int length = std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ", static_cast<int>(date.year()),
-                                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                                   static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
-                                   static_cast<int>(clock.subseconds().count()));
+                                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                                   static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+                                   static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
   return {buffer.data(), static_cast<std::size_t>(length)};
 }
 

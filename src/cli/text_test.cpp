@@ -14,7 +14,9 @@ TEST(Text, TimesAreRfc3339InUtcWithMicroseconds) {
 }
 
 TEST(Text, NothingPrintableMovesACursor) {
-  EXPECT_EQ(printable("a\x1b[31mb\n\x7f\xc2\x9b""c"), "a?[31mb???c");
+  EXPECT_EQ(printable("a\x1b[31mb\n\x7f\xc2\x9b"
+                      "c"),
+            "a?[31mb???c");
   EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(printable("\xff\xc3"), "??");
   EXPECT_EQ(printable("\xc3\xbc\xc3\xbc\xc3\xbc", 2), "\xc3\xbc\xc3\xbc...");
@@ -31,7 +33,8 @@ TEST(Text, Base64PadsAsEveryoneDoes) {
 }
 
 TEST(Text, CompactJsonTouchesNoTokens) {
-  EXPECT_EQ(compact_json("{ \"a b\" : [ 1e400 , \"x\\\" y\" ] ,\n\"n\": 12345678901234567890.10 }"), "{\"a b\":[1e400,\"x\\\" y\"],\"n\":12345678901234567890.10}");
+  EXPECT_EQ(compact_json("{ \"a b\" : [ 1e400 , \"x\\\" y\" ] ,\n\"n\": 12345678901234567890.10 }"),
+            "{\"a b\":[1e400,\"x\\\" y\"],\"n\":12345678901234567890.10}");
 }
 
 }  // namespace

@@ -21,13 +21,19 @@ Result<int> run(Invocation& invocation) {
   if (invocation.json) {
     Json trail = Json::array();
     for (const TrailEntry& entry : *entries) {
-      trail.push_back({{"at", format_time(entry.at)}, {"namespace", entry.ns}, {"actor", entry.actor}, {"act", entry.act}, {"subject", entry.subject}, {"reason", entry.reason}});
+      trail.push_back({{"at", format_time(entry.at)},
+                       {"namespace", entry.ns},
+                       {"actor", entry.actor},
+                       {"act", entry.act},
+                       {"subject", entry.subject},
+                       {"reason", entry.reason}});
     }
     print_line(Json{{"trail", trail}}.dump(-1, ' ', false, Json::error_handler_t::replace));
     return kExitOk;
   }
   Table table{{{"at"}, {"namespace"}, {"actor"}, {"act"}, {"subject"}, {"reason"}}, {}};
-  for (const TrailEntry& entry : *entries) table.rows.push_back({format_time(entry.at), entry.ns, entry.actor, entry.act, entry.subject, entry.reason});
+  for (const TrailEntry& entry : *entries)
+    table.rows.push_back({format_time(entry.at), entry.ns, entry.actor, entry.act, entry.subject, entry.reason});
   print_table(table);
   return kExitOk;
 }

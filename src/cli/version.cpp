@@ -1,6 +1,7 @@
 // fenceline version: what was built from what.
-#include <nlohmann/json.hpp>
 #include <sqlite3.h>
+
+#include <nlohmann/json.hpp>
 
 #include "backends/sqlite/schema.hpp"
 #include "cli/command.hpp"
@@ -17,9 +18,12 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 
 Result<int> run(Invocation& invocation) {
   if (invocation.json) {
-    print_line(nlohmann::ordered_json{{"version", FENCELINE_VERSION}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}}.dump());
+    print_line(nlohmann::ordered_json{
+        {"version", FENCELINE_VERSION}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}}
+                   .dump());
   } else {
-    print_line(std::string("fenceline " FENCELINE_VERSION " (") + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " + std::to_string(sqlite::kSchemaVersion) + ")");
+    print_line(std::string("fenceline " FENCELINE_VERSION " (") + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " +
+               std::to_string(sqlite::kSchemaVersion) + ")");
   }
   return kExitOk;
 }

@@ -44,8 +44,9 @@ class BadInput : public testing::Test {
 };
 
 TEST_F(BadInput, QueueNames) {
-  for (const std::string& name : {std::string("a\nb"), std::string("../"), std::string("../../etc/passwd"), std::string(10 * 1024, 'q'), std::string(""),
-                                  std::string("a b"), std::string("-"), std::string(".hidden"), std::string("caf\xc3\xa9"), std::string("a/b"), std::string("\x1b[31m")}) {
+  for (const std::string& name : {std::string("a\nb"), std::string("../"), std::string("../../etc/passwd"), std::string(10 * 1024, 'q'),
+                                  std::string(""), std::string("a b"), std::string("-"), std::string(".hidden"), std::string("caf\xc3\xa9"),
+                                  std::string("a/b"), std::string("\x1b[31m")}) {
     bad({"enqueue", name}, 65);
   }
   bad({"enqueue", "\xff\xfe"}, 64);
@@ -57,8 +58,10 @@ TEST_F(BadInput, QueueNames) {
 }
 
 TEST_F(BadInput, Durations) {
-  for (const char* delay : {"0", "-1s", "9e99h", "400d", "1.5s", "10", "s", "", " 1s", "99999999999999999999s", "1s1s", "1w"}) bad({"enqueue", "q", "--delay", delay}, 64);
-  for (const char* ttl : {"0", "-1s", "500ms", "9e99h", "400d", "25h", "0s", ""}) bad({"work", "q", "--ttl", ttl, "--drain", "--", "true"}, 64);
+  for (const char* delay : {"0", "-1s", "9e99h", "400d", "1.5s", "10", "s", "", " 1s", "99999999999999999999s", "1s1s", "1w"})
+    bad({"enqueue", "q", "--delay", delay}, 64);
+  for (const char* ttl : {"0", "-1s", "500ms", "9e99h", "400d", "25h", "0s", ""})
+    bad({"work", "q", "--ttl", ttl, "--drain", "--", "true"}, 64);
 }
 
 TEST_F(BadInput, Numbers) {
@@ -73,7 +76,8 @@ TEST_F(BadInput, Numbers) {
 }
 
 TEST_F(BadInput, Payloads) {
-  for (const std::string& payload : {std::string("not json"), std::string(""), std::string("{"), std::string("{}{}"), std::string("nul"), std::string("'a'"), std::string("[1,]")}) {
+  for (const std::string& payload : {std::string("not json"), std::string(""), std::string("{"), std::string("{}{}"), std::string("nul"),
+                                     std::string("'a'"), std::string("[1,]")}) {
     bad({"enqueue", "q", "--payload", payload}, 65);
   }
   bad({"enqueue", "q", "--payload", "\"\xff\""}, 64);
@@ -84,12 +88,12 @@ TEST_F(BadInput, Payloads) {
     bad({"enqueue", "q", "--payload-file", "-"}, 65, {.input = payload});
   };
   as_file("\"\xff\xfe\"");
-  as_file("\"\xed\xa0\x80\"");                                             // a surrogate
-  as_file("\"" + std::string(1 << 20, 'x') + "\"");                        // two bytes over 1 MiB
-  as_file(std::string(1'000'000, '['));                                    // a million levels, never closed
-  as_file(std::string(500'000, '[') + std::string(500'000, ']'));          // closed
-  as_file(std::string("\"a\0b\"", 5));                                     // NUL
-  as_file(std::string(200, '[') + std::string(200, ']'));                  // 200 levels
+  as_file("\"\xed\xa0\x80\"");                                     // a surrogate
+  as_file("\"" + std::string(1 << 20, 'x') + "\"");                // two bytes over 1 MiB
+  as_file(std::string(1'000'000, '['));                            // a million levels, never closed
+  as_file(std::string(500'000, '[') + std::string(500'000, ']'));  // closed
+  as_file(std::string("\"a\0b\"", 5));                             // NUL
+  as_file(std::string(200, '[') + std::string(200, ']'));          // 200 levels
 }
 
 TEST_F(BadInput, APayloadOfExactlyOneMebibyteIsFine) {

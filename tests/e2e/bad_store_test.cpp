@@ -1,7 +1,7 @@
 // Store files that are not what they should be, and disks that fail. One line, the right exit code, nothing lost.
-#include <fstream>
-
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 #include "mounts.hpp"
 #include "program.hpp"
@@ -21,7 +21,8 @@ void expect_one_line(const Ended& ended, int status) {
 }
 
 TEST(BadStore, AFileThatIsNotSqliteIsNotTouched) {
-  for (const std::string& text : {std::string("hello"), std::string(10'000, 'x'), std::string("SQLite format 3") + std::string(5000, '\0')}) {
+  for (const std::string& text :
+       {std::string("hello"), std::string(10'000, 'x'), std::string("SQLite format 3") + std::string(5000, '\0')}) {
     const Workplace place;
     place.write("fenceline.db", text);
     expect_one_line(place.fenceline({"enqueue", "q"}), 69);
@@ -105,7 +106,8 @@ TEST_F(FullDisk, AnEnqueueThatDoesNotFitChangesNothing) {
   const std::string before = place_.dump();
   fill();
   const std::string payload = "\"" + std::string(100'000, 'x') + "\"";
-  expect_one_line(place_.fenceline({"enqueue", "q", "--payload-file", "-"}, {.input = ""}), 65);  // an empty payload: the disk is not even asked
+  expect_one_line(place_.fenceline({"enqueue", "q", "--payload-file", "-"}, {.input = ""}),
+                  65);  // an empty payload: the disk is not even asked
   const Workplace outside;
   const std::string file = outside.write("payload.json", payload).string();
   expect_one_line(place_.fenceline({"enqueue", "q", "--payload-file", file}), 74);
@@ -150,7 +152,8 @@ TEST_P(FailingDisk, EveryCallInTurn) {
     ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", "1"}).status, 0);
     const std::string before = place.dump();
     const std::string inject = std::string("inject=") + GetParam() + ":error=EIO:when=" + std::to_string(nth) + "+";
-    const Ended ended = place.run({"strace", "-f", "-o", "/dev/null", "-e", std::string("trace=") + GetParam(), "-e", inject, program(), "enqueue", "q", "--payload", "2"});
+    const Ended ended = place.run({"strace", "-f", "-o", "/dev/null", "-e", std::string("trace=") + GetParam(), "-e", inject, program(),
+                                   "enqueue", "q", "--payload", "2"});
     if (ended.status == 0) {  // so many calls are not made
       EXPECT_EQ(place.jobs().size(), 2U);
       EXPECT_GT(failures, 0) << "no call failed: this shows nothing";
@@ -169,7 +172,8 @@ TEST_P(FailingDisk, EveryCallInTurn) {
   ADD_FAILURE() << "an enqueue with sixty calls of " << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Calls, FailingDisk, testing::Values("pwrite64", "fdatasync"), [](const auto& call) { return std::string(call.param); });
+INSTANTIATE_TEST_SUITE_P(Calls, FailingDisk, testing::Values("pwrite64", "fdatasync"),
+                         [](const auto& call) { return std::string(call.param); });
 
 }  // namespace
 }  // namespace fenceline::e2e

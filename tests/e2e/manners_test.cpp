@@ -1,8 +1,8 @@
 // How the program behaves beside others: pipes, signals, shells, logs, help.
+#include <gtest/gtest.h>
+
 #include <csignal>
 #include <sstream>
-
-#include <gtest/gtest.h>
 
 #include "program.hpp"
 
@@ -33,12 +33,23 @@ TEST(Manners, AFullDiskBehindTheOutputIsAnError) {
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
 }
 
+TEST(Manners, ClosedStandardFilesDoNotEndUpInTheStore) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const Ended ended = place.run({"bash", "-c", "exec <&- >&- 2>&-; exec \"$0\" enqueue q", program()});
+  EXPECT_EQ(ended.status, 74) << "its ids could not be printed";
+  EXPECT_EQ(place.jobs().size(), 2U);
+  EXPECT_NE(place.dump().find("ok\n"), std::string::npos);
+}
+
 TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
   for (const auto& [number, status] : std::vector<std::pair<int, int>>{{SIGINT, 130}, {SIGTERM, 143}}) {
     const Workplace place;
     const auto running = place.start({"enqueue", "q", "--jsonl", "-"});
     running->feed(lines(1500));
-    ASSERT_TRUE(eventually([&] { return place.dump() != "(none)" && place.fenceline({"jobs", "--json"}).out.find("\"next\":\"") != std::string::npos; }));
+    ASSERT_TRUE(eventually([&] {
+      return place.dump() != "(none)" && place.fenceline({"jobs", "--json"}).out.find("\"next\":\"") != std::string::npos;
+    }));
     running->signal(number);
     const Ended ended = running->wait();
     EXPECT_EQ(ended.status, status);
@@ -110,8 +121,19 @@ TEST(Manners, EveryCommandExplainsItselfWithExamples) {
   const Workplace place;
   const Ended all = place.fenceline({"help"});
   EXPECT_EQ(all.status, 0);
-  for (const Words& name : std::vector<Words>{{"enqueue"}, {"jobs"}, {"job", "show"}, {"workers", "list"}, {"trail"}, {"migrate"}, {"doctor"}, {"completion"}, {"version"}, {"work"}, {"sim"},
-                                              {"drill", "lease-expiry"}, {"drill", "kill"}}) {
+  for (const Words& name : std::vector<Words>{{"enqueue"},
+                                              {"jobs"},
+                                              {"job", "show"},
+                                              {"workers", "list"},
+                                              {"trail"},
+                                              {"migrate"},
+                                              {"doctor"},
+                                              {"completion"},
+                                              {"version"},
+                                              {"work"},
+                                              {"sim"},
+                                              {"drill", "lease-expiry"},
+                                              {"drill", "kill"}}) {
     Words words{"help"};
     words.insert(words.end(), name.begin(), name.end());
     const Ended help = place.fenceline(words);
@@ -158,7 +180,9 @@ TEST(Manners, J1_ACrashPointKillsWhereItSays) {
   EXPECT_EQ(place.dump(), before);
   EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_after"}}}).status, 128 + SIGKILL);
   EXPECT_EQ(place.jobs().size(), 1U);
-  EXPECT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000), .env = {{"FENCELINE_CRASH_AT", "enqueue_before:3"}}}).status, 128 + SIGKILL);
+  EXPECT_EQ(
+      place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000), .env = {{"FENCELINE_CRASH_AT", "enqueue_before:3"}}}).status,
+      128 + SIGKILL);
   EXPECT_EQ(place.jobs().size(), 2001U);
 }
 

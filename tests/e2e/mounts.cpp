@@ -1,11 +1,11 @@
 #include "mounts.hpp"
 
-#include <cerrno>
-#include <cstring>
-
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace fenceline::e2e {
 
@@ -13,7 +13,8 @@ std::string why_no_mounts() {
   static const std::string why = [] {
     if (::geteuid() != 0) return std::string("only root may mount");
     if (::unshare(CLONE_NEWNS) != 0) return std::string("no mount namespace: ") + std::strerror(errno);
-    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return std::string("mounts cannot be made private: ") + std::strerror(errno);
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return std::string("mounts cannot be made private: ") + std::strerror(errno);
     return std::string();
   }();
   return why;

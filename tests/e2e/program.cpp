@@ -1,13 +1,5 @@
 #include "program.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <thread>
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -15,6 +7,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 extern char** environ;  // NOLINT: POSIX
 

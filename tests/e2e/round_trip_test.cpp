@@ -1,8 +1,8 @@
 // What a user does first: enqueue, look, read it with a script.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <set>
-
-#include <gtest/gtest.h>
 
 #include "program.hpp"
 
@@ -27,7 +27,8 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
   const Workplace place;
-  const Ended enqueued = place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5", "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
+  const Ended enqueued = place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5",
+                                          "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
   ASSERT_EQ(enqueued.status, 0) << enqueued.err;
   EXPECT_EQ(enqueued.err, "");
   const std::string id = trimmed(enqueued.out);
@@ -48,7 +49,8 @@ TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
 
   const Ended shown = place.fenceline({"job", "show", id, "--payload", "--json"});
   ASSERT_EQ(shown.status, 0) << shown.err;
-  EXPECT_NE(shown.out.find("\"payload\":{\"to\":12345678901234567890.10}"), std::string::npos) << "a payload keeps every digit: " << shown.out;
+  EXPECT_NE(shown.out.find("\"payload\":{\"to\":12345678901234567890.10}"), std::string::npos)
+      << "a payload keeps every digit: " << shown.out;
   const Ended plain = place.fenceline({"job", "show", id});
   EXPECT_NE(plain.out.find("state\tready\n"), std::string::npos) << plain.out;
   EXPECT_EQ(plain.out.find("payload"), std::string::npos) << "payloads show on request only";
@@ -157,7 +159,8 @@ TEST(RoundTrip, NamespacesDoNotSeeEachOther) {
   EXPECT_EQ(place.fenceline({"job", "show", id}).status, 66);
   EXPECT_EQ(place.fenceline({"--namespace=a", "job", "show", id}).status, 0);
   EXPECT_EQ(place.fenceline({"job", "show", id}, {.env = {{"FENCELINE_NAMESPACE", "a"}}}).status, 0);
-  EXPECT_EQ(place.fenceline({"job", "show", id, "--namespace", "b"}, {.env = {{"FENCELINE_NAMESPACE", "a"}}}).status, 66) << "a flag wins over the environment";
+  EXPECT_EQ(place.fenceline({"job", "show", id, "--namespace", "b"}, {.env = {{"FENCELINE_NAMESPACE", "a"}}}).status, 66)
+      << "a flag wins over the environment";
 }
 
 TEST(RoundTrip, TheStoreIsNamedByFlagThenEnvironmentThenDefault) {
