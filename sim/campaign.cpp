@@ -63,7 +63,7 @@ std::vector<std::string_view> missing(const CampaignReport& report) {
   std::vector<std::string_view> names;
   if (report.seeds < kSeedsThatShowAll) return names;
   for (const Count what : {Count::takeovers, Count::refusals, Count::losses, Count::lost_requests, Count::lost_replies, Count::late_requests,
-                           Count::duplicates, Count::pauses, Count::twins}) {
+                           Count::duplicates, Count::kills, Count::pauses, Count::twins}) {
     if (report.tally.of(what) == 0) names.push_back(to_string(what));
   }
   return names;
