@@ -123,10 +123,14 @@ class Progress {
   bool shown_ = false;
 };
 
-std::string went_in(std::int64_t sent) {
-  if (sent == 0) return "nothing was enqueued";
-  return std::to_string(sent) + (sent == 1 ? " job went in (line 1)" : " jobs went in (lines 1 to " + std::to_string(sent) + ")") +
-         ", go on from line " + std::to_string(sent + 1);
+// `doubtful` lines behind those that went in may have gone in too.
+std::string went_in(std::int64_t sent, std::int64_t doubtful) {
+  const auto lines = [](std::int64_t from, std::int64_t to) {
+    return from == to ? "line " + std::to_string(from) : "lines " + std::to_string(from) + " to " + std::to_string(to);
+  };
+  const std::string known = sent == 0 ? "" : std::to_string(sent) + (sent == 1 ? " job" : " jobs") + " went in (" + lines(1, sent) + "), ";
+  if (doubtful > 0) return known + lines(sent + 1, sent + doubtful) + " may have gone in: look before you go on";
+  return sent == 0 ? "nothing was enqueued" : known + "go on from line " + std::to_string(sent + 1);
 }
 
 // A file of payloads, one a line. A batch goes in whole or not at all, so a bad line costs its batch.
@@ -142,8 +146,8 @@ class Lines {
     progress_.end();
     if (!done) {
       sender_.end_early();
-      if (stop_signal() == 0) return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent()));
-      tell("fenceline: interrupted; " + went_in(sender_.sent()));
+      if (stop_signal() == 0) return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent(), doubtful_));
+      tell("fenceline: interrupted; " + went_in(sender_.sent(), doubtful_));
       return interrupted_exit();
     }
     sender_.end();
@@ -172,7 +176,11 @@ class Lines {
   Result<void> flush() {
     if (batch_.empty()) return {};
     if (invocation_.stop.stop_requested()) return fail(Code::held, "interrupted");
-    if (auto ok = sender_.send(std::exchange(batch_, {})); !ok) return ok;
+    const auto size = static_cast<std::int64_t>(batch_.size());
+    if (auto ok = sender_.send(std::exchange(batch_, {})); !ok) {
+      if (ok.error().code == Code::in_doubt || ok.error().code == Code::broken) doubtful_ = size;
+      return ok;
+    }
     bytes_ = 0;
     progress_.show(sender_.sent());
     return {};
@@ -184,6 +192,7 @@ class Lines {
   Progress progress_;
   std::vector<NewJob> batch_;
   std::size_t bytes_ = 0;
+  std::int64_t doubtful_ = 0;
 };
 
 Result<int> run(Invocation& invocation) {

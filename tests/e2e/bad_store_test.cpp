@@ -172,6 +172,42 @@ TEST_P(FailingDisk, EveryCallInTurn) {
   ADD_FAILURE() << "an enqueue with sixty calls of " << GetParam();
 }
 
+TEST(FailingDiskAmongLines, SaysWhichLinesWentInAndWhichMayHave) {
+  if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0) GTEST_SKIP() << "strace may not trace here";
+  std::string lines;
+  for (int i = 0; i < 3000; ++i) lines += "1\n";
+  bool partly = false;
+  for (int nth = 1; nth <= 60; ++nth) {
+    const Workplace place;
+    ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
+    const std::string inject = "inject=fdatasync:error=EIO:when=" + std::to_string(nth) + "+";
+    const Ended ended =
+        place.run({"strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject, program(), "enqueue", "q", "--jsonl", "-"},
+                  {.input = lines});
+    const std::size_t there = place.jobs().size();
+    if (ended.status == 0) {
+      EXPECT_EQ(there, 3000U);
+      EXPECT_TRUE(partly) << "it never failed between two batches: this shows nothing";
+      return;
+    }
+    SCOPED_TRACE(inject);
+    expect_one_line(ended, 74);
+    const auto says = [&](const std::string& text) { return ended.err.find(text) != std::string::npos; };
+    if (says("1000 jobs went in (lines 1 to 1000), lines 1001 to 2000 may have gone in")) {
+      partly = true;
+      EXPECT_TRUE(there == 1000 || there == 2000) << there;
+    } else if (says("2000 jobs went in (lines 1 to 2000), lines 2001 to 3000 may have gone in")) {
+      EXPECT_TRUE(there == 2000 || there == 3000) << there;
+    } else if (says("; lines 1 to 1000 may have gone in")) {
+      EXPECT_TRUE(there == 0 || there == 1000) << there;
+    } else {
+      EXPECT_TRUE(says("nothing was enqueued")) << ended.err;
+      EXPECT_EQ(there, 0U);
+    }
+  }
+  ADD_FAILURE() << "three batches with sixty syncs";
+}
+
 INSTANTIATE_TEST_SUITE_P(Calls, FailingDisk, testing::Values("pwrite64", "fdatasync"),
                          [](const auto& call) { return std::string(call.param); });
 
