@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <set>
 
 #include "program.hpp"
@@ -217,6 +218,23 @@ TEST(RoundTrip, TheDoctorFindsAFreshStoreWell) {
   for (const char* name : {"clock", "read", "workers", "leases"}) EXPECT_TRUE(names.contains(name)) << name;
   const Ended text = place.fenceline({"doctor"});
   EXPECT_NE(text.out.find("class\tB\t"), std::string::npos) << text.out;
+}
+
+TEST(RoundTrip, TheDoctorSeesWhatAKilledWorkerLeftBehind) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const auto worker = place.start({"work", "q", "--ttl", "1s", "--", "sh", "-c", "echo > started; sleep 30"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("started")); })) << worker->err();
+  worker->signal(SIGKILL);
+  worker->wait();
+  std::map<std::string, std::string> status;
+  const auto both_warn = [&] {
+    const Json answer = Json::parse(place.fenceline({"doctor", "--json"}).out);
+    for (const Json& finding : answer["findings"]) status[finding["name"]] = finding["status"];
+    return status["leases"] == "warning" && status["workers"] == "warning";
+  };
+  EXPECT_TRUE(eventually(both_warn)) << "leases: " << status["leases"] << ", workers: " << status["workers"];
+  EXPECT_EQ(place.fenceline({"doctor"}).status, 0) << "the next worker takes the job over: nothing is broken";
 }
 
 TEST(RoundTrip, TheDoctorSaysWhatIsBad) {
