@@ -2,10 +2,10 @@
 // jobs of a high priority cost nothing, however many they are.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "backends/sqlite/delivery.hpp"
 #include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/ready_lanes.hpp"
 #include "backends/sqlite/verbs.hpp"
 
 namespace fenceline::sqlite {
@@ -13,44 +13,25 @@ namespace {
 
 constexpr const char* kRepeated = "SELECT id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4 ORDER BY id";
 constexpr const char* kOfRequest = "SELECT id, queue_id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 ORDER BY id";
-constexpr const char* kForgetClaims = "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT 16)";
+constexpr const char* kForgetClaims =
+    "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT 16)";
 constexpr const char* kAddClaim = R"sql(
   INSERT INTO claim (ns_id, owner, request, queue_id, until, bound, exact, live, losses_most, seqs)
   VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7, ?8))sql";
 constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_id = ?1 AND owner = ?2 AND request = ?3";
 
-constexpr const char* kNextRank = "SELECT rank FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank > ?3 ORDER BY rank LIMIT 1";
 constexpr const char* kDue = R"sql(
   SELECT r.seq, r.run_at, r.fence, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, r.error,
          j.id, j.attempts_max, j.created_at, j.payload
   FROM ready r CROSS JOIN job j ON j.seq = r.seq
   WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq LIMIT ?5)sql";
-constexpr const char* kSomeDue = "SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT 1";
-constexpr const char* kNextRun = R"sql(
-  SELECT run_at FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 ORDER BY run_at LIMIT 1)sql";
 constexpr const char* kTaken = R"sql(
   DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
-constexpr const char* kCountAhead = R"sql(
-  SELECT count(*) FROM (SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 LIMIT ?5))sql";
-
-constexpr std::int64_t kCommonLane = 0;
-constexpr std::int64_t kAloneLane = 1;
-
 // One job on its way to a worker: the row to write and the answer to give.
 struct Chosen {
   Delivery delivery;
   ClaimedJob claimed;
 };
-
-// `visit` is called for each priority of the queue, the highest first, until it returns false.
-template <class Visit>
-void each_rank(Call& call, std::int64_t queue_id, std::int64_t lane, Visit visit) {
-  std::int64_t last = std::numeric_limits<std::int64_t>::min();
-  while (const auto rank = call.db.number(kNextRank, queue_id, lane, last)) {
-    if (!visit(*rank)) return;
-    last = *rank;
-  }
-}
 
 // Moves up to `most` due jobs of a queue out of `ready`, in the order of their grants.
 void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t most, std::vector<Chosen>& chosen) {
@@ -92,31 +73,6 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
     }
     return chosen.size() < full;
   });
-}
-
-bool some_due(Call& call, const std::vector<std::int64_t>& queues, std::int64_t lane) {
-  bool found = false;
-  for (const std::int64_t queue_id : queues) {
-    each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-      found = found || call.db.number(kSomeDue, queue_id, lane, rank, call.wall_us()).has_value();
-      return !found;
-    });
-  }
-  return found;
-}
-
-std::optional<Duration> next_run(Call& call, const std::vector<std::int64_t>& queues) {
-  std::optional<Duration> next;
-  for (const std::int64_t queue_id : queues) {
-    for (const std::int64_t lane : {kCommonLane, kAloneLane}) {
-      each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-        const auto run_at = call.db.number(kNextRun, queue_id, lane, rank, call.wall_us());
-        if (run_at && (!next || Duration{*run_at - call.wall_us()} < *next)) next = Duration{*run_at - call.wall_us()};
-        return true;
-      });
-    }
-  }
-  return next;
 }
 
 Chosen taken_over(Delivery lost) {
@@ -233,7 +189,8 @@ std::optional<std::vector<ClaimedJob>> repeated(Call& call, const ClaimRequest& 
 }
 
 // A first claim: buries, chooses and grants. Sets alone_waiting.
-Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, const std::vector<std::int64_t>& queues, ClaimReply& reply) {
+Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, const std::vector<std::int64_t>& queues,
+                        ClaimReply& reply) {
   const auto limit = static_cast<std::size_t>(request.limit);
   std::vector<Delivery> dead;
   std::vector<Delivery> alone;
@@ -264,7 +221,8 @@ Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns
 
 }  // namespace
 
-std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues, const std::string& stage) {
+std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues,
+                                       const std::string& stage) {
   std::vector<std::int64_t> ids;
   const auto ns_id = call.names.find_namespace(ns);
   if (!ns_id) return ids;
@@ -295,7 +253,8 @@ Result<ClaimReply> claim(Call& call, const ClaimRequest& request) {
   if (reply.jobs.size() < static_cast<std::size_t>(request.limit)) {
     reply.next_due = next_run(call, queues);
     const auto lease_end = next_lease_end(call, queues, request.owner);
-    if (lease_end && (!reply.next_due || Duration{*lease_end - call.now_us()} < *reply.next_due)) reply.next_due = Duration{*lease_end - call.now_us()};
+    if (lease_end && (!reply.next_due || Duration{*lease_end - call.now_us()} < *reply.next_due))
+      reply.next_due = Duration{*lease_end - call.now_us()};
   }
   return reply;
 }
@@ -325,25 +284,6 @@ Result<void> give_back(Call& call, const GiveBackRequest& request) {
   else call.db.execute(kAddClaim, ns_id, request.owner, request.request, 0, until, 0, 0, Bytes{});
   call.db.execute(kForgetClaims, call.now_us());
   return {};
-}
-
-Result<BacklogReply> backlog(Call& call, const BacklogRequest& request) {
-  constexpr std::int64_t kCountedMost = 100'000;
-  BacklogReply reply;
-  const std::vector<std::int64_t> queues = known_queues(call, request.ns, request.queues, request.stage);
-  const LeaseCensus census = take_census(call, queues);
-  reply.running = census.alive;
-  reply.claimable = census.run_out || some_due(call, queues, kCommonLane) || some_due(call, queues, kAloneLane);
-  for (const std::int64_t queue_id : queues) {
-    for (const std::int64_t lane : {kCommonLane, kAloneLane}) {
-      each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-        reply.ahead += call.db.number(kCountAhead, queue_id, lane, rank, call.wall_us(), kCountedMost - reply.ahead).value_or(0);
-        return reply.ahead < kCountedMost;
-      });
-    }
-  }
-  reply.next_due = next_run(call, queues);
-  return reply;
 }
 
 }  // namespace fenceline::sqlite

@@ -7,9 +7,7 @@
 namespace fenceline::sqlite {
 namespace {
 
-[[noreturn]] void raise(sqlite3* db) {
-  throw SqliteFailure{sqlite3_extended_errcode(db), sqlite3_errmsg(db)};
-}
+[[noreturn]] void raise(sqlite3* db) { throw SqliteFailure{sqlite3_extended_errcode(db), sqlite3_errmsg(db)}; }
 
 }  // namespace
 

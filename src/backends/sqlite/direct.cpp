@@ -61,8 +61,9 @@ Result<void> DirectConnection::run(const Body& body) {
 void DirectConnection::tell(const std::set<QueueName>& awakened) {
   if (awakened.empty()) return;
   const auto concerns = [&](const WatchRequest& request) {
-    return std::any_of(request.queues.begin(), request.queues.end(),
-                       [&](const std::string& queue) { return awakened.contains({request.ns, queue, request.stage}); });
+    return std::any_of(request.queues.begin(), request.queues.end(), [&](const std::string& queue) {
+      return awakened.contains({request.ns, queue, request.stage});
+    });
   };
   std::vector<std::shared_ptr<Listener>> told;
   {

@@ -62,8 +62,7 @@ Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
   for (const NewJob& job : request.jobs) {
     if (!wanted.empty() && wanted.back().job->queue == job.queue && wanted.back().job->stage == job.stage)
       wanted.push_back({&job, wanted.back().queue_id});
-    else
-      wanted.push_back({&job, call.names.intern_queue(ns_id, job.queue, job.stage)});
+    else wanted.push_back({&job, call.names.intern_queue(ns_id, job.queue, job.stage)});
   }
 
   call.db.execute("SAVEPOINT attempt");

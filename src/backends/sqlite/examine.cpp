@@ -13,7 +13,7 @@
 namespace fenceline {
 namespace {
 
-constexpr int kFirstSoundVersion = 3'051'003;         // 3.51.3
+constexpr int kFirstSoundVersion = 3'051'003;  // 3.51.3
 constexpr std::int64_t kWalBytesMost = 64 << 20;
 constexpr std::int64_t kFreeBytesLeast = 256 << 20;
 
@@ -27,8 +27,9 @@ Finding library_finding() {
   const std::string version = sqlite3_libversion();
   if (sqlite3_libversion_number() >= kFirstSoundVersion) return {"sqlite_version", FindingStatus::ok, version, ""};
   return {"sqlite_version", FindingStatus::ok,
-          version + ": can corrupt a WAL when a checkpoint meets a commit; guarded against: ours never overlap. Open the file with no other tool "
-                    "while it is in use",
+          version +
+              ": can corrupt a WAL when a checkpoint meets a commit; guarded against: ours never overlap. Open the file with no other tool "
+              "while it is in use",
           ""};
 }
 
@@ -36,14 +37,17 @@ Finding wal_finding(const std::string& path) {
   struct stat wal {};
   const std::int64_t bytes = ::stat((path + "-wal").c_str(), &wal) == 0 ? wal.st_size : 0;
   if (bytes < kWalBytesMost) return {"wal_size", FindingStatus::ok, in_mebibytes(bytes), ""};
-  return {"wal_size", FindingStatus::warning, in_mebibytes(bytes) + ": a reader from outside keeps checkpoints from ending", "lsof " + path};
+  return {"wal_size", FindingStatus::warning, in_mebibytes(bytes) + ": a reader from outside keeps checkpoints from ending",
+          "lsof " + path};
 }
 
 std::vector<Finding> filesystem_findings(const std::string& path) {
   const Result<sqlite::FilesystemFacts> facts = sqlite::filesystem_facts(path);
   if (!facts) return {{"filesystem", FindingStatus::bad, facts.error().message, "ls -ld " + sqlite::folder_of(path)}};
   std::vector<Finding> findings;
-  if (facts->shared) findings.push_back({"filesystem", FindingStatus::warning, *facts->shared + ": its locks do not hold between machines", "move the store to a local disk"});
+  if (facts->shared)
+    findings.push_back({"filesystem", FindingStatus::warning, *facts->shared + ": its locks do not hold between machines",
+                        "move the store to a local disk"});
   else findings.push_back({"filesystem", FindingStatus::ok, "local", ""});
   const bool enough = facts->bytes_free >= kFreeBytesLeast;
   findings.push_back({"disk_space", enough ? FindingStatus::ok : FindingStatus::warning, in_mebibytes(facts->bytes_free) + " free",
@@ -61,8 +65,8 @@ Finding lock_finding(const sqlite::LockFile& locks) {
 // What the tables say; in one snapshot.
 void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Finding>& findings) {
   const std::int64_t version = call.db.number("PRAGMA user_version").value_or(0);
-  findings.push_back({"schema", version == sqlite::kSchemaVersion ? FindingStatus::ok : FindingStatus::bad, "version " + std::to_string(version),
-                      version == sqlite::kSchemaVersion ? "" : "fenceline migrate"});
+  findings.push_back({"schema", version == sqlite::kSchemaVersion ? FindingStatus::ok : FindingStatus::bad,
+                      "version " + std::to_string(version), version == sqlite::kSchemaVersion ? "" : "fenceline migrate"});
   {
     auto rows = call.db.query("SELECT value FROM meta WHERE key = 'boot_id'");
     const std::string boot = rows.next() ? rows.text(0) : "";
@@ -70,15 +74,18 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
     findings.push_back({"boot_id", same ? FindingStatus::ok : FindingStatus::bad, same ? "of this boot" : "of another boot: " + boot,
                         same ? "" : "end every process that has the store open, then start again"});
   }
-  const std::int64_t known = call.db.number("SELECT count(*) FROM meta WHERE key IN ('boot_id', 'floor', 'seq_floor', 'made_at')").value_or(0);
+  const std::int64_t known =
+      call.db.number("SELECT count(*) FROM meta WHERE key IN ('boot_id', 'floor', 'seq_floor', 'made_at')").value_or(0);
   const std::int64_t floor = call.db.number("SELECT value FROM meta WHERE key = 'floor'").value_or(-1);
   const bool whole = known == 4 && floor >= 0 && floor <= kFenceMax;
-  findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad, whole ? "whole, floor " + std::to_string(floor) : "rows are missing or out of range",
+  findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
+                      whole ? "whole, floor " + std::to_string(floor) : "rows are missing or out of range",
                       whole ? "" : "restore a backup"});
   const std::int64_t stale = call.db.number("SELECT count(*) FROM worker WHERE seen_at + ttl < ?1", call.wall_us()).value_or(0);
-  findings.push_back({"workers", stale == 0 ? FindingStatus::ok : FindingStatus::warning,
-                      stale == 0 ? "all were seen within their ttl" : std::to_string(stale) + " not seen for longer than their ttl: gone, or cut off",
-                      stale == 0 ? "" : "fenceline workers list"});
+  findings.push_back(
+      {"workers", stale == 0 ? FindingStatus::ok : FindingStatus::warning,
+       stale == 0 ? "all were seen within their ttl" : std::to_string(stale) + " not seen for longer than their ttl: gone, or cut off",
+       stale == 0 ? "" : "fenceline workers list"});
 }
 
 }  // namespace
@@ -108,17 +115,19 @@ Result<std::vector<Finding>> SqliteStore::examine() {
       return true;
     });
     if (!ran) return std::unexpected(ran.error());
-    findings.push_back({"durability", FindingStatus::warning, "kept in memory: everything is gone with the process", "--store sqlite:fenceline.db"});
+    findings.push_back(
+        {"durability", FindingStatus::warning, "kept in memory: everything is gone with the process", "--store sqlite:fenceline.db"});
     return findings;
   }
   if (::getpid() != parts_->pid) return fail(Code::refused, "the store was opened before a fork; open it again in this process");
   const bool full = options.synchronous == SqliteSync::full;
-  findings.push_back({"synchronous", full ? FindingStatus::ok : FindingStatus::warning, full ? "FULL" : "NORMAL: a power cut takes the last commits",
-                      full ? "" : "open the store without --accept no-sync"});
+  findings.push_back({"synchronous", full ? FindingStatus::ok : FindingStatus::warning,
+                      full ? "FULL" : "NORMAL: a power cut takes the last commits", full ? "" : "open the store without --accept no-sync"});
   findings.push_back(wal_finding(options.path));
   for (Finding& finding : filesystem_findings(options.path)) findings.push_back(std::move(finding));
   findings.push_back(lock_finding(*parts_->locks));
-  if (const auto error = parts_->writer->broken()) findings.push_back({"disk", FindingStatus::bad, error->message, "look at the disk, then start again"});
+  if (const auto error = parts_->writer->broken())
+    findings.push_back({"disk", FindingStatus::bad, error->message, "look at the disk, then start again"});
   const Result<void> ran = parts_->readers->run([&](sqlite::Call& call) { add_table_findings(call, parts_->clock, findings); });
   if (!ran) return std::unexpected(ran.error());
   return findings;

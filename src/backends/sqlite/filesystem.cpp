@@ -45,16 +45,19 @@ Result<FilesystemFacts> filesystem_facts(const std::string& path) {
     const Code code = errno == ENOENT ? Code::not_found : Code::refused;
     return fail(code, "store " + path + ": its folder cannot be used: " + std::strerror(errno));
   }
-  return FilesystemFacts{shared_filesystem(facts.f_type), static_cast<std::int64_t>(facts.f_bavail) * static_cast<std::int64_t>(facts.f_bsize)};
+  return FilesystemFacts{shared_filesystem(facts.f_type),
+                         static_cast<std::int64_t>(facts.f_bavail) * static_cast<std::int64_t>(facts.f_bsize)};
 }
 
 Result<void> check_filesystem(const std::string& path, bool accept_shared) {
   const Result<FilesystemFacts> facts = filesystem_facts(path);
   if (!facts) return std::unexpected(facts.error());
   if (facts->shared && !accept_shared)
-    return fail(Code::refused, "store " + path + " is on " + *facts->shared +
-                                   ", whose locks do not hold between machines; move it to a local disk, or allow it with --accept shared-fs");
-  if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0) return fail(Code::refused, "store " + path + ": its folder is read-only (" + std::strerror(errno) + ")");
+    return fail(Code::refused,
+                "store " + path + " is on " + *facts->shared +
+                    ", whose locks do not hold between machines; move it to a local disk, or allow it with --accept shared-fs");
+  if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0)
+    return fail(Code::refused, "store " + path + ": its folder is read-only (" + std::strerror(errno) + ")");
   if (::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), R_OK | W_OK) != 0)
     return fail(Code::refused, "store " + path + " is read-only (" + std::strerror(errno) + ")");
   return {};

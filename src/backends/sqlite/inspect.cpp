@@ -1,8 +1,10 @@
-// What people and workers ask: jobs, workers, the trail; and what operators remove.
+// What people and draining workers ask: jobs, backlog, workers, the trail; and what operators remove.
 #include <algorithm>
 #include <cstring>
 
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/ready_lanes.hpp"
 #include "backends/sqlite/verbs.hpp"
 
 namespace fenceline::sqlite {
@@ -138,15 +140,28 @@ Result<JobsReply> list_jobs(Call& call, const JobsRequest& request) {
   return reply;
 }
 
+Result<BacklogReply> backlog(Call& call, const BacklogRequest& request) {
+  constexpr std::int64_t kCountedMost = 100'000;
+  BacklogReply reply;
+  const std::vector<std::int64_t> queues = known_queues(call, request.ns, request.queues, request.stage);
+  const LeaseCensus census = take_census(call, queues);
+  reply.running = census.alive;
+  reply.claimable = census.run_out || some_due(call, queues, kCommonLane) || some_due(call, queues, kAloneLane);
+  reply.ahead = count_ahead(call, queues, kCountedMost);
+  reply.next_due = next_run(call, queues);
+  return reply;
+}
+
 Result<void> report_worker(Call& call, const WorkerReport& report) {
   const std::int64_t ns_id = call.names.intern_namespace(report.ns);
-  call.db.execute(kReportWorker, ns_id, report.owner, call.wall_us(), report.host, report.pid, report.version, join(report.queues), report.stage,
-                  report.concurrency, report.ttl.count(), Bytes{pack_holdings(report.holding)});
+  call.db.execute(kReportWorker, ns_id, report.owner, call.wall_us(), report.host, report.pid, report.version, join(report.queues),
+                  report.stage, report.concurrency, report.ttl.count(), Bytes{pack_holdings(report.holding)});
   return {};
 }
 
 Result<void> remove_worker(Call& call, const std::string& ns, const std::string& owner) {
-  if (const auto ns_id = call.names.find_namespace(ns)) call.db.execute("DELETE FROM worker WHERE ns_id = ?1 AND owner = ?2", *ns_id, owner);
+  if (const auto ns_id = call.names.find_namespace(ns))
+    call.db.execute("DELETE FROM worker WHERE ns_id = ?1 AND owner = ?2", *ns_id, owner);
   return {};
 }
 
@@ -176,7 +191,8 @@ Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns) {
 Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int limit) {
   std::vector<TrailEntry> entries;
   auto rows = call.db.query(kTrail, ns, limit);
-  while (rows.next()) entries.push_back({WallTime{Duration{rows.integer(0)}}, rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)});
+  while (rows.next())
+    entries.push_back({WallTime{Duration{rows.integer(0)}}, rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)});
   return entries;
 }
 
@@ -193,8 +209,8 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
     call.db.execute("DELETE FROM job WHERE ns_id = ?1", *ns_id);
     call.db.execute("UPDATE namespace SET first_seq = 0 WHERE id = ?1", *ns_id);
   }
-  call.db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, 'namespace_removed', ?1, ?4)", ns, call.wall_us(),
-                  act.actor, act.reason);
+  call.db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, 'namespace_removed', ?1, ?4)", ns,
+                  call.wall_us(), act.actor, act.reason);
   return {};
 }
 

@@ -19,7 +19,8 @@ constexpr const char* kOfOthers = R"sql(
   WHERE queue_id = ?1 AND live > 0 AND owner <> ?2 ORDER BY bound)sql";
 
 constexpr const char* kSomeAlive = "SELECT 1 FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound > ?2 LIMIT 1";
-constexpr const char* kPastBound = "SELECT id, exact, seqs FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound <= ?2";
+constexpr const char* kPastBound =
+    "SELECT id, exact, seqs FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound <= ?2";
 
 constexpr const char* kCorrect = "UPDATE claim SET bound = ?2, exact = ?3 WHERE id = ?1";
 constexpr const char* kLeave = "UPDATE claim SET live = live - ?2 WHERE id = ?1";
@@ -39,7 +40,8 @@ void correct_bounds(Call& call, const std::vector<Correction>& corrections) {
 }
 
 Correction corrected(std::int64_t claim_id, const std::vector<Delivery>& live) {
-  const auto [first, last] = std::minmax_element(live.begin(), live.end(), [](const Delivery& a, const Delivery& b) { return a.lease_end < b.lease_end; });
+  const auto [first, last] =
+      std::minmax_element(live.begin(), live.end(), [](const Delivery& a, const Delivery& b) { return a.lease_end < b.lease_end; });
   return {claim_id, first->lease_end, first->lease_end == last->lease_end};
 }
 

@@ -83,8 +83,8 @@ Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFil
     return fail(Code::refused, "store " + options.path + " cannot use a write-ahead log on this file system");
   if (const std::string old_boot = boot_id_of(*db); old_boot != clock.boot_id()) {
     if (!own_presence_soon(runtime, locks))
-      return fail(Code::refused, "store " + options.path + " is open in a process of another boot (" + old_boot + ", here " + clock.boot_id() +
-                                     "): their clocks cannot be compared; close it there first");
+      return fail(Code::refused, "store " + options.path + " is open in a process of another boot (" + old_boot + ", here " +
+                                     clock.boot_id() + "): their clocks cannot be compared; close it there first");
     change_boot(*db, clock, old_boot, options.actor);
   }
   if (!locks.share_presence()) return fail(Code::unavailable, "store " + options.path + " is being opened under another boot id");

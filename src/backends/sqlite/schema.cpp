@@ -106,7 +106,8 @@ Result<FileState> inspect_file(const std::string& path) {
     return fail(Code::refused, "store " + path + " cannot be looked at: " + std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) return fail(Code::refused, "store " + path + " is not a regular file");
-  if (status.st_nlink > 1) return fail(Code::refused, "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
+  if (status.st_nlink > 1)
+    return fail(Code::refused, "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
   if (status.st_size == 0) return FileState::empty;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return fail(Code::refused, "store " + path + " cannot be read: " + std::strerror(errno));
@@ -149,7 +150,8 @@ void migrate(Database& db, std::int64_t at, const std::string& boot_id, const st
     db.execute("INSERT INTO meta VALUES ('boot_id', ?1), ('floor', 0), ('seq_floor', 0), ('made_at', ?2)", boot_id, at);
     db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'store_created', ?3, '')", at, actor,
                "schema " + std::to_string(kSchemaVersion));
-    db.run_script("PRAGMA application_id = " + std::to_string(kApplicationId) + "; PRAGMA user_version = " + std::to_string(kSchemaVersion));
+    db.run_script("PRAGMA application_id = " + std::to_string(kApplicationId) +
+                  "; PRAGMA user_version = " + std::to_string(kSchemaVersion));
     db.execute("COMMIT");
   } catch (const SqliteFailure&) {
     if (db.in_transaction()) db.execute("ROLLBACK");

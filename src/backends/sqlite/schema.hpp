@@ -12,8 +12,8 @@ inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the
 inline constexpr std::int64_t kSchemaVersion = 1;              // PRAGMA user_version
 
 enum class FileState {
-  empty,    // missing, no bytes, or no tables: may be set up
-  ours,     // of an older or this version
+  empty,  // missing, no bytes, or no tables: may be set up
+  ours,   // of an older or this version
 };
 
 // Looks at the file's first bytes without SQLite, so that a foreign file is not touched. Errors: refused.

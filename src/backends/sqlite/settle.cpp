@@ -63,9 +63,7 @@ void record(Call& call, const Outcome& outcome, Delivery& delivery) {
       delivery.laters += 1;
       again();
       return;
-    case OutcomeKind::given_back:
-      delivery.state = JobState::ready;
-      return;
+    case OutcomeKind::given_back: delivery.state = JobState::ready; return;
   }
 }
 

@@ -81,7 +81,9 @@ struct WorkerName {
   std::string ns;
   std::string owner;
 };
-Result<void> remove_named_worker(sqlite::Call& call, const WorkerName& worker) { return sqlite::remove_worker(call, worker.ns, worker.owner); }
+Result<void> remove_named_worker(sqlite::Call& call, const WorkerName& worker) {
+  return sqlite::remove_worker(call, worker.ns, worker.owner);
+}
 
 struct NamespaceRemoval {
   std::string ns;
@@ -109,7 +111,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& 
     if (!path) return std::unexpected(path.error());
     options.path = std::move(*path);
   }
-  auto parts = std::make_unique<Parts>(Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
+  auto parts = std::make_unique<Parts>(
+      Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
   const SqliteOptions& chosen = parts->options;
   if (chosen.path == ":memory:") {
     try {

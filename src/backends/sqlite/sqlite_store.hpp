@@ -31,8 +31,8 @@ struct SqliteOptions {
   bool may_create = true;             // set up a missing or empty file
   bool accept_shared_fs = false;      // NFS, SMB, 9p, FUSE: their locks are not trusted otherwise
   SqliteSync synchronous = SqliteSync::full;
-  int checkpoint_pages = 1000;        // of the WAL; a checkpoint is tried from there on
-  std::string actor = "fenceline";    // who set the store up or met a new boot, in the trail
+  int checkpoint_pages = 1000;      // of the WAL; a checkpoint is tried from there on
+  std::string actor = "fenceline";  // who set the store up or met a new boot, in the trail
   Duration open_timeout = kCallTimeout;
 };
 

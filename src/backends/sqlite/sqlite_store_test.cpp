@@ -216,7 +216,8 @@ TEST_F(SqliteStoreTest, ARebootEndsEveryLeaseAndIsInTheTrail) {
   clock_.reboot("boot-2");
   store = open();
   EXPECT_EQ(must(store->trail("default", 1)).at(0).act, "boot_changed");
-  const ExtendReply extended = must(store->extend({.ns = "default", .owner = "a", .jobs = {{job_id(1), first.job.fence}}, .ttl = std::chrono::seconds{30}}));
+  const ExtendReply extended =
+      must(store->extend({.ns = "default", .owner = "a", .jobs = {{job_id(1), first.job.fence}}, .ttl = std::chrono::seconds{30}}));
   ASSERT_EQ(extended.refused.size(), 1u);
   EXPECT_EQ(extended.refused[0].reason, "expired");
   const ClaimReply again = must(store->claim(a_claim("b", "3")));
@@ -262,8 +263,10 @@ TEST_F(SqliteStoreTest, IsClassBBecauseACommitIsOnDiskFirst) {
 
 TEST_F(SqliteStoreTest, ExamineFindsAHealthyStoreHealthyAndAWorkerThatIsGone) {
   auto store = open();
-  for (const Finding& finding : must(store->examine())) EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
-  for (const char* name : {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "write_lock", "workers"})
+  for (const Finding& finding : must(store->examine()))
+    EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
+  for (const char* name :
+       {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "write_lock", "workers"})
     EXPECT_TRUE(find(must(store->examine()), name)) << name;
   must(store->report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = std::chrono::seconds{5}}));
   clock_.advance(std::chrono::seconds{6});
@@ -297,7 +300,8 @@ TEST_F(SqliteStoreTest, AWatchEndsAtOnce) {
 TEST_F(SqliteStoreTest, IsRefusedInAChildOfAFork) {
   const auto store = open();
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(code_of(store->jobs({.ns = "default"})) == Code::refused && code_of(store->enqueue(one_job(1))) == Code::refused ? 0 : 1);
+  if (child == 0)
+    ::_exit(code_of(store->jobs({.ns = "default"})) == Code::refused && code_of(store->enqueue(one_job(1))) == Code::refused ? 0 : 1);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
@@ -318,7 +322,8 @@ TEST(SqliteInMemory, StartsNoThreadAndWaitsForNothing) {
   } runtime;
   const auto store = must(SqliteStore::open(runtime, runtime.clock, Log(null_log_sink()), {.path = ":memory:"}));
   int calls = 0;
-  auto watch = store->watch({.ns = "default", .queues = {"q"}}, [&] { calls += static_cast<int>(must(store->jobs({.ns = "default"})).jobs.size()); });
+  auto watch = store->watch({.ns = "default", .queues = {"q"}},
+                            [&] { calls += static_cast<int>(must(store->jobs({.ns = "default"})).jobs.size()); });
   must(store->enqueue(one_job(1)));
   EXPECT_EQ(calls, 1) << "told before enqueue returned, and free to ask the store";
   EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);

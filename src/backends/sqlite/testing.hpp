@@ -43,7 +43,12 @@ inline EnqueueRequest one_job(std::uint64_t number, std::string queue = "q") {
 }
 
 inline ClaimRequest a_claim(std::string owner, std::string request, int limit = 1) {
-  return {.ns = "default", .queues = {"q"}, .owner = std::move(owner), .request = std::move(request), .limit = limit, .ttl = std::chrono::seconds{30}};
+  return {.ns = "default",
+          .queues = {"q"},
+          .owner = std::move(owner),
+          .request = std::move(request),
+          .limit = limit,
+          .ttl = std::chrono::seconds{30}};
 }
 
 // A store on a file, on real threads and a clock that moves by hand.

@@ -30,8 +30,8 @@ struct Call {
   Names& names;
   Instant now;
   WallTime wall;
-  Duration waited;                   // by the store, before this moment
-  std::set<std::int64_t> awakened;   // queues in which something became claimable, or soon will
+  Duration waited;                  // by the store, before this moment
+  std::set<std::int64_t> awakened;  // queues in which something became claimable, or soon will
 };
 
 // Writing.

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kGroupCalls = 64;
 constexpr std::size_t kGroupRows = 10'000;
-constexpr std::size_t kGroupBytes = 16 << 20;        // so that one commit does not make the WAL large
-constexpr std::int64_t kWalBytesLarge = 16 << 20;    // from here on the file is cut, not only used again
-constexpr int kWalPagesPressing = 8000;              // from here on every commit tries
+constexpr std::size_t kGroupBytes = 16 << 20;      // so that one commit does not make the WAL large
+constexpr std::int64_t kWalBytesLarge = 16 << 20;  // from here on the file is cut, not only used again
+constexpr int kWalPagesPressing = 8000;            // from here on every commit tries
 constexpr Duration kIdle = std::chrono::hours{1};
 
 }  // namespace
@@ -59,7 +59,8 @@ void Writer::start_once() {
 
 Result<void> Writer::run(std::size_t rows, std::size_t bytes, Duration timeout, Body body) {
   const Instant deadline = runtime_.now() + timeout;
-  auto pending = std::make_shared<Pending>(Pending{rows, bytes, clock_.now(), std::move(body), Stage::queued, std::nullopt, runtime_.make_event()});
+  auto pending =
+      std::make_shared<Pending>(Pending{rows, bytes, clock_.now(), std::move(body), Stage::queued, std::nullopt, runtime_.make_event()});
   {
     const std::lock_guard lock(mutex_);
     if (broken_) return std::unexpected(*broken_);
@@ -222,7 +223,8 @@ void Writer::checkpoint_if_due() {
   const bool large = ::stat((options_.path + "-wal").c_str(), &wal) == 0 && wal.st_size > kWalBytesLarge;
   FENCELINE_CRASH_POINT(sqlite_checkpoint_before);
   sqlite3_busy_timeout(db_.handle(), 0);
-  const int code = sqlite3_wal_checkpoint_v2(db_.handle(), "main", large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  const int code =
+      sqlite3_wal_checkpoint_v2(db_.handle(), "main", large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   const SqliteFailure failure{sqlite3_extended_errcode(db_.handle()), sqlite3_errmsg(db_.handle())};
   sqlite3_busy_timeout(db_.handle(), 2000);
   FENCELINE_CRASH_POINT(sqlite_checkpoint_after);

@@ -95,8 +95,8 @@ class Writer {
   std::optional<Error> broken_;
 
   std::atomic<std::int64_t> commits_{0};
-  int wal_pages_ = 0;          // after the last commit, of any process
-  int next_checkpoint_ = 0;    // pages at which to try (again)
+  int wal_pages_ = 0;        // after the last commit, of any process
+  int next_checkpoint_ = 0;  // pages at which to try (again)
   std::unique_ptr<Event> work_;
   std::atomic<bool> started_{false};
   Task task_;

@@ -224,7 +224,8 @@ TEST_F(SqliteWriter, APausedHolderIsNamedAndItsDeathFreesTheTurn) {
     EXPECT_NE(refused.error().message.find("stopped"), std::string::npos);
     EXPECT_TRUE(store->jobs({.ns = "default"})) << "readers do not wait for writers";
     bool named = false;
-    for (const Finding& finding : must(store->examine())) named = named || (finding.name == "write_lock" && finding.status == FindingStatus::bad);
+    for (const Finding& finding : must(store->examine()))
+      named = named || (finding.name == "write_lock" && finding.status == FindingStatus::bad);
     EXPECT_TRUE(named);
     child.end(SIGKILL);
     EXPECT_TRUE(store->enqueue(one_job(2)));
@@ -269,7 +270,8 @@ TEST_P(SqliteDeath, OfAWriterLeavesAllOrNothingAndTheTurnFree) {
 INSTANTIATE_TEST_SUITE_P(AtEachPoint, SqliteDeath,
                          testing::Values(Death{CrashPoint::sqlite_locked, false}, Death{CrashPoint::sqlite_begun, false},
                                          Death{CrashPoint::sqlite_commit_before, false}, Death{CrashPoint::sqlite_commit_after, true},
-                                         Death{CrashPoint::sqlite_checkpoint_before, true}, Death{CrashPoint::sqlite_checkpoint_after, true}));
+                                         Death{CrashPoint::sqlite_checkpoint_before, true},
+                                         Death{CrashPoint::sqlite_checkpoint_after, true}));
 
 TEST_F(SqliteFile, ADeathWhileTheSchemaIsMadeLeavesAFileThatCanBeSetUp) {
   for (const CrashPoint point : {CrashPoint::sqlite_migrate_before, CrashPoint::sqlite_migrate_after}) {
@@ -290,7 +292,8 @@ TEST_F(SqliteWriter, CheckpointsKeepTheLogSmall) {
   std::uint64_t number = 0;
   for (int batch = 0; batch < 100; ++batch) {
     request.jobs.clear();
-    for (int i = 0; i < 100; ++i) request.jobs.push_back({.id = job_id(++number), .queue = "q", .payload = "\"" + std::string(200, 'x') + "\""});
+    for (int i = 0; i < 100; ++i)
+      request.jobs.push_back({.id = job_id(++number), .queue = "q", .payload = "\"" + std::string(200, 'x') + "\""});
     must(store->enqueue(request));
   }
   EXPECT_LT(size_of(options.path + "-wal"), 1 << 20);
