@@ -55,7 +55,7 @@ void Holdings::add(const std::vector<DeliveryPtr>& deliveries) {
   }
 }
 
-DeliveryPtr Holdings::start_next(Instant now, std::vector<DeliveryPtr>& too_late) {
+DeliveryPtr Holdings::start_next(Instant now, TooLate& too_late) {
   const std::lock_guard lock(mutex_);
   while (!waiting_.empty()) {
     const DeliveryPtr next = waiting_.front();
@@ -64,9 +64,14 @@ DeliveryPtr Holdings::start_next(Instant now, std::vector<DeliveryPtr>& too_late
       next->phase = Phase::running;
       return next;
     }
+    if (now < next->trust.until()) {
+      give_back(next);
+      too_late.given_back += 1;
+      continue;
+    }
     give_up(next);
     late_.push_back(next);
-    too_late.push_back(next);
+    too_late.lost.push_back(next);
   }
   return nullptr;
 }
@@ -90,11 +95,7 @@ bool Holdings::returned(const DeliveryPtr& delivery, Outcome outcome) {
 int Holdings::give_back_waiting() {
   const std::lock_guard lock(mutex_);
   const int count = static_cast<int>(waiting_.size());
-  for (const DeliveryPtr& delivery : waiting_) {
-    delivery->phase = Phase::returned;
-    delivery->outcome = Outcome{.kind = OutcomeKind::given_back};
-  }
-  waiting_.clear();
+  while (!waiting_.empty()) give_back(DeliveryPtr(waiting_.front()));
   return count;
 }
 
@@ -182,8 +183,11 @@ Holdings::Overdue Holdings::overdue(Instant now) {
     }
     if (delivery->phase == Phase::returned) {
       if (now >= trusted) delivery->lost = true;  // nobody works under it; its outcome is still sent
-    } else if (delivery->phase == Phase::waiting ? must_stop : now >= trusted) {
+    } else if (now >= trusted) {
       overdue.lost.push_back(delivery);
+    } else if (delivery->phase == Phase::waiting && must_stop) {
+      give_back(delivery);
+      overdue.given_back += 1;
     }
   }
   for (const DeliveryPtr& delivery : overdue.lost) {
@@ -220,6 +224,13 @@ std::vector<Settlement> Holdings::outcomes(std::size_t most) const {
 void Holdings::settled(const Holding& holding) {
   const std::lock_guard lock(mutex_);
   all_.erase(holding);
+}
+
+// Nobody has worked on it: it goes back as it came.
+void Holdings::give_back(const DeliveryPtr& delivery) {
+  delivery->phase = Phase::returned;
+  delivery->outcome = Outcome{.kind = OutcomeKind::given_back};
+  std::erase(waiting_, delivery);
 }
 
 // A handler that runs keeps its place until it returns; what never ran is forgotten.

@@ -31,9 +31,13 @@ class Holdings {
 
   void add(const std::vector<DeliveryPtr>& deliveries);
 
-  // The next one to run, now in phase running; null if none waits. Those that waited too long to be started
-  // are given up and added to `too_late`.
-  DeliveryPtr start_next(Instant now, std::vector<DeliveryPtr>& too_late);
+  // What waited too long to be started. While it is trusted it goes back at no cost (J5); later it is given up.
+  struct TooLate {
+    int given_back = 0;
+    std::vector<DeliveryPtr> lost;
+  };
+  // The next one to run, now in phase running; null if none waits.
+  DeliveryPtr start_next(Instant now, TooLate& too_late);
 
   bool has_waiting() const;
 
@@ -65,6 +69,7 @@ class Holdings {
   struct Overdue {
     std::vector<DeliveryPtr> told;  // running ones whose handler must be told to stop
     std::vector<DeliveryPtr> lost;  // given up: handlers that run on, and those that were never started
+    int given_back = 0;             // never started, and still trusted
   };
   // Applies the passing of time (L5).
   Overdue overdue(Instant now);
@@ -77,6 +82,7 @@ class Holdings {
 
  private:
   void give_up(const DeliveryPtr& delivery);
+  void give_back(const DeliveryPtr& delivery);
 
   const LeaseTimes times_;
   mutable std::mutex mutex_;

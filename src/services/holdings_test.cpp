@@ -19,7 +19,7 @@ DeliveryPtr make_delivery(std::uint8_t number, Fence fence = 7, Instant asked_at
 }
 
 DeliveryPtr start(Holdings& holdings, Instant now = kStart) {
-  std::vector<DeliveryPtr> too_late;
+  Holdings::TooLate too_late;
   return holdings.start_next(now, too_late);
 }
 
@@ -34,10 +34,32 @@ TEST(Holdings, StartsInTheOrderOfTheClaims) {
 TEST(Holdings, L5_NothingIsStartedThatWouldBeToldToStopAtOnce) {
   Holdings holdings(kTimes);
   holdings.add({make_delivery(1)});
-  std::vector<DeliveryPtr> too_late;
-  EXPECT_EQ(holdings.start_next(kStart + 44s, too_late), nullptr);
-  EXPECT_EQ(too_late.size(), 1u);
+  Holdings::TooLate too_late;
+  EXPECT_EQ(holdings.start_next(kStart + 54s, too_late), nullptr);
+  EXPECT_EQ(too_late.lost.size(), 1u);
   EXPECT_EQ(holdings.load().total(), 0);
+}
+
+TEST(Holdings, J5_WhatWaitedTooLongGoesBackAtNoCostWhileItIsTrusted) {
+  Holdings holdings(kTimes);
+  holdings.add({make_delivery(1)});
+  Holdings::TooLate too_late;
+  EXPECT_EQ(holdings.start_next(kStart + 44s, too_late), nullptr);
+  EXPECT_EQ(too_late.given_back, 1);
+  EXPECT_TRUE(too_late.lost.empty());
+  ASSERT_EQ(holdings.outcomes(10).size(), 1u);
+  EXPECT_EQ(holdings.outcomes(10).front().outcome.kind, OutcomeKind::given_back);
+}
+
+TEST(Holdings, J5_WhatNobodyStartedInTimeGoesBackAtNoCostWhileItIsTrusted) {
+  Holdings holdings(kTimes);
+  holdings.add({make_delivery(1)});
+  EXPECT_EQ(holdings.overdue(kStart + 43s).given_back, 0);
+  const Holdings::Overdue overdue = holdings.overdue(kStart + 44s);
+  EXPECT_EQ(overdue.given_back, 1);
+  EXPECT_TRUE(overdue.lost.empty());
+  EXPECT_EQ(start(holdings), nullptr);
+  EXPECT_EQ(holdings.outcomes(10).front().outcome.kind, OutcomeKind::given_back);
 }
 
 TEST(Holdings, RenewsAtTheTriesThatTheTtlGives) {

@@ -8,13 +8,15 @@ void TrustWatch::watch(std::stop_token stop) {
     const Holdings::Overdue overdue = context_.holdings.overdue(context_.runtime.now());
     for (const DeliveryPtr& delivery : overdue.told) {
       delivery->stop.request_stop();
-      context_.log.warn("handler_told_to_stop",
-                        {{"job", to_string(delivery->job.id)}, {"owner", context_.owner}, {"fence", delivery->job.fence}, {"why", "lease_not_renewed"}});
+      context_.log.warn(
+          "handler_told_to_stop",
+          {{"job", to_string(delivery->job.id)}, {"owner", context_.owner}, {"fence", delivery->job.fence}, {"why", "lease_not_renewed"}});
     }
     for (const DeliveryPtr& delivery : overdue.lost) {
       delivery->stop.request_stop();
       context_.log_loss(*delivery, "trust_ended");
     }
+    if (overdue.given_back > 0) context_.settler->notify();
     if (!overdue.lost.empty()) {
       context_.keeper->notify();   // to see the store's refusal
       context_.fetcher->notify();  // places may have become free
