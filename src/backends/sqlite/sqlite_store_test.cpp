@@ -63,9 +63,7 @@ const Finding* find(const std::vector<Finding>& findings, const std::string& nam
   return nullptr;
 }
 
-class SqliteStoreTest : public SqliteFile {};
-
-TEST_F(SqliteStoreTest, SetsUpAMissingFileAndSaysSoInTheTrail) {
+TEST_F(SqliteFile, SetsUpAMissingFileAndSaysSoInTheTrail) {
   SqliteOptions options = this->options();
   options.actor = "ada";
   const auto store = must(try_open(options));
@@ -75,12 +73,12 @@ TEST_F(SqliteStoreTest, SetsUpAMissingFileAndSaysSoInTheTrail) {
   EXPECT_EQ(trail[0].actor, "ada");
 }
 
-TEST_F(SqliteStoreTest, SetsUpAnEmptyFile) {
+TEST_F(SqliteFile, SetsUpAnEmptyFile) {
   write_file(options().path, "");
   EXPECT_TRUE(try_open(options()));
 }
 
-TEST_F(SqliteStoreTest, WithoutLeaveToCreateItNamesMigrateAndLeavesNothingBehind) {
+TEST_F(SqliteFile, WithoutLeaveToCreateItNamesMigrateAndLeavesNothingBehind) {
   SqliteOptions options = this->options();
   options.may_create = false;
   const auto opened = try_open(options);
@@ -89,7 +87,7 @@ TEST_F(SqliteStoreTest, WithoutLeaveToCreateItNamesMigrateAndLeavesNothingBehind
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(SqliteStoreTest, RefusesAFileThatIsNotSqliteAndLeavesItAlone) {
+TEST_F(SqliteFile, RefusesAFileThatIsNotSqliteAndLeavesItAlone) {
   const std::string text(5000, 'x');
   write_file(options().path, text);
   EXPECT_EQ(code_of(try_open(options())), Code::refused);
@@ -97,7 +95,7 @@ TEST_F(SqliteStoreTest, RefusesAFileThatIsNotSqliteAndLeavesItAlone) {
   EXPECT_FALSE(std::filesystem::exists(options().path + "-lock"));
 }
 
-TEST_F(SqliteStoreTest, RefusesADatabaseOfAnotherApplicationAndLeavesItAlone) {
+TEST_F(SqliteFile, RefusesADatabaseOfAnotherApplicationAndLeavesItAlone) {
   run_sql(options().path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)");
   const std::string before = contents_of(options().path);
   EXPECT_EQ(code_of(try_open(options())), Code::refused);
@@ -105,12 +103,12 @@ TEST_F(SqliteStoreTest, RefusesADatabaseOfAnotherApplicationAndLeavesItAlone) {
   EXPECT_FALSE(std::filesystem::exists(options().path + "-lock"));
 }
 
-TEST_F(SqliteStoreTest, RefusesADatabaseThatBearsAnotherMark) {
+TEST_F(SqliteFile, RefusesADatabaseThatBearsAnotherMark) {
   run_sql(options().path, "PRAGMA application_id = 7");
   EXPECT_EQ(code_of(try_open(options())), Code::refused);
 }
 
-TEST_F(SqliteStoreTest, RefusesAFileFromANewerVersion) {
+TEST_F(SqliteFile, RefusesAFileFromANewerVersion) {
   open().reset();
   run_sql(options().path, "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)");
   const std::string before = contents_of(options().path);
@@ -120,13 +118,13 @@ TEST_F(SqliteStoreTest, RefusesAFileFromANewerVersion) {
   EXPECT_EQ(contents_of(options().path), before);
 }
 
-TEST_F(SqliteStoreTest, RefusesANewerVersionThatOnlyTheLogKnows) {
+TEST_F(SqliteFile, RefusesANewerVersionThatOnlyTheLogKnows) {
   auto store = open();
   run_sql(options().path, "PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99");
   EXPECT_EQ(code_of(try_open(options())), Code::refused);
 }
 
-TEST_F(SqliteStoreTest, RefusesAFolderAndAMissingOne) {
+TEST_F(SqliteFile, RefusesAFolderAndAMissingOne) {
   SqliteOptions options = this->options();
   options.path = folder_.path();
   EXPECT_EQ(code_of(try_open(options)), Code::refused);
@@ -134,7 +132,7 @@ TEST_F(SqliteStoreTest, RefusesAFolderAndAMissingOne) {
   EXPECT_EQ(code_of(try_open(options)), Code::not_found);
 }
 
-TEST_F(SqliteStoreTest, ALinkIsTheSameStoreUnderTheSameLock) {
+TEST_F(SqliteFile, ALinkIsTheSameStoreUnderTheSameLock) {
   auto store = open();
   SqliteOptions by_link = options();
   by_link.path = folder_ / "link.db";
@@ -144,7 +142,7 @@ TEST_F(SqliteStoreTest, ALinkIsTheSameStoreUnderTheSameLock) {
   EXPECT_FALSE(std::filesystem::exists(by_link.path + "-lock"));
 }
 
-TEST_F(SqliteStoreTest, RefusesASecondNameAndALinkThatLeadsNowhere) {
+TEST_F(SqliteFile, RefusesASecondNameAndALinkThatLeadsNowhere) {
   open().reset();
   std::filesystem::create_hard_link(options().path, folder_ / "second.db");
   EXPECT_EQ(code_of(try_open(options())), Code::refused);
@@ -154,7 +152,7 @@ TEST_F(SqliteStoreTest, RefusesASecondNameAndALinkThatLeadsNowhere) {
   EXPECT_EQ(code_of(try_open(dangling)), Code::refused);
 }
 
-TEST_F(SqliteStoreTest, RefusesAReadOnlyDisk) {
+TEST_F(SqliteFile, RefusesAReadOnlyDisk) {
   SmallDisk disk(folder_ / "disk", "4m");
   if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
   SqliteOptions options = this->options();
@@ -166,7 +164,7 @@ TEST_F(SqliteStoreTest, RefusesAReadOnlyDisk) {
   EXPECT_NE(opened.error().message.find("read-only"), std::string::npos);
 }
 
-TEST_F(SqliteStoreTest, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
+TEST_F(SqliteFile, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
   SmallDisk disk(folder_ / "disk", "1m");
   if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
   SqliteOptions options = this->options();
@@ -188,7 +186,7 @@ TEST_F(SqliteStoreTest, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
   EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);
 }
 
-TEST_F(SqliteStoreTest, ADiskWithoutRoomForTheSchemaIsFull) {
+TEST_F(SqliteFile, ADiskWithoutRoomForTheSchemaIsFull) {
   SmallDisk disk(folder_ / "disk", "16k");
   if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
   SqliteOptions options = this->options();
@@ -207,7 +205,7 @@ TEST(SqliteFilesystem, KnowsSharedOnesByTheirMagic) {
   EXPECT_EQ(shared_filesystem(0x01021994), std::nullopt);
 }
 
-TEST_F(SqliteStoreTest, ARebootEndsEveryLeaseAndIsInTheTrail) {
+TEST_F(SqliteFile, ARebootEndsEveryLease) {
   auto store = open();
   must(store->enqueue(one_job(1)));
   const ClaimedJob first = must(store->claim(a_claim("a", "1"))).jobs.at(0);
@@ -226,7 +224,7 @@ TEST_F(SqliteStoreTest, ARebootEndsEveryLeaseAndIsInTheTrail) {
   EXPECT_GT(again.jobs[0].job.fence, first.job.fence);
 }
 
-TEST_F(SqliteStoreTest, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
+TEST_F(SqliteFile, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
   auto first = open();
   must(first->enqueue(one_job(1)));
   must(first->claim(a_claim("a", "1")));
@@ -240,7 +238,7 @@ TEST_F(SqliteStoreTest, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
   EXPECT_TRUE(SqliteStore::open(runtime_, other, Log(null_log_sink()), options()));
 }
 
-TEST_F(SqliteStoreTest, L2_TheFloorKeepsFencesGrowingAfterANamespaceIsRemoved) {
+TEST_F(SqliteFile, L2_TheFloorKeepsFencesGrowingAfterANamespaceIsRemoved) {
   auto store = open();
   must(store->enqueue(one_job(1)));
   const Fence old_fence = must(store->claim(a_claim("a", "1"))).jobs.at(0).job.fence;
@@ -251,7 +249,7 @@ TEST_F(SqliteStoreTest, L2_TheFloorKeepsFencesGrowingAfterANamespaceIsRemoved) {
   EXPECT_GT(must(store->claim(a_claim("a", "2"))).jobs.at(0).job.fence, old_fence);
 }
 
-TEST_F(SqliteStoreTest, IsClassBBecauseACommitIsOnDiskFirst) {
+TEST_F(SqliteFile, IsClassBBecauseACommitIsOnDiskFirst) {
   const StoreProfile profile = open()->profile();
   EXPECT_EQ(profile.kind, "sqlite");
   EXPECT_EQ(profile.guarantee, GuaranteeClass::b);
@@ -261,7 +259,7 @@ TEST_F(SqliteStoreTest, IsClassBBecauseACommitIsOnDiskFirst) {
   EXPECT_EQ(must(try_open(options))->profile().guarantee, GuaranteeClass::c);
 }
 
-TEST_F(SqliteStoreTest, ExamineFindsAHealthyStoreHealthyAndAWorkerThatIsGone) {
+TEST_F(SqliteFile, ExamineFindsAHealthyStoreHealthyAndAWorkerThatIsGone) {
   auto store = open();
   for (const Finding& finding : must(store->examine()))
     EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
@@ -273,7 +271,7 @@ TEST_F(SqliteStoreTest, ExamineFindsAHealthyStoreHealthyAndAWorkerThatIsGone) {
   EXPECT_EQ(find(must(store->examine()), "workers")->status, FindingStatus::warning);
 }
 
-TEST_F(SqliteStoreTest, WakesAWatcherInAnotherStoreOnTheSameFile) {
+TEST_F(SqliteFile, WakesAWatcherInAnotherStoreOnTheSameFile) {
   auto producer = open();
   auto consumer = open();
   std::atomic<int> calls = 0;
@@ -290,14 +288,14 @@ TEST_F(SqliteStoreTest, WakesAWatcherInAnotherStoreOnTheSameFile) {
   EXPECT_EQ(calls, 0) << "nothing came into its queues";
 }
 
-TEST_F(SqliteStoreTest, AWatchEndsAtOnce) {
+TEST_F(SqliteFile, AWatchEndsAtOnce) {
   auto store = open();
   const Instant before = runtime_.now();
   for (int i = 0; i < 20; ++i) store->watch({.ns = "default", .queues = {"q"}}, [] {}).reset();
   EXPECT_LT(runtime_.now() - before, std::chrono::seconds{5});
 }
 
-TEST_F(SqliteStoreTest, IsRefusedInAChildOfAFork) {
+TEST_F(SqliteFile, IsRefusedInAChildOfAFork) {
   const auto store = open();
   const pid_t child = ::fork();
   if (child == 0)
