@@ -31,17 +31,23 @@ TEST(Log, ReplacesBytesThatAreNotUtf8OneByOne) {
 }
 
 TEST(Log, WritesOneObjectWithItsFieldsInOrder) {
-  const LogEvent event{Level::warn, "lease_lost", {{"name", "deploy"}, {"fence", std::int64_t{9007199254740991}}, {"forced", true}, {"share", 0.5}}};
-  EXPECT_EQ(format_log_line(event, "2026-01-02T03:04:05Z"),
-            R"({"time":"2026-01-02T03:04:05Z","level":"warn","event":"lease_lost","name":"deploy","fence":9007199254740991,"forced":true,"share":0.5})");
+  const LogEvent event{
+      Level::warn, "lease_lost", {{"name", "deploy"}, {"fence", std::int64_t{9007199254740991}}, {"forced", true}, {"share", 0.5}}};
+  EXPECT_EQ(
+      format_log_line(event, "2026-01-02T03:04:05Z"),
+      R"({"time":"2026-01-02T03:04:05Z","level":"warn","event":"lease_lost","name":"deploy","fence":9007199254740991,"forced":true,"share":0.5})");
 }
 
-TEST(Log, LeavesOutAnEmptyTime) { EXPECT_EQ(format_log_line({Level::info, "worker_exit", {}}, ""), R"({"level":"info","event":"worker_exit"})"); }
+TEST(Log, LeavesOutAnEmptyTime) {
+  EXPECT_EQ(format_log_line({Level::info, "worker_exit", {}}, ""), R"({"level":"info","event":"worker_exit"})");
+}
 
 TEST(Log, WritesNumbersThatJsonKnows) {
   const double infinite = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(format_log_line({Level::debug, "e", {{"a", infinite}, {"b", -infinite}, {"c", std::numeric_limits<double>::quiet_NaN()}, {"d", 1e300}}}, ""),
-            R"({"level":"debug","event":"e","a":null,"b":null,"c":null,"d":1e+300})");
+  EXPECT_EQ(
+      format_log_line(
+          {Level::debug, "e", {{"a", infinite}, {"b", -infinite}, {"c", std::numeric_limits<double>::quiet_NaN()}, {"d", 1e300}}}, ""),
+      R"({"level":"debug","event":"e","a":null,"b":null,"c":null,"d":1e+300})");
 }
 
 TEST(Log, PassesEventsToItsSink) {

@@ -8,7 +8,8 @@ namespace fenceline {
 namespace {
 
 TEST(Utf8, AcceptsTheFirstAndLastCharacterOfEachLength) {
-  for (const std::string text : {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+  for (const std::string text : {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",
+                                 "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_TRUE(is_valid_utf8(text));
     EXPECT_EQ(utf8_sequence_length(text), text.size());
   }
@@ -18,12 +19,12 @@ TEST(Utf8, AcceptsTheFirstAndLastCharacterOfEachLength) {
 
 TEST(Utf8, RefusesWhatIsNotACharacter) {
   for (const std::string text : {
-           "\x80", "\xbf", "\xff", "\xfe",              // not a start
-           "\xc0\x80", "\xc1\xbf",                      // overlong
-           "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf",          // overlong
-           "\xed\xa0\x80", "\xed\xbf\xbf",              // surrogates
-           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",      // past the last one
-           "\xc2", "\xe0\xa0", "\xf0\x90\x80",          // cut off
+           "\x80", "\xbf", "\xff", "\xfe",                  // not a start
+           "\xc0\x80", "\xc1\xbf",                          // overlong
+           "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf",              // overlong
+           "\xed\xa0\x80", "\xed\xbf\xbf",                  // surrogates
+           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",          // past the last one
+           "\xc2", "\xe0\xa0", "\xf0\x90\x80",              // cut off
            "\xc2\x41", "\xe1\x80\x41", "\xf1\x80\x80\x41",  // not continued
        }) {
     EXPECT_FALSE(is_valid_utf8(text));

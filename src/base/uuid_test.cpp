@@ -32,9 +32,10 @@ TEST(Uuid, ReadsWhatItWritesInEitherCase) {
 }
 
 TEST(Uuid, RefusesEverythingElse) {
-  for (const std::string text : {"", "018bcfe568007abc9ef0123456789abc", "018bcfe5-6800-7abc-9ef0-123456789ab", "018bcfe5-6800-7abc-9ef0-123456789abcd",
-                                 "018bcfe5-6800-7abc-9ef0-123456789abg", "018bcfe5_6800-7abc-9ef0-123456789abc", "{18bcfe5-6800-7abc-9ef0-123456789ab}",
-                                 " 18bcfe5-6800-7abc-9ef0-123456789abc", "018bcfe56-800-7abc-9ef0-123456789abc"}) {
+  for (const std::string text :
+       {"", "018bcfe568007abc9ef0123456789abc", "018bcfe5-6800-7abc-9ef0-123456789ab", "018bcfe5-6800-7abc-9ef0-123456789abcd",
+        "018bcfe5-6800-7abc-9ef0-123456789abg", "018bcfe5_6800-7abc-9ef0-123456789abc", "{18bcfe5-6800-7abc-9ef0-123456789ab}",
+        " 18bcfe5-6800-7abc-9ef0-123456789abc", "018bcfe56-800-7abc-9ef0-123456789abc"}) {
     EXPECT_FALSE(parse_uuid(text)) << text;
   }
   EXPECT_FALSE(parse_uuid(std::string(36, '\0')));

@@ -28,9 +28,10 @@ TEST(Name, LettersDigitsAndAFewMarksAreAllowed) {
 }
 
 TEST(Name, EverythingElseIsRefusedInOnePrintableLine) {
-  for (const std::string& name : {std::string(), std::string("q\0", 2), std::string("\0", 1), std::string("q\nr"), std::string("../q"), std::string(".."), std::string("."),
-                                  std::string("-q"), std::string(":q"), std::string("_q"), std::string("a/b"), std::string("a b"), std::string("\xc3\xa9"),
-                                  std::string("q\xff"), std::string("q;--"), std::string("q'"), std::string(129, 'q'), std::string(10'240, 'q')}) {
+  for (const std::string& name : {std::string(), std::string("q\0", 2), std::string("\0", 1), std::string("q\nr"), std::string("../q"),
+                                  std::string(".."), std::string("."), std::string("-q"), std::string(":q"), std::string("_q"),
+                                  std::string("a/b"), std::string("a b"), std::string("\xc3\xa9"), std::string("q\xff"),
+                                  std::string("q;--"), std::string("q'"), std::string(129, 'q'), std::string(10'240, 'q')}) {
     const Result<void> checked = check_name("queue", name);
     ASSERT_FALSE(checked) << name;
     EXPECT_EQ(checked.error().code, Code::invalid);
@@ -41,7 +42,8 @@ TEST(Name, EverythingElseIsRefusedInOnePrintableLine) {
 }
 
 TEST(JobState, NamesAreReadAsTheyAreWritten) {
-  for (const JobState state : {JobState::ready, JobState::running, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled}) {
+  for (const JobState state :
+       {JobState::ready, JobState::running, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled}) {
     EXPECT_EQ(parse_job_state(to_string(state)), state);
   }
   EXPECT_FALSE(parse_job_state("Ready"));
@@ -60,7 +62,8 @@ TEST(RetryDelay, IsFullJitterOverOneSecondDoublingToAnHour) {
 }
 
 TEST(RetryDelay, NeverLeavesItsBounds) {
-  for (const std::int64_t failures : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{19}, std::int64_t{20}, std::int64_t{63}, std::int64_t{64}, std::numeric_limits<std::int64_t>::max()}) {
+  for (const std::int64_t failures : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{19}, std::int64_t{20}, std::int64_t{63},
+                                      std::int64_t{64}, std::numeric_limits<std::int64_t>::max()}) {
     for (const std::uint64_t random : {std::uint64_t{0}, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
       EXPECT_GE(retry_delay(failures, random), 0s);
       EXPECT_LE(retry_delay(failures, random), 1h);

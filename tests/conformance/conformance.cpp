@@ -9,7 +9,9 @@ JobId StoreConformance::new_id() {
   return make_uuid7(WallTime{std::chrono::seconds{1'700'000'000}}, last_number_, last_number_);
 }
 
-NewJob StoreConformance::new_job(std::string queue) { return {.id = new_id(), .queue = std::move(queue), .payload = "{\"n\":" + std::to_string(last_number_) + "}"}; }
+NewJob StoreConformance::new_job(std::string queue) {
+  return {.id = new_id(), .queue = std::move(queue), .payload = "{\"n\":" + std::to_string(last_number_) + "}"};
+}
 
 JobId StoreConformance::added(const NewJob& job, const std::string& ns) {
   must(store().enqueue({.ns = ns, .jobs = {job}}));
@@ -17,7 +19,12 @@ JobId StoreConformance::added(const NewJob& job, const std::string& ns) {
 }
 
 ClaimRequest StoreConformance::asking(const std::string& owner, int limit) {
-  return {.ns = "default", .queues = {"q"}, .owner = owner, .request = "request-" + std::to_string(++last_number_), .limit = limit, .ttl = kTtl};
+  return {.ns = "default",
+          .queues = {"q"},
+          .owner = owner,
+          .request = "request-" + std::to_string(++last_number_),
+          .limit = limit,
+          .ttl = kTtl};
 }
 
 ClaimedJob StoreConformance::claimed_by(const std::string& owner) {

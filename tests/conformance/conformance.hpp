@@ -68,10 +68,10 @@ class TrailConformance : public StoreConformance {};
 
 }  // namespace fenceline::test
 
-#define FENCELINE_CONFORMANCE(name, open)                                                        \
-  namespace fenceline::test {                                                                    \
-  INSTANTIATE_TEST_SUITE_P(name, JobConformance, testing::Values(OpenHarness{open}));            \
-  INSTANTIATE_TEST_SUITE_P(name, RegistryConformance, testing::Values(OpenHarness{open}));       \
-  INSTANTIATE_TEST_SUITE_P(name, TrailConformance, testing::Values(OpenHarness{open}));          \
-  }                                                                                              \
+#define FENCELINE_CONFORMANCE(name, open)                                                  \
+  namespace fenceline::test {                                                              \
+  INSTANTIATE_TEST_SUITE_P(name, JobConformance, testing::Values(OpenHarness{open}));      \
+  INSTANTIATE_TEST_SUITE_P(name, RegistryConformance, testing::Values(OpenHarness{open})); \
+  INSTANTIATE_TEST_SUITE_P(name, TrailConformance, testing::Values(OpenHarness{open}));    \
+  }                                                                                        \
   static_assert(true)

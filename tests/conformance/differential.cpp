@@ -13,12 +13,13 @@ namespace {
 const std::map<std::string, std::vector<std::string>>& possible_answers() {
   static const std::map<std::string, std::vector<std::string>> answers{
       {"enqueue", {"ok", "existing", "mixed", "empty", "conflict", "invalid"}},
-      {"claim", {"granted", "limit", "forced", "alone", "empty", "alone_waiting", "next_due", "repeat", "repeat_empty", "refused", "invalid"}},
+      {"claim",
+       {"granted", "limit", "forced", "alone", "empty", "alone_waiting", "next_due", "repeat", "repeat_empty", "refused", "invalid"}},
       {"give_back", {"returned", "nothing", "before_claim", "invalid"}},
       {"extend", {"ok", "mixed", "not_found", "superseded", "other_owner", "finished", "settled", "expired", "invalid"}},
       {"settle",
-       {"done", "failed", "dead", "later", "given_back", "late", "last_attempt", "repeat", "mixed", "not_found", "superseded", "other_owner", "finished",
-        "settled", "invalid"}},
+       {"done", "failed", "dead", "later", "given_back", "late", "last_attempt", "repeat", "mixed", "not_found", "superseded",
+        "other_owner", "finished", "settled", "invalid"}},
       {"job", {"found", "none", "invalid"}},
       {"jobs", {"empty", "last", "more", "ready", "running", "done", "dead", "buried", "run_out", "invalid"}},
       {"backlog", {"nothing", "running", "claimable", "ahead", "invalid"}},

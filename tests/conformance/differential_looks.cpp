@@ -10,10 +10,11 @@ using namespace std::chrono_literals;
 void DifferentialStream::job() {
   std::string ns = any_namespace();
   JobId id = make_uuid7(WallTime{}, 0, chance_());
-  if (!enqueued_.empty() && !one_in(4)) std::tie(ns, id) = [&] {
-    const auto& [where, job] = enqueued_[below(enqueued_.size())];
-    return std::pair(where, job.id);
-  }();
+  if (!enqueued_.empty() && !one_in(4))
+    std::tie(ns, id) = [&] {
+      const auto& [where, job] = enqueued_[below(enqueued_.size())];
+      return std::pair(where, job.id);
+    }();
   if (one_in(5)) ns = one_in(2) ? "" : "none";
   const auto reply = both("job", to_string(id) + " in " + ns, [&](Store& store) { return store.job(ns, id); });
   if (reply) note("job", *reply ? "found" : "none");
@@ -75,7 +76,8 @@ void DifferentialStream::backlog() {
 }
 
 void DifferentialStream::report_worker() {
-  WorkerReport report{.ns = any_namespace(), .owner = any_owner(), .host = "h", .pid = static_cast<std::int64_t>(below(100'000)), .version = "1"};
+  WorkerReport report{
+      .ns = any_namespace(), .owner = any_owner(), .host = "h", .pid = static_cast<std::int64_t>(below(100'000)), .version = "1"};
   report.queues = any_queues();
   report.stage = any_stage();
   report.concurrency = static_cast<int>(1 + below(8));
@@ -84,7 +86,8 @@ void DifferentialStream::report_worker() {
     if (remembered.ns == report.ns && remembered.owner == report.owner && one_in(4)) report.holding.push_back(remembered.holding);
   }
   if (one_in(8)) spoil(report.ns, report.owner, report.ttl);
-  if (both("report_worker", report.ns + " " + report.owner, [&](Store& store) { return store.report_worker(report); })) note("report_worker", "ok");
+  if (both("report_worker", report.ns + " " + report.owner, [&](Store& store) { return store.report_worker(report); }))
+    note("report_worker", "ok");
 }
 
 void DifferentialStream::remove_worker() {

@@ -41,10 +41,21 @@ void DifferentialStream::step() {
   using S = DifferentialStream;
   const std::uint64_t settling = workers_die_ ? 2 : 22;
   const std::vector<Choice> choices{
-      {crowded_ ? 2u : 12u, &S::enqueue}, {24, &S::claim},       {1, &S::claim_with_no_fences_left}, {4, &S::give_back},
-      {settling / 2, &S::extend},         {settling, &S::settle}, {3, &S::job},                       {3, &S::jobs},
-      {4, &S::backlog},                   {1, &S::report_worker}, {1, &S::remove_worker},             {1, &S::workers},
-      {1, &S::trail},                     {14, &S::let_time_pass}, {1, &S::set_wall_clock},
+      {crowded_ ? 2u : 12u, &S::enqueue},
+      {24, &S::claim},
+      {1, &S::claim_with_no_fences_left},
+      {4, &S::give_back},
+      {settling / 2, &S::extend},
+      {settling, &S::settle},
+      {3, &S::job},
+      {3, &S::jobs},
+      {4, &S::backlog},
+      {1, &S::report_worker},
+      {1, &S::remove_worker},
+      {1, &S::workers},
+      {1, &S::trail},
+      {14, &S::let_time_pass},
+      {1, &S::set_wall_clock},
   };
   std::uint64_t total = 0;
   for (const Choice& choice : choices) total += choice.weight;
@@ -90,7 +101,8 @@ void DifferentialStream::enqueue() {
   std::set<JobId> ids;
   for (std::uint64_t i = 0; i < size; ++i) {
     NewJob job = made_up_job();
-    if (!enqueued_.empty() && one_in(size > 4 ? 100 : 4)) std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
+    if (!enqueued_.empty() && one_in(size > 4 ? 100 : 4))
+      std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
     if (one_in(size > 4 ? 400 : 10)) job.payload = "[]";
     if (one_in(size > 4 ? 400 : 40)) job.priority = 5000;
     if (ids.insert(job.id).second || one_in(10 * size)) request.jobs.push_back(job);
@@ -128,7 +140,8 @@ void DifferentialStream::claim() {
 }
 
 void DifferentialStream::send_claim(const ClaimRequest& request) {
-  const bool repeat = std::any_of(claims_.begin(), claims_.end(), [&](const ClaimRequest& earlier) { return earlier.request == request.request; });
+  const bool repeat =
+      std::any_of(claims_.begin(), claims_.end(), [&](const ClaimRequest& earlier) { return earlier.request == request.request; });
   const auto reply = both("claim", text_of(request), [&](Store& store) { return store.claim(request); });
   if (!reply) return;
   if (!repeat) claims_.push_back(request);
@@ -165,7 +178,8 @@ void DifferentialStream::give_back() {
     return listed ? listed->jobs.size() : 0;
   };
   const std::size_t before = running();
-  const auto reply = both("give_back", claim.request + " of " + request.owner + " in " + request.ns, [&](Store& store) { return store.give_back(request); });
+  const auto reply = both("give_back", claim.request + " of " + request.owner + " in " + request.ns,
+                          [&](Store& store) { return store.give_back(request); });
   if (!reply) return;
   note("give_back", !known ? "before_claim" : running() < before ? "returned" : "nothing");
   if (!known) claims_.push_back(claim);  // it may still arrive

@@ -91,8 +91,8 @@ struct LosesANulByte final : Crooked {
 
 template <class T>
 class PlantedDifference : public testing::Test {};
-using Plants =
-    testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons, ServesQueuesInItsOwnOrder, LosesANulByte>;
+using Plants = testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
+                              ServesQueuesInItsOwnOrder, LosesANulByte>;
 TYPED_TEST_SUITE(PlantedDifference, Plants);
 
 TYPED_TEST(PlantedDifference, IsFound) {

@@ -7,7 +7,15 @@ namespace {
 using namespace std::chrono_literals;
 
 WorkerReport report_of(const std::string& owner) {
-  return {.ns = "default", .owner = owner, .host = "host \"1\"", .pid = 4'194'304, .version = "0.1.0", .queues = {"q", "r"}, .stage = "s", .concurrency = 4, .ttl = kTtl};
+  return {.ns = "default",
+          .owner = owner,
+          .host = "host \"1\"",
+          .pid = 4'194'304,
+          .version = "0.1.0",
+          .queues = {"q", "r"},
+          .stage = "s",
+          .concurrency = 4,
+          .ttl = kTtl};
 }
 
 TEST_P(RegistryConformance, AWorkerIsListedAsItReported) {

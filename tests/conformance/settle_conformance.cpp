@@ -85,7 +85,8 @@ TEST_P(JobConformance, ARefusalNamesBothFences) {
   let_time_pass(kTtl);
   const ClaimedJob second = claimed_by("b");
   const JobId nowhere = new_id();
-  const SettleReply reply = must(store().settle({.ns = "default", .owner = "a", .settlements = {{nowhere, 7, {}}, {id, first.job.fence, {}}}}));
+  const SettleReply reply =
+      must(store().settle({.ns = "default", .owner = "a", .settlements = {{nowhere, 7, {}}, {id, first.job.fence, {}}}}));
   ASSERT_EQ(reply.refused.size(), 2u);
   EXPECT_EQ(reply.refused[0], (Refusal{nowhere, 7, 0, "not_found"}));
   EXPECT_EQ(reply.refused[1], (Refusal{id, first.job.fence, second.job.fence, "superseded"}));
@@ -133,7 +134,8 @@ TEST_P(JobConformance, DoneKeepsTheResultToTheByte) {
 
 TEST_P(JobConformance, FailedComesBackAfterItsDelayAndCostsAnAttempt) {
   const JobId id = added(new_job());
-  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::failed, .error = std::string("a\0b\xff", 4), .retry_in = 5s}), "");
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::failed, .error = std::string("a\0b\xff", 4), .retry_in = 5s}),
+            "");
   const Job failed = look(id);
   EXPECT_EQ(failed.state, JobState::ready);
   EXPECT_EQ(failed.failures, 1);
@@ -282,12 +284,15 @@ TEST_P(JobConformance, InvalidExtendsAndSettlesChangeNothing) {
   EXPECT_EQ(code_of(store().extend({.ns = "default", .owner = "a", .jobs = {held, held}, .ttl = kTtl})), Code::invalid);
   EXPECT_EQ(code_of(store().extend({.ns = "default", .owner = "a", .jobs = {held}, .ttl = 25h})), Code::invalid);
   EXPECT_EQ(code_of(store().extend({.ns = "default", .owner = "a", .jobs = {held}})), Code::invalid);
-  const auto settle = [&](std::vector<Settlement> settlements) { return code_of(store().settle({.ns = "default", .owner = "a", .settlements = std::move(settlements)})); };
+  const auto settle = [&](std::vector<Settlement> settlements) {
+    return code_of(store().settle({.ns = "default", .owner = "a", .settlements = std::move(settlements)}));
+  };
   EXPECT_EQ(settle({{held.id, held.fence, {}}, {held.id, held.fence, {}}}), Code::invalid);
   EXPECT_EQ(settle({{held.id, held.fence, {.result = std::string(kResultBytesMax + 1, 'x')}}}), Code::invalid);
   EXPECT_EQ(settle({{held.id, held.fence, {.kind = OutcomeKind::failed, .error = std::string(kErrorBytesMax + 1, 'x')}}}), Code::invalid);
   EXPECT_EQ(settle({{held.id, held.fence, {.kind = OutcomeKind::later, .retry_in = -1us}}}), Code::invalid);
-  EXPECT_EQ(settle({{held.id, held.fence, {}}, {new_id(), 1, {.kind = OutcomeKind::later, .retry_in = std::chrono::days{400}}}}), Code::invalid);
+  EXPECT_EQ(settle({{held.id, held.fence, {}}, {new_id(), 1, {.kind = OutcomeKind::later, .retry_in = std::chrono::days{400}}}}),
+            Code::invalid);
   EXPECT_EQ(code_of(store().settle({.ns = "a b", .owner = "a", .settlements = {{held.id, held.fence, {}}}})), Code::invalid);
   EXPECT_EQ(code_of(store().settle({.ns = "default", .owner = "", .settlements = {{held.id, held.fence, {}}}})), Code::invalid);
   EXPECT_EQ(everything(), before);

@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 std::vector<TrailEntry> removals(const std::vector<TrailEntry>& trail) {
   std::vector<TrailEntry> found;
-  std::copy_if(trail.begin(), trail.end(), std::back_inserter(found), [](const TrailEntry& entry) { return entry.act == "namespace_removed"; });
+  std::copy_if(trail.begin(), trail.end(), std::back_inserter(found),
+               [](const TrailEntry& entry) { return entry.act == "namespace_removed"; });
   return found;
 }
 

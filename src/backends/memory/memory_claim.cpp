@@ -19,7 +19,9 @@ void take_sooner(std::optional<Duration>& first, Duration ahead) {
 
 }  // namespace
 
-bool MemoryStore::expired(const Entry& entry, const Now& now) { return entry.job.state == JobState::running && entry.lease_end <= now.lease; }
+bool MemoryStore::expired(const Entry& entry, const Now& now) {
+  return entry.job.state == JobState::running && entry.lease_end <= now.lease;
+}
 
 bool MemoryStore::due(const Entry& entry, const Now& now) { return entry.job.state == JobState::ready && entry.job.run_at <= now.wall; }
 
@@ -57,13 +59,15 @@ std::optional<Duration> MemoryStore::next_due(const Space& space, const ClaimReq
   return first;
 }
 
-std::vector<ClaimedJob> MemoryStore::still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request, const Now& now) {
+std::vector<ClaimedJob> MemoryStore::still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request,
+                                                const Now& now) {
   std::vector<ClaimedJob> held;
   for (const Granted& granted : record.granted) {
     const auto found = space.jobs.find(granted.holding.id);
     if (found == space.jobs.end()) continue;
     const Entry& entry = found->second;
-    const bool same_grant = entry.job.state == JobState::running && entry.job.fence == granted.holding.fence && entry.job.owner == request.owner;
+    const bool same_grant =
+        entry.job.state == JobState::running && entry.job.fence == granted.holding.fence && entry.job.owner == request.owner;
     if (!same_grant || expired(entry, now)) continue;
     held.push_back({shown(entry, now), entry.lease_end - now.lease, granted.forced, granted.previous_owner});
   }
@@ -146,7 +150,8 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
   if (reply.jobs.size() < static_cast<std::size_t>(request.limit)) reply.next_due = next_due(space, request, now);
   if (request.holds_others) {
     const std::vector<Entry*> passed_over = claimable(space, request, now);
-    reply.alone_waiting = std::any_of(passed_over.begin(), passed_over.end(), [&](const Entry* entry) { return must_run_alone_now(*entry, now); });
+    reply.alone_waiting =
+        std::any_of(passed_over.begin(), passed_over.end(), [&](const Entry* entry) { return must_run_alone_now(*entry, now); });
   }
   return reply;
 }

@@ -240,7 +240,8 @@ Result<std::vector<Finding>> MemoryStore::examine() {
   const std::lock_guard lock(mutex_);
   std::size_t jobs = 0;
   for (const auto& [ns, space] : spaces_) jobs += space.jobs.size();
-  return std::vector<Finding>{{"durability", FindingStatus::warning, std::to_string(jobs) + " jobs are gone with the process", "--store sqlite:fenceline.db"}};
+  return std::vector<Finding>{
+      {"durability", FindingStatus::warning, std::to_string(jobs) + " jobs are gone with the process", "--store sqlite:fenceline.db"}};
 }
 
 std::unique_ptr<Watch> MemoryStore::watch(const WatchRequest& request, std::function<void()> on_change) {

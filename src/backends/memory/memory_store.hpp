@@ -48,7 +48,7 @@ class MemoryStore final : public Store {
 
  private:
   struct Entry {
-    Job job;                // its lease_left is left empty: that depends on when one asks
+    Job job;                 // its lease_left is left empty: that depends on when one asks
     std::int64_t order = 0;  // of enqueue
     Instant lease_end{};     // while running
     std::string request;     // of the last grant

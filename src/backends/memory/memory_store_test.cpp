@@ -119,7 +119,8 @@ TEST(MemoryStore, J2_ThreadsThatRaceForJobsNeverGetTheSameOne) {
       workers.emplace_back([&, worker] {
         const std::string owner = "worker-" + std::to_string(worker);
         for (int i = 0; i < 100; ++i) {
-          const ClaimReply reply = must(store.claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(i), .ttl = kTtl}));
+          const ClaimReply reply =
+              must(store.claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(i), .ttl = kTtl}));
           granted += static_cast<int>(reply.jobs.size());
         }
       });
