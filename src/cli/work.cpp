@@ -62,7 +62,8 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
                         .pid = ::getpid(),
                         .version = FENCELINE_VERSION};
   // Here, so that a name that cannot be does not even create a store.
-  const WorkerReport as_reported{.ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};
+  const WorkerReport as_reported{
+      .ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};
   if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
   return options;
 }
@@ -136,7 +137,8 @@ CommandSpec work_command() {
                       {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
                       {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
-          .examples = {{"fenceline work mail -- ./send-mail", "the payload on stdin, the result on stdout; exit 0 done, 65 dead, 75 later, else a failure"},
+          .examples = {{"fenceline work mail -- ./send-mail",
+                        "the payload on stdin, the result on stdout; exit 0 done, 65 dead, 75 later, else a failure"},
                        {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose", "end when both queues are empty"}},
           .takes_command = true,
           .run = run};

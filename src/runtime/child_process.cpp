@@ -81,7 +81,8 @@ Result<void> check_format(const std::string& path) {
     const std::size_t begin = line.find_first_not_of(" \t", 2);
     if (begin == std::string::npos) return {};
     const std::string interpreter = line.substr(begin, line.find_first_of(" \t", begin) - begin);
-    if (::access(interpreter.c_str(), X_OK) != 0) return fail(Code::not_found, path + " needs " + interpreter + ", which cannot be started");
+    if (::access(interpreter.c_str(), X_OK) != 0)
+      return fail(Code::not_found, path + " needs " + interpreter + ", which cannot be started");
     return {};
   }
   const auto first = static_cast<unsigned char>(line.front());
@@ -92,7 +93,7 @@ Result<void> check_format(const std::string& path) {
 
 // Errors: not_found, refused.
 Result<std::string> check_program(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {
     return fail(errno == EACCES ? Code::refused : Code::not_found, path + ": " + system_error(errno));
   }

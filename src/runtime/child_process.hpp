@@ -36,10 +36,10 @@ ExitStatus exit_status_of(int wait_status);
 std::string to_string(const ExitStatus& status);  // "exit status 3", "killed by signal 9"
 
 struct SpawnRequest {
-  std::string program;                 // a path, or a name that PATH finds
-  std::vector<std::string> arguments;  // the first is its own name
+  std::string program;                                                 // a path, or a name that PATH finds
+  std::vector<std::string> arguments;                                  // the first is its own name
   std::optional<std::vector<std::string>> environment = std::nullopt;  // "NAME=value"; empty: ours
-  std::vector<std::pair<int, int>> descriptors = {};                    // ours, and its number there; others are as they are
+  std::vector<std::pair<int, int>> descriptors = {};                   // ours, and its number there; others are as they are
 };
 
 struct ChildProcess {

@@ -64,13 +64,14 @@ Result<std::unique_ptr<GuardedCommand>> GuardedCommand::start(const GuardedComma
                                                                {orders.read.get(), kOrdersFd},
                                                                {reports.write.get(), kReportsFd}}});
   if (!guardian) return std::unexpected(guardian.error());
-  for (const int fd : {input.write.get(), output.read.get(), errors.read.get(), orders.write.get(), reports.read.get()}) set_nonblocking(fd);
+  for (const int fd : {input.write.get(), output.read.get(), errors.read.get(), orders.write.get(), reports.read.get()})
+    set_nonblocking(fd);
   return std::unique_ptr<GuardedCommand>(new GuardedCommand(options, std::move(*guardian), std::move(input.write), std::move(output.read),
                                                             std::move(errors.read), std::move(orders.write), std::move(reports.read)));
 }
 
-GuardedCommand::GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input, UniqueFd output, UniqueFd errors,
-                               UniqueFd orders, UniqueFd reports)
+GuardedCommand::GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input, UniqueFd output,
+                               UniqueFd errors, UniqueFd orders, UniqueFd reports)
     : output_bytes_max_(options.output_bytes_max),
       errors_bytes_max_(options.errors_bytes_max),
       guardian_(std::move(guardian)),
@@ -94,7 +95,8 @@ CommandEnd GuardedCommand::attend(std::string_view input) {
   CommandEnd end;
   while (!over_) {
     if (input.empty()) input_.reset();
-    std::array<pollfd, 4> fds{{{reports_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}}};
+    std::array<pollfd, 4> fds{
+        {{reports_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}}};
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
     if (fds[1].revents != 0) read_output(end);
     if (fds[2].revents != 0) read_errors(end);

@@ -46,7 +46,7 @@ class Guardian {
   std::string unread_;
   bool worker_gone_ = false;
   std::optional<Instant> trusted_;
-  Instant kill_at_ = Instant::max();       // by the worker's wish; the trust deadline counts too
+  Instant kill_at_ = Instant::max();  // by the worker's wish; the trust deadline counts too
   std::optional<Instant> term_kill_at_;
   ChildProcess command_;
   std::optional<ExitStatus> ended_;

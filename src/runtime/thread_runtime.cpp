@@ -1,11 +1,12 @@
 #include "runtime/thread_runtime.hpp"
 
+#include <pthread.h>
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
-#include <pthread.h>
-#include <sys/random.h>
 #include <thread>
 #include <utility>
 

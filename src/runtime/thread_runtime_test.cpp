@@ -1,8 +1,9 @@
 #include "runtime/thread_runtime.hpp"
 
-#include <atomic>
 #include <gtest/gtest.h>
 #include <pthread.h>
+
+#include <atomic>
 #include <set>
 
 namespace fenceline {
@@ -10,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kNever = 1h;   // a test that gets here has hung
-constexpr Duration kSoon = 5s;    // far more than a busy machine needs, far less than kNever
+constexpr Duration kNever = 1h;  // a test that gets here has hung
+constexpr Duration kSoon = 5s;   // far more than a busy machine needs, far less than kNever
 
 TEST(BootClock, ReadsTheBoottimeOffsetOfATimeNamespace) {
   EXPECT_EQ(parse_boottime_offset("monotonic           0         0\nboottime       -3600 500000000\n"), -3600s + 500ms);
@@ -132,7 +133,8 @@ TEST(ThreadRuntime, JoinWaitsWithoutAskingForTheEnd) {
 TEST(ThreadRuntime, ATaskCarriesItsName) {
   ThreadRuntime runtime;
   std::string name(16, '\0');
-  runtime.spawn("a-name-that-is-too-long", [&](std::stop_token) { ::pthread_getname_np(::pthread_self(), name.data(), name.size()); }).join();
+  runtime.spawn("a-name-that-is-too-long", [&](std::stop_token) { ::pthread_getname_np(::pthread_self(), name.data(), name.size()); })
+      .join();
   EXPECT_STREQ(name.c_str(), "a-name-that-is-");
 }
 

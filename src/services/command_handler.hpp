@@ -2,12 +2,12 @@
 // outcome. Never through a shell.
 #pragma once
 
+#include <sys/types.h>
+
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "runtime/clock.hpp"
 #include "runtime/guarded_command.hpp"
@@ -49,7 +49,7 @@ class CommandHandler final : public Handler {
 
   const Clock& clock_;
   const CommandOptions options_;
-  std::mutex mutex_;           // also held while a guardian starts: who is not in `guardians_` is no guardian
+  std::mutex mutex_;  // also held while a guardian starts: who is not in `guardians_` is no guardian
   std::set<pid_t> guardians_;
 };
 

@@ -29,12 +29,12 @@ struct Delivery {
 
   // What follows is guarded by the Holdings that has this delivery.
   Phase phase = Phase::waiting;
-  Outcome outcome;         // once returned
-  bool told = false;       // its lease is about to end: its handler was told, and it is not renewed any more
-  bool lost = false;       // final
-  bool renewable = true;   // false once a renewal was refused, or the worker's grace is over
-  int tries = 0;           // renewals tried since the last success
-  Instant ended_by;        // at the latest then the store has ended the lease, if its clock runs as ours
+  Outcome outcome;        // once returned
+  bool told = false;      // its lease is about to end: its handler was told, and it is not renewed any more
+  bool lost = false;      // final
+  bool renewable = true;  // false once a renewal was refused, or the worker's grace is over
+  int tries = 0;          // renewals tried since the last success
+  Instant ended_by;       // at the latest then the store has ended the lease, if its clock runs as ours
 };
 
 using DeliveryPtr = std::shared_ptr<Delivery>;

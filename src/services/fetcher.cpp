@@ -92,7 +92,8 @@ void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
     in_doubt = in_doubt || error.code == Code::in_doubt;
     claim_at_ = now + backoff(failures_++, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
     if (!in_doubt) return;
-    context_.log.warn("claim_in_doubt", {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
+    context_.log.warn("claim_in_doubt",
+                      {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
     // What a repeat brings must still be worth starting.
     const bool in_time = claim_at_ < stop_work_at(asked_at + options.ttl - context_.times.margin, context_.times);
     if (sends == kClaimSends || !in_time || !context_.runtime.sleep_until(claim_at_, stop)) {
@@ -149,7 +150,8 @@ void Fetcher::plan_next_claim(const ClaimRequest& request, const ClaimReply& rep
 }
 
 void Fetcher::give_back(const ClaimRequest& request, Instant until, std::stop_token stop) {
-  const GiveBackRequest back{.ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl, .timeout = request.timeout};
+  const GiveBackRequest back{
+      .ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl, .timeout = request.timeout};
   bool stopping = false;
   for (int tries = 0;; ++tries) {
     if (stop.stop_requested() && !std::exchange(stopping, true)) {

@@ -29,13 +29,13 @@ class Fetcher {
   bool is_drained();
 
   WorkerContext& context_;
-  std::vector<std::string> queues_;           // the first one moves to the back with each claim
-  std::atomic<bool> hinted_ = false;          // the store said that there may be something
-  Instant claim_at_;                          // not before, unless hinted
-  Duration idle_pause_;                       // of a worker that finds nothing
-  Duration drain_pause_;                      // of a draining one that waits for others
-  int failures_ = 0;                          // claims in a row that the store did not answer
-  std::optional<Instant> alone_since_;        // a job that must run alone has been waiting for us
+  std::vector<std::string> queues_;     // the first one moves to the back with each claim
+  std::atomic<bool> hinted_ = false;    // the store said that there may be something
+  Instant claim_at_;                    // not before, unless hinted
+  Duration idle_pause_;                 // of a worker that finds nothing
+  Duration drain_pause_;                // of a draining one that waits for others
+  int failures_ = 0;                    // claims in a row that the store did not answer
+  std::optional<Instant> alone_since_;  // a job that must run alone has been waiting for us
 };
 
 }  // namespace fenceline

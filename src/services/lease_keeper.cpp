@@ -30,7 +30,8 @@ void LeaseKeeper::keep(std::stop_token stop) {
 void LeaseKeeper::renew() {
   const Instant asked_at = context_.runtime.now();
   const Holdings::Renewal renewal = context_.holdings.begin_renewal(asked_at);
-  ExtendRequest request{.ns = context_.options.ns, .owner = context_.owner, .ttl = context_.times.ttl, .timeout = context_.times.call_timeout};
+  ExtendRequest request{
+      .ns = context_.options.ns, .owner = context_.owner, .ttl = context_.times.ttl, .timeout = context_.times.call_timeout};
   for (const DeliveryPtr& delivery : renewal.live) request.jobs.push_back(delivery->holding());
   for (const DeliveryPtr& delivery : renewal.late) request.jobs.push_back(delivery->holding());
   if (request.jobs.empty()) return;

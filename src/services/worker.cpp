@@ -40,8 +40,9 @@ void end_handlers(WorkerContext& context, Duration drain_grace) {
   if (handlers_returned(context, context.runtime.now() + drain_grace)) return;
   for (const DeliveryPtr& delivery : context.holdings.running()) {
     delivery->stop.request_stop();
-    context.log.info("handler_told_to_stop",
-                     {{"job", to_string(delivery->job.id)}, {"owner", context.owner}, {"fence", delivery->job.fence}, {"why", "worker_stops"}});
+    context.log.info(
+        "handler_told_to_stop",
+        {{"job", to_string(delivery->job.id)}, {"owner", context.owner}, {"fence", delivery->job.fence}, {"why", "worker_stops"}});
   }
   if (handlers_returned(context, context.runtime.now() + context.times.grace)) return;
   context.holdings.stop_renewing_running();
@@ -84,7 +85,8 @@ Result<WorkReport> Worker::run(std::stop_token stop) {
   fetcher.fetch(stop);
 
   const bool store_broken = context.failure() && context.failure()->code == Code::broken;
-  if (stop.stop_requested() || context.holdings.load().total() > 0) end_handlers(context, store_broken ? Duration{0} : options_.drain_grace);
+  if (stop.stop_requested() || context.holdings.load().total() > 0)
+    end_handlers(context, store_broken ? Duration{0} : options_.drain_grace);
   executor.close();
   for (Task& slot : slots) slot.join();
   settler.give_up_at(runtime_.now() + options_.drain_grace);

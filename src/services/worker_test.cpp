@@ -71,7 +71,9 @@ class TroubledStore final : public Store {
   Result<void> remove_namespace(const std::string& ns, const Act& act) override { return inner.remove_namespace(ns, act); }
   StoreProfile profile() const override { return inner.profile(); }
   Result<std::vector<Finding>> examine() override { return inner.examine(); }
-  std::unique_ptr<Watch> watch(const WatchRequest& r, std::function<void()> on_change) override { return inner.watch(r, std::move(on_change)); }
+  std::unique_ptr<Watch> watch(const WatchRequest& r, std::function<void()> on_change) override {
+    return inner.watch(r, std::move(on_change));
+  }
 
  private:
   template <class T>
@@ -319,7 +321,14 @@ TEST_F(WorkerOnMemory, AStoreThatIsAwayIsWaitedForAndLoggedOnce) {
   // A draining worker would ask for the backlog too, and hear that the store is there.
   options.drain = false;
   std::stop_source stop;
-  EXPECT_EQ(must(work([&](const Delivered&) { stop.request_stop(); return RunResult{}; }, stop.get_token())).done, 1);
+  EXPECT_EQ(must(work(
+                     [&](const Delivered&) {
+                       stop.request_stop();
+                       return RunResult{};
+                     },
+                     stop.get_token()))
+                .done,
+            1);
   EXPECT_EQ(events.count("store_unavailable"), 1);
   EXPECT_EQ(events.count("store_back"), 1);
   EXPECT_EQ(events.count("claim_in_doubt"), 0);
@@ -405,7 +414,12 @@ TEST_F(WorkerOnMemory, AnEnqueueWakesAnIdleWorker) {
     while (store.calls("claim") == 0) runtime.sleep_for(1ms, {});
     enqueue(1);
   });
-  must(work([&](const Delivered&) { stop.request_stop(); return RunResult{}; }, stop.get_token()));
+  must(work(
+      [&](const Delivered&) {
+        stop.request_stop();
+        return RunResult{};
+      },
+      stop.get_token()));
   // The first found nothing, the second was woken: the pause between two is a second.
   EXPECT_LE(store.calls("claim"), 3);
 }
@@ -437,7 +451,8 @@ TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
   MemoryStore store(clock);
   const auto enqueue = [&](int count) {
     EnqueueRequest request{.ns = "default"};
-    for (int i = 0; i < count; ++i) request.jobs.push_back({.id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()), .queue = "mail"});
+    for (int i = 0; i < count; ++i)
+      request.jobs.push_back({.id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()), .queue = "mail"});
     must(store.enqueue(request));
     return request.jobs.front().id;
   };

@@ -43,7 +43,8 @@ bool wait_for(Runtime& runtime, const std::function<bool()>& condition) {
 }
 
 // One delivery to a command handler, without a store.
-RunResult run_once(Runtime& runtime, CommandOptions options, Duration trust, std::stop_token stop = {}, const std::string& payload = "null") {
+RunResult run_once(Runtime& runtime, CommandOptions options, Duration trust, std::stop_token stop = {},
+                   const std::string& payload = "null") {
   CommandHandler handler(runtime, std::move(options));
   Job job;
   job.id.bytes[0] = 0xab;
@@ -64,7 +65,8 @@ class Guardian : public testing::Test {
   }
   ~Guardian() override { std::filesystem::remove_all(folder); }
 
-  RunResult run(const std::vector<std::string>& command, Duration trust = 1h, std::stop_token stop = {}, const std::string& payload = "null") {
+  RunResult run(const std::vector<std::string>& command, Duration trust = 1h, std::stop_token stop = {},
+                const std::string& payload = "null") {
     options.command = command;
     return run_once(runtime, options, trust, std::move(stop), payload);
   }
@@ -116,8 +118,9 @@ TEST_F(Guardian, PassesArgumentsAsTheyAreNeverThroughAShell) {
 }
 
 TEST_F(Guardian, TellsTheCommandWhichJobItWorksOn) {
-  const RunResult result = run(shell("echo $FENCELINE_JOB $FENCELINE_FENCE $FENCELINE_QUEUE $FENCELINE_STAGE $FENCELINE_DELIVERY $FENCELINE_STORE "
-                                     "$FENCELINE_NAMESPACE"));
+  const RunResult result =
+      run(shell("echo $FENCELINE_JOB $FENCELINE_FENCE $FENCELINE_QUEUE $FENCELINE_STAGE $FENCELINE_DELIVERY $FENCELINE_STORE "
+                "$FENCELINE_NAMESPACE"));
   EXPECT_EQ(result.result, "ab000000-0000-0000-0000-000000000000 77 mail review 3 sqlite:x.db team\n");
 }
 
@@ -132,7 +135,7 @@ TEST_F(Guardian, ACleanEnvironmentHasOnlyWhatIsNamed) {
 }
 
 TEST_F(Guardian, TheCommandGetsNoDescriptorButItsThree) {
-  const UniqueFd open_here(::open("/dev/null", O_RDONLY));  // as one that the worker was started with
+  const UniqueFd open_here(::open("/dev/null", O_RDONLY));                // as one that the worker was started with
   EXPECT_EQ(run(shell("exec ls /proc/self/fd")).result, "0\n1\n2\n3\n");  // 3: the folder that ls reads
 }
 
@@ -175,7 +178,8 @@ TEST_F(Guardian, AStopIsATermToTheCommand) {
     wait_for_pid("ready");
     stop.request_stop();
   });
-  const RunResult result = run(shell("trap 'exit 7' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
+  const RunResult result =
+      run(shell("trap 'exit 7' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
   EXPECT_TRUE(result.error.starts_with("exit status 7")) << result.error;
 }
 
@@ -198,9 +202,7 @@ TEST_F(Guardian, L5_ACommandIsKilledAtItsTrustDeadlineAndNotBefore) {
   EXPECT_EQ(result.kind, OutcomeKind::given_back);  // that its time was over is not its fault
 }
 
-TEST_F(Guardian, L5_AStoppedCommandIsKilledToo) {
-  EXPECT_EQ(run(shell("kill -STOP $$"), 300ms).kind, OutcomeKind::given_back);
-}
+TEST_F(Guardian, L5_AStoppedCommandIsKilledToo) { EXPECT_EQ(run(shell("kill -STOP $$"), 300ms).kind, OutcomeKind::given_back); }
 
 TEST_F(Guardian, ARenewalMovesTheDeadline) {
   options.command = shell("echo $$ > " + path("ready") + "; sleep 2; echo whole");
@@ -242,7 +244,8 @@ TEST_F(Guardian, L5_AKilledWorkerTakesItsCommandAndAGrandchildOfAnotherSessionWi
 
 TEST_F(Guardian, L5_TheCommandOfAStoppedWorkerIsGoneAfterTheTrustDeadline) {
   const Instant until = runtime.now() + 2s;
-  const ChildProcess worker = start_worker(2s, shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; sleep 1000"));
+  const ChildProcess worker =
+      start_worker(2s, shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; sleep 1000"));
   const pid_t child = wait_for_pid("child");
   const pid_t grandchild = wait_for_pid("grandchild");
   ::kill(worker.pid, SIGSTOP);
@@ -255,7 +258,8 @@ TEST_F(Guardian, L5_TheCommandOfAStoppedWorkerIsGoneAfterTheTrustDeadline) {
 TEST_F(Guardian, WhatADeadGuardianLeavesBehindIsEndedByItsWorker) {
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   options.owns_children = true;
-  const RunResult result = run(shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; kill -9 $PPID; sleep 1000"));
+  const RunResult result =
+      run(shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; kill -9 $PPID; sleep 1000"));
   EXPECT_EQ(result.kind, OutcomeKind::failed);
   EXPECT_EQ(result.error, "its guardian ended: killed by signal 9");
   EXPECT_FALSE(is_alive(pid_in("child")));
