@@ -132,7 +132,8 @@ Result<OpenedFile> open_file(Runtime& runtime, Clock& clock, const SqliteOptions
   try {
     if (*state == FileState::ours) db = open_as_it_is(clock, **locks, options);
   } catch (const SqliteFailure& failure) {
-    return std::unexpected(failure.error(options.path));
+    // Someone recovers the log, or is about to finish the file: after them, in turn.
+    if (failure.error(options.path).code != Code::unavailable) return std::unexpected(failure.error(options.path));
   }
   if (db && !*db) db = in_turn(runtime, **locks, options, [&] { return set_up(runtime, clock, **locks, options); });
   if (!db) return std::unexpected(db.error());

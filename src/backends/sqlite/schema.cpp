@@ -1,8 +1,7 @@
 #include "backends/sqlite/schema.hpp"
 
-#include <fcntl.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -78,10 +77,14 @@ CREATE INDEX trail_ns ON trail (ns, n);
 
 // Offsets in the header of a SQLite file.
 constexpr std::size_t kHeaderBytes = 100;
+constexpr std::size_t kFormatAt = 18;  // to write, to read
+constexpr unsigned char kWalFormat = 2;
 constexpr std::size_t kVersionAt = 60;
 constexpr std::size_t kApplicationAt = 68;
 
-std::int64_t big_endian(const std::array<unsigned char, kHeaderBytes>& header, std::size_t at) {
+using Header = std::array<unsigned char, kHeaderBytes>;
+
+std::int64_t big_endian(const Header& header, std::size_t at) {
   std::int64_t value = 0;
   for (std::size_t i = 0; i < 4; ++i) value = value * 256 + header[at + i];
   return value;
@@ -97,6 +100,23 @@ std::unexpected<Error> not_ours(const std::string& path) {
   return fail(Code::refused, "store " + path + " is a SQLite database of another application; name another file");
 }
 
+// Through a file of SQLite's, but without a lock or a transaction: a descriptor of our own would, when it is closed, take
+// the locks away from every other connection that this process has on the file.
+Result<void> read_header(const std::string& path, Header& header) {
+  try {
+    const Database db(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX);
+    sqlite3_file* file = nullptr;
+    sqlite3_file_control(db.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    const int code = file->pMethods->xRead(file, header.data(), static_cast<int>(header.size()), 0);
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) throw SqliteFailure{code, sqlite3_errstr(code)};
+    if (code == SQLITE_IOERR_SHORT_READ || std::memcmp(header.data(), "SQLite format 3", 16) != 0)
+      return fail(Code::refused, "store " + path + " is not a SQLite database; name another file");
+    return {};
+  } catch (const SqliteFailure& failure) {
+    return std::unexpected(failure.error(path));
+  }
+}
+
 }  // namespace
 
 Result<FileState> inspect_file(const std::string& path) {
@@ -109,18 +129,13 @@ Result<FileState> inspect_file(const std::string& path) {
   if (status.st_nlink > 1)
     return fail(Code::refused, "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
   if (status.st_size == 0) return FileState::empty;
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return fail(Code::refused, "store " + path + " cannot be read: " + std::strerror(errno));
-  std::array<unsigned char, kHeaderBytes> header{};
-  const ssize_t got = ::read(file, header.data(), header.size());
-  ::close(file);
-  if (got < 0) return fail(Code::broken, "store " + path + " cannot be read: " + std::strerror(errno));
-  if (static_cast<std::size_t>(got) < header.size() || std::memcmp(header.data(), "SQLite format 3", 16) != 0)
-    return fail(Code::refused, "store " + path + " is not a SQLite database; name another file");
+  Header header{};
+  if (auto ok = read_header(path, header); !ok) return std::unexpected(ok.error());
   const std::int64_t application = big_endian(header, kApplicationAt);
   if (application == kApplicationId) {
     if (auto ok = check_version(big_endian(header, kVersionAt), path); !ok) return std::unexpected(ok.error());
-    return FileState::ours;
+    // Until the log is in use the file is not finished, and whoever reads it is in the way of who finishes it.
+    return header[kFormatAt] == kWalFormat && header[kFormatAt + 1] == kWalFormat ? FileState::ours : FileState::empty;
   }
   // Our schema and our mark are one commit, so a file of ours always shows it. Without one it is another's, unless it
   // is as empty as a database can be: one page.

@@ -12,11 +12,11 @@ inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the
 inline constexpr std::int64_t kSchemaVersion = 1;              // PRAGMA user_version
 
 enum class FileState {
-  empty,  // missing, no bytes, or no tables: may be set up
+  empty,  // missing, no bytes, no tables, or not finished: may be set up
   ours,   // of an older or this version
 };
 
-// Looks at the file's first bytes without SQLite, so that a foreign file is not touched. Errors: refused.
+// Looks at the file's first bytes only, so that a foreign file is not touched. Errors: refused, broken.
 Result<FileState> inspect_file(const std::string& path);
 
 // Looks through an open connection: the version may stand in the WAL. Errors: refused.

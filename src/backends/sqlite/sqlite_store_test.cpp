@@ -295,6 +295,33 @@ TEST_F(SqliteFile, AWatchEndsAtOnce) {
   EXPECT_LT(runtime_.now() - before, std::chrono::seconds{5});
 }
 
+// Closing any descriptor of a file drops the locks that SQLite holds on it for the whole process.
+TEST_F(SqliteFile, OpeningItAgainTakesNoLockFromThoseWhoHaveItOpen) {
+  const auto store = open();
+  must(store->enqueue(one_job(1)));
+  must(store->jobs({.ns = "default"}));
+  const auto locks_held = [&] {
+    struct stat status {};
+    ::stat(options().path.c_str(), &status);
+    const std::string inode = ":" + std::to_string(status.st_ino) + " ";
+    std::ifstream locks("/proc/locks");
+    int held = 0;
+    for (std::string line; std::getline(locks, line);) {
+      if (line.find(" POSIX ") != std::string::npos && line.find(" " + std::to_string(::getpid()) + " ") != std::string::npos &&
+          line.find(inode) != std::string::npos)
+        ++held;
+    }
+    return held;
+  };
+  if (locks_held() == 0) GTEST_SKIP() << "locks do not show in /proc/locks here";
+  open().reset();
+  EXPECT_GT(locks_held(), 0);
+  SqliteOptions options = this->options();
+  options.may_create = false;
+  must(try_open(options)).reset();
+  EXPECT_GT(locks_held(), 0);
+}
+
 TEST_F(SqliteFile, IsRefusedInAChildOfAFork) {
   const auto store = open();
   const pid_t child = ::fork();
