@@ -16,13 +16,17 @@ constexpr std::int64_t kSeedMost = 1'000'000'000'000;
 
 double hours(Duration duration) { return static_cast<double>(duration / 1ms) / 3'600'000.0; }
 
+std::string scenario_names() {
+  std::string names;
+  for (const sim::Scenario& scenario : sim::scenarios()) names += (names.empty() ? "" : ", ") + std::string(scenario.name);
+  return names;
+}
+
 Result<const sim::Scenario*> chosen_scenario(const Invocation& invocation) {
   const std::optional<std::string> name = invocation.value("--scenario");
   if (!name) return nullptr;
   if (const sim::Scenario* found = sim::find_scenario(*name)) return found;
-  std::string names;
-  for (const sim::Scenario& scenario : sim::scenarios()) names += (names.empty() ? "" : ", ") + std::string(scenario.name);
-  return std::unexpected(usage_error("there is no scenario '" + *name + "'; use one of: " + names));
+  return std::unexpected(usage_error("there is no scenario '" + *name + "'; use one of: " + scenario_names()));
 }
 
 // Says where it stands, at most every two seconds, to people only.
@@ -130,7 +134,7 @@ Result<int> run(Invocation& invocation) {
 CommandSpec sim_command() {
   return {.name = "sim",
           .summary = "Plays the workers and the store under virtual time with every kind of fault, and checks the promises.",
-          .options = {{"--scenario", "NAME", "lease-expiry or job-storm; all of them, in turn, if left out"},
+          .options = {{"--scenario", "NAME", "one of " + scenario_names() + "; all of them, in turn, if left out"},
                       {"--seeds", "N", "how many seeds to play; default 200"},
                       {"--first-seed", "S", "the first of them; default 1"},
                       {"--seed", "S", "play this one alone"},
