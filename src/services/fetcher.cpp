@@ -37,6 +37,9 @@ void Fetcher::fetch(std::stop_token stop) {
     const Holdings::Load load = context_.holdings.load();
     const int limit = room(load, now);
     if (limit > 0 && hinted_.exchange(false)) claim_at_ = now;
+    // The store tells when the leases of others end, not ours.
+    const std::optional<Instant> own_end = context_.holdings.next_end_of_lost();
+    if (own_end && *own_end > now) claim_at_ = std::min(claim_at_, *own_end);
     // We hold nothing any more: what must run alone can come.
     if (alone_since_ && load.total() == 0 && failures_ == 0) claim_at_ = std::min(claim_at_, now);
     if (limit > 0 && claim_at_ <= now) {

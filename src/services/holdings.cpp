@@ -123,6 +123,13 @@ std::optional<Instant> Holdings::next_renewal() const {
   return earliest;
 }
 
+std::optional<Instant> Holdings::next_end_of_lost() const {
+  const std::lock_guard lock(mutex_);
+  std::optional<Instant> earliest;
+  for (const DeliveryPtr& delivery : late_) take_earlier(earliest, delivery->ended_by);
+  return earliest;
+}
+
 Holdings::Renewal Holdings::begin_renewal(Instant now) {
   const std::lock_guard lock(mutex_);
   Renewal renewal;

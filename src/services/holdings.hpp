@@ -66,6 +66,9 @@ class Holdings {
   // The store refused to extend it. True if that is a loss: not for a handler that returned, whose outcome tells.
   bool refused(const DeliveryPtr& delivery);
 
+  // When the first lease that we lost by the clock has ended in the store: its job can be claimed again, also by us.
+  std::optional<Instant> next_end_of_lost() const;
+
   struct Overdue {
     std::vector<DeliveryPtr> told;  // running ones whose handler must be told to stop
     std::vector<DeliveryPtr> lost;  // given up: handlers that run on, and those that were never started

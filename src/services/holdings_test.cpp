@@ -142,6 +142,7 @@ TEST(Holdings, AfterTheEndOneLateRenewalIsSentToSeeItsRefusal) {
   start(holdings);
   holdings.overdue(kStart + 54s);
   EXPECT_EQ(holdings.next_renewal(), kStart + 60s);
+  EXPECT_EQ(holdings.next_end_of_lost(), kStart + 60s);
   EXPECT_TRUE(holdings.begin_renewal(kStart + 59s).late.empty());
   EXPECT_EQ(holdings.begin_renewal(kStart + 60s).late.size(), 1u);
   EXPECT_EQ(holdings.next_renewal(), std::nullopt);
