@@ -57,7 +57,6 @@ bool Simulation::run_until(Instant end, const std::function<bool()>& done) {
     events_at_this_moment_ = item.when == now_ ? events_at_this_moment_ + 1 : 0;
     check(events_at_this_moment_ < kEventsAtOneMoment, "a loop in the simulated code lets no time pass");
     now_ = item.when;
-    events_ += 1;
     if (item.fiber) {
       const std::shared_ptr<SimFiber> fiber = std::move(item.fiber);
       if (!fiber->process.hold_back(fiber)) resume(fiber);

@@ -52,9 +52,6 @@ class Simulation {
   // whether it was `done`. Time stands at `end` afterwards if neither stopped it earlier.
   bool run_until(Instant end, const std::function<bool()>& done = {});
 
-  // Events so far: resumptions and actions.
-  std::uint64_t events() const { return events_; }
-
   // The rest is for SimRuntime.
   StackPool& stacks() { return stacks_; }
   SimFiber* current() const { return current_.get(); }
@@ -81,7 +78,6 @@ class Simulation {
   Instant now_{};
   std::vector<Item> queue_;  // a heap
   std::uint64_t numbers_ = 0;
-  std::uint64_t events_ = 0;
   std::uint64_t events_at_this_moment_ = 0;
   std::shared_ptr<SimFiber> current_;
 };
