@@ -35,8 +35,17 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 Table worker_table(const std::vector<WorkerRow>& rows) {
-  Table table{{{"owner"}, {"host"}, {"pid", false, true}, {"version", true}, {"queues"}, {"stage", true}, {"concurrency", true, true},
-               {"ttl", true, true}, {"started_at", true}, {"seen_at"}, {"holding", false, true}},
+  Table table{{{.name = "owner", .whole = true},
+               {"host"},
+               {"pid", false, true},
+               {"version", true},
+               {"queues"},
+               {"stage", true},
+               {"concurrency", true, true},
+               {"ttl", true, true},
+               {"started_at", true},
+               {"seen_at"},
+               {"holding", false, true}},
               {}};
   for (const WorkerRow& row : rows) {
     const WorkerReport& report = row.report;
