@@ -1,13 +1,11 @@
-// From a URL to a store. The only place that names backends.
-#include "backends/sqlite/sqlite_store.hpp"
+// The store of an invocation: what the command line requires of it, and what it accepts.
 #include "cli/command.hpp"
 #include "cli/config.hpp"
 #include "cli/text.hpp"
+#include "library/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {
-
-constexpr std::string_view kSqlite = "sqlite:";
 
 Result<std::optional<GuaranteeClass>> required_class(const Invocation& invocation) {
   const std::optional<std::string> text = invocation.value("--require");
@@ -47,24 +45,20 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
   if (!required) return std::unexpected(required.error());
   const Result<Accepted> unsafe = accepted(*this);
   if (!unsafe) return std::unexpected(unsafe.error());
-  if (!store_url.starts_with(kSqlite))
-    return std::unexpected(usage_error("no kind of store is called '" + printable(store_url, 80) + "'; there is sqlite:PATH"));
-  const std::string path = store_url.substr(kSqlite.size());
-  if (path.empty()) return std::unexpected(usage_error("the store 'sqlite:' names no file; use sqlite:PATH"));
-  if (path == ":memory:") return std::unexpected(usage_error("the store 'sqlite::memory:' would end with this command; use sqlite:PATH"));
+  if (auto ok = check_store_url(store_url); !ok) return std::unexpected(usage_error(ok.error().message));
 
   // Before the file is opened, so that a refusal leaves none behind; after it, for what only the store knows.
   const GuaranteeClass expected = unsafe->no_sync ? GuaranteeClass::c : GuaranteeClass::b;
   if (auto ok = check_class(*required, expected, store_url); !ok) return std::unexpected(ok.error());
-  auto store = SqliteStore::open(*runtime, *runtime, Log(*log_sink),
-                                 {.path = path,
-                                  .may_create = may_create,
-                                  .accept_shared_fs = unsafe->shared_fs,
-                                  .synchronous = unsafe->no_sync ? SqliteSync::normal : SqliteSync::full,
-                                  .actor = login_name()});
+  Result<std::unique_ptr<Store>> store = fenceline::open_store(*runtime, Log(*log_sink),
+                                                               {.url = store_url,
+                                                                .may_create = may_create,
+                                                                .accept_shared_fs = unsafe->shared_fs,
+                                                                .accept_no_sync = unsafe->no_sync,
+                                                                .actor = login_name()});
   if (!store) return std::unexpected(store.error());
   if (auto ok = check_class(*required, (*store)->profile().guarantee, store_url); !ok) return std::unexpected(ok.error());
-  return std::unique_ptr<Store>(std::move(*store));
+  return store;
 }
 
 }  // namespace fenceline::cli

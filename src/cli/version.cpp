@@ -6,6 +6,7 @@
 #include "backends/sqlite/schema.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "fenceline/version.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -19,10 +20,10 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 Result<int> run(Invocation& invocation) {
   if (invocation.json) {
     print_line(nlohmann::ordered_json{
-        {"version", FENCELINE_VERSION}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}}
+        {"version", kVersion}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}}
                    .dump());
   } else {
-    print_line(std::string("fenceline " FENCELINE_VERSION " (") + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " +
+    print_line("fenceline " + std::string(kVersion) + " (" + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " +
                std::to_string(sqlite::kSchemaVersion) + ")");
   }
   return kExitOk;

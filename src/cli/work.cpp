@@ -1,17 +1,17 @@
 // fenceline work: a worker that runs a command for each job, under a guardian.
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
+#include "fenceline/version.hpp"
 #include "model/trust.hpp"
 #include "runtime/child_process.hpp"
+#include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
 #include "services/command_handler.hpp"
 #include "services/worker.hpp"
@@ -24,17 +24,6 @@ constexpr int kExitNoCommand = 127;
 constexpr rlim_t kFilesForACommand = 8;
 constexpr rlim_t kFilesBeside = 128;
 
-int cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::clamp(CPU_COUNT(&allowed), 1, kConcurrencyMax) : 1;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 // A common limit of 1024 is less than many commands at once need.
 void make_room_for_files(int concurrency) {
   rlimit files{};
@@ -45,7 +34,7 @@ void make_room_for_files(int concurrency) {
 }
 
 Result<WorkerOptions> options_from(const Invocation& invocation) {
-  const Result<std::int64_t> concurrency = invocation.number("--concurrency", cores(), 1, kConcurrencyMax);
+  const Result<std::int64_t> concurrency = invocation.number("--concurrency", std::min(usable_cores(), kConcurrencyMax), 1, kConcurrencyMax);
   if (!concurrency) return std::unexpected(concurrency.error());
   const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{30}, kTtlRange.least, kTtlRange.most);
   if (!ttl) return std::unexpected(ttl.error());
@@ -60,7 +49,7 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
                         .drain = invocation.has("--drain"),
                         .host = host_name(),
                         .pid = ::getpid(),
-                        .version = FENCELINE_VERSION};
+                        .version = std::string(kVersion)};
   // Here, so that a name that cannot be does not even create a store.
   const WorkerReport as_reported{
       .ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};

@@ -5,6 +5,7 @@
 #include "fenceline/fenceline.hpp"
 #include "fenceline/version.hpp"
 #include "library/open_store.hpp"
+#include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
 
 namespace fenceline {
@@ -17,11 +18,6 @@ struct FunctionHandler final : Handler {
   RunResult run(const Run& run) override { return function_(run); }
   const std::function<RunResult(const Run&)>& function_;
 };
-
-std::string host_name() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 }  // namespace
 
@@ -79,7 +75,7 @@ Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->store->
 
 Result<WorkReport> Client::work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler, std::stop_token stop) {
   FunctionHandler function_handler(handler);
-  const int concurrency = options.concurrency > 0 ? options.concurrency : std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  const int concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax);
   Worker worker(parts_->runtime, parts_->log, *parts_->store, function_handler,
                 {.ns = parts_->ns,
                  .queues = options.queues,

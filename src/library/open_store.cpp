@@ -1,14 +1,34 @@
 #include "library/open_store.hpp"
 
+#include <algorithm>
+
 #include "backends/sqlite/sqlite_store.hpp"
 
 namespace fenceline {
+namespace {
+
+constexpr std::string_view kSqlite = "sqlite:";
+
+// What may be shown of a URL that is not understood: it could hold a secret after its scheme.
+std::string scheme_of(std::string_view url) {
+  std::string shown;
+  for (const char c : url.substr(0, std::min<std::size_t>(url.find(':'), 40))) shown += (c >= 0x20 && c < 0x7f) ? c : '?';
+  return shown;
+}
+
+}  // namespace
+
+Result<void> check_store_url(std::string_view url) {
+  if (!url.starts_with(kSqlite)) return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) + "'; there is sqlite:PATH");
+  const std::string_view path = url.substr(kSqlite.size());
+  if (path.empty()) return fail(Code::invalid, "the store 'sqlite:' names no file; use sqlite:PATH");
+  if (path == ":memory:") return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
+  if (path.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's path holds a NUL; use sqlite:PATH");
+  return {};
+}
 
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (!options.url.starts_with(kSqlite) || options.url.size() == kSqlite.size() || options.url.find('\0') != std::string::npos)
-    return fail(Code::invalid, "'" + options.url.substr(0, options.url.find(':') == std::string::npos ? 40 : options.url.find(':')) +
-                                   "' is not a store that is known; use sqlite:PATH");
+  if (auto ok = check_store_url(options.url); !ok) return std::unexpected(ok.error());
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::open(runtime, runtime, log,
                         {.path = options.url.substr(kSqlite.size()),

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/log.hpp"
 #include "base/result.hpp"
@@ -18,6 +19,9 @@ struct OpenOptions {
   bool accept_no_sync = false;    // acknowledge before the disk has it: class C
   std::string actor;              // for the trail
 };
+
+// Whether it is a URL of a store that is known. Errors: invalid, with what there is.
+Result<void> check_store_url(std::string_view url);
 
 // Errors: invalid (not a URL that is known: the message lists them), and what opening that store says. The
 // runtime and the log's sink must outlive the store.
