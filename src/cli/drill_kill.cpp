@@ -206,7 +206,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_kill_command() {
   return {.name = "drill kill",
-          .summary = "kill real processes at every named point of a job's life on a scratch store",
+          .summary = "Kills real processes at every named point of a job's life, on a scratch store, and sees nothing lost.",
           .arguments = {},
           .options = {{"--list", "", "only list the points and what is true at each"}, {"--point", "NAME", "only this one"}},
           .examples = {{"fenceline drill kill", "all points, three at a time"}, {"fenceline drill kill --point settle_before", "one of them"}},

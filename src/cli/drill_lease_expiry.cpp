@@ -142,7 +142,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_lease_expiry_command() {
   return {.name = "drill lease-expiry",
-          .summary = "let a paused worker write late on this store, and see it refused",
+          .summary = "Lets a paused worker write late on this store, and sees it refused.",
           .arguments = {},
           .options = {{"--repeat", "N", "rounds to play (20 at a time); default 1"}},
           .examples = {{"fenceline drill lease-expiry", "one round, with its trace"},

@@ -89,7 +89,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_worker_command() {
   return {.name = "drill-worker",
-          .summary = "one side of a drill",
+          .summary = "One side of a drill.",
           .arguments = {{"ROLE", "A, B or doubt"}, {"QUEUE", "the drill's queue"}},
           .options = {{"--ttl", "DURATION", "lease time"}},
           .hidden = true,

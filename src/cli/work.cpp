@@ -118,7 +118,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec work_command() {
   return {.name = "work",
-          .summary = "run a command for each job of some queues",
+          .summary = "Runs a command for each job of some queues.",
           .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
           .options = {{"--stage", "S", "serve the jobs of this stage"},
                       {"--concurrency", "N", "run so many at a time; cores of this machine if not given"},
