@@ -1,7 +1,7 @@
 # The few functions that keep every CMakeLists.txt short.
 
 # One target for a folder: every *.cpp but *_test.cpp, and the tests beside them as <name>_test.
-#   fenceline_library(services DEPENDS model store runtime [LINK fmt::fmt])
+#   fenceline_library(services DEPENDS model store runtime [LINK PkgConfig::sqlite3])
 function(fenceline_library name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "*.cpp")
