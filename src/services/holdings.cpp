@@ -9,6 +9,9 @@ namespace {
 // A late renewal is only there to see its refusal: not worth more.
 constexpr int kLateTries = 5;
 
+// Of results in one call: a store keeps its log small only if no single call is large.
+constexpr std::size_t kResultBytesInACall = 8 << 20;
+
 // The moment from which the times of a lease count: the last success, as its trust remembers it.
 Instant counted_from(const Delivery& delivery, const LeaseTimes& times) { return delivery.trust.until() - (times.ttl - times.margin); }
 
@@ -216,13 +219,16 @@ std::optional<Instant> Holdings::next_deadline() const {
   return earliest;
 }
 
-std::vector<Settlement> Holdings::outcomes(std::size_t most) const {
+std::vector<Settlement> Holdings::outcomes(std::size_t most, std::size_t bytes) const {
   const std::lock_guard lock(mutex_);
   std::vector<Settlement> found;
+  std::size_t taken = 0;
   for (const auto& [holding, delivery] : all_) {
     if (found.size() == most) break;
     if (delivery->phase != Phase::returned) continue;
     if (!found.empty() && found.back().id == holding.id) continue;
+    taken += delivery->outcome.result.size();
+    if (!found.empty() && taken > bytes) break;
     found.push_back({holding.id, holding.fence, delivery->outcome});
   }
   return found;

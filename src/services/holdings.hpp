@@ -78,8 +78,9 @@ class Holdings {
   Overdue overdue(Instant now);
   std::optional<Instant> next_deadline() const;
 
-  // Outcomes to send, each job once, at most `most`; they stay until `settled`.
-  std::vector<Settlement> outcomes(std::size_t most) const;
+  // Outcomes to send, each job once, at most `most` and, from the second on, `bytes` of results; they stay until
+  // `settled`.
+  std::vector<Settlement> outcomes(std::size_t most, std::size_t bytes) const;
   // The store answered for it, or it was given up.
   void settled(const Holding& holding);
 

@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 // A lease of 60 s asked for at kStart: renewed at 20, 30.5 and 41 s, told at 44 s, trusted until 54 s, ended by 60 s.
 constexpr LeaseTimes kTimes = LeaseTimes::of(60s);
 constexpr Instant kStart{1h};
+constexpr std::size_t kManyBytes = 1 << 20;
 
 DeliveryPtr make_delivery(std::uint8_t number, Fence fence = 7, Instant asked_at = kStart) {
   Job job;
@@ -47,8 +48,8 @@ TEST(Holdings, J5_WhatWaitedTooLongGoesBackAtNoCostWhileItIsTrusted) {
   EXPECT_EQ(holdings.start_next(kStart + 44s, too_late), nullptr);
   EXPECT_EQ(too_late.given_back, 1);
   EXPECT_TRUE(too_late.lost.empty());
-  ASSERT_EQ(holdings.outcomes(10).size(), 1u);
-  EXPECT_EQ(holdings.outcomes(10).front().outcome.kind, OutcomeKind::given_back);
+  ASSERT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
+  EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().outcome.kind, OutcomeKind::given_back);
 }
 
 TEST(Holdings, J5_WhatNobodyStartedInTimeGoesBackAtNoCostWhileItIsTrusted) {
@@ -59,7 +60,7 @@ TEST(Holdings, J5_WhatNobodyStartedInTimeGoesBackAtNoCostWhileItIsTrusted) {
   EXPECT_EQ(overdue.given_back, 1);
   EXPECT_TRUE(overdue.lost.empty());
   EXPECT_EQ(start(holdings), nullptr);
-  EXPECT_EQ(holdings.outcomes(10).front().outcome.kind, OutcomeKind::given_back);
+  EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().outcome.kind, OutcomeKind::given_back);
 }
 
 TEST(Holdings, RenewsAtTheTriesThatTheTtlGives) {
@@ -170,7 +171,7 @@ TEST(Holdings, AfterTheLossTheOutcomeOfAHandlerGoesNowhere) {
   holdings.overdue(kStart + 54s);
   EXPECT_EQ(holdings.load().running, 1);  // it has not returned
   EXPECT_FALSE(holdings.returned(delivery, {}));
-  EXPECT_TRUE(holdings.outcomes(10).empty());
+  EXPECT_TRUE(holdings.outcomes(10, kManyBytes).empty());
   EXPECT_EQ(holdings.load().total(), 0);
 }
 
@@ -180,7 +181,7 @@ TEST(Holdings, AnOutcomeKnownBeforeTheLossIsStillSent) {
   const DeliveryPtr delivery = start(holdings);
   EXPECT_TRUE(holdings.returned(delivery, {}));
   EXPECT_TRUE(holdings.overdue(kStart + 54s).lost.empty());
-  ASSERT_EQ(holdings.outcomes(10).size(), 1u);
+  ASSERT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
   EXPECT_TRUE(holdings.begin_renewal(kStart + 55s).live.empty());
   holdings.settled(delivery->holding());
   EXPECT_EQ(holdings.load().total(), 0);
@@ -193,7 +194,7 @@ TEST(Holdings, ARefusedRenewalOfAReturnedHandlerIsNoLoss) {
   holdings.begin_renewal(kStart + 20s);
   holdings.returned(delivery, {});
   EXPECT_FALSE(holdings.refused(delivery));
-  EXPECT_EQ(holdings.outcomes(10).size(), 1u);
+  EXPECT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
 }
 
 TEST(Holdings, ARefusedRenewalOfARunningHandlerIsALossOnce) {
@@ -209,9 +210,33 @@ TEST(Holdings, OutcomesNameEachJobOnceOldestFenceFirst) {
   Holdings holdings(kTimes);
   holdings.add({make_delivery(1, 8), make_delivery(1, 7)});
   holdings.give_back_waiting();
-  ASSERT_EQ(holdings.outcomes(10).size(), 1u);
-  EXPECT_EQ(holdings.outcomes(10).front().fence, 7);
-  EXPECT_EQ(holdings.outcomes(10).front().outcome.kind, OutcomeKind::given_back);
+  ASSERT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
+  EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().fence, 7);
+  EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().outcome.kind, OutcomeKind::given_back);
+}
+
+TEST(Holdings, OutcomesOfOneCallAreFewIfTheirResultsAreLarge) {
+  Holdings holdings(kTimes);
+  holdings.add({make_delivery(1), make_delivery(2), make_delivery(3)});
+  for (int i = 0; i < 3; ++i) holdings.returned(start(holdings), {.result = std::string(100, 'x')});
+  EXPECT_EQ(holdings.outcomes(10, 250).size(), 2u);
+  EXPECT_EQ(holdings.outcomes(10, 1).size(), 1u);  // one goes, however large
+}
+
+TEST(Holdings, LargeOutcomesGoInSeveralCalls) {
+  Holdings holdings(kTimes);
+  constexpr std::uint8_t kDeliveries = 20;
+  for (std::uint8_t i = 1; i <= kDeliveries; ++i) {
+    holdings.add({make_delivery(i)});
+    holdings.returned(start(holdings), {.kind = OutcomeKind::done, .result = std::string(kResultBytesMax, 'x')});
+  }
+  std::size_t sent = 0;
+  for (std::vector<Settlement> some = holdings.outcomes(1000); !some.empty(); some = holdings.outcomes(1000)) {
+    EXPECT_LE(some.size(), 8u);
+    sent += some.size();
+    for (const Settlement& settlement : some) holdings.settled({settlement.id, settlement.fence});
+  }
+  EXPECT_EQ(sent, kDeliveries);
 }
 
 TEST(Holdings, J5_KnowsThatItHoldsAJobThatMustRunAlone) {
