@@ -223,22 +223,6 @@ TEST(Holdings, OutcomesOfOneCallAreFewIfTheirResultsAreLarge) {
   EXPECT_EQ(holdings.outcomes(10, 1).size(), 1u);  // one goes, however large
 }
 
-TEST(Holdings, LargeOutcomesGoInSeveralCalls) {
-  Holdings holdings(kTimes);
-  constexpr std::uint8_t kDeliveries = 20;
-  for (std::uint8_t i = 1; i <= kDeliveries; ++i) {
-    holdings.add({make_delivery(i)});
-    holdings.returned(start(holdings), {.kind = OutcomeKind::done, .result = std::string(kResultBytesMax, 'x')});
-  }
-  std::size_t sent = 0;
-  for (std::vector<Settlement> some = holdings.outcomes(1000); !some.empty(); some = holdings.outcomes(1000)) {
-    EXPECT_LE(some.size(), 8u);
-    sent += some.size();
-    for (const Settlement& settlement : some) holdings.settled({settlement.id, settlement.fence});
-  }
-  EXPECT_EQ(sent, kDeliveries);
-}
-
 TEST(Holdings, J5_KnowsThatItHoldsAJobThatMustRunAlone) {
   Holdings holdings(kTimes);
   Job job;
