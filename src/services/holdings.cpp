@@ -9,9 +9,6 @@ namespace {
 // A late renewal is only there to see its refusal: not worth more.
 constexpr int kLateTries = 5;
 
-// Of results in one call: a store keeps its log small only if no single call is large.
-constexpr std::size_t kResultBytesInACall = 8 << 20;
-
 // The moment from which the times of a lease count: the last success, as its trust remembers it.
 Instant counted_from(const Delivery& delivery, const LeaseTimes& times) { return delivery.trust.until() - (times.ttl - times.margin); }
 
