@@ -126,10 +126,14 @@ void Writer::fail_queued(const Error& error) {
   for (Group group = take_group(); !group.empty(); group = take_group()) answer(group, error);
 }
 
-void Writer::mark_broken(const Error& error) {
+Error Writer::mark_broken(Error error) {
+  // Whatever SQLite called it, also a disk without room for its shared memory: a commit may stand in the log, unseen
+  // until the next recovery, so nobody may be told that it did not happen, nor ask here again.
+  error.code = Code::broken;
   log_.error("store_broken", {{"store", options_.path}, {"reason", error.message}});
   const std::lock_guard lock(mutex_);
   broken_ = error;
+  return error;
 }
 
 void Writer::loop(std::stop_token stop) {
@@ -201,8 +205,8 @@ std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awa
     db_.execute("COMMIT");
   } catch (const SqliteFailure& failure) {
     names_.forget();
-    const Error error = failure.error(options_.path);
-    if (committing && failure.is_io_error()) mark_broken(error);
+    Error error = failure.error(options_.path);
+    if (committing && failure.is_io_error()) error = mark_broken(std::move(error));
     try {
       if (db_.in_transaction()) db_.execute("ROLLBACK");
     } catch (const SqliteFailure& again) {

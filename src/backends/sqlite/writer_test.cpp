@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <latch>
 #include <thread>
 
@@ -368,6 +369,51 @@ TEST_F(SqliteWriter, AfterAFailedSyncItIsBrokenAndTriesNothingAgain) {
   const auto store = open();
   EXPECT_TRUE(must(store->job("default", job_id(1)))) << "what was acknowledged is there";
   EXPECT_FALSE(must(store->job("default", job_id(3)))) << "what came after the failure is not";
+}
+
+// Shared memory of the log that cannot grow, as on a full disk.
+std::atomic<bool> shared_memory_is_full = false;
+int (*real_map)(sqlite3_file*, int, int, int, void volatile**) = nullptr;
+
+int map_without_room(sqlite3_file* file, int region, int size, int extend, void volatile** out) {
+  return shared_memory_is_full && region > 0 && extend != 0 ? SQLITE_IOERR_SHMSIZE : real_map(file, region, size, extend, out);
+}
+
+int open_with_full_shared_memory(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out) {
+  static sqlite3_io_methods methods;
+  const int code = real_open(vfs, name, file, flags, out);
+  if (code == SQLITE_OK && file->pMethods && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
+    real_map = file->pMethods->xShmMap;
+    methods = *file->pMethods;
+    methods.xShmMap = map_without_room;
+    file->pMethods = &methods;
+  }
+  return code;
+}
+
+// The log has the commit by then, and only its index has not: the next recovery brings it back.
+TEST_F(SqliteWriter, ACommitThatTheIndexHasNoRoomForIsNeverSaidNotToHaveHappened) {
+  sqlite3_vfs* real = sqlite3_vfs_find(nullptr);
+  sqlite3_vfs failing = *real;
+  failing.zName = "failing";
+  real_open = real->xOpen;
+  failing.xOpen = open_with_full_shared_memory;
+  sqlite3_vfs_register(&failing, 1);
+  EnqueueRequest large{.ns = "default"};
+  for (std::uint64_t i = 2; i < 27; ++i)  // more than the pages that one region of the index has room for
+    large.jobs.push_back({.id = job_id(i), .queue = "q", .payload = "\"" + std::string(700'000, 'x') + "\""});
+  {
+    auto store = open();
+    must(store->enqueue(one_job(1)));
+    shared_memory_is_full = true;
+    EXPECT_EQ(code_of(store->enqueue(large)), Code::broken);
+    shared_memory_is_full = false;
+    EXPECT_EQ(code_of(store->enqueue(one_job(30))), Code::broken);
+  }
+  sqlite3_vfs_register(real, 1);
+  sqlite3_vfs_unregister(&failing);
+  std::filesystem::remove(options().path + "-shm");  // as a reboot leaves it
+  EXPECT_TRUE(must(open()->job("default", job_id(2)))) << "this is why";
 }
 
 TEST_F(SqliteFile, ManyThreadsOnTwoStoresLoseAndDoubleNothing) {
