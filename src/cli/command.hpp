@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.hpp"
@@ -38,6 +39,12 @@ struct ExampleSpec {
   std::string explains;
 };
 
+// A part of a command's help with a title of its own: words and what they mean.
+struct SectionSpec {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+
 class Invocation;
 
 struct CommandSpec {
@@ -45,6 +52,7 @@ struct CommandSpec {
   std::string summary;
   std::vector<ArgumentSpec> arguments;
   std::vector<OptionSpec> options;
+  std::vector<SectionSpec> sections;
   std::vector<ExampleSpec> examples;
   bool takes_command = false;  // `-- CMD ARG...`
   bool hidden = false;         // not for people: no help, no completion
@@ -77,6 +85,9 @@ class Invocation {
 
   // Opens the store of this invocation, setting an empty one up if `may_create`.
   Result<std::unique_ptr<Store>> open_store(bool may_create);
+
+  // The same, setting an empty one up and saying so on stderr: a mistyped path must not look like an empty queue.
+  Result<std::unique_ptr<Store>> open_or_make_store();
 };
 
 // Errors of the command line itself: exit 64 instead of 65.

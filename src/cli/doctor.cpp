@@ -18,7 +18,15 @@ using Findings = std::vector<Finding>;
 constexpr Duration kSlowRead = std::chrono::milliseconds{500};
 constexpr int kPagesLookedAt = 20;  // of 1000 running jobs: a doctor must come to an end
 
-Finding failed(std::string name, const Error& error) { return {std::move(name), FindingStatus::bad, error_text(error), ""}; }
+// An error says "what; what to do": the two are a finding and its remedy.
+Finding failed(std::string name, const Error& error) {
+  constexpr std::string_view kCommand = "run: ";
+  const std::string text = error_text(error);
+  const std::size_t cut = text.rfind("; ");
+  std::string remedy = cut == std::string::npos ? "" : text.substr(cut + 2);
+  if (remedy.starts_with(kCommand)) remedy.erase(0, kCommand.size());
+  return {std::move(name), FindingStatus::bad, text.substr(0, cut), std::move(remedy)};
+}
 
 // Fences are minted from the wall clock: one far behind mints small ones, one far ahead uses them up.
 Findings clock_is_sane(Invocation& invocation, Store&) {
@@ -73,8 +81,8 @@ Findings leases_are_alive(Invocation& invocation, Store& store) {
     if (!reply->next) break;
     request.after = *reply->next;
   }
-  if (expired == 0) return {{"leases", FindingStatus::ok, std::to_string(running) + " jobs running, all under a live lease", ""}};
-  return {{"leases", FindingStatus::warning, std::to_string(expired) + " jobs whose lease ran out and nobody took over",
+  if (expired == 0) return {{"leases", FindingStatus::ok, std::to_string(running) + " running, all under a live lease", ""}};
+  return {{"leases", FindingStatus::warning, std::to_string(expired) + (expired == 1 ? " job" : " jobs") + " whose lease ran out and nobody took over",
            "fenceline work " + queue + " -- CMD"}};
 }
 
@@ -122,7 +130,7 @@ void print_json(const std::optional<StoreProfile>& profile, const std::string& u
 void print_text(const std::optional<StoreProfile>& profile, const Findings& findings) {
   // For people the remedy stands behind the finding: beside it both would be cut.
   const bool for_people = stdout_is_terminal();
-  Table table{{{"check"}, {"status"}, {.name = "detail", .whole = true}, {.name = "remedy", .wide_only = true}}, {}};
+  Table table{{{.name = "check", .whole = true}, {"status"}, {.name = "detail", .whole = true}, {.name = "remedy", .wide_only = true}}, {}};
   if (profile) {
     const std::string guarantee(1, letter(profile->guarantee));
     if (profile->reasons.empty()) table.rows.push_back({"class", guarantee, "", ""});
@@ -152,7 +160,7 @@ Result<int> run(Invocation& invocation) {
   Findings findings;
   if (!store) {
     if (exit_code(store.error()) == kExitUsage) return std::unexpected(store.error());
-    findings.push_back({"open", FindingStatus::bad, error_text(store.error()), ""});
+    findings.push_back(failed("open", store.error()));
   } else {
     profile = (*store)->profile();
     for (const Check& check : kChecks) add(findings, check(invocation, **store));

@@ -62,7 +62,7 @@ class Sender {
 
   Result<void> send(std::vector<NewJob> jobs) {
     if (!store_) {
-      auto opened = invocation_.open_store(true);
+      auto opened = invocation_.open_or_make_store();
       if (!opened) return std::unexpected(opened.error());
       store_ = std::move(*opened);
     }
@@ -231,7 +231,7 @@ CommandSpec enqueue_command() {
                       {"--priority", "N", "-1000 to 1000, larger is sooner; default 0"},
                       {"--delay", "D", "not before: 10s, 5m, 2h, 1d"},
                       {"--max-attempts", "N", "failures until it is dead, 1 to 1000; default 10"},
-                      {"--stage", "STAGE", "at which stage it begins; default the only one"}},
+                      {"--stage", "STAGE", "only workers with the same --stage take it; default none"}},
           .examples = {{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "one job"},
                        {"fenceline enqueue thumbs --jsonl pictures.jsonl", "one for each line, in batches of 1000"},
                        {"fenceline enqueue report --delay 10m --priority 5", "in ten minutes, ahead of others"}},

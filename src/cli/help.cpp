@@ -1,6 +1,7 @@
 #include "cli/help.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "cli/parse.hpp"
 
@@ -9,11 +10,45 @@ namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
+constexpr std::size_t kLine = 80;
+constexpr std::size_t kLeftMost = 27;  // what is longer stands on a line of its own
+
+// Breaks `text` between words so that no line is longer than kLine; every line after the first is indented.
+std::string folded(const std::string& text, std::size_t indent) {
+  std::istringstream words(text);
+  std::string out, word;
+  std::size_t column = indent;
+  while (words >> word) {
+    const bool first = column == indent;
+    if (!first && column + 1 + word.size() > kLine) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out + "\n";
+}
+
 std::string two_columns(const Rows& rows) {
   std::size_t width = 0;
-  for (const auto& [left, right] : rows) width = std::max(width, left.size());
+  for (const auto& [left, right] : rows) {
+    if (left.size() <= kLeftMost) width = std::max(width, left.size());
+  }
   std::string out;
-  for (const auto& [left, right] : rows) out += "  " + left + std::string(width - left.size() + 2, ' ') + right + "\n";
+  for (const auto& [left, right] : rows) {
+    out += "  " + left + (left.size() <= width ? std::string(width - left.size() + 2, ' ') : "\n" + std::string(width + 4, ' '));
+    out += folded(right, width + 4);
+  }
+  return out;
+}
+
+std::string example_list(const std::vector<ExampleSpec>& examples) {
+  std::string out = "\nExamples:\n";
+  for (const ExampleSpec& example : examples) out += "  " + example.line + "\n      " + example.explains + "\n";
   return out;
 }
 
@@ -42,9 +77,9 @@ std::string command_list(const std::vector<CommandSpec>& commands) {
 
 std::string overview_text(const std::vector<CommandSpec>& commands) {
   return "fenceline runs each piece of work once, even when workers pause, crash or race.\n\n"
-         "  fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'   add a job\n"
-         "  fenceline work mail -- ./send-mail                             run jobs, one process each\n"
-         "  fenceline jobs                                                 see what became of them\n\n"
+         "  fenceline enqueue mail --payload '{\"to\":\"ada\"}'    add a job\n"
+         "  fenceline work mail -- ./send-mail                 run jobs, a process each\n"
+         "  fenceline jobs                                     see what became of them\n\n"
          "Commands:\n" +
          command_list(commands) + "\n'fenceline help COMMAND' explains one of them.\n";
 }
@@ -59,13 +94,23 @@ std::string program_help(const std::vector<CommandSpec>& commands) {
                       {"FENCELINE_NAMESPACE", "as --namespace"},
                       {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn"},
                       {"NO_COLOR", "no colours"}}) +
-         "\nExamples:\n" +
-         two_columns({{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "add a job"},
-                      {"fenceline work mail --drain -- ./send-mail", "run what waits, then end"},
-                      {"fenceline jobs --state dead --json", "what failed for good, for a script"},
-                      {"fenceline doctor", "is all well?"}}) +
-         "\nExit codes: 0 done, 1 a check found something, 64 usage, 65 bad input, 66 no such job or file, 69 store not reached,\n"
-         "70 a bug here, 74 disk full or I/O error, 75 held or try later, 76 lease lost, 77 credentials refused.\n";
+         example_list({{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "add a job"},
+                       {"fenceline work mail --drain -- ./send-mail", "run what waits, then end"},
+                       {"fenceline jobs --state dead --json", "what failed for good, for a script"},
+                       {"fenceline doctor", "is all well?"}}) +
+         "\nExit codes:\n" +
+         two_columns({{"0", "done"},
+                      {"1", "a check found something"},
+                      {"64", "wrong usage"},
+                      {"65", "bad input"},
+                      {"66", "no such job, file or store"},
+                      {"69", "the store cannot be used"},
+                      {"70", "a bug here"},
+                      {"74", "disk full or I/O error"},
+                      {"75", "held, or try later"},
+                      {"76", "lease lost"},
+                      {"126, 127", "work: the command cannot be run, or is not there"},
+                      {"128 + N", "ended by signal N"}});
 }
 
 std::string command_help(const CommandSpec& command) {
@@ -73,18 +118,16 @@ std::string command_help(const CommandSpec& command) {
   for (const ArgumentSpec& argument : command.arguments) out += " " + shown(argument);
   if (!command.options.empty()) out += " [OPTIONS]";
   if (command.takes_command) out += " -- CMD ARG...";
-  out += "\n\n" + command.summary + "\n";
+  out += "\n\n" + folded(command.summary, 0);
   if (!command.arguments.empty()) {
     Rows rows;
     for (const ArgumentSpec& argument : command.arguments) rows.emplace_back(argument.name, argument.help);
     out += "\nArguments:\n" + two_columns(rows);
   }
   if (!command.options.empty()) out += "\nOptions:\n" + two_columns(option_rows(command.options));
+  for (const SectionSpec& section : command.sections) out += "\n" + section.title + ":\n" + two_columns(section.rows);
   out += "\nOptions of every command:\n" + two_columns(option_rows(global_options()));
-  if (!command.examples.empty()) {
-    out += "\nExamples:\n";
-    for (const ExampleSpec& example : command.examples) out += "  " + example.line + "\n      " + example.explains + "\n";
-  }
+  if (!command.examples.empty()) out += example_list(command.examples);
   return out;
 }
 

@@ -18,7 +18,7 @@ std::string_view usual_remedy(Code code) {
     case Code::lost: return "stop the work: someone else has it now";
     case Code::not_found: return "check the name";
     case Code::conflict: return "choose another name";
-    case Code::refused: return "'fenceline doctor' says more";
+    case Code::refused: return "check the file and your rights";
     case Code::full: return "make room on the disk and try again";
     case Code::invalid: return "see 'fenceline help'";
     case Code::unavailable: return "nothing was changed, try again";

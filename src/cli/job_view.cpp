@@ -61,9 +61,9 @@ std::vector<Column> columns() {
           {"fence", true, true},
           {"owner", true},
           {"lease_left_ms", true, true},
-          {"deliveries", false, true},
+          {.name = "deliveries", .right = true, .spare = true},
           {"failures", false, true},
-          {"losses", false, true},
+          {.name = "losses", .right = true, .spare = true},
           {"losses_in_row", true, true},
           {"laters", true, true},
           {"error"}};

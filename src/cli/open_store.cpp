@@ -1,6 +1,10 @@
 // The store of an invocation: what the command line requires of it, and what it accepts.
+#include <algorithm>
+#include <filesystem>
+
 #include "cli/command.hpp"
 #include "cli/config.hpp"
+#include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
 
@@ -58,6 +62,15 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
                                                                 .actor = login_name()});
   if (!store) return std::unexpected(store.error());
   if (auto ok = check_class(*required, (*store)->profile().guarantee, store_url); !ok) return std::unexpected(ok.error());
+  return store;
+}
+
+Result<std::unique_ptr<Store>> Invocation::open_or_make_store() {
+  const std::filesystem::path path = store_url.substr(std::min(store_url.size(), store_url.find(':') + 1));
+  std::error_code unknown;
+  const bool was_there = std::filesystem::exists(path, unknown);
+  Result<std::unique_ptr<Store>> store = open_store(true);
+  if (store && !was_there) tell("fenceline: made a new store: " + printable(std::filesystem::absolute(path, unknown).string()));
   return store;
 }
 

@@ -199,9 +199,9 @@ Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
 const std::vector<OptionSpec>& global_options() {
   static const std::vector<OptionSpec> options{
       {"--store", "URL", "where the jobs are; default FENCELINE_STORE, then sqlite:fenceline.db"},
-      {"--namespace", "N", "whose names; default FENCELINE_NAMESPACE, then 'default'"},
+      {"--namespace", "N", "which part of the store, with queues of its own; default FENCELINE_NAMESPACE, then 'default'"},
       {"--json", "", "print JSON: one object, or one a line for streams"},
-      {"--require", "A|B|C", "refuse a store whose guarantee is below this class"},
+      {"--require", "A|B|C", "refuse a store of a lower class. A crash takes nothing (A: of several machines, B: of one), or the last moments (C)"},
       {"--accept", "shared-fs|no-sync", "allow what is refused as unsafe, by name", true},
   };
   return options;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kGap = 2;
 constexpr int kNarrowest = 8;  // a column is not cut below it: an overlong line is better than an empty one
+constexpr int kRoomy = 100;    // from here on spare columns are shown; not by what the rows hold, which differs from page to page
 
 std::string_view colour_of(Tone tone) {
   switch (tone) {
@@ -74,7 +75,7 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
   std::vector<int> widths;
   std::vector<bool> whole;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].wide_only) continue;
+    if (table.columns[i].wide_only || (table.columns[i].spare && width < kRoomy)) continue;
     int widest = characters(table.columns[i].name);
     for (const auto& row : table.rows) widest = std::max(widest, characters(printable(row[i].text)));
     shown.push_back(i);

@@ -21,6 +21,7 @@ struct Column {
   bool wide_only = false;  // in a pipe, not on a terminal
   bool right = false;      // numbers
   bool whole = false;      // never cut: what people copy
+  bool spare = false;      // not on a terminal of less than 100 columns
 };
 
 struct Table {

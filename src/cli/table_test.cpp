@@ -27,6 +27,13 @@ TEST(Table, WhatPeopleCopyIsNeverCut) {
   EXPECT_EQ(render_columns(table, 50, false, false), "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10  a long sto..\n");
 }
 
+TEST(Table, ASpareColumnIsThereWhereThereIsRoomAndInAPipe) {
+  const Table table{{{"id"}, {.name = "losses", .right = true, .spare = true}, {"error"}}, {{"a", "3", "boom"}}};
+  EXPECT_EQ(render_columns(table, 80, false), "id  error\na   boom\n");
+  EXPECT_EQ(render_columns(table, 100, false), "id  losses  error\na        3  boom\n");
+  EXPECT_EQ(render_tsv(table), "id\tlosses\terror\na\t3\tboom\n");
+}
+
 TEST(Table, ColourIsOnlyThereIfWanted) {
   EXPECT_EQ(render_columns(kTable, 100, false).find('\x1b'), std::string::npos);
   EXPECT_NE(render_columns(kTable, 100, true).find("\x1b[31ma very long text that does not fit\x1b[0m"), std::string::npos);

@@ -84,7 +84,7 @@ std::string as_words(const WorkReport& report, bool drained) {
   add(report.takeovers, "taken over");
   add(report.lost, "leases lost");
   add(report.refused, "late writes refused");
-  if (drained) text += "; " + std::to_string(report.ahead) + " lie ahead";
+  if (drained && report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
   return text;
 }
 
@@ -96,7 +96,7 @@ Result<int> run(Invocation& invocation) {
     tell("fenceline: " + error_text(program.error()));
     return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
   }
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
 
   make_room_for_files(options->concurrency);
@@ -120,14 +120,27 @@ CommandSpec work_command() {
   return {.name = "work",
           .summary = "Runs a command for each job of some queues.",
           .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
-          .options = {{"--stage", "S", "serve the jobs of this stage"},
+          .options = {{"--stage", "S", "serve the jobs of this stage; those without one if not given"},
                       {"--concurrency", "N", "run so many at a time; cores of this machine if not given"},
                       {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, 30s if not given"},
                       {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
                       {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
-          .examples = {{"fenceline work mail -- ./send-mail",
-                        "the payload on stdin, the result on stdout; exit 0 done, 65 dead, 75 later, else a failure"},
+          .sections = {{"The command, started anew for each job and never through a shell",
+                        {{"stdin", "the job's payload, at most 1 MiB"},
+                         {"stdout", "becomes the job's result, at most 1 MiB"},
+                         {"stderr", "goes to the worker's stderr; the end of it is kept as the error of a failure"},
+                         {"environment",
+                          "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, FENCELINE_STAGE, "
+                          "FENCELINE_NAMESPACE, FENCELINE_STORE"},
+                         {"exit 0", "done"},
+                         {"exit 65", "dead at once"},
+                         {"exit 75", "again later at no cost: after 1s, then doubling to 1m"},
+                         {"else", "a failure: again with growing delays, dead after --max-attempts of enqueue"}}},
+                       {"Signals",
+                        {{"INT, TERM", "claim no more, wait for what runs (--drain-timeout), end with 0"},
+                         {"a second one", "end at once: what runs is killed, and is taken over when its lease ends"}}}},
+          .examples = {{"fenceline work mail -- ./send-mail", "until a signal"},
                        {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose", "end when both queues are empty"}},
           .takes_command = true,
           .run = run};

@@ -1,4 +1,5 @@
 // fenceline workers list: who says that it works here. For people; no lease depends on it.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
@@ -34,7 +35,14 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-Table worker_table(const std::vector<WorkerRow>& rows) {
+// A whole time stamp would be cut beside an owner: people get how long ago it was.
+std::string seen(const WorkerRow& row, WallTime now) {
+  if (!stdout_is_terminal()) return format_time(row.seen_at);
+  const auto ago = std::chrono::floor<std::chrono::seconds>(std::max(Duration{0}, Duration(now - row.seen_at)));
+  return format_duration(ago) + " ago";
+}
+
+Table worker_table(const std::vector<WorkerRow>& rows, WallTime now) {
   Table table{{{.name = "owner", .whole = true},
                {"host"},
                {"pid", false, true},
@@ -51,7 +59,7 @@ Table worker_table(const std::vector<WorkerRow>& rows) {
     const WorkerReport& report = row.report;
     table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues), report.stage,
                           std::to_string(report.concurrency), format_duration(report.ttl), format_time(row.started_at),
-                          format_time(row.seen_at), std::to_string(report.holding.size())});
+                          seen(row, now), std::to_string(report.holding.size())});
   }
   return table;
 }
@@ -62,7 +70,7 @@ Result<int> run(Invocation& invocation) {
   const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(worker_table(*rows));
+    print_table(worker_table(*rows, invocation.runtime->wall_now()));
     return kExitOk;
   }
   Json workers = Json::array();
@@ -75,7 +83,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",
-          .summary = "Lists the workers of a namespace, when they were seen and how many jobs they hold.",
+          .summary = "Lists the workers of a namespace, when they were last seen and how many jobs they held then.",
           .examples = {{"fenceline workers list", "who works here"},
                        {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
           .run = run};

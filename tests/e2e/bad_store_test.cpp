@@ -130,6 +130,7 @@ TEST_F(FullDisk, J1_WhatWasAcknowledgedBeforeTheDiskWasFullIsThere) {
   std::string lines;
   for (int i = 0; i < 20'000; ++i) lines += "\"" + std::string(500, 'x') + "\"\n";
   const std::string file = outside.write("many.jsonl", lines).string();
+  ASSERT_EQ(place_.fenceline({"migrate"}).status, 0);
   const Ended ended = place_.fenceline({"enqueue", "q", "--jsonl", file});
   EXPECT_EQ(ended.status, 74) << ended.err;
   EXPECT_TRUE(one_line(ended.err)) << ended.err;

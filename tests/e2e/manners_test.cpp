@@ -45,6 +45,7 @@ TEST(Manners, ClosedStandardFilesDoNotEndUpInTheStore) {
 TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
   for (const auto& [number, status] : std::vector<std::pair<int, int>>{{SIGINT, 130}, {SIGTERM, 143}}) {
     const Workplace place;
+    ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
     const auto running = place.start({"enqueue", "q", "--jsonl", "-"});
     running->feed(lines(1500));
     ASSERT_TRUE(eventually([&] { return place.fenceline({"jobs", "--json"}).out.find("\"next\":\"") != std::string::npos; }));

@@ -31,7 +31,8 @@ TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
   const Ended enqueued = place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5",
                                           "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
   ASSERT_EQ(enqueued.status, 0) << enqueued.err;
-  EXPECT_EQ(enqueued.err, "");
+  EXPECT_EQ(enqueued.err, "fenceline: made a new store: " + place.file("fenceline.db").string() + "\n")
+      << "a mistyped path must not look like an empty queue";
   const std::string id = trimmed(enqueued.out);
   EXPECT_EQ(id.size(), 36U);
 
@@ -91,7 +92,7 @@ TEST(RoundTrip, AFileOfLinesGoesInWholeAndInOrder) {
   const Ended ended = place.fenceline({"enqueue", "q", "--jsonl", "many.jsonl"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(ended.out, "2500\n");
-  EXPECT_EQ(ended.err, "");
+  EXPECT_TRUE(one_line(ended.err)) << ended.err;
   const Json jobs = place.jobs();
   ASSERT_EQ(jobs.size(), 2500U);
   std::set<std::string> ids;
@@ -104,6 +105,7 @@ TEST(RoundTrip, AFileOfLinesGoesInWholeAndInOrder) {
 
 TEST(RoundTrip, AtABadLineItStopsAndSaysHowManyWentIn) {
   const Workplace place;
+  ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
   std::string lines;
   for (int i = 1; i <= 2500; ++i) lines += i == 1500 ? "oops\n" : std::to_string(i) + "\n";
   const Ended ended = place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines});
@@ -242,7 +244,9 @@ TEST(RoundTrip, TheDoctorSaysWhatIsBad) {
   place.write("fenceline.db", "this is no database, and long enough to be looked at as one; " + std::string(4096, 'x'));
   const Ended ended = place.fenceline({"doctor", "--json"});
   EXPECT_EQ(ended.status, 1);
-  EXPECT_FALSE(Json::parse(ended.out)["healthy"]);
+  const Json answer = Json::parse(ended.out);
+  EXPECT_FALSE(answer["healthy"]);
+  EXPECT_EQ(answer["findings"][0]["remedy"], "name another file");
 }
 
 TEST(RoundTrip, VersionNamesWhatItWasBuiltFrom) {
