@@ -6,7 +6,8 @@
 //     return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = send(run.job.payload)};
 //   });
 //
-// Nothing here throws for what the world does: every call answers with a Result.
+// Nothing here throws for what the world does: every call answers with a Result. (Look at it before you use it;
+// examples/cpp/hello.cpp does.)
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "model/job.hpp"
@@ -32,19 +34,19 @@ struct ClientOptions {
 };
 
 struct EnqueueOptions {
-  std::string stage;
-  int priority = 0;     // larger is sooner
-  Duration delay{0};
-  int attempts_max = kAttemptsMaxDefault;
+  std::string stage;    // only workers with the same stage take it
+  int priority = 0;     // -1000 to 1000, larger is sooner
+  Duration delay{0};    // not before, from now on
+  int attempts_max = kAttemptsMaxDefault;  // failures until it is dead
 };
 
 struct WorkOptions {
   std::vector<std::string> queues;
   std::string stage;
-  int concurrency = 0;                              // 0: as many as there are cores
-  Duration ttl = std::chrono::seconds{30};
-  Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop
-  bool drain = false;                               // end when nothing is left to do
+  int concurrency = 0;                              // 0: as many as there are cores; at most kConcurrencyMax
+  Duration ttl = std::chrono::seconds{30};          // of a lease, renewed while its handler runs: 1 s to 24 h
+  Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
+  bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
 };
 
 // One store, opened once a process. Safe to use from several threads; must not cross a fork.
@@ -60,13 +62,17 @@ class Client {
   // Errors: invalid, full, unavailable, in_doubt, broken.
   Result<JobId> enqueue(std::string_view queue, std::string_view payload, const EnqueueOptions& options = {});
 
-  // Adds all of them or none, at most kBatchMax.
+  // Adds all of them or none, 1 to kBatchMax; the ids come in the order of the payloads. Errors: as enqueue.
   Result<std::vector<JobId>> enqueue_many(std::string_view queue, const std::vector<std::string>& payloads, const EnqueueOptions& options = {});
 
+  // With its payload and result; empty if there is no such job in this namespace. Errors: unavailable, broken.
   Result<std::optional<Job>> job(const JobId& id);
 
   // Works until `stop` is requested, or with `drain` until nothing is left. The handler is called from several
-  // threads at once; what it throws (a std::exception) counts as failed.
+  // threads at once; a std::exception that it throws counts as failed, anything else ends the process. A
+  // function cannot be killed: one that runs long must look at `run.stop` and return soon once it is set, or it
+  // works on without a lease (what it then returns may be refused), and this call does not return before it does.
+  // Errors: invalid, refused, broken; a store that is away is waited for.
   Result<WorkReport> work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler, std::stop_token stop = {});
 
  private:

@@ -45,7 +45,7 @@ struct ClaimRequest {
 
 struct ClaimedJob {
   Job job;                     // as it stands after the claim: running, with its fence
-  Duration left{};             // of the ttl; see Grant
+  Duration left{};             // of the ttl; see Grant in model/trust.hpp
   bool forced = false;         // taken over from a lease that ran out
   std::string previous_owner;  // of that lease
 
