@@ -62,7 +62,7 @@ class Client {
   // Errors: invalid, full, unavailable, in_doubt, broken.
   Result<JobId> enqueue(std::string_view queue, std::string_view payload, const EnqueueOptions& options = {});
 
-  // Adds all of them or none, 1 to kBatchMax; the ids come in the order of the payloads. Errors: as enqueue.
+  // Adds all of them or none, at most kBatchMax; the ids come in the order of the payloads. Errors: as enqueue.
   Result<std::vector<JobId>> enqueue_many(std::string_view queue, const std::vector<std::string>& payloads, const EnqueueOptions& options = {});
 
   // With its payload and result; empty if there is no such job in this namespace. Errors: unavailable, broken.

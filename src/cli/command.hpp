@@ -1,5 +1,5 @@
-// A command of the program as data: what it is called, what it takes, what it does. Help, completion and the
-// man page are made from these, and one source (parse.cpp) knows the library that reads argv.
+// A command of the program as data: what it is called, what it takes, what it does. Help and completion are
+// made from these, and one source (parse.cpp) knows the library that reads argv.
 #pragma once
 
 #include <functional>
@@ -93,7 +93,7 @@ class Invocation {
 // Errors of the command line itself: exit 64 instead of 65.
 Error usage_error(std::string message);
 
-// Exit codes, as the manual lists them.
+// Exit codes, as the help lists them.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFound = 1;
 inline constexpr int kExitUsage = 64;
@@ -110,7 +110,7 @@ int exit_code(const Error& error);
 // What people see of an error: one printable line, "what; what to do".
 std::string error_text(const Error& error);
 
-// Every command, in the order of the manual. One function a file.
+// Every command, in the order of the help. One function a file.
 CommandSpec enqueue_command();
 CommandSpec work_command();
 CommandSpec jobs_command();
