@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -72,6 +73,43 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
+// The body of a child between fork and exec, where only what is safe in a signal handler may be called.
+[[noreturn]] void become(const SpawnRequest& request, const char* path, char* const* arguments, char* const* environment, pid_t parent,
+                         int trouble) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setpgid(0, 0);
+  for (const auto& [ours, theirs] : request.descriptors) ::dup2(ours, theirs);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == parent) ::execve(path, arguments, environment);  // else it ended before the kernel knew
+  const int number = errno;
+  [[maybe_unused]] const ssize_t written = ::write(trouble, &number, sizeof number);
+  ::_exit(127);
+}
+
+// What posix_spawn() has no word for.
+int spawn_to_die_with_us(const SpawnRequest& request, char* const* arguments, char* const* environment, pid_t& pid) {
+  const Result<std::string> path = find_program(request.program);
+  if (!path) return path.error().code == Code::not_found ? ENOENT : EACCES;
+  Result<Pipe> trouble = make_pipe();
+  if (!trouble) return EMFILE;
+  const pid_t parent = ::getpid();
+  pid = ::fork();
+  if (pid == 0) become(request, path->c_str(), arguments, environment, parent, trouble->write.get());
+  if (pid < 0) return errno;
+  trouble->write.reset();
+  int number = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(trouble->read.get(), &number, sizeof number);
+  } while (count < 0 && errno == EINTR);
+  if (count != sizeof number) return 0;  // closed by its exec
+  ::waitpid(pid, nullptr, 0);
+  return number;
+}
+
 // A script names its interpreter in the first line; other text is nothing that a kernel can start.
 Result<void> check_format(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -131,9 +169,11 @@ Result<ChildProcess> spawn_child(const SpawnRequest& request) {
   for (const auto& [ours, theirs] : request.descriptors) ::posix_spawn_file_actions_adddup2(&settings.actions, ours, theirs);
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = request.environment ? pointers(*request.environment) : std::vector<char*>{};
+  char* const* variables = request.environment ? environment.data() : environ;
   ChildProcess child;
-  const int trouble = ::posix_spawnp(&child.pid, request.program.c_str(), &settings.actions, &settings.attributes, arguments.data(),
-                                     request.environment ? environment.data() : environ);
+  const int trouble = request.dies_with_us ? spawn_to_die_with_us(request, arguments.data(), variables, child.pid)
+                                           : ::posix_spawnp(&child.pid, request.program.c_str(), &settings.actions, &settings.attributes,
+                                                            arguments.data(), variables);
   if (trouble != 0) return fail(code_of_exec(trouble), "cannot start " + request.program + ": " + system_error(trouble));
   child.exited = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
   return child;

@@ -40,6 +40,7 @@ struct SpawnRequest {
   std::vector<std::string> arguments;                                  // the first is its own name
   std::optional<std::vector<std::string>> environment = std::nullopt;  // "NAME=value"; empty: ours
   std::vector<std::pair<int, int>> descriptors = {};                   // ours, and its number there; others are as they are
+  bool dies_with_us = false;                                           // killed by the kernel when the calling thread ends
 };
 
 struct ChildProcess {

@@ -77,8 +77,9 @@ bool Guardian::start() {
     report("stopped");
     return false;
   }
-  Result<ChildProcess> command =
-      spawn_child({.program = options_.command.front(), .arguments = options_.command, .environment = options_.environment});
+  // Should the guardian itself be killed, and the worker with it, nobody else is left to end the command.
+  Result<ChildProcess> command = spawn_child(
+      {.program = options_.command.front(), .arguments = options_.command, .environment = options_.environment, .dies_with_us = true});
   if (!command) {
     report("cannot_start " + command.error().message);
     return false;

@@ -266,6 +266,18 @@ TEST_F(Guardian, WhatADeadGuardianLeavesBehindIsEndedByItsWorker) {
   EXPECT_FALSE(is_alive(pid_in("grandchild")));
 }
 
+TEST_F(Guardian, L5_ACommandDoesNotOutliveItsGuardianAndItsWorkerKilledTogether) {
+  const ChildProcess worker =
+      start_worker(1h, shell("echo $PPID > " + path("guardian") + "; echo $$ > " + path("child") + "; exec sleep 1000"));
+  const pid_t child = wait_for_pid("child");
+  ASSERT_TRUE(is_alive(child));
+  ::kill(worker.pid, SIGSTOP);  // so that it cannot see its guardian die
+  ::kill(pid_in("guardian"), SIGKILL);
+  ::kill(worker.pid, SIGKILL);
+  reap(worker);
+  EXPECT_TRUE(wait_for(runtime, [&] { return !is_alive(child); }));
+}
+
 TEST_F(Guardian, NoProcessOfATestIsLeft) { EXPECT_TRUE(descendants_of(::getpid()).empty()); }
 
 TEST(GuardianOrder, IsALineThatReadsBack) {

@@ -31,7 +31,7 @@ const std::vector<Home>& homes() {
        {"src/runtime/", "tests/"}, "chance comes from Runtime::random(), so that a seed repeats it"},
       {{"sqlite3"}, std::regex(R"(#include\s*[<"]sqlite3)"), "SQLite's header", {"src/backends/sqlite/", "tests/", "src/cli/version.cpp"}, "a library stays in its adapter"},
       {{"CLI/"}, std::regex(R"(#include\s*[<"]CLI/)"), "CLI11's header", {"src/cli/parse.cpp"}, "one source knows the command line's library"},
-      {{"fork"}, std::regex(R"(\bfork\s*\()"), "fork", {"tests/", "src/backends/sqlite/"}, "no connection crosses a fork: posix_spawn instead"},
+      {{"fork"}, std::regex(R"(\bfork\s*\()"), "fork", {"tests/", "src/backends/sqlite/", "src/runtime/child_process"}, "no connection crosses a fork: posix_spawn instead"},
       {{"system", "popen"}, std::regex(R"(\bsystem\s*\(|\bpopen\s*\()"), "a shell", {}, "commands run without a shell"},
       {{"co_"}, std::regex(R"(\bco_(await|return|yield)\b)"), "a coroutine", {}, "g++ 12 miscompiles them"},
       {{"catch"}, std::regex(R"(catch\s*\(\s*\.\.\.\s*\))"), "catch (...)", {"src/cli/main.cpp", "src/runtime/", "sim/", "tests/"},
