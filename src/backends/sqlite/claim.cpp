@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kRepeated = "SELECT id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4 ORDER BY id";
 constexpr const char* kOfRequest = "SELECT id, queue_id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 ORDER BY id";
 constexpr const char* kForgetClaims =
-    "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT 16)";
+    "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT ?2)";
 constexpr const char* kAddClaim = R"sql(
   INSERT INTO claim (ns_id, owner, request, queue_id, until, bound, exact, live, losses_most, seqs)
   VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7, ?8))sql";
@@ -27,6 +27,10 @@ constexpr const char* kDue = R"sql(
   WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq LIMIT ?5)sql";
 constexpr const char* kTaken = R"sql(
   DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
+
+// Rows that are forgotten beyond those that a claim may add, so that the table shrinks however many queues a worker serves.
+constexpr std::int64_t kForgottenBeside = 16;
+
 // One job on its way to a worker: the row to write and the answer to give.
 struct Chosen {
   Delivery delivery;
@@ -237,8 +241,8 @@ Result<ClaimReply> claim(Call& call, const ClaimRequest& request) {
   reply.waited = call.waited;
   const auto ns_id = call.names.find_namespace(request.ns);
   if (!ns_id) return reply;
-  call.db.execute(kForgetClaims, call.now_us());
   const std::vector<std::int64_t> queues = known_queues(call, request.ns, request.queues, request.stage);
+  call.db.execute(kForgetClaims, call.now_us(), kForgottenBeside + static_cast<std::int64_t>(queues.size()));
   if (auto jobs = repeated(call, request, *ns_id)) {
     reply.jobs = std::move(*jobs);
     if (request.holds_others) {
@@ -282,7 +286,7 @@ Result<void> give_back(Call& call, const GiveBackRequest& request) {
   const std::int64_t until = call.now_us() + request.ttl.count();
   if (known) call.db.execute(kBar, ns_id, request.owner, request.request, until);
   else call.db.execute(kAddClaim, ns_id, request.owner, request.request, 0, until, 0, 0, Bytes{});
-  call.db.execute(kForgetClaims, call.now_us());
+  call.db.execute(kForgetClaims, call.now_us(), kForgottenBeside);
   return {};
 }
 

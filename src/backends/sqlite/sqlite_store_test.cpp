@@ -224,6 +224,27 @@ TEST_F(SqliteFile, ARebootEndsEveryLease) {
   EXPECT_GT(again.jobs[0].job.fence, first.job.fence);
 }
 
+TEST_F(SqliteFile, ClaimsFromManyQueuesDoNotPileUp) {
+  constexpr std::uint64_t kQueues = 40;
+  const auto store = open();
+  ClaimRequest claim = a_claim("a", "", static_cast<int>(kQueues));
+  claim.queues.clear();
+  for (std::uint64_t q = 0; q < kQueues; ++q) claim.queues.push_back("q" + std::to_string(q));
+  for (std::uint64_t round = 1; round <= 4; ++round) {
+    EnqueueRequest added{.ns = "default"};
+    for (std::uint64_t q = 0; q < kQueues; ++q) added.jobs.push_back({.id = job_id(round * kQueues + q), .queue = claim.queues[q]});
+    must(store->enqueue(added));
+    claim.request = std::to_string(round);
+    SettleRequest settle{.ns = "default", .owner = "a"};
+    for (const ClaimedJob& claimed : must(store->claim(claim)).jobs) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+    ASSERT_EQ(settle.settlements.size(), kQueues);
+    must(store->settle(settle));
+    clock_.advance(claim.ttl);
+  }
+  // A constraint counts for us: it fails if more than those of the last claim are there.
+  run_sql(options().path, "CREATE TEMP TABLE t (n CHECK (n <= 40)); INSERT INTO t SELECT count(*) FROM claim");
+}
+
 TEST_F(SqliteFile, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
   auto first = open();
   must(first->enqueue(one_job(1)));
