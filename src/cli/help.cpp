@@ -86,7 +86,7 @@ std::string overview_text(const std::vector<CommandSpec>& commands) {
 
 std::string program_help(const std::vector<CommandSpec>& commands) {
   return "Usage: fenceline COMMAND [ARGUMENTS] [OPTIONS]\n\n"
-         "Runs each piece of work once, even when workers pause, crash or race.\n\n"
+         "Makes each piece of work count once, even when workers pause, crash or race.\n\n"
          "Commands:\n" +
          command_list(commands) + "\nOptions of every command, before or after it:\n" + two_columns(option_rows(global_options())) +
          "\nEnvironment:\n" +

@@ -48,7 +48,7 @@ struct RunResult {
 class Handler {
  public:
   virtual ~Handler() = default;
-  // Called from several threads (or fibers) at once, for different jobs. What it throws counts as failed.
+  // Called from several threads (or fibers) at once, for different jobs. A std::exception that it throws counts as failed; anything else ends the process.
   virtual RunResult run(const Run& run) = 0;
 };
 

@@ -70,7 +70,13 @@ Result<WorkReport> Worker::run(std::stop_token stop) {
   Fetcher fetcher(context);
 
   if (const Result<void> reported = registration.report(); !reported) return std::unexpected(reported.error());
-  log_.info("worker_started", {{"owner", owner_}, {"pid", options_.pid}, {"concurrency", options_.concurrency}});
+  std::string queues;
+  for (const std::string& queue : options_.queues) queues += (queues.empty() ? "" : " ") + queue;
+  log_.info("worker_started", {{"owner", owner_},
+                               {"pid", options_.pid},
+                               {"store", store_.profile().url},
+                               {"queues", queues},
+                               {"concurrency", options_.concurrency}});
 
   // Tasks go before what they use.
   Task reporting = runtime_.spawn("report", [&](std::stop_token s) { registration.keep_reporting(std::move(s)); });

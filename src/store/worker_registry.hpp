@@ -33,10 +33,14 @@ struct WorkerRow {
   WallTime seen_at;
 };
 
+// A worker that died without a word leaves its row behind for this long, for people to see.
+inline constexpr Duration kWorkerForgottenAfter = std::chrono::hours{24};
+
 class WorkerRegistry {
  public:
   virtual ~WorkerRegistry() = default;
-  // Adds the worker or brings its row up to date.
+  // Adds the worker or brings its row up to date, and forgets those of its namespace that were not seen for
+  // kWorkerForgottenAfter.
   virtual Result<void> report_worker(const WorkerReport& report) = 0;
   // Repeated, or unknown: ok.
   virtual Result<void> remove_worker(const std::string& ns, const std::string& owner) = 0;

@@ -67,6 +67,18 @@ TEST_P(RegistryConformance, ARemovedWorkerIsGoneAndTheOthersStay) {
   EXPECT_EQ(rows[0].report.owner, "b");
 }
 
+TEST_P(RegistryConformance, AWorkerThatWasNotSeenForADayIsForgottenByTheNextReport) {
+  must(store().report_worker(report_of("dead")));
+  let_time_pass(1h);
+  must(store().report_worker(report_of("quiet")));
+  let_time_pass(kWorkerForgottenAfter - 1h);
+  EXPECT_EQ(must(store().workers("default")).size(), 2u);
+  must(store().report_worker(report_of("new")));
+  std::vector<std::string> owners;
+  for (const WorkerRow& row : must(store().workers("default"))) owners.push_back(row.report.owner);
+  EXPECT_EQ(owners, (std::vector<std::string>{"quiet", "new"}));
+}
+
 TEST_P(RegistryConformance, WorkersOfAnotherNamespaceAreNotSeen) {
   must(store().report_worker(report_of("a")));
   EXPECT_TRUE(must(store().workers("other")).empty());

@@ -180,7 +180,9 @@ Result<void> MemoryStore::report_worker(const WorkerReport& report) {
   if (auto ok = check_request(report); !ok) return ok;
   const std::lock_guard lock(mutex_);
   const WallTime wall = clock_.wall_now();
-  const auto [place, is_new] = spaces_[report.ns].workers.try_emplace(report.owner);
+  auto& workers = spaces_[report.ns].workers;
+  std::erase_if(workers, [&](const auto& entry) { return entry.second.seen_at <= wall - kWorkerForgottenAfter; });
+  const auto [place, is_new] = workers.try_emplace(report.owner);
   WorkerRow& row = place->second;
   row.report = report;
   if (is_new) row.started_at = wall;

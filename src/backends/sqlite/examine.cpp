@@ -16,6 +16,8 @@ namespace {
 constexpr int kFirstSoundVersion = 3'051'003;  // 3.51.3
 constexpr std::int64_t kWalBytesMost = 64 << 20;
 constexpr std::int64_t kFreeBytesLeast = 256 << 20;
+constexpr std::int64_t kFreeBytesNone = 4 << 20;  // a commit may not fit any more
+constexpr Duration kWriteProbe = std::chrono::seconds{4};  // longer than SQLite waits for a lock that is not ours
 
 std::string in_mebibytes(std::int64_t bytes) {
   std::array<char, 32> text{};
@@ -50,16 +52,21 @@ std::vector<Finding> filesystem_findings(const std::string& path) {
                         "move the store to a local disk"});
   else findings.push_back({"filesystem", FindingStatus::ok, "local", ""});
   const bool enough = facts->bytes_free >= kFreeBytesLeast;
-  findings.push_back({"disk_space", enough ? FindingStatus::ok : FindingStatus::warning, in_mebibytes(facts->bytes_free) + " free",
+  const FindingStatus low = facts->bytes_free < kFreeBytesNone ? FindingStatus::bad : FindingStatus::warning;
+  findings.push_back({"disk_space", enough ? FindingStatus::ok : low, in_mebibytes(facts->bytes_free) + " free",
                       enough ? "" : "df -h " + sqlite::folder_of(path)});
   return findings;
 }
 
-Finding lock_finding(const sqlite::LockFile& locks) {
+// An empty transaction of our own: it also meets a lock that another program holds around ours.
+Finding lock_finding(const sqlite::LockFile& locks, sqlite::Writer& writer, const std::string& path) {
+  const Result<void> wrote = writer.run(0, 0, kWriteProbe, [](sqlite::Call&) { return true; });
+  if (wrote) return {"write_lock", FindingStatus::ok, "a write transaction went through", ""};
   const std::optional<pid_t> holder = locks.turn_holder();
   const std::string text = sqlite::describe_holder(holder);
-  if (text.find("is stopped") == std::string::npos) return {"write_lock", FindingStatus::ok, text, ""};
-  return {"write_lock", FindingStatus::bad, text + ": nobody can write", "kill -CONT " + std::to_string(*holder)};
+  if (text.find("is stopped") != std::string::npos)
+    return {"write_lock", FindingStatus::bad, text + ": nobody can write", "kill -CONT " + std::to_string(*holder)};
+  return {"write_lock", FindingStatus::bad, wrote.error().message, "fuser " + path};
 }
 
 // What the tables say; in one snapshot.
@@ -71,7 +78,7 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
     auto rows = call.db.query("SELECT value FROM meta WHERE key = 'boot_id'");
     const std::string boot = rows.next() ? rows.text(0) : "";
     const bool same = boot == clock.boot_id();
-    findings.push_back({"boot_id", same ? FindingStatus::ok : FindingStatus::bad, same ? "of this boot" : "of another boot: " + boot,
+    findings.push_back({"boot_id", same ? FindingStatus::ok : FindingStatus::bad, same ? "the leases are of this boot of the machine" : "the leases are of another boot: " + boot,
                         same ? "" : "end every process that has the store open, then start again"});
   }
   const std::int64_t known =
@@ -79,7 +86,7 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
   const std::int64_t floor = call.db.number("SELECT value FROM meta WHERE key = 'floor'").value_or(-1);
   const bool whole = known == 4 && floor >= 0 && floor <= kFenceMax;
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
-                      whole ? "whole, floor " + std::to_string(floor) : "rows are missing or out of range",
+                      whole ? "settings are there and in range" : "rows are missing or out of range",
                       whole ? "" : "restore a backup"});
   const std::int64_t stale = call.db.number("SELECT count(*) FROM worker WHERE seen_at + ttl < ?1", call.wall_us()).value_or(0);
   findings.push_back(
@@ -125,7 +132,7 @@ Result<std::vector<Finding>> SqliteStore::examine() {
                       full ? "FULL" : "NORMAL: a power cut takes the last commits", full ? "" : "open the store without --accept no-sync"});
   findings.push_back(wal_finding(options.path));
   for (Finding& finding : filesystem_findings(options.path)) findings.push_back(std::move(finding));
-  findings.push_back(lock_finding(*parts_->locks));
+  findings.push_back(lock_finding(*parts_->locks, *parts_->writer, options.path));
   if (const auto error = parts_->writer->broken())
     findings.push_back({"disk", FindingStatus::bad, error->message, "look at the disk, then start again"});
   const Result<void> ran = parts_->readers->run([&](sqlite::Call& call) { add_table_findings(call, parts_->clock, findings); });

@@ -57,7 +57,7 @@ Result<void> check_filesystem(const std::string& path, bool accept_shared) {
                 "store " + path + " is on " + *facts->shared +
                     ", whose locks do not hold between machines; move it to a local disk, or allow it with --accept shared-fs");
   if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0)
-    return fail(Code::refused, "store " + path + ": its folder is read-only (" + std::strerror(errno) + ")");
+    return fail(Code::refused, "store " + path + ": its folder is read-only for you (" + std::strerror(errno) + ")");
   if (::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), R_OK | W_OK) != 0)
     return fail(Code::refused, "store " + path + " is read-only (" + std::strerror(errno) + ")");
   return {};

@@ -37,6 +37,7 @@ constexpr const char* kReportWorker = R"sql(
   VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
   ON CONFLICT (ns_id, owner) DO UPDATE SET seen_at = excluded.seen_at, host = excluded.host, pid = excluded.pid, version = excluded.version,
     queues = excluded.queues, stage = excluded.stage, concurrency = excluded.concurrency, ttl = excluded.ttl, holding = excluded.holding)sql";
+constexpr const char* kForgetWorkers = "DELETE FROM worker WHERE ns_id = ?1 AND seen_at <= ?2";
 constexpr const char* kWorkers = R"sql(
   SELECT owner, started_at, seen_at, host, pid, version, queues, stage, concurrency, ttl, holding FROM worker WHERE ns_id = ?1
   ORDER BY started_at, owner)sql";
@@ -154,6 +155,7 @@ Result<BacklogReply> backlog(Call& call, const BacklogRequest& request) {
 
 Result<void> report_worker(Call& call, const WorkerReport& report) {
   const std::int64_t ns_id = call.names.intern_namespace(report.ns);
+  call.db.execute(kForgetWorkers, ns_id, call.wall_us() - kWorkerForgottenAfter.count());
   call.db.execute(kReportWorker, ns_id, report.owner, call.wall_us(), report.host, report.pid, report.version, join(report.queues),
                   report.stage, report.concurrency, report.ttl.count(), Bytes{pack_holdings(report.holding)});
   return {};

@@ -23,7 +23,7 @@ std::string boot_id_of(Database& db) {
 std::int64_t wall_us(Clock& clock) { return clock.wall_now().time_since_epoch().count(); }
 
 std::unexpected<Error> not_set_up(const SqliteOptions& options) {
-  return fail(Code::not_found, "store " + options.path + " is not set up; run: fenceline migrate --store sqlite:" + options.path);
+  return fail(Code::not_found, "store " + options.path + " is not there yet; check the path, or set it up: fenceline migrate --store sqlite:" + options.path);
 }
 
 std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create) {
