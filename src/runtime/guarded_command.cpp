@@ -162,6 +162,7 @@ void GuardedCommand::read_report(CommandEnd& end) {
     } else if (line == "stopped") {
       end.stopped = true;
     } else {
+      end.no_room = line.starts_with("no_room ");
       end.trouble = line.substr(line.find(' ') + 1);
     }
     over_ = true;

@@ -24,6 +24,7 @@ struct CommandEnd {
   bool stopped = false;              // killed by its guardian: its time was over
   std::optional<ExitStatus> status;  // if it ended by itself
   std::string trouble;               // otherwise: why it could not be run to its end
+  bool no_room = false;              // that was for want of a process or the like: it may be tried later
   bool guardian_died = false;        // then something of the command may be left
   std::string output;                // its stdout
   bool output_too_large = false;     // then `output` is not whole

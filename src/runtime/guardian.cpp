@@ -81,7 +81,7 @@ bool Guardian::start() {
   Result<ChildProcess> command = spawn_child(
       {.program = options_.command.front(), .arguments = options_.command, .environment = options_.environment, .dies_with_us = true});
   if (!command) {
-    report("cannot_start " + command.error().message);
+    report((command.error().code == Code::unavailable ? "no_room " : "cannot_start ") + command.error().message);
     return false;
   }
   command_ = std::move(*command);

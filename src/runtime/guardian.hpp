@@ -9,6 +9,7 @@
 //   from it (kReportsFd)   exited N, killed N       how the command ended by itself; nothing that it started is left
 //                          stopped                  the guardian had to kill it; nothing is left
 //                          cannot_start WHY
+//                          no_room WHY              it could not be started now, which is nobody's fault
 // US is an Instant in microseconds. The command has the guardian's stdin, stdout and stderr.
 #pragma once
 

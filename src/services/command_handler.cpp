@@ -126,6 +126,7 @@ void CommandHandler::ended(pid_t guardian, bool guardian_died) {
 
 RunResult result_of(CommandEnd end) {
   if (end.stopped) return {.kind = OutcomeKind::given_back};  // its time was over: not its fault
+  if (end.no_room) return {.kind = OutcomeKind::later};
   if (!end.status) return {.kind = OutcomeKind::failed, .error = error_text(end.trouble, end.errors)};
   const ExitStatus status = *end.status;
   if (status == ExitStatus{.exited = true, .number = 0}) {

@@ -166,6 +166,11 @@ TEST_F(Guardian, ACommandThatCannotBeStartedFailsAndSaysWhy) {
   EXPECT_EQ(result.error, "cannot start " + folder + "/nothing: No such file or directory");
 }
 
+TEST_F(Guardian, WithoutRoomForAProcessItIsTriedLaterAtNoCost) {
+  options.guardian = shell("echo no_room for now >&4");  // the limit of processes does not bind every user
+  EXPECT_EQ(run({"/bin/true"}).kind, OutcomeKind::later);
+}
+
 TEST_F(Guardian, EndsWhatACommandLeftBehindBeforeItsResultCounts) {
   const RunResult result = run(shell("setsid sleep 1000 & echo $!"));
   EXPECT_EQ(result.kind, OutcomeKind::done);
