@@ -55,6 +55,7 @@ CampaignReport run_campaign(Runtime& runtime, const CampaignOptions& options) {
   for (Task& lane : lanes) lane.join();
   CampaignReport report = std::move(board.report);
   report.stopped = options.stop.stop_requested();
+  report.all_scenarios = options.scenario == nullptr;
   std::sort(report.failed.begin(), report.failed.end(), [](const FailedSeed& a, const FailedSeed& b) { return a.seed < b.seed; });
   return report;
 }
@@ -64,6 +65,11 @@ std::vector<std::string_view> missing(const CampaignReport& report) {
   if (report.seeds < kSeedsThatShowAll) return names;
   for (const Count what : {Count::takeovers, Count::refusals, Count::losses, Count::lost_requests, Count::lost_replies, Count::late_requests,
                            Count::duplicates, Count::kills, Count::pauses, Count::twins}) {
+    if (report.tally.of(what) == 0) names.push_back(to_string(what));
+  }
+  if (!names.empty() || !report.all_scenarios) return names;
+  for (int i = 0; i < static_cast<int>(Count::count_); ++i) {
+    const Count what = static_cast<Count>(i);
     if (report.tally.of(what) == 0) names.push_back(to_string(what));
   }
   return names;

@@ -38,6 +38,7 @@ struct CampaignReport {
   Tally tally;
   std::vector<FailedSeed> failed;  // by seed
   bool stopped = false;
+  bool all_scenarios = false;
 };
 
 // The scenario that a campaign over all of them plays with this seed.
@@ -46,7 +47,8 @@ const Scenario& scenario_of(std::uint64_t seed);
 // Stops early when `stop` is requested, or when so many seeds failed that more would tell nothing new.
 CampaignReport run_campaign(Runtime& runtime, const CampaignOptions& options);
 
-// What never happened in a campaign that is long enough for it: it proved nothing about these.
+// What never happened in a campaign that is long enough for it: it proved nothing about these. Over all scenarios
+// everything that is counted must have happened; one alone owes only the core of it.
 std::vector<std::string_view> missing(const CampaignReport& report);
 
 // "fenceline sim --scenario job-storm --seed 8841"

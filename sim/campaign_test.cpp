@@ -42,6 +42,13 @@ TEST(Campaign, NamesWhatNeverHappened) {
   report.seeds = 100;
   EXPECT_EQ(missing(report).size(), 10U);
   EXPECT_EQ(missing(report).front(), "takeovers");
+  for (const Count what : {Count::takeovers, Count::refusals, Count::losses, Count::lost_requests, Count::lost_replies, Count::late_requests,
+                           Count::duplicates, Count::kills, Count::pauses, Count::twins})
+    report.tally.add(what);
+  EXPECT_TRUE(missing(report).empty());
+  report.all_scenarios = true;
+  EXPECT_EQ(missing(report).front(), "operations");
+  EXPECT_EQ(missing(report).back(), "wall_jumps");
   report.seeds = 99;  // too few to say
   EXPECT_TRUE(missing(report).empty());
 }

@@ -207,6 +207,8 @@ std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awa
     names_.forget();
     Error error = failure.error(options_.path);
     if (committing && failure.is_io_error()) error = mark_broken(std::move(error));
+    // Its frames may be in the log already.
+    else if (committing && error.code == Code::unavailable) error.code = Code::in_doubt;
     try {
       if (db_.in_transaction()) db_.execute("ROLLBACK");
     } catch (const SqliteFailure& again) {
