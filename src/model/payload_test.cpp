@@ -1,13 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "model/job.hpp"
 
 namespace fenceline {
 namespace {
-
-using namespace std::chrono_literals;
 
 std::string nested(int levels) {
   return std::string(static_cast<std::size_t>(levels), '[') + std::string(static_cast<std::size_t>(levels), ']');
@@ -58,13 +54,15 @@ TEST(Payload, IsAtMost128LevelsDeep) {
   EXPECT_NE(deeper.error().message.find("128"), std::string::npos);
 }
 
-TEST(Payload, AMillionLevelsCostNeitherStackNorTime) {
+// Neither text ever closes, so only who stops at the 129th level can say that it is too deep.
+TEST(Payload, OfAMillionLevelsOnlyTheFirstAreLookedAt) {
   std::string objects;
   for (int i = 0; i < 200'000; ++i) objects += "{\"a\":";
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_FALSE(check_payload(std::string(1'000'000, '[')));
-  EXPECT_FALSE(check_payload(objects));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
+  for (const std::string& payload : {std::string(1'000'000, '['), objects}) {
+    const Result<void> checked = check_payload(payload);
+    ASSERT_FALSE(checked);
+    EXPECT_NE(checked.error().message.find("too deeply"), std::string::npos) << checked.error().message;
+  }
 }
 
 TEST(Payload, TheMessageDoesNotRepeatThePayload) {

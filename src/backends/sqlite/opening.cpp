@@ -135,14 +135,20 @@ Result<OpenedFile> open_file(Runtime& runtime, Clock& clock, const SqliteOptions
     // Someone recovers the log, or is about to finish the file: after them, in turn.
     if (failure.error(options.path).code != Code::unavailable) return std::unexpected(failure.error(options.path));
   }
-  if (db && !*db) db = in_turn(runtime, **locks, options, [&] { return set_up(runtime, clock, **locks, options); });
+  // Also in our turn someone may be looking at the file for a moment, or recover its log.
+  const Instant deadline = runtime.now() + options.open_timeout;
+  while (db && !*db) {
+    db = in_turn(runtime, **locks, options, [&] { return set_up(runtime, clock, **locks, options); });
+    if (!db && db.error().code == Code::unavailable && runtime.now() < deadline) db = nullptr;
+  }
   if (!db) return std::unexpected(db.error());
   return OpenedFile{std::move(*locks), std::move(*db)};
 }
 
 std::unique_ptr<Database> open_reader(const SqliteOptions& options) {
   auto db = connect(options, false);
-  db->run_script("PRAGMA query_only = 1");
+  // Longer than a writer waits: a read is not tried again.
+  db->run_script("PRAGMA query_only = 1; PRAGMA busy_timeout = 10000");
   return db;
 }
 

@@ -81,7 +81,8 @@ Result<void> Writer::run(std::size_t rows, std::size_t bytes, Duration timeout, 
   if (pending->stage == Stage::answered) return pending->error ? Result<void>(std::unexpected(*pending->error)) : Result<void>();
   if (pending->stage == Stage::begun) return fail(Code::in_doubt, "store " + options_.path + ": the commit did not end in time");
   std::erase(queue_, pending);
-  return fail(Code::unavailable, "store " + options_.path + ": " + describe_holder(holder) + "; nothing was changed");
+  const std::string why = blocked_ ? "a connection from outside fenceline holds its lock" : describe_holder(holder);
+  return fail(Code::unavailable, "store " + options_.path + ": " + why + "; nothing was changed");
 }
 
 std::optional<Error> Writer::broken() const {
@@ -151,19 +152,43 @@ void Writer::loop(std::stop_token stop) {
     }
     if (!*turn) break;
     FENCELINE_CRASH_POINT(sqlite_locked);
-    // Taken only now: who waited for the turn until its deadline has left.
-    const Group group = take_group();
+    const std::optional<Error> no_begin = begin();
+    blocked_ = no_begin && no_begin->code == Code::unavailable;
+    if (no_begin && !blocked_) fail_queued(*no_begin);
+    // Taken only now: who waited for the turn, or for a lock that is not ours, until its deadline has left.
+    const Group group = no_begin ? Group{} : take_group();
     std::set<QueueName> awakened;
     if (!group.empty()) {
       const std::optional<Error> error = commit(group, awakened);
       answer(group, error);
       if (error) awakened.clear();
       else checkpoint_if_due();
+    } else if (!no_begin) {
+      undo();
     }
     locks_.end_turn();
     wakes_.bump(awakened);
   }
   fail_queued({Code::unavailable, "store " + options_.path + " is being closed"});
+}
+
+// `unavailable`: a lock that is not ours is in the way, such as that of a process which recovers the log as the first
+// to open the file, or of another program. Nothing has happened; who waits goes on waiting until its deadline.
+std::optional<Error> Writer::begin() {
+  try {
+    db_.execute("BEGIN IMMEDIATE");
+    return std::nullopt;
+  } catch (const SqliteFailure& failure) {
+    return failure.error(options_.path);
+  }
+}
+
+void Writer::undo() {
+  try {
+    if (db_.in_transaction()) db_.execute("ROLLBACK");
+  } catch (const SqliteFailure& failure) {
+    mark_broken(failure.error(options_.path));
+  }
 }
 
 // One call in its savepoint. An error that is its own stays its own; one that ended the transaction is thrown.
@@ -193,7 +218,6 @@ std::optional<Error> Writer::perform(Pending& pending, std::set<QueueName>& awak
 std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awakened) {
   bool committing = false;
   try {
-    db_.execute("BEGIN IMMEDIATE");
     FENCELINE_CRASH_POINT(sqlite_begun);
     for (const auto& pending : group) {
       const std::optional<Error> error = perform(*pending, awakened);
@@ -209,11 +233,7 @@ std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awa
     if (committing && failure.is_io_error()) error = mark_broken(std::move(error));
     // Its frames may be in the log already.
     else if (committing && error.code == Code::unavailable) error.code = Code::in_doubt;
-    try {
-      if (db_.in_transaction()) db_.execute("ROLLBACK");
-    } catch (const SqliteFailure& again) {
-      mark_broken(again.error(options_.path));
-    }
+    undo();
     return error;
   }
   FENCELINE_CRASH_POINT(sqlite_commit_after);

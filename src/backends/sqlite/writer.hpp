@@ -74,6 +74,8 @@ class Writer {
   void start_once();
   void loop(std::stop_token stop);
   Group take_group();
+  std::optional<Error> begin();
+  void undo();
   std::optional<Error> commit(const Group& group, std::set<QueueName>& awakened);
   std::optional<Error> perform(Pending& pending, std::set<QueueName>& awakened);
   void answer(const Group& group, const std::optional<Error>& error);
@@ -95,6 +97,7 @@ class Writer {
   std::optional<Error> broken_;
 
   std::atomic<std::int64_t> commits_{0};
+  std::atomic<bool> blocked_{false};  // the last turn met a lock that is not ours
   int wal_pages_ = 0;        // after the last commit, of any process
   int next_checkpoint_ = 0;  // pages at which to try (again)
   std::unique_ptr<Event> work_;

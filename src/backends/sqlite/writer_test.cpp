@@ -234,6 +234,33 @@ TEST_F(SqliteWriter, APausedHolderIsNamedAndItsDeathFreesTheTurn) {
   }
 }
 
+// As when another process recovers the log, or someone has the file open in another program: longer than SQLite's own
+// wait, which must reach nobody as an error before its deadline.
+TEST_F(SqliteWriter, ALockFromOutsideIsWaitedForUntilTheDeadline) {
+  const auto store = open();
+  Child child([&] {
+    sqlite3* outside = nullptr;
+    if (sqlite3_open(options().path.c_str(), &outside) != SQLITE_OK) ::_exit(1);
+    if (sqlite3_exec(outside, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK) ::_exit(1);
+  });
+  ASSERT_TRUE(child.is_ready());
+  bool went_in = false;
+  Task waiting = runtime_.spawn("patient", [&](std::stop_token) {
+    EnqueueRequest request = one_job(1);
+    request.timeout = std::chrono::seconds{60};
+    went_in = store->enqueue(request).has_value();
+  });
+  EnqueueRequest hasty = one_job(2);
+  hasty.timeout = std::chrono::milliseconds{2500};
+  const auto refused = store->enqueue(hasty);
+  EXPECT_EQ(code_of(refused), Code::unavailable);
+  EXPECT_NE(refused.error().message.find("outside"), std::string::npos) << refused.error().message;
+  child.end(SIGKILL);
+  waiting.join();
+  EXPECT_TRUE(went_in);
+  EXPECT_EQ(must(store->jobs({.ns = "default"})).jobs.size(), 1u);
+}
+
 TEST_F(SqliteWriter, APausedHolderKeepsNoFirstOpenWaitingForEver) {
   const std::string path = options().path + "-lock";
   Child child([&] { must(must(LockFile::open(path)).release()->take_turn({})); });
