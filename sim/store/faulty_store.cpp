@@ -97,6 +97,10 @@ Result<EnqueueReply> FaultyStore::enqueue(const EnqueueRequest& request) {
   return deliver<Result<EnqueueReply>>(Kind::changes, "enqueue", request.timeout, [this, request] { return inner_.enqueue(request); });
 }
 
+Result<BatchReply> FaultyStore::open_batch(const BatchRequest& request) {
+  return deliver<Result<BatchReply>>(Kind::changes, "open_batch", request.timeout, [this, request] { return inner_.open_batch(request); });
+}
+
 Result<ClaimReply> FaultyStore::claim(const ClaimRequest& request) {
   return deliver<Result<ClaimReply>>(Kind::changes, "claim", request.timeout, [this, request] { return inner_.claim(request); });
 }
@@ -113,6 +117,14 @@ Result<SettleReply> FaultyStore::settle(const SettleRequest& request) {
   return deliver<Result<SettleReply>>(Kind::changes, "settle", request.timeout, [this, request] { return inner_.settle(request); });
 }
 
+Result<RecordReply> FaultyStore::record(const RecordRequest& request) {
+  return deliver<Result<RecordReply>>(Kind::changes, "record", request.timeout, [this, request] { return inner_.record(request); });
+}
+
+Result<std::optional<LogReply>> FaultyStore::log(const LogRequest& request) {
+  return deliver<Result<std::optional<LogReply>>>(Kind::reads, "log", request.timeout, [this, request] { return inner_.log(request); });
+}
+
 Result<std::optional<Job>> FaultyStore::job(const std::string& ns, const JobId& id) {
   return deliver<Result<std::optional<Job>>>(Kind::reads, "job", kCallTimeout, [this, ns, id] { return inner_.job(ns, id); });
 }
@@ -125,12 +137,60 @@ Result<BacklogReply> FaultyStore::backlog(const BacklogRequest& request) {
   return deliver<Result<BacklogReply>>(Kind::reads, "backlog", request.timeout, [this, request] { return inner_.backlog(request); });
 }
 
+Result<ActReply> FaultyStore::cancel(const ActRequest& request) {
+  return deliver<Result<ActReply>>(Kind::changes, "cancel", request.timeout, [this, request] { return inner_.cancel(request); });
+}
+
+Result<ActReply> FaultyStore::retry(const ActRequest& request) {
+  return deliver<Result<ActReply>>(Kind::changes, "retry", request.timeout, [this, request] { return inner_.retry(request); });
+}
+
+Result<PurgeReply> FaultyStore::purge(const PurgeRequest& request) {
+  return deliver<Result<PurgeReply>>(Kind::changes, "purge", request.timeout, [this, request] { return inner_.purge(request); });
+}
+
+Result<void> FaultyStore::set_queue(const SetQueueRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "set_queue", request.timeout, [this, request] { return inner_.set_queue(request); });
+}
+
+Result<void> FaultyStore::pause(const PauseRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "pause", request.timeout, [this, request] { return inner_.pause(request); });
+}
+
+Result<std::vector<QueueRow>> FaultyStore::queues(const std::string& ns) {
+  return deliver<Result<std::vector<QueueRow>>>(Kind::reads, "queues", kCallTimeout, [this, ns] { return inner_.queues(ns); });
+}
+
+Result<TidyReply> FaultyStore::tidy(const TidyRequest& request) {
+  return deliver<Result<TidyReply>>(Kind::changes, "tidy", request.timeout, [this, request] { return inner_.tidy(request); });
+}
+
+Result<std::optional<JobFacts>> FaultyStore::facts(const std::string& ns, const JobId& id) {
+  return deliver<Result<std::optional<JobFacts>>>(Kind::reads, "facts", kCallTimeout, [this, ns, id] { return inner_.facts(ns, id); });
+}
+
+Result<std::vector<Attempt>> FaultyStore::attempts(const std::string& ns, const JobId& id) {
+  return deliver<Result<std::vector<Attempt>>>(Kind::reads, "attempts", kCallTimeout, [this, ns, id] { return inner_.attempts(ns, id); });
+}
+
 Result<void> FaultyStore::report_worker(const WorkerReport& report) {
   return deliver<Result<void>>(Kind::changes, "report_worker", report.timeout, [this, report] { return inner_.report_worker(report); });
 }
 
 Result<void> FaultyStore::remove_worker(const std::string& ns, const std::string& owner) {
   return deliver<Result<void>>(Kind::changes, "remove_worker", kCallTimeout, [this, ns, owner] { return inner_.remove_worker(ns, owner); });
+}
+
+Result<void> FaultyStore::order_worker(const OrderRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "order_worker", request.timeout, [this, request] { return inner_.order_worker(request); });
+}
+
+Result<OrdersReply> FaultyStore::orders(const std::string& ns, const std::string& owner) {
+  return deliver<Result<OrdersReply>>(Kind::reads, "orders", kCallTimeout, [this, ns, owner] { return inner_.orders(ns, owner); });
+}
+
+Result<void> FaultyStore::stopped(const StoppedRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "stopped", request.timeout, [this, request] { return inner_.stopped(request); });
 }
 
 Result<std::vector<WorkerRow>> FaultyStore::workers(const std::string& ns) {

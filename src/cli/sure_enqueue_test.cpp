@@ -4,33 +4,26 @@
 
 #include "backends/memory/memory_store.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "store/forwarding_store.hpp"
 
 namespace fenceline::cli {
 namespace {
 
 // Carries out every enqueue, and loses the first answers.
-class Forgetful final : public JobStore {
+class Forgetful final : public ForwardingStore {
  public:
-  Forgetful(JobStore& store, std::vector<Code> answers) : store_(store), answers_(std::move(answers)) {}
+  Forgetful(Store& store, std::vector<Code> answers) : ForwardingStore(store), answers_(std::move(answers)) {}
 
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override {
-    Result<EnqueueReply> reply = store_.enqueue(request);
+    Result<EnqueueReply> reply = inner_.enqueue(request);
     const std::size_t n = calls++;
     if (n < answers_.size()) return fail(answers_[n], "lost");
     return reply;
   }
-  Result<ClaimReply> claim(const ClaimRequest& request) override { return store_.claim(request); }
-  Result<void> give_back(const GiveBackRequest& request) override { return store_.give_back(request); }
-  Result<ExtendReply> extend(const ExtendRequest& request) override { return store_.extend(request); }
-  Result<SettleReply> settle(const SettleRequest& request) override { return store_.settle(request); }
-  Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override { return store_.job(ns, id); }
-  Result<JobsReply> jobs(const JobsRequest& request) override { return store_.jobs(request); }
-  Result<BacklogReply> backlog(const BacklogRequest& request) override { return store_.backlog(request); }
 
   std::size_t calls = 0;
 
  private:
-  JobStore& store_;
   std::vector<Code> answers_;
 };
 

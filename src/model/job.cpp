@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/duration_text.hpp"
+#include "base/utf8.hpp"
+
 namespace fenceline {
 namespace {
 
@@ -18,10 +21,23 @@ constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// 2^exponent seconds, at most `most`.
-constexpr Duration doubled(std::int64_t exponent, Duration most) {
-  const Duration first = std::chrono::seconds{1};
-  return exponent >= 20 ? most : std::min(most, first * (std::int64_t{1} << std::max<std::int64_t>(exponent, 0)));
+// first * 2^exponent, at most `most`.
+constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most) {
+  for (; exponent > 0 && first < most; --exponent) first *= 2;
+  return std::min(first, most);
+}
+
+Result<void> check_optional_key(std::string_view what, const std::string& key) { return key.empty() ? Result<void>{} : check_key(what, key); }
+
+Result<void> check_range(std::string_view what, Duration value, DurationRange allowed) {
+  if (value >= allowed.least && value <= allowed.most) return {};
+  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
+}
+
+// 00-<32 hex>-<16 hex>-<2 hex>, and what later versions add.
+bool is_traceparent(std::string_view text) {
+  if (text.size() < 55 || text.size() > kNameBytesMax) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
 }  // namespace
@@ -43,6 +59,33 @@ std::string_view to_string(OutcomeKind kind) {
     case OutcomeKind::given_back: return "given_back";
   }
   return "unknown";
+}
+
+std::string_view to_string(AttemptEnd end) {
+  constexpr std::array<std::string_view, 9> kNames{"running", "done", "failed", "dead", "later", "given_back", "lost", "cancelled", "retried"};
+  return kNames[static_cast<std::size_t>(end)];
+}
+
+AttemptEnd attempt_end(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::done: return AttemptEnd::done;
+    case OutcomeKind::failed: return AttemptEnd::failed;
+    case OutcomeKind::dead: return AttemptEnd::dead;
+    case OutcomeKind::later: return AttemptEnd::later;
+    case OutcomeKind::given_back: break;
+  }
+  return AttemptEnd::given_back;
+}
+
+Result<void> check_key(std::string_view what, std::string_view key) {
+  const auto bad = [&](std::string_view why) {
+    return fail(Code::invalid, std::string(what) + " '" + shown(key) + "' " + std::string(why) + "; use 1 to 256 bytes of UTF-8 without control characters");
+  };
+  if (key.empty()) return bad("is empty");
+  if (key.size() > kKeyBytesMax) return bad("is too long (" + std::to_string(key.size()) + " bytes)");
+  if (!is_valid_utf8(key)) return bad("is not UTF-8");
+  if (std::any_of(key.begin(), key.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return bad("has a control character");
+  return {};
 }
 
 Result<void> check_name(std::string_view what, std::string_view name) {
@@ -68,20 +111,39 @@ Result<void> check_new_job(const NewJob& job) {
     return fail(Code::invalid, "priority " + std::to_string(job.priority) + " is out of range; use -1000 to 1000");
   if (job.attempts_max < 1 || job.attempts_max > 1000)
     return fail(Code::invalid, "attempts " + std::to_string(job.attempts_max) + " is out of range; use 1 to 1000");
-  if (job.delay < Duration{0} || job.delay > std::chrono::days{366})
-    return fail(Code::invalid, "delay is out of range; use 0s to 366d");
+  if (auto ok = check_range("delay", job.delay, kDelayRange); !ok) return ok;
+  if (job.at && job.delay != Duration{0}) return fail(Code::invalid, "a job has a delay or a time, not both");
+  if (job.at && (*job.at < WallTime{} || *job.at > kRunAtMost)) return fail(Code::invalid, "time is out of range; use 1970 to 2200");
+  if (job.timeout != Duration{0}) {
+    if (auto ok = check_range("timeout", job.timeout, kTimeoutRange); !ok) return ok;
+  }
+  if (auto ok = check_range("backoff", job.backoff.first, kBackoffRange); !ok) return ok;
+  if (auto ok = check_range("longest backoff", job.backoff.most, kBackoffRange); !ok) return ok;
+  if (job.backoff.first > job.backoff.most) return fail(Code::invalid, "the first backoff is longer than the longest");
+  if (auto ok = check_optional_key("key", job.key); !ok) return ok;
+  if (auto ok = check_range("key time", job.key_for, kDelayRange); !ok) return ok;
+  if (job.key.empty() && job.key_for != Duration{0}) return fail(Code::invalid, "a key time needs a key");
+  if (auto ok = check_optional_key("group", job.group); !ok) return ok;
+  if (auto ok = check_optional_key("limit key", job.limit_key); !ok) return ok;
+  if (job.tags.size() > kTagsMax) return fail(Code::invalid, "too many tags; at most 16");
+  for (const std::string& tag : job.tags) {
+    if (auto ok = check_key("tag", tag); !ok) return ok;
+  }
+  if (!std::is_sorted(job.tags.begin(), job.tags.end(), std::less_equal<>{})) return fail(Code::invalid, "tags must be sorted, none twice");
+  if (!job.traceparent.empty() && !is_traceparent(job.traceparent)) return fail(Code::invalid, "traceparent is not a W3C trace context");
   return check_payload(job.payload);
 }
 
-Duration retry_delay(std::int64_t failures, std::uint64_t random) {
-  const Duration most = doubled(failures, std::chrono::hours{1});
+Duration retry_delay(const Backoff& backoff, std::int64_t failures, std::uint64_t random) {
+  const Duration most = doubled(backoff.first, failures, backoff.most);
   return Duration{static_cast<Duration::rep>(random % static_cast<std::uint64_t>(most.count() + 1))};
 }
 
-Duration later_delay(std::int64_t laters) { return doubled(laters, std::chrono::minutes{1}); }
+Duration later_delay(std::int64_t laters) { return doubled(std::chrono::seconds{1}, laters, std::chrono::minutes{1}); }
 
 Job settled(Job job, const Outcome& outcome, WallTime now) {
   job.last_outcome = outcome.kind;
+  job.exit_status = outcome.exit_status;
   const auto finish = [&](JobState state) {
     job.state = state;
     job.finished_at = now;

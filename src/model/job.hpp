@@ -42,6 +42,21 @@ inline constexpr std::size_t kNameBytesMax = 128;
 inline constexpr int kPayloadDepthMax = 128;
 inline constexpr int kPriorityMost = 1000;     // and -1000 the least; larger is sooner
 inline constexpr int kBatchMax = 10'000;       // jobs in one store call
+inline constexpr std::size_t kKeyBytesMax = 256;      // of a unique key, group, limit key or tag
+inline constexpr std::size_t kTagsMax = 16;
+inline constexpr std::size_t kLogBytesMax = 1 << 20;  // of a job; the oldest bytes go first
+inline constexpr std::size_t kNoteBytesMax = 1024;    // of a word on progress
+inline constexpr std::size_t kAttemptsKept = 50;      // the oldest ones go first
+inline constexpr int kExitStatusMost = 255;
+inline constexpr WallTime kRunAtMost = std::chrono::sys_days{std::chrono::year{2200} / 1 / 1};
+
+// How long a failed job waits: full jitter over `first` doubling to `most`.
+struct Backoff {
+  Duration first = std::chrono::seconds{1};
+  Duration most = std::chrono::hours{1};
+
+  bool operator==(const Backoff&) const = default;
+};
 
 // What a producer says of a job.
 struct NewJob {
@@ -51,7 +66,16 @@ struct NewJob {
   std::string payload = "null";     // JSON text
   int priority = 0;
   Duration delay{0};                // on the store's wall clock
+  std::optional<WallTime> at;       // in place of the delay: not before this moment of the store's wall clock
   int attempts_max = kAttemptsMaxDefault;
+  Backoff backoff{};
+  Duration timeout{0};              // of one attempt; 0: none
+  std::string key;                  // J6: one unfinished job for it in its queue; empty: none
+  Duration key_for{0};              // it stays taken that long after the finish
+  std::string group;                // J7: one at a time, in the order of enqueue; empty: none
+  std::string limit_key;            // counts for the queue's limit per key; empty: none
+  std::vector<std::string> tags;    // for people; sorted, none twice
+  std::string traceparent;          // W3C trace context, for the handler
 
   bool operator==(const NewJob&) const = default;
 };
@@ -71,8 +95,36 @@ struct Outcome {
   std::string result;      // bytes, for done
   std::string error;       // for failed and dead
   Duration retry_in{0};    // for failed and later
+  std::optional<int> exit_status;  // of a command: 0 to 255, 128 + n for a signal
 
   bool operator==(const Outcome&) const = default;
+};
+
+// How far a running job says it is.
+struct Progress {
+  int percent = 0;   // 0 to 100
+  std::string note;  // valid UTF-8, at most kNoteBytesMax
+
+  bool operator==(const Progress&) const = default;
+};
+
+// How a delivery ended, or that it has not.
+enum class AttemptEnd { running, done, failed, dead, later, given_back, lost, cancelled, retried };
+std::string_view to_string(AttemptEnd end);
+AttemptEnd attempt_end(OutcomeKind kind);
+
+// One delivery of a job, for its history.
+struct Attempt {
+  std::int64_t delivery = 0;  // from 1
+  Fence fence = 0;
+  std::string owner;
+  WallTime started_at;               // of its claim, on the store's wall clock
+  std::optional<WallTime> ended_at;  // empty while it runs
+  AttemptEnd end = AttemptEnd::running;
+  std::optional<int> exit_status;
+  std::string error;
+
+  bool operator==(const Attempt&) const = default;
 };
 
 // What a store knows of a job.
@@ -84,6 +136,14 @@ struct Job {
   std::string payload;
   int priority = 0;
   int attempts_max = kAttemptsMaxDefault;
+  Backoff backoff{};
+  Duration timeout{0};
+  std::string key;
+  Duration key_for{0};
+  std::string group;
+  std::string limit_key;
+  std::vector<std::string> tags;
+  std::string traceparent;
   WallTime created_at;
   WallTime run_at;                        // not claimed before it
   std::optional<WallTime> finished_at;
@@ -98,6 +158,8 @@ struct Job {
   std::optional<OutcomeKind> last_outcome;  // of the last settled delivery
   std::string error;                      // the last one
   std::string result;
+  std::optional<int> exit_status;         // of the last settled delivery
+  std::optional<Progress> progress;       // of the last delivery that said something
 
   bool operator==(const Job&) const = default;
 };
@@ -112,15 +174,21 @@ Result<void> check_payload(std::string_view payload);
 // All of the above and the numbers' ranges. Errors: invalid.
 Result<void> check_new_job(const NewJob& job);
 
-// Full jitter over 1 s doubling to 1 h: uniform in [0, min(1 h, 1 s * 2^failures)]; `failures` counts those
-// before this one.
-Duration retry_delay(std::int64_t failures, std::uint64_t random);
+// Unique keys, groups, limit keys and tags: 1 to 256 bytes of valid UTF-8 without control characters. Errors: invalid.
+Result<void> check_key(std::string_view what, std::string_view key);
+
+// Whether two JSON texts are the same value (J6): the order of members and the spelling of numbers and strings do
+// not count. Both are valid (see check_payload).
+bool same_json(std::string_view a, std::string_view b);
+
+// Full jitter: uniform in [0, min(most, first * 2^failures)]; `failures` counts those before this one.
+Duration retry_delay(const Backoff& backoff, std::int64_t failures, std::uint64_t random);
 
 // For exit 75: 1 s doubling to 1 min, no jitter; `laters` counts those before this one.
 Duration later_delay(std::int64_t laters);
 
 // What an accepted outcome makes of a job that ran: its next state and counters. Pure; `last_outcome`,
-// `finished_at`, `run_at`, `result` and `error` are set, `fence` and `owner` stay.
+// `finished_at`, `run_at`, `result`, `error` and `exit_status` are set, `fence` and `owner` stay.
 Job settled(Job job, const Outcome& outcome, WallTime now);
 
 // What the expiry of its delivery makes of a running job, before it is granted again: losses counted, and

@@ -55,9 +55,9 @@ TEST(JobState, NamesAreReadAsTheyAreWritten) {
 TEST(RetryDelay, IsFullJitterOverOneSecondDoublingToAnHour) {
   for (std::int64_t failures = 0; failures < 15; ++failures) {
     const Duration most = std::min<Duration>(1h, 1s * (std::int64_t{1} << failures));
-    EXPECT_EQ(retry_delay(failures, 0), 0s);
-    EXPECT_EQ(retry_delay(failures, static_cast<std::uint64_t>(most.count())), most);
-    EXPECT_EQ(retry_delay(failures, static_cast<std::uint64_t>(most.count()) + 1), 0s);
+    EXPECT_EQ(retry_delay({}, failures, 0), 0s);
+    EXPECT_EQ(retry_delay({}, failures, static_cast<std::uint64_t>(most.count())), most);
+    EXPECT_EQ(retry_delay({}, failures, static_cast<std::uint64_t>(most.count()) + 1), 0s);
   }
 }
 
@@ -65,8 +65,8 @@ TEST(RetryDelay, NeverLeavesItsBounds) {
   for (const std::int64_t failures : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{19}, std::int64_t{20}, std::int64_t{63},
                                       std::int64_t{64}, std::numeric_limits<std::int64_t>::max()}) {
     for (const std::uint64_t random : {std::uint64_t{0}, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
-      EXPECT_GE(retry_delay(failures, random), 0s);
-      EXPECT_LE(retry_delay(failures, random), 1h);
+      EXPECT_GE(retry_delay({}, failures, random), 0s);
+      EXPECT_LE(retry_delay({}, failures, random), 1h);
     }
   }
 }

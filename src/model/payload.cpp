@@ -1,5 +1,8 @@
 // Payloads are checked without building them: a million levels of nesting must not cost a stack or a tree.
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "model/job.hpp"
 
@@ -33,7 +36,67 @@ struct Checker : nlohmann::json_sax<nlohmann::json> {
   }
 };
 
+// Writes a text of the value in which only the value counts: members in order, the last of two of one name, numbers and
+// strings spelled in one way.
+struct Canon : nlohmann::json_sax<nlohmann::json> {
+  struct Open {
+    bool is_object = false;
+    std::string name;  // of the member at hand
+    std::map<std::string, std::string> members;
+    std::string elements;
+  };
+  std::vector<Open> open;
+  std::string text;
+
+  bool put(std::string value) {
+    if (open.empty()) text = std::move(value);
+    else if (open.back().is_object) open.back().members[open.back().name] = std::move(value);
+    else open.back().elements += value + ",";
+    return true;
+  }
+  static std::string quoted(const std::string& string) { return nlohmann::json(string).dump(); }
+
+  bool null() override { return put("null"); }
+  bool boolean(bool value) override { return put(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return put(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return put(std::to_string(value)); }
+  bool number_float(number_float_t value, const string_t& spelled) override {
+    // A double keeps 15 digits exactly; a longer number only equals one that is spelled alike.
+    constexpr double kWholeMost = 1e15;
+    constexpr long kDigitsKept = 15;
+    const auto mantissa = spelled.substr(0, spelled.find_first_of("eE"));
+    if (std::count_if(mantissa.begin(), mantissa.end(), [](char c) { return c >= '0' && c <= '9'; }) > kDigitsKept) return put(spelled);
+    if (std::abs(value) < kWholeMost && value == std::floor(value)) return put(std::to_string(static_cast<std::int64_t>(value)));
+    return put(nlohmann::json(value).dump());
+  }
+  bool string(string_t& value) override { return put(quoted(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open.push_back({.is_object = true}), true; }
+  bool key(string_t& name) override { return open.back().name = quoted(name), true; }
+  bool end_object() override {
+    std::string value = "{";
+    for (const auto& [name, member] : open.back().members) value += name + ":" + member + ",";
+    open.pop_back();
+    return put(value + "}");
+  }
+  bool start_array(std::size_t) override { return open.push_back({}), true; }
+  bool end_array() override {
+    std::string value = "[" + open.back().elements + "]";
+    open.pop_back();
+    return put(std::move(value));
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+};
+
+std::string canonical(std::string_view payload) {
+  Canon canon;
+  nlohmann::json::sax_parse(payload.begin(), payload.end(), &canon);
+  return canon.text;
+}
+
 }  // namespace
+
+bool same_json(std::string_view a, std::string_view b) { return a == b || canonical(a) == canonical(b); }
 
 Result<void> check_payload(std::string_view payload) {
   if (payload.size() > kPayloadBytesMax)

@@ -67,7 +67,7 @@ Outcome outcome_of(RunResult result, const Job& job, bool stopped, std::uint64_t
   switch (result.kind) {
     case OutcomeKind::done: return {.kind = OutcomeKind::done, .result = std::move(result.result)};
     case OutcomeKind::failed:
-      return {.kind = OutcomeKind::failed, .error = std::move(result.error), .retry_in = retry_delay(job.failures, random)};
+      return {.kind = OutcomeKind::failed, .error = std::move(result.error), .retry_in = retry_delay(job.backoff, job.failures, random)};
     case OutcomeKind::dead: return {.kind = OutcomeKind::dead, .error = std::move(result.error)};
     case OutcomeKind::later: return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters)};
     case OutcomeKind::given_back: break;

@@ -12,6 +12,7 @@
 #include "backends/memory/memory_store.hpp"
 #include "runtime/thread_runtime.hpp"
 #include "services/executor.hpp"
+#include "store/forwarding_store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/results.hpp"
 
@@ -24,13 +25,12 @@ using Delivered = Run;  // gtest has a Run of its own
 
 // A memory store whose answers a test can take away: `before` fails a call that then does not happen, `after` fails one
 // that did. Both get the verb and how often it was called before.
-class TroubledStore final : public Store {
+class TroubledStore final : public ForwardingStore {
  public:
   using Trouble = std::function<std::optional<Error>(const std::string& verb, int call)>;
 
-  explicit TroubledStore(Clock& clock) : inner(clock) {}
+  explicit TroubledStore(Clock& clock) : TroubledStore(std::make_unique<MemoryStore>(clock)) {}
 
-  MemoryStore inner;
   Trouble before = [](const std::string&, int) { return std::nullopt; };
   Trouble after = [](const std::string&, int) { return std::nullopt; };
   std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) { return std::nullopt; };
@@ -41,41 +41,31 @@ class TroubledStore final : public Store {
     return found == calls_.end() ? 0 : found->second;
   }
 
-  Result<EnqueueReply> enqueue(const EnqueueRequest& r) override { return inner.enqueue(r); }
   Result<ClaimReply> claim(const ClaimRequest& r) override {
-    return call<ClaimReply>("claim", [&] { return inner.claim(r); });
+    return call<ClaimReply>("claim", [&] { return inner_.claim(r); });
   }
   Result<void> give_back(const GiveBackRequest& r) override {
-    return call<void>("give_back", [&] { return inner.give_back(r); });
+    return call<void>("give_back", [&] { return inner_.give_back(r); });
   }
   Result<ExtendReply> extend(const ExtendRequest& r) override {
     return call<ExtendReply>("extend", [&]() -> Result<ExtendReply> {
       if (const auto reply = on_extend(r)) return *reply;
-      return inner.extend(r);
+      return inner_.extend(r);
     });
   }
   Result<SettleReply> settle(const SettleRequest& r) override {
-    return call<SettleReply>("settle", [&] { return inner.settle(r); });
+    return call<SettleReply>("settle", [&] { return inner_.settle(r); });
   }
-  Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override { return inner.job(ns, id); }
-  Result<JobsReply> jobs(const JobsRequest& r) override { return inner.jobs(r); }
   Result<BacklogReply> backlog(const BacklogRequest& r) override {
-    return call<BacklogReply>("backlog", [&] { return inner.backlog(r); });
+    return call<BacklogReply>("backlog", [&] { return inner_.backlog(r); });
   }
   Result<void> report_worker(const WorkerReport& r) override {
-    return call<void>("report_worker", [&] { return inner.report_worker(r); });
-  }
-  Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner.remove_worker(ns, owner); }
-  Result<std::vector<WorkerRow>> workers(const std::string& ns) override { return inner.workers(ns); }
-  Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override { return inner.trail(ns, limit); }
-  Result<void> remove_namespace(const std::string& ns, const Act& act) override { return inner.remove_namespace(ns, act); }
-  StoreProfile profile() const override { return inner.profile(); }
-  Result<std::vector<Finding>> examine() override { return inner.examine(); }
-  std::unique_ptr<Watch> watch(const WatchRequest& r, std::function<void()> on_change) override {
-    return inner.watch(r, std::move(on_change));
+    return call<void>("report_worker", [&] { return inner_.report_worker(r); });
   }
 
  private:
+  explicit TroubledStore(std::unique_ptr<MemoryStore> memory) : ForwardingStore(*memory), memory_(std::move(memory)) {}
+
   template <class T>
   Result<T> call(const std::string& verb, const std::function<Result<T>()>& body) {
     int number = 0;
@@ -89,6 +79,7 @@ class TroubledStore final : public Store {
     return result;
   }
 
+  std::unique_ptr<MemoryStore> memory_;
   mutable std::mutex mutex_;
   std::map<std::string, int> calls_;
 };
@@ -144,10 +135,10 @@ class WorkerOnMemory : public testing::Test {
       ids.push_back(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));
       request.jobs.push_back({.id = ids.back(), .queue = queue, .attempts_max = attempts_max});
     }
-    must(store.inner.enqueue(request));
+    must(store.enqueue(request));
     return ids;
   }
-  Job job(const JobId& id) { return must(store.inner.job("default", id)).value(); }
+  Job job(const JobId& id) { return must(store.job("default", id)).value(); }
 
   Result<WorkReport> work(std::function<RunResult(const Delivered&)> body, std::stop_token stop = {}) {
     HandlerOf handler(std::move(body));
@@ -500,7 +491,7 @@ TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
   job.laters = 2;
   EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, false, 1).retry_in, later_delay(2));
   job.failures = 3;
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, false, 12345).retry_in, retry_delay(3, 12345));
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, false, 12345).retry_in, retry_delay({}, 3, 12345));
 }
 
 }  // namespace

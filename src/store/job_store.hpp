@@ -3,8 +3,14 @@
 // For every verb: the store's clock alone decides what has expired, so requests carry durations and never
 // instants. A call returns within its `timeout`, about: `unavailable` means it did not happen and will
 // not, `in_doubt` that it may have or still may. Every mutating verb can be repeated with the same
-// arguments. No verb crosses a namespace. A malformed request is `invalid` and changes nothing. Safe to
-// call from several threads or fibers.
+// arguments. No verb crosses a namespace. A malformed request is `invalid` and changes nothing. A verb that writes may
+// answer `full` (no room, nothing changed) and `broken` (the store must be opened anew). Safe to call from several
+// threads or fibers.
+//
+// Slots. A running job has a slot in its queue, in its group and under its limit key, until it is settled: a lease that
+// ran out keeps it, since the claim that takes the job over needs no other. A delivery revoked by an operator keeps its
+// slot until its worker says stopped, or its lease would have ended. Of a group only the head may run: the unfinished
+// job that is first by the store's own sequence; a slot of the group that is still taken holds back the next one (J7).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +35,22 @@ struct EnqueueRequest {
 
 struct EnqueueReply {
   std::int64_t existing = 0;  // how many were there already: a repeat adds nothing
+  std::vector<JobId> ids;     // in the request's order: of the job itself, or of the one that has its unique key
 };
+
+// A file that is enqueued again under the same name adds nothing: ids are made from this moment, the name and the line.
+struct BatchRequest {
+  std::string ns;
+  std::string name;
+  Duration timeout = kCallTimeout;
+};
+
+struct BatchReply {
+  WallTime first_seen;
+};
+
+inline constexpr Duration kBatchRepeatableFor = std::chrono::hours{24};
+inline constexpr Duration kBatchRememberedFor = std::chrono::days{30};
 
 struct ClaimRequest {
   std::string ns;
@@ -125,10 +146,52 @@ struct GiveBackRequest {
   Duration timeout = kCallTimeout;
 };
 
+// What a handler says while it works.
+struct Note {
+  JobId id;
+  Fence fence = 0;
+  std::optional<Progress> progress;
+  std::string log;          // bytes, at most kLogBytesMax
+  std::int64_t log_at = 0;  // where they begin in all that this delivery logged: what is there already is not added twice
+};
+
+struct RecordRequest {
+  std::string ns;
+  std::vector<Note> notes;  // a job may be named more than once
+  Duration timeout = kCallTimeout;
+};
+
+struct RecordReply {
+  std::vector<Refusal> refused;  // not_found or superseded
+};
+
+struct LogRequest {
+  std::string ns;
+  JobId id;
+  std::int64_t after = 0;  // cursor of the page before; 0: from the start
+  int limit = 100;         // chunks, at most 1000
+  Duration timeout = kCallTimeout;
+};
+
+struct LogChunk {
+  std::int64_t delivery = 0;
+  WallTime at;
+  std::string bytes;
+
+  bool operator==(const LogChunk&) const = default;
+};
+
+struct LogReply {
+  std::vector<LogChunk> chunks;  // in the order in which they came
+  std::int64_t dropped = 0;      // bytes of the job's log that had to go
+  std::int64_t next = 0;         // cursor behind the last of these chunks; `after` itself if there is none
+};
+
 struct JobsRequest {
   std::string ns;
   std::optional<std::string> queue;
   std::optional<JobState> state;
+  std::string tag;         // empty: any
   std::int64_t after = 0;  // cursor of the page before; 0: from the start
   int limit = 100;         // at most 1000
   bool with_payload = false;  // payload and result are empty otherwise
@@ -151,6 +214,9 @@ struct BacklogReply {
   bool running = false;    // some job is leased, by anyone
   bool claimable = false;  // some job could be claimed now
   std::int64_t ahead = 0;  // ready, but not its time yet; counted up to 100,000
+  // Ready and its time has come, but held back by its group, a limit or a pause; counted up to 100,000. So are expired
+  // leases of a paused queue.
+  std::int64_t blocked = 0;
   std::optional<Duration> next_due;  // of those, the first
 };
 
@@ -159,15 +225,25 @@ class JobStore {
   virtual ~JobStore() = default;
 
   // Adds the jobs, all or none. An id that is there already adds nothing if queue, stage and payload are
-  // the same (J1). Errors: invalid, conflict (the id belongs to another job), full.
+  // the same (J1). Nor does a job whose unique key is taken in its queue (any stage) by one with the same payload as a
+  // JSON value, earlier in this request included: its id then stands for that job for at least a day, so that a
+  // repeat adds nothing whatever became of it (J6). Errors: invalid, conflict (the id belongs to another job, or the
+  // key to a job with another payload: the message names it), full.
   virtual Result<EnqueueReply> enqueue(const EnqueueRequest& request) = 0;
+
+  // When the store first saw this batch name. Errors: refused (longer ago than kBatchRepeatableFor; the name is free
+  // again after kBatchRememberedFor).
+  virtual Result<BatchReply> open_batch(const BatchRequest& request) = 0;
 
   // Grants up to `limit` jobs, each with a fence larger than any before it (L1, L2, J2): first those whose
   // lease ran out (lease end <= now), by lease end, then order of enqueue, over all queues; then ready ones whose
   // time has come (run time <= now), queue by queue, by priority, run time, order of enqueue. In the same step
   // every expired job of these queues whose fifth delivery in a row is now lost becomes dead, under a new fence
   // and no owner. A job that must run alone (an expired one counts the loss at hand) is granted only if
-  // `holds_others` is false, then before all others and as the only one (J5); otherwise it is passed over. A
+  // `holds_others` is false, then before all others and as the only one (J5); otherwise it is passed over. Passed over
+  // are also: all jobs of a paused queue, expired and to be buried ones included; a ready job that is not its group's
+  // head or whose group has its slot taken; one whose own revoked delivery still has its slot; one for which the queue or
+  // its limit key has no slot left (J7). A
   // repeat of a request that granted something, within its ttl, returns of those grants what is still held and
   // alive, and grants nothing. Errors: invalid, refused (fences used up).
   virtual Result<ClaimReply> claim(const ClaimRequest& request) = 0;
@@ -184,6 +260,12 @@ class JobStore {
   // away when nobody took over. At most one outcome is accepted for a (job, fence) (J3); the same kind sent
   // again, while no newer grant was made, is accepted as a repeat.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
+
+  // Adds to progress and log. Needs the newest fence, not a live lease and not an owner: a fence has only one. At
+  // most kLogBytesMax of a job's log are kept, its end.
+  virtual Result<RecordReply> record(const RecordRequest& request) = 0;
+  // Empty if there is no such job.
+  virtual Result<std::optional<LogReply>> log(const LogRequest& request) = 0;
 
   virtual Result<std::optional<Job>> job(const std::string& ns, const JobId& id) = 0;
   virtual Result<JobsReply> jobs(const JobsRequest& request) = 0;

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/duration_text.hpp"
+#include "base/utf8.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
@@ -30,6 +31,29 @@ Result<void> check_queues(const std::vector<std::string>& queues, const std::str
   }
   if (std::set<std::string>(queues.begin(), queues.end()).size() != queues.size()) return fail(Code::invalid, "a queue was named twice");
   return stage.empty() ? Result<void>{} : check_name("stage", stage);
+}
+
+// Who did it, and why: for people, in one line each.
+Result<void> check_act(const Act& act) {
+  if (act.actor.empty() || act.actor.size() > kNameBytesMax || !is_valid_utf8(act.actor)) return fail(Code::invalid, "actor must have 1 to 128 bytes of UTF-8");
+  if (act.reason.size() > kNoteBytesMax || !is_valid_utf8(act.reason)) return fail(Code::invalid, "reason must have at most 1024 bytes of UTF-8");
+  return {};
+}
+
+Result<void> check_limit(int limit, int most) {
+  if (limit < 1 || limit > most) return fail(Code::invalid, "limit must be 1 to " + std::to_string(most));
+  return {};
+}
+
+Result<void> check_slots(std::string_view what, const std::optional<int>& slots) {
+  if (slots && (*slots < 0 || *slots > kLimitMost)) return fail(Code::invalid, std::string(what) + " must be 0 (none) to 10000");
+  return {};
+}
+
+Result<void> check_keep(std::string_view what, const std::optional<Duration>& keep) {
+  if (keep && (*keep < kKeepRange.least || *keep > kKeepRange.most))
+    return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(kKeepRange.least) + " to " + format_duration(kKeepRange.most));
+  return {};
 }
 
 // The first error of several checks.
@@ -86,6 +110,7 @@ Result<void> check_request(const SettleRequest& request) {
     const Outcome& outcome = settlement.outcome;
     if (outcome.result.size() > kResultBytesMax) return fail(Code::invalid, "result is too large; at most 1 MiB");
     if (outcome.error.size() > kErrorBytesMax) return fail(Code::invalid, "error is too long; at most 4096 bytes");
+    if (outcome.exit_status && (*outcome.exit_status < 0 || *outcome.exit_status > kExitStatusMost)) return fail(Code::invalid, "exit status must be 0 to 255");
     if (outcome.retry_in < Duration{0} || outcome.retry_in > kDelayRange.most) return fail(Code::invalid, "retry delay is out of range; use 0s to 366d");
   }
   return {};
@@ -94,7 +119,8 @@ Result<void> check_request(const SettleRequest& request) {
 Result<void> check_request(const JobsRequest& request) {
   if (request.limit < 1 || request.limit > 1000) return fail(Code::invalid, "limit must be 1 to 1000");
   if (request.after < 0) return fail(Code::invalid, "cursor must not be negative");
-  return first_error(check_name("namespace", request.ns), request.queue ? check_name("queue", *request.queue) : Result<void>{});
+  return first_error(check_name("namespace", request.ns), request.queue ? check_name("queue", *request.queue) : Result<void>{},
+                     request.tag.empty() ? Result<void>{} : check_key("tag", request.tag));
 }
 
 Result<void> check_request(const BacklogRequest& request) {
@@ -104,6 +130,71 @@ Result<void> check_request(const BacklogRequest& request) {
 Result<void> check_request(const WorkerReport& report) {
   return first_error(check_name("namespace", report.ns), check_queues(report.queues, report.stage), check_id("owner", report.owner),
                      check_size(report.holding.size(), "jobs"), check_ttl(report.ttl));
+}
+
+Result<void> check_request(const BatchRequest& request) {
+  return first_error(check_name("namespace", request.ns), check_key("batch name", request.name));
+}
+
+Result<void> check_request(const RecordRequest& request) {
+  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.notes.size(), "notes")); !ok) return ok;
+  for (const Note& note : request.notes) {
+    if (note.log.size() > kLogBytesMax || note.log_at < 0) return fail(Code::invalid, "log is too long; at most 1 MiB");
+    if (!note.progress) continue;
+    if (note.progress->percent < 0 || note.progress->percent > 100) return fail(Code::invalid, "progress must be 0 to 100");
+    if (note.progress->note.size() > kNoteBytesMax || !is_valid_utf8(note.progress->note))
+      return fail(Code::invalid, "the word on progress must have at most 1024 bytes of UTF-8");
+  }
+  return {};
+}
+
+Result<void> check_request(const LogRequest& request) {
+  if (request.after < 0) return fail(Code::invalid, "cursor must not be negative");
+  return first_error(check_name("namespace", request.ns), check_limit(request.limit, 1000));
+}
+
+Result<void> check_request(const ActRequest& request) {
+  std::set<JobId> seen;
+  for (const JobId& id : request.ids) {
+    if (!seen.insert(id).second) return fail(Code::invalid, "job " + to_string(id) + " is named twice in one call");
+  }
+  return first_error(check_name("namespace", request.ns), check_size(request.ids.size(), "jobs"), check_id("request", request.request), check_act(request.act));
+}
+
+Result<void> check_request(const SetQueueRequest& request) {
+  const QueueChange& change = request.change;
+  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_slots("limit", change.limit),
+                     check_slots("limit per key", change.limit_per_key), check_keep("time to keep done jobs", change.keep_done),
+                     check_keep("time to keep dead jobs", change.keep_dead), check_act(request.act));
+}
+
+Result<void> check_request(const PauseRequest& request) {
+  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_act(request.act));
+}
+
+Result<void> check_request(const PurgeRequest& request) {
+  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_limit(request.limit, kBatchMax), check_act(request.act));
+}
+
+Result<void> check_request(const TidyRequest& request) {
+  return first_error(check_name("namespace", request.ns), check_limit(request.limit, kBatchMax));
+}
+
+Result<void> check_request(const OrderRequest& request) {
+  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_act(request.act));
+}
+
+Result<void> check_request(const StoppedRequest& request) {
+  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_size(request.jobs.size(), "jobs"));
+}
+
+std::string_view to_string(WorkerOrder order) {
+  switch (order) {
+    case WorkerOrder::work: return "work";
+    case WorkerOrder::quiet: return "quiet";
+    case WorkerOrder::stop: return "stop";
+  }
+  return "unknown";
 }
 
 }  // namespace fenceline

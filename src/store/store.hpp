@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/job_control.hpp"
 #include "store/job_store.hpp"
 #include "store/trail.hpp"
 #include "store/worker_registry.hpp"
@@ -38,16 +39,17 @@ struct WatchRequest {
   std::string ns;
   std::vector<std::string> queues;
   std::string stage;
+  bool orders = false;  // also when there may be new orders for some worker of the namespace
 };
 
-// Calls back when jobs of these queues may have become claimable, from any thread, until the handle goes
-// away. A hint that shortens a sleep: it may come too often, too late or never.
+// Calls back when jobs of these queues may have become claimable or, if asked for, orders may have come; from any
+// thread, until the handle goes away. A hint that shortens a sleep: it may come too often, too late or never.
 class Watch {
  public:
   virtual ~Watch() = default;
 };
 
-class Store : public JobStore, public WorkerRegistry, public Trail {
+class Store : public JobStore, public JobControl, public WorkerRegistry, public Trail {
  public:
   virtual StoreProfile profile() const = 0;
   virtual Result<std::vector<Finding>> examine() = 0;
@@ -63,5 +65,15 @@ Result<void> check_request(const SettleRequest& request);
 Result<void> check_request(const JobsRequest& request);
 Result<void> check_request(const BacklogRequest& request);
 Result<void> check_request(const WorkerReport& report);
+Result<void> check_request(const BatchRequest& request);
+Result<void> check_request(const RecordRequest& request);
+Result<void> check_request(const LogRequest& request);
+Result<void> check_request(const ActRequest& request);
+Result<void> check_request(const SetQueueRequest& request);
+Result<void> check_request(const PauseRequest& request);
+Result<void> check_request(const PurgeRequest& request);
+Result<void> check_request(const TidyRequest& request);
+Result<void> check_request(const OrderRequest& request);
+Result<void> check_request(const StoppedRequest& request);
 
 }  // namespace fenceline

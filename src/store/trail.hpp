@@ -13,7 +13,10 @@ struct TrailEntry {
   WallTime at;
   std::string ns;       // empty: the whole store
   std::string actor;    // login name, or --as NAME
-  std::string act;      // "store_created", "store_migrated", "boot_changed", "namespace_removed"
+  // store_created, store_migrated, boot_changed, namespace_removed; job_cancelled, job_retried (subject: the id);
+  // queue_set ("NAME limit=3 keep_done=24h", what was asked for), queue_paused, queue_resumed (NAME), queue_purged
+  // ("NAME: 17 jobs"); worker_quiet, worker_stop, worker_work (the owner)
+  std::string act;
   std::string subject;
   std::string reason;
 

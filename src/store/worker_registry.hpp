@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "store/job_store.hpp"
+#include "store/trail.hpp"
 
 namespace fenceline {
 
@@ -27,8 +28,38 @@ struct WorkerReport {
   bool operator==(const WorkerReport&) const = default;
 };
 
+// What an operator wants of a worker. It goes on by itself from quiet to work, never back from stop.
+enum class WorkerOrder {
+  work,
+  quiet,  // claims nothing more, finishes what it has, and stays
+  stop,   // ends as on SIGTERM
+};
+std::string_view to_string(WorkerOrder order);
+
+struct OrderRequest {
+  std::string ns;
+  std::string owner;
+  WorkerOrder order = WorkerOrder::work;
+  Act act;
+  Duration timeout = kCallTimeout;
+};
+
+// What a worker asks for often, so it only reads.
+struct OrdersReply {
+  WorkerOrder order = WorkerOrder::work;
+  std::vector<Holding> revoked;  // deliveries to this owner that an operator ended and that keep their slot, by id
+};
+
+struct StoppedRequest {
+  std::string ns;
+  std::string owner;
+  std::vector<Holding> jobs;
+  Duration timeout = kCallTimeout;
+};
+
 struct WorkerRow {
   WorkerReport report;
+  WorkerOrder order = WorkerOrder::work;
   WallTime started_at;  // both on the store's clock
   WallTime seen_at;
 };
@@ -44,6 +75,13 @@ class WorkerRegistry {
   virtual Result<void> report_worker(const WorkerReport& report) = 0;
   // Repeated, or unknown: ok.
   virtual Result<void> remove_worker(const std::string& ns, const std::string& owner) = 0;
+
+  // Errors: not_found (no such worker), refused (it was told to stop).
+  virtual Result<void> order_worker(const OrderRequest& request) = 0;
+  // An owner that is not known gets `work`: its row may have been forgotten.
+  virtual Result<OrdersReply> orders(const std::string& ns, const std::string& owner) = 0;
+  // Nothing of these revoked deliveries runs any more: their slots are free. Repeated, or unknown: ok.
+  virtual Result<void> stopped(const StoppedRequest& request) = 0;
   virtual Result<std::vector<WorkerRow>> workers(const std::string& ns) = 0;  // by start, then owner
 };
 

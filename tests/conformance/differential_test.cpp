@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "backends/memory/memory_store.hpp"
-#include "support/forwarding_store.hpp"
+#include "store/forwarding_store.hpp"
 
 namespace fenceline::test {
 namespace {

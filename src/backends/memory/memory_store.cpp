@@ -76,6 +76,7 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
     }
   }
   tell(request.ns, added);
+  for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);
   return reply;
 }
 

@@ -56,6 +56,7 @@ std::int64_t insert(Call& call, std::int64_t ns_id, const std::vector<Added>& ad
 Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
   EnqueueReply reply;
   if (request.jobs.empty()) return reply;
+  for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);
   const std::int64_t ns_id = call.names.intern_namespace(request.ns);
   std::vector<Added> wanted;
   wanted.reserve(request.jobs.size());

@@ -50,16 +50,32 @@ class SqliteStore final : public Store {
   SqliteStore& operator=(const SqliteStore&) = delete;
 
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
+  Result<BatchReply> open_batch(const BatchRequest& request) override;
   Result<ClaimReply> claim(const ClaimRequest& request) override;
   Result<void> give_back(const GiveBackRequest& request) override;
   Result<ExtendReply> extend(const ExtendRequest& request) override;
   Result<SettleReply> settle(const SettleRequest& request) override;
+  Result<RecordReply> record(const RecordRequest& request) override;
+  Result<std::optional<LogReply>> log(const LogRequest& request) override;
   Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override;
   Result<JobsReply> jobs(const JobsRequest& request) override;
   Result<BacklogReply> backlog(const BacklogRequest& request) override;
 
+  Result<ActReply> cancel(const ActRequest& request) override;
+  Result<ActReply> retry(const ActRequest& request) override;
+  Result<PurgeReply> purge(const PurgeRequest& request) override;
+  Result<void> set_queue(const SetQueueRequest& request) override;
+  Result<void> pause(const PauseRequest& request) override;
+  Result<std::vector<QueueRow>> queues(const std::string& ns) override;
+  Result<TidyReply> tidy(const TidyRequest& request) override;
+  Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override;
+  Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override;
+
   Result<void> report_worker(const WorkerReport& report) override;
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override;
+  Result<void> order_worker(const OrderRequest& request) override;
+  Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override;
+  Result<void> stopped(const StoppedRequest& request) override;
   Result<std::vector<WorkerRow>> workers(const std::string& ns) override;
 
   Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override;

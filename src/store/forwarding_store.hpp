@@ -1,4 +1,4 @@
-// A store that passes every call on to another one: override what should go differently.
+// A store that passes every call on to another one: override what should go differently. The base of every decorator.
 #pragma once
 
 #include <functional>
@@ -9,25 +9,45 @@
 
 #include "store/store.hpp"
 
-namespace fenceline::test {
+namespace fenceline {
 
 class ForwardingStore : public Store {
  public:
+  // It must outlive this one.
   explicit ForwardingStore(Store& inner) : inner_(inner) {}
 
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override { return inner_.enqueue(request); }
+  Result<BatchReply> open_batch(const BatchRequest& request) override { return inner_.open_batch(request); }
   Result<ClaimReply> claim(const ClaimRequest& request) override { return inner_.claim(request); }
   Result<void> give_back(const GiveBackRequest& request) override { return inner_.give_back(request); }
   Result<ExtendReply> extend(const ExtendRequest& request) override { return inner_.extend(request); }
   Result<SettleReply> settle(const SettleRequest& request) override { return inner_.settle(request); }
+  Result<RecordReply> record(const RecordRequest& request) override { return inner_.record(request); }
+  Result<std::optional<LogReply>> log(const LogRequest& request) override { return inner_.log(request); }
   Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override { return inner_.job(ns, id); }
   Result<JobsReply> jobs(const JobsRequest& request) override { return inner_.jobs(request); }
   Result<BacklogReply> backlog(const BacklogRequest& request) override { return inner_.backlog(request); }
+
+  Result<ActReply> cancel(const ActRequest& request) override { return inner_.cancel(request); }
+  Result<ActReply> retry(const ActRequest& request) override { return inner_.retry(request); }
+  Result<PurgeReply> purge(const PurgeRequest& request) override { return inner_.purge(request); }
+  Result<void> set_queue(const SetQueueRequest& request) override { return inner_.set_queue(request); }
+  Result<void> pause(const PauseRequest& request) override { return inner_.pause(request); }
+  Result<std::vector<QueueRow>> queues(const std::string& ns) override { return inner_.queues(ns); }
+  Result<TidyReply> tidy(const TidyRequest& request) override { return inner_.tidy(request); }
+  Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override { return inner_.facts(ns, id); }
+  Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override { return inner_.attempts(ns, id); }
+
   Result<void> report_worker(const WorkerReport& report) override { return inner_.report_worker(report); }
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner_.remove_worker(ns, owner); }
+  Result<void> order_worker(const OrderRequest& request) override { return inner_.order_worker(request); }
+  Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override { return inner_.orders(ns, owner); }
+  Result<void> stopped(const StoppedRequest& request) override { return inner_.stopped(request); }
   Result<std::vector<WorkerRow>> workers(const std::string& ns) override { return inner_.workers(ns); }
+
   Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override { return inner_.trail(ns, limit); }
   Result<void> remove_namespace(const std::string& ns, const Act& act) override { return inner_.remove_namespace(ns, act); }
+
   StoreProfile profile() const override { return inner_.profile(); }
   Result<std::vector<Finding>> examine() override { return inner_.examine(); }
   std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change) override {
@@ -38,4 +58,4 @@ class ForwardingStore : public Store {
   Store& inner_;
 };
 
-}  // namespace fenceline::test
+}  // namespace fenceline

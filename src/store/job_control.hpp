@@ -1,0 +1,178 @@
+// What people do to jobs and queues: cancel, retry, pause, purge, settings, and the looks that explain them. Each act
+// stands in the trail, written in its own step.
+//
+// The rules for every verb of job_store.hpp hold here too.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "model/job.hpp"
+#include "store/job_store.hpp"
+#include "store/trail.hpp"
+
+namespace fenceline {
+
+struct ActRequest {
+  std::string ns;
+  std::vector<JobId> ids;  // at most kBatchMax, none twice
+  std::string request;     // one try; a repeat after in_doubt carries the same
+  Act act;
+  Duration timeout = kCallTimeout;
+};
+
+// Why an act on a job changed nothing. Reasons:
+//   not_found  no such job in this namespace
+//   finished   (cancel) it is done or dead; (retry) it is done: enqueue it anew
+//   key_taken  (retry) `holder` has its unique key
+struct ActRefusal {
+  JobId id;
+  std::string reason;
+  std::optional<JobId> holder;
+
+  bool operator==(const ActRefusal&) const = default;
+};
+
+struct ActReply {
+  std::vector<ActRefusal> refused;  // the others are now as asked for
+};
+
+inline constexpr Duration kKeepDoneDefault = std::chrono::days{7};
+inline constexpr Duration kKeepDeadDefault = std::chrono::days{30};
+inline constexpr int kLimitMost = 10'000;
+
+struct QueueSettings {
+  int limit = 0;          // running jobs of the queue, all stages; 0: as many as workers take
+  int limit_per_key = 0;  // running jobs of one limit key in the queue; 0: as many as workers take
+  Duration keep_done = kKeepDoneDefault;
+  Duration keep_dead = kKeepDeadDefault;  // dead and cancelled
+
+  bool operator==(const QueueSettings&) const = default;
+};
+
+// What is empty stays as it is.
+struct QueueChange {
+  std::optional<int> limit;
+  std::optional<int> limit_per_key;
+  std::optional<Duration> keep_done;
+  std::optional<Duration> keep_dead;
+};
+
+struct SetQueueRequest {
+  std::string ns;
+  std::string queue;
+  QueueChange change;
+  Act act;
+  Duration timeout = kCallTimeout;
+};
+
+struct PauseRequest {
+  std::string ns;
+  std::string queue;
+  bool paused = true;  // false: resume
+  Act act;
+  Duration timeout = kCallTimeout;
+};
+
+struct QueuePause {
+  WallTime at;
+  std::string by;
+  std::string reason;
+
+  bool operator==(const QueuePause&) const = default;
+};
+
+struct QueueRow {
+  std::string queue;
+  QueueSettings settings;
+  std::optional<QueuePause> paused;
+  std::array<std::int64_t, 6> depth{};       // jobs by JobState, all stages
+  std::optional<WallTime> oldest_ready_at;   // run time of the ready job that is due longest, blocked ones included
+
+  std::int64_t depth_of(JobState state) const { return depth[static_cast<std::size_t>(state)]; }
+  bool operator==(const QueueRow&) const = default;
+};
+
+struct PurgeRequest {
+  std::string ns;
+  std::string queue;
+  int limit = 1000;  // jobs in one step, at most kBatchMax
+  Act act;
+  Duration timeout = kCallTimeout;
+};
+
+struct PurgeReply {
+  std::int64_t cancelled = 0;
+  bool more = false;
+};
+
+struct TidyRequest {
+  std::string ns;
+  int limit = 1000;  // jobs in one step, at most kBatchMax
+  Duration timeout = kCallTimeout;
+};
+
+struct TidyReply {
+  std::int64_t removed = 0;
+  bool more = false;
+};
+
+// All that `job explain` speaks of, as it stood at one moment.
+struct JobFacts {
+  Job job;
+  std::optional<Duration> due_in;  // ready, and its time lies that far ahead
+  std::optional<QueuePause> paused;
+  std::optional<JobId> group_head;   // another job: the one of its group that comes first, or still has its slot
+  bool group_head_revoked = false;   // it was cancelled or retried, and its worker has not said stopped yet
+  int limit = 0;                     // of the queue, if reached: by these, at most ten of them
+  std::vector<JobId> limit_holders;
+  int limit_per_key = 0;             // the same for its limit key
+  std::vector<JobId> limit_key_holders;
+  std::optional<JobId> key_holder;   // finished jobs: who has their unique key now
+  std::optional<Duration> slot_left; // its delivery was revoked, and keeps its slot so long at most
+  bool must_run_alone = false;
+  std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are not quiet
+
+  bool operator==(const JobFacts&) const = default;
+};
+
+class JobControl {
+ public:
+  virtual ~JobControl() = default;
+
+  // Unfinished jobs become cancelled; one that runs, under a new fence at once and no owner. What it held of group and
+  // limits stays taken until its worker says stopped or its lease would have ended. Already cancelled: ok.
+  virtual Result<ActReply> cancel(const ActRequest& request) = 0;
+
+  // Makes jobs claimable now: a dead or cancelled one becomes ready with no failures and no losses in a row, and if it
+  // has a group takes the last place in it; a ready one loses its delay; a running one is revoked as by cancel, and
+  // ready again when its slot is free. The repeat of a request that was the last act on a job changes nothing (J3).
+  // Refused, and named, if a finished job's unique key is taken (J6).
+  virtual Result<ActReply> retry(const ActRequest& request) = 0;
+
+  // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, in one step with one entry in
+  // the trail. Nothing is deleted before its retention: a repeated enqueue still meets its job.
+  virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
+
+  // Sets what is not empty; makes the queue known. The same again: ok, and no second entry in the trail. Errors: invalid.
+  virtual Result<void> set_queue(const SetQueueRequest& request) = 0;
+  // A paused queue grants nothing, takeovers included; what runs goes on. The same again: ok, the first pause stays.
+  virtual Result<void> pause(const PauseRequest& request) = 0;
+  virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;  // by name; all that ever had a job or a setting
+
+  // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
+  // the same step (L2). A job whose unique key is still taken stays. Also forgets batch names, groups without jobs and
+  // what else nobody can ask for any more.
+  virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
+
+  virtual Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) = 0;
+  // Oldest first, the one at hand included; at most kAttemptsKept.
+  virtual Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) = 0;
+};
+
+}  // namespace fenceline
