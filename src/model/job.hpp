@@ -119,10 +119,10 @@ struct Attempt {
   Fence fence = 0;
   std::string owner;
   WallTime started_at;               // of its claim, on the store's wall clock
-  std::optional<WallTime> ended_at;  // empty while it runs
+  std::optional<WallTime> ended_at;  // empty while it runs; of a lost one, when its job was taken over or buried
   AttemptEnd end = AttemptEnd::running;
   std::optional<int> exit_status;
-  std::string error;
+  std::string error;                 // of failed and dead ones
 
   bool operator==(const Attempt&) const = default;
 };

@@ -126,21 +126,24 @@ struct TidyReply {
 struct JobFacts {
   Job job;
   std::optional<Duration> due_in;  // ready, and its time lies that far ahead
-  std::optional<QueuePause> paused;
-  std::optional<JobId> group_head;   // another job: the one of its group that comes first, or still has its slot
+  std::optional<QueuePause> paused;  // of its queue
+  // The next six are of ready and waiting jobs only; holders in the order of their enqueue, revoked deliveries included.
+  std::optional<JobId> group_head;   // another job: the one of its group that has its slot, or else comes first
   bool group_head_revoked = false;   // it was cancelled or retried, and its worker has not said stopped yet
   int limit = 0;                     // of the queue, if reached: by these, at most ten of them
   std::vector<JobId> limit_holders;
   int limit_per_key = 0;             // the same for its limit key
   std::vector<JobId> limit_key_holders;
-  std::optional<JobId> key_holder;   // finished jobs: who has their unique key now
+  std::optional<JobId> key_holder;   // finished jobs: who has their unique key now; perhaps itself, for its key_for
   std::optional<Duration> slot_left; // its delivery was revoked, and keeps its slot so long at most
-  bool must_run_alone = false;
-  std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are not quiet
+  bool must_run_alone = false;       // unfinished jobs; an expired one counts the loss at hand
+  std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are neither quiet nor stopping
 
   bool operator==(const JobFacts&) const = default;
 };
 
+// An act on jobs leaves one entry in the trail for each job that it changed; a job that is as asked for already is ok, and
+// neither that nor the repeat of an act leaves one. cancel and retry answer `refused` if fences are used up.
 class JobControl {
  public:
   virtual ~JobControl() = default;
@@ -151,25 +154,29 @@ class JobControl {
 
   // Makes jobs claimable now: a dead or cancelled one becomes ready with no failures and no losses in a row, and if it
   // has a group takes the last place in it; a ready one loses its delay; a running one is revoked as by cancel, and
-  // ready again when its slot is free. The repeat of a request that was the last act on a job changes nothing (J3).
+  // ready again when its slot is free. Each job that is changed has its run time now; one that could be claimed as it is,
+  // or waits for a gate, stays as it is. The repeat of a request that was the last to change a job by cancel or retry
+  // changes nothing, whatever became of it since (J3).
   // Refused, and named, if a finished job's unique key is taken (J6).
   virtual Result<ActReply> retry(const ActRequest& request) = 0;
 
   // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, in one step with one entry in
-  // the trail. Nothing is deleted before its retention: a repeated enqueue still meets its job.
+  // the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
 
-  // Sets what is not empty; makes the queue known. The same again: ok, and no second entry in the trail. Errors: invalid.
+  // Sets what is not empty; makes the queue known. An entry in the trail only if some setting changes. Errors: invalid.
   virtual Result<void> set_queue(const SetQueueRequest& request) = 0;
-  // A paused queue grants nothing, takeovers included; what runs goes on. The same again: ok, the first pause stays.
+  // A paused queue grants nothing, takeovers included; what runs goes on. The same again: ok, the first pause stays. A
+  // pause makes the queue known, a resume does not.
   virtual Result<void> pause(const PauseRequest& request) = 0;
   virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;  // by name; all that ever had a job or a setting
 
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
-  // the same step (L2). A job whose unique key is still taken stays. Also forgets batch names, groups without jobs and
-  // what else nobody can ask for any more.
+  // the same step (L2). A job that still has its unique key or a slot stays. Also forgets batch names, groups without
+  // jobs and what else nobody can ask for any more.
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
 
+  // Empty if there is no such job, as are the attempts.
   virtual Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) = 0;
   // Oldest first, the one at hand included; at most kAttemptsKept.
   virtual Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) = 0;

@@ -11,6 +11,7 @@
 // ran out keeps it, since the claim that takes the job over needs no other. A delivery revoked by an operator keeps its
 // slot until its worker says stopped, or its lease would have ended. Of a group only the head may run: the unfinished
 // job that is first by the store's own sequence; a slot of the group that is still taken holds back the next one (J7).
+// Every fence minted for a job of a group, a revoked or buried one's too, is above all that the group had before.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +80,7 @@ struct ClaimReply {
   // If fewer jobs came than were asked for: in how long something may become claimable, from the run times of
   // ready jobs and the lease ends of other owners' jobs that lie ahead. Empty: nothing is known to come.
   std::optional<Duration> next_due;
-  // A job that must run alone could have been granted to a worker that holds nothing.
+  // A job that must run alone could have been granted to a worker that holds nothing, before what this claim granted.
   bool alone_waiting = false;
 };
 
@@ -214,8 +215,8 @@ struct BacklogReply {
   bool running = false;    // some job is leased, by anyone
   bool claimable = false;  // some job could be claimed now
   std::int64_t ahead = 0;  // ready, but not its time yet; counted up to 100,000
-  // Ready and its time has come, but held back by its group, a limit or a pause; counted up to 100,000. So are expired
-  // leases of a paused queue.
+  // Ready and its time has come, but held back by its group, a limit, a pause or its own revoked delivery, each looked at
+  // for itself; counted up to 100,000. So are expired leases of a paused queue.
   std::int64_t blocked = 0;
   std::optional<Duration> next_due;  // of those, the first
 };
@@ -226,13 +227,15 @@ class JobStore {
 
   // Adds the jobs, all or none. An id that is there already adds nothing if queue, stage and payload are
   // the same (J1). Nor does a job whose unique key is taken in its queue (any stage) by one with the same payload as a
-  // JSON value, earlier in this request included: its id then stands for that job for at least a day, so that a
-  // repeat adds nothing whatever became of it (J6). Errors: invalid, conflict (the id belongs to another job, or the
+  // JSON value, earlier in this request included: its id then stands for that job for at least a day (until a tidy finds
+  // it older), so that a repeat adds nothing whatever became of it (J6); queue and payload of the repeat must be that
+  // job's, as long as it is there. A key belongs to the job that took it last, while that is unfinished or its key_for
+  // since the finish is not over. Errors: invalid, conflict (the id belongs to another job, or the
   // key to a job with another payload: the message names it), full.
   virtual Result<EnqueueReply> enqueue(const EnqueueRequest& request) = 0;
 
   // When the store first saw this batch name. Errors: refused (longer ago than kBatchRepeatableFor; the name is free
-  // again after kBatchRememberedFor).
+  // again when kBatchRememberedFor is over).
   virtual Result<BatchReply> open_batch(const BatchRequest& request) = 0;
 
   // Grants up to `limit` jobs, each with a fence larger than any before it (L1, L2, J2): first those whose
@@ -261,8 +264,8 @@ class JobStore {
   // again, while no newer grant was made, is accepted as a repeat.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
-  // Adds to progress and log. Needs the newest fence, not a live lease and not an owner: a fence has only one. At
-  // most kLogBytesMax of a job's log are kept, its end.
+  // Adds to progress and log, also of a finished job. Needs the newest fence, not a live lease and not an owner: a fence
+  // has only one. At most kLogBytesMax of a job's log are kept, its end. A note whose log is already there adds no chunk.
   virtual Result<RecordReply> record(const RecordRequest& request) = 0;
   // Empty if there is no such job.
   virtual Result<std::optional<LogReply>> log(const LogRequest& request) = 0;

@@ -76,7 +76,7 @@ class WorkerRegistry {
   // Repeated, or unknown: ok.
   virtual Result<void> remove_worker(const std::string& ns, const std::string& owner) = 0;
 
-  // Errors: not_found (no such worker), refused (it was told to stop).
+  // The same again: ok, and no second entry in the trail. Errors: not_found (no such worker), refused (it was told to stop).
   virtual Result<void> order_worker(const OrderRequest& request) = 0;
   // An owner that is not known gets `work`: its row may have been forgotten.
   virtual Result<OrdersReply> orders(const std::string& ns, const std::string& owner) = 0;
