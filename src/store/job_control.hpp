@@ -45,6 +45,7 @@ struct ActReply {
 inline constexpr Duration kKeepDoneDefault = std::chrono::days{7};
 inline constexpr Duration kKeepDeadDefault = std::chrono::days{30};
 inline constexpr int kLimitMost = 10'000;
+inline constexpr std::size_t kHoldersShown = 10;  // of a limit, in JobFacts
 
 struct QueueSettings {
   int limit = 0;          // running jobs of the queue, all stages; 0: as many as workers take
@@ -130,7 +131,7 @@ struct JobFacts {
   // The next six are of ready and waiting jobs only; holders in the order of their enqueue, revoked deliveries included.
   std::optional<JobId> group_head;   // another job: the one of its group that has its slot, or else comes first
   bool group_head_revoked = false;   // it was cancelled or retried, and its worker has not said stopped yet
-  int limit = 0;                     // of the queue, if reached: by these, at most ten of them
+  int limit = 0;                     // of the queue, if reached: by these, at most kHoldersShown of them
   std::vector<JobId> limit_holders;
   int limit_per_key = 0;             // the same for its limit key
   std::vector<JobId> limit_key_holders;

@@ -50,6 +50,7 @@ struct BatchReply {
   WallTime first_seen;
 };
 
+inline constexpr Duration kAliasKeptFor = std::chrono::hours{24};  // at least: see enqueue
 inline constexpr Duration kBatchRepeatableFor = std::chrono::hours{24};
 inline constexpr Duration kBatchRememberedFor = std::chrono::days{30};
 

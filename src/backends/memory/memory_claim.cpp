@@ -7,8 +7,7 @@
 namespace fenceline {
 namespace {
 
-template <class Request>
-bool asks_for(const Request& request, const Job& job) {
+bool asks_for(const ClaimRequest& request, const Job& job) {
   return job.stage == request.stage && std::find(request.queues.begin(), request.queues.end(), job.queue) != request.queues.end();
 }
 
@@ -19,22 +18,13 @@ void take_sooner(std::optional<Duration>& first, Duration ahead) {
 
 }  // namespace
 
-bool MemoryStore::expired(const Entry& entry, const Now& now) {
-  return entry.job.state == JobState::running && entry.lease_end <= now.lease;
-}
-
-bool MemoryStore::due(const Entry& entry, const Now& now) { return entry.job.state == JobState::ready && entry.job.run_at <= now.wall; }
-
-bool MemoryStore::must_run_alone_now(const Entry& entry, const Now& now) {
-  return must_run_alone(entry.job.losses_in_row + (expired(entry, now) ? 1 : 0));
-}
-
-// In the order in which they are granted. A job whose fifth loss is at hand is not claimable: it dies.
-std::vector<MemoryStore::Entry*> MemoryStore::claimable(Space& space, const ClaimRequest& request, const Now& now) {
+// In the order in which they are granted, whether or not there is room for them. A job whose fifth loss is at hand is
+// no candidate: it dies.
+std::vector<MemoryStore::Entry*> MemoryStore::candidates(Space& space, const ClaimRequest& request, const Now& now) {
   std::vector<Entry*> run_out;
   std::vector<Entry*> ready;
   for (auto& [id, entry] : space.jobs) {
-    if (!asks_for(request, entry.job)) continue;
+    if (!asks_for(request, entry.job) || is_paused(space, entry.job.queue)) continue;
     if (expired(entry, now) && entry.job.losses_in_row + 1 < kLossesInRowMax) run_out.push_back(&entry);
     if (due(entry, now)) ready.push_back(&entry);
   }
@@ -47,6 +37,13 @@ std::vector<MemoryStore::Entry*> MemoryStore::claimable(Space& space, const Clai
   std::sort(ready.begin(), ready.end(), [&](const Entry* a, const Entry* b) { return place(a) < place(b); });
   run_out.insert(run_out.end(), ready.begin(), ready.end());
   return run_out;
+}
+
+bool MemoryStore::alone_could_start(Space& space, const ClaimRequest& request, const Now& now) {
+  const Slots slots = slots_of(space, now);
+  const std::vector<Entry*> all = candidates(space, request, now);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Entry* entry) { return must_run_alone_now(*entry, now) && has_room(space, slots, *entry, now); });
 }
 
 std::optional<Duration> MemoryStore::next_due(const Space& space, const ClaimRequest& request, const Now& now) {
@@ -74,56 +71,76 @@ std::vector<ClaimedJob> MemoryStore::still_held(const Space& space, const ClaimR
   return held;
 }
 
-// All fences are minted before anything changes: if one is refused, nothing happened.
-Result<std::vector<ClaimedJob>> MemoryStore::grant(Space& space, const ClaimRequest& request, const Now& now) {
-  const auto minted = [&](const Entry& entry) { return next_fence(entry.job.fence > 0 ? entry.job.fence : floor_, now.wall); };
-  std::vector<std::pair<Entry*, Job>> buried;
+Fence MemoryStore::last_fence(const Space& space) {
+  Fence last = 0;
+  for (const auto& [id, entry] : space.jobs) last = std::max(last, entry.job.fence);
+  for (const auto& [name, fence] : space.groups) last = std::max(last, fence);
+  return last;
+}
+
+Result<Fence> MemoryStore::minted(Space& space, const Entry& entry, const Now& now) {
+  const Job& job = entry.job;
+  const Fence own = job.fence > 0 ? job.fence : floor_;
+  if (job.group.empty()) return next_fence(own, now.wall);
+  Fence& of_group = space.groups[{job.queue, job.group}];
+  const Result<Fence> fence = next_fence(std::max(own, of_group), now.wall);
+  if (fence) of_group = *fence;
+  return fence;
+}
+
+Result<void> MemoryStore::bury(Space& space, const ClaimRequest& request, const Now& now) {
   for (auto& [id, entry] : space.jobs) {
-    if (!asks_for(request, entry.job) || !expired(entry, now)) continue;
+    if (!asks_for(request, entry.job) || is_paused(space, entry.job.queue) || !expired(entry, now)) continue;
     Job lost = lost_delivery(entry.job, now.wall);
     if (lost.state != JobState::dead) continue;
-    const Result<Fence> fence = minted(entry);
+    const Result<Fence> fence = minted(space, entry, now);
     if (!fence) return std::unexpected(fence.error());
     lost.fence = *fence;
     lost.owner.clear();
-    buried.emplace_back(&entry, std::move(lost));
+    entry.job = std::move(lost);
+    end_attempt(entry, AttemptEnd::lost, {}, now);
+  }
+  return {};
+}
+
+// The candidates in their order, each for which there is room at that moment.
+Result<void> MemoryStore::grant(Space& space, const ClaimRequest& request, const Now& now, ClaimReply& reply) {
+  Slots slots = slots_of(space, now);
+  std::vector<Entry*> chosen;
+  const std::vector<Entry*> all = candidates(space, request, now);
+  for (Entry* entry : all) {
+    if (chosen.empty() && !request.holds_others && must_run_alone_now(*entry, now) && has_room(space, slots, *entry, now)) chosen = {entry};
+  }
+  const bool alone = !chosen.empty();
+  for (Entry* entry : all) {
+    if (alone || chosen.size() == static_cast<std::size_t>(request.limit)) break;
+    if (must_run_alone_now(*entry, now) || !has_room(space, slots, *entry, now)) continue;
+    if (!expired(*entry, now)) slots.take(*entry);
+    chosen.push_back(entry);
   }
 
-  std::vector<Entry*> chosen = claimable(space, request, now);
-  const auto alone = [&](const Entry* entry) { return must_run_alone_now(*entry, now); };
-  if (request.holds_others) {
-    std::erase_if(chosen, alone);
-  } else if (const auto first = std::find_if(chosen.begin(), chosen.end(), alone); first != chosen.end()) {
-    chosen = {*first};
-  }
-  if (chosen.size() > static_cast<std::size_t>(request.limit)) chosen.resize(static_cast<std::size_t>(request.limit));
-
-  std::vector<std::pair<Entry*, ClaimedJob>> grants;
   for (Entry* entry : chosen) {
-    const Result<Fence> fence = minted(*entry);
+    const Result<Fence> fence = minted(space, *entry, now);
     if (!fence) return std::unexpected(fence.error());
     ClaimedJob claimed;
     claimed.forced = expired(*entry, now);
-    if (claimed.forced) claimed.previous_owner = entry->job.owner;
-    claimed.job = claimed.forced ? lost_delivery(entry->job, now.wall) : entry->job;
-    claimed.job.state = JobState::running;
-    claimed.job.fence = *fence;
-    claimed.job.owner = request.owner;
-    claimed.job.deliveries += 1;
-    claimed.left = request.ttl;
-    grants.emplace_back(entry, std::move(claimed));
-  }
-
-  for (auto& [entry, dead] : buried) entry->job = std::move(dead);
-  std::vector<ClaimedJob> jobs;
-  for (auto& [entry, claimed] : grants) {
-    entry->job = claimed.job;
+    if (claimed.forced) {
+      claimed.previous_owner = entry->job.owner;
+      entry->job = lost_delivery(entry->job, now.wall);
+      end_attempt(*entry, AttemptEnd::lost, {}, now);
+    }
+    entry->job.state = JobState::running;
+    entry->job.fence = *fence;
+    entry->job.owner = request.owner;
+    entry->job.deliveries += 1;
     entry->lease_end = now.lease + request.ttl;
     entry->request = request.request;
+    begin_attempt(*entry, now);
     claimed.job = shown(*entry, now);
-    jobs.push_back(std::move(claimed));
+    claimed.left = request.ttl;
+    reply.jobs.push_back(std::move(claimed));
   }
-  return jobs;
+  return {};
 }
 
 Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
@@ -137,10 +154,20 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
   const std::pair key{request.owner, request.request};
   if (const auto repeated = space.claims.find(key); repeated != space.claims.end()) {
     reply.jobs = still_held(space, repeated->second, request, now);
+    reply.alone_waiting = request.holds_others && alone_could_start(space, request, now);
   } else {
-    Result<std::vector<ClaimedJob>> granted = grant(space, request, now);
-    if (!granted) return std::unexpected(granted.error());
-    reply.jobs = std::move(*granted);
+    // A refusal half way must change nothing. Fences are refused only near their end, so only then is a copy needed.
+    const bool fences_may_end = now.wall.time_since_epoch().count() > kFenceMax || std::max(floor_, last_fence(space)) + kBatchMax >= kFenceMax;
+    const std::optional<Space> before = fences_may_end ? std::optional(space) : std::nullopt;
+    const auto step = [&]() -> Result<void> {
+      if (auto ok = bury(space, request, now); !ok) return ok;
+      reply.alone_waiting = request.holds_others && alone_could_start(space, request, now);
+      return grant(space, request, now, reply);
+    };
+    if (auto ok = step(); !ok) {
+      space = before.value();
+      return std::unexpected(ok.error());
+    }
     if (!reply.jobs.empty()) {
       ClaimRecord& record = space.claims[key];
       record.end = now.lease + request.ttl;
@@ -148,52 +175,25 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
     }
   }
   if (reply.jobs.size() < static_cast<std::size_t>(request.limit)) reply.next_due = next_due(space, request, now);
-  if (request.holds_others) {
-    const std::vector<Entry*> passed_over = claimable(space, request, now);
-    reply.alone_waiting =
-        std::any_of(passed_over.begin(), passed_over.end(), [&](const Entry* entry) { return must_run_alone_now(*entry, now); });
-  }
   return reply;
 }
 
 Result<void> MemoryStore::give_back(const GiveBackRequest& request) {
   if (auto ok = check_request(request); !ok) return ok;
-  std::vector<std::pair<std::string, std::string>> returned;
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
     const Now now = this->now();
     Space& space = spaces_[request.ns];
     for (auto& [id, entry] : space.jobs) {
       if (entry.job.state != JobState::running || entry.job.owner != request.owner || entry.request != request.request) continue;
-      entry.job = settled(entry.job, {.kind = OutcomeKind::given_back}, now.wall);
-      returned.emplace_back(entry.job.queue, entry.job.stage);
+      settle_delivery(space, entry, {.kind = OutcomeKind::given_back}, now, changes);
     }
     ClaimRecord& record = space.claims[{request.owner, request.request}];
     record.end = std::max(record.end, now.lease + request.ttl);
   }
-  tell(request.ns, returned);
+  tell(request.ns, changes);
   return {};
-}
-
-Result<BacklogReply> MemoryStore::backlog(const BacklogRequest& request) {
-  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  constexpr std::int64_t kCountedMost = 100'000;
-  const std::lock_guard lock(mutex_);
-  const Now now = this->now();
-  BacklogReply reply;
-  const Space* space = find_space(request.ns);
-  if (!space) return reply;
-  for (const auto& [id, entry] : space->jobs) {
-    if (!asks_for(request, entry.job)) continue;
-    // One whose fifth loss is at hand counts: the claim that buries it is still to come.
-    if (expired(entry, now) || due(entry, now)) reply.claimable = true;
-    else if (entry.job.state == JobState::running) reply.running = true;
-    else if (entry.job.state == JobState::ready) {
-      reply.ahead = std::min(reply.ahead + 1, kCountedMost);
-      take_sooner(reply.next_due, entry.job.run_at - now.wall);
-    }
-  }
-  return reply;
 }
 
 }  // namespace fenceline

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,11 +65,32 @@ class MemoryStore final : public Store {
   std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change) override;
 
  private:
+  // By queue and name: unique keys, groups and limit keys belong to a queue.
+  using InQueue = std::pair<std::string, std::string>;
+
+  // A delivery that an operator ended. It keeps its slot until its worker says stopped or its lease would have ended.
+  struct Revoked {
+    Fence fence = 0;
+    std::string owner;
+    Instant lease_end{};
+  };
+  struct NumberedChunk {
+    std::int64_t number = 0;  // from 1, in the order in which they came
+    LogChunk chunk;
+  };
   struct Entry {
-    Job job;                 // its lease_left is left empty: that depends on when one asks
-    std::int64_t order = 0;  // of enqueue
-    Instant lease_end{};     // while running
-    std::string request;     // of the last grant
+    Job job;                       // its lease_left is left empty: that depends on when one asks
+    std::int64_t order = 0;        // of enqueue
+    std::int64_t group_order = 0;  // its place in its group
+    Instant lease_end{};           // while running
+    std::string request;           // of the last grant
+    std::optional<Revoked> revoked;
+    std::string last_act;           // the request by which someone cancelled or retried it last
+    std::vector<Attempt> attempts;  // oldest first
+    std::vector<NumberedChunk> log;
+    std::int64_t log_chunks = 0;   // that ever came
+    std::int64_t log_dropped = 0;  // bytes
+    std::int64_t log_end = 0;      // how far the delivery at hand has logged
   };
   struct Granted {
     Holding holding;
@@ -79,32 +102,95 @@ class MemoryStore final : public Store {
     Instant end{};
     std::vector<Granted> granted;
   };
+  struct Queue {
+    QueueSettings settings;
+    std::optional<QueuePause> paused;
+  };
+  // An id that was answered by another job's, which has its unique key.
+  struct Alias {
+    JobId holder;
+    WallTime at;
+  };
   struct Space {
     std::map<JobId, Entry> jobs;
     std::map<std::pair<std::string, std::string>, ClaimRecord> claims;  // by owner and request
     std::map<std::string, WorkerRow> workers;                           // by owner
+    std::map<std::string, Queue> queues;                                // all that are known
+    std::map<InQueue, JobId> keys;                                      // who took each unique key last
+    std::map<InQueue, Fence> groups;                                    // the last fence of each
+    std::map<JobId, Alias> aliases;
+    std::map<std::string, WallTime> batches;  // when each name was first seen
   };
   struct Now {
     Instant lease;
     WallTime wall;
   };
+  // Who has a slot at this moment, and who is first in each group.
+  struct Slots {
+    std::map<std::string, std::vector<const Entry*>> of_queue;
+    std::map<InQueue, std::vector<const Entry*>> of_limit_key;
+    std::map<InQueue, const Entry*> of_group;
+    std::map<InQueue, const Entry*> heads;
+
+    void take(const Entry& entry);
+  };
+  // Whom to tell of a change: watchers of these queues (and stages, if not of all), and of orders.
+  struct Changes {
+    std::set<std::pair<std::string, std::optional<std::string>>> claimable;
+    bool orders = false;
+  };
   struct Listener;
   class Handle;
 
+  // Looks (memory_store.cpp).
   static Job shown(const Entry& entry, const Now& now);
-  static bool expired(const Entry& entry, const Now& now);
-  static bool due(const Entry& entry, const Now& now);
-  static bool must_run_alone_now(const Entry& entry, const Now& now);
-  static std::vector<Entry*> claimable(Space& space, const ClaimRequest& request, const Now& now);
-  static std::optional<Duration> next_due(const Space& space, const ClaimRequest& request, const Now& now);
-  static std::vector<ClaimedJob> still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request, const Now& now);
-  static std::string refusal(const Entry* entry, const std::string& owner, Fence sent);
-
   Now now() const { return {clock_.now(), clock_.wall_now()}; }
   Space* find_space(const std::string& ns);
-  Result<std::vector<ClaimedJob>> grant(Space& space, const ClaimRequest& request, const Now& now);
-  // Calls, without the mutex, everyone who watches one of these jobs.
-  void tell(const std::string& ns, const std::vector<std::pair<std::string, std::string>>& queues_and_stages);
+  static Entry* find_job(Space& space, const JobId& id);
+
+  // Slots (memory_slots.cpp).
+  static bool expired(const Entry& entry, const Now& now);
+  static bool due(const Entry& entry, const Now& now);
+  static bool keeps_slot(const Entry& entry, const Now& now);  // after it was revoked
+  static bool must_run_alone_now(const Entry& entry, const Now& now);
+  static Slots slots_of(const Space& space, const Now& now);
+  static bool queue_is_full(const Space& space, const Slots& slots, const Job& job);
+  static bool limit_key_is_full(const Space& space, const Slots& slots, const Job& job);
+  // An expired job has its slot; a ready one needs one in its queue, its group and under its limit key.
+  static bool has_room(const Space& space, const Slots& slots, const Entry& entry, const Now& now);
+  static bool is_paused(const Space& space, const std::string& queue);
+  static const Queue& queue_of(const Space& space, const std::string& queue);
+
+  // Keys (memory_enqueue.cpp): who has the job's unique key at this moment.
+  static const Entry* key_holder(const Space& space, const std::string& queue, const std::string& key, const Now& now);
+
+  // Claims (memory_claim.cpp).
+  static std::vector<Entry*> candidates(Space& space, const ClaimRequest& request, const Now& now);
+  static bool alone_could_start(Space& space, const ClaimRequest& request, const Now& now);
+  static std::optional<Duration> next_due(const Space& space, const ClaimRequest& request, const Now& now);
+  static std::vector<ClaimedJob> still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request, const Now& now);
+  Result<void> bury(Space& space, const ClaimRequest& request, const Now& now);
+  Result<void> grant(Space& space, const ClaimRequest& request, const Now& now, ClaimReply& reply);
+  // The largest one that any job or group here had.
+  static Fence last_fence(const Space& space);
+  // The next fence of the job, and of its group.
+  Result<Fence> minted(Space& space, const Entry& entry, const Now& now);
+
+  // Deliveries (memory_deliveries.cpp).
+  static std::string refusal(const Entry* entry, const std::string& owner, Fence sent);
+  static void begin_attempt(Entry& entry, const Now& now);
+  static void end_attempt(Entry& entry, AttemptEnd end, const Outcome& outcome, const Now& now);
+  static void settle_delivery(Space& space, Entry& entry, const Outcome& outcome, const Now& now, Changes& changes);
+  // A slot of it became free: others may be claimable now.
+  static void note_free_slot(const Space& space, const Entry& entry, Changes& changes);
+
+  // Acts (memory_acts.cpp).
+  Result<void> check_fences_left(Space& space, const ActRequest& request, const Now& now) const;
+  void revoke(Space& space, Entry& entry, AttemptEnd end, const Now& now);
+  void note_act(const std::string& ns, const Act& act, std::string verb, std::string subject, const Now& now);
+
+  // Calls, without the mutex, everyone whom the changes concern.
+  void tell(const std::string& ns, const Changes& changes);
 
   Clock& clock_;
   mutable std::mutex mutex_;

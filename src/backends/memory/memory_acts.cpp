@@ -1,0 +1,144 @@
+// What people do to jobs: cancel, retry, purge. An act that ends a delivery mints a new fence at once, so that its
+// holder is refused from then on, and leaves the slot taken until that holder has stopped.
+#include <algorithm>
+
+#include "backends/memory/memory_store.hpp"
+
+namespace fenceline {
+
+void MemoryStore::note_act(const std::string& ns, const Act& act, std::string verb, std::string subject, const Now& now) {
+  trail_.push_back({now.wall, ns, act.actor, std::move(verb), std::move(subject), act.reason});
+}
+
+// Of a group only one job runs, so no fence of one job here depends on that of another.
+Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& request, const Now& now) const {
+  for (const JobId& id : request.ids) {
+    const Entry* entry = find_job(space, id);
+    if (!entry || entry->job.state != JobState::running || entry->last_act == request.request) continue;
+    Fence last = entry->job.fence;
+    if (!entry->job.group.empty()) last = std::max(last, space.groups.at({entry->job.queue, entry->job.group}));
+    if (const Result<Fence> next = next_fence(last, now.wall); !next) return std::unexpected(next.error());
+  }
+  return {};
+}
+
+void MemoryStore::revoke(Space& space, Entry& entry, AttemptEnd end, const Now& now) {
+  entry.revoked = Revoked{entry.job.fence, entry.job.owner, entry.lease_end};
+  entry.job.fence = minted(space, entry, now).value();
+  entry.job.owner.clear();
+  end_attempt(entry, end, {}, now);
+}
+
+Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  ActReply reply;
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    const Now now = this->now();
+    Space& space = spaces_[request.ns];
+    if (auto ok = check_fences_left(space, request, now); !ok) return std::unexpected(ok.error());
+    for (const JobId& id : request.ids) {
+      Entry* entry = find_job(space, id);
+      if (!entry) {
+        reply.refused.push_back({id, "not_found", std::nullopt});
+        continue;
+      }
+      if (entry->last_act == request.request || entry->job.state == JobState::cancelled) continue;
+      if (is_finished(entry->job.state)) {
+        reply.refused.push_back({id, "finished", std::nullopt});
+        continue;
+      }
+      if (entry->job.state == JobState::running) {
+        revoke(space, *entry, AttemptEnd::cancelled, now);
+        changes.orders = true;
+      }
+      entry->job.state = JobState::cancelled;
+      entry->job.finished_at = now.wall;
+      entry->last_act = request.request;
+      note_free_slot(space, *entry, changes);
+      note_act(request.ns, request.act, "job_cancelled", to_string(id), now);
+    }
+  }
+  tell(request.ns, changes);
+  return reply;
+}
+
+Result<ActReply> MemoryStore::retry(const ActRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  ActReply reply;
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    const Now now = this->now();
+    Space& space = spaces_[request.ns];
+    if (auto ok = check_fences_left(space, request, now); !ok) return std::unexpected(ok.error());
+    for (const JobId& id : request.ids) {
+      Entry* entry = find_job(space, id);
+      if (!entry) {
+        reply.refused.push_back({id, "not_found", std::nullopt});
+        continue;
+      }
+      Job& job = entry->job;
+      if (entry->last_act == request.request || job.state == JobState::waiting || due(*entry, now)) continue;
+      if (job.state == JobState::done) {
+        reply.refused.push_back({id, "finished", std::nullopt});
+        continue;
+      }
+      if (is_finished(job.state)) {
+        const Entry* holder = job.key.empty() ? nullptr : key_holder(space, job.queue, job.key, now);
+        if (holder && holder != entry) {
+          reply.refused.push_back({id, "key_taken", holder->job.id});
+          continue;
+        }
+        if (!job.key.empty()) space.keys[{job.queue, job.key}] = id;
+        entry->group_order = ++last_order_;
+        job.finished_at.reset();
+        job.failures = 0;
+        job.losses_in_row = 0;
+      } else if (job.state == JobState::running) {
+        revoke(space, *entry, AttemptEnd::retried, now);
+        changes.orders = true;
+      }
+      job.state = JobState::ready;
+      job.run_at = now.wall;
+      entry->last_act = request.request;
+      changes.claimable.emplace(job.queue, job.stage);
+      note_act(request.ns, request.act, "job_retried", to_string(id), now);
+    }
+  }
+  tell(request.ns, changes);
+  return reply;
+}
+
+Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  PurgeReply reply;
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    const Now now = this->now();
+    Space& space = spaces_[request.ns];
+    std::map<std::int64_t, Entry*> oldest_first;
+    for (auto& [id, entry] : space.jobs) {
+      const bool idle = entry.job.state == JobState::ready || entry.job.state == JobState::waiting;
+      if (idle && entry.job.queue == request.queue) oldest_first[entry.order] = &entry;
+    }
+    for (const auto& [order, entry] : oldest_first) {
+      if (reply.cancelled == request.limit) {
+        reply.more = true;
+        break;
+      }
+      entry->job.state = JobState::cancelled;
+      entry->job.finished_at = now.wall;
+      reply.cancelled += 1;
+      note_free_slot(space, *entry, changes);
+    }
+    if (reply.cancelled > 0)
+      note_act(request.ns, request.act, "queue_purged", request.queue + ": " + std::to_string(reply.cancelled) + " jobs", now);
+  }
+  tell(request.ns, changes);
+  return reply;
+}
+
+}  // namespace fenceline
