@@ -1,11 +1,12 @@
 // A virtual table that shows a C++ batch to SQL, so that a verb is a few statements for a thousand rows and not
 // a few for each: `INSERT INTO ready SELECT ... FROM batch`. Its columns are n (the row's number, from 0) and
-// c0 to c15.
+// c0 to c17.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 struct sqlite3;
@@ -19,6 +20,7 @@ struct Value {
   std::string_view view;
 
   static Value integer(std::int64_t number) { return {Kind::integer, number, {}}; }
+  static Value maybe(const std::optional<std::int64_t>& number) { return number ? integer(*number) : Value{}; }
   static Value text(std::string_view view) { return {Kind::text, 0, view}; }
   static Value blob(std::string_view view) { return {Kind::blob, 0, view}; }
 };

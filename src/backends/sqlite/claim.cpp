@@ -1,11 +1,19 @@
 // Granting jobs. Expired leases come from the lease book; ready jobs by one seek for each priority, so that delayed
 // jobs of a high priority cost nothing, however many they are.
 #include <algorithm>
-#include <cstring>
+#include <set>
+#include <utility>
 
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/extras.hpp"
+#include "backends/sqlite/finish.hpp"
+#include "backends/sqlite/gates.hpp"
+#include "backends/sqlite/history.hpp"
+#include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
+#include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/verbs.hpp"
 
 namespace fenceline::sqlite {
@@ -16,13 +24,13 @@ constexpr const char* kOfRequest = "SELECT id, queue_id, seqs FROM claim WHERE n
 constexpr const char* kForgetClaims =
     "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT ?2)";
 constexpr const char* kAddClaim = R"sql(
-  INSERT INTO claim (ns_id, owner, request, queue_id, until, bound, exact, live, losses_most, seqs)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7, ?8))sql";
+  INSERT INTO claim (ns_id, owner, request, queue_id, started_at, until, bound, exact, live, losses_most, seqs)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8, ?9))sql";
 constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_id = ?1 AND owner = ?2 AND request = ?3";
 
 constexpr const char* kDue = R"sql(
   SELECT r.seq, r.run_at, r.fence, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, r.error,
-         j.id, j.attempts_max, j.created_at, j.payload
+         j.id, j.attempts_max, j.created_at, j.payload, r.exit_status, j.flags, j.group_id, j.limit_id, j.extras
   FROM ready r CROSS JOIN job j ON j.seq = r.seq
   WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq LIMIT ?5)sql";
 constexpr const char* kTaken = R"sql(
@@ -41,7 +49,7 @@ struct Chosen {
 void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t most, std::vector<Chosen>& chosen) {
   const std::size_t full = chosen.size() + most;
   if (most == 0) return;
-  const QueueName name = call.names.queue_name(queue_id);
+  const QueueName& name = call.names.queue_name(queue_id);
   each_rank(call, queue_id, lane, [&](std::int64_t rank) {
     const std::size_t before = chosen.size();
     {
@@ -57,18 +65,23 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
         d.losses = row.integer(5);
         d.losses_in_row = row.integer(6);
         d.laters = row.integer(7);
-        if (!row.is_null(8)) d.last_outcome = row.integer(8);
+        d.last_outcome = row.maybe_integer(8);
         d.error = row.text(9);
+        d.exit_status = row.maybe_integer(14);
+        d.flags = row.integer(15);
+        d.group_id = row.maybe_integer(16);
+        d.limit_id = row.maybe_integer(17);
         d.queue_id = queue_id;
         d.priority = static_cast<int>(-rank);
         Job& job = one.claimed.job;
-        std::memcpy(job.id.bytes.data(), row.bytes(10).data(), job.id.bytes.size());
+        job.id = as_id(row.bytes(10));
         job.queue = name.queue;
         job.stage = name.stage;
         job.priority = d.priority;
         job.attempts_max = static_cast<int>(row.integer(11));
         job.created_at = WallTime{Duration{row.integer(12)}};
         job.payload = row.text(13);
+        if (!row.is_null(18)) unpack_extras(row.bytes(18), job);
       }
     }
     if (chosen.size() > before) {
@@ -79,8 +92,9 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
   });
 }
 
-Chosen taken_over(Delivery lost) {
+Chosen taken_over(Call& call, Delivery lost) {
   Chosen one;
+  end_attempt(call, lost, AttemptEnd::lost);
   one.claimed.forced = true;
   one.claimed.previous_owner = lost.owner;
   lost.previous_owner = lost.owner;
@@ -96,17 +110,20 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
   leave_claims(call, lost);
   drop_running(call, lost);
   for (Delivery& delivery : lost) {
-    const Result<Fence> fence = next_fence(delivery.fence, call.wall);
+    add_place(call, delivery);
+    end_attempt(call, delivery, AttemptEnd::lost);
+    const Result<Fence> fence = mint_fence(call, delivery, 0);
     if (!fence) return std::unexpected(fence.error());
     delivery.fence = *fence;
     delivery.owner.clear();
+    delivery.started_at.reset();
     delivery.losses += 1;
     delivery.losses_in_row += 1;
     delivery.state = JobState::dead;
     delivery.finished_at = call.wall_us();
     delivery.error = "lost " + std::to_string(delivery.losses_in_row) + " deliveries in a row: its workers died or were cut off";
   }
-  put_finished(call, lost);
+  finish(call, lost, JobState::running);
   return {};
 }
 
@@ -120,21 +137,24 @@ Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, 
   std::map<std::int64_t, std::int64_t> losses_most;
   for (const Chosen& one : chosen) {
     if (one.claimed.forced) forced.push_back(one.delivery);
+    else call.moved(one.delivery.queue_id, JobState::ready, JobState::running);
     seqs[one.delivery.queue_id].push_back(one.delivery.seq);
     losses_most[one.delivery.queue_id] = std::max(losses_most[one.delivery.queue_id], one.delivery.losses_in_row);
   }
   leave_claims(call, forced);
   std::map<std::int64_t, std::int64_t> claim_ids;
   for (const auto& [queue_id, granted] : seqs) {
-    call.db.execute(kAddClaim, ns_id, request.owner, request.request, queue_id, lease_end, static_cast<std::int64_t>(granted.size()),
-                    losses_most[queue_id], Bytes{pack(granted)});
+    call.db.execute(kAddClaim, ns_id, request.owner, request.request, queue_id, call.wall_us(), lease_end,
+                    static_cast<std::int64_t>(granted.size()), losses_most[queue_id], Bytes{pack(granted)});
     claim_ids[queue_id] = call.db.last_insert_rowid();
   }
   std::vector<Delivery> running;
+  std::set<std::pair<std::int64_t, std::int64_t>> limit_keys;  // by home
   running.reserve(chosen.size());
   for (Chosen& one : chosen) {
     Delivery& d = one.delivery;
-    const Result<Fence> fence = next_fence(d.deliveries > 0 ? d.fence : floor, call.wall);
+    if (one.claimed.forced && (d.flags & kHasGroup)) add_place(call, d);
+    const Result<Fence> fence = mint_fence(call, d, floor);
     if (!fence) return std::unexpected(fence.error());
     d.state = JobState::running;
     d.fence = *fence;
@@ -143,9 +163,11 @@ Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, 
     d.claim_id = claim_ids[d.queue_id];
     d.place = static_cast<std::int64_t>(running.size());
     d.lease_end = lease_end;
+    if (d.limit_id && !one.claimed.forced) limit_keys.emplace(call.names.home_of(d.queue_id), *d.limit_id);
     running.push_back(d);
   }
   put_running(call, running);
+  for (const auto& [home_id, limit_id] : limit_keys) choose_of_key(call, home_id, limit_id);
   return {};
 }
 
@@ -165,6 +187,8 @@ ClaimedJob answer(Call& call, Chosen one) {
   job.losses_in_row = d.losses_in_row;
   job.laters = d.laters;
   if (d.last_outcome) job.last_outcome = static_cast<OutcomeKind>(*d.last_outcome);
+  if (d.exit_status) job.exit_status = static_cast<int>(*d.exit_status);
+  if (d.deliveries > 1 && !one.claimed.forced) job.progress = find_progress(call, d.seq);
   job.error = d.error;
   one.claimed.left = *job.lease_left;
   return std::move(one.claimed);
@@ -192,31 +216,70 @@ std::optional<std::vector<ClaimedJob>> repeated(Call& call, const ClaimRequest& 
   return jobs;
 }
 
+// A queue in a claim that is not paused.
+struct Served {
+  std::int64_t queue_id;
+  std::optional<std::int64_t> room;  // how many ready jobs more may run; empty: as many as workers take
+
+  std::size_t at_most(std::size_t wanted) const {
+    return room ? std::min(wanted, static_cast<std::size_t>(*room)) : wanted;
+  }
+};
+
+std::vector<std::int64_t> ids_of(const std::vector<Served>& served) {
+  std::vector<std::int64_t> ids;
+  for (const Served& queue : served) ids.push_back(queue.queue_id);
+  return ids;
+}
+
+// Opens the gates whose time has come. Paused queues are left out.
+std::vector<Served> served_queues(Call& call, const std::vector<std::int64_t>& queues) {
+  std::vector<Served> served;
+  for (const std::int64_t queue_id : queues) {
+    const Home home = read_home(call, call.names.home_of(queue_id));
+    if (home.paused) continue;
+    free_ended_slots(call, home.id);
+    if (home.settings.limit_per_key > 0) let_due_in(call, queue_id);
+    served.push_back({queue_id, std::nullopt});
+  }
+  return served;
+}
+
+// After burials: they may have made room.
+void find_room(Call& call, std::vector<Served>& served) {
+  for (Served& queue : served) queue.room = room_in(call, read_home(call, call.names.home_of(queue.queue_id)));
+}
+
+bool alone_could_start(Call& call, const std::vector<Served>& served) {
+  return std::any_of(served.begin(), served.end(),
+                     [&](const Served& queue) { return queue.at_most(1) > 0 && some_due(call, queue.queue_id, kAloneLane); });
+}
+
 // A first claim: buries, chooses and grants. Sets alone_waiting.
-Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, const std::vector<std::int64_t>& queues,
-                        ClaimReply& reply) {
+Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, std::vector<Served>& served, ClaimReply& reply) {
   const auto limit = static_cast<std::size_t>(request.limit);
   std::vector<Delivery> dead;
   std::vector<Delivery> alone;
   std::vector<Delivery> common;
-  for (Delivery& delivery : run_out(call, queues, limit)) {
+  for (Delivery& delivery : run_out(call, ids_of(served), limit)) {
     const std::int64_t in_row = delivery.losses_in_row + 1;
     (in_row >= kLossesInRowMax ? dead : in_row >= kLossesBeforeAlone ? alone : common).push_back(std::move(delivery));
   }
   if (auto ok = bury(call, std::move(dead)); !ok) return ok;
+  find_room(call, served);
 
   std::vector<Chosen> chosen;
   if (!request.holds_others) {
-    if (!alone.empty()) chosen.push_back(taken_over(std::move(alone.front())));
-    for (const std::int64_t queue_id : queues) take_due(call, queue_id, kAloneLane, chosen.empty() ? 1 : 0, chosen);
+    if (!alone.empty()) chosen.push_back(taken_over(call, std::move(alone.front())));
+    for (const Served& queue : served) take_due(call, queue.queue_id, kAloneLane, queue.at_most(chosen.empty() ? 1 : 0), chosen);
   } else {
-    reply.alone_waiting = !alone.empty() || some_due(call, queues, kAloneLane);
+    reply.alone_waiting = !alone.empty() || alone_could_start(call, served);
   }
   if (chosen.empty()) {
     for (Delivery& delivery : common) {
-      if (chosen.size() < limit) chosen.push_back(taken_over(std::move(delivery)));
+      if (chosen.size() < limit) chosen.push_back(taken_over(call, std::move(delivery)));
     }
-    for (const std::int64_t queue_id : queues) take_due(call, queue_id, kCommonLane, limit - chosen.size(), chosen);
+    for (const Served& queue : served) take_due(call, queue.queue_id, kCommonLane, queue.at_most(limit - chosen.size()), chosen);
   }
   if (auto ok = grant(call, request, ns_id, chosen); !ok) return ok;
   for (Chosen& one : chosen) reply.jobs.push_back(answer(call, std::move(one)));
@@ -243,15 +306,17 @@ Result<ClaimReply> claim(Call& call, const ClaimRequest& request) {
   if (!ns_id) return reply;
   const std::vector<std::int64_t> queues = known_queues(call, request.ns, request.queues, request.stage);
   call.db.execute(kForgetClaims, call.now_us(), kForgottenBeside + static_cast<std::int64_t>(queues.size()));
+  std::vector<Served> served = served_queues(call, queues);
   if (auto jobs = repeated(call, request, *ns_id)) {
     reply.jobs = std::move(*jobs);
     if (request.holds_others) {
-      const std::vector<Delivery> expired = run_out(call, queues, 0);
-      reply.alone_waiting = some_due(call, queues, kAloneLane) || std::any_of(expired.begin(), expired.end(), [](const Delivery& delivery) {
+      find_room(call, served);
+      const std::vector<Delivery> expired = run_out(call, ids_of(served), 0);
+      reply.alone_waiting = alone_could_start(call, served) || std::any_of(expired.begin(), expired.end(), [](const Delivery& delivery) {
                               return delivery.losses_in_row + 1 >= kLossesBeforeAlone && delivery.losses_in_row + 1 < kLossesInRowMax;
                             });
     }
-  } else if (auto ok = claim_anew(call, request, *ns_id, queues, reply); !ok) {
+  } else if (auto ok = claim_anew(call, request, *ns_id, served, reply); !ok) {
     return std::unexpected(ok.error());
   }
   if (reply.jobs.size() < static_cast<std::size_t>(request.limit)) {
@@ -274,18 +339,17 @@ Result<void> give_back(Call& call, const GiveBackRequest& request) {
       for (Delivery& delivery : members(call, rows.integer(0), rows.bytes(2))) returned.push_back(std::move(delivery));
     }
   }
-  leave_claims(call, returned);
-  drop_running(call, returned);
+  std::vector<Delivery> none;
   for (Delivery& delivery : returned) {
-    add_place(call, delivery);
+    end_attempt(call, delivery, AttemptEnd::given_back);
     delivery.state = JobState::ready;
     delivery.last_outcome = static_cast<std::int64_t>(OutcomeKind::given_back);
-    call.awakened.insert(delivery.queue_id);
+    delivery.exit_status.reset();
   }
-  put_ready(call, returned);
+  end_deliveries(call, none, returned);
   const std::int64_t until = call.now_us() + request.ttl.count();
   if (known) call.db.execute(kBar, ns_id, request.owner, request.request, until);
-  else call.db.execute(kAddClaim, ns_id, request.owner, request.request, 0, until, 0, 0, Bytes{});
+  else call.db.execute(kAddClaim, ns_id, request.owner, request.request, 0, call.wall_us(), until, 0, 0, Bytes{});
   call.db.execute(kForgetClaims, call.now_us(), kForgottenBeside);
   return {};
 }

@@ -44,6 +44,9 @@ class Rows {
   // Valid until the next next().
   std::string_view bytes(int column) const;
   std::string text(int column) const { return std::string(bytes(column)); }
+  std::optional<std::int64_t> maybe_integer(int column) const {
+    return is_null(column) ? std::nullopt : std::optional(integer(column));
+  }
 
  private:
   sqlite3* db_;
@@ -94,6 +97,9 @@ class Database {
   sqlite3_stmt* prepared(const char* sql);
   void bind(sqlite3_stmt* statement, int at, std::int64_t value);
   void bind(sqlite3_stmt* statement, int at, int value) { bind(statement, at, static_cast<std::int64_t>(value)); }
+  void bind(sqlite3_stmt* statement, int at, const std::optional<std::int64_t>& value) {
+    if (value) bind(statement, at, *value);  // unbound is null
+  }
   void bind(sqlite3_stmt* statement, int at, std::string_view text);
   void bind(sqlite3_stmt* statement, int at, const std::string& text) { bind(statement, at, std::string_view(text)); }
   void bind(sqlite3_stmt* statement, int at, Bytes blob);

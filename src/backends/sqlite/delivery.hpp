@@ -12,6 +12,12 @@
 
 namespace fenceline::sqlite {
 
+// job.flags: what a job's move has to look after beside its own row. A plain job has none of them.
+inline constexpr std::int64_t kHasGroup = 1;
+inline constexpr std::int64_t kHasLimitKey = 2;
+inline constexpr std::int64_t kHasUniqueKey = 4;
+inline constexpr std::int64_t kHasTags = 8;
+
 struct Delivery {
   std::int64_t seq = 0;
   JobState state = JobState::ready;
@@ -23,6 +29,7 @@ struct Delivery {
   std::int64_t losses_in_row = 0;
   std::int64_t laters = 0;
   std::optional<std::int64_t> last_outcome;
+  std::optional<std::int64_t> exit_status;
   std::string owner;
   std::string error;
   // running only
@@ -30,31 +37,42 @@ struct Delivery {
   std::int64_t place = 0;  // in the reply of its claim
   std::int64_t lease_end = 0;
   std::optional<std::string> previous_owner;
+  // running, and finished by a settle
+  std::optional<std::int64_t> started_at;
   // finished only
   std::int64_t finished_at = 0;
   std::string result;
-  // known to some
+  // known while running, and after add_place()
   std::int64_t queue_id = 0;
+  std::int64_t flags = 0;
+  std::optional<std::int64_t> limit_id;
+  // known after add_place()
   int priority = 0;
+  std::optional<std::int64_t> group_id;
+  std::int64_t group_place = 0;
 };
 
 // Where the job of this number stands. It exists.
 Delivery find_delivery(Call& call, std::int64_t seq);
 // The row of `run`, if the job is running.
 std::optional<Delivery> find_running(Call& call, std::int64_t seq);
+std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id);
+JobId id_of(Call& call, std::int64_t seq);
 
 // Of many jobs at once, in this order; empty: no such job in this namespace.
 std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids);
 
-// Each is one statement for all rows. put_running replaces a row that is there: a takeover.
-void put_ready(Call& call, const std::vector<Delivery>& deliveries);
+// Each is one statement for all rows. put_running replaces a row that is there: a takeover. What is ready is put by
+// enter_ready() of gates.hpp.
 void put_running(Call& call, const std::vector<Delivery>& deliveries);
 void put_finished(Call& call, const std::vector<Delivery>& deliveries);
 void drop_running(Call& call, const std::vector<Delivery>& deliveries);
 
+std::optional<Progress> find_progress(Call& call, std::int64_t seq);
+
 // All of a job as the seam shows it.
 Job to_job(Call& call, const Delivery& delivery, bool with_payload);
-// Sets queue_id and priority from the job's row.
+// Sets what is known of the job's place from its row.
 void add_place(Call& call, Delivery& delivery);
 
 }  // namespace fenceline::sqlite

@@ -34,6 +34,7 @@ Result<void> DirectConnection::run_locked(const Body& body, std::set<QueueName>&
     Call call(*db_, names_, clock_, clock_.now());
     if (body(call)) {
       for (const std::int64_t queue_id : call.awakened) awakened.insert(names_.queue_name(queue_id));
+      for (const std::string& ns : call.ordered) awakened.insert(orders_of(ns));
       db_->execute("COMMIT");
     } else {
       db_->execute("ROLLBACK");
@@ -61,6 +62,7 @@ Result<void> DirectConnection::run(const Body& body) {
 void DirectConnection::tell(const std::set<QueueName>& awakened) {
   if (awakened.empty()) return;
   const auto concerns = [&](const WatchRequest& request) {
+    if (request.orders && awakened.contains(orders_of(request.ns))) return true;
     return std::any_of(request.queues.begin(), request.queues.end(), [&](const std::string& queue) {
       return awakened.contains({request.ns, queue, request.stage});
     });

@@ -1,54 +1,213 @@
-// Adding jobs. A first attempt is three statements for the whole batch; only when some id is there already are the
-// jobs looked at one by one.
+// Adding jobs. A first attempt without unique keys is three statements for the whole batch; only when some id is there
+// already, or a key is asked for, are the jobs looked at one by one.
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "backends/sqlite/extras.hpp"
+#include "backends/sqlite/gates.hpp"
+#include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/limit_keys.hpp"
+#include "backends/sqlite/next_seq.hpp"
+#include "backends/sqlite/ready_lanes.hpp"
+#include "backends/sqlite/unique_keys.hpp"
 #include "backends/sqlite/verbs.hpp"
+#include "base/duration_text.hpp"
 
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kNextSeq = R"sql(
-  SELECT 1 + max(coalesce((SELECT max(seq) FROM job), 0), (SELECT value FROM meta WHERE key = 'seq_floor')))sql";
-
-// c0 id, c1 queue, c2 priority, c3 attempts, c4 run time, c5 payload
+// c0 id, c1 queue, c2 priority, c3 attempts, c4 run time, c5 payload, c6 flags, c7 group, c8 limit key, c9 extras, c10 lane
 constexpr const char* kInsertJobs = R"sql(
-  INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, payload)
-  SELECT ?1 + n, ?2, c0, c1, c2, c3, ?3, c4, c5 FROM batch)sql";
-
+  INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, flags, group_id, limit_id, extras, payload)
+  SELECT ?1 + n, ?2, c0, c1, c2, c3, ?3, c4, c6, c7, c8, c9, c5 FROM batch)sql";
 constexpr const char* kInsertReady = R"sql(
-  INSERT INTO ready (queue_id, lane, rank, run_at, seq) SELECT c1, 0, -c2, c4, ?1 + n FROM batch)sql";
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq, limit_id) SELECT c1, c10, -c2, c4, ?1 + n, c8 FROM batch)sql";
+constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c7, ?1 + n, ?1 + n FROM batch WHERE c7 IS NOT NULL";
+constexpr const char* kInsertTag = "INSERT INTO tag (ns_id, name, seq) VALUES (?1, ?2, ?3)";
 
 constexpr const char* kFirstSeq = "UPDATE namespace SET first_seq = ?2 WHERE id = ?1 AND first_seq = 0";
 
 constexpr const char* kSameId = "SELECT queue_id, payload FROM job WHERE ns_id = ?1 AND id = ?2";
+constexpr const char* kHolder = "SELECT id, payload FROM job WHERE seq = ?1";
+constexpr const char* kSomeAlias = "SELECT 1 FROM alias WHERE ns_id = ?1 LIMIT 1";
+constexpr const char* kAlias = R"sql(
+  SELECT a.holder, j.queue_id, j.payload FROM alias a LEFT JOIN job j ON j.ns_id = a.ns_id AND j.id = a.holder
+  WHERE a.ns_id = ?1 AND a.id = ?2)sql";
+constexpr const char* kAddAlias = "INSERT INTO alias (ns_id, id, holder, at) VALUES (?1, ?2, ?3, ?4)";
+
+constexpr const char* kBatch = "SELECT first_seen FROM batch_name WHERE ns_id = ?1 AND name = ?2";
+constexpr const char* kNameBatch = "INSERT OR REPLACE INTO batch_name (ns_id, name, first_seen) VALUES (?1, ?2, ?3)";
 
 struct Added {
   const NewJob* job;
   std::int64_t queue_id;
+  std::int64_t run_at = 0;
+  std::int64_t flags = 0;
+  std::optional<std::int64_t> group_id;
+  std::optional<std::int64_t> limit_id;
+  std::int64_t lane = kCommonLane;
+  std::string extras;
 };
 
+// What a set of jobs has to do with others.
+struct Ties {
+  std::set<std::pair<std::int64_t, std::int64_t>> limit_keys;  // home and key: who is let out is to be chosen
+  bool groups = false;
+  bool tags_or_keys = false;
+};
+
+// Sets what is not plain about the job: its flags, its gates, its lane.
+void tie(Call& call, Added& added, std::set<std::int64_t>& groups_taken, Ties& ties) {
+  const NewJob& job = *added.job;
+  added.lane = kCommonLane;
+  added.extras = pack_extras(job);
+  if (added.extras.empty()) return;
+  const std::int64_t home_id = call.names.home_of(added.queue_id);
+  if (!job.key.empty()) added.flags |= kHasUniqueKey;
+  if (!job.tags.empty()) added.flags |= kHasTags;
+  ties.tags_or_keys = ties.tags_or_keys || (added.flags & (kHasUniqueKey | kHasTags)) != 0;
+  if (!job.limit_key.empty()) {
+    added.flags |= kHasLimitKey;
+    added.limit_id = intern_limit_key(call, home_id, job.limit_key);
+    if (per_key_most(call, home_id) > 0) added.lane = added.run_at <= call.wall_us() ? kFullLane : kEarlyLane;
+  }
+  if (!job.group.empty()) {
+    added.flags |= kHasGroup;
+    added.group_id = intern_group(call, home_id, job.group);
+    ties.groups = true;
+    const bool first = groups_taken.insert(*added.group_id).second && group_is_free(call, *added.group_id);
+    if (!first) added.lane = kHeldLane;
+  }
+  if (added.lane == kFullLane || added.lane == kEarlyLane) ties.limit_keys.emplace(home_id, *added.limit_id);
+}
+
+void add_tags_and_keys(Call& call, std::int64_t ns_id, const std::vector<Added>& added, std::int64_t first) {
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const NewJob& job = *added[i].job;
+    const std::int64_t seq = first + static_cast<std::int64_t>(i);
+    if (!job.key.empty()) take_key(call, call.names.home_of(added[i].queue_id), job.key, seq);
+    for (const std::string& tag : job.tags) call.db.execute(kInsertTag, ns_id, tag, seq);
+  }
+}
+
 // Returns how many went in: all, or fewer because some were there.
-std::int64_t insert(Call& call, std::int64_t ns_id, const std::vector<Added>& added) {
-  const std::int64_t first = call.db.number(kNextSeq).value_or(1);
+std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
+  Ties ties;
+  std::set<std::int64_t> groups_taken;
+  for (Added& one : added) {
+    one.run_at = one.job->at ? one.job->at->time_since_epoch().count() : call.wall_us() + one.job->delay.count();
+    tie(call, one, groups_taken, ties);
+  }
+  const std::int64_t first = next_seq(call);
   call.db.batch().show(added.size(), [&](std::size_t row, int column) {
-    const NewJob& job = *added[row].job;
+    const Added& one = added[row];
     switch (column) {
-      case 0: return Value::blob(as_bytes(job.id));
-      case 1: return Value::integer(added[row].queue_id);
-      case 2: return Value::integer(job.priority);
-      case 3: return Value::integer(job.attempts_max);
-      case 4: return Value::integer(call.wall_us() + job.delay.count());
-      default: return Value::text(job.payload);
+      case 0: return Value::blob(as_bytes(one.job->id));
+      case 1: return Value::integer(one.queue_id);
+      case 2: return Value::integer(one.job->priority);
+      case 3: return Value::integer(one.job->attempts_max);
+      case 4: return Value::integer(one.run_at);
+      case 5: return Value::text(one.job->payload);
+      case 6: return Value::integer(one.flags);
+      case 7: return Value::maybe(one.group_id);
+      case 8: return Value::maybe(one.limit_id);
+      case 9: return one.extras.empty() ? Value{} : Value::blob(one.extras);
+      default: return Value::integer(one.lane);
     }
   });
   call.db.execute(kInsertJobs, first, ns_id, call.wall_us());
   const std::int64_t inserted = call.db.changes();
-  if (inserted == static_cast<std::int64_t>(added.size())) {
-    call.db.execute(kInsertReady, first);
-    call.db.execute(kFirstSeq, ns_id, first);
-    for (const Added& job : added) call.awakened.insert(job.queue_id);
+  if (inserted != static_cast<std::int64_t>(added.size())) return inserted;
+  call.db.execute(kInsertReady, first);
+  if (ties.groups) call.db.execute(kInsertMembers, first);
+  call.db.execute(kFirstSeq, ns_id, first);
+  for (const Added& one : added) {
+    call.awakened.insert(one.queue_id);
+    call.came(one.queue_id, JobState::ready);
   }
+  if (ties.tags_or_keys) add_tags_and_keys(call, ns_id, added, first);
+  for (const auto& [home_id, limit_id] : ties.limit_keys) choose_of_key(call, home_id, limit_id);
   return inserted;
+}
+
+std::unexpected<Error> key_conflict(const NewJob& wanted, const JobId& holder) {
+  return fail(Code::conflict,
+              "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " with another payload");
+}
+
+// Who answers for each job of a request, looked at one by one.
+class Lookup {
+ public:
+  Lookup(Call& call, std::int64_t ns_id) : call_(call), ns_id_(ns_id), some_alias_(call.db.number(kSomeAlias, ns_id).has_value()) {}
+
+  // The id of the job that is there already and stands for this one; empty: it is to be added. Errors: conflict.
+  Result<std::optional<JobId>> find(const Added& wanted) {
+    const NewJob& job = *wanted.job;
+    if (auto there = call_.db.query(kSameId, ns_id_, Bytes{as_bytes(job.id)}); there.next()) {
+      if (there.integer(0) != wanted.queue_id || there.bytes(1) != job.payload)
+        return fail(Code::conflict, "job " + to_string(job.id) + " is there already with another queue, stage or payload");
+      return job.id;
+    }
+    if (some_alias_) {
+      if (auto alias = call_.db.query(kAlias, ns_id_, Bytes{as_bytes(job.id)}); alias.next()) return aliased(wanted, alias);
+    }
+    if (job.key.empty()) return std::nullopt;
+    return by_key(wanted);
+  }
+  // Ids that stand for another job from now on.
+  const std::map<JobId, JobId>& new_aliases() const { return new_aliases_; }
+
+ private:
+  Result<std::optional<JobId>> aliased(const Added& wanted, const Rows& alias) {
+    const JobId holder = as_id(alias.bytes(0));
+    const bool there = !alias.is_null(1);
+    if (there && (call_.names.home_of(alias.integer(1)) != call_.names.home_of(wanted.queue_id) || !same_json(alias.bytes(2), wanted.job->payload)))
+      return fail(Code::conflict,
+                  "job " + to_string(wanted.job->id) + " stands for job " + to_string(holder) + ", which has another queue or payload");
+    return holder;
+  }
+  Result<std::optional<JobId>> by_key(const Added& wanted) {
+    const NewJob& job = *wanted.job;
+    const std::pair key{call_.names.home_of(wanted.queue_id), job.key};
+    std::optional<std::pair<JobId, std::string>> holder;
+    if (const auto seq = key_holder(call_, key.first, key.second)) {
+      auto row = call_.db.query(kHolder, *seq);
+      if (row.next()) holder = {as_id(row.bytes(0)), row.text(1)};
+    }
+    if (!holder) {
+      const auto [earlier, is_new] = new_keys_.try_emplace(key, &job);
+      if (is_new) return std::nullopt;
+      holder = {earlier->second->id, earlier->second->payload};
+    }
+    if (!same_json(holder->second, job.payload)) return key_conflict(job, holder->first);
+    new_aliases_[job.id] = holder->first;
+    return holder->first;
+  }
+
+  Call& call_;
+  std::int64_t ns_id_;
+  bool some_alias_;
+  std::map<std::pair<std::int64_t, std::string>, const NewJob*> new_keys_;  // by home and key
+  std::map<JobId, JobId> new_aliases_;
+};
+
+Result<EnqueueReply> enqueue_one_by_one(Call& call, std::int64_t ns_id, const std::vector<Added>& wanted) {
+  EnqueueReply reply;
+  std::vector<Added> fresh;
+  Lookup lookup(call, ns_id);
+  for (const Added& one : wanted) {
+    const Result<std::optional<JobId>> there = lookup.find(one);
+    if (!there) return std::unexpected(there.error());
+    if (*there) reply.existing += 1;
+    else fresh.push_back(one);
+    reply.ids.push_back(there->value_or(one.job->id));
+  }
+  if (!fresh.empty()) insert(call, ns_id, fresh);
+  for (const auto& [id, holder] : lookup.new_aliases())
+    call.db.execute(kAddAlias, ns_id, Bytes{as_bytes(id)}, Bytes{as_bytes(holder)}, call.wall_us());
+  return reply;
 }
 
 }  // namespace
@@ -56,38 +215,45 @@ std::int64_t insert(Call& call, std::int64_t ns_id, const std::vector<Added>& ad
 Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
   EnqueueReply reply;
   if (request.jobs.empty()) return reply;
-  for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);
   const std::int64_t ns_id = call.names.intern_namespace(request.ns);
   std::vector<Added> wanted;
   wanted.reserve(request.jobs.size());
+  bool keys = false;
   for (const NewJob& job : request.jobs) {
-    if (!wanted.empty() && wanted.back().job->queue == job.queue && wanted.back().job->stage == job.stage)
-      wanted.push_back({&job, wanted.back().queue_id});
-    else wanted.push_back({&job, call.names.intern_queue(ns_id, job.queue, job.stage)});
+    Added& added = wanted.emplace_back();
+    added.job = &job;
+    const Added* last = wanted.size() > 1 ? &wanted[wanted.size() - 2] : nullptr;
+    const bool same = last && last->job->queue == job.queue && last->job->stage == job.stage;
+    added.queue_id = same ? last->queue_id : call.names.intern_queue(ns_id, job.queue, job.stage);
+    keys = keys || !job.key.empty();
   }
+  if (keys || call.db.number(kSomeAlias, ns_id)) return enqueue_one_by_one(call, ns_id, wanted);
 
   call.db.execute("SAVEPOINT attempt");
   const std::int64_t inserted = insert(call, ns_id, wanted);
-  if (inserted == static_cast<std::int64_t>(wanted.size())) {
+  if (inserted != static_cast<std::int64_t>(wanted.size())) {
+    call.db.execute("ROLLBACK TO attempt");
     call.db.execute("RELEASE attempt");
-    return reply;
+    return enqueue_one_by_one(call, ns_id, wanted);
   }
-  call.db.execute("ROLLBACK TO attempt");
   call.db.execute("RELEASE attempt");
+  reply.ids.reserve(request.jobs.size());
+  for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);
+  return reply;
+}
 
-  std::vector<Added> fresh;
-  for (const Added& job : wanted) {
-    auto there = call.db.query(kSameId, ns_id, Bytes{as_bytes(job.job->id)});
-    if (!there.next()) {
-      fresh.push_back(job);
-    } else if (there.integer(0) != job.queue_id || there.bytes(1) != job.job->payload) {
-      return fail(Code::conflict, "job " + to_string(job.job->id) + " is there already with another queue, stage or payload");
-    } else {
-      reply.existing += 1;
+Result<BatchReply> open_batch(Call& call, const BatchRequest& request) {
+  const std::int64_t ns_id = call.names.intern_namespace(request.ns);
+  if (const auto seen = call.db.number(kBatch, ns_id, request.name)) {
+    const Duration age{call.wall_us() - *seen};
+    if (age < kBatchRememberedFor) {
+      if (age <= kBatchRepeatableFor) return BatchReply{wall_time(*seen)};
+      return fail(Code::refused, "batch '" + request.name + "' was first seen " + format_duration(age) +
+                                     " ago and can be repeated for 24h; give this one another name");
     }
   }
-  if (!fresh.empty()) insert(call, ns_id, fresh);
-  return reply;
+  call.db.execute(kNameBatch, ns_id, request.name, call.wall_us());
+  return BatchReply{call.wall};
 }
 
 }  // namespace fenceline::sqlite

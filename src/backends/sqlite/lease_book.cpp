@@ -142,6 +142,15 @@ LeaseCensus take_census(Call& call, const std::vector<std::int64_t>& queues) {
   return census;
 }
 
+std::int64_t count_run_out(Call& call, std::int64_t queue_id, std::int64_t most) {
+  std::int64_t count = 0;
+  auto rows = call.db.query(kPastBound, queue_id, call.now_us());
+  while (count < most && rows.next()) {
+    for (const Delivery& delivery : members(call, rows.integer(0), rows.bytes(2))) count += delivery.lease_end <= call.now_us() ? 1 : 0;
+  }
+  return std::min(count, most);
+}
+
 void leave_claims(Call& call, const std::vector<Delivery>& deliveries) {
   for (const auto& [claim_id, count] : count_by_claim(deliveries)) call.db.execute(kLeave, claim_id, count);
 }

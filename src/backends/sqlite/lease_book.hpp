@@ -27,11 +27,17 @@ struct LeaseCensus {
 };
 LeaseCensus take_census(Call& call, const std::vector<std::int64_t>& queues);
 
+// How many leases of the queue have run out; stops at `most`. Only reads.
+std::int64_t count_run_out(Call& call, std::int64_t queue_id, std::int64_t most);
+
 // What this claim granted and is still running under it, in the order of the grant.
 std::vector<Delivery> members(Call& call, std::int64_t claim_id, std::string_view seqs);
 
 // These have left their claims: settled, given back, taken over or dead.
 void leave_claims(Call& call, const std::vector<Delivery>& deliveries);
+
+// The end of running deliveries that are not taken over: each is finished, or ready again.
+void end_deliveries(Call& call, std::vector<Delivery>& finished, std::vector<Delivery>& ready);
 
 // These were renewed until `lease_end`.
 void renew_claims(Call& call, const std::vector<Delivery>& deliveries, std::int64_t lease_end);

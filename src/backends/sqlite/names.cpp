@@ -25,23 +25,40 @@ std::int64_t Names::intern_namespace(const std::string& name) {
   return namespaces_[name] = db_.last_insert_rowid();
 }
 
+std::optional<std::int64_t> Names::find_home(std::int64_t ns_id, const std::string& queue) {
+  const std::tuple key{ns_id, queue};
+  if (const auto known = homes_.find(key); known != homes_.end()) return known->second;
+  const auto id = db_.number("SELECT id FROM home WHERE ns_id = ?1 AND name = ?2", ns_id, queue);
+  if (id) homes_[key] = *id;
+  return id;
+}
+
+std::int64_t Names::intern_home(std::int64_t ns_id, const std::string& queue) {
+  if (const auto known = find_home(ns_id, queue)) return *known;
+  db_.execute("INSERT INTO home (ns_id, name) VALUES (?1, ?2)", ns_id, queue);
+  return homes_[{ns_id, queue}] = db_.last_insert_rowid();
+}
+
 std::int64_t Names::intern_queue(std::int64_t ns_id, const std::string& queue, const std::string& stage) {
   if (const auto known = find_queue(ns_id, queue, stage)) return *known;
-  db_.execute("INSERT INTO queue (ns_id, name, stage) VALUES (?1, ?2, ?3)", ns_id, queue, stage);
+  const std::int64_t home_id = intern_home(ns_id, queue);
+  db_.execute("INSERT INTO queue (ns_id, home_id, name, stage) VALUES (?1, ?2, ?3, ?4)", ns_id, home_id, queue, stage);
   return queues_[{ns_id, queue, stage}] = db_.last_insert_rowid();
 }
 
-QueueName Names::queue_name(std::int64_t queue_id) {
-  if (const auto known = queue_names_.find(queue_id); known != queue_names_.end()) return known->second;
-  auto rows = db_.query("SELECT n.name, q.name, q.stage FROM queue q JOIN namespace n ON n.id = q.ns_id WHERE q.id = ?1", queue_id);
+const Names::QueueRow& Names::row(std::int64_t queue_id) {
+  if (const auto known = queue_rows_.find(queue_id); known != queue_rows_.end()) return known->second;
+  auto rows =
+      db_.query("SELECT n.name, q.name, q.stage, q.home_id FROM queue q JOIN namespace n ON n.id = q.ns_id WHERE q.id = ?1", queue_id);
   check(rows.next(), "a job names a queue that has a row");
-  return queue_names_[queue_id] = {rows.text(0), rows.text(1), rows.text(2)};
+  return queue_rows_[queue_id] = {{rows.text(0), rows.text(1), rows.text(2)}, rows.integer(3)};
 }
 
 void Names::forget() {
   namespaces_.clear();
+  homes_.clear();
   queues_.clear();
-  queue_names_.clear();
+  queue_rows_.clear();
 }
 
 }  // namespace fenceline::sqlite

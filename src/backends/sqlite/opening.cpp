@@ -38,6 +38,7 @@ void change_boot(Database& db, Clock& clock, const std::string& old_boot, const 
   try {
     db.execute("UPDATE run SET lease_end = 0");
     db.execute("UPDATE claim SET bound = 0, until = 0, exact = 1");
+    db.execute("UPDATE slot SET lease_end = 0");
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", clock.boot_id());
     db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'boot_changed', ?3, ?4)", wall_us(clock), actor,
                clock.boot_id(), "every lease of boot " + old_boot + " has ended");

@@ -16,58 +16,125 @@ namespace {
 // `ready` if it has a row in ready, `running` if in run, finished if in done; it always has exactly one of the
 // three (J4).
 //
-// seq is the order of enqueue and never used twice. queue_id names (namespace, queue, stage). rank is -priority, so
-// that all columns ascend. lane 1 has the jobs that must run alone, so that they do not lie in the way of others.
-// Times named *_at are wall time in microseconds, lease ends and `until` are instants of the boot in meta.
+// seq is the order of enqueue and never used twice. queue_id names (namespace, queue, stage), home_id the queue with all
+// its stages. rank is -priority, so that all columns ascend. lane: see ready_lanes.hpp. Times named *_at are wall time
+// in microseconds, lease ends and `until` of a claim are instants of the boot in meta. Rarely set things are null and
+// cost a byte: a plain job pays for nothing that it does not use.
 constexpr const char* kTables = R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- first_seq: none of its jobs is older; 0: it has none. A listing starts there and not at the first job of all.
 CREATE TABLE namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_seq INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE queue (id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL,
-  UNIQUE (ns_id, name, stage));
 
+-- The settings of a queue. known: it was set or paused; without that it shows if one of its stages had a job.
+CREATE TABLE home (
+  id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL, known INTEGER NOT NULL DEFAULT 0,
+  running_most INTEGER NOT NULL DEFAULT 0, per_key_most INTEGER NOT NULL DEFAULT 0, keep_done INTEGER, keep_dead INTEGER,
+  paused_at INTEGER, paused_by TEXT, pause_reason TEXT, UNIQUE (ns_id, name));
+-- Its stages, with their depths. looked_at: when jobs of a limit key were last let in because their time had come.
+CREATE TABLE queue (
+  id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL,
+  used INTEGER NOT NULL DEFAULT 0, ready INTEGER NOT NULL DEFAULT 0, running INTEGER NOT NULL DEFAULT 0,
+  done INTEGER NOT NULL DEFAULT 0, dead INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
+  looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
+CREATE INDEX queue_home ON queue (home_id);
+
+-- flags: see delivery.hpp. place: in its group, if it is not seq. acted: request of the last act on it. extras: see
+-- extras.hpp.
 CREATE TABLE job (
   seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, id BLOB NOT NULL, queue_id INTEGER NOT NULL, priority INTEGER NOT NULL,
-  attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL, run_at INTEGER NOT NULL, payload TEXT NOT NULL,
+  attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL, run_at INTEGER NOT NULL, flags INTEGER NOT NULL,
+  group_id INTEGER, limit_id INTEGER, place INTEGER, acted TEXT, extras BLOB, payload TEXT NOT NULL,
   UNIQUE (ns_id, id));
+-- Groups and limit keys are forgotten with their last job.
+CREATE INDEX job_group ON job (group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX job_limit ON job (limit_id) WHERE limit_id IS NOT NULL;
 
 CREATE TABLE ready (
   queue_id INTEGER NOT NULL, lane INTEGER NOT NULL, rank INTEGER NOT NULL, run_at INTEGER NOT NULL, seq INTEGER NOT NULL,
   fence INTEGER NOT NULL DEFAULT 0, deliveries INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0,
   losses INTEGER NOT NULL DEFAULT 0, losses_in_row INTEGER NOT NULL DEFAULT 0, laters INTEGER NOT NULL DEFAULT 0,
-  last_outcome INTEGER, owner TEXT NOT NULL DEFAULT '', error TEXT NOT NULL DEFAULT '',
+  last_outcome INTEGER, exit_status INTEGER, limit_id INTEGER, owner TEXT NOT NULL DEFAULT '', error TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (queue_id, lane, rank, run_at, seq)) WITHOUT ROWID;
 -- A job that was never granted is found by job.run_at; only the others need this.
 CREATE INDEX ready_again ON ready (seq) WHERE deliveries > 0;
+-- The jobs of a limit key in their order, lane by lane.
+CREATE INDEX ready_limited ON ready (limit_id, queue_id, lane, rank, run_at, seq) WHERE limit_id IS NOT NULL;
 
 CREATE TABLE run (
   seq INTEGER PRIMARY KEY, claim_id INTEGER NOT NULL, place INTEGER NOT NULL, fence INTEGER NOT NULL,
   lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, failures INTEGER NOT NULL,
-  losses INTEGER NOT NULL, losses_in_row INTEGER NOT NULL, laters INTEGER NOT NULL, last_outcome INTEGER,
-  previous_owner TEXT, error TEXT NOT NULL);
+  losses INTEGER NOT NULL, losses_in_row INTEGER NOT NULL, laters INTEGER NOT NULL, last_outcome INTEGER, exit_status INTEGER,
+  flags INTEGER NOT NULL, limit_id INTEGER, previous_owner TEXT, error TEXT NOT NULL);
+CREATE INDEX run_limited ON run (limit_id) WHERE limit_id IS NOT NULL;
 
+-- started_at: of its last delivery, if that is how it finished; null: see attempt.
 CREATE TABLE done (
   seq INTEGER PRIMARY KEY, state INTEGER NOT NULL, finished_at INTEGER NOT NULL, fence INTEGER NOT NULL, run_at INTEGER NOT NULL,
   deliveries INTEGER NOT NULL, failures INTEGER NOT NULL, losses INTEGER NOT NULL, losses_in_row INTEGER NOT NULL,
-  laters INTEGER NOT NULL, last_outcome INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL, result BLOB NOT NULL);
+  laters INTEGER NOT NULL, last_outcome INTEGER, exit_status INTEGER, started_at INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL,
+  result BLOB NOT NULL);
 CREATE INDEX done_badly ON done (state, seq) WHERE state > 3;
+
+-- What ended when, one row for a queue in a call: retention needs no index on done. kind 0: done; 1: dead or cancelled.
+-- seqs as in claim. A job that was retried since is found not to match.
+CREATE TABLE ended (
+  queue_id INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL, seqs BLOB NOT NULL,
+  PRIMARY KEY (queue_id, kind, at, n)) WITHOUT ROWID;
 
 -- One row for a queue in a claim: answers repeats until `until`, finds expired leases without an index on
 -- run.lease_end. `bound`: no lease of its live jobs ends before; exact: they all end there. seqs: what it granted, 8
 -- bytes each. A claim that was given back before it arrived has no queue.
 CREATE TABLE claim (
   id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, queue_id INTEGER NOT NULL,
-  until INTEGER NOT NULL, bound INTEGER NOT NULL, exact INTEGER NOT NULL, live INTEGER NOT NULL, losses_most INTEGER NOT NULL,
-  seqs BLOB NOT NULL);
+  started_at INTEGER NOT NULL, until INTEGER NOT NULL, bound INTEGER NOT NULL, exact INTEGER NOT NULL, live INTEGER NOT NULL,
+  losses_most INTEGER NOT NULL, seqs BLOB NOT NULL);
 CREATE INDEX claim_request ON claim (ns_id, owner, request);
 CREATE INDEX claim_bound ON claim (queue_id, bound) WHERE live > 0;
 CREATE INDEX claim_lossy ON claim (queue_id, bound) WHERE live > 0 AND losses_most > 0;
 CREATE INDEX claim_over ON claim (until) WHERE live = 0;
 
+-- Deliveries that an operator ended and that keep their slot in queue, group and limit key.
+CREATE TABLE slot (
+  seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, queue_id INTEGER NOT NULL, group_id INTEGER,
+  limit_id INTEGER, fence INTEGER NOT NULL, lease_end INTEGER NOT NULL, owner TEXT NOT NULL);
+CREATE INDEX slot_home ON slot (home_id, lease_end);
+CREATE INDEX slot_group ON slot (group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX slot_limit ON slot (limit_id) WHERE limit_id IS NOT NULL;
+CREATE INDEX slot_owner ON slot (ns_id, owner);
+
+-- fence: the last one minted for a job of it.
+CREATE TABLE grp (
+  id INTEGER PRIMARY KEY, home_id INTEGER NOT NULL, name TEXT NOT NULL, fence INTEGER NOT NULL DEFAULT 0, UNIQUE (home_id, name));
+-- The unfinished jobs of each group, in their order.
+CREATE TABLE member (group_id INTEGER NOT NULL, place INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (group_id, place)) WITHOUT ROWID;
+CREATE TABLE limit_key (id INTEGER PRIMARY KEY, home_id INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (home_id, name));
+
+-- Who took a unique key last: it has it while it is unfinished (until is null), and until then.
+CREATE TABLE unique_key (
+  home_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, until INTEGER, PRIMARY KEY (home_id, name)) WITHOUT ROWID;
+-- Ids of enqueues that were answered by another job's id.
+CREATE TABLE alias (
+  ns_id INTEGER NOT NULL, id BLOB NOT NULL, holder BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (ns_id, id)) WITHOUT ROWID;
+CREATE TABLE batch_name (ns_id INTEGER NOT NULL, name TEXT NOT NULL, first_seen INTEGER NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+CREATE TABLE tag (ns_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (ns_id, name, seq)) WITHOUT ROWID;
+
+-- Deliveries that ended; the one at hand stands in run, or in done.
+CREATE TABLE attempt (
+  seq INTEGER NOT NULL, delivery INTEGER NOT NULL, fence INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER NOT NULL,
+  ending INTEGER NOT NULL, exit_status INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (seq, delivery)) WITHOUT ROWID;
+
+-- What jobs said: progress, and the lengths of the log. delivery and sent: how much that delivery has logged.
+CREATE TABLE note (
+  seq INTEGER PRIMARY KEY, percent INTEGER, word TEXT, chunks INTEGER NOT NULL DEFAULT 0, kept INTEGER NOT NULL DEFAULT 0,
+  dropped INTEGER NOT NULL DEFAULT 0, delivery INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE log (
+  id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, n INTEGER NOT NULL, delivery INTEGER NOT NULL, at INTEGER NOT NULL, bytes BLOB NOT NULL,
+  UNIQUE (seq, n));
+
 CREATE TABLE worker (
   ns_id INTEGER NOT NULL, owner TEXT NOT NULL, started_at INTEGER NOT NULL, seen_at INTEGER NOT NULL, host TEXT NOT NULL,
   pid INTEGER NOT NULL, version TEXT NOT NULL, queues TEXT NOT NULL, stage TEXT NOT NULL, concurrency INTEGER NOT NULL,
-  ttl INTEGER NOT NULL, holding BLOB NOT NULL, PRIMARY KEY (ns_id, owner)) WITHOUT ROWID;
+  ttl INTEGER NOT NULL, told INTEGER NOT NULL DEFAULT 0, holding BLOB NOT NULL, PRIMARY KEY (ns_id, owner)) WITHOUT ROWID;
 
 CREATE TABLE trail (
   n INTEGER PRIMARY KEY, ns TEXT NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, act TEXT NOT NULL, subject TEXT NOT NULL,
@@ -91,7 +158,10 @@ std::int64_t big_endian(const Header& header, std::size_t at) {
 }
 
 Result<void> check_version(std::int64_t version, const std::string& path) {
-  if (version <= kSchemaVersion) return {};
+  if (version == kSchemaVersion || version == 0) return {};
+  if (version < kSchemaVersion)
+    return fail(Code::refused, "store " + path + " was made by a version of fenceline that was never released (schema " + std::to_string(version) +
+                                   ", this one knows " + std::to_string(kSchemaVersion) + "); name another file");
   return fail(Code::refused, "store " + path + " was made by a newer fenceline (schema " + std::to_string(version) + ", this one knows " +
                                  std::to_string(kSchemaVersion) + "); use that version");
 }

@@ -9,11 +9,11 @@
 namespace fenceline::sqlite {
 
 inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the file's header
-inline constexpr std::int64_t kSchemaVersion = 1;              // PRAGMA user_version
+inline constexpr std::int64_t kSchemaVersion = 2;              // PRAGMA user_version
 
 enum class FileState {
   empty,  // missing, no bytes, no tables, or not finished: may be set up
-  ours,   // of an older or this version
+  ours,   // of this version
 };
 
 // Looks at the file's first bytes only, so that a foreign file is not touched. Errors: refused, broken.

@@ -1,6 +1,10 @@
 // Ending and renewing leases. Who may write is decided here, by the newest fence and its owner, for all verbs of a
 // holder alike.
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/finish.hpp"
+#include "backends/sqlite/gates.hpp"
+#include "backends/sqlite/history.hpp"
+#include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/lease_book.hpp"
 #include "backends/sqlite/verbs.hpp"
 
@@ -29,35 +33,35 @@ std::string refusal(const std::optional<Delivery>& there, Fence sent, const std:
   return "";
 }
 
-void finish(Call& call, Delivery& delivery, JobState state) {
-  delivery.state = state;
-  delivery.finished_at = call.wall_us();
-}
-
 // What an accepted outcome makes of a delivery that ran.
-void record(Call& call, const Outcome& outcome, Delivery& delivery) {
+void apply(Call& call, const Outcome& outcome, Delivery& delivery) {
+  const auto end = [&](JobState state) {
+    delivery.state = state;
+    delivery.finished_at = call.wall_us();
+  };
   const auto again = [&] {
     delivery.state = JobState::ready;
     delivery.run_at = call.wall_us() + outcome.retry_in.count();
   };
   delivery.last_outcome = static_cast<std::int64_t>(outcome.kind);
+  delivery.exit_status = outcome.exit_status ? std::optional<std::int64_t>(*outcome.exit_status) : std::nullopt;
   // A delivery given back says nothing about the job, so a row of losses goes on over it.
   if (outcome.kind != OutcomeKind::given_back) delivery.losses_in_row = 0;
   switch (outcome.kind) {
     case OutcomeKind::done:
       delivery.result = outcome.result;
-      finish(call, delivery, JobState::done);
+      end(JobState::done);
       return;
     case OutcomeKind::failed:
       delivery.error = outcome.error;
       delivery.failures += 1;
-      if (delivery.failures >= call.db.number(kAttemptsMax, delivery.seq).value_or(0)) finish(call, delivery, JobState::dead);
+      if (delivery.failures >= call.db.number(kAttemptsMax, delivery.seq).value_or(0)) end(JobState::dead);
       else again();
       return;
     case OutcomeKind::dead:
       delivery.error = outcome.error;
       delivery.failures += 1;
-      finish(call, delivery, JobState::dead);
+      end(JobState::dead);
       return;
     case OutcomeKind::later:
       delivery.laters += 1;
@@ -68,6 +72,21 @@ void record(Call& call, const Outcome& outcome, Delivery& delivery) {
 }
 
 }  // namespace
+
+void end_deliveries(Call& call, std::vector<Delivery>& finished, std::vector<Delivery>& ready) {
+  leave_claims(call, finished);
+  leave_claims(call, ready);
+  drop_running(call, finished);
+  drop_running(call, ready);
+  finish(call, finished, JobState::running);
+  for (Delivery& delivery : ready) {
+    add_place(call, delivery);
+    call.moved(delivery.queue_id, JobState::running, JobState::ready);
+    const std::int64_t home_id = call.names.home_of(delivery.queue_id);
+    if (is_limited(call, home_id)) awaken_stages(call, home_id);
+  }
+  enter_ready(call, ready);
+}
 
 Result<SettleReply> settle(Call& call, const SettleRequest& request) {
   SettleReply reply;
@@ -86,19 +105,11 @@ Result<SettleReply> settle(Call& call, const SettleRequest& request) {
       reply.refused.push_back({sent.id, sent.fence, there ? there->fence : 0, reason});
       continue;
     }
-    record(call, sent.outcome, *there);
+    apply(call, sent.outcome, *there);
+    if (!is_finished(there->state)) end_attempt(call, *there, attempt_end(sent.outcome.kind), sent.outcome);
     (is_finished(there->state) ? finished : ready).push_back(std::move(*there));
   }
-  for (Delivery& delivery : ready) {
-    add_place(call, delivery);
-    call.awakened.insert(delivery.queue_id);
-  }
-  leave_claims(call, finished);
-  leave_claims(call, ready);
-  drop_running(call, finished);
-  drop_running(call, ready);
-  put_finished(call, finished);
-  put_ready(call, ready);
+  end_deliveries(call, finished, ready);
   return reply;
 }
 

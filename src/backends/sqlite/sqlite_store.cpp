@@ -2,28 +2,20 @@
 
 #include <unistd.h>
 
-#include <functional>
 #include <utility>
 
 #include "backends/sqlite/filesystem.hpp"
 #include "backends/sqlite/opening.hpp"
+#include "backends/sqlite/store_calls.hpp"
 #include "backends/sqlite/store_parts.hpp"
 #include "backends/sqlite/verbs.hpp"
 
 namespace fenceline {
 namespace {
 
-// A connection, its locks and its threads belong to the process that opened it.
-Result<void> check_process(pid_t opened_by) {
-  if (::getpid() == opened_by) return {};
-  return fail(Code::refused, "the store was opened before a fork; open it again in this process");
-}
-
-// How much a request adds to a commit.
-struct Weight {
-  std::size_t rows = 1;
-  std::size_t bytes = 0;
-};
+using sqlite::Weight;
+using sqlite::read;
+using sqlite::write;
 
 Weight weight_of(const EnqueueRequest& request) {
   Weight weight{request.jobs.size(), 0};
@@ -37,45 +29,6 @@ Weight weight_of(const SettleRequest& request) {
 }
 Weight weight_of(const ClaimRequest& request) { return {static_cast<std::size_t>(request.limit), 0}; }
 Weight weight_of(const ExtendRequest& request) { return {request.jobs.size(), 0}; }
-
-template <class Reply, class Request>
-using Verb = Result<Reply> (*)(sqlite::Call&, const Request&);
-
-// Everything of one writing call but its verb. The request is copied for the writer's thread: it may still be working
-// on it when the caller, past its deadline, has gone.
-template <class Parts, class Reply, class Request>
-Result<Reply> write(Parts& parts, const Request& request, Weight weight, Duration timeout, Verb<Reply, Request> verb) {
-  if (auto ok = check_process(parts.pid); !ok) return std::unexpected(ok.error());
-  if (parts.direct) {
-    std::optional<Result<Reply>> reply;
-    const Result<void> ran = parts.direct->run([&](sqlite::Call& call) { return reply.emplace(verb(call, request)).has_value(); });
-    return ran ? std::move(*reply) : Result<Reply>(std::unexpected(ran.error()));
-  }
-  struct Shared {
-    Request request;
-    std::optional<Result<Reply>> reply;
-  };
-  const auto shared = std::make_shared<Shared>(Shared{request, std::nullopt});
-  const Result<void> ran = parts.writer->run(weight.rows, weight.bytes, timeout, [shared, verb](sqlite::Call& call) {
-    return shared->reply.emplace(verb(call, shared->request)).has_value();
-  });
-  return ran ? std::move(*shared->reply) : Result<Reply>(std::unexpected(ran.error()));
-}
-
-template <class Reply, class Parts>
-Result<Reply> read(Parts& parts, const std::function<Result<Reply>(sqlite::Call&)>& verb) {
-  if (auto ok = check_process(parts.pid); !ok) return std::unexpected(ok.error());
-  std::optional<Result<Reply>> reply;
-  Result<void> ran;
-  if (parts.direct) {
-    ran = parts.direct->run([&](sqlite::Call& call) { return reply.emplace(verb(call)).has_value(); });
-  } else if (const auto error = parts.writer->broken()) {
-    ran = std::unexpected(*error);
-  } else {
-    ran = parts.readers->run([&](sqlite::Call& call) { reply.emplace(verb(call)); });
-  }
-  return ran ? std::move(*reply) : Result<Reply>(std::unexpected(ran.error()));
-}
 
 struct WorkerName {
   std::string ns;
@@ -210,6 +163,7 @@ std::unique_ptr<Watch> SqliteStore::watch(const WatchRequest& request, std::func
   if (parts_->direct) return parts_->direct->watch(request, std::move(on_change));
   std::vector<sqlite::QueueName> queues;
   for (const std::string& queue : request.queues) queues.push_back({request.ns, queue, request.stage});
+  if (request.orders) queues.push_back(sqlite::orders_of(request.ns));
   sqlite::WakeFile& wakes = *parts_->wakes;
   return std::make_unique<FollowingWatch>(parts_->runtime.spawn(
       "sqlite_watch", [&wakes, queues, tell = std::move(on_change)](std::stop_token stop) { wakes.follow(queues, stop, tell); }));

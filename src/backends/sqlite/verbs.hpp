@@ -2,7 +2,9 @@
 // locks, no threads, no commit. All throw SqliteFailure; an Error they return undoes the call alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,6 +22,8 @@ namespace fenceline::sqlite {
 // One call of the store in its transaction. Both clocks are read once, inside the transaction: what was read and
 // what was decided then belong to one moment.
 struct Call {
+  using Depths = std::array<std::int64_t, 6>;  // by JobState
+
   Call(Database& database, Names& interned, const Clock& clock, Instant entered)
       : db(database), names(interned), now(clock.now()), wall(clock.wall_now()), waited(now - entered) {}
 
@@ -32,7 +36,22 @@ struct Call {
   WallTime wall;
   Duration waited;                  // by the store, before this moment
   std::set<std::int64_t> awakened;  // queues in which something became claimable, or soon will
+  std::set<std::string> ordered;    // namespaces in which some worker has new orders
+  std::map<std::int64_t, Depths> depths;  // what the call changed; see write_depths()
+
+  void came(std::int64_t queue_id, JobState to) { depths[queue_id][static_cast<std::size_t>(to)] += 1; }
+  void left(std::int64_t queue_id, JobState from) { depths[queue_id][static_cast<std::size_t>(from)] -= 1; }
+  void moved(std::int64_t queue_id, JobState from, JobState to) {
+    left(queue_id, from);
+    came(queue_id, to);
+  }
 };
+
+// Adds to the queues' counters what the call did: once for each queue, at its end.
+void write_depths(Call& call);
+
+// The name under which orders of a namespace are waited for; no queue has it.
+inline QueueName orders_of(const std::string& ns) { return {ns, "", "orders"}; }
 
 // Writing.
 Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request);
@@ -40,6 +59,16 @@ Result<ClaimReply> claim(Call& call, const ClaimRequest& request);
 Result<void> give_back(Call& call, const GiveBackRequest& request);
 Result<ExtendReply> extend(Call& call, const ExtendRequest& request);
 Result<SettleReply> settle(Call& call, const SettleRequest& request);
+Result<BatchReply> open_batch(Call& call, const BatchRequest& request);
+Result<RecordReply> record(Call& call, const RecordRequest& request);
+Result<ActReply> cancel(Call& call, const ActRequest& request);
+Result<ActReply> retry(Call& call, const ActRequest& request);
+Result<PurgeReply> purge(Call& call, const PurgeRequest& request);
+Result<void> set_queue(Call& call, const SetQueueRequest& request);
+Result<void> pause(Call& call, const PauseRequest& request);
+Result<TidyReply> tidy(Call& call, const TidyRequest& request);
+Result<void> order_worker(Call& call, const OrderRequest& request);
+Result<void> stopped(Call& call, const StoppedRequest& request);
 Result<void> report_worker(Call& call, const WorkerReport& report);
 Result<void> remove_worker(Call& call, const std::string& ns, const std::string& owner);
 Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act);
@@ -48,12 +77,26 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
 Result<std::optional<Job>> find_job(Call& call, const std::string& ns, const JobId& id);
 Result<JobsReply> list_jobs(Call& call, const JobsRequest& request);
 Result<BacklogReply> backlog(Call& call, const BacklogRequest& request);
+Result<std::optional<LogReply>> read_log(Call& call, const LogRequest& request);
+Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns);
+Result<std::optional<JobFacts>> facts(Call& call, const std::string& ns, const JobId& id);
+Result<std::vector<Attempt>> attempts(Call& call, const std::string& ns, const JobId& id);
+Result<OrdersReply> orders(Call& call, const std::string& ns, const std::string& owner);
 Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns);
 Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int limit);
 
 // The ids of those of these queues that have a row, in the request's order.
 std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues, const std::string& stage);
 
+// In the trail, in the transaction of the act.
+void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what, const std::string& subject);
+
+inline WallTime wall_time(std::int64_t us) { return WallTime{Duration{us}}; }
+inline JobId as_id(std::string_view bytes) {
+  JobId id;
+  std::memcpy(id.bytes.data(), bytes.data(), id.bytes.size());
+  return id;
+}
 inline std::string_view as_bytes(const JobId& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
 
 // Eight bytes each, as they stand in claim.seqs.

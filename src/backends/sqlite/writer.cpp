@@ -201,6 +201,7 @@ std::optional<Error> Writer::perform(Pending& pending, std::set<QueueName>& awak
     keep = pending.body(call);
     if (keep) {
       for (const std::int64_t queue_id : call.awakened) awakened.insert(names_.queue_name(queue_id));
+      for (const std::string& ns : call.ordered) awakened.insert(orders_of(ns));
     }
   } catch (const SqliteFailure& failure) {
     if (!db_.in_transaction()) throw;

@@ -1,0 +1,196 @@
+// What people do to jobs: cancel, retry, purge. A running delivery that is ended so gets a new fence at once, and keeps its
+// slot until its worker has stopped.
+#include <vector>
+
+#include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/finish.hpp"
+#include "backends/sqlite/gates.hpp"
+#include "backends/sqlite/history.hpp"
+#include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/next_seq.hpp"
+#include "backends/sqlite/slots.hpp"
+#include "backends/sqlite/unique_keys.hpp"
+#include "backends/sqlite/verbs.hpp"
+#include "base/check.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kActed = "SELECT 1 FROM job WHERE seq = ?1 AND acted = ?2";
+constexpr const char* kAct = "UPDATE job SET acted = ?2 WHERE seq = ?1";
+constexpr const char* kRunAt = "UPDATE job SET run_at = ?2 WHERE seq = ?1";
+constexpr const char* kPlace = "UPDATE job SET place = ?2 WHERE seq = ?1";
+constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
+constexpr const char* kOldestReady = R"sql(
+  SELECT seq FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE home_id = ?1) ORDER BY seq LIMIT ?2)sql";
+
+// A running job leaves its claim; whoever held it is refused from now on.
+Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& delivery) {
+  end_attempt(call, delivery, end);
+  keep_slot(call, ns_id, delivery);
+  leave_claims(call, {delivery});
+  drop_running(call, {delivery});
+  const Result<Fence> fence = mint_fence(call, delivery, 0);
+  if (!fence) return std::unexpected(fence.error());
+  delivery.fence = *fence;
+  delivery.owner.clear();
+  delivery.started_at.reset();
+  delivery.previous_owner.reset();
+  return {};
+}
+
+void drop_ready(Call& call, std::int64_t seq) {
+  const auto standing = find_standing(call, seq);
+  check(standing.has_value(), "a job that is ready stands in a lane");
+  drop_standing(call, *standing);
+}
+
+Result<void> cancel_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
+  const JobState from = delivery.state;
+  if (from == JobState::running) {
+    if (auto ok = revoke(call, ns_id, AttemptEnd::cancelled, delivery); !ok) return ok;
+    call.ordered.insert(ns);
+  } else {
+    drop_ready(call, delivery.seq);
+  }
+  delivery.state = JobState::cancelled;
+  delivery.finished_at = call.wall_us();
+  std::vector<Delivery> finished{delivery};
+  finish(call, finished, from);
+  return {};
+}
+
+// Into `ready`, from where it stood.
+void make_ready(Call& call, JobState from, Delivery& delivery) {
+  delivery.state = JobState::ready;
+  delivery.run_at = call.wall_us();
+  // A job that was never granted is found by its first run time.
+  if (delivery.deliveries == 0) call.db.execute(kRunAt, delivery.seq, delivery.run_at);
+  if (from != JobState::ready) call.moved(delivery.queue_id, from, JobState::ready);
+  enter_ready(call, {delivery});
+  call.awakened.insert(delivery.queue_id);
+}
+
+// A dead or cancelled job begins anew, as the last of its group. The key is free, or its own.
+void revive(Call& call, Delivery& delivery) {
+  keep_attempt(call, delivery);
+  call.db.execute(kDropFinished, delivery.seq);
+  if (delivery.flags & kHasUniqueKey)
+    take_key(call, call.names.home_of(delivery.queue_id), extras_of(call, delivery.seq).key, delivery.seq);
+  if (delivery.group_id) {
+    delivery.group_place = take_seq(call);
+    call.db.execute(kPlace, delivery.seq, delivery.group_place);
+    join_group(call, *delivery.group_id, delivery.group_place, delivery.seq);
+  }
+  delivery.failures = 0;
+  delivery.losses_in_row = 0;
+  delivery.started_at.reset();
+  delivery.result.clear();
+}
+
+struct Retried {
+  bool changed = false;
+  std::string refusal;
+  std::optional<std::int64_t> holder;
+};
+
+Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
+  const JobState from = delivery.state;
+  if (from == JobState::waiting || (from == JobState::ready && delivery.run_at <= call.wall_us())) return Retried{};
+  if (from == JobState::done) return Retried{false, "finished", std::nullopt};
+  if (is_finished(from)) {
+    if (delivery.flags & kHasUniqueKey) {
+      const auto holder = key_holder(call, call.names.home_of(delivery.queue_id), extras_of(call, delivery.seq).key);
+      if (holder && *holder != delivery.seq) return Retried{false, "key_taken", holder};
+    }
+    revive(call, delivery);
+  } else if (from == JobState::running) {
+    if (auto ok = revoke(call, ns_id, AttemptEnd::retried, delivery); !ok) return std::unexpected(ok.error());
+    call.ordered.insert(ns);
+  } else {
+    drop_ready(call, delivery.seq);
+  }
+  make_ready(call, from, delivery);
+  return Retried{true, "", std::nullopt};
+}
+
+// The job with its place, if the act is not a repeat; refusals are answered.
+std::optional<Delivery> find_acted_on(Call& call, const std::optional<std::int64_t>& ns_id, const ActRequest& request, const JobId& id,
+                                      ActReply& reply) {
+  const auto seq = ns_id ? find_seq(call, *ns_id, id) : std::nullopt;
+  if (!seq) {
+    reply.refused.push_back({id, "not_found", std::nullopt});
+    return std::nullopt;
+  }
+  if (call.db.number(kActed, *seq, request.request)) return std::nullopt;
+  Delivery delivery = find_delivery(call, *seq);
+  add_place(call, delivery);
+  return delivery;
+}
+
+}  // namespace
+
+Result<ActReply> cancel(Call& call, const ActRequest& request) {
+  ActReply reply;
+  const auto ns_id = call.names.find_namespace(request.ns);
+  for (const JobId& id : request.ids) {
+    std::optional<Delivery> delivery = find_acted_on(call, ns_id, request, id, reply);
+    if (!delivery || delivery->state == JobState::cancelled) continue;
+    if (is_finished(delivery->state)) {
+      reply.refused.push_back({id, "finished", std::nullopt});
+      continue;
+    }
+    if (auto ok = cancel_one(call, *ns_id, request.ns, *delivery); !ok) return std::unexpected(ok.error());
+    call.db.execute(kAct, delivery->seq, request.request);
+    enter_in_trail(call, request.ns, request.act, "job_cancelled", to_string(id));
+  }
+  return reply;
+}
+
+Result<ActReply> retry(Call& call, const ActRequest& request) {
+  ActReply reply;
+  const auto ns_id = call.names.find_namespace(request.ns);
+  for (const JobId& id : request.ids) {
+    std::optional<Delivery> delivery = find_acted_on(call, ns_id, request, id, reply);
+    if (!delivery) continue;
+    const Result<Retried> retried = retry_one(call, *ns_id, request.ns, *delivery);
+    if (!retried) return std::unexpected(retried.error());
+    if (!retried->refusal.empty())
+      reply.refused.push_back({id, retried->refusal, retried->holder ? std::optional(id_of(call, *retried->holder)) : std::nullopt});
+    if (!retried->changed) continue;
+    call.db.execute(kAct, delivery->seq, request.request);
+    enter_in_trail(call, request.ns, request.act, "job_retried", to_string(id));
+  }
+  return reply;
+}
+
+Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
+  PurgeReply reply;
+  const auto ns_id = call.names.find_namespace(request.ns);
+  const auto home_id = ns_id ? call.names.find_home(*ns_id, request.queue) : std::nullopt;
+  if (!home_id) return reply;
+  std::vector<std::int64_t> seqs;
+  {
+    auto rows = call.db.query(kOldestReady, *home_id, request.limit + 1);
+    while (rows.next()) seqs.push_back(rows.integer(0));
+  }
+  if (seqs.size() > static_cast<std::size_t>(request.limit)) {
+    seqs.pop_back();
+    reply.more = true;
+  }
+  if (seqs.empty()) return reply;
+  std::vector<Delivery> finished;
+  for (const std::int64_t seq : seqs) {
+    Delivery& delivery = finished.emplace_back(find_delivery(call, seq));
+    add_place(call, delivery);
+    drop_ready(call, seq);
+    delivery.state = JobState::cancelled;
+    delivery.finished_at = call.wall_us();
+  }
+  finish(call, finished, JobState::ready);
+  reply.cancelled = static_cast<std::int64_t>(seqs.size());
+  enter_in_trail(call, request.ns, request.act, "queue_purged", request.queue + ": " + std::to_string(reply.cancelled) + " jobs");
+  return reply;
+}
+
+}  // namespace fenceline::sqlite

@@ -1,0 +1,166 @@
+#include "backends/sqlite/gates.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/limit_keys.hpp"
+#include "backends/sqlite/ready_lanes.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kPutReady = R"sql(
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq, fence, deliveries, failures, losses, losses_in_row, laters, last_outcome,
+                     exit_status, limit_id, owner, error)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15 FROM batch)sql";
+
+constexpr const char* kAgain = R"sql(
+  SELECT queue_id, lane, rank, run_at, limit_id, losses_in_row FROM ready WHERE seq = ?1 AND deliveries > 0)sql";
+constexpr const char* kFirst = "SELECT queue_id, -priority, run_at, limit_id FROM job WHERE seq = ?1";
+constexpr const char* kLaneOf = R"sql(
+  SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
+constexpr const char* kMove = R"sql(
+  UPDATE ready SET lane = ?6 WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5)sql";
+constexpr const char* kDrop = "DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5";
+
+constexpr const char* kFindGroup = "SELECT id FROM grp WHERE home_id = ?1 AND name = ?2";
+constexpr const char* kAddGroup = "INSERT INTO grp (home_id, name) VALUES (?1, ?2)";
+constexpr const char* kJoin = "INSERT INTO member (group_id, place, seq) VALUES (?1, ?2, ?3)";
+constexpr const char* kLeave = "DELETE FROM member WHERE group_id = ?1 AND place = ?2";
+constexpr const char* kHead = "SELECT seq FROM member WHERE group_id = ?1 ORDER BY place LIMIT 1";
+constexpr const char* kSlotOfGroup = "SELECT 1 FROM slot WHERE group_id = ?1 LIMIT 1";
+constexpr const char* kSlotOfJob = "SELECT 1 FROM slot WHERE seq = ?1";
+constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
+constexpr const char* kNoteFence = "UPDATE grp SET fence = ?2 WHERE id = ?1";
+
+bool slot_taken(Call& call, std::int64_t seq) { return call.db.number(kSlotOfJob, seq).has_value(); }
+
+// Whether group and own slot let the job out of the held lane.
+bool is_held(Call& call, const Delivery& delivery) {
+  if (delivery.group_id && (head_of(call, *delivery.group_id) != delivery.seq || call.db.number(kSlotOfGroup, *delivery.group_id))) return true;
+  return slot_taken(call, delivery.seq);
+}
+
+// A job that nothing but its limit key may still hold. Returns whether the key has to be looked at.
+std::pair<std::int64_t, bool> open_lane(Call& call, std::int64_t queue_id, const std::optional<std::int64_t>& limit_id, std::int64_t run_at,
+                                        bool alone) {
+  const std::int64_t beside = alone ? 1 : 0;
+  if (!limit_id || per_key_most(call, call.names.home_of(queue_id)) == 0) return {kCommonLane + beside, false};
+  return {(run_at <= call.wall_us() ? kFullLane : kEarlyLane) + beside, true};
+}
+
+void let_out(Call& call, const Standing& standing) {
+  if (standing.lane != kHeldLane) return;
+  const auto [lane, limited] = open_lane(call, standing.queue_id, standing.limit_id, standing.run_at, standing.alone);
+  move_to_lane(call, standing, lane);
+  call.awakened.insert(standing.queue_id);
+  if (limited) choose_of_key(call, call.names.home_of(standing.queue_id), *standing.limit_id);
+}
+
+}  // namespace
+
+std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
+  if (auto again = call.db.query(kAgain, seq); again.next())
+    return Standing{again.integer(0), again.integer(1), again.integer(2), again.integer(3), seq, again.maybe_integer(4),
+                    must_run_alone(again.integer(5))};
+  Standing standing{.seq = seq};
+  {
+    auto first = call.db.query(kFirst, seq);
+    if (!first.next()) return std::nullopt;
+    standing.queue_id = first.integer(0);
+    standing.rank = first.integer(1);
+    standing.run_at = first.integer(2);
+    standing.limit_id = first.maybe_integer(3);
+  }
+  const auto lane = call.db.number(kLaneOf, standing.queue_id, standing.rank, standing.run_at, seq);
+  if (!lane) return std::nullopt;
+  standing.lane = *lane;
+  return standing;
+}
+
+void drop_standing(Call& call, const Standing& s) { call.db.execute(kDrop, s.queue_id, s.lane, s.rank, s.run_at, s.seq); }
+
+void move_to_lane(Call& call, const Standing& s, std::int64_t lane) {
+  if (s.lane != lane) call.db.execute(kMove, s.queue_id, s.lane, s.rank, s.run_at, s.seq, lane);
+}
+
+void enter_ready(Call& call, const std::vector<Delivery>& deliveries) {
+  if (deliveries.empty()) return;
+  std::vector<std::int64_t> lanes;
+  std::set<std::pair<std::int64_t, std::int64_t>> keys;  // home and limit key
+  lanes.reserve(deliveries.size());
+  for (const Delivery& d : deliveries) {
+    if (is_held(call, d)) {
+      lanes.push_back(kHeldLane);
+      continue;
+    }
+    const auto [lane, limited] = open_lane(call, d.queue_id, d.limit_id, d.run_at, must_run_alone(d.losses_in_row));
+    lanes.push_back(lane);
+    if (limited) keys.emplace(call.names.home_of(d.queue_id), *d.limit_id);
+    call.awakened.insert(d.queue_id);
+  }
+  call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
+    const Delivery& d = deliveries[row];
+    switch (column) {
+      case 0: return Value::integer(d.queue_id);
+      case 1: return Value::integer(lanes[row]);
+      case 2: return Value::integer(-d.priority);
+      case 3: return Value::integer(d.run_at);
+      case 4: return Value::integer(d.seq);
+      case 5: return Value::integer(d.fence);
+      case 6: return Value::integer(d.deliveries);
+      case 7: return Value::integer(d.failures);
+      case 8: return Value::integer(d.losses);
+      case 9: return Value::integer(d.losses_in_row);
+      case 10: return Value::integer(d.laters);
+      case 11: return Value::maybe(d.last_outcome);
+      case 12: return Value::maybe(d.exit_status);
+      case 13: return Value::maybe(d.limit_id);
+      case 14: return Value::text(d.owner);
+      default: return Value::text(d.error);
+    }
+  });
+  call.db.execute(kPutReady);
+  for (const auto& [home_id, limit_id] : keys) choose_of_key(call, home_id, limit_id);
+}
+
+std::int64_t intern_group(Call& call, std::int64_t home_id, const std::string& name) {
+  if (const auto known = call.db.number(kFindGroup, home_id, name)) return *known;
+  call.db.execute(kAddGroup, home_id, name);
+  return call.db.last_insert_rowid();
+}
+
+std::optional<std::int64_t> head_of(Call& call, std::int64_t group_id) { return call.db.number(kHead, group_id); }
+
+bool group_is_free(Call& call, std::int64_t group_id) { return !head_of(call, group_id) && !call.db.number(kSlotOfGroup, group_id); }
+
+void join_group(Call& call, std::int64_t group_id, std::int64_t place, std::int64_t seq) {
+  call.db.execute(kJoin, group_id, place, seq);
+}
+
+void leave_group(Call& call, std::int64_t group_id, std::int64_t place) {
+  call.db.execute(kLeave, group_id, place);
+  open_head(call, group_id);
+}
+
+void open_head(Call& call, std::int64_t group_id) {
+  if (call.db.number(kSlotOfGroup, group_id)) return;
+  if (const auto head = head_of(call, group_id)) open_job(call, *head);
+}
+
+void open_job(Call& call, std::int64_t seq) {
+  if (slot_taken(call, seq)) return;
+  if (const auto standing = find_standing(call, seq)) let_out(call, *standing);
+}
+
+Result<Fence> mint_fence(Call& call, const Delivery& delivery, Fence floor) {
+  const Fence own = delivery.deliveries > 0 ? delivery.fence : floor;
+  if (!delivery.group_id) return next_fence(own, call.wall);
+  const Result<Fence> fence = next_fence(std::max(own, call.db.number(kGroupFence, *delivery.group_id).value_or(0)), call.wall);
+  if (fence) call.db.execute(kNoteFence, *delivery.group_id, *fence);
+  return fence;
+}
+
+}  // namespace fenceline::sqlite

@@ -1,0 +1,233 @@
+// Retention: finished jobs whose time is over go, and with them what nobody can ask for any more. Deleting never lowers a
+// fence: the floor is raised in the same step.
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/slots.hpp"
+#include "backends/sqlite/unique_keys.hpp"
+#include "backends/sqlite/verbs.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kHomes = "SELECT id FROM home WHERE ns_id = ?1 ORDER BY id";
+constexpr const char* kEnded = "SELECT at, n, seqs FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at <= ?3 ORDER BY at, n";
+constexpr const char* kForgetEnded = "DELETE FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
+constexpr const char* kCutEnded = "UPDATE ended SET seqs = ?5 WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
+constexpr const char* kState = R"sql(
+  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id FROM done d CROSS JOIN job j ON j.seq = d.seq
+  WHERE d.seq = ?1 AND d.finished_at = ?2)sql";
+constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
+
+constexpr const char* kForgetKey = "DELETE FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3";
+constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = ?2 AND seq = ?3";
+// c0 number
+constexpr const char* kForgetRows[] = {
+    "DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)", "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
+    "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
+    "DELETE FROM done WHERE seq IN (SELECT c0 FROM batch)",    "DELETE FROM job WHERE seq IN (SELECT c0 FROM batch)"};
+
+constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
+constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT max(seq) FROM job), 0)) WHERE key = 'seq_floor'";
+constexpr const char* kJobOfGroup = "SELECT 1 FROM job WHERE group_id = ?1 LIMIT 1";
+constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
+constexpr const char* kForgetGroup = "DELETE FROM grp WHERE id = ?1";
+constexpr const char* kJobOfLimitKey = "SELECT 1 FROM job WHERE limit_id = ?1 LIMIT 1";
+constexpr const char* kForgetLimitKey = "DELETE FROM limit_key WHERE id = ?1";
+constexpr const char* kForgetAliases = "DELETE FROM alias WHERE ns_id = ?1 AND at <= ?2";
+constexpr const char* kForgetBatches = "DELETE FROM batch_name WHERE ns_id = ?1 AND first_seen <= ?2";
+
+struct Over {
+  std::int64_t finished_at;
+  std::int64_t seq;
+  std::int64_t queue_id;
+  JobState state;
+  Fence fence;
+  std::int64_t flags;
+  std::optional<std::int64_t> group_id;
+  std::optional<std::int64_t> limit_id;
+
+  bool operator<(const Over& other) const { return std::tie(finished_at, seq) < std::tie(other.finished_at, other.seq); }
+};
+
+// A row of `ended` with what is still to be said of it.
+struct EndedRow {
+  std::int64_t queue_id;
+  int kind;
+  std::int64_t at;
+  std::int64_t n;
+  std::size_t size;                // as it stands
+  std::vector<std::int64_t> seqs;  // that are still so
+};
+
+class Retention {
+ public:
+  Retention(Call& call, std::int64_t ns_id) : call_(call), ns_id_(ns_id) {}
+
+  // Looks for the oldest `most` that may go, and one more.
+  void look(std::int64_t queue_id, int kind, Duration keep, std::size_t most) {
+    std::size_t found = 0;
+    auto rows = call_.db.query(kEnded, queue_id, kind, call_.wall_us() - keep.count());
+    while (found <= most && rows.next()) {
+      const std::vector<std::int64_t> seqs = unpack(rows.bytes(2));
+      EndedRow row{queue_id, kind, rows.integer(0), rows.integer(1), seqs.size(), {}};
+      for (const std::int64_t seq : seqs) {
+        const auto over = still_so(row, seq);
+        // One that was retried and ended at the same moment again stands in two rows.
+        if (!over || !seen_.insert(seq).second) continue;
+        row.seqs.push_back(seq);
+        if (keeps_something(*over)) continue;
+        over_.push_back(*over);
+        found += 1;
+      }
+      rows_.push_back(std::move(row));
+    }
+  }
+
+  TidyReply remove(std::size_t most) {
+    TidyReply reply;
+    std::sort(over_.begin(), over_.end());
+    reply.more = over_.size() > most;
+    if (reply.more) over_.resize(most);
+    reply.removed = static_cast<std::int64_t>(over_.size());
+    forget_ended();
+    if (!over_.empty()) forget_jobs();
+    return reply;
+  }
+
+ private:
+  std::optional<Over> still_so(const EndedRow& row, std::int64_t seq) {
+    auto found = call_.db.query(kState, seq, row.at);
+    if (!found.next()) return std::nullopt;
+    const auto state = static_cast<JobState>(found.integer(0));
+    if ((state == JobState::done ? 0 : 1) != row.kind) return std::nullopt;
+    return Over{row.at, seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3), found.maybe_integer(4)};
+  }
+
+  // Its unique key, for the time that it asked for, or a slot.
+  bool keeps_something(const Over& over) {
+    if (call_.db.number(kSlot, over.seq, call_.now_us())) return true;
+    return (over.flags & kHasUniqueKey) != 0 &&
+           key_holder(call_, call_.names.home_of(over.queue_id), extras_of(call_, over.seq).key) == over.seq;
+  }
+
+  void forget_ended() {
+    std::set<std::int64_t> gone;
+    for (const Over& over : over_) gone.insert(over.seq);
+    for (EndedRow& row : rows_) {
+      std::erase_if(row.seqs, [&](std::int64_t seq) { return gone.contains(seq); });
+      if (row.seqs.size() == row.size) continue;
+      if (row.seqs.empty()) call_.db.execute(kForgetEnded, row.queue_id, row.kind, row.at, row.n);
+      else call_.db.execute(kCutEnded, row.queue_id, row.kind, row.at, row.n, Bytes{pack(row.seqs)});
+    }
+  }
+
+  void forget_jobs() {
+    Fence floor = 0;
+    std::set<std::int64_t> groups;
+    std::set<std::int64_t> limit_keys;
+    for (const Over& over : over_) {
+      floor = std::max(floor, over.fence);
+      call_.left(over.queue_id, over.state);
+      if (over.group_id) groups.insert(*over.group_id);
+      if (over.limit_id) limit_keys.insert(*over.limit_id);
+      if ((over.flags & (kHasUniqueKey | kHasTags)) == 0) continue;
+      const Job extras = extras_of(call_, over.seq);
+      if (!extras.key.empty()) call_.db.execute(kForgetKey, call_.names.home_of(over.queue_id), extras.key, over.seq);
+      for (const std::string& tag : extras.tags) call_.db.execute(kForgetTag, ns_id_, tag, over.seq);
+    }
+    call_.db.execute(kRaiseSeqFloor);
+    call_.db.batch().show(over_.size(), [&](std::size_t row, int) { return Value::integer(over_[row].seq); });
+    for (const char* sql : kForgetRows) call_.db.execute(sql);
+    for (const std::int64_t group_id : groups) {
+      if (call_.db.number(kJobOfGroup, group_id)) continue;
+      floor = std::max(floor, call_.db.number(kGroupFence, group_id).value_or(0));
+      call_.db.execute(kForgetGroup, group_id);
+    }
+    for (const std::int64_t limit_id : limit_keys) {
+      if (!call_.db.number(kJobOfLimitKey, limit_id)) call_.db.execute(kForgetLimitKey, limit_id);
+    }
+    call_.db.execute(kRaiseFloor, floor);
+  }
+
+  Call& call_;
+  std::int64_t ns_id_;
+  std::vector<Over> over_;
+  std::vector<EndedRow> rows_;
+  std::set<std::int64_t> seen_;
+};
+
+// All that a namespace has, in an order in which nothing is looked for that has gone.
+constexpr const char* kRemoveAll[] = {
+    "DELETE FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)",
+    "DELETE FROM ended WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)",
+    "DELETE FROM run WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
+    "DELETE FROM done WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
+    "DELETE FROM attempt WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
+    "DELETE FROM note WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
+    "DELETE FROM log WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
+    "DELETE FROM member WHERE group_id IN (SELECT g.id FROM grp g JOIN home h ON h.id = g.home_id WHERE h.ns_id = ?1)",
+    "DELETE FROM grp WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)",
+    "DELETE FROM limit_key WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)",
+    "DELETE FROM unique_key WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)",
+    "DELETE FROM slot WHERE ns_id = ?1",
+    "DELETE FROM alias WHERE ns_id = ?1",
+    "DELETE FROM batch_name WHERE ns_id = ?1",
+    "DELETE FROM tag WHERE ns_id = ?1",
+    "DELETE FROM claim WHERE ns_id = ?1",
+    "DELETE FROM worker WHERE ns_id = ?1",
+    "DELETE FROM job WHERE ns_id = ?1",
+    // Names stay, as numbers that others have remembered: as if they had never been used.
+    "UPDATE queue SET used = 0, ready = 0, running = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
+    "UPDATE home SET known = 0, running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
+    "paused_by = NULL, pause_reason = NULL WHERE ns_id = ?1",
+    "UPDATE namespace SET first_seq = 0 WHERE id = ?1",
+};
+
+constexpr const char* kLargestFence = R"sql(
+  SELECT max(coalesce((SELECT max(fence) FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)), 0),
+             coalesce((SELECT max(fence) FROM run WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)), 0),
+             coalesce((SELECT max(fence) FROM done WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)), 0),
+             coalesce((SELECT max(fence) FROM grp WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)), 0)))sql";
+
+}  // namespace
+
+Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
+  const auto ns_id = call.names.find_namespace(request.ns);
+  if (!ns_id) return TidyReply{};
+  std::vector<std::int64_t> homes;
+  {
+    auto rows = call.db.query(kHomes, *ns_id);
+    while (rows.next()) homes.push_back(rows.integer(0));
+  }
+  const auto most = static_cast<std::size_t>(request.limit);
+  Retention retention(call, *ns_id);
+  for (const std::int64_t home_id : homes) {
+    free_ended_slots(call, home_id);
+    const QueueSettings settings = read_home(call, home_id).settings;
+    for (const std::int64_t queue_id : stages_of(call, home_id)) {
+      retention.look(queue_id, 0, settings.keep_done, most);
+      retention.look(queue_id, 1, settings.keep_dead, most);
+    }
+  }
+  const TidyReply reply = retention.remove(most);
+  call.db.execute(kForgetAliases, *ns_id, call.wall_us() - kAliasKeptFor.count());
+  call.db.execute(kForgetBatches, *ns_id, call.wall_us() - Duration{kBatchRememberedFor}.count());
+  return reply;
+}
+
+Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act) {
+  if (const auto ns_id = call.names.find_namespace(ns)) {
+    call.db.execute(kRaiseFloor, call.db.number(kLargestFence, *ns_id).value_or(0));
+    call.db.execute(kRaiseSeqFloor);
+    for (const char* sql : kRemoveAll) call.db.execute(sql, *ns_id);
+  }
+  enter_in_trail(call, ns, act, "namespace_removed", ns);
+  return {};
+}
+
+}  // namespace fenceline::sqlite
