@@ -118,6 +118,14 @@ TEST_F(SqliteFile, RefusesAFileFromANewerVersion) {
   EXPECT_EQ(contents_of(options().path), before);
 }
 
+TEST_F(SqliteFile, RefusesAFileOfTheSchemaThatWasNeverReleased) {
+  open().reset();
+  run_sql(options().path, "PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)");
+  const auto opened = try_open(options());
+  ASSERT_EQ(code_of(opened), Code::refused);
+  EXPECT_NE(opened.error().message.find("schema 1"), std::string::npos);
+}
+
 TEST_F(SqliteFile, RefusesANewerVersionThatOnlyTheLogKnows) {
   auto store = open();
   run_sql(options().path, "PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99");
@@ -307,6 +315,40 @@ TEST_F(SqliteFile, WakesAWatcherInAnotherStoreOnTheSameFile) {
   }
   EXPECT_TRUE(woken);
   EXPECT_EQ(calls, 0) << "nothing came into its queues";
+}
+
+TEST_F(SqliteFile, WakesWhoWaitsForOrdersInAnotherStoreOnTheSameFile) {
+  auto operators = open();
+  auto worker = open();
+  must(worker->report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = std::chrono::seconds{5}}));
+  const auto told = runtime_.make_event();
+  std::atomic<int> calls = 0;
+  auto waiting = worker->watch({.ns = "default", .queues = {"r"}, .orders = true}, [&] { told->notify(); });
+  auto not_waiting = worker->watch({.ns = "default", .queues = {"r"}}, [&] { ++calls; });
+  bool woken = false;
+  for (int i = 0; i < 50 && !woken; ++i) {
+    const WorkerOrder order = i % 2 == 0 ? WorkerOrder::quiet : WorkerOrder::work;
+    must(operators->order_worker({.ns = "default", .owner = "a", .order = order, .act = {.actor = "ada"}}));
+    woken = told->wait_until(runtime_.now() + std::chrono::milliseconds{100});
+  }
+  EXPECT_TRUE(woken);
+  EXPECT_EQ(calls, 0) << "it did not ask for orders";
+}
+
+// A slot outlives neither its lease nor a boot.
+TEST_F(SqliteFile, ARebootEndsTheSlotsOfRevokedDeliveries) {
+  auto store = open();
+  EnqueueRequest two = one_job(1);
+  two.jobs.push_back({.id = job_id(2), .queue = "q"});
+  for (NewJob& job : two.jobs) job.group = "g";
+  must(store->enqueue(two));
+  EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);
+  must(store->cancel({.ns = "default", .ids = {job_id(1)}, .request = "r", .act = {.actor = "ada"}}));
+  EXPECT_TRUE(must(store->claim(a_claim("b", "2"))).jobs.empty()) << "its worker has not said stopped";
+  store.reset();
+  clock_.reboot("boot-2");
+  store = open();
+  EXPECT_EQ(must(store->claim(a_claim("b", "3"))).jobs.size(), 1u);
 }
 
 TEST_F(SqliteFile, AWatchEndsAtOnce) {

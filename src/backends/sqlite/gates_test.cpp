@@ -1,0 +1,262 @@
+// J7 and J8 where only this backend can be looked at: what a claim costs behind blocked jobs, in steps of SQLite's machine
+// and not in time; counters against counted rows; many claimers at once.
+#include "backends/sqlite/gates.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "backends/memory/memory_store.hpp"
+#include "backends/sqlite/opening.hpp"
+#include "backends/sqlite/testing.hpp"
+#include "conformance/differential.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+using sqlite::Call;
+
+// The verbs on a connection of their own, with a count of what SQLite's machine did for them.
+class SteppedStore {
+ public:
+  SteppedStore() : db_(sqlite::open_in_memory(clock_, {.path = ":memory:"})), names_(*db_) {}
+
+  template <class Reply, class Request>
+  Reply run(Result<Reply> (*verb)(Call&, const Request&), const Request& request) {
+    db_->execute("BEGIN");
+    steps();
+    Call call(*db_, names_, clock_, clock_.now());
+    Result<Reply> reply = verb(call, request);
+    sqlite::write_depths(call);
+    last_steps_ = steps();
+    db_->execute("COMMIT");
+    if constexpr (!std::is_void_v<Reply>) return must(std::move(reply));
+  }
+  std::int64_t last_steps() const { return last_steps_; }
+  ManualClock& clock() { return clock_; }
+
+  void add(NewJob job, int times = 1) {
+    while (times > 0) {
+      EnqueueRequest request{.ns = "default"};
+      for (int i = 0; i < std::min(times, kBatchMax); ++i) {
+        job.id = job_id(++last_);
+        request.jobs.push_back(job);
+      }
+      run(&sqlite::enqueue, request);
+      times -= kBatchMax;
+    }
+  }
+  std::vector<ClaimedJob> claim(int limit = 1) {
+    return run(&sqlite::claim, a_claim("a", std::to_string(++last_), limit)).jobs;
+  }
+  void set_limit_per_key(int most) {
+    run(&sqlite::set_queue, SetQueueRequest{.ns = "default", .queue = "q", .change = {.limit_per_key = most}, .act = {.actor = "ada"}});
+  }
+  std::int64_t count(const char* sql) { return db_->number(sql).value_or(-1); }
+
+ private:
+  std::int64_t steps() {
+    std::int64_t total = 0;
+    for (sqlite3_stmt* s = sqlite3_next_stmt(db_->handle(), nullptr); s; s = sqlite3_next_stmt(db_->handle(), s))
+      total += sqlite3_stmt_status(s, SQLITE_STMTSTATUS_VM_STEP, 1);
+    return total;
+  }
+
+  ManualClock clock_;
+  std::unique_ptr<sqlite::Database> db_;
+  sqlite::Names names_;
+  std::uint64_t last_ = 0;
+  std::int64_t last_steps_ = 0;
+};
+
+const NewJob kFree{.id = {}, .queue = "q", .payload = "\"free\"", .priority = -10};
+
+// The steps of a claim that finds the one free job behind this many others.
+std::int64_t steps_behind(int blocked, void (*block)(SteppedStore&, int)) {
+  SteppedStore store;
+  block(store, blocked);
+  // A first claim may put things in order once, as when jobs have become due.
+  const std::vector<ClaimedJob> first = store.claim();
+  EXPECT_TRUE(first.empty());
+  store.add(kFree);
+  const std::vector<ClaimedJob> claimed = store.claim();
+  EXPECT_EQ(claimed.size(), 1u);
+  for (const ClaimedJob& one : claimed) EXPECT_EQ(one.job.payload, kFree.payload);
+  return store.last_steps();
+}
+
+void expect_flat(void (*block)(SteppedStore&, int)) {
+  const std::int64_t few = steps_behind(100, block);
+  const std::int64_t many = steps_behind(100'000, block);
+  EXPECT_LE(many, few + few / 10) << "steps behind 100,000 blocked jobs, against " << few << " behind 100";
+}
+
+TEST(BlockedJobs, J8_OfAGroupThatRunsMakeNoClaimDearer) {
+  expect_flat([](SteppedStore& store, int blocked) {
+    store.add({.id = {}, .queue = "q", .group = "g"}, blocked + 1);
+    EXPECT_EQ(store.claim().size(), 1u);
+  });
+}
+
+TEST(BlockedJobs, J8_OfAGroupWhoseHeadIsDelayedMakeNoClaimDearer) {
+  expect_flat([](SteppedStore& store, int blocked) {
+    store.add({.id = {}, .queue = "q", .delay = 24h, .group = "g"});
+    store.add({.id = {}, .queue = "q", .group = "g"}, blocked);
+  });
+}
+
+TEST(BlockedJobs, J8_OfAFullLimitKeyMakeNoClaimDearer) {
+  expect_flat([](SteppedStore& store, int blocked) {
+    store.set_limit_per_key(1);
+    store.add({.id = {}, .queue = "q", .limit_key = "k"}, blocked + 1);
+    EXPECT_EQ(store.claim().size(), 1u);
+  });
+}
+
+TEST(BlockedJobs, J8_DelayedOnesOfALimitKeyMakeNoClaimDearer) {
+  expect_flat([](SteppedStore& store, int blocked) {
+    store.set_limit_per_key(1);
+    store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h, .limit_key = "k"}, blocked);
+  });
+}
+
+TEST(BlockedJobs, J8_DelayedOnesOfAHigherPriorityMakeNoClaimDearer) {
+  expect_flat([](SteppedStore& store, int blocked) { store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked); });
+}
+
+// Each settle of a job with a limit key lets the best of those that wait go on, however many they are.
+TEST(BlockedJobs, J8_TheEndOfAJobOfALimitKeyLetsTheNextOneOutAtTheSameCost) {
+  const auto steps_of_settle = [](int waiting) {
+    SteppedStore store;
+    store.set_limit_per_key(1);
+    store.add({.id = {}, .queue = "q", .limit_key = "k"}, waiting + 1);
+    const ClaimedJob claimed = store.claim().at(0);
+    store.run(&sqlite::settle, SettleRequest{.ns = "default", .owner = "a", .settlements = {{claimed.job.id, claimed.job.fence, {}}}});
+    const std::int64_t steps = store.last_steps();
+    EXPECT_EQ(store.claim(10).size(), 1u);
+    return steps;
+  };
+  const std::int64_t few = steps_of_settle(100);
+  EXPECT_LE(steps_of_settle(50'000), few + few / 10);
+}
+
+TEST(BlockedJobs, APlainJobIsGrantedAndSettledWithoutALookAtGatesOfOthers) {
+  const auto steps_of_a_thousand = [](bool others) {
+    SteppedStore store;
+    if (others) {
+      store.add({.id = {}, .queue = "q", .key = "k", .group = "g", .limit_key = "l", .tags = {"t"}});
+      EXPECT_EQ(store.claim().size(), 1u);
+    }
+    store.add({.id = {}, .queue = "q"}, 1000);
+    SettleRequest settle{.ns = "default", .owner = "a"};
+    for (const ClaimedJob& claimed : store.claim(1000)) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+    std::int64_t steps = store.last_steps();
+    EXPECT_EQ(settle.settlements.size(), 1000u);
+    store.run(&sqlite::settle, settle);
+    return steps + store.last_steps();
+  };
+  const std::int64_t plain = steps_of_a_thousand(false);
+  EXPECT_LE(steps_of_a_thousand(true), plain + 200);
+}
+
+// Counters are kept once a call; rows are the truth.
+TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
+  ManualClock clock;
+  ThreadRuntime runtime;
+  TemporaryFolder folder;
+  const SqliteOptions options{.path = folder / "store.db", .synchronous = SqliteSync::normal};
+  MemoryStore oracle(clock);
+  {
+    const auto store = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), options));
+    const DifferentialReport report = run_differential(oracle, *store, clock, {.seed = 77, .operations = 3000});
+    EXPECT_FALSE(report.difference) << *report.difference;
+  }
+  const auto db = sqlite::open_reader(options);
+  EXPECT_GT(db->number("SELECT count(*) FROM job").value_or(0), 0);
+  EXPECT_EQ(db->number(R"sql(
+    SELECT count(*) FROM queue q WHERE q.ready <> (SELECT count(*) FROM ready r WHERE r.queue_id = q.id)
+      OR q.running <> (SELECT count(*) FROM run r JOIN job j ON j.seq = r.seq WHERE j.queue_id = q.id)
+      OR q.done <> (SELECT count(*) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 3)
+      OR q.dead <> (SELECT count(*) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 4)
+      OR q.cancelled <> (SELECT count(*) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 5))sql"),
+            0);
+  EXPECT_EQ(db->number(R"sql(
+    SELECT count(*) FROM job j WHERE 1 <> (SELECT count(*) FROM run WHERE seq = j.seq) + (SELECT count(*) FROM done WHERE seq = j.seq) +
+      (SELECT count(*) FROM ready r WHERE r.queue_id = j.queue_id AND r.seq = j.seq))sql"),
+            0)
+      << "a job stands in exactly one table";
+  EXPECT_EQ(db->number("SELECT count(*) FROM claim c WHERE c.live <> (SELECT count(*) FROM run r WHERE r.claim_id = c.id)"), 0);
+  EXPECT_EQ(db->number(R"sql(
+    SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq) OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
+            0)
+      << "a group has its unfinished jobs";
+}
+
+// Thirty-two claimers on real threads; never two at work at once.
+class ManyClaimers : public SqliteFile {
+ protected:
+  void expect_one_at_a_time(const NewJob& like, std::uint64_t jobs) {
+    const auto store = open();
+    EnqueueRequest request{.ns = "default"};
+    for (std::uint64_t i = 1; i <= jobs; ++i) {
+      NewJob job = like;
+      job.id = job_id(i);
+      request.jobs.push_back(job);
+    }
+    prepare(*store);
+    must(store->enqueue(request));
+    std::atomic<int> at_work = 0;
+    std::atomic<int> most_at_work = 0;
+    std::atomic<std::uint64_t> done = 0;
+    {
+      std::vector<Task> claimers;
+      for (int c = 0; c < 32; ++c) {
+        claimers.push_back(runtime_.spawn("claimer", [&, c](std::stop_token) {
+          const std::string owner = "owner-" + std::to_string(c);
+          for (int i = 0; done < jobs && i < 100'000; ++i) {
+            const auto reply = store->claim(a_claim(owner, std::to_string(i), 5));
+            if (!reply || reply->jobs.empty()) continue;
+            SettleRequest settle{.ns = "default", .owner = owner};
+            const int now = at_work += static_cast<int>(reply->jobs.size());
+            int most = most_at_work;
+            while (now > most && !most_at_work.compare_exchange_weak(most, now)) {
+            }
+            for (const ClaimedJob& claimed : reply->jobs) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+            at_work -= static_cast<int>(reply->jobs.size());
+            EXPECT_TRUE(must(store->settle(settle)).refused.empty());
+            done += reply->jobs.size();
+          }
+        }));
+      }
+      for (Task& claimer : claimers) claimer.join();
+    }
+    EXPECT_EQ(done, jobs);
+    EXPECT_EQ(most_at_work, 1);
+  }
+  virtual void prepare(SqliteStore&) {}
+};
+
+TEST_F(ManyClaimers, J7_NeverTwoOfAGroup) { expect_one_at_a_time({.id = {}, .queue = "q", .group = "g"}, 150); }
+
+class ManyClaimersOnALimit : public ManyClaimers {
+ protected:
+  void prepare(SqliteStore& store) override {
+    must(store.set_queue({.ns = "default", .queue = "q", .change = {.limit = 1}, .act = {.actor = "ada"}}));
+  }
+};
+TEST_F(ManyClaimersOnALimit, J7_NeverTwoInAQueueWithALimitOfOne) { expect_one_at_a_time({.id = {}, .queue = "q"}, 150); }
+
+class ManyClaimersOnAKey : public ManyClaimers {
+ protected:
+  void prepare(SqliteStore& store) override {
+    must(store.set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = {.actor = "ada"}}));
+  }
+};
+TEST_F(ManyClaimersOnAKey, J7_NeverTwoOfALimitKey) { expect_one_at_a_time({.id = {}, .queue = "q", .limit_key = "k"}, 150); }
+
+}  // namespace
+}  // namespace fenceline::test
