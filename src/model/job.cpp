@@ -23,7 +23,7 @@ constexpr bool is_letter_or_digit(char c) {
 
 // first * 2^exponent, at most `most`.
 constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most) {
-  for (; exponent > 0 && first < most; --exponent) first *= 2;
+  for (; exponent > 0 && first > Duration{0} && first < most; --exponent) first *= 2;
   return std::min(first, most);
 }
 

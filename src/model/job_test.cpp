@@ -71,6 +71,25 @@ TEST(RetryDelay, NeverLeavesItsBounds) {
   }
 }
 
+TEST(RetryDelay, FollowsTheBackoffOfTheJob) {
+  const Backoff backoff{10ms, 70ms};
+  const auto longest = [&](std::int64_t failures) {
+    Duration most{0};
+    for (std::uint64_t random = 0; random <= 80'000; random += 5) most = std::max(most, retry_delay(backoff, failures, random));
+    return most;
+  };
+  EXPECT_EQ(longest(0), 10ms);
+  EXPECT_EQ(longest(1), 20ms);
+  EXPECT_EQ(longest(2), 40ms);
+  EXPECT_EQ(longest(3), 70ms);
+  EXPECT_EQ(longest(30), 70ms);
+}
+
+TEST(RetryDelay, ABackoffOfNothingIsAtOnceHoweverOftenItFailed) {
+  EXPECT_EQ(retry_delay({0s, 0s}, std::numeric_limits<std::int64_t>::max(), 7), 0s);
+  EXPECT_EQ(retry_delay({0s, 1h}, std::numeric_limits<std::int64_t>::max(), 7), 0s);
+}
+
 TEST(LaterDelay, IsOneSecondDoublingToAMinute) {
   EXPECT_EQ(later_delay(0), 1s);
   EXPECT_EQ(later_delay(1), 2s);
@@ -190,6 +209,76 @@ TEST(NewJob, NumbersHaveTheirRanges) {
   EXPECT_TRUE(refused([](NewJob& job) { job.delay = std::chrono::days{366} + 1us; }));
   EXPECT_TRUE(refused([](NewJob& job) { job.payload = ""; }));
   EXPECT_FALSE(refused([](NewJob& job) { job.delay = std::chrono::days{366}; }));
+  EXPECT_TRUE(refused([](NewJob& job) { job.timeout = 999ms; }));
+  EXPECT_TRUE(refused([](NewJob& job) { job.timeout = -1s; }));
+  EXPECT_TRUE(refused([](NewJob& job) { job.timeout = std::chrono::days{30} + 1us; }));
+  EXPECT_FALSE(refused([](NewJob& job) { job.timeout = 1s; }));
+  EXPECT_TRUE(refused([](NewJob& job) { job.backoff = {-1us, 1s}; }));
+  EXPECT_TRUE(refused([](NewJob& job) { job.backoff = {2s, 1s}; }));
+  EXPECT_TRUE(refused([](NewJob& job) { job.backoff.most = std::chrono::days{7} + 1us; }));
+  EXPECT_FALSE(refused([](NewJob& job) { job.backoff = {0s, 0s}; }));
+}
+
+TEST(NewJob, HasADelayOrATimeNotBoth) {
+  const auto accepted = [](Duration delay, std::optional<WallTime> at) {
+    return check_new_job({.queue = "q", .delay = delay, .at = at}).has_value();
+  };
+  EXPECT_TRUE(accepted(0s, kNow));
+  EXPECT_TRUE(accepted(0s, WallTime{}));
+  EXPECT_TRUE(accepted(0s, kRunAtMost));
+  EXPECT_FALSE(accepted(1s, kNow));
+  EXPECT_FALSE(accepted(0s, kRunAtMost + 1us));
+  EXPECT_FALSE(accepted(0s, WallTime{} - 1us));
+}
+
+TEST(NewJob, KeysAndTagsHaveTheirBounds) {
+  const auto accepted = [](auto change) {
+    NewJob job{.queue = "q"};
+    change(job);
+    return check_new_job(job).has_value();
+  };
+  const std::string longest(kKeyBytesMax, 'k');
+  const std::string too_long(kKeyBytesMax + 1, 'k');
+  EXPECT_TRUE(accepted([&](NewJob& job) { job.key = job.group = job.limit_key = longest; }));
+  EXPECT_FALSE(accepted([&](NewJob& job) { job.key = too_long; }));
+  EXPECT_FALSE(accepted([&](NewJob& job) { job.group = too_long; }));
+  EXPECT_FALSE(accepted([&](NewJob& job) { job.limit_key = too_long; }));
+  EXPECT_FALSE(accepted([](NewJob& job) { job.key_for = 1s; })) << "a key time without a key";
+  EXPECT_FALSE(accepted([](NewJob& job) { job.key = "k", job.key_for = -1s; }));
+  EXPECT_FALSE(accepted([](NewJob& job) { job.key = "k", job.key_for = std::chrono::days{366} + 1us; }));
+  EXPECT_TRUE(accepted([](NewJob& job) { job.key = "k", job.key_for = std::chrono::days{366}; }));
+  EXPECT_TRUE(accepted([](NewJob& job) { job.tags = {"a", "b c"}; }));
+  EXPECT_FALSE(accepted([](NewJob& job) { job.tags = {"b", "a"}; }));
+  EXPECT_FALSE(accepted([](NewJob& job) { job.tags = {"a", "a"}; }));
+  EXPECT_FALSE(accepted([](NewJob& job) { job.tags = {""}; }));
+  const auto tags = [](std::size_t count) {
+    std::vector<std::string> some;
+    for (std::size_t i = 0; i < count; ++i) some.emplace_back(1, static_cast<char>('a' + i));
+    return some;
+  };
+  EXPECT_TRUE(accepted([&](NewJob& job) { job.tags = tags(kTagsMax); }));
+  EXPECT_FALSE(accepted([&](NewJob& job) { job.tags = tags(kTagsMax + 1); }));
+  EXPECT_TRUE(accepted([](NewJob& job) { job.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"; }));
+  EXPECT_FALSE(accepted([](NewJob& job) { job.traceparent = "00-0af7"; }));
+}
+
+TEST(Key, IsUtf8WithoutControlCharacters) {
+  for (const std::string key : {"k", "a b", "g/1", "\xc3\xa9", "../x", "'"}) EXPECT_TRUE(check_key("key", key)) << key;
+  for (const std::string& key : {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"), std::string("\xff"), std::string("\xc3")}) {
+    const Result<void> checked = check_key("key", key);
+    ASSERT_FALSE(checked) << key;
+    EXPECT_EQ(checked.error().code, Code::invalid);
+    for (const char c : checked.error().message) EXPECT_TRUE(c >= 0x20 && c < 0x7f);
+  }
+}
+
+TEST(AttemptEnd, IsThatOfTheOutcome) {
+  for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back})
+    EXPECT_EQ(to_string(attempt_end(kind)), to_string(kind));
+  EXPECT_EQ(to_string(AttemptEnd::running), "running");
+  EXPECT_EQ(to_string(AttemptEnd::lost), "lost");
+  EXPECT_EQ(to_string(AttemptEnd::cancelled), "cancelled");
+  EXPECT_EQ(to_string(AttemptEnd::retried), "retried");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Payloads are checked without building them: a million levels of nesting must not cost a stack or a tree.
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -36,6 +35,30 @@ struct Checker : nlohmann::json_sax<nlohmann::json> {
   }
 };
 
+// A number as its digits without zeros at either end, and the power of ten that they are multiplied by. Exact however
+// long it is: a double would take two large numbers for one.
+std::string one_spelling(std::string_view number) {
+  const std::size_t e = number.find_first_of("eE");
+  const std::string_view mantissa = number.substr(0, e);
+  std::string power(e == std::string_view::npos ? "0" : number.substr(e + 1));
+  if (power.front() == '+') power.erase(0, 1);
+  constexpr std::size_t kPowerMost = 18;  // longer ones do not fit an integer, and are compared as they are spelled
+  if (power.size() > kPowerMost) return std::string(number);
+  std::int64_t exponent = std::stoll(power);
+  std::string digits;
+  bool fraction = false;
+  for (const char c : mantissa) {
+    if (c == '.') fraction = true;
+    if (c < '0' || c > '9') continue;
+    digits += c;
+    if (fraction) --exponent;
+  }
+  digits.erase(0, digits.find_first_not_of('0'));
+  for (; !digits.empty() && digits.back() == '0'; ++exponent) digits.pop_back();
+  if (digits.empty()) return "0";
+  return (mantissa.front() == '-' ? "-" : "") + digits + "e" + std::to_string(exponent);
+}
+
 // Writes a text of the value in which only the value counts: members in order, the last of two of one name, numbers and
 // strings spelled in one way.
 struct Canon : nlohmann::json_sax<nlohmann::json> {
@@ -58,17 +81,9 @@ struct Canon : nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return put("null"); }
   bool boolean(bool value) override { return put(value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override { return put(std::to_string(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return put(std::to_string(value)); }
-  bool number_float(number_float_t value, const string_t& spelled) override {
-    // A double keeps 15 digits exactly; a longer number only equals one that is spelled alike.
-    constexpr double kWholeMost = 1e15;
-    constexpr long kDigitsKept = 15;
-    const auto mantissa = spelled.substr(0, spelled.find_first_of("eE"));
-    if (std::count_if(mantissa.begin(), mantissa.end(), [](char c) { return c >= '0' && c <= '9'; }) > kDigitsKept) return put(spelled);
-    if (std::abs(value) < kWholeMost && value == std::floor(value)) return put(std::to_string(static_cast<std::int64_t>(value)));
-    return put(nlohmann::json(value).dump());
-  }
+  bool number_integer(number_integer_t value) override { return put(one_spelling(std::to_string(value))); }
+  bool number_unsigned(number_unsigned_t value) override { return put(one_spelling(std::to_string(value))); }
+  bool number_float(number_float_t, const string_t& spelled) override { return put(one_spelling(spelled)); }
   bool string(string_t& value) override { return put(quoted(value)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open.push_back({.is_object = true}), true; }

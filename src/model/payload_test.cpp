@@ -71,5 +71,51 @@ TEST(Payload, TheMessageDoesNotRepeatThePayload) {
   EXPECT_EQ(checked.error().message.find("hunter2"), std::string::npos);
 }
 
+TEST(SameJson, OrderOfMembersAndSpaceDoNotCount) {
+  EXPECT_TRUE(same_json(R"({"a":1,"b":{"c":[],"d":null}})", " { \"b\" : {\"d\":null,\"c\":[ ]},\n\"a\":1}"));
+  EXPECT_FALSE(same_json("[1,2]", "[2,1]"));
+  EXPECT_FALSE(same_json(R"({"a":1})", R"({"a":1,"b":null})"));
+  EXPECT_FALSE(same_json("{}", "[]"));
+  EXPECT_FALSE(same_json("[[],[]]", "[[[]]]"));
+  EXPECT_FALSE(same_json(R"(["a","b"])", R"(["a,b"])"));
+}
+
+TEST(SameJson, TheSpellingOfStringsDoesNotCount) {
+  EXPECT_TRUE(same_json(R"("\u00e9\/\u0041\n")", "\"\xc3\xa9/A\\n\""));
+  EXPECT_TRUE(same_json(R"({"\u0061":1})", R"({"a":1})"));
+  EXPECT_TRUE(same_json(R"("\ud83d\ude00")", "\"\xf0\x9f\x98\x80\""));
+  EXPECT_FALSE(same_json(R"("a")", R"("A")"));
+  EXPECT_FALSE(same_json(R"("1")", "1"));
+  EXPECT_FALSE(same_json(R"("\u0000")", R"("")"));
+}
+
+TEST(SameJson, TheSpellingOfNumbersDoesNotCount) {
+  EXPECT_TRUE(same_json("1", "1.0"));
+  EXPECT_TRUE(same_json("100", "1e2"));
+  EXPECT_TRUE(same_json("100", "1E+2"));
+  EXPECT_TRUE(same_json("0.01", "1e-2"));
+  EXPECT_TRUE(same_json("-0", "0.0"));
+  EXPECT_TRUE(same_json("0e9", "0"));
+  EXPECT_TRUE(same_json("-1.50", "-15e-1"));
+  EXPECT_TRUE(same_json("1000000000000000", "1e15")) << "also where a double is no longer exact";
+  EXPECT_TRUE(same_json("123456789012345678901234567890", "1.2345678901234567890123456789e29"));
+  EXPECT_FALSE(same_json("1", "-1"));
+  EXPECT_FALSE(same_json("10", "1"));
+  EXPECT_FALSE(same_json("0.1", "0.01"));
+}
+
+TEST(SameJson, LongNumbersThatDifferAreNotTheSame) {
+  EXPECT_FALSE(same_json("9007199254740993", "9007199254740992"));
+  EXPECT_FALSE(same_json("9007199254740993.0", "9007199254740992.0"));
+  EXPECT_FALSE(same_json("18446744073709551617", "18446744073709551616"));
+  EXPECT_FALSE(same_json("0.1", "0.1000000000000000000001"));
+  EXPECT_FALSE(same_json("1e-99999999999999999999", "1e-99999999999999999998"));
+}
+
+TEST(SameJson, OfTwoMembersOfOneNameTheLastCounts) {
+  EXPECT_TRUE(same_json(R"({"a":1,"a":2})", R"({"a":2})"));
+  EXPECT_FALSE(same_json(R"({"a":1,"a":2})", R"({"a":1})"));
+}
+
 }  // namespace
 }  // namespace fenceline

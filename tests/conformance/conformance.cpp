@@ -53,6 +53,78 @@ std::string StoreConformance::extended(const std::string& owner, const Holding& 
   return reply.refused.empty() ? "" : reply.refused.front().reason;
 }
 
+std::string StoreConformance::ended(const ClaimedJob& claimed, const Outcome& outcome) {
+  return settled(claimed.job.owner, holding_of(claimed), outcome);
+}
+
+ClaimedJob StoreConformance::claimed_as_next(const JobId& id, const std::string& owner) {
+  ClaimedJob claim = claimed_by(owner);
+  if (claim.job.id != id) throw std::runtime_error("another job came first");
+  return claim;
+}
+
+std::vector<JobId> StoreConformance::claimable_ids(const std::string& queue) {
+  ClaimRequest request = asking("looks", 1000);
+  request.queues = {queue};
+  const std::vector<JobId> ids = claimed_ids(request);
+  must(give_back(request));
+  return ids;
+}
+
+std::string StoreConformance::cancelled(const JobId& id, const std::string& request) {
+  const ActReply reply =
+      must(store().cancel({.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
+  return reply.refused.empty() ? "" : reply.refused.front().reason;
+}
+
+std::string StoreConformance::retried(const JobId& id, const std::string& request) {
+  const ActReply reply =
+      must(store().retry({.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
+  return reply.refused.empty() ? "" : reply.refused.front().reason;
+}
+
+void StoreConformance::set_queue(const QueueChange& change, const std::string& queue) {
+  must(store().set_queue({.ns = "default", .queue = queue, .change = change, .act = kAct}));
+}
+
+void StoreConformance::pause(const std::string& queue) { must(store().pause({.ns = "default", .queue = queue, .act = kAct})); }
+void StoreConformance::resume(const std::string& queue) {
+  must(store().pause({.ns = "default", .queue = queue, .paused = false, .act = kAct}));
+}
+
+void StoreConformance::stopped(const ClaimedJob& claimed) {
+  must(store().stopped({.ns = "default", .owner = claimed.job.owner, .jobs = {holding_of(claimed)}}));
+}
+
+std::int64_t StoreConformance::tidied(const std::string& ns) {
+  std::int64_t removed = 0;
+  for (bool more = true; more;) {
+    const TidyReply reply = must(store().tidy({.ns = ns}));
+    removed += reply.removed;
+    more = reply.more;
+  }
+  return removed;
+}
+
+std::vector<TrailEntry> StoreConformance::trail(const std::string& ns) {
+  std::vector<TrailEntry> entries = must(store().trail(ns, 1000));
+  std::erase_if(entries, [](const TrailEntry& entry) { return entry.ns.empty(); });
+  return entries;
+}
+
+JobFacts StoreConformance::facts(const JobId& id) {
+  std::optional<JobFacts> facts = must(store().facts("default", id));
+  if (!facts) throw std::runtime_error("job " + to_string(id) + " is not there");
+  return *facts;
+}
+
+QueueRow StoreConformance::queue_row(const std::string& queue) {
+  for (const QueueRow& row : must(store().queues("default"))) {
+    if (row.queue == queue) return row;
+  }
+  throw std::runtime_error("queue " + queue + " is not known");
+}
+
 Job StoreConformance::look(const JobId& id, const std::string& ns) {
   std::optional<Job> job = must(store().job(ns, id));
   if (!job) throw std::runtime_error("job " + to_string(id) + " is not there");

@@ -47,8 +47,30 @@ class StoreConformance : public testing::TestWithParam<OpenHarness> {
   std::string settled(const std::string& owner, const Holding& holding, const Outcome& outcome, const std::string& ns = "default");
   std::string extended(const std::string& owner, const Holding& holding, Duration ttl = kTtl, const std::string& ns = "default");
 
+  // Ends a delivery as its own holder; the reason of the refusal.
+  std::string ended(const ClaimedJob& claimed, const Outcome& outcome = {});
+  // Claims the one job that can be had, which must be this one.
+  ClaimedJob claimed_as_next(const JobId& id, const std::string& owner = "a");
+  // What can be claimed now, and is given back.
+  std::vector<JobId> claimable_ids(const std::string& queue = "q");
+
+  // What an operator does; the reason of the refusal. Unless it is given, the request was not made before.
+  std::string cancelled(const JobId& id, const std::string& request = "");
+  std::string retried(const JobId& id, const std::string& request = "");
+  void set_queue(const QueueChange& change, const std::string& queue = "q");
+  void pause(const std::string& queue = "q");
+  void resume(const std::string& queue = "q");
+  // The worker says that it stopped this delivery.
+  void stopped(const ClaimedJob& claimed);
+  // Removes all that can be; how many.
+  std::int64_t tidied(const std::string& ns = "default");
+  // Without what the store says of itself.
+  std::vector<TrailEntry> trail(const std::string& ns = "default");
+
   // As it stands; it must be there.
   Job look(const JobId& id, const std::string& ns = "default");
+  JobFacts facts(const JobId& id);
+  QueueRow queue_row(const std::string& queue = "q");
   // Claims the job, and lets its lease run out, so often.
   void lose(const JobId& id, int times);
   // All jobs of a namespace, in order, page by page, with payloads.
@@ -62,16 +84,37 @@ class StoreConformance : public testing::TestWithParam<OpenHarness> {
 inline Holding holding_of(const ClaimedJob& claimed) { return {claimed.job.id, claimed.job.fence}; }
 std::vector<JobId> ids_of(const std::vector<Job>& jobs);
 
+inline const Act kAct{"ann", "because"};
+
 class JobConformance : public StoreConformance {};
+class KeyConformance : public StoreConformance {};
+class GroupConformance : public StoreConformance {};
+class LimitConformance : public StoreConformance {};
+class ActConformance : public StoreConformance {};
+class QueueConformance : public StoreConformance {};
+class NoteConformance : public StoreConformance {};
+class HistoryConformance : public StoreConformance {};
+class RetentionConformance : public StoreConformance {};
 class RegistryConformance : public StoreConformance {};
 class TrailConformance : public StoreConformance {};
 
 }  // namespace fenceline::test
 
-#define FENCELINE_CONFORMANCE(name, open)                                                  \
-  namespace fenceline::test {                                                              \
-  INSTANTIATE_TEST_SUITE_P(name, JobConformance, testing::Values(OpenHarness{open}));      \
-  INSTANTIATE_TEST_SUITE_P(name, RegistryConformance, testing::Values(OpenHarness{open})); \
-  INSTANTIATE_TEST_SUITE_P(name, TrailConformance, testing::Values(OpenHarness{open}));    \
-  }                                                                                        \
+#define FENCELINE_CONFORMANCE(name, open)                       \
+  FENCELINE_CONFORMANCE_SUITE(name, JobConformance, open);       \
+  FENCELINE_CONFORMANCE_SUITE(name, KeyConformance, open);       \
+  FENCELINE_CONFORMANCE_SUITE(name, GroupConformance, open);     \
+  FENCELINE_CONFORMANCE_SUITE(name, LimitConformance, open);     \
+  FENCELINE_CONFORMANCE_SUITE(name, ActConformance, open);       \
+  FENCELINE_CONFORMANCE_SUITE(name, QueueConformance, open);     \
+  FENCELINE_CONFORMANCE_SUITE(name, NoteConformance, open);      \
+  FENCELINE_CONFORMANCE_SUITE(name, HistoryConformance, open);   \
+  FENCELINE_CONFORMANCE_SUITE(name, RetentionConformance, open); \
+  FENCELINE_CONFORMANCE_SUITE(name, RegistryConformance, open);  \
+  FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)
+
+#define FENCELINE_CONFORMANCE_SUITE(name, suite, open)                       \
+  namespace fenceline::test {                                                \
+  INSTANTIATE_TEST_SUITE_P(name, suite, testing::Values(OpenHarness{open})); \
+  }                                                                          \
   static_assert(true)

@@ -68,6 +68,48 @@ TEST(MemoryStore, TellsAWatcherOfJobsThatCameBack) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(MemoryStore, TellsAWatcherOfOrdersWhenADeliveryIsRevokedOrAWorkerOrdered) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  int orders = 0;
+  int jobs_alone = 0;
+  const auto watch = store.watch({.ns = "default", .queues = {"elsewhere"}, .orders = true}, [&] { ++orders; });
+  const auto other = store.watch({.ns = "default", .queues = {"elsewhere"}}, [&] { ++jobs_alone; });
+  must(store.enqueue(one_job(1)));
+  must(store.enqueue(one_job(2)));
+  const ClaimReply claim = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .limit = 1, .ttl = kTtl}));
+  must(store.cancel({.ns = "default", .ids = {one_job(2).jobs[0].id}, .request = "2", .act = kAct}));
+  EXPECT_EQ(orders, 0) << "nobody ran it";
+  must(store.cancel({.ns = "default", .ids = {claim.jobs.at(0).job.id}, .request = "3", .act = kAct}));
+  EXPECT_EQ(orders, 1);
+  must(store.report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = kTtl}));
+  must(store.order_worker({.ns = "default", .owner = "a", .order = WorkerOrder::quiet, .act = kAct}));
+  EXPECT_EQ(orders, 2);
+  must(store.order_worker({.ns = "default", .owner = "a", .order = WorkerOrder::quiet, .act = kAct}));
+  EXPECT_EQ(orders, 2);
+  EXPECT_EQ(jobs_alone, 0);
+}
+
+TEST(MemoryStore, TellsAWatcherOfSlotsThatBecameFree) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  int calls = 0;
+  const auto watch = store.watch({.ns = "default", .queues = {"q"}, .stage = "later"}, [&] { ++calls; });
+  EnqueueRequest request = one_job(1);
+  request.jobs[0].group = "g";
+  must(store.enqueue(request));
+  const ClaimedJob claim = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl})).jobs.at(0);
+  EXPECT_EQ(calls, 0);
+  must(store.settle({.ns = "default", .owner = "a", .settlements = {{claim.job.id, claim.job.fence, {}}}}));
+  EXPECT_EQ(calls, 1) << "the next of its group may be at that stage";
+  must(store.set_queue({.ns = "default", .queue = "q", .change = {.limit = 1}, .act = kAct}));
+  EXPECT_EQ(calls, 2);
+  must(store.pause({.ns = "default", .queue = "q", .act = kAct}));
+  EXPECT_EQ(calls, 2);
+  must(store.pause({.ns = "default", .queue = "q", .paused = false, .act = kAct}));
+  EXPECT_EQ(calls, 3);
+}
+
 TEST(MemoryStore, AWatcherMayCallTheStore) {
   ManualClock clock;
   MemoryStore store(clock);
