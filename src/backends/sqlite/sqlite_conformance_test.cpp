@@ -73,23 +73,5 @@ TEST(SqliteDifferential, OnAFileItAnswersAsTheMemoryStoreDoes) { run_seeds(1, 10
 }  // namespace
 }  // namespace fenceline::test
 
-#define FENCELINE_CONFORMANCE_SO_FAR(name, open)                \
-  FENCELINE_CONFORMANCE_SUITE(name, JobConformance, open);      \
-  FENCELINE_CONFORMANCE_SUITE(name, RegistryConformance, open); \
-  FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)
-
-FENCELINE_CONFORMANCE_SO_FAR(SqliteInMemory, &open_sqlite_in_memory);
-FENCELINE_CONFORMANCE_SO_FAR(SqliteOnFile, &open_sqlite_on_file);
-
-// Suites of verbs that are not in this store yet: each line goes when its suite joins the list above, and with the last
-// one FENCELINE_CONFORMANCE_SO_FAR becomes FENCELINE_CONFORMANCE.
-namespace fenceline::test {
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KeyConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GroupConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LimitConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ActConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NoteConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(HistoryConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RetentionConformance);
-}  // namespace fenceline::test
+FENCELINE_CONFORMANCE(SqliteInMemory, &open_sqlite_in_memory);
+FENCELINE_CONFORMANCE(SqliteOnFile, &open_sqlite_on_file);
