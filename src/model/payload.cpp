@@ -1,39 +1,14 @@
-// Payloads are checked without building them: a million levels of nesting must not cost a stack or a tree.
+// What may be a payload, and when two are the same.
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "model/job.hpp"
+#include "model/json_check.hpp"
 
 namespace fenceline {
 namespace {
-
-struct Checker : nlohmann::json_sax<nlohmann::json> {
-  int depth = 0;
-  bool too_deep = false;
-  std::size_t bad_at = 0;
-
-  bool deeper() {
-    too_deep = ++depth > kPayloadDepthMax;
-    return !too_deep;
-  }
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return deeper(); }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return --depth, true; }
-  bool start_array(std::size_t) override { return deeper(); }
-  bool end_array() override { return --depth, true; }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
-    bad_at = position;
-    return false;
-  }
-};
 
 // A number as its digits without zeros at either end, and the power of ten that they are multiplied by. Exact however
 // long it is: a double would take two large numbers for one.
@@ -103,26 +78,31 @@ struct Canon : nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
 };
 
-std::string canonical(std::string_view payload) {
+// Empty if the reader does not take it: then it equals nothing but itself.
+std::optional<std::string> canonical(std::string_view payload) {
   Canon canon;
-  nlohmann::json::sax_parse(payload.begin(), payload.end(), &canon);
-  return canon.text;
+  if (!nlohmann::json::sax_parse(payload.begin(), payload.end(), &canon)) return std::nullopt;
+  return std::move(canon.text);
 }
 
 }  // namespace
 
-bool same_json(std::string_view a, std::string_view b) { return a == b || canonical(a) == canonical(b); }
+bool same_json(std::string_view a, std::string_view b) { 
+  if (a == b) return true;
+  const std::optional<std::string> canon = canonical(a);
+  return canon && canon == canonical(b);
+}
 
 Result<void> check_payload(std::string_view payload) {
   if (payload.size() > kPayloadBytesMax)
     return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) + " bytes); at most 1 MiB, keep big data elsewhere and send its address");
-  Checker checker;
-  // The parser takes a NUL for the end of the text and would not look at what follows.
-  if (const std::size_t nul = payload.find('\0'); nul != std::string_view::npos)
-    return fail(Code::invalid, "payload is not JSON in UTF-8 (NUL at byte " + std::to_string(nul + 1) + "); write \\u0000 in a string");
-  if (nlohmann::json::sax_parse(payload.begin(), payload.end(), &checker)) return {};
-  if (checker.too_deep) return fail(Code::invalid, "payload is nested too deeply; at most 128 levels");
-  return fail(Code::invalid, "payload is not JSON in UTF-8 (at byte " + std::to_string(checker.bad_at) + "); quote a plain string: '\"text\"'");
+  const JsonCheck checked = check_json(payload, kPayloadDepthMax);
+  switch (checked.verdict) {
+    case JsonVerdict::good: return {};
+    case JsonVerdict::too_deep: return fail(Code::invalid, "payload is nested too deeply; at most 128 levels");
+    case JsonVerdict::bad: break;
+  }
+  return fail(Code::invalid, "payload is not JSON in UTF-8 (at byte " + std::to_string(checked.at) + "); quote a plain string: '\"text\"'");
 }
 
 }  // namespace fenceline

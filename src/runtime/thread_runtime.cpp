@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -65,14 +67,25 @@ class ThreadBody final : public Task::Body {
 
 }  // namespace
 
+// A system call for each number was a seventh of the cost of an enqueue, so a thread asks for some of them. A child of a
+// fork must not give out what its parent does.
 std::uint64_t ThreadRuntime::random() {
-  std::uint64_t number = 0;
-  ssize_t got = 0;
-  do {
-    got = ::getrandom(&number, sizeof number, 0);
-  } while (got < 0 && errno == EINTR);
-  check(got == sizeof number, "the system gives random numbers");
-  return number;
+  struct Stock {
+    std::array<std::uint64_t, 32> numbers;  // at most 256 bytes come whole, whatever signals do
+    std::size_t left = 0;
+    pid_t pid = 0;
+  };
+  thread_local Stock stock;
+  if (stock.left == 0 || stock.pid != ::getpid()) {
+    ssize_t got = 0;
+    do {
+      got = ::getrandom(stock.numbers.data(), sizeof stock.numbers, 0);
+    } while (got < 0 && errno == EINTR);
+    check(got == sizeof stock.numbers, "the system gives random numbers");
+    stock.left = stock.numbers.size();
+    stock.pid = ::getpid();
+  }
+  return std::exchange(stock.numbers[--stock.left], 0);
 }
 
 bool ThreadRuntime::sleep_until(Instant when, std::stop_token stop) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <set>
 
@@ -41,6 +44,26 @@ TEST(ThreadRuntime, GivesChanceThatDoesNotRepeat) {
   std::set<std::uint64_t> seen;
   for (int i = 0; i < 1000; ++i) seen.insert(runtime.random());
   EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST(ThreadRuntime, AForkedChildHasItsOwnChance) {
+  ThreadRuntime runtime;
+  runtime.random();
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::uint64_t number = runtime.random();
+    ::_exit(::write(pipe[1], &number, sizeof number) == sizeof number ? 0 : 1);
+  }
+  const std::uint64_t ours = runtime.random();
+  std::uint64_t theirs = 0;
+  EXPECT_EQ(::read(pipe[0], &theirs, sizeof theirs), static_cast<ssize_t>(sizeof theirs));
+  EXPECT_NE(ours, theirs);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 TEST(ThreadRuntime, SleepsUntilTheDeadlineAndNotLess) {

@@ -1,0 +1,23 @@
+// Whether a text is JSON, in one pass and without building anything: every payload goes through here once or twice, and a
+// million levels of nesting must not cost a stack or a tree.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace fenceline {
+
+enum class JsonVerdict { good, bad, too_deep };
+
+struct JsonCheck {
+  JsonVerdict verdict = JsonVerdict::good;
+  std::size_t at = 0;  // if bad: how many bytes were read when it showed, counted from 1
+
+  bool operator==(const JsonCheck&) const = default;
+};
+
+// One value as RFC 8259 has it, with space around it, in strict UTF-8: no byte order mark, no half of a surrogate pair
+// in escapes, no number too large for a double. Reads no further than the first level past `depth_max`.
+JsonCheck check_json(std::string_view text, int depth_max);
+
+}  // namespace fenceline
