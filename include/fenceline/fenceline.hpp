@@ -37,7 +37,16 @@ struct EnqueueOptions {
   std::string stage;    // only workers with the same stage take it
   int priority = 0;     // -1000 to 1000, larger is sooner
   Duration delay{0};    // not before, from now on
-  int attempts_max = kAttemptsMaxDefault;  // failures until it is dead
+  std::optional<WallTime> at = std::nullopt;  // not before; in place of the delay
+  int attempts_max = kAttemptsMaxDefault;     // failures until it is dead
+  Backoff backoff{};       // between them: full jitter over `first` doubling to `most`
+  Duration timeout{0};     // of one attempt, 1 s to 30 d: then its handler is told to stop, and it has failed; 0: none
+  std::string key;         // one unfinished job for it in its queue: the same payload again is that job
+  Duration key_for{0};     // the key stays taken that long after the finish
+  std::string group;       // its jobs run one at a time, in the order of their enqueue
+  std::string limit_key;   // counts for the queue's limit per key
+  std::vector<std::string> tags = {};  // for people; at most 16, in any order
+  std::string traceparent;             // W3C trace context, for the handler
 };
 
 struct WorkOptions {
@@ -47,6 +56,7 @@ struct WorkOptions {
   Duration ttl = std::chrono::seconds{30};          // of a lease, renewed while its handler runs: 1 s to 24 h
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
   bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
+  bool strict = false;                              // end this process if a handler works on without its lease
 };
 
 // One store, opened once a process. Safe to use from several threads; must not cross a fork.
@@ -58,8 +68,9 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
-  // Adds one job; the payload is JSON text. A reply that was lost is asked for again: the job is added once.
-  // Errors: invalid, full, unavailable, in_doubt, broken.
+  // Adds one job; the payload is JSON text. A reply that was lost is asked for again: the job is added once. The id is
+  // that of the job that stands: with a key that is taken, of the one that has it.
+  // Errors: invalid, conflict (the key is taken by a job with another payload), full, unavailable, in_doubt, broken.
   Result<JobId> enqueue(std::string_view queue, std::string_view payload, const EnqueueOptions& options = {});
 
   // Adds all of them or none, at most kBatchMax; the ids come in the order of the payloads. Errors: as enqueue.
@@ -68,7 +79,20 @@ class Client {
   // With its payload and result; empty if there is no such job in this namespace. Errors: unavailable, broken.
   Result<std::optional<Job>> job(const JobId& id);
 
-  // Works until `stop` is requested, or with `drain` until nothing is left. The handler is called from several
+  // Ends a job that is not finished: a running one's handler is told within a second, and nothing of it counts any more.
+  // Already cancelled: ok. Errors: not_found, refused (it is done or dead), unavailable, in_doubt, broken.
+  Result<void> cancel(const JobId& id, std::string_view reason = {});
+
+  // Makes a job claimable now: a dead or cancelled one starts over, a ready one loses its delay, a running one is ended
+  // and runs again. Errors: not_found, refused (it is done), conflict (its key is taken; the message says by whom),
+  // unavailable, in_doubt, broken.
+  Result<void> retry(const JobId& id, std::string_view reason = {});
+
+  // Waits until the job is finished: it comes with its payload and result. Errors: held (not finished within `timeout`,
+  // or `stop` was requested), not_found, broken. A store that is away is waited for.
+  Result<Job> wait(const JobId& id, Duration timeout, std::stop_token stop = {});
+
+  // Works until `stop` is requested, an operator orders it, or with `drain` until nothing is left. The handler is called from several
   // threads at once; a std::exception that it throws counts as failed, anything else ends the process. A
   // function cannot be killed: one that runs long must look at `run.stop` and return soon once it is set, or it
   // works on without a lease (what it then returns may be refused), and this call does not return before it does.

@@ -113,6 +113,7 @@ std::string error_text(const Error& error);
 // Every command, in the order of the help. One function a file.
 CommandSpec enqueue_command();
 CommandSpec work_command();
+CommandSpec progress_command();
 CommandSpec jobs_command();
 CommandSpec job_show_command();
 CommandSpec workers_list_command();

@@ -7,6 +7,7 @@ std::vector<CommandSpec> all_commands() {
   std::vector<CommandSpec> commands;
   commands.push_back(enqueue_command());
   commands.push_back(work_command());
+  commands.push_back(progress_command());
   commands.push_back(jobs_command());
   commands.push_back(job_show_command());
   commands.push_back(workers_list_command());

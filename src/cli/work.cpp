@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "fenceline/version.hpp"
+#include "library/open_store.hpp"
 #include "model/trust.hpp"
 #include "runtime/child_process.hpp"
 #include "runtime/host.hpp"
@@ -47,6 +48,7 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
                         .ttl = *ttl,
                         .drain_grace = *grace,
                         .drain = invocation.has("--drain"),
+                        .strict = invocation.has("--strict"),
                         .host = host_name(),
                         .pid = ::getpid(),
                         .version = std::string(kVersion)};
@@ -55,6 +57,14 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
       .ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};
   if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
   return options;
+}
+
+Result<EndPolicy> ends_from(const Invocation& invocation) {
+  const auto rules = invocation.options.find("--on");
+  if (rules == invocation.options.end()) return EndPolicy{};
+  Result<EndPolicy> ends = EndPolicy::parse(rules->second);
+  if (!ends) return std::unexpected(usage_error("--on " + ends.error().message));
+  return ends;
 }
 
 std::string as_json(const WorkReport& report) {
@@ -70,7 +80,9 @@ std::string as_json(const WorkReport& report) {
   add("given_back", report.given_back);
   add("refused", report.refused);
   add("lost", report.lost);
+  add("revoked", report.revoked);
   add("ahead", report.ahead);
+  add("blocked", report.blocked);
   return text + "}";
 }
 
@@ -84,7 +96,10 @@ std::string as_words(const WorkReport& report, bool drained) {
   add(report.takeovers, "taken over");
   add(report.lost, "leases lost");
   add(report.refused, "late writes refused");
-  if (drained && report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
+  add(report.revoked, "cancelled or retried while they ran");
+  if (!drained) return text;
+  if (report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
+  if (report.blocked > 0) text += (report.ahead > 0 ? ", " : "; ") + std::to_string(report.blocked) + " held back by a group, a limit or a pause";
   return text;
 }
 
@@ -92,6 +107,8 @@ Result<int> run(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
   const Result<WorkerOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
+  const Result<EndPolicy> ends = ends_from(invocation);
+  if (!ends) return std::unexpected(ends.error());
   if (const Result<std::string> program = find_program(invocation.command.front()); !program) {
     tell("fenceline: " + error_text(program.error()));
     return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
@@ -101,8 +118,9 @@ Result<int> run(Invocation& invocation) {
 
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,
-                                               .store_url = invocation.store_url,
+                                               .store_url = from_any_folder(invocation.store_url),
                                                .ns = invocation.ns,
+                                               .ends = *ends,
                                                .clean_env = invocation.has("--clean-env"),
                                                .grace = LeaseTimes::of(options->ttl).grace,
                                                .owns_children = become_subreaper()});
@@ -125,23 +143,29 @@ CommandSpec work_command() {
                       {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, 30s if not given"},
                       {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
                       {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
+                      {"--on", "END=OUTCOME", "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, later or done", true},
+                      {"--strict", "", "end this process if a handler works on without its lease"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
           .sections = {{"The command, started anew for each job and never through a shell",
                         {{"stdin", "the job's payload, at most 1 MiB"},
                          {"stdout", "becomes the job's result, at most 1 MiB"},
-                         {"stderr", "goes to the worker's stderr; the end of it is kept as the error of a failure"},
+                         {"stderr", "goes to the worker's stderr and into the job's log (1 MiB); the end of it is kept as the error of a failure"},
                          {"environment",
                           "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, FENCELINE_STAGE, "
-                          "FENCELINE_NAMESPACE, FENCELINE_STORE"},
+                          "FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
+                         {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},
                          {"exit 0", "done"},
                          {"exit 65", "dead at once"},
                          {"exit 75", "again later at no cost: after 1s, then doubling to 1m"},
-                         {"else", "a failure: again with growing delays, dead after --max-attempts of enqueue"}}},
+                         {"else", "a failure: again with growing delays, dead after --max-attempts of enqueue"},
+                         {"--timeout of enqueue", "TERM when it is over, KILL up to 5s later; a failure unless --on timeout=... says otherwise"},
+                         {"job cancel", "TERM, KILL 0.3s later; whatever it then says does not count"}}},
                        {"Signals",
                         {{"INT, TERM", "claim no more, wait for what runs (--drain-timeout), end with 0"},
                          {"a second one", "end at once: what runs is killed, and is taken over when its lease ends"}}}},
           .examples = {{"fenceline work mail -- ./send-mail", "until a signal"},
-                       {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose", "end when both queues are empty"}},
+                       {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose", "end when both queues are empty"},
+                       {"fenceline work scan --on 3=done --on timeout=dead -- ./scan", "status 3 is fine here, and too slow once is too slow"}},
           .takes_command = true,
           .run = run};
 }

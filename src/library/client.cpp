@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "fenceline/fenceline.hpp"
 #include "fenceline/version.hpp"
@@ -11,7 +12,40 @@
 namespace fenceline {
 namespace {
 
-constexpr int kEnqueueTries = 3;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kActor = "library";
+constexpr int kRepeats = 5;  // of a call whose answer got lost: at once, then after a pause that doubles
+constexpr Duration kRepeatPause = milliseconds{200};
+constexpr Duration kLookPauseFirst = milliseconds{10};
+constexpr Duration kLookPauseMost = milliseconds{500};
+
+// Every call can be repeated with the same arguments: what happened does not happen twice.
+template <class Call>
+auto surely(Runtime& runtime, Call call) {
+  auto reply = call();
+  for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
+    runtime.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), {});
+    reply = call();
+    // It is still open whether the first one arrived, so "did not happen" would say too much.
+    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;
+  }
+  return reply;
+}
+
+// One after the other: a runtime of a seed replays only what has an order.
+JobId fresh_job_id(Runtime& runtime) {
+  const WallTime now = runtime.wall_now();
+  const std::uint64_t high = runtime.random();
+  return make_uuid7(now, high, runtime.random());
+}
+
+Error error_of(const ActRefusal& refusal, std::string_view verb) {
+  const std::string job = "job " + to_string(refusal.id);
+  if (refusal.reason == "not_found") return {Code::not_found, "there is no " + job};
+  if (refusal.reason == "key_taken") return {Code::conflict, job + " cannot be tried again: job " + (refusal.holder ? to_string(*refusal.holder) : "?") + " has its key"};
+  return {Code::refused, job + " is finished; it cannot be " + std::string(verb)};
+}
 
 struct FunctionHandler final : Handler {
   explicit FunctionHandler(const std::function<RunResult(const Run&)>& function) : function_(function) {}
@@ -39,7 +73,7 @@ Result<Client> Client::open(ClientOptions options) {
   if (auto ok = check_name("namespace", options.ns); !ok) return std::unexpected(ok.error());
   auto parts = std::make_unique<Parts>(options.log);
   parts->ns = std::move(options.ns);
-  Result<std::unique_ptr<Store>> store = open_store(parts->runtime, parts->log, {.url = options.store, .actor = "library"});
+  Result<std::unique_ptr<Store>> store = open_store(parts->runtime, parts->log, {.url = options.store, .actor = std::string(kActor)});
   if (!store) return std::unexpected(store.error());
   parts->store = std::move(*store);
   return Client(std::move(parts));
@@ -52,23 +86,65 @@ Result<JobId> Client::enqueue(std::string_view queue, std::string_view payload, 
 }
 
 Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const std::vector<std::string>& payloads, const EnqueueOptions& options) {
+  NewJob job{.id = {},
+             .queue = std::string(queue),
+             .stage = options.stage,
+             .payload = {},
+             .priority = options.priority,
+             .delay = options.delay,
+             .at = options.at,
+             .attempts_max = options.attempts_max,
+             .backoff = options.backoff,
+             .timeout = options.timeout,
+             .key = options.key,
+             .key_for = options.key_for,
+             .group = options.group,
+             .limit_key = options.limit_key,
+             .tags = options.tags,
+             .traceparent = options.traceparent};
+  std::ranges::sort(job.tags);
+  const auto twice = std::ranges::unique(job.tags);
+  job.tags.erase(twice.begin(), twice.end());
   EnqueueRequest request{.ns = parts_->ns, .jobs = {}};
-  std::vector<JobId> ids;
   for (const std::string& payload : payloads) {
-    ids.push_back(make_uuid7(parts_->runtime.wall_now(), parts_->runtime.random(), parts_->runtime.random()));
-    request.jobs.push_back({.id = ids.back(),
-                            .queue = std::string(queue),
-                            .stage = options.stage,
-                            .payload = payload,
-                            .priority = options.priority,
-                            .delay = options.delay,
-                            .attempts_max = options.attempts_max});
+    job.id = fresh_job_id(parts_->runtime);
+    job.payload = payload;
+    request.jobs.push_back(job);
   }
-  Result<EnqueueReply> reply = parts_->store->enqueue(request);
-  // The same ids again: what was added is not added twice.
-  for (int tries = 1; !reply && reply.error().code == Code::in_doubt && tries < kEnqueueTries; ++tries) reply = parts_->store->enqueue(request);
+  Result<EnqueueReply> reply = surely(parts_->runtime, [&] { return parts_->store->enqueue(request); });
   if (!reply) return std::unexpected(reply.error());
-  return ids;
+  return std::move(reply->ids);
+}
+
+Result<void> Client::cancel(const JobId& id, std::string_view reason) {
+  const ActRequest request{.ns = parts_->ns, .ids = {id}, .request = to_string(fresh_job_id(parts_->runtime)), .act = {.actor = std::string(kActor), .reason = std::string(reason)}};
+  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->store->cancel(request); });
+  if (!reply) return std::unexpected(reply.error());
+  if (!reply->refused.empty()) return std::unexpected(error_of(reply->refused.front(), "cancelled"));
+  return {};
+}
+
+Result<void> Client::retry(const JobId& id, std::string_view reason) {
+  const ActRequest request{.ns = parts_->ns, .ids = {id}, .request = to_string(fresh_job_id(parts_->runtime)), .act = {.actor = std::string(kActor), .reason = std::string(reason)}};
+  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->store->retry(request); });
+  if (!reply) return std::unexpected(reply.error());
+  if (!reply->refused.empty()) return std::unexpected(error_of(reply->refused.front(), "retried"));
+  return {};
+}
+
+Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop) {
+  Runtime& runtime = parts_->runtime;
+  const Instant deadline = runtime.now() + timeout;
+  for (Duration pause = kLookPauseFirst;; pause = std::min(pause * 2, kLookPauseMost)) {
+    const Result<std::optional<Job>> job = parts_->store->job(parts_->ns, id);
+    const bool away = !job && (job.error().code == Code::unavailable || job.error().code == Code::in_doubt);
+    if (!job && !away) return std::unexpected(job.error());
+    if (job && !*job) return fail(Code::not_found, "there is no job " + to_string(id));
+    if (job && is_finished((*job)->state)) return **job;
+    const Instant now = runtime.now();
+    if (now >= deadline || !runtime.sleep_until(std::min(deadline, now + pause), stop))
+      return fail(Code::held, "job " + to_string(id) + (away ? " cannot be looked at: the store is away" : " is not finished: it is " + std::string(to_string((*job)->state))));
+  }
 }
 
 Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->store->job(parts_->ns, id); }
@@ -85,6 +161,7 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
                  .ttl = options.ttl,
                  .drain_grace = options.drain_grace,
                  .drain = options.drain,
+                 .strict = options.strict,
                  .host = host_name(),
                  .pid = ::getpid(),
                  .version = std::string(kVersion)});

@@ -1,6 +1,7 @@
 #include "library/open_store.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "backends/sqlite/sqlite_store.hpp"
 
@@ -25,6 +26,13 @@ Result<void> check_store_url(std::string_view url) {
   if (path == ":memory:") return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
   if (path.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's path holds a NUL; use sqlite:PATH");
   return {};
+}
+
+std::string from_any_folder(const std::string& url) {
+  if (!url.starts_with(kSqlite)) return url;
+  std::error_code unknown;
+  const std::filesystem::path path = std::filesystem::absolute(url.substr(kSqlite.size()), unknown);
+  return unknown ? url : std::string(kSqlite) + path.lexically_normal().string();
 }
 
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options) {

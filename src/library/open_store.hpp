@@ -23,6 +23,9 @@ struct OpenOptions {
 // Whether it is a URL of a store that is known. Errors: invalid, with what there is.
 Result<void> check_store_url(std::string_view url);
 
+// The same store for a process that works in another folder.
+std::string from_any_folder(const std::string& url);
+
 // Errors: invalid (not a URL that is known: the message lists them), and what opening that store says. The
 // runtime and the log's sink must outlive the store.
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options);

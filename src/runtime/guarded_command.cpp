@@ -74,6 +74,7 @@ GuardedCommand::GuardedCommand(const GuardedCommandOptions& options, ChildProces
                                UniqueFd errors, UniqueFd orders, UniqueFd reports)
     : output_bytes_max_(options.output_bytes_max),
       errors_bytes_max_(options.errors_bytes_max),
+      on_errors_(options.on_errors),
       guardian_(std::move(guardian)),
       input_(std::move(input)),
       output_(std::move(output)),
@@ -135,6 +136,7 @@ void GuardedCommand::read_errors(CommandEnd& end) {
   const ReadEnd read = read_some(errors_.get(), [&](std::string_view text) {
     line_.append(text);
     forward_errors(false);
+    if (on_errors_) on_errors_(text);
     end.errors.append(text);
     if (end.errors.size() > errors_bytes_max_) end.errors.erase(0, end.errors.size() - errors_bytes_max_);
   });

@@ -1,6 +1,7 @@
 // One command under its guardian, as the worker's side sees it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ struct GuardedCommandOptions {
   std::vector<std::string> environment;  // of the guardian: "NAME=value"
   std::size_t output_bytes_max = 0;
   std::size_t errors_bytes_max = 0;
+  std::function<void(std::string_view)> on_errors = {};  // gets what the command writes to stderr, as it comes
 };
 
 struct CommandEnd {
@@ -62,6 +64,7 @@ class GuardedCommand {
 
   const std::size_t output_bytes_max_;
   const std::size_t errors_bytes_max_;
+  const std::function<void(std::string_view)> on_errors_;
   ChildProcess guardian_;
   UniqueFd input_;
   UniqueFd output_;

@@ -1,17 +1,22 @@
 #include "services/command_handler.hpp"
 
+#include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
 #include "base/crash_point.hpp"
 #include "base/utf8.hpp"
 #include "runtime/process_tree.hpp"
+#include "services/valid_text.hpp"
 
 extern char** environ;
 
 namespace fenceline {
 namespace {
+
+constexpr int kSignalBase = 128;  // as shells count
 
 // Ours over what is inherited.
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& ours) {
@@ -27,27 +32,17 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
   return environment;
 }
 
-// As text: what is not UTF-8 becomes U+FFFD, so that every reader of a store can show it.
-std::string as_text(std::string_view bytes) {
-  std::string text;
-  while (!bytes.empty()) {
-    const std::size_t length = utf8_sequence_length(bytes);
-    text += length == 0 ? std::string_view("\xEF\xBF\xBD") : bytes.substr(0, length);
-    bytes.remove_prefix(length == 0 ? 1 : length);
-  }
-  return text;
-}
-
 // What went wrong, then the end of what the command said about it.
 std::string error_text(std::string what, std::string_view said) {
   if (what.size() > kErrorBytesMax / 2) what.resize(kErrorBytesMax / 2);
   while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
   if (said.empty()) return what;
+  if (!what.empty()) what += ": ";
   std::string text = as_text(said);
-  const std::size_t room = kErrorBytesMax - what.size() - 2;
+  const std::size_t room = kErrorBytesMax - what.size();
   std::size_t cut = text.size() > room ? text.size() - room : 0;
   while (cut < text.size() && utf8_sequence_length(std::string_view(text).substr(cut)) == 0) ++cut;
-  return what + ": " + text.substr(cut);
+  return what + text.substr(cut);
 }
 
 // Forwards deadlines while it lives.
@@ -66,7 +61,8 @@ class Listening {
 
 const std::vector<std::string>& command_variables() {
   static const std::vector<std::string> names{"FENCELINE_JOB",      "FENCELINE_FENCE", "FENCELINE_QUEUE",     "FENCELINE_STAGE",
-                                              "FENCELINE_DELIVERY", "FENCELINE_STORE", "FENCELINE_NAMESPACE", "PATH"};
+                                              "FENCELINE_DELIVERY", "FENCELINE_STORE", "FENCELINE_NAMESPACE",
+                                              "TRACEPARENT",        "PATH"};
   return names;
 }
 
@@ -80,7 +76,7 @@ std::vector<std::string> clean_environment() {
 
 RunResult CommandHandler::run(const Run& run) {
   FENCELINE_CRASH_POINT(guardian_spawn_before);
-  const Result<std::unique_ptr<GuardedCommand>> command = start(run.job);
+  const Result<std::unique_ptr<GuardedCommand>> command = start(run);
   FENCELINE_CRASH_POINT(guardian_spawn_after);
   if (!command) {
     // No room for a process is nobody's fault: later.
@@ -89,21 +85,27 @@ RunResult CommandHandler::run(const Run& run) {
   }
   CommandEnd end = attend(**command, run);
   ended((*command)->guardian_pid(), end.guardian_died);
-  return result_of(std::move(end));
+  return result_of(std::move(end), options_.ends, run.trust.cut() == Cut::timed_out);
 }
 
-Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Job& job) {
-  GuardedCommandOptions guarded{.guardian = options_.guardian, .output_bytes_max = kResultBytesMax, .errors_bytes_max = kErrorBytesMax};
+Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run) {
+  const Job& job = run.job;
+  GuardedCommandOptions guarded{.guardian = options_.guardian,
+                                .output_bytes_max = kResultBytesMax,
+                                .errors_bytes_max = kErrorBytesMax,
+                                .on_errors = [run](std::string_view text) { run.log(text); }};
   if (options_.clean_env) guarded.guardian.push_back("--clean-env");
   guarded.guardian.push_back("--");
   guarded.guardian.insert(guarded.guardian.end(), options_.command.begin(), options_.command.end());
-  guarded.environment = environment_with({{"FENCELINE_JOB", to_string(job.id)},
-                                          {"FENCELINE_FENCE", std::to_string(job.fence)},
-                                          {"FENCELINE_QUEUE", job.queue},
-                                          {"FENCELINE_STAGE", job.stage},
-                                          {"FENCELINE_DELIVERY", std::to_string(job.deliveries)},
-                                          {"FENCELINE_STORE", options_.store_url},
-                                          {"FENCELINE_NAMESPACE", options_.ns}});
+  std::vector<std::pair<std::string, std::string>> about_the_job{{"FENCELINE_JOB", to_string(job.id)},
+                                                                 {"FENCELINE_FENCE", std::to_string(job.fence)},
+                                                                 {"FENCELINE_QUEUE", job.queue},
+                                                                 {"FENCELINE_STAGE", job.stage},
+                                                                 {"FENCELINE_DELIVERY", std::to_string(job.deliveries)},
+                                                                 {"FENCELINE_STORE", options_.store_url},
+                                                                 {"FENCELINE_NAMESPACE", options_.ns}};
+  if (!job.traceparent.empty()) about_the_job.emplace_back("TRACEPARENT", job.traceparent);
+  guarded.environment = environment_with(about_the_job);
   const std::lock_guard lock(mutex_);
   Result<std::unique_ptr<GuardedCommand>> command = GuardedCommand::start(guarded);
   if (command) guardians_.insert((*command)->guardian_pid());
@@ -124,18 +126,23 @@ void CommandHandler::ended(pid_t guardian, bool guardian_died) {
   if (guardian_died && options_.owns_children) end_strays(guardians_);
 }
 
-RunResult result_of(CommandEnd end) {
+RunResult result_of(CommandEnd end, const EndPolicy& ends, bool timed_out) {
+  std::optional<int> exit_status;
+  if (end.status) exit_status = end.status->exited ? end.status->number : kSignalBase + end.status->number;
+  if (timed_out && (end.stopped || end.status)) {
+    if (end.stopped) exit_status = kSignalBase + SIGKILL;
+    return {.kind = ends.of_timeout(), .result = std::move(end.output), .error = error_text("", end.errors), .exit_status = exit_status};
+  }
   if (end.stopped) return {.kind = OutcomeKind::given_back};  // its time was over: not its fault
   if (end.no_room) return {.kind = OutcomeKind::later};
   if (!end.status) return {.kind = OutcomeKind::failed, .error = error_text(end.trouble, end.errors)};
   const ExitStatus status = *end.status;
-  if (status == ExitStatus{.exited = true, .number = 0}) {
-    if (end.output_too_large) return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB"};
-    return {.kind = OutcomeKind::done, .result = std::move(end.output)};
+  const OutcomeKind kind = status == ExitStatus{.exited = true, .number = 0} ? OutcomeKind::done : ends.of(status);
+  if (kind == OutcomeKind::done) {
+    if (end.output_too_large) return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = exit_status};
+    return {.kind = OutcomeKind::done, .result = std::move(end.output), .exit_status = exit_status};
   }
-  if (status.exited && status.number == kCommandLater) return {.kind = OutcomeKind::later};
-  const OutcomeKind kind = status.exited && status.number == kCommandDead ? OutcomeKind::dead : OutcomeKind::failed;
-  return {.kind = kind, .error = error_text(to_string(status), end.errors)};
+  return {.kind = kind, .error = error_text(to_string(status), end.errors), .exit_status = exit_status};
 }
 
 }  // namespace fenceline

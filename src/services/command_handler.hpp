@@ -11,6 +11,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/guarded_command.hpp"
+#include "services/end_policy.hpp"
 #include "services/handler.hpp"
 
 namespace fenceline {
@@ -21,20 +22,18 @@ struct CommandOptions {
   std::vector<std::string> command;
   std::string store_url;
   std::string ns;
+  EndPolicy ends;              // what the end of the command means
   bool clean_env = false;      // the command sees only what command_variables() names
   Duration grace{};            // between TERM and KILL at a stop; the trust deadline counts too
   bool owns_children = false;  // this process is a subreaper and has no other children than guardians
 };
 
-// What a command finds in its environment beside, or with clean_env instead of, the inherited one.
+// What a command finds in its environment beside, or with clean_env instead of, the inherited one. TRACEPARENT is set
+// for a job that has one; otherwise it stays as it was inherited.
 const std::vector<std::string>& command_variables();
 
 // Of this process's own environment what they name.
 std::vector<std::string> clean_environment();
-
-// Exit statuses that mean something, as in sysexits.h.
-inline constexpr int kCommandDead = 65;
-inline constexpr int kCommandLater = 75;
 
 class CommandHandler final : public Handler {
  public:
@@ -43,7 +42,7 @@ class CommandHandler final : public Handler {
   RunResult run(const Run& run) override;
 
  private:
-  Result<std::unique_ptr<GuardedCommand>> start(const Job& job);
+  Result<std::unique_ptr<GuardedCommand>> start(const Run& run);
   CommandEnd attend(GuardedCommand& command, const Run& run);
   void ended(pid_t guardian, bool guardian_died);
 
@@ -53,7 +52,8 @@ class CommandHandler final : public Handler {
   std::set<pid_t> guardians_;
 };
 
-// What the end of a command says of its job.
-RunResult result_of(CommandEnd end);
+// What the end of a command says of its job. A command whose time was over has timed out however it then ended; the
+// worker adds the words for that.
+RunResult result_of(CommandEnd end, const EndPolicy& ends, bool timed_out);
 
 }  // namespace fenceline

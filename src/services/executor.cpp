@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/crash_point.hpp"
+#include "base/duration_text.hpp"
+#include "services/valid_text.hpp"
 
 namespace fenceline {
 
@@ -39,37 +41,51 @@ void Executor::run(const DeliveryPtr& delivery) {
   const Job& job = delivery->job;
   FENCELINE_CRASH_POINT(handler_start_before);
   context_.log.info("execution_started", {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}});
+  if (job.timeout > Duration{0}) context_.watch->notify();  // its time runs from now on
   RunResult result = call_handler(delivery);
   FENCELINE_CRASH_POINT(handler_exit);
-  Outcome outcome = outcome_of(std::move(result), job, delivery->stop.stop_requested(), context_.runtime.random());
+  const bool timed_out = delivery->trust.cut() == Cut::timed_out;
+  const Stopped stopped = timed_out ? Stopped::timed_out : delivery->stop.stop_requested() ? Stopped::for_us : Stopped::no;
+  Outcome outcome = outcome_of(std::move(result), job, stopped, context_.runtime.random());
   context_.log.info("execution_ended",
                     {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}, {"outcome", to_string(outcome.kind)}});
   if (context_.holdings.returned(delivery, std::move(outcome))) context_.settler->notify();
+  else context_.orders->notify();  // if it was revoked, its slot is free now
   context_.fetcher->notify();
 }
 
 RunResult Executor::call_handler(const DeliveryPtr& delivery) {
   // Only what a handler may throw: whatever else passes through here is not ours to swallow.
+  DeliveryNotes notes(recorder_, delivery);
   try {
     FENCELINE_CRASH_POINT(handler_start_after);
-    return handler_.run({.job = delivery->job, .stop = delivery->stop.get_token(), .trust = delivery->trust});
+    return handler_.run({.job = delivery->job, .stop = delivery->stop.get_token(), .trust = delivery->trust, .notes = &notes});
   } catch (const std::exception& thrown) {
     return {.kind = OutcomeKind::failed, .error = std::string("handler threw: ") + thrown.what()};
   }
 }
 
-Outcome outcome_of(RunResult result, const Job& job, bool stopped, std::uint64_t random) {
-  if (stopped && result.kind == OutcomeKind::failed) return {.kind = OutcomeKind::given_back};
-  if (result.kind == OutcomeKind::done && result.result.size() > kResultBytesMax) {
-    result = {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB"};
+Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint64_t random) {
+  const bool unfinished = result.kind == OutcomeKind::failed || result.kind == OutcomeKind::given_back;
+  if (stopped == Stopped::for_us && unfinished) return {.kind = OutcomeKind::given_back};
+  if (stopped == Stopped::timed_out) {
+    if (unfinished) result.kind = OutcomeKind::failed;
+    result.error = "timed out after " + format_duration(job.timeout) + (result.error.empty() ? "" : ": " + result.error);
   }
-  if (result.error.size() > kErrorBytesMax) result.error.resize(kErrorBytesMax);
+  if (result.kind == OutcomeKind::done && result.result.size() > kResultBytesMax) {
+    result = {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = result.exit_status};
+  }
+  if (result.error.size() > kErrorBytesMax) result.error = as_text(result.error, kErrorBytesMax);
+  const std::optional<int> status = result.exit_status;
   switch (result.kind) {
-    case OutcomeKind::done: return {.kind = OutcomeKind::done, .result = std::move(result.result)};
+    case OutcomeKind::done: return {.kind = OutcomeKind::done, .result = std::move(result.result), .exit_status = status};
     case OutcomeKind::failed:
-      return {.kind = OutcomeKind::failed, .error = std::move(result.error), .retry_in = retry_delay(job.backoff, job.failures, random)};
-    case OutcomeKind::dead: return {.kind = OutcomeKind::dead, .error = std::move(result.error)};
-    case OutcomeKind::later: return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters)};
+      return {.kind = OutcomeKind::failed,
+              .error = std::move(result.error),
+              .retry_in = retry_delay(job.backoff, job.failures, random),
+              .exit_status = status};
+    case OutcomeKind::dead: return {.kind = OutcomeKind::dead, .error = std::move(result.error), .exit_status = status};
+    case OutcomeKind::later: return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters), .exit_status = status};
     case OutcomeKind::given_back: break;
   }
   return {.kind = OutcomeKind::given_back};

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "services/handler.hpp"
+#include "services/recorder.hpp"
 #include "services/worker_context.hpp"
 
 namespace fenceline {
 
 class Executor {
  public:
-  Executor(WorkerContext& context, Handler& handler) : context_(context), handler_(handler) {}
+  Executor(WorkerContext& context, Recorder& recorder, Handler& handler) : context_(context), recorder_(recorder), handler_(handler) {}
 
   // One slot: takes what waits and runs it, until `stop` or, once closed, nothing waits.
   void work(std::stop_token stop);
@@ -25,12 +26,17 @@ class Executor {
   RunResult call_handler(const DeliveryPtr& delivery);
 
   WorkerContext& context_;
+  Recorder& recorder_;
   Handler& handler_;
   std::atomic<bool> closed_ = false;
 };
 
+// Why a handler was told to stop, if it was.
+enum class Stopped { no, for_us, timed_out };
+
 // The outcome of a handler that returned `result`. One that we stopped and that did not finish is given back: the stop
-// was not its fault. `random` is for the retry delay.
-Outcome outcome_of(RunResult result, const Job& job, bool stopped, std::uint64_t random);
+// was not its fault. One whose time was over has failed, unless it says something better; its error says so first.
+// `random` is for the retry delay.
+Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint64_t random);
 
 }  // namespace fenceline

@@ -28,15 +28,12 @@ Fetcher::Fetcher(WorkerContext& context)
 void Fetcher::fetch(std::stop_token stop) {
   const WorkerOptions& options = context_.options;
   const std::stop_callback wake(stop, [this] { context_.fetcher->notify(); });
-  const auto watch = context_.store.watch({.ns = options.ns, .queues = options.queues, .stage = options.stage}, [this] {
-    hinted_ = true;
-    context_.fetcher->notify();
-  });
+  const auto watch = context_.store.watch({.ns = options.ns, .queues = options.queues, .stage = options.stage}, [this] { context_.hint_claim(); });
   while (!stop.stop_requested() && !context_.failure()) {
     const Instant now = context_.runtime.now();
     const Holdings::Load load = context_.holdings.load();
     const int limit = room(load, now);
-    if (limit > 0 && hinted_.exchange(false)) claim_at_ = now;
+    if (limit > 0 && context_.claim_hinted.exchange(false)) claim_at_ = now;
     // The store tells when the leases of others end, not ours.
     const std::optional<Instant> own_end = context_.holdings.next_end_of_lost();
     if (own_end && *own_end > now) claim_at_ = std::min(claim_at_, *own_end);
@@ -45,8 +42,9 @@ void Fetcher::fetch(std::stop_token stop) {
     if (limit > 0 && claim_at_ <= now) {
       claim(limit, load.total() > 0, stop);
     } else {
-      if (options.drain && load.total() == 0 && is_drained()) return;
-      context_.fetcher->wait_until(limit > 0 ? claim_at_ : now + kUntilNotified);
+      const bool may_end = options.drain && load.total() == 0;
+      if (may_end && is_drained()) return;
+      context_.fetcher->wait_until(limit > 0 || may_end ? claim_at_ : now + kUntilNotified);
     }
   }
 }
@@ -54,7 +52,7 @@ void Fetcher::fetch(std::stop_token stop) {
 int Fetcher::room(const Holdings::Load& load, Instant now) const {
   const WorkerOptions& options = context_.options;
   const int places = std::min(options.concurrency + options.prefetch, kBatchMax);
-  if (load.alone) return 0;
+  if (load.alone || context_.quiet) return 0;
   // A stream of other jobs must not keep one that has to run alone waiting for ever.
   if (alone_since_ && now - *alone_since_ > options.ttl && load.total() > 0) return 0;
   // Half of the stock is used up before it is filled, so that a claim brings several.
@@ -99,7 +97,7 @@ void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
                       {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
     // What a repeat brings must still be worth starting.
     const bool in_time = claim_at_ < stop_work_at(asked_at + options.ttl - context_.times.margin, context_.times);
-    if (sends == kClaimSends || !in_time || !context_.runtime.sleep_until(claim_at_, stop)) {
+    if (sends == kClaimSends || !in_time || context_.quiet || !context_.runtime.sleep_until(claim_at_, stop)) {
       return give_back(request, now + options.ttl, stop);
     }
   }
@@ -123,8 +121,9 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
   }
   plan_next_claim(request, reply, answered_at);
   if (deliveries.empty()) return;
-  context_.holdings.add(deliveries);
+  for (const DeliveryPtr& delivery : context_.holdings.add(deliveries)) context_.log_loss(*delivery, kRevoked);
   context_.slots->notify();
+  if (!request.holds_others) context_.orders->notify();  // asked for more often from now on
   context_.keeper->notify();
   context_.watch->notify();
 }
@@ -191,6 +190,7 @@ bool Fetcher::is_drained() {
     context_.store_answered();
     if (!backlog->running && !backlog->claimable) {
       context_.count(&WorkReport::ahead, backlog->ahead);
+      context_.count(&WorkReport::blocked, backlog->blocked);
       return true;
     }
   } else if (may_repeat(backlog.error().code)) {
@@ -199,7 +199,9 @@ bool Fetcher::is_drained() {
     context_.give_up(backlog.error());
     return false;
   }
-  claim_at_ = std::min(claim_at_, context_.runtime.now() + drain_pause_);
+  const Instant now = context_.runtime.now();
+  // A quiet one claims nothing, so what it last planned may lie behind it.
+  claim_at_ = std::min(std::max(claim_at_, now + kDrainPauseFirst), now + drain_pause_);
   drain_pause_ = std::min(drain_pause_ * 2, kDrainPauseMost);
   return false;
 }

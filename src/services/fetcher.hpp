@@ -1,7 +1,6 @@
 // Claims jobs for a worker: as many as it has room for, when there may be some.
 #pragma once
 
-#include <atomic>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -30,7 +29,6 @@ class Fetcher {
 
   WorkerContext& context_;
   std::vector<std::string> queues_;     // the first one moves to the back with each claim
-  std::atomic<bool> hinted_ = false;    // the store said that there may be something
   Instant claim_at_;                    // not before, unless hinted
   Duration idle_pause_;                 // of a worker that finds nothing
   Duration drain_pause_;                // of a draining one that waits for others

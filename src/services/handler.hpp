@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -13,29 +15,58 @@
 
 namespace fenceline {
 
-// Until when a handler may act for its job. Moves forward with each renewal; never back.
+// Why a handler must be gone before its lease ends.
+enum class Cut {
+  timed_out,  // this attempt took longer than its job allows; the lease goes on until it is gone
+  revoked,    // an operator ended the delivery: nothing of it counts any more
+};
+
+// Until when a handler may act for its job. Moves forward with each renewal; only a cut moves it back, for good.
 class TrustDeadline {
  public:
-  explicit TrustDeadline(Instant until) : until_(until) {}
+  explicit TrustDeadline(Instant lease_until) : lease_until_(lease_until) {}
 
   Instant until() const;
+  Instant lease_until() const;  // whatever was cut
+  std::optional<Cut> cut() const;
+
   // Tells the listener of the new deadline, on the caller's thread.
-  void move_to(Instant until);
+  void move_to(Instant lease_until);
+  // By `when` at the latest the handler is gone. The reason that came last stays, and the earlier moment.
+  void cut_at(Instant when, Cut why);
   // The listener is called at once with the deadline as it stands, then at each move, until `unlisten`.
   void listen(std::function<void(Instant)> listener);
   void unlisten();
 
  private:
+  Instant until_locked() const { return cut_at_ && *cut_at_ < lease_until_ ? *cut_at_ : lease_until_; }
+
   mutable std::mutex mutex_;
-  Instant until_;
+  Instant lease_until_;
+  std::optional<Instant> cut_at_;
+  std::optional<Cut> cut_;
   std::function<void(Instant)> listener_;
+};
+
+// Takes what a handler says while it works. Safe to call from several threads; never waits for a store.
+class RunNotes {
+ public:
+  virtual ~RunNotes() = default;
+  virtual void progress(Progress progress) = 0;
+  virtual void log(std::string_view bytes) = 0;
 };
 
 // One delivery, as its handler sees it.
 struct Run {
   const Job& job;          // with its fence
-  std::stop_token stop;    // the lease is lost or about to be, or the worker stops: end soon, what you return is ignored if stale
+  std::stop_token stop;    // the lease is lost or about to be, the time of the attempt is over, or the worker stops: end soon, what you return is ignored if stale
   TrustDeadline& trust;
+  RunNotes* notes = nullptr;  // none: what is said goes nowhere
+
+  // How far it is, 0 to 100, and in a few words; the last one said counts. What is out of range or too long is cut.
+  void progress(int percent, std::string_view note = {}) const;
+  // Adds to the job's log. Both reach the store about once a second, and before the outcome.
+  void log(std::string_view text) const;
 };
 
 // How a delivery went. The worker adds the retry delay.
@@ -43,6 +74,7 @@ struct RunResult {
   OutcomeKind kind = OutcomeKind::done;
   std::string result;  // for done
   std::string error;   // for failed and dead
+  std::optional<int> exit_status = std::nullopt;  // of a command: 128 + n for a signal
 };
 
 class Handler {

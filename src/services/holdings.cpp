@@ -10,7 +10,7 @@ namespace {
 constexpr int kLateTries = 5;
 
 // The moment from which the times of a lease count: the last success, as its trust remembers it.
-Instant counted_from(const Delivery& delivery, const LeaseTimes& times) { return delivery.trust.until() - (times.ttl - times.margin); }
+Instant counted_from(const Delivery& delivery, const LeaseTimes& times) { return delivery.trust.lease_until() - (times.ttl - times.margin); }
 
 bool may_renew(const Delivery& delivery) { return delivery.renewable && !delivery.told && !delivery.lost; }
 
@@ -47,29 +47,36 @@ std::vector<Holding> Holdings::believed() const {
   return held;
 }
 
-void Holdings::add(const std::vector<DeliveryPtr>& deliveries) {
+std::vector<DeliveryPtr> Holdings::add(const std::vector<DeliveryPtr>& deliveries) {
   const std::lock_guard lock(mutex_);
+  std::vector<DeliveryPtr> revoked;
   for (const DeliveryPtr& delivery : deliveries) {
-    // A repeated claim may return what is held already.
-    if (all_.emplace(delivery->holding(), delivery).second) waiting_.push_back(delivery);
+    if (unseen_.contains(delivery->holding())) {
+      delivery->lost = delivery->revoked = true;
+      revoked.push_back(delivery);
+    } else if (all_.emplace(delivery->holding(), delivery).second) {
+      waiting_.push_back(delivery);  // otherwise a repeated claim returned what is held already
+    }
   }
+  return revoked;
 }
 
 DeliveryPtr Holdings::start_next(Instant now, TooLate& too_late) {
   const std::lock_guard lock(mutex_);
   while (!waiting_.empty()) {
     const DeliveryPtr next = waiting_.front();
-    if (now < stop_work_at(next->trust.until(), times_)) {
+    if (now < stop_work_at(next->trust.lease_until(), times_)) {
       waiting_.pop_front();
       next->phase = Phase::running;
+      if (next->job.timeout > Duration{0}) next->times_out_at = now + next->job.timeout;
       return next;
     }
-    if (now < next->trust.until()) {
+    if (now < next->trust.lease_until()) {
       give_back(next);
       too_late.given_back += 1;
       continue;
     }
-    give_up(next);
+    give_up(next, now);
     late_.push_back(next);
     too_late.lost.push_back(next);
   }
@@ -83,8 +90,11 @@ bool Holdings::has_waiting() const {
 
 bool Holdings::returned(const DeliveryPtr& delivery, Outcome outcome) {
   const std::lock_guard lock(mutex_);
+  delivery->times_out_at.reset();
+  delivery->ignores_at.reset();
   if (delivery->lost) {
     all_.erase(delivery->holding());
+    if (delivery->revoked) stopped_[delivery->holding()] = delivery->ended_by;
     return false;
   }
   delivery->phase = Phase::returned;
@@ -139,7 +149,7 @@ Holdings::Renewal Holdings::begin_renewal(Instant now) {
     const DeliveryPtr& delivery = it->second;
     // After a pause several tries lie behind us; they are one.
     while (next_try(*delivery, times_).value_or(Instant::max()) <= now) ++delivery->tries;
-    if (!may_renew(*delivery) || now >= delivery->trust.until()) continue;
+    if (!may_renew(*delivery) || now >= delivery->trust.lease_until()) continue;
     if (named.insert(delivery->job.id).second) renewal.live.push_back(delivery);
   }
   std::reverse(renewal.live.begin(), renewal.live.end());
@@ -162,18 +172,18 @@ void Holdings::put_off(const std::vector<DeliveryPtr>& late, Instant again) {
 
 bool Holdings::renewed(const DeliveryPtr& delivery, Instant answered_at, Duration left) {
   const std::lock_guard lock(mutex_);
-  if (!may_renew(*delivery) || answered_at >= delivery->trust.until()) return false;
+  if (!may_renew(*delivery) || answered_at >= delivery->trust.lease_until()) return false;
   delivery->tries = 0;
   delivery->ended_by = answered_at + left;
   return true;
 }
 
-bool Holdings::refused(const DeliveryPtr& delivery) {
+bool Holdings::refused(const DeliveryPtr& delivery, Instant now) {
   const std::lock_guard lock(mutex_);
   delivery->renewable = false;
   // Settled in the meantime, or about to be told so: the answer to its outcome is the one that counts.
   if (delivery->lost || delivery->phase == Phase::returned || !all_.contains(delivery->holding())) return false;
-  give_up(delivery);
+  give_up(delivery, now);
   return true;
 }
 
@@ -181,15 +191,26 @@ Holdings::Overdue Holdings::overdue(Instant now) {
   const std::lock_guard lock(mutex_);
   Overdue overdue;
   for (const auto& [holding, delivery] : all_) {
+    if (delivery->ignores_at && now >= *delivery->ignores_at) {
+      delivery->ignores_at.reset();
+      overdue.ignoring.push_back({delivery, delivery->lost});
+    }
     if (delivery->lost) continue;
-    const Instant trusted = delivery->trust.until();
+    if (delivery->times_out_at && now >= *delivery->times_out_at) {
+      delivery->times_out_at.reset();
+      delivery->ignores_at = now + stop_grace(times_);
+      overdue.timed_out.push_back(delivery);
+    }
+    const Instant trusted = delivery->trust.lease_until();
     const bool must_stop = now >= stop_work_at(trusted, times_);
     if (delivery->phase == Phase::running && must_stop && !delivery->told) {
       delivery->told = true;
       overdue.told.push_back(delivery);
     }
     if (delivery->phase == Phase::returned) {
-      if (now >= trusted) delivery->lost = true;  // nobody works under it; its outcome is still sent
+      if (now < trusted) continue;
+      delivery->lost = true;  // nobody works under it; its outcome is still sent
+      delivery->notes.close();
     } else if (now >= trusted) {
       overdue.lost.push_back(delivery);
     } else if (delivery->phase == Phase::waiting && must_stop) {
@@ -198,7 +219,7 @@ Holdings::Overdue Holdings::overdue(Instant now) {
     }
   }
   for (const DeliveryPtr& delivery : overdue.lost) {
-    give_up(delivery);
+    give_up(delivery, now);
     late_.push_back(delivery);
   }
   return overdue;
@@ -208,8 +229,10 @@ std::optional<Instant> Holdings::next_deadline() const {
   const std::lock_guard lock(mutex_);
   std::optional<Instant> earliest;
   for (const auto& [holding, delivery] : all_) {
+    take_earlier(earliest, delivery->ignores_at);
     if (delivery->lost) continue;
-    const Instant trusted = delivery->trust.until();
+    take_earlier(earliest, delivery->times_out_at);
+    const Instant trusted = delivery->trust.lease_until();
     const bool ends_next = delivery->told || delivery->phase == Phase::returned;
     take_earlier(earliest, ends_next ? trusted : stop_work_at(trusted, times_));
   }
@@ -244,9 +267,12 @@ void Holdings::give_back(const DeliveryPtr& delivery) {
 }
 
 // A handler that runs keeps its place until it returns; what never ran is forgotten.
-void Holdings::give_up(const DeliveryPtr& delivery) {
+void Holdings::give_up(const DeliveryPtr& delivery, Instant now) {
   delivery->lost = true;
+  delivery->notes.close();
   delivery->tries = 0;
+  delivery->times_out_at.reset();
+  if (delivery->phase == Phase::running) delivery->ignores_at = now + stop_grace(times_);
   if (delivery->phase != Phase::waiting) return;
   std::erase(waiting_, delivery);
   all_.erase(delivery->holding());

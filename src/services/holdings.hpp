@@ -2,7 +2,8 @@
 // Store nor a Runtime, so `now` is always an argument. Every call is one step; safe from several threads.
 //
 // `lost` is final: from then on nothing is renewed, started or sent for a delivery, but for the outcome of a
-// handler that had returned before.
+// handler that had returned before. Of a delivery that an operator revoked not even that is sent, only, once nothing
+// of it runs, the word that it has stopped.
 #pragma once
 
 #include <deque>
@@ -29,7 +30,8 @@ class Holdings {
   Load load() const;
   std::vector<Holding> believed() const;  // not lost, in order
 
-  void add(const std::vector<DeliveryPtr>& deliveries);
+  // Returns those that were revoked before we knew of them: they are not held.
+  std::vector<DeliveryPtr> add(const std::vector<DeliveryPtr>& deliveries);
 
   // What waited too long to be started. While it is trusted it goes back at no cost (J5); later it is given up.
   struct TooLate {
@@ -64,7 +66,7 @@ class Holdings {
   // The store extended it. The caller then moves `trust`. False if that came too late: it stays as it was.
   bool renewed(const DeliveryPtr& delivery, Instant answered_at, Duration left);
   // The store refused to extend it. True if that is a loss: not for a handler that returned, whose outcome tells.
-  bool refused(const DeliveryPtr& delivery);
+  bool refused(const DeliveryPtr& delivery, Instant now);
 
   // When the first lease that we lost by the clock has ended in the store: its job can be claimed again, also by us.
   std::optional<Instant> next_end_of_lost() const;
@@ -73,6 +75,13 @@ class Holdings {
     std::vector<DeliveryPtr> told;  // running ones whose handler must be told to stop
     std::vector<DeliveryPtr> lost;  // given up: handlers that run on, and those that were never started
     int given_back = 0;             // never started, and still trusted
+    std::vector<DeliveryPtr> timed_out;  // running ones whose attempt has had its time
+    // Running ones that were told that all is over, and have not returned within the grace; each once for a reason.
+    struct Ignoring {
+      DeliveryPtr delivery;
+      bool lost = false;  // it works on without a lease
+    };
+    std::vector<Ignoring> ignoring;
   };
   // Applies the passing of time (L5).
   Overdue overdue(Instant now);
@@ -84,8 +93,14 @@ class Holdings {
   // The store answered for it, or it was given up.
   void settled(const Holding& holding);
 
+  // An operator ended these deliveries. Returns those that this changed; a running one's handler must be told.
+  std::vector<DeliveryPtr> revoke(const std::vector<Holding>& revoked, Instant now);
+  // Revoked deliveries of which nothing runs, to be told to the store, until it knows or they are of no interest to it.
+  std::vector<Holding> stopped(Instant now);
+  void told_stopped(const std::vector<Holding>& holdings);
+
  private:
-  void give_up(const DeliveryPtr& delivery);
+  void give_up(const DeliveryPtr& delivery, Instant now);
   void give_back(const DeliveryPtr& delivery);
 
   const LeaseTimes times_;
@@ -93,6 +108,8 @@ class Holdings {
   std::map<Holding, DeliveryPtr> all_;
   std::deque<DeliveryPtr> waiting_;  // in the order of their claims
   std::vector<DeliveryPtr> late_;    // lost by the clock, their refusal not seen yet
+  std::map<Holding, Instant> stopped_;  // nothing of these runs; by then the store has freed their slots by itself
+  std::map<Holding, Instant> unseen_;   // revoked before the claim was answered; no answer comes after that moment
 };
 
 }  // namespace fenceline

@@ -114,6 +114,8 @@ TEST(Holdings, L5_AHandlerIsToldBeforeTrustEndsAndGivenUpWhenItEnds) {
   const Holdings::Overdue lost = holdings.overdue(kStart + 54s);
   EXPECT_TRUE(lost.told.empty());
   EXPECT_EQ(lost.lost.size(), 1u);
+  EXPECT_EQ(holdings.next_deadline(), kStart + 59s);  // by then it shall have returned
+  holdings.overdue(kStart + 59s);
   EXPECT_EQ(holdings.next_deadline(), std::nullopt);
 }
 
@@ -193,7 +195,7 @@ TEST(Holdings, ARefusedRenewalOfAReturnedHandlerIsNoLoss) {
   const DeliveryPtr delivery = start(holdings);
   holdings.begin_renewal(kStart + 20s);
   holdings.returned(delivery, {});
-  EXPECT_FALSE(holdings.refused(delivery));
+  EXPECT_FALSE(holdings.refused(delivery, kStart + 20s));
   EXPECT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
 }
 
@@ -201,8 +203,8 @@ TEST(Holdings, ARefusedRenewalOfARunningHandlerIsALossOnce) {
   Holdings holdings(kTimes);
   holdings.add({make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
-  EXPECT_TRUE(holdings.refused(delivery));
-  EXPECT_FALSE(holdings.refused(delivery));
+  EXPECT_TRUE(holdings.refused(delivery, kStart + 20s));
+  EXPECT_FALSE(holdings.refused(delivery, kStart + 20s));
   EXPECT_EQ(holdings.next_renewal(), std::nullopt);
 }
 

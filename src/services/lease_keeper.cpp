@@ -56,7 +56,7 @@ void LeaseKeeper::apply(const Holdings::Renewal& renewal, const ExtendReply& rep
   const Instant trusted = trusted_until(asked_at, answered_at, grant, context_.times);
   for (const DeliveryPtr& delivery : renewal.live) {
     if (const Refusal* refusal = find_refusal(reply, delivery->holding())) {
-      if (!context_.holdings.refused(delivery)) continue;
+      if (!context_.holdings.refused(delivery, answered_at)) continue;
       delivery->stop.request_stop();
       context_.log_refusal("extend", *refusal);
       context_.log_loss(*delivery, refusal->reason);
@@ -70,6 +70,8 @@ void LeaseKeeper::apply(const Holdings::Renewal& renewal, const ExtendReply& rep
   }
   if (reply.refused.empty()) return;
   context_.fetcher->notify();  // places may have become free
+  context_.watch->notify();    // a handler must return in time
+  context_.hint_orders();      // an operator may have ended it
 }
 
 }  // namespace fenceline

@@ -51,6 +51,7 @@ void Settler::settle(std::stop_token stop) {
 }
 
 bool Settler::send(const std::vector<Settlement>& settlements) {
+  recorder_.record_now(settlements);
   FENCELINE_CRASH_POINT(settle_before);
   const Result<SettleReply> reply = context_.store.settle({.ns = context_.options.ns, .owner = context_.owner, .settlements = settlements});
   FENCELINE_CRASH_POINT(settle_after);
@@ -70,6 +71,7 @@ bool Settler::send(const std::vector<Settlement>& settlements) {
       accepted(settlement);
     } else {
       context_.log_refusal("settle", *refused);
+      context_.hint_orders();  // an operator may have ended it
     }
     context_.holdings.settled({settlement.id, settlement.fence});
   }

@@ -4,13 +4,14 @@
 #include <atomic>
 #include <stop_token>
 
+#include "services/recorder.hpp"
 #include "services/worker_context.hpp"
 
 namespace fenceline {
 
 class Settler {
  public:
-  explicit Settler(WorkerContext& context) : context_(context) {}
+  Settler(WorkerContext& context, Recorder& recorder) : context_(context), recorder_(recorder) {}
 
   // Until `stop` and nothing is left to send. A store that does not answer is asked again; what it has not
   // taken by the time that `give_up_at` named is dropped, and its job runs again after its lease.
@@ -24,6 +25,7 @@ class Settler {
   void drop(const std::vector<Settlement>& settlements);
 
   WorkerContext& context_;
+  Recorder& recorder_;
   std::atomic<Instant> give_up_at_ = Instant::max();
 };
 

@@ -1,5 +1,5 @@
-// Tells handlers when their lease is about to end, and gives it up when trust ends (L5). Apart from the
-// renewals, so that a store that hangs delays nothing here.
+// Tells handlers when their lease is about to end or the time of their attempt is over, and gives a lease up when trust
+// ends (L5). Apart from the renewals, so that a store that hangs delays nothing here.
 #pragma once
 
 #include <stop_token>
@@ -15,6 +15,8 @@ class TrustWatch {
   void watch(std::stop_token stop);
 
  private:
+  void ignored(const Delivery& delivery, bool lost);
+
   WorkerContext& context_;
 };
 

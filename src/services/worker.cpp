@@ -1,5 +1,6 @@
 #include "services/worker.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/crash_point.hpp"
@@ -7,12 +8,17 @@
 #include "services/fetcher.hpp"
 #include "services/fresh_id.hpp"
 #include "services/lease_keeper.hpp"
+#include "services/order_watch.hpp"
+#include "services/recorder.hpp"
 #include "services/registration.hpp"
+#include "services/retention.hpp"
 #include "services/settler.hpp"
 #include "services/trust_watch.hpp"
 
 namespace fenceline {
 namespace {
+
+constexpr int kExitLeaseLost = 76;
 
 Result<void> check_options(const WorkerOptions& options) {
   // All that is held, with the outcomes that wait, must fit into one renewal.
@@ -40,9 +46,7 @@ void end_handlers(WorkerContext& context, Duration drain_grace) {
   if (handlers_returned(context, context.runtime.now() + drain_grace)) return;
   for (const DeliveryPtr& delivery : context.holdings.running()) {
     delivery->stop.request_stop();
-    context.log.info(
-        "handler_told_to_stop",
-        {{"job", to_string(delivery->job.id)}, {"owner", context.owner}, {"fence", delivery->job.fence}, {"why", "worker_stops"}});
+    context.log_told(*delivery, kWorkerStops);
   }
   if (handlers_returned(context, context.runtime.now() + context.times.grace)) return;
   context.holdings.stop_renewing_running();
@@ -56,18 +60,28 @@ std::string_view status_of(const WorkerContext& context) {
 
 }  // namespace
 
+// Nothing of ours is waited for: what holds the process up is what must end.
+void end_process_for_lost_lease() { std::_Exit(kExitLeaseLost); }
+
 Worker::Worker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options)
     : runtime_(runtime), log_(log), store_(store), handler_(handler), options_(std::move(options)), owner_(fresh_id(runtime)) {}
 
-Result<WorkReport> Worker::run(std::stop_token stop) {
+Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   if (const Result<void> ok = check_options(options_); !ok) return std::unexpected(ok.error());
   WorkerContext context(runtime_, log_, store_, options_, owner_);
   Registration registration(context);
   LeaseKeeper keeper(context);
   TrustWatch watch(context);
-  Settler settler(context);
-  Executor executor(context, handler_);
+  Recorder recorder(context);
+  Settler settler(context, recorder);
+  Executor executor(context, recorder, handler_);
   Fetcher fetcher(context);
+  Retention retention(context);
+  // An operator's order to stop is as good as the caller's.
+  std::stop_source stop_source;
+  const std::stop_callback asked(asked_to_stop, [stop_source]() mutable { stop_source.request_stop(); });
+  const std::stop_token stop = stop_source.get_token();
+  OrderWatch orders(context, stop_source);
 
   if (const Result<void> reported = registration.report(); !reported) return std::unexpected(reported.error());
   std::string queues;
@@ -83,6 +97,9 @@ Result<WorkReport> Worker::run(std::stop_token stop) {
   Task watching = runtime_.spawn("trust", [&](std::stop_token s) { watch.watch(std::move(s)); });
   Task keeping = runtime_.spawn("keep", [&](std::stop_token s) { keeper.keep(std::move(s)); });
   Task settling = runtime_.spawn("settle", [&](std::stop_token s) { settler.settle(std::move(s)); });
+  Task ordering = runtime_.spawn("orders", [&](std::stop_token s) { orders.watch(std::move(s)); });
+  Task recording = runtime_.spawn("record", [&](std::stop_token s) { recorder.record(std::move(s)); });
+  Task tidying = runtime_.spawn("tidy", [&](std::stop_token s) { retention.tidy(std::move(s)); });
   std::vector<Task> slots;
   for (int i = 0; i < options_.concurrency; ++i) {
     slots.push_back(runtime_.spawn("slot-" + std::to_string(i), [&](std::stop_token s) { executor.work(std::move(s)); }));
@@ -96,9 +113,10 @@ Result<WorkReport> Worker::run(std::stop_token stop) {
   executor.close();
   for (Task& slot : slots) slot.join();
   settler.give_up_at(runtime_.now() + options_.drain_grace);
-  settling.request_stop();
-  settling.join();
-  for (Task* task : {&keeping, &watching, &reporting}) {
+  orders.give_up_at(runtime_.now() + options_.drain_grace);
+  tidying.request_stop();
+  // In this order: what was refused when it was settled may be an operator's doing.
+  for (Task* task : {&settling, &recording, &ordering, &keeping, &watching, &tidying, &reporting}) {
     task->request_stop();
     task->join();
   }

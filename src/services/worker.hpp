@@ -5,10 +5,12 @@
 // What it promises on top of the store: a handler is started only under a trusted lease; it is told to stop
 // before trust ends (L5); after `lost` the outcome of a handler that had already returned is still sent, and
 // nothing else; a claim that stays in doubt is given back; a job that must run alone runs alone (J5); a
-// graceful stop costs no job anything.
+// graceful stop costs no job anything. A delivery that an operator ended is stopped within a second, and only then does
+// the store hear that its slot is free.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,6 +26,9 @@ namespace fenceline {
 
 inline constexpr int kConcurrencyMax = 500;
 
+// Ends this process at once, with the status of a lost lease. Guardians then end their commands.
+void end_process_for_lost_lease();
+
 struct WorkerOptions {
   std::string ns = "default";
   std::vector<std::string> queues;
@@ -33,6 +38,10 @@ struct WorkerOptions {
   Duration ttl = std::chrono::seconds{30};
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
   bool drain = false;             // end when nothing is running, by anyone, or claimable
+  bool strict = false;            // a handler that works on without a lease, and past a grace, ends the process
+  std::function<void()> end_process = end_process_for_lost_lease;
+  Duration orders_every = std::chrono::milliseconds{500};  // how often a worker that holds something asks for orders
+  Duration tidy_every = std::chrono::minutes{1};           // about how often it removes what was kept long enough; 0: never
   std::string host;               // for the registry
   std::int64_t pid = 0;
   std::string version;
@@ -48,7 +57,9 @@ struct WorkReport {
   std::int64_t given_back = 0;
   std::int64_t refused = 0;     // late writes of ours that the store refused
   std::int64_t lost = 0;        // leases we had to give up
+  std::int64_t revoked = 0;     // deliveries that an operator ended: cancelled, or retried
   std::int64_t ahead = 0;       // at the end of a drain: jobs whose time lies ahead
+  std::int64_t blocked = 0;     // and those held back by their group, a limit or a pause
 };
 
 class Worker {
@@ -58,9 +69,9 @@ class Worker {
 
   const std::string& owner() const { return owner_; }
 
-  // Works until `stop` is requested (then drains within the grace) or, with `drain`, until nothing is left. A
-  // store that is away is waited for. Errors: invalid, broken, refused.
-  Result<WorkReport> run(std::stop_token stop);
+  // Works until asked to stop or an operator orders it (then drains within the grace) or, with `drain`, until
+  // nothing is left. A store that is away is waited for. Errors: invalid, broken, refused.
+  Result<WorkReport> run(std::stop_token asked_to_stop);
 
  private:
   Runtime& runtime_;

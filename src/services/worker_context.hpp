@@ -22,6 +22,12 @@ constexpr bool may_repeat(Code code) { return code == Code::unavailable || code 
 // A wait that only a notification ends; waits are renewed after it, so its length decides nothing.
 inline constexpr Duration kUntilNotified = std::chrono::hours{1};
 
+// Why a lease was given up or a handler told to stop, as docs/events.md lists it.
+inline constexpr std::string_view kRevoked = "revoked";
+inline constexpr std::string_view kTimedOut = "timed_out";
+inline constexpr std::string_view kLeaseNotRenewed = "lease_not_renewed";
+inline constexpr std::string_view kWorkerStops = "worker_stops";
+
 struct WorkerContext {
   WorkerContext(Runtime& the_runtime, Log the_log, Store& the_store, const WorkerOptions& the_options, const std::string& the_owner)
       : runtime(the_runtime),
@@ -35,7 +41,9 @@ struct WorkerContext {
         slots(the_runtime.make_event()),
         keeper(the_runtime.make_event()),
         watch(the_runtime.make_event()),
-        settler(the_runtime.make_event()) {}
+        settler(the_runtime.make_event()),
+        orders(the_runtime.make_event()),
+        recorder(the_runtime.make_event()) {}
 
   Runtime& runtime;
   Log log;
@@ -52,6 +60,16 @@ struct WorkerContext {
   const std::unique_ptr<Event> keeper;
   const std::unique_ptr<Event> watch;
   const std::unique_ptr<Event> settler;
+  const std::unique_ptr<Event> orders;
+  const std::unique_ptr<Event> recorder;
+
+  // There may be something to claim, or an order that concerns us: whoever is in charge looks now, not when it is due.
+  void hint_claim();
+  void hint_orders();
+  std::atomic<bool> claim_hinted = false;
+  std::atomic<bool> orders_hinted = false;
+
+  std::atomic<bool> quiet = false;  // by an operator's order: nothing more is claimed
 
   void count(std::int64_t WorkReport::* what, std::int64_t by = 1);
   WorkReport counted() const;
@@ -67,6 +85,7 @@ struct WorkerContext {
   // Both are logged alike, whichever verb was refused or whoever noticed.
   void log_refusal(std::string_view verb, const Refusal& refusal);
   void log_loss(const Delivery& delivery, std::string_view why);
+  void log_told(const Delivery& delivery, std::string_view why);
 
  private:
   mutable std::mutex mutex_;

@@ -472,26 +472,26 @@ TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
 }
 
 TEST(Outcome, AHandlerThatWeStoppedIsGivenBackUnlessItFinished) {
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, true, 1).kind, OutcomeKind::given_back);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, false, 1).kind, OutcomeKind::failed);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, true, 1).kind, OutcomeKind::done);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead}, {}, true, 1).kind, OutcomeKind::dead);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, Stopped::for_us, 1).kind, OutcomeKind::given_back);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, Stopped::no, 1).kind, OutcomeKind::failed);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, Stopped::for_us, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead}, {}, Stopped::for_us, 1).kind, OutcomeKind::dead);
 }
 
 TEST(Outcome, IsNeverLargerThanAStoreTakes) {
-  const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, false, 1);
+  const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, Stopped::no, 1);
   EXPECT_EQ(large.kind, OutcomeKind::failed);
   EXPECT_EQ(large.error, "result is larger than 1 MiB");
-  EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, false, 1).kind, OutcomeKind::done);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, false, 1).error.size(), kErrorBytesMax);
+  EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, Stopped::no, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, Stopped::no, 1).error.size(), kErrorBytesMax);
 }
 
 TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
   Job job;
   job.laters = 2;
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, false, 1).retry_in, later_delay(2));
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, Stopped::no, 1).retry_in, later_delay(2));
   job.failures = 3;
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, false, 12345).retry_in, retry_delay({}, 3, 12345));
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, Stopped::no, 12345).retry_in, retry_delay({}, 3, 12345));
 }
 
 }  // namespace
