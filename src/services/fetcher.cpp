@@ -42,7 +42,8 @@ void Fetcher::fetch(std::stop_token stop) {
     if (limit > 0 && claim_at_ <= now) {
       claim(limit, load.total() > 0, stop);
     } else {
-      const bool may_end = options.drain && load.total() == 0;
+      // What we stopped may free a job, and is said in a moment.
+      const bool may_end = options.drain && load.total() == 0 && !load.unsaid;
       if (may_end && is_drained()) return;
       context_.fetcher->wait_until(limit > 0 || may_end ? claim_at_ : now + kUntilNotified);
     }

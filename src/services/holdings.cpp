@@ -29,6 +29,7 @@ void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other
 Holdings::Load Holdings::load() const {
   const std::lock_guard lock(mutex_);
   Load load;
+  load.unsaid = !stopped_.empty();
   for (const auto& [holding, delivery] : all_) {
     if (delivery->phase == Phase::waiting) ++load.waiting;
     if (delivery->phase == Phase::running) ++load.running;

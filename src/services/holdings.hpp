@@ -25,6 +25,7 @@ class Holdings {
     int running = 0;     // lost ones whose handler has not returned included
     int returned = 0;    // outcomes that wait for the store
     bool alone = false;  // one of them must run alone (J5)
+    bool unsaid = false;  // the store does not know yet that a revoked delivery has stopped
     int total() const { return waiting + running + returned; }
   };
   Load load() const;

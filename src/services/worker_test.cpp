@@ -2,157 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
-#include <functional>
-#include <map>
-#include <mutex>
 #include <stdexcept>
 
-#include "backends/memory/memory_store.hpp"
-#include "runtime/thread_runtime.hpp"
-#include "services/executor.hpp"
-#include "store/forwarding_store.hpp"
+#include "model/trust.hpp"
 #include "support/manual_clock.hpp"
-#include "support/results.hpp"
+#include "support/worker_fixture.hpp"
 
 namespace fenceline {
 namespace {
 
 using namespace std::chrono_literals;
-using test::must;
-using Delivered = Run;  // gtest has a Run of its own
-
-// A memory store whose answers a test can take away: `before` fails a call that then does not happen, `after` fails one
-// that did. Both get the verb and how often it was called before.
-class TroubledStore final : public ForwardingStore {
- public:
-  using Trouble = std::function<std::optional<Error>(const std::string& verb, int call)>;
-
-  explicit TroubledStore(Clock& clock) : TroubledStore(std::make_unique<MemoryStore>(clock)) {}
-
-  Trouble before = [](const std::string&, int) { return std::nullopt; };
-  Trouble after = [](const std::string&, int) { return std::nullopt; };
-  std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) { return std::nullopt; };
-
-  int calls(const std::string& verb) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = calls_.find(verb);
-    return found == calls_.end() ? 0 : found->second;
-  }
-
-  Result<ClaimReply> claim(const ClaimRequest& r) override {
-    return call<ClaimReply>("claim", [&] { return inner_.claim(r); });
-  }
-  Result<void> give_back(const GiveBackRequest& r) override {
-    return call<void>("give_back", [&] { return inner_.give_back(r); });
-  }
-  Result<ExtendReply> extend(const ExtendRequest& r) override {
-    return call<ExtendReply>("extend", [&]() -> Result<ExtendReply> {
-      if (const auto reply = on_extend(r)) return *reply;
-      return inner_.extend(r);
-    });
-  }
-  Result<SettleReply> settle(const SettleRequest& r) override {
-    return call<SettleReply>("settle", [&] { return inner_.settle(r); });
-  }
-  Result<BacklogReply> backlog(const BacklogRequest& r) override {
-    return call<BacklogReply>("backlog", [&] { return inner_.backlog(r); });
-  }
-  Result<void> report_worker(const WorkerReport& r) override {
-    return call<void>("report_worker", [&] { return inner_.report_worker(r); });
-  }
-
- private:
-  explicit TroubledStore(std::unique_ptr<MemoryStore> memory) : ForwardingStore(*memory), memory_(std::move(memory)) {}
-
-  template <class T>
-  Result<T> call(const std::string& verb, const std::function<Result<T>()>& body) {
-    int number = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      number = calls_[verb]++;
-    }
-    if (const auto error = before(verb, number)) return std::unexpected(*error);
-    Result<T> result = body();
-    if (const auto error = after(verb, number)) return std::unexpected(*error);
-    return result;
-  }
-
-  std::unique_ptr<MemoryStore> memory_;
-  mutable std::mutex mutex_;
-  std::map<std::string, int> calls_;
-};
-
-class EventList final : public LogSink {
- public:
-  void write(const LogEvent& event) override {
-    const std::lock_guard lock(mutex_);
-    events_.push_back(event);
-  }
-  int count(const std::string& name) const {
-    const std::lock_guard lock(mutex_);
-    return static_cast<int>(std::ranges::count_if(events_, [&](const LogEvent& e) { return e.name == name; }));
-  }
-  // Of the last event of that name.
-  std::string field(const std::string& name, const std::string& key) const {
-    const std::lock_guard lock(mutex_);
-    std::string value;
-    for (const LogEvent& event : events_) {
-      if (event.name != name) continue;
-      for (const LogField& f : event.fields) {
-        if (f.key == key && std::holds_alternative<std::string>(f.value)) value = std::get<std::string>(f.value);
-      }
-    }
-    return value;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<LogEvent> events_;
-};
-
-class HandlerOf final : public Handler {
- public:
-  explicit HandlerOf(std::function<RunResult(const Delivered&)> body) : body_(std::move(body)) {}
-  RunResult run(const Delivered& run) override { return body_(run); }
-
- private:
-  std::function<RunResult(const Delivered&)> body_;
-};
-
-class WorkerOnMemory : public testing::Test {
- protected:
-  ThreadRuntime runtime;
-  TroubledStore store{runtime};
-  EventList events;
-  WorkerOptions options{.queues = {"mail"}, .ttl = 1s, .drain_grace = 5s, .drain = true};
-
-  std::vector<JobId> enqueue(int count, int attempts_max = kAttemptsMaxDefault, const std::string& queue = "mail") {
-    EnqueueRequest request{.ns = "default"};
-    std::vector<JobId> ids;
-    for (int i = 0; i < count; ++i) {
-      ids.push_back(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));
-      request.jobs.push_back({.id = ids.back(), .queue = queue, .attempts_max = attempts_max});
-    }
-    must(store.enqueue(request));
-    return ids;
-  }
-  Job job(const JobId& id) { return must(store.job("default", id)).value(); }
-
-  Result<WorkReport> work(std::function<RunResult(const Delivered&)> body, std::stop_token stop = {}) {
-    HandlerOf handler(std::move(body));
-    return Worker(runtime, Log(events), store, handler, options).run(std::move(stop));
-  }
-};
-
-RunResult done(const Delivered&) { return {.result = "\"ok\""}; }
-
-// Ends when it is told to.
-RunResult wait_for_stop(const Delivered& run, Runtime& runtime) {
-  runtime.sleep_for(1h, run.stop);
-  return {.kind = OutcomeKind::failed, .error = "told to stop"};
-}
+using namespace test;
 
 TEST_F(WorkerOnMemory, RunsEveryJobOnceAndEndsWhenNothingIsLeft) {
   const std::vector<JobId> ids = enqueue(50);
@@ -469,29 +330,6 @@ TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
   const WorkerOptions options{.queues = {"mail"}, .concurrency = 4, .prefetch = 4, .ttl = 30s, .drain = true};
   EXPECT_EQ(must(Worker(runtime, Log(events), store, handler, options).run({})).done, 21);
   EXPECT_EQ(beside, 0);
-}
-
-TEST(Outcome, AHandlerThatWeStoppedIsGivenBackUnlessItFinished) {
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, Stopped::for_us, 1).kind, OutcomeKind::given_back);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, Stopped::no, 1).kind, OutcomeKind::failed);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, Stopped::for_us, 1).kind, OutcomeKind::done);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead}, {}, Stopped::for_us, 1).kind, OutcomeKind::dead);
-}
-
-TEST(Outcome, IsNeverLargerThanAStoreTakes) {
-  const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, Stopped::no, 1);
-  EXPECT_EQ(large.kind, OutcomeKind::failed);
-  EXPECT_EQ(large.error, "result is larger than 1 MiB");
-  EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, Stopped::no, 1).kind, OutcomeKind::done);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, Stopped::no, 1).error.size(), kErrorBytesMax);
-}
-
-TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
-  Job job;
-  job.laters = 2;
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, Stopped::no, 1).retry_in, later_delay(2));
-  job.failures = 3;
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, Stopped::no, 12345).retry_in, retry_delay({}, 3, 12345));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::must;
 
+constexpr const char* kTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 constexpr Duration kSoon = 20s;  // far more than a busy machine needs
 
 std::vector<std::string> shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
@@ -44,7 +45,7 @@ bool wait_for(Runtime& runtime, const std::function<bool()>& condition) {
 
 // One delivery to a command handler, without a store.
 RunResult run_once(Runtime& runtime, CommandOptions options, Duration trust, std::stop_token stop = {},
-                   const std::string& payload = "null") {
+                   const std::string& payload = "null", const std::string& traceparent = "") {
   CommandHandler handler(runtime, std::move(options));
   Job job;
   job.id.bytes[0] = 0xab;
@@ -53,6 +54,7 @@ RunResult run_once(Runtime& runtime, CommandOptions options, Duration trust, std
   job.fence = 77;
   job.deliveries = 3;
   job.payload = payload;
+  job.traceparent = traceparent;
   TrustDeadline deadline(runtime.now() + trust);
   return handler.run({.job = job, .stop = std::move(stop), .trust = deadline});
 }
@@ -128,10 +130,56 @@ TEST_F(Guardian, ACleanEnvironmentHasOnlyWhatIsNamed) {
   ::setenv("SECRET_OF_THE_WORKER", "x", 1);
   EXPECT_NE(run({"/usr/bin/env"}).result.find("SECRET_OF_THE_WORKER=x"), std::string::npos);
   options.clean_env = true;
-  std::istringstream lines(run({"/usr/bin/env"}).result);
+  options.command = {"/usr/bin/env"};
+  std::istringstream lines(run_once(runtime, options, 1h, {}, "null", kTrace).result);
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) names.push_back(line.substr(0, line.find('=')));
   EXPECT_EQ(names, command_variables());
+}
+
+TEST_F(Guardian, TheTraceOfAJobGoesOnInItsCommand) {
+  options.command = shell("echo ${TRACEPARENT-none}");
+  ::unsetenv("TRACEPARENT");
+  EXPECT_EQ(run_once(runtime, options, 1h).result, "none\n");
+  EXPECT_EQ(run_once(runtime, options, 1h, {}, "null", kTrace).result, std::string(kTrace) + "\n");
+  ::setenv("TRACEPARENT", "inherited", 1);
+  EXPECT_EQ(run_once(runtime, options, 1h).result, "inherited\n");
+  EXPECT_EQ(run_once(runtime, options, 1h, {}, "null", kTrace).result, std::string(kTrace) + "\n");
+  ::unsetenv("TRACEPARENT");
+}
+
+TEST_F(Guardian, AnExitStatusIsKeptAndASignalIsOneToo) {
+  EXPECT_EQ(run({"true"}).exit_status, 0);
+  EXPECT_EQ(run(shell("exit 3")).exit_status, 3);
+  EXPECT_EQ(run(shell("kill -9 $$")).exit_status, 128 + 9);
+  EXPECT_EQ(run({folder + "/nothing"}).exit_status, std::nullopt);
+}
+
+TEST_F(Guardian, AnEndMeansWhatThePolicySays) {
+  options.ends = must(EndPolicy::parse({"3=done", "4=dead", "signal=later"}));
+  const RunResult fine = run(shell("echo partly; exit 3"));
+  EXPECT_EQ(fine.kind, OutcomeKind::done);
+  EXPECT_EQ(fine.result, "partly\n");
+  EXPECT_EQ(fine.exit_status, 3);
+  EXPECT_EQ(run(shell("exit 4")).kind, OutcomeKind::dead);
+  EXPECT_EQ(run(shell("kill -9 $$")).kind, OutcomeKind::later);
+  EXPECT_EQ(run(shell("exit 65")).kind, OutcomeKind::dead);
+}
+
+struct Kept final : RunNotes {
+  void progress(Progress) override {}
+  void log(std::string_view bytes) override { text += bytes; }
+  std::string text;
+};
+
+TEST_F(Guardian, WhatACommandWritesToStderrIsLogged) {
+  options.command = shell("echo one >&2; echo result; printf two >&2");
+  CommandHandler handler(runtime, options);
+  Job job;
+  TrustDeadline deadline(runtime.now() + 1h);
+  Kept kept;
+  EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = deadline, .notes = &kept}).result, "result\n");
+  EXPECT_EQ(kept.text, "one\ntwo");
 }
 
 TEST_F(Guardian, TheCommandGetsNoDescriptorButItsThree) {
@@ -197,6 +245,51 @@ TEST_F(Guardian, OneThatIgnoresTheTermIsKilledAfterTheGrace) {
   });
   const RunResult result = run(shell("trap '' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
   EXPECT_EQ(result.kind, OutcomeKind::given_back);
+}
+
+// Both tell the deadline first, then the stop, as the worker does.
+TEST_F(Guardian, ARevokedCommandThatIgnoresTheTermIsGoneWithinASecond) {
+  options.command = shell("trap '' TERM; setsid sleep 1000 & echo $$ > " + path("ready") + "; while :; do sleep 0.02; done");
+  CommandHandler handler(runtime, options);
+  Job job;
+  TrustDeadline deadline(runtime.now() + 1h);
+  std::stop_source stop;
+  Instant cancelled_at;
+  Task canceller = runtime.spawn("canceller", [&](std::stop_token) {
+    wait_for_pid("ready");
+    cancelled_at = runtime.now();
+    deadline.cut_at(cancelled_at + 300ms, Cut::revoked);
+    stop.request_stop();
+  });
+  EXPECT_EQ(handler.run({.job = job, .stop = stop.get_token(), .trust = deadline}).kind, OutcomeKind::given_back);
+  EXPECT_GE(runtime.now() - cancelled_at, 300ms);
+  EXPECT_LT(runtime.now() - cancelled_at, kSoon);
+  EXPECT_FALSE(is_alive(pid_in("ready")));
+}
+
+TEST_F(Guardian, ACommandThatTimedOutHasFailedHoweverItEnds) {
+  options.ends = must(EndPolicy::parse({"timeout=dead"}));
+  const auto time_out = [&](const std::string& script) {
+    std::filesystem::remove(path("ready"));
+    options.command = shell(script + "; echo words >&2; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done");
+    CommandHandler handler(runtime, options);
+    Job job;
+    TrustDeadline deadline(runtime.now() + 1h);
+    std::stop_source stop;
+    Task watch = runtime.spawn("watch", [&](std::stop_token) {
+      wait_for_pid("ready");
+      deadline.cut_at(runtime.now() + 300ms, Cut::timed_out);
+      stop.request_stop();
+    });
+    return handler.run({.job = job, .stop = stop.get_token(), .trust = deadline});
+  };
+  const RunResult polite = time_out("trap 'exit 0' TERM");
+  EXPECT_EQ(polite.kind, OutcomeKind::dead);
+  EXPECT_EQ(polite.exit_status, 0);
+  EXPECT_TRUE(polite.error.starts_with("words")) << polite.error;  // the worker says the rest
+  const RunResult stubborn = time_out("trap '' TERM");
+  EXPECT_EQ(stubborn.kind, OutcomeKind::dead);
+  EXPECT_EQ(stubborn.exit_status, 128 + SIGKILL);
 }
 
 TEST_F(Guardian, L5_ACommandIsKilledAtItsTrustDeadlineAndNotBefore) {

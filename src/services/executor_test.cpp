@@ -1,0 +1,53 @@
+#include "services/executor.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Outcome, AHandlerThatWeStoppedIsGivenBackUnlessItFinished) {
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, Stopped::for_us, 1).kind, OutcomeKind::given_back);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, {}, Stopped::no, 1).kind, OutcomeKind::failed);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, Stopped::for_us, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead}, {}, Stopped::for_us, 1).kind, OutcomeKind::dead);
+}
+
+TEST(Outcome, AnAttemptThatTimedOutHasFailedUnlessItsHandlerSaysBetter) {
+  Job job;
+  job.timeout = 5min;
+  const Outcome failed = outcome_of({.kind = OutcomeKind::failed, .error = "told to stop"}, job, Stopped::timed_out, 1);
+  EXPECT_EQ(failed.kind, OutcomeKind::failed);
+  EXPECT_EQ(failed.error, "timed out after 5m: told to stop");
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::given_back}, job, Stopped::timed_out, 1).error, "timed out after 5m");
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::given_back}, job, Stopped::timed_out, 1).kind, OutcomeKind::failed);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, job, Stopped::timed_out, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead}, job, Stopped::timed_out, 1).kind, OutcomeKind::dead);
+}
+
+TEST(Outcome, CarriesTheExitStatusOfACommand) {
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed, .exit_status = 3}, {}, Stopped::no, 1).exit_status, 3);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done, .exit_status = 0}, {}, Stopped::no, 1).exit_status, 0);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, Stopped::no, 1).exit_status, std::nullopt);
+}
+
+TEST(Outcome, IsNeverLargerThanAStoreTakes) {
+  const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, Stopped::no, 1);
+  EXPECT_EQ(large.kind, OutcomeKind::failed);
+  EXPECT_EQ(large.error, "result is larger than 1 MiB");
+  EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, Stopped::no, 1).kind, OutcomeKind::done);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, Stopped::no, 1).error.size(), kErrorBytesMax);
+}
+
+TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
+  Job job;
+  job.laters = 2;
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, Stopped::no, 1).retry_in, later_delay(2));
+  job.failures = 3;
+  job.backoff = {.first = 10ms, .most = 50ms};
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, Stopped::no, 12345).retry_in, retry_delay(job.backoff, 3, 12345));
+}
+
+}  // namespace
+}  // namespace fenceline
