@@ -1,0 +1,131 @@
+#include "fenceline/fenceline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "library/open_store.hpp"
+#include "support/results.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+using test::code_of;
+using test::must;
+
+class ClientOnSqlite : public testing::Test {
+ protected:
+  ClientOnSqlite() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "client-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+    client.emplace(must(Client::open({.store = "sqlite:" + folder + "/client.db"})));
+  }
+  ~ClientOnSqlite() override {
+    client.reset();
+    std::filesystem::remove_all(folder);
+  }
+
+  std::string folder;
+  std::optional<Client> client;
+};
+
+TEST_F(ClientOnSqlite, J6_AnEnqueueAnswersWithTheJobThatHasTheKey) {
+  const JobId first = must(client->enqueue("mail", R"({"to": "ana", "n": 1})", {.key = "k"}));
+  EXPECT_EQ(must(client->enqueue("mail", R"({"n": 1, "to": "ana"})", {.key = "k"})), first);
+  EXPECT_EQ(code_of(client->enqueue("mail", R"({"to": "ben"})", {.key = "k"})), Code::conflict);
+  EXPECT_NE(must(client->enqueue("mail", R"({"to": "ben"})")), first);
+}
+
+TEST_F(ClientOnSqlite, AJobCarriesAllThatWasSaidOfIt) {
+  const WallTime at = WallTime{Duration{4'000'000'000'000'000}};
+  const Job job = must(client->job(must(client->enqueue("mail", "1",
+                                                        {.stage = "s",
+                                                         .priority = 3,
+                                                         .at = at,
+                                                         .attempts_max = 4,
+                                                         .backoff = {.first = 2s, .most = 3s},
+                                                         .timeout = 5min,
+                                                         .key = "k",
+                                                         .key_for = 1h,
+                                                         .group = "g",
+                                                         .limit_key = "l",
+                                                         .tags = {"b", "a", "b"}}))))
+                      .value();
+  EXPECT_EQ(job.stage, "s");
+  EXPECT_EQ(job.priority, 3);
+  EXPECT_EQ(job.run_at, at);
+  EXPECT_EQ(job.attempts_max, 4);
+  EXPECT_EQ(job.backoff, (Backoff{.first = 2s, .most = 3s}));
+  EXPECT_EQ(job.timeout, 5min);
+  EXPECT_EQ(job.key, "k");
+  EXPECT_EQ(job.key_for, 1h);
+  EXPECT_EQ(job.group, "g");
+  EXPECT_EQ(job.limit_key, "l");
+  EXPECT_EQ(job.tags, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(ClientOnSqlite, WhatCannotBeMeantIsRefused) {
+  EXPECT_EQ(code_of(client->enqueue("mail", "1", {.timeout = 1ms})), Code::invalid);
+  EXPECT_EQ(code_of(client->enqueue("mail", "1", {.delay = 1s, .at = WallTime{}})), Code::invalid);
+  EXPECT_EQ(code_of(client->enqueue("mail", "1", {.key_for = 1h})), Code::invalid);
+}
+
+TEST_F(ClientOnSqlite, ACancelledJobIsNotWorkedOnUntilItIsRetried) {
+  const JobId id = must(client->enqueue("mail", "1"));
+  must(client->cancel(id, "not needed"));
+  must(client->cancel(id));  // it is as asked for
+  EXPECT_EQ(must(client->job(id))->state, JobState::cancelled);
+  must(client->retry(id));
+  EXPECT_EQ(must(client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run&) { return RunResult{}; })).done, 1);
+  EXPECT_EQ(code_of(client->cancel(id)), Code::refused);
+  EXPECT_EQ(code_of(client->retry(id)), Code::refused);
+  EXPECT_EQ(code_of(client->cancel(JobId{})), Code::not_found);
+}
+
+TEST_F(ClientOnSqlite, J6_ARetryOntoATakenKeySaysWhoHasIt) {
+  const JobId first = must(client->enqueue("mail", "1", {.key = "k"}));
+  must(client->cancel(first));
+  const JobId second = must(client->enqueue("mail", "2", {.key = "k"}));
+  const Result<void> retried = client->retry(first);
+  EXPECT_EQ(code_of(retried), Code::conflict);
+  EXPECT_NE(retried.error().message.find(to_string(second)), std::string::npos) << retried.error().message;
+}
+
+TEST_F(ClientOnSqlite, AHandlerLearnsOfACancelWithinASecond) {
+  const JobId id = must(client->enqueue("mail", "1"));
+  std::atomic<bool> told{false};
+  const WorkReport report = must(client->work({.queues = {"mail"}, .drain = true}, [&](const fenceline::Run& run) {
+    must(client->cancel(id));
+    // Waiting for another job that never finishes is a way to wait for the stop.
+    const JobId other = must(client->enqueue("other", "1"));
+    told = code_of(client->wait(other, 1s, run.stop)) == Code::held && run.stop.stop_requested();
+    return RunResult{};
+  }));
+  EXPECT_TRUE(told);
+  EXPECT_EQ(report.revoked, 1);
+  EXPECT_EQ(must(client->job(id))->state, JobState::cancelled);
+}
+
+TEST_F(ClientOnSqlite, WaitsForTheEndOfAJob) {
+  const JobId id = must(client->enqueue("mail", "1"));
+  EXPECT_EQ(code_of(client->wait(id, 20ms)), Code::held);
+  EXPECT_EQ(code_of(client->wait(JobId{}, 1s)), Code::not_found);
+  must(client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run& run) {
+    run.progress(50, "half");
+    return RunResult{.result = "whole"};
+  }));
+  const Job job = must(client->wait(id, 1s));
+  EXPECT_EQ(job.result, "whole");
+  EXPECT_EQ(job.progress, (Progress{.percent = 50, .note = "half"}));
+}
+
+TEST(StoreUrl, MeansTheSameFileInAnyFolder) {
+  EXPECT_EQ(from_any_folder("sqlite:/var/lib/x.db"), "sqlite:/var/lib/x.db");
+  EXPECT_EQ(from_any_folder("sqlite:x.db"), "sqlite:" + (std::filesystem::current_path() / "x.db").string());
+  EXPECT_EQ(from_any_folder("other:x"), "other:x");
+}
+
+}  // namespace
+}  // namespace fenceline
