@@ -1,0 +1,94 @@
+// What a command can tell its worker beside its result: progress, words for the log, an end that means something.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string_view>
+
+#include "program.hpp"
+
+namespace fenceline::e2e {
+namespace {
+
+std::string enqueue(const Workplace& place) {
+  const Ended ended = place.fenceline({"enqueue", "q", "--max-attempts", "1", "--json"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  return Json::parse(ended.out)["ids"][0];
+}
+
+// As a dump shows bytes.
+std::string in_hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    for (const int digit : {c >> 4, c & 15}) text += "0123456789abcdef"[digit];
+  }
+  return text;
+}
+
+TEST(HandlerProgress, IsTakenFromInsideTheCommandWhereverItWorks) {
+  const Workplace place;
+  enqueue(place);
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--json", "--", "sh", "-c", "cd / && exec " + program() + " progress 40 'page 4'"});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(Json::parse(ended.out)["done"], 1) << ended.err;
+  EXPECT_NE(place.dump().find("page 4"), std::string::npos);
+}
+
+TEST(HandlerProgress, UnderAnOlderFenceIsRefusedWithTheStatusForThat) {
+  const Workplace place;
+  const std::string id = enqueue(place);
+  ASSERT_EQ(place.fenceline({"work", "q", "--drain", "--", "true"}).status, 0);
+  const Ended stale = place.fenceline({"progress", "50"}, {.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}});
+  EXPECT_EQ(stale.status, 76);
+  EXPECT_TRUE(one_line(stale.err)) << stale.err;
+}
+
+TEST(HandlerProgress, BadInputGetsOneLineAndChangesNothing) {
+  const Workplace place;
+  const std::string id = enqueue(place);
+  const std::string before = place.dump();
+  const Setting inside{.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}};
+  for (const Words& words : {Words{"progress", "101"}, {"progress", "-1"}, {"progress", "x"}, {"progress", ""}, {"progress"}}) {
+    const Ended ended = place.fenceline(words, inside);
+    EXPECT_EQ(ended.status, 64) << words.back();
+    EXPECT_TRUE(one_line(ended.err)) << ended.err;
+  }
+  EXPECT_EQ(place.fenceline({"progress", "5", std::string(2000, 'x')}, inside).status, 65);
+  EXPECT_EQ(place.fenceline({"progress", "5"}).status, 64);  // not inside a command
+  EXPECT_EQ(place.fenceline({"progress", "5"}, {.env = {{"FENCELINE_JOB", "x"}, {"FENCELINE_FENCE", "5"}}}).status, 64);
+  EXPECT_EQ(place.dump(), before);
+}
+
+TEST(HandlerEnds, MeanWhatTheCommandLineSays) {
+  const Workplace place;
+  enqueue(place);
+  enqueue(place);
+  const Ended ended = place.fenceline(
+      {"work", "q", "--drain", "--json", "--concurrency", "1", "--on", "3=done", "--on", "signal=later", "--", "sh", "-c", "test -e once && kill -9 $$; touch once; echo fine; exit 3"});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  const Json report = Json::parse(ended.out);
+  EXPECT_EQ(report["done"], 1);
+  EXPECT_EQ(report["later"], 1);
+}
+
+TEST(HandlerEnds, AWrongRuleNamesWhatIsAllowed) {
+  const Workplace place;
+  for (const char* rule : {"0=done", "3", "x=dead", "3=maybe"}) {
+    const Ended ended = place.fenceline({"work", "q", "--on", rule, "--", "true"});
+    EXPECT_EQ(ended.status, 64);
+    EXPECT_TRUE(one_line(ended.err)) << ended.err;
+    EXPECT_NE(ended.err.find("fail, dead, later or done"), std::string::npos) << ended.err;
+  }
+  EXPECT_EQ(place.dump(), "(none)");
+}
+
+TEST(HandlerLog, WhatACommandSaysToStderrIsKeptWithItsJob) {
+  const Workplace place;
+  enqueue(place);
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo a word for later >&2"});
+  ASSERT_EQ(ended.status, 0);
+  EXPECT_NE(ended.err.find("a word for later"), std::string::npos);
+  EXPECT_NE(place.dump().find("X'" + in_hex("a word for later\n") + "'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fenceline::e2e
