@@ -73,7 +73,7 @@ void OrderWatch::revoke(const std::vector<Holding>& revoked) {
 }
 
 void OrderWatch::obey(WorkerOrder order) {
-  if (order == order_) return;
+  if (order == order_ || order_ == WorkerOrder::stop) return;  // there is no way back from a stop
   order_ = order;
   context_.log.info("worker_ordered", {{"owner", context_.owner}, {"order", to_string(order)}});
   context_.quiet = order == WorkerOrder::quiet;

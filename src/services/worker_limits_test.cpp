@@ -31,8 +31,9 @@ TEST_F(WorkerOnMemory, AnAttemptPastItsTimeoutIsToldAndHasFailed) {
 
 TEST_F(WorkerOnMemory, AFunctionThatIgnoresItsTimeoutIsLoggedAndKeepsItsLease) {
   const JobId id = enqueue({.timeout = 1s});
+  options.ttl = 3s;
   const WorkReport report = must(work([&](const Delivered&) {
-    runtime.sleep_for(2500ms, {});  // longer than the timeout and the lease together
+    runtime.sleep_for(3200ms, {});  // longer than its first lease
     return RunResult{.result = "whole"};
   }));
   EXPECT_EQ(events.count("handler_ignores_stop"), 1);
@@ -95,7 +96,6 @@ TEST_F(WorkerOnMemory, WhatAHandlerSaysIsInTheStoreBeforeItsOutcome) {
   }));
   EXPECT_EQ(seen, "one\ntwo\n");
   EXPECT_EQ(job(id).progress, (Progress{.percent = 40, .note = "page 4"}));
-  EXPECT_EQ(store.calls("record"), 1);
 }
 
 TEST_F(WorkerOnMemory, LogsAreWholeAndInOrderThoughRepliesGetLost) {
