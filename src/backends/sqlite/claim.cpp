@@ -12,6 +12,7 @@
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/lease_book.hpp"
 #include "backends/sqlite/limit_keys.hpp"
+#include "backends/sqlite/past.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/verbs.hpp"
@@ -29,8 +30,8 @@ constexpr const char* kAddClaim = R"sql(
 constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_id = ?1 AND owner = ?2 AND request = ?3";
 
 constexpr const char* kDue = R"sql(
-  SELECT r.seq, r.run_at, r.fence, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, r.error,
-         j.id, j.attempts_max, j.created_at, j.payload, r.exit_status, j.flags, j.group_id, j.limit_id, j.extras
+  SELECT r.seq, r.run_at, r.deliveries, j.flags, j.id, j.attempts_max, j.created_at, j.payload, j.extras,
+         r.fence, r.past, j.group_id, r.limit_id
   FROM ready r CROSS JOIN job j ON j.seq = r.seq
   WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq LIMIT ?5)sql";
 constexpr const char* kTaken = R"sql(
@@ -39,14 +40,22 @@ constexpr const char* kTaken = R"sql(
 // Rows that are forgotten beyond those that a claim may add, so that the table shrinks however many queues a worker serves.
 constexpr std::int64_t kForgottenBeside = 16;
 
-// One job on its way to a worker: the row to write and the answer to give.
-struct Chosen {
-  Delivery delivery;
-  ClaimedJob claimed;
+// Jobs on their way to a worker: the rows to write and the answers to give, in the order of their grants.
+struct Grants {
+  std::vector<Delivery> deliveries;
+  std::vector<ClaimedJob> jobs;
+
+  std::size_t size() const { return deliveries.size(); }
+  bool empty() const { return deliveries.empty(); }
+  void expect(std::size_t more) {
+    constexpr std::size_t kAtOnce = 1024;
+    deliveries.reserve(size() + std::min(more, kAtOnce));
+    jobs.reserve(size() + std::min(more, kAtOnce));
+  }
 };
 
-// Moves up to `most` due jobs of a queue out of `ready`, in the order of their grants.
-void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t most, std::vector<Chosen>& chosen) {
+// Moves up to `most` due jobs of a queue out of `ready`.
+void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t most, Grants& chosen) {
   const std::size_t full = chosen.size() + most;
   if (most == 0) return;
   const QueueName& name = call.names.queue_name(queue_id);
@@ -55,53 +64,48 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
     {
       auto row = call.db.query(kDue, queue_id, lane, rank, call.wall_us(), static_cast<std::int64_t>(full - before));
       while (row.next()) {
-        Chosen& one = chosen.emplace_back();
-        Delivery& d = one.delivery;
+        if (chosen.size() == before) chosen.expect(full - before);
+        Delivery& d = chosen.deliveries.emplace_back();
         d.seq = row.integer(0);
         d.run_at = row.integer(1);
-        d.fence = row.integer(2);
-        d.deliveries = row.integer(3);
-        d.failures = row.integer(4);
-        d.losses = row.integer(5);
-        d.losses_in_row = row.integer(6);
-        d.laters = row.integer(7);
-        d.last_outcome = row.maybe_integer(8);
-        d.error = row.text(9);
-        d.exit_status = row.maybe_integer(14);
-        d.flags = row.integer(15);
-        d.group_id = row.maybe_integer(16);
-        d.limit_id = row.maybe_integer(17);
+        d.deliveries = row.integer(2);
+        d.flags = row.integer(3);
+        if (d.deliveries > 0) {
+          d.fence = row.integer(9);
+          unpack_past(row.bytes(10), d);
+        }
         d.queue_id = queue_id;
         d.priority = static_cast<int>(-rank);
-        Job& job = one.claimed.job;
-        job.id = as_id(row.bytes(10));
+        Job& job = chosen.jobs.emplace_back().job;
+        job.id = as_id(row.bytes(4));
         job.queue = name.queue;
         job.stage = name.stage;
         job.priority = d.priority;
-        job.attempts_max = static_cast<int>(row.integer(11));
-        job.created_at = WallTime{Duration{row.integer(12)}};
-        job.payload = row.text(13);
-        if (!row.is_null(18)) unpack_extras(row.bytes(18), job);
+        job.attempts_max = static_cast<int>(row.integer(5));
+        job.created_at = WallTime{Duration{row.integer(6)}};
+        job.payload = row.text(7);
+        if (!row.is_null(8)) unpack_extras(row.bytes(8), job);
+        if (d.flags & kHasGroup) d.group_id = row.maybe_integer(11);
+        if (d.flags & kHasLimitKey) d.limit_id = row.maybe_integer(12);
       }
     }
     if (chosen.size() > before) {
-      const Delivery& last = chosen.back().delivery;
+      const Delivery& last = chosen.deliveries.back();
       call.db.execute(kTaken, queue_id, lane, rank, last.run_at, last.seq);
     }
     return chosen.size() < full;
   });
 }
 
-Chosen taken_over(Call& call, Delivery lost) {
-  Chosen one;
+void take_over(Call& call, Delivery lost, Grants& chosen) {
+  ClaimedJob& claimed = chosen.jobs.emplace_back();
+  claimed.forced = true;
+  claimed.previous_owner = lost.owner;
   end_attempt(call, lost, AttemptEnd::lost);
-  one.claimed.forced = true;
-  one.claimed.previous_owner = lost.owner;
   lost.previous_owner = lost.owner;
   lost.losses += 1;
   lost.losses_in_row += 1;
-  one.delivery = std::move(lost);
-  return one;
+  chosen.deliveries.push_back(std::move(lost));
 }
 
 // J5: five lost in a row end in the dead letters; the new fence refuses the late holder.
@@ -128,70 +132,71 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
 }
 
 // Mints the fences and writes claim and run: what was chosen is granted.
-Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, std::vector<Chosen>& chosen) {
+Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, Grants& chosen) {
   if (chosen.empty()) return {};
   const Fence floor = call.db.number("SELECT value FROM meta WHERE key = 'floor'").value_or(0);
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
+  struct OfQueue {
+    std::vector<std::int64_t> seqs;
+    std::int64_t losses_most = 0;
+    std::int64_t claim_id = 0;
+  };
   std::vector<Delivery> forced;  // as they stand in the claims they leave
-  std::map<std::int64_t, std::vector<std::int64_t>> seqs;
-  std::map<std::int64_t, std::int64_t> losses_most;
-  for (const Chosen& one : chosen) {
-    if (one.claimed.forced) forced.push_back(one.delivery);
-    else call.moved(one.delivery.queue_id, JobState::ready, JobState::running);
-    seqs[one.delivery.queue_id].push_back(one.delivery.seq);
-    losses_most[one.delivery.queue_id] = std::max(losses_most[one.delivery.queue_id], one.delivery.losses_in_row);
+  std::map<std::int64_t, OfQueue> queues;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const Delivery& d = chosen.deliveries[i];
+    if (chosen.jobs[i].forced) forced.push_back(d);
+    else call.moved(d.queue_id, JobState::ready, JobState::running);
+    OfQueue& queue = queues[d.queue_id];
+    queue.seqs.push_back(d.seq);
+    queue.losses_most = std::max(queue.losses_most, d.losses_in_row);
   }
   leave_claims(call, forced);
-  std::map<std::int64_t, std::int64_t> claim_ids;
-  for (const auto& [queue_id, granted] : seqs) {
+  for (auto& [queue_id, queue] : queues) {
     call.db.execute(kAddClaim, ns_id, request.owner, request.request, queue_id, call.wall_us(), lease_end,
-                    static_cast<std::int64_t>(granted.size()), losses_most[queue_id], Bytes{pack(granted)});
-    claim_ids[queue_id] = call.db.last_insert_rowid();
+                    static_cast<std::int64_t>(queue.seqs.size()), queue.losses_most, Bytes{pack(queue.seqs)});
+    queue.claim_id = call.db.last_insert_rowid();
   }
-  std::vector<Delivery> running;
   std::set<std::pair<std::int64_t, std::int64_t>> limit_keys;  // by home
-  running.reserve(chosen.size());
-  for (Chosen& one : chosen) {
-    Delivery& d = one.delivery;
-    if (one.claimed.forced && (d.flags & kHasGroup)) add_place(call, d);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    Delivery& d = chosen.deliveries[i];
+    const bool was_forced = chosen.jobs[i].forced;
+    if (was_forced && (d.flags & kHasGroup)) add_place(call, d);
     const Result<Fence> fence = mint_fence(call, d, floor);
     if (!fence) return std::unexpected(fence.error());
     d.state = JobState::running;
     d.fence = *fence;
     d.deliveries += 1;
-    d.owner = request.owner;
-    d.claim_id = claim_ids[d.queue_id];
-    d.place = static_cast<std::int64_t>(running.size());
+    d.claim_id = queues[d.queue_id].claim_id;
     d.lease_end = lease_end;
-    if (d.limit_id && !one.claimed.forced) limit_keys.emplace(call.names.home_of(d.queue_id), *d.limit_id);
-    running.push_back(d);
+    if (d.limit_id && !was_forced) limit_keys.emplace(call.names.home_of(d.queue_id), *d.limit_id);
   }
-  put_running(call, running);
+  put_running(call, chosen.deliveries);
   for (const auto& [home_id, limit_id] : limit_keys) choose_of_key(call, home_id, limit_id);
   return {};
 }
 
-// The answer for a job whose row is written.
-ClaimedJob answer(Call& call, Chosen one) {
-  const Delivery& d = one.delivery;
-  if (one.claimed.forced) one.claimed.job = to_job(call, d, true);
-  Job& job = one.claimed.job;
+// Completes the answer for a job whose row is written.
+void complete(Call& call, const std::string& owner, Delivery& d, ClaimedJob& claimed) {
+  d.owner = owner;
+  if (claimed.forced) claimed.job = to_job(call, d, true);
+  Job& job = claimed.job;
   job.state = JobState::running;
-  job.run_at = WallTime{Duration{d.run_at}};
+  job.run_at = wall_time(d.run_at);
   job.fence = d.fence;
-  job.owner = d.owner;
+  job.owner = owner;
   job.lease_left = Duration{d.lease_end - call.now_us()};
   job.deliveries = d.deliveries;
+  claimed.left = *job.lease_left;
+  if (claimed.forced || d.deliveries == 1) return;
   job.failures = d.failures;
   job.losses = d.losses;
   job.losses_in_row = d.losses_in_row;
   job.laters = d.laters;
   if (d.last_outcome) job.last_outcome = static_cast<OutcomeKind>(*d.last_outcome);
   if (d.exit_status) job.exit_status = static_cast<int>(*d.exit_status);
-  if (d.deliveries > 1 && !one.claimed.forced) job.progress = find_progress(call, d.seq);
-  job.error = d.error;
-  one.claimed.left = *job.lease_left;
-  return std::move(one.claimed);
+  job.progress = find_progress(call, d.seq);
+  job.error = std::move(d.error);
 }
 
 // A claim that was answered before, or given back before it came.
@@ -268,21 +273,22 @@ Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns
   if (auto ok = bury(call, std::move(dead)); !ok) return ok;
   find_room(call, served);
 
-  std::vector<Chosen> chosen;
+  Grants chosen;
   if (!request.holds_others) {
-    if (!alone.empty()) chosen.push_back(taken_over(call, std::move(alone.front())));
+    if (!alone.empty()) take_over(call, std::move(alone.front()), chosen);
     for (const Served& queue : served) take_due(call, queue.queue_id, kAloneLane, queue.at_most(chosen.empty() ? 1 : 0), chosen);
   } else {
     reply.alone_waiting = !alone.empty() || alone_could_start(call, served);
   }
   if (chosen.empty()) {
     for (Delivery& delivery : common) {
-      if (chosen.size() < limit) chosen.push_back(taken_over(call, std::move(delivery)));
+      if (chosen.size() < limit) take_over(call, std::move(delivery), chosen);
     }
     for (const Served& queue : served) take_due(call, queue.queue_id, kCommonLane, queue.at_most(limit - chosen.size()), chosen);
   }
   if (auto ok = grant(call, request, ns_id, chosen); !ok) return ok;
-  for (Chosen& one : chosen) reply.jobs.push_back(answer(call, std::move(one)));
+  for (std::size_t i = 0; i < chosen.size(); ++i) complete(call, request.owner, chosen.deliveries[i], chosen.jobs[i]);
+  reply.jobs = std::move(chosen.jobs);
   return {};
 }
 

@@ -1,47 +1,46 @@
 #include "backends/sqlite/delivery.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backends/sqlite/extras.hpp"
+#include "backends/sqlite/past.hpp"
 #include "base/check.hpp"
 
 namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kFindRunning = R"sql(
-  SELECT r.fence, r.run_at, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, r.exit_status, c.owner, r.error,
-         r.claim_id, r.place, r.lease_end, r.previous_owner, r.flags, r.limit_id, c.queue_id, c.started_at
+  SELECT r.fence, r.run_at, r.deliveries, r.past, r.claim_id, r.lease_end, r.flags, r.limit_id, r.place, c.owner, c.queue_id, c.started_at
   FROM run r CROSS JOIN claim c ON c.id = r.claim_id WHERE r.seq = ?1)sql";
 
 // c0 id. The number stands in the index of the id: the job's row is not read.
 constexpr const char* kFindBatch = R"sql(
-  SELECT b.n, j.seq, r.fence, r.run_at, r.deliveries, r.failures, r.losses, r.losses_in_row, r.laters, r.last_outcome, r.exit_status,
-         c.owner, r.error, r.claim_id, r.place, r.lease_end, r.previous_owner, r.flags, r.limit_id, c.queue_id, c.started_at
-  FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0 LEFT JOIN run r ON r.seq = j.seq LEFT JOIN claim c ON c.id = r.claim_id)sql";
+  SELECT b.n, j.seq, r.fence, r.run_at, r.deliveries, r.past, r.claim_id, r.lease_end, r.flags, r.limit_id
+  FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0 LEFT JOIN run r ON r.seq = j.seq)sql";
+
+// What the jobs of a claim share: asked for once, not with each of them.
+constexpr const char* kFindClaim = "SELECT owner, queue_id, started_at FROM claim WHERE id = ?1";
 
 constexpr const char* kFindFinished = R"sql(
-  SELECT fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, exit_status, owner, error, state, finished_at,
-         started_at, result
-  FROM done WHERE seq = ?1)sql";
+  SELECT fence, run_at, deliveries, past, state, finished_at, started_at, owner, result FROM done WHERE seq = ?1)sql";
 
-constexpr const char* kFindAgain = R"sql(
-  SELECT fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, exit_status, owner, error
-  FROM ready WHERE seq = ?1 AND deliveries > 0)sql";
+constexpr const char* kFindAgain = "SELECT fence, run_at, deliveries, past FROM ready WHERE seq = ?1 AND deliveries > 0";
 
 constexpr const char* kFindFirst = "SELECT run_at FROM job WHERE seq = ?1";
 constexpr const char* kFindSeq = "SELECT seq FROM job WHERE ns_id = ?1 AND id = ?2";
 constexpr const char* kFindId = "SELECT id FROM job WHERE seq = ?1";
 
 constexpr const char* kPutRunning = R"sql(
-  INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, failures, losses, losses_in_row, laters,
-                              last_outcome, exit_status, flags, limit_id, previous_owner, error)
-  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16 FROM batch)sql";
+  INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, flags, limit_id, past)
+  SELECT c0, c1, n, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
 
 constexpr const char* kPutFinished = R"sql(
-  INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, failures, losses, losses_in_row, laters, last_outcome, exit_status,
-                    started_at, owner, error, result)
-  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15 FROM batch)sql";
+  INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 FROM batch)sql";
 
+constexpr const char* kDropRange = "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2";
 constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FROM batch)";
 
 constexpr const char* kJob = "SELECT id, queue_id, priority, attempts_max, created_at, extras, payload FROM job WHERE seq = ?1";
@@ -49,37 +48,67 @@ constexpr const char* kJobBrief = "SELECT id, queue_id, priority, attempts_max, 
 constexpr const char* kPlace = "SELECT queue_id, priority, flags, group_id, limit_id, coalesce(place, seq) FROM job WHERE seq = ?1";
 constexpr const char* kProgress = "SELECT percent, word FROM note WHERE seq = ?1 AND percent IS NOT NULL";
 
-// The eleven columns that all three tables have, in the order of the selects above.
-constexpr int kCommonColumns = 11;
+// The four columns that all three tables have, in the order of the selects above. The state is known.
+constexpr int kCommonColumns = 4;
 
 void read_common(const Rows& row, Delivery& delivery, int first = 0) {
   delivery.fence = row.integer(first);
   delivery.run_at = row.integer(first + 1);
   delivery.deliveries = row.integer(first + 2);
-  delivery.failures = row.integer(first + 3);
-  delivery.losses = row.integer(first + 4);
-  delivery.losses_in_row = row.integer(first + 5);
-  delivery.laters = row.integer(first + 6);
-  delivery.last_outcome = row.maybe_integer(first + 7);
-  delivery.exit_status = row.maybe_integer(first + 8);
-  delivery.owner = row.text(first + 9);
-  delivery.error = row.text(first + 10);
+  unpack_past(row.bytes(first + 3), delivery);
 }
 
-Delivery read_running(const Rows& row, std::int64_t seq, int first) {
-  Delivery delivery{.seq = seq, .state = JobState::running};
+// And what a running one has beside them.
+constexpr int kRunningColumns = kCommonColumns + 4;
+
+void read_running(const Rows& row, std::int64_t seq, int first, Delivery& delivery) {
+  delivery.seq = seq;
+  delivery.state = JobState::running;
   read_common(row, delivery, first);
   first += kCommonColumns;
   delivery.claim_id = row.integer(first);
-  delivery.place = row.integer(first + 1);
-  delivery.lease_end = row.integer(first + 2);
-  if (!row.is_null(first + 3)) delivery.previous_owner = row.text(first + 3);
-  delivery.flags = row.integer(first + 4);
-  delivery.limit_id = row.maybe_integer(first + 5);
-  delivery.queue_id = row.integer(first + 6);
-  delivery.started_at = row.integer(first + 7);
-  return delivery;
+  delivery.lease_end = row.integer(first + 1);
+  delivery.flags = row.integer(first + 2);
+  if (delivery.flags & kHasLimitKey) delivery.limit_id = row.maybe_integer(first + 3);
 }
+
+// One for each; most are empty.
+std::vector<std::string> pasts_of(const std::vector<Delivery>& deliveries) {
+  std::vector<std::string> pasts;
+  pasts.reserve(deliveries.size());
+  for (const Delivery& delivery : deliveries) pasts.push_back(pack_past(delivery));
+  return pasts;
+}
+
+Value as_past(const std::string& past) { return past.empty() ? Value{} : Value::blob(past); }
+
+class ClaimsOfBatch {
+ public:
+  explicit ClaimsOfBatch(Call& call) : call_(call) {}
+
+  void add_to(Delivery& delivery) {
+    if (delivery.claim_id != claim_id_) look(delivery.claim_id);
+    delivery.owner = owner_;
+    delivery.queue_id = queue_id_;
+    delivery.started_at = started_at_;
+  }
+
+ private:
+  void look(std::int64_t claim_id) {
+    auto row = call_.db.query(kFindClaim, claim_id);
+    check(row.next(), "a running job has its claim");
+    claim_id_ = claim_id;
+    owner_ = row.text(0);
+    queue_id_ = row.integer(1);
+    started_at_ = row.integer(2);
+  }
+
+  Call& call_;
+  std::int64_t claim_id_ = 0;  // of the last one
+  std::string owner_;
+  std::int64_t queue_id_ = 0;
+  std::int64_t started_at_ = 0;
+};
 
 }  // namespace
 
@@ -98,18 +127,29 @@ std::vector<std::int64_t> unpack(std::string_view bytes) {
 std::optional<Delivery> find_running(Call& call, std::int64_t seq) {
   auto row = call.db.query(kFindRunning, seq);
   if (!row.next()) return std::nullopt;
-  return read_running(row, seq, 0);
+  Delivery delivery;
+  read_running(row, seq, 0, delivery);
+  delivery.place = row.integer(kRunningColumns);
+  delivery.owner = row.text(kRunningColumns + 1);
+  delivery.queue_id = row.integer(kRunningColumns + 2);
+  delivery.started_at = row.integer(kRunningColumns + 3);
+  return delivery;
 }
 
 std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids) {
   std::vector<std::optional<Delivery>> found(ids.size());
   call.db.batch().show(ids.size(), [&](std::size_t row, int) { return Value::blob(as_bytes(*ids[row])); });
+  ClaimsOfBatch claims(call);
   auto rows = call.db.query(kFindBatch, ns_id);
   while (rows.next()) {
     std::optional<Delivery>& place = found[static_cast<std::size_t>(rows.integer(0))];
     const std::int64_t seq = rows.integer(1);
-    if (rows.is_null(2)) place = find_delivery(call, seq);
-    else place = read_running(rows, seq, 2);
+    if (rows.is_null(2)) {
+      place = find_delivery(call, seq);
+    } else {
+      read_running(rows, seq, 2, place.emplace());
+      claims.add_to(*place);
+    }
   }
   return found;
 }
@@ -118,11 +158,12 @@ Delivery find_delivery(Call& call, std::int64_t seq) {
   if (auto running = find_running(call, seq)) return *running;
   Delivery delivery{.seq = seq};
   if (auto finished = call.db.query(kFindFinished, seq); finished.next()) {
-    read_common(finished, delivery);
     delivery.state = static_cast<JobState>(finished.integer(kCommonColumns));
+    read_common(finished, delivery);
     delivery.finished_at = finished.integer(kCommonColumns + 1);
     delivery.started_at = finished.maybe_integer(kCommonColumns + 2);
-    delivery.result = finished.text(kCommonColumns + 3);
+    delivery.owner = finished.text(kCommonColumns + 3);
+    delivery.result = finished.text(kCommonColumns + 4);
     return delivery;
   }
   if (auto again = call.db.query(kFindAgain, seq); again.next()) {
@@ -137,26 +178,19 @@ Delivery find_delivery(Call& call, std::int64_t seq) {
 
 void put_running(Call& call, const std::vector<Delivery>& deliveries) {
   if (deliveries.empty()) return;
+  const std::vector<std::string> pasts = pasts_of(deliveries);
   call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
     const Delivery& d = deliveries[row];
     switch (column) {
       case 0: return Value::integer(d.seq);
       case 1: return Value::integer(d.claim_id);
-      case 2: return Value::integer(d.place);
-      case 3: return Value::integer(d.fence);
-      case 4: return Value::integer(d.lease_end);
-      case 5: return Value::integer(d.run_at);
-      case 6: return Value::integer(d.deliveries);
-      case 7: return Value::integer(d.failures);
-      case 8: return Value::integer(d.losses);
-      case 9: return Value::integer(d.losses_in_row);
-      case 10: return Value::integer(d.laters);
-      case 11: return Value::maybe(d.last_outcome);
-      case 12: return Value::maybe(d.exit_status);
-      case 13: return Value::integer(d.flags);
-      case 14: return Value::maybe(d.limit_id);
-      case 15: return d.previous_owner ? Value::text(*d.previous_owner) : Value{};
-      default: return Value::text(d.error);
+      case 2: return Value::integer(d.fence);
+      case 3: return Value::integer(d.lease_end);
+      case 4: return Value::integer(d.run_at);
+      case 5: return Value::integer(d.deliveries);
+      case 6: return Value::integer(d.flags);
+      case 7: return Value::maybe(d.limit_id);
+      default: return as_past(pasts[row]);
     }
   });
   call.db.execute(kPutRunning);
@@ -164,6 +198,7 @@ void put_running(Call& call, const std::vector<Delivery>& deliveries) {
 
 void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
   if (deliveries.empty()) return;
+  const std::vector<std::string> pasts = pasts_of(deliveries);
   call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
     const Delivery& d = deliveries[row];
     switch (column) {
@@ -173,15 +208,9 @@ void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
       case 3: return Value::integer(d.fence);
       case 4: return Value::integer(d.run_at);
       case 5: return Value::integer(d.deliveries);
-      case 6: return Value::integer(d.failures);
-      case 7: return Value::integer(d.losses);
-      case 8: return Value::integer(d.losses_in_row);
-      case 9: return Value::integer(d.laters);
-      case 10: return Value::maybe(d.last_outcome);
-      case 11: return Value::maybe(d.exit_status);
-      case 12: return Value::maybe(d.started_at);
-      case 13: return Value::text(d.owner);
-      case 14: return Value::text(d.error);
+      case 6: return Value::maybe(d.started_at);
+      case 7: return Value::text(d.owner);
+      case 8: return as_past(pasts[row]);
       default: return Value::blob(d.result);
     }
   });
@@ -190,8 +219,22 @@ void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
 
 void drop_running(Call& call, const std::vector<Delivery>& deliveries) {
   if (deliveries.empty()) return;
-  call.db.batch().show(deliveries.size(), [&](std::size_t row, int) { return Value::integer(deliveries[row].seq); });
-  call.db.execute(kDropRunning);
+  // Claims take jobs in the order of their numbers, so most batches are a few ranges without a gap.
+  std::vector<std::int64_t> seqs;
+  seqs.reserve(deliveries.size());
+  for (const Delivery& delivery : deliveries) seqs.push_back(delivery.seq);
+  std::sort(seqs.begin(), seqs.end());
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  for (const std::int64_t seq : seqs) {
+    if (!ranges.empty() && ranges.back().second + 1 == seq) ranges.back().second = seq;
+    else ranges.emplace_back(seq, seq);
+  }
+  if (ranges.size() > 2 + seqs.size() / 8) {
+    call.db.batch().show(seqs.size(), [&](std::size_t row, int) { return Value::integer(seqs[row]); });
+    call.db.execute(kDropRunning);
+    return;
+  }
+  for (const auto& [first, last] : ranges) call.db.execute(kDropRange, first, last);
 }
 
 std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id) {

@@ -34,7 +34,7 @@ struct Delivery {
   std::string error;
   // running only
   std::int64_t claim_id = 0;
-  std::int64_t place = 0;  // in the reply of its claim
+  std::int64_t place = 0;  // in the reply of its claim; known to find_running()
   std::int64_t lease_end = 0;
   std::optional<std::string> previous_owner;
   // running, and finished by a settle
@@ -62,8 +62,8 @@ JobId id_of(Call& call, std::int64_t seq);
 // Of many jobs at once, in this order; empty: no such job in this namespace.
 std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids);
 
-// Each is one statement for all rows. put_running replaces a row that is there: a takeover. What is ready is put by
-// enter_ready() of gates.hpp.
+// Each is one statement for all rows. put_running takes them in the order of the reply, and replaces a row that is there: a
+// takeover. What is ready is put by enter_ready() of gates.hpp.
 void put_running(Call& call, const std::vector<Delivery>& deliveries);
 void put_finished(Call& call, const std::vector<Delivery>& deliveries);
 void drop_running(Call& call, const std::vector<Delivery>& deliveries);

@@ -6,18 +6,17 @@
 
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/limit_keys.hpp"
+#include "backends/sqlite/past.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
 
 namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kPutReady = R"sql(
-  INSERT INTO ready (queue_id, lane, rank, run_at, seq, fence, deliveries, failures, losses, losses_in_row, laters, last_outcome,
-                     exit_status, limit_id, owner, error)
-  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15 FROM batch)sql";
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq, fence, deliveries, limit_id, past)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
 
-constexpr const char* kAgain = R"sql(
-  SELECT queue_id, lane, rank, run_at, limit_id, losses_in_row FROM ready WHERE seq = ?1 AND deliveries > 0)sql";
+constexpr const char* kAgain = "SELECT queue_id, lane, rank, run_at, limit_id, past FROM ready WHERE seq = ?1 AND deliveries > 0";
 constexpr const char* kFirst = "SELECT queue_id, -priority, run_at, limit_id FROM job WHERE seq = ?1";
 constexpr const char* kLaneOf = R"sql(
   SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
@@ -62,9 +61,12 @@ void let_out(Call& call, const Standing& standing) {
 }  // namespace
 
 std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
-  if (auto again = call.db.query(kAgain, seq); again.next())
+  if (auto again = call.db.query(kAgain, seq); again.next()) {
+    Delivery delivery;
+    unpack_past(again.bytes(5), delivery);
     return Standing{again.integer(0), again.integer(1), again.integer(2), again.integer(3), seq, again.maybe_integer(4),
-                    must_run_alone(again.integer(5))};
+                    must_run_alone(delivery.losses_in_row)};
+  }
   Standing standing{.seq = seq};
   {
     auto first = call.db.query(kFirst, seq);
@@ -89,9 +91,11 @@ void move_to_lane(Call& call, const Standing& s, std::int64_t lane) {
 void enter_ready(Call& call, const std::vector<Delivery>& deliveries) {
   if (deliveries.empty()) return;
   std::vector<std::int64_t> lanes;
+  std::vector<std::string> pasts;
   std::set<std::pair<std::int64_t, std::int64_t>> keys;  // home and limit key
   lanes.reserve(deliveries.size());
   for (const Delivery& d : deliveries) {
+    pasts.push_back(pack_past(d));
     if (is_held(call, d)) {
       lanes.push_back(kHeldLane);
       continue;
@@ -111,15 +115,8 @@ void enter_ready(Call& call, const std::vector<Delivery>& deliveries) {
       case 4: return Value::integer(d.seq);
       case 5: return Value::integer(d.fence);
       case 6: return Value::integer(d.deliveries);
-      case 7: return Value::integer(d.failures);
-      case 8: return Value::integer(d.losses);
-      case 9: return Value::integer(d.losses_in_row);
-      case 10: return Value::integer(d.laters);
-      case 11: return Value::maybe(d.last_outcome);
-      case 12: return Value::maybe(d.exit_status);
-      case 13: return Value::maybe(d.limit_id);
-      case 14: return Value::text(d.owner);
-      default: return Value::text(d.error);
+      case 7: return Value::maybe(d.limit_id);
+      default: return pasts[row].empty() ? Value{} : Value::blob(pasts[row]);
     }
   });
   call.db.execute(kPutReady);

@@ -49,11 +49,10 @@ CREATE TABLE job (
 CREATE INDEX job_group ON job (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX job_limit ON job (limit_id) WHERE limit_id IS NOT NULL;
 
+-- past, here and below: see past.hpp.
 CREATE TABLE ready (
   queue_id INTEGER NOT NULL, lane INTEGER NOT NULL, rank INTEGER NOT NULL, run_at INTEGER NOT NULL, seq INTEGER NOT NULL,
-  fence INTEGER NOT NULL DEFAULT 0, deliveries INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0,
-  losses INTEGER NOT NULL DEFAULT 0, losses_in_row INTEGER NOT NULL DEFAULT 0, laters INTEGER NOT NULL DEFAULT 0,
-  last_outcome INTEGER, exit_status INTEGER, limit_id INTEGER, owner TEXT NOT NULL DEFAULT '', error TEXT NOT NULL DEFAULT '',
+  fence INTEGER NOT NULL DEFAULT 0, deliveries INTEGER NOT NULL DEFAULT 0, limit_id INTEGER, past BLOB,
   PRIMARY KEY (queue_id, lane, rank, run_at, seq)) WITHOUT ROWID;
 -- A job that was never granted is found by job.run_at; only the others need this.
 CREATE INDEX ready_again ON ready (seq) WHERE deliveries > 0;
@@ -62,17 +61,13 @@ CREATE INDEX ready_limited ON ready (limit_id, queue_id, lane, rank, run_at, seq
 
 CREATE TABLE run (
   seq INTEGER PRIMARY KEY, claim_id INTEGER NOT NULL, place INTEGER NOT NULL, fence INTEGER NOT NULL,
-  lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, failures INTEGER NOT NULL,
-  losses INTEGER NOT NULL, losses_in_row INTEGER NOT NULL, laters INTEGER NOT NULL, last_outcome INTEGER, exit_status INTEGER,
-  flags INTEGER NOT NULL, limit_id INTEGER, previous_owner TEXT, error TEXT NOT NULL);
+  lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, flags INTEGER NOT NULL, limit_id INTEGER, past BLOB);
 CREATE INDEX run_limited ON run (limit_id) WHERE limit_id IS NOT NULL;
 
 -- started_at: of its last delivery, if that is how it finished; null: see attempt.
 CREATE TABLE done (
   seq INTEGER PRIMARY KEY, state INTEGER NOT NULL, finished_at INTEGER NOT NULL, fence INTEGER NOT NULL, run_at INTEGER NOT NULL,
-  deliveries INTEGER NOT NULL, failures INTEGER NOT NULL, losses INTEGER NOT NULL, losses_in_row INTEGER NOT NULL,
-  laters INTEGER NOT NULL, last_outcome INTEGER, exit_status INTEGER, started_at INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL,
-  result BLOB NOT NULL);
+  deliveries INTEGER NOT NULL, started_at INTEGER, owner TEXT NOT NULL, past BLOB, result BLOB NOT NULL);
 CREATE INDEX done_badly ON done (state, seq) WHERE state > 3;
 
 -- What ended when, one row for a queue in a call: retention needs no index on done. kind 0: done; 1: dead or cancelled.

@@ -93,6 +93,7 @@ Result<SettleReply> settle(Call& call, const SettleRequest& request) {
   std::vector<std::optional<Delivery>> found = find_all(call, request.ns, request.settlements);
   std::vector<Delivery> finished;
   std::vector<Delivery> ready;
+  finished.reserve(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Settlement& sent = request.settlements[i];
     std::optional<Delivery>& there = found[i];
