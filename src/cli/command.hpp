@@ -123,10 +123,12 @@ CommandSpec doctor_command();
 CommandSpec drill_lease_expiry_command();
 CommandSpec drill_kill_command();
 CommandSpec sim_command();
+CommandSpec bench_command();
 CommandSpec completion_command();
 CommandSpec version_command();
 CommandSpec guardian_command();      // hidden: the parent of a handler's process
 CommandSpec drill_worker_command();  // hidden: one side of a drill
+CommandSpec bench_part_command();    // hidden: one process of a bench
 std::vector<CommandSpec> all_commands();
 
 }  // namespace fenceline::cli

@@ -17,10 +17,12 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(drill_lease_expiry_command());
   commands.push_back(drill_kill_command());
   commands.push_back(sim_command());
+  commands.push_back(bench_command());
   commands.push_back(completion_command());
   commands.push_back(version_command());
   commands.push_back(guardian_command());
   commands.push_back(drill_worker_command());
+  commands.push_back(bench_part_command());
   return commands;
 }
 

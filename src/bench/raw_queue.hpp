@@ -1,0 +1,35 @@
+// What a store's own library does when nothing is promised: the plainest table that can be enqueued to and drained, at
+// the same durability. A bench runs it beside us, in the same run; a ratio to it is how little the promises cost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace fenceline::bench {
+
+// How the raw side puts and removes a batch.
+enum class RawStyle {
+  row_by_row,  // one prepared statement, run once for each row
+  set_based,   // one statement for the batch, which it reads from a table that shows it
+};
+
+// One thread uses it. Errors of all calls: unavailable, with what the library said.
+class RawQueue {
+ public:
+  virtual ~RawQueue() = default;
+  // Each payload a row, all in one commit.
+  virtual Result<void> enqueue(const std::vector<std::string>& payloads) = 0;
+  // Marks up to `most` waiting rows as taken in one commit, reads their payloads, and removes them in a second one.
+  // Returns how many there were.
+  virtual Result<std::int64_t> take_and_finish(std::int64_t most) = 0;
+};
+
+// A SQLite file with one table of two columns (state, payload): WAL, synchronous=FULL (or NORMAL if not `full`), the
+// library's own checkpoints. Made if it is not there; several processes may open it. Errors: unavailable.
+Result<std::unique_ptr<RawQueue>> open_raw_sqlite(const std::string& path, RawStyle style, bool full);
+
+}  // namespace fenceline::bench

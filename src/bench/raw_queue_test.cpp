@@ -1,0 +1,58 @@
+// The raw side must do what it claims: a baseline that loses rows would flatter nobody and mislead everybody.
+#include "bench/raw_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "bench/scratch_folder.hpp"
+
+namespace fenceline::bench {
+namespace {
+
+class RawQueues : public testing::TestWithParam<RawStyle> {
+ protected:
+  RawQueues() : folder_(std::move(*ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), 0))) {}
+  std::unique_ptr<RawQueue> open() { return std::move(*open_raw_sqlite(folder_.path() + "/raw.db", GetParam(), true)); }
+
+  ScratchFolder folder_;
+};
+
+TEST_P(RawQueues, TakeEveryRowOnceAndFinishIt) {
+  const auto queue = open();
+  ASSERT_TRUE(queue->enqueue({"\"a\"", "\"b\"", "\"c\""}));
+  ASSERT_TRUE(queue->enqueue({"\"d\""}));
+  EXPECT_EQ(*queue->take_and_finish(3), 3);
+  EXPECT_EQ(*queue->take_and_finish(3), 1);
+  EXPECT_EQ(*queue->take_and_finish(3), 0);
+}
+
+TEST_P(RawQueues, ShareAFileBetweenConnections) {
+  const auto one = open();
+  const auto other = open();
+  ASSERT_TRUE(one->enqueue({"1", "2"}));
+  EXPECT_EQ(*other->take_and_finish(1), 1);
+  EXPECT_EQ(*one->take_and_finish(10), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, RawQueues, testing::Values(RawStyle::row_by_row, RawStyle::set_based));
+
+TEST(ScratchFolders, GoAwayWithAllTheyHold) {
+  std::string path;
+  {
+    Result<ScratchFolder> folder = ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), 0);
+    ASSERT_TRUE(folder);
+    path = folder->path();
+    std::filesystem::create_directories(path + "/inner");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(ScratchFolders, AreRefusedWithoutRoomForWhatIsToCome) {
+  const Result<ScratchFolder> folder = ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), std::int64_t{1} << 60);
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code, Code::full);
+}
+
+}  // namespace
+}  // namespace fenceline::bench

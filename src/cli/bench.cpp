@@ -1,0 +1,174 @@
+// `fenceline bench`: how fast this store is here, beside its own raw library at the same durability, in one run. It works
+// in a folder of its own on the disk of the store, never in the store itself, and removes it, also after Ctrl-C.
+#include "cli/bench.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "cli/bench_work.hpp"
+#include "cli/output.hpp"
+#include "cli/signals.hpp"
+#include "cli/text.hpp"
+#include "library/open_store.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+struct Measure {
+  std::vector<std::string> names;  // of its results
+  std::function<BenchResults(Bench&)> run;
+};
+
+const std::vector<Measure>& measures() {
+  static const std::vector<Measure> all{
+      {{"enqueue_one", "enqueue_64"}, measure_one_by_one},
+      {{"enqueue_bulk", "drain", "drain_worker"}, measure_bulk_and_drain},
+      {{"drain_4"}, measure_four_processes},
+      {{"start_latency"}, measure_start_latency},
+      {{"backlog"}, measure_backlog},
+      {{"held_horizon"}, measure_held_horizon},
+      {{"memory"}, measure_memory},
+      {{"idle"}, measure_idle},
+  };
+  return all;
+}
+
+std::string all_names() {
+  std::string text;
+  for (const Measure& measure : measures()) {
+    for (const std::string& name : measure.names) text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+// Empty: all of them.
+Result<std::vector<std::string>> wanted_names(const Invocation& invocation) {
+  const auto given = invocation.options.find("--only");
+  if (given == invocation.options.end()) return std::vector<std::string>{};
+  const std::string known = ", " + all_names() + ",";
+  for (const std::string& name : given->second) {
+    if (known.find(", " + name + ",") == std::string::npos)
+      return std::unexpected(usage_error("--only '" + printable(name, 40) + "' is no measure; there is " + all_names()));
+  }
+  return given->second;
+}
+
+BenchResults run_all(Bench& bench, const std::vector<std::string>& wanted) {
+  const auto is_wanted = [&](const std::string& name) { return wanted.empty() || std::ranges::find(wanted, name) != wanted.end(); };
+  std::vector<BenchResult> results;
+  for (const Measure& measure : measures()) {
+    if (std::ranges::none_of(measure.names, is_wanted)) continue;
+    BenchResults some = measure.run(bench);
+    if (!some) return some;
+    for (BenchResult& result : *some) {
+      if (is_wanted(result.name)) results.push_back(std::move(result));
+    }
+  }
+  if (const auto peer = bench.invocation.value("--peer")) {
+    BenchResults some = measure_peer(bench, *peer);
+    if (!some) return some;
+    results.insert(results.end(), some->begin(), some->end());
+  }
+  return results;
+}
+
+Result<int> run(Invocation& invocation) {
+  const bool quick = invocation.has("--quick");
+  if (quick && invocation.has("--check")) return std::unexpected(usage_error("--check judges speed and --quick is too short for that; give one of them"));
+  const Result<std::vector<std::string>> wanted = wanted_names(invocation);
+  if (!wanted) return std::unexpected(wanted.error());
+  if (auto ok = check_store_url(invocation.store_url); !ok) return std::unexpected(usage_error(ok.error().message));
+  const BenchSizes sizes = quick ? BenchSizes::quick() : BenchSizes{};
+  const std::filesystem::path store = invocation.store_url.substr(invocation.store_url.find(':') + 1);
+  Result<bench::ScratchFolder> folder = bench::ScratchFolder::make_in(store.parent_path().string(), sizes.room());
+  if (!folder) return std::unexpected(folder.error());
+
+  Bench bench{invocation, *folder, sizes};
+  const BenchResults results = run_all(bench, *wanted);
+  if (invocation.stop.stop_requested()) {
+    tell("fenceline: interrupted; what the bench had made is removed");
+    return interrupted_exit();
+  }
+  if (!results) return std::unexpected(results.error());
+  if (invocation.json) print_line(bench_json(invocation.store_url, bench.full() ? "full" : "normal", *results));
+  else print_bench_table(*results);
+  const bool missed = std::ranges::any_of(*results, [](const BenchResult& result) { return std::ranges::any_of(result.marks, [](const BenchMark& mark) { return !mark.met(); }); });
+  return invocation.has("--check") && missed ? kExitFound : kExitOk;
+}
+
+}  // namespace
+
+BenchSizes BenchSizes::quick() {
+  return {.rounds = 2,
+          .jobs = 5'000,
+          .one_by_one = 50,
+          .per_thread = 5,
+          .process_rounds = 1,
+          .latency_for = std::chrono::seconds{1},
+          .deep = 20'000,
+          .shallow = 2'000,
+          .slice = 1'000,
+          .slice_of_small = 100,
+          .slices = 2,
+          .lines = 20'000,
+          .idle_for = std::chrono::seconds{1},
+          .peer_rounds = 1,
+          .peer_jobs = 500};
+}
+
+bool accepts(const Invocation& invocation, const std::string& what) {
+  const auto given = invocation.options.find("--accept");
+  return given != invocation.options.end() && std::ranges::find(given->second, what) != given->second.end();
+}
+
+Result<void> Bench::go_on(const std::string& what) const {
+  if (stopped()) return fail(Code::held, "interrupted");
+  tell("bench: " + what);
+  return {};
+}
+
+Result<std::unique_ptr<Store>> Bench::open(const std::string& path) const {
+  return fenceline::open_store(runtime(), Log(*invocation.log_sink),
+                               {.url = "sqlite:" + path, .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .actor = "bench"});
+}
+
+Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& path, bench::RawStyle style) const {
+  return bench::open_raw_sqlite(path, style, full());
+}
+
+std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, const std::string& path) const {
+  arguments.insert(arguments.end(), {"--store", "sqlite:" + path, "--namespace", kBenchNamespace});
+  for (const char* what : {"no-sync", "shared-fs"}) {
+    if (accepts(invocation, what)) arguments.insert(arguments.end(), {"--accept", what});
+  }
+  return arguments;
+}
+
+CommandSpec bench_command() {
+  return {.name = "bench",
+          .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk.",
+          .arguments = {},
+          .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
+                      {"--only", "NAME", "only this measure; may be given more than once", true},
+                      {"--check", "", "exit 1 if a mark is missed"},
+                      {"--peer", "PROGRAM", "another queue to drain beside us; see bench/peers and script/bench"}},
+          .sections = {{"Measures",
+                        {{"enqueue_one", "one commit a job, one thread"},
+                         {"enqueue_64", "the same by 64 threads at once"},
+                         {"enqueue_bulk", "1000 jobs a call"},
+                         {"drain", "claims of 1000, settled as done with a result, one process"},
+                         {"drain_worker", "the same by a whole worker with a handler that does nothing"},
+                         {"drain_4", "four processes on one file, and how evenly they share it"},
+                         {"start_latency", "from the enqueue call to the start of the handler in another process, 50 a second"},
+                         {"backlog", "a job with 1,000,000 waiting against 20,000"},
+                         {"held_horizon", "for stores with a transaction horizon"},
+                         {"memory", "a worker, and an enqueue of 1,000,000 lines"},
+                         {"idle", "CPU of a worker with nothing to do"}}}},
+          .examples = {{"fenceline bench", "everything, in some minutes"},
+                       {"fenceline bench --only drain --only enqueue_bulk --json", "two of them, for scripts"},
+                       {"fenceline bench --quick", "does it run here"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

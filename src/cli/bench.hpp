@@ -1,0 +1,118 @@
+// What the measures of `fenceline bench` share: sizes, the scratch folder, results and their marks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "bench/raw_queue.hpp"
+#include "bench/scratch_folder.hpp"
+#include "bench/usage.hpp"
+#include "cli/command.hpp"
+
+namespace fenceline::cli {
+
+// What a number must reach.
+struct BenchMark {
+  enum class Bound { at_least, at_most };
+
+  std::string number;  // its name in the result
+  double value = 0;
+  Bound bound = Bound::at_least;
+  double limit = 0;
+
+  bool met() const { return bound == Bound::at_least ? value >= limit : value <= limit; }
+};
+
+// One line of the report. What was not measured is empty.
+struct BenchResult {
+  std::string name;
+  std::optional<double> rate;      // jobs a second
+  std::optional<double> raw_rate;  // of the raw library, in the same rounds
+  std::optional<double> ratio;     // median of the ratios of the rounds
+  std::optional<double> p50_ms;
+  std::optional<double> p99_ms;
+  std::vector<std::pair<std::string, double>> more;
+  std::vector<BenchMark> marks;
+  std::string skipped;  // why there are no numbers
+
+  void add(const std::string& number, double value) { more.emplace_back(number, value); }
+  void must(const std::string& number, double value, BenchMark::Bound bound, double limit) { marks.push_back({number, value, bound, limit}); }
+};
+
+// One object, as scripts read it.
+std::string bench_json(const std::string& store, const std::string& durability, const std::vector<BenchResult>& results);
+// For people: a line for each result, then what its marks say.
+void print_bench_table(const std::vector<BenchResult>& results);
+
+struct BenchSizes {
+  int rounds = 7;
+  std::int64_t batch = 1000;
+  std::int64_t jobs = 100'000;        // of a bulk enqueue and a drain
+  std::int64_t one_by_one = 400;      // commits of one thread in a round
+  int threads = 64;
+  std::int64_t per_thread = 100;      // commits of each of many threads in a round
+  int process_rounds = 5;
+  int processes = 4;
+  Duration latency_for = std::chrono::seconds{10};
+  std::int64_t deep = 1'000'000;      // waiting jobs
+  std::int64_t shallow = 20'000;
+  std::int64_t slice = 10'000;        // jobs of one slice, in claims of `batch`
+  std::int64_t slice_of_small = 1'000;  // in claims of ten
+  int slices = 10;
+  std::int64_t lines = 1'000'000;     // of the file that is enqueued
+  Duration idle_for = std::chrono::seconds{10};
+  int peer_rounds = 3;
+  std::int64_t peer_jobs = 5'000;
+
+  static BenchSizes quick();
+  // Bytes on the disk at the most.
+  std::int64_t room() const { return (deep + jobs + lines) * 700 + (std::int64_t{64} << 20); }
+};
+
+// Whether `--accept what` was given.
+bool accepts(const Invocation& invocation, const std::string& what);
+
+// Where measures run. Everything they make lies in the folder.
+struct Bench {
+  Invocation& invocation;
+  bench::ScratchFolder& folder;
+  BenchSizes sizes;
+
+  Runtime& runtime() const { return *invocation.runtime; }
+  bool full() const { return !accepts(invocation, "no-sync"); }  // synchronous=FULL on both sides; else NORMAL
+  bool stopped() const { return invocation.stop.stop_requested(); }
+  // Errors: held, once a signal came.
+  Result<void> go_on(const std::string& what) const;
+
+  Result<std::unique_ptr<Store>> open(const std::string& path) const;
+  Result<std::unique_ptr<bench::RawQueue>> open_raw(const std::string& path, bench::RawStyle style) const;
+  // How a process of this program is told to use the file at `path` as we do.
+  std::vector<std::string> with_store(std::vector<std::string> arguments, const std::string& path) const;
+};
+
+// Costs of the same work on several sides, a round each.
+struct BenchSides {
+  std::vector<bench::Cost> ours;
+  std::vector<bench::Cost> raw;
+  std::vector<bench::Cost> raw_set;  // may be empty
+};
+// Rates, ratios of rounds with their range, CPU time a job, as named in the report.
+BenchResult compare_sides(const std::string& name, const BenchSides& sides);
+
+using BenchResults = Result<std::vector<BenchResult>>;
+BenchResults measure_one_by_one(Bench& bench);        // enqueue_one, enqueue_64
+BenchResults measure_bulk_and_drain(Bench& bench);    // enqueue_bulk, drain, drain_worker
+BenchResults measure_four_processes(Bench& bench);    // drain_4
+BenchResults measure_start_latency(Bench& bench);     // start_latency
+BenchResults measure_backlog(Bench& bench);           // backlog
+BenchResults measure_held_horizon(Bench& bench);      // held_horizon
+BenchResults measure_memory(Bench& bench);            // memory
+BenchResults measure_idle(Bench& bench);              // idle
+BenchResults measure_peer(Bench& bench, const std::string& program);  // peer
+
+}  // namespace fenceline::cli
