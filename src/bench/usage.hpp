@@ -26,6 +26,12 @@ struct Cost {
   Duration wall{};
   Duration cpu{};
 
+  Cost& operator+=(const Cost& other) {
+    jobs += other.jobs;
+    wall += other.wall;
+    cpu += other.cpu;
+    return *this;
+  }
   double rate() const { return wall.count() > 0 ? static_cast<double>(jobs) * 1e6 / static_cast<double>(wall.count()) : 0; }
   double cpu_per_job() const { return jobs > 0 ? static_cast<double>(cpu.count()) / static_cast<double>(jobs) : 0; }  // microseconds
 };

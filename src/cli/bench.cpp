@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "cli/bench_work.hpp"
@@ -85,12 +86,14 @@ Result<int> run(Invocation& invocation) {
   if (!folder) return std::unexpected(folder.error());
 
   Bench bench{invocation, *folder, sizes};
-  const BenchResults results = run_all(bench, *wanted);
+  BenchResults results = run_all(bench, *wanted);
   if (invocation.stop.stop_requested()) {
     tell("fenceline: interrupted; what the bench had made is removed");
     return interrupted_exit();
   }
   if (!results) return std::unexpected(results.error());
+  // Too short to be judged.
+  if (quick) std::ranges::for_each(*results, [](BenchResult& result) { result.marks.clear(); });
   if (invocation.json) print_line(bench_json(invocation.store_url, bench.full() ? "full" : "normal", *results));
   else print_bench_table(*results);
   const bool missed = std::ranges::any_of(*results, [](const BenchResult& result) { return std::ranges::any_of(result.marks, [](const BenchMark& mark) { return !mark.met(); }); });
@@ -135,6 +138,13 @@ Result<std::unique_ptr<Store>> Bench::open(const std::string& path) const {
 
 Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& path, bench::RawStyle style) const {
   return bench::open_raw_sqlite(path, style, full());
+}
+
+Error Bench::failed(const std::string& what) const {
+  std::ifstream words(words_path());
+  std::string last;
+  for (std::string line; std::getline(words, line);) last = line;
+  return {Code::unavailable, what + (last.empty() ? "" : ": " + printable(last, 300)) + "; nothing of it is left"};
 }
 
 std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, const std::string& path) const {

@@ -91,6 +91,10 @@ struct Bench {
 
   Result<std::unique_ptr<Store>> open(const std::string& path) const;
   Result<std::unique_ptr<bench::RawQueue>> open_raw(const std::string& path, bench::RawStyle style) const;
+  // What the last process that failed had to say, to be put behind what failed.
+  Error failed(const std::string& what) const;
+  // Where processes of the bench write their words.
+  std::string words_path() const { return folder.path() + "/words"; }
   // How a process of this program is told to use the file at `path` as we do.
   std::vector<std::string> with_store(std::vector<std::string> arguments, const std::string& path) const;
 };

@@ -28,7 +28,7 @@ Result<double> memory_of_worker(Bench& bench) {
     const Result<Cost> filled = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     if (!filled) return std::unexpected(filled.error());
   }
-  auto worker = DrillProcess::start(bench.runtime(), bench.with_store({"bench-part", "worker"}, path));
+  auto worker = DrillProcess::start(bench.runtime(), bench.with_store({"bench-part", "worker"}, path), {}, bench.words_path());
   if (!worker) return std::unexpected(worker.error());
   const Instant deadline = bench.runtime().now() + kProcessMost;
   (*worker)->read_line(deadline);
@@ -36,7 +36,7 @@ Result<double> memory_of_worker(Bench& bench) {
   const nlohmann::json told = nlohmann::json::parse((*worker)->read_line(deadline).value_or(""), nullptr, false);
   (*worker)->finish(deadline);
   ScratchFolder::drop(path);
-  if (!told.is_object()) return fail(Code::unavailable, "the worker of the bench failed");
+  if (!told.is_object()) return std::unexpected(bench.failed("the worker of the bench failed"));
   return mebibytes(told["peak_bytes"].get<std::int64_t>());
 }
 
@@ -57,7 +57,7 @@ Result<Enqueued> enqueue_file(Bench& bench) {
     if (!lines.flush()) return fail(Code::full, "the file of the bench could not be written");
   }
   const Instant began = runtime.now();
-  auto process = DrillProcess::start(runtime, bench.with_store({"enqueue", kBenchQueue, "--jsonl", file}, path));
+  auto process = DrillProcess::start(runtime, bench.with_store({"enqueue", kBenchQueue, "--jsonl", file}, path), {}, bench.words_path());
   if (!process) return std::unexpected(process.error());
   std::int64_t peak = 0;
   std::optional<std::string> answer;
@@ -66,7 +66,7 @@ Result<Enqueued> enqueue_file(Bench& bench) {
     const auto now = bench::peak_memory_of((*process)->pid());
     peak = std::max(peak, now.value_or(0));
     answer = (*process)->read_line(runtime.now() + kLookEvery);
-    if (!now && !answer) return fail(Code::unavailable, "fenceline enqueue failed in the bench");
+    if (!now && !answer) return std::unexpected(bench.failed("fenceline enqueue failed in the bench"));
   }
   const Duration took = runtime.now() - began;
   (*process)->finish(runtime.now() + kProcessMost);
@@ -104,7 +104,7 @@ BenchResults measure_idle(Bench& bench) {
   }
   std::vector<std::string> arguments = bench.with_store({"work", kBenchQueue}, path);
   arguments.insert(arguments.end(), {"--", "true"});
-  const auto worker = DrillProcess::start(runtime, arguments);
+  const auto worker = DrillProcess::start(runtime, arguments, {}, bench.words_path());
   if (!worker) return std::unexpected(worker.error());
   // Not its start: that is over soon and happens once.
   if (!runtime.sleep_for(std::chrono::seconds{1}, bench.invocation.stop)) return fail(Code::held, "interrupted");
@@ -113,7 +113,7 @@ BenchResults measure_idle(Bench& bench) {
   if (!runtime.sleep_for(bench.sizes.idle_for, bench.invocation.stop)) return fail(Code::held, "interrupted");
   const std::optional<Duration> after = bench::cpu_time_of((*worker)->pid());
   const Duration took = runtime.now() - began;
-  if (!before || !after) return fail(Code::unavailable, "the idle worker of the bench is gone");
+  if (!before || !after) return std::unexpected(bench.failed("the idle worker of the bench is gone"));
   BenchResult result{.name = "idle"};
   const double percent = 100.0 * static_cast<double>((*after - *before).count()) / static_cast<double>(took.count());
   result.add("cpu_percent", percent);

@@ -25,15 +25,14 @@ struct Together {
 Result<Together> run_together(Bench& bench, const std::vector<std::string>& arguments) {
   Runtime& runtime = bench.runtime();
   const Instant deadline = runtime.now() + kPartMost;
-  const std::string words = bench.folder.path() + "/stderr";
   std::vector<std::unique_ptr<DrillProcess>> parts;
   for (int i = 0; i < bench.sizes.processes; ++i) {
-    auto part = DrillProcess::start(runtime, arguments, {}, words);
+    auto part = DrillProcess::start(runtime, arguments, {}, bench.words_path());
     if (!part) return std::unexpected(part.error());
     parts.push_back(std::move(*part));
   }
   for (const auto& part : parts) {
-    if (part->read_line(deadline) != "ready") return fail(Code::unavailable, "a process of the bench did not open its store");
+    if (part->read_line(deadline) != "ready") return std::unexpected(bench.failed("a process of the bench did not open its store"));
   }
   for (const auto& part : parts) part->write_line("go");
   std::vector<double> shares;
@@ -44,7 +43,7 @@ Result<Together> run_together(Bench& bench, const std::vector<std::string>& argu
     const std::optional<std::string> line = part->read_line(deadline);
     if (bench.stopped()) return fail(Code::held, "interrupted");
     const nlohmann::json told = nlohmann::json::parse(line.value_or(""), nullptr, false);
-    if (!told.is_object()) return fail(Code::unavailable, "a process of the bench failed");
+    if (!told.is_object()) return std::unexpected(bench.failed("a process of the bench failed"));
     sum.jobs += told["jobs"].get<std::int64_t>();
     sum.cpu += Duration{told["cpu_us"].get<std::int64_t>()};
     began = std::min(began, told["began_us"].get<std::int64_t>());
@@ -135,9 +134,9 @@ BenchResults measure_start_latency(Bench& bench) {
     return (*store)->enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = std::to_string(sent)}}});
   };
   if (const auto reply = send(0); !reply) return std::unexpected(reply.error());
-  auto worker = DrillProcess::start(runtime, bench.with_store({"bench-part", "start"}, path), {}, bench.folder.path() + "/stderr");
+  auto worker = DrillProcess::start(runtime, bench.with_store({"bench-part", "start"}, path), {}, bench.words_path());
   if (!worker) return std::unexpected(worker.error());
-  if ((*worker)->read_line(runtime.now() + kPartMost) != "started") return fail(Code::unavailable, "the worker of the bench did not start a job");
+  if ((*worker)->read_line(runtime.now() + kPartMost) != "started") return std::unexpected(bench.failed("the worker of the bench did not start a job"));
 
   std::vector<double> commits;
   std::vector<double> raw_commits;
@@ -158,7 +157,7 @@ BenchResults measure_start_latency(Bench& bench) {
   (*worker)->write_line("enough");
   const std::optional<std::string> line = (*worker)->read_line(runtime.now() + kPartMost);
   const nlohmann::json told = nlohmann::json::parse(line.value_or(""), nullptr, false);
-  if (!told.is_object()) return fail(Code::unavailable, "the worker of the bench failed");
+  if (!told.is_object()) return std::unexpected(bench.failed("the worker of the bench failed"));
   (*worker)->finish(runtime.now() + kPartMost);
   std::vector<double> waits;
   for (const auto& wait : told["waits_us"]) waits.push_back(wait.get<double>() / 1000);

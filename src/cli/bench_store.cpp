@@ -16,6 +16,8 @@ using bench::ScratchFolder;
 using bench::Stopwatch;
 using Bound = BenchMark::Bound;
 
+constexpr std::int64_t kBlock = 25;  // commits of one side, one by one, before it is the other's turn
+
 // Threads that each enqueue one job after the other, a commit each unless the store joins them.
 Result<Cost> enqueue_one_by_one(Bench& bench, Store& store, int threads, std::int64_t each) {
   Runtime& runtime = bench.runtime();
@@ -131,18 +133,24 @@ BenchResults measure_one_by_one(Bench& bench) {
   std::vector<double> times;
   for (int round = 0; round < bench.sizes.rounds; ++round) {
     if (auto ok = bench.go_on("enqueue one by one, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
-    // Raw between ours and ours, so that a slow moment of the disk meets both.
-    const Result<Cost> first = enqueue_one_by_one(bench, **store, 1, bench.sizes.one_by_one);
-    if (!first) return std::unexpected(first.error());
-    const Result<Cost> plain = raw_one_by_one(bench, **raw, bench.sizes.one_by_one);
-    if (!plain) return std::unexpected(plain.error());
+    // In small blocks in turn, so that a slow moment of the disk meets both.
+    Cost first;
+    Cost plain;
+    for (std::int64_t sent = 0; sent < bench.sizes.one_by_one; sent += kBlock) {
+      const Result<Cost> ours = enqueue_one_by_one(bench, **store, 1, kBlock);
+      if (!ours) return std::unexpected(ours.error());
+      const Result<Cost> theirs = raw_one_by_one(bench, **raw, kBlock);
+      if (!theirs) return std::unexpected(theirs.error());
+      first += *ours;
+      plain += *theirs;
+    }
     const Result<Cost> crowd = enqueue_one_by_one(bench, **store, bench.sizes.threads, bench.sizes.per_thread);
     if (!crowd) return std::unexpected(crowd.error());
-    alone.ours.push_back(*first);
-    alone.raw.push_back(*plain);
+    alone.ours.push_back(first);
+    alone.raw.push_back(plain);
     many.ours.push_back(*crowd);
-    many.raw.push_back(*plain);
-    times.push_back(first->rate() > 0 ? crowd->rate() / first->rate() : 0);
+    many.raw.push_back(plain);
+    times.push_back(first.rate() > 0 ? crowd->rate() / first.rate() : 0);
   }
   BenchResult one = compare_sides("enqueue_one", alone);
   BenchResult crowd = compare_sides("enqueue_64", many);
