@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -32,13 +33,19 @@ struct FailedSeed {
   std::vector<Violation> violations;
 };
 
+// What one scenario came to.
+struct ScenarioReport {
+  std::uint64_t seeds = 0;
+  Tally tally;
+};
+
 struct CampaignReport {
   std::uint64_t seeds = 0;  // played to the end
   Duration simulated{};
   Tally tally;
+  std::map<std::string, ScenarioReport, std::less<>> by_scenario;
   std::vector<FailedSeed> failed;  // by seed
   bool stopped = false;
-  bool all_scenarios = false;
 };
 
 // The scenario that a campaign over all of them plays with this seed.
@@ -47,9 +54,9 @@ const Scenario& scenario_of(std::uint64_t seed);
 // Stops early when `stop` is requested, or when so many seeds failed that more would tell nothing new.
 CampaignReport run_campaign(Runtime& runtime, const CampaignOptions& options);
 
-// What never happened in a campaign that is long enough for it: it proved nothing about these. Over all scenarios
-// everything that is counted must have happened; one alone owes only the core of it.
-std::vector<std::string_view> missing(const CampaignReport& report);
+// What never happened though a scenario was played often enough to owe it ("keys_met in unique-keys"): the campaign
+// proved nothing about these.
+std::vector<std::string> missing(const CampaignReport& report);
 
 // "fenceline sim --scenario job-storm --seed 8841"
 std::string repeat_line(const FailedSeed& failed);

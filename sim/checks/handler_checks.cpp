@@ -31,7 +31,42 @@ void HandlerChecks::acts(const SimRuntime& process, const Run& run) {
   if (std::abs(process.machine().rate_ppm()) > drift_promised_) return;
   const KnownJob* job = store_.find(run.job.id);
   const Instant now = process.simulation().now();
+  const Holding delivery{run.job.id, run.job.fence};
+  if (store_.keeps_slot(delivery, now)) return acts_after_revocation(process, run);
   if (!job || job->fence != run.job.fence || !job->leased(now)) violations_.add("L5", about(process, run) + "acted after the store had ended its lease");
+}
+
+// Until its worker has learned of it, and stopped it, a revoked delivery has its slot and may go on.
+void HandlerChecks::acts_after_revocation(const SimRuntime& process, const Run& run) {
+  const Holding delivery{run.job.id, run.job.fence};
+  const Instant now = process.simulation().now();
+  const Instant revoked = store_.revoked_at(delivery).value_or(now);
+  const bool paused_since = process.resumed_at() != Instant{} && process.resumed_at() >= revoked;
+  if (paused_since) return;
+  const std::map<Holding, Instant>& learned = learned_[&process];
+  const auto found = learned.find(delivery);
+  if (found != learned.end() && now - found->second > stops_after_learning_)
+    violations_.add("cancel", about(process, run) + "acted on after its worker had learned that an operator ended it");
+  if (stops_after_act_ != Duration{0} && now - revoked > stops_after_act_) violations_.add("cancel", about(process, run) + "acted on long after an operator ended it");
+}
+
+void HandlerChecks::learned(const SimRuntime& process, const Holding& delivery) { learned_[&process].emplace(delivery, process.simulation().now()); }
+
+void HandlerChecks::said_stopped(const StoppedRequest& request) {
+  for (const auto& [process, here] : running_) {
+    for (const Holding& delivery : request.jobs) {
+      if (here.contains(delivery)) violations_.add("J7", "the slot of job " + short_id(delivery.id) + " was given free while its handler runs");
+    }
+  }
+}
+
+void HandlerChecks::overdue(const SimRuntime& process, const Run& run) {
+  if (!was_paused(process)) violations_.add("timeout", about(process, run) + "was not told that the time of its attempt is over");
+}
+
+void HandlerChecks::ended(const SimRuntime& process) {
+  running_.erase(&process);
+  learned_.erase(&process);
 }
 
 void HandlerChecks::untold(const SimRuntime& process, const Run& run) {

@@ -1,9 +1,34 @@
 #include "sim/checks/known_job.hpp"
 
+#include <algorithm>
+
 namespace fenceline::sim {
+
+void KnownJob::grant(Fence granted, const std::string& to, const std::string& by_request, Instant until) {
+  state = JobState::running;
+  fence = granted;
+  owner = to;
+  request = by_request;
+  lease_end = until;
+  deliveries += 1;
+  outcome.reset();
+  logged = 0;
+  attempts.push_back({deliveries, fence, owner, AttemptEnd::running});
+  if (attempts.size() > kAttemptsKept) attempts.erase(attempts.begin());
+}
+
+void KnownJob::end_attempt(AttemptEnd end) {
+  if (!attempts.empty()) attempts.back().end = end;
+}
+
+void KnownJob::finish(JobState in, WallTime now) {
+  state = in;
+  finished_at = now;
+}
 
 void KnownJob::settle(const Outcome& accepted, WallTime now) {
   outcome = accepted.kind;
+  end_attempt(attempt_end(accepted.kind));
   if (accepted.kind == OutcomeKind::given_back) {
     state = JobState::ready;
     return;
@@ -14,9 +39,9 @@ void KnownJob::settle(const Outcome& accepted, WallTime now) {
   if (accepted.kind == OutcomeKind::later) laters += 1;
   const bool used_up = accepted.kind == OutcomeKind::failed && failures >= attempts_max;
   if (accepted.kind == OutcomeKind::done) {
-    state = JobState::done;
+    finish(JobState::done, now);
   } else if (accepted.kind == OutcomeKind::dead || used_up) {
-    state = JobState::dead;
+    finish(JobState::dead, now);
   } else {
     state = JobState::ready;
     run_at = now + accepted.retry_in;
@@ -24,9 +49,17 @@ void KnownJob::settle(const Outcome& accepted, WallTime now) {
 }
 
 void KnownJob::lose(bool by_a_neighbour) {
+  end_attempt(AttemptEnd::lost);
   losses += 1;
   losses_in_row += 1;
   if (by_a_neighbour) poisoned_in_row += 1;
+}
+
+void KnownJob::note(const std::optional<Progress>& said, std::string_view bytes, std::int64_t at) {
+  if (said) progress = said;
+  const std::int64_t known = std::clamp<std::int64_t>(logged - at, 0, static_cast<std::int64_t>(bytes.size()));
+  log += bytes.substr(static_cast<std::size_t>(known));
+  logged = std::max(logged, at + static_cast<std::int64_t>(bytes.size()));
 }
 
 }  // namespace fenceline::sim

@@ -5,20 +5,37 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.hpp"
 #include "model/job.hpp"
 
 namespace fenceline::sim {
 
+// One delivery, as the history must show it.
+struct KnownAttempt {
+  std::int64_t delivery = 0;
+  Fence fence = 0;
+  std::string owner;
+  AttemptEnd end = AttemptEnd::running;
+};
+
 struct KnownJob {
   JobId id;
   std::string queue;
   std::string stage;
+  std::string payload;
   std::int64_t attempts_max = 0;
+  std::string key;
+  Duration key_for{0};
+  std::string group;
+  std::string limit_key;
+  std::int64_t order = 0;  // of its enqueue
+  std::int64_t place = 0;  // in its group: the order in which enqueues, and retries of what had left it, took effect
   JobState state = JobState::ready;
   WallTime run_at;
-  Fence fence = 0;        // of the newest grant, or of its burial
+  std::optional<WallTime> finished_at;
+  Fence fence = 0;        // of the newest grant, or of what ended it
   std::string owner;
   std::string request;    // the claim that granted it
   Instant lease_end{};    // while running
@@ -29,15 +46,32 @@ struct KnownJob {
   std::int64_t laters = 0;
   std::int64_t poisoned_in_row = 0;  // of losses_in_row: those a neighbour caused
   std::optional<OutcomeKind> outcome;  // accepted under `fence`
+  std::string last_act;        // request of the last cancel or retry that was accepted
+  bool last_act_sure = true;   // nothing without a request came after it
+  std::vector<KnownAttempt> attempts;  // the newest kAttemptsKept
+  std::optional<Progress> progress;
+  std::string log;             // of all deliveries
+  std::int64_t logged = 0;     // bytes of the last delivery
 
   bool finished() const { return state == JobState::done || state == JobState::dead || state == JobState::cancelled; }
   bool expired(Instant now) const { return state == JobState::running && lease_end <= now; }
   bool leased(Instant now) const { return state == JobState::running && lease_end > now; }
+  // Losses, the one at hand included.
+  bool must_run_alone(Instant now) const { return losses_in_row + (expired(now) ? 1 : 0) >= kLossesBeforeAlone; }
+  // Its unique key is taken by it.
+  bool has_key(WallTime now) const { return !key.empty() && (!finished() || now < *finished_at + key_for); }
 
+  // A new delivery began.
+  void grant(Fence granted, const std::string& to, const std::string& by_request, Instant until);
   // An outcome was accepted.
   void settle(const Outcome& accepted, WallTime now);
   // Its delivery ended by expiry.
   void lose(bool by_a_neighbour);
+  // Its delivery ended, and this is how.
+  void end_attempt(AttemptEnd end);
+  void finish(JobState in, WallTime now);
+  // What a delivery logged was accepted: what is there already is not added twice.
+  void note(const std::optional<Progress>& said, std::string_view bytes, std::int64_t at);
 };
 
 }  // namespace fenceline::sim

@@ -28,35 +28,8 @@ void StoreChecks::broken(std::string_view promise, const JobId& id, std::string_
 
 void StoreChecks::applied(const Applied& when) {
   tally_.add(Count::operations);
+  std::erase_if(kept_, [&](const auto& slot) { return slot.second.end <= when.at; });
   std::visit([&](const auto& call) { see(when, call); }, when.call);
-}
-
-void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
-  if (!call.reply) return;
-  std::int64_t existing = 0;
-  for (const NewJob& added : call.request.jobs) {
-    if (jobs_.contains(added.id)) {
-      existing += 1;
-      continue;
-    }
-    KnownJob job;
-    job.id = added.id;
-    job.queue = added.queue;
-    job.stage = added.stage;
-    job.attempts_max = added.attempts_max;
-    job.run_at = when.wall + added.delay;
-    jobs_.emplace(added.id, std::move(job));
-    unfinished_ += 1;
-    tally_.add(Count::enqueued);
-  }
-  if (existing != call.reply->existing)
-    violations_.add("J1", "an enqueue found " + std::to_string(call.reply->existing) + " jobs there already, and it was " + std::to_string(existing));
-}
-
-void StoreChecks::acknowledged(const std::vector<NewJob>& jobs) {
-  for (const NewJob& job : jobs) {
-    if (!jobs_.contains(job.id)) broken("J1", job.id, "was acknowledged and never came in");
-  }
 }
 
 void StoreChecks::see(const Applied& when, const ExtendCall& call) {
@@ -108,12 +81,17 @@ void StoreChecks::see_settled(const Applied& when, const SettleCall& call, Known
     return;
   }
   job.settle(settlement.outcome, when.wall);
-  tally_.add(settlement.outcome.kind == OutcomeKind::given_back ? Count::given_back : Count::settled);
+  const OutcomeKind kind = settlement.outcome.kind;
+  tally_.add(kind == OutcomeKind::given_back ? Count::given_back : Count::settled);
+  if (kind == OutcomeKind::failed) tally_.add(Count::failures);
+  if (kind == OutcomeKind::later) tally_.add(Count::laters);
+  if (job.state == JobState::dead) tally_.add(Count::dead_letters);
   if (job.finished()) unfinished_ -= 1;
 }
 
 void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb, std::string_view promise) {
   tally_.add(Count::refusals);
+  if (verb == "settle" && revoked_.contains({refusal.id, refusal.sent})) tally_.add(Count::late_outcomes);
   if (was_rightful) broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + refusal.reason);
   const KnownJob* job = find(refusal.id);
   if (!job) return;

@@ -1,5 +1,6 @@
 // Watches every call that takes effect in the store and says which promise an answer breaks: L1 to L4 and J1 to
-// J5 as far as the store alone can keep them. Keeps for each job what must be true of it.
+// J8 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name among the
+// promises goes under a word: `pause` (a paused queue grants nothing), `history` (of attempts), `notes` (progress, log).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "sim/checks/known_job.hpp"
+#include "sim/checks/slots.hpp"
 #include "sim/checks/violations.hpp"
 #include "sim/store/applied.hpp"
 #include "sim/store/tally.hpp"
@@ -27,9 +29,13 @@ class StoreChecks final : public StoreObserver {
 
   // Compares the whole store with what must be true (J1, J4, and what a call changed behind our back).
   void compare_all(Instant now);
+  // Compares what is told of each job beside its row: history and log.
+  void compare_stories();
+  // J8: of each unfinished job the store says what it waits for.
+  void explains_what_waits();
 
-  // A producer was told that these are in (J1).
-  void acknowledged(const std::vector<NewJob>& jobs);
+  // A producer was told that these are in, under these ids (J1).
+  void acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids);
 
   // The worker that holds this was killed by the handler of another job: if it is lost now, it is by its doing.
   void poisoned(const Holding& neighbour) { poisoned_.insert(neighbour); }
@@ -37,6 +43,11 @@ class StoreChecks final : public StoreObserver {
   const KnownJob* find(const JobId& id) const;
   const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
   std::int64_t unfinished() const { return unfinished_; }
+  bool is_paused(const std::string& queue) const;
+  // The delivery was revoked, and its slot is still kept.
+  bool keeps_slot(const Holding& delivery, Instant now) const;
+  // When an operator ended this delivery.
+  std::optional<Instant> revoked_at(const Holding& delivery) const;
 
  private:
   // A claim that granted something or was given back: until `end` it may grant nothing more.
@@ -44,24 +55,62 @@ class StoreChecks final : public StoreObserver {
     Instant end{};
     std::set<Holding> granted;
   };
+  // An id that stands for another job, which has its unique key.
+  struct Alias {
+    JobId of;
+    WallTime since;
+  };
+  // What one job of an enqueue must come to.
+  struct Expected {
+    JobId id;
+    bool is_new = false;
+    bool by_key = false;
+  };
 
   void see(const Applied& when, const EnqueueCall& call);
   void see(const Applied& when, const ClaimCall& call);
   void see(const Applied& when, const GiveBackCall& call);
   void see(const Applied& when, const ExtendCall& call);
   void see(const Applied& when, const SettleCall& call);
+  void see(const Applied& when, const RecordCall& call);
+  void see(const Applied& when, const BatchCall& call);
+  void see(const Applied& when, const CancelCall& call);
+  void see(const Applied& when, const RetryCall& call);
+  void see(const Applied& when, const PurgeCall& call);
+  void see(const Applied& when, const SetQueueCall& call);
+  void see(const Applied& when, const PauseCall& call);
+  void see(const Applied& when, const TidyCall& call);
+  void see(const Applied& when, const OrderCall& call);
+  void see(const Applied& when, const StoppedCall& call);
 
-  void see_grant(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed);
+  // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its request.
+  std::optional<Expected> expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const;
+  void add_job(const Applied& when, const NewJob& added);
+  const KnownJob* key_holder(const std::string& queue, const std::string& key, WallTime now) const;
+
+  void see_grant(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, Slots& slots);
+  bool see_slots(const Applied& when, const KnownJob& job, Slots& slots);
   void see_repeat(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, const ClaimSeen& before);
   void see_burials(const Applied& when, const ClaimCall& call, bool is_repeat);
+  void see_passed_over(const Applied& when, const ClaimCall& call, const Slots& slots);
   void see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding);
   void see_settled(const Applied& when, const SettleCall& call, KnownJob& job, const Settlement& settlement);
   void see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb, std::string_view promise);
+  void see_cancelled(const Applied& when, KnownJob& job, const std::string& request);
+  void see_retried(const Applied& when, KnownJob& job, const std::string& request);
   void count_loss(KnownJob& job);
+  // An operator ended the delivery at hand.
+  void revoke(const Applied& when, KnownJob& job, AttemptEnd end);
+  // Takes over what an act may choose, within its bounds: the fence, and the owner of a job that does not run.
+  void take_over_from_store(const Applied& when, KnownJob& job, bool must_have_grown);
+  void see_fence(const KnownJob& job, Fence fence);
 
   KnownJob* known(const JobId& id);
   // What the store shows of one job is what must be true. `promise`: the one a silent change would break.
   void compare(const KnownJob& job, const Job& shown, Instant now, std::string_view promise);
+  void compare_queues();
+  void compare_attempts(const KnownJob& job);
+  void compare_log(const KnownJob& job);
   void broken(std::string_view promise, const JobId& id, std::string_view what);
 
   std::string ns_;
@@ -69,8 +118,18 @@ class StoreChecks final : public StoreObserver {
   Violations& violations_;
   Tally& tally_;
   std::map<JobId, KnownJob> jobs_;
+  std::map<std::string, KnownQueue> queues_;
+  std::map<Slots::Name, std::vector<JobId>> keyed_;  // by queue and unique key: all that ever had it
+  std::map<JobId, Alias> aliases_;
+  std::map<JobId, Fence> tidied_;                    // the newest fence of what is gone
+  std::map<Slots::Name, Fence> group_fences_;
+  std::map<Slots::Name, JobId> group_last_;          // the last job granted of a group
+  std::map<std::string, WallTime> batches_;          // first seen
+  std::map<Holding, KeptSlot> kept_;
+  std::map<Holding, Instant> revoked_;
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
   std::set<Holding> poisoned_;
+  std::int64_t sequence_ = 0;
   std::int64_t unfinished_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Few workers, few jobs: holders that are stopped past their lease, wake up and write late.
-#include "sim/scenarios/lease_expiry.hpp"
+#include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
 namespace {
@@ -17,7 +17,7 @@ Plan plan(Random& random) {
       .jobs = static_cast<int>(random.between(2, 8)),
       .batch_most = 2,
       .enqueue_pause_most = 2 * ttl,
-      .job_delay_most = 2h,
+      .job_delay_most = 10 * ttl,
       .habits = {.works_most = 2 * ttl, .fails = 0.1, .later = 0.05, .stubborn = 0.2},
       .weather = {.drop_request = 0.01,
                   .drop_reply = 0.02,
@@ -41,6 +41,9 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario lease_expiry{.name = "lease-expiry", .summary = "holders stopped past their lease, and their late writes", .plan = plan};
+const Scenario lease_expiry{.name = "lease-expiry",
+                            .summary = "holders stopped past their lease, and their late writes",
+                            .plan = plan,
+                            .owes = rough_counts({})};
 
 }  // namespace fenceline::sim

@@ -8,6 +8,7 @@
 #include "sim/scenarios/simulated_handler.hpp"
 #include "sim/scenarios/world.hpp"
 #include "sim/store/faulty_store.hpp"
+#include "store/forwarding_store.hpp"
 
 namespace fenceline::sim {
 
@@ -29,13 +30,36 @@ class ProcessLog final : public LogSink {
   const SimRuntime& process_;
 };
 
+// Notes when a worker learns that an operator ended one of its deliveries.
+class ListeningStore final : public ForwardingStore {
+ public:
+  ListeningStore(Store& inner, HandlerChecks& handlers, const SimRuntime& process) : ForwardingStore(inner), handlers_(handlers), process_(process) {}
+
+  Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override {
+    Result<OrdersReply> reply = inner_.orders(ns, owner);
+    if (reply) {
+      for (const Holding& revoked : reply->revoked) handlers_.learned(process_, revoked);
+    }
+    return reply;
+  }
+
+ private:
+  HandlerChecks& handlers_;
+  const SimRuntime& process_;
+};
+
 struct World::Process {
   Process(World& world, Machine& machine, const std::string& name, Store& truth, const Weather& weather)
-      : runtime(world.simulation(), machine, name), log(world, runtime), store(runtime, truth, weather, world.tally()), handler(world, runtime) {}
+      : runtime(world.simulation(), machine, name),
+        log(world, runtime),
+        wire(runtime, truth, weather, world.tally()),
+        store(wire, world.handlers(), runtime),
+        handler(world, runtime) {}
 
   SimRuntime runtime;
   ProcessLog log;
-  FaultyStore store;
+  FaultyStore wire;
+  ListeningStore store;
   SimulatedHandler handler;
 };
 

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 
-#include "sim/scenarios/job_storm.hpp"
-#include "sim/scenarios/lease_expiry.hpp"
+#include "sim/scenarios/plans.hpp"
 #include "sim/scenarios/world.hpp"
 
 namespace fenceline::sim {
+namespace {
+
+constexpr bool kSqliteToo = false;
+
+}  // namespace
 
 const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> all{lease_expiry, job_storm};
+  static const std::vector<Scenario> all{lease_expiry, job_storm, poison, retry_storm, groups_and_limits, unique_keys, cancel_against_completion,
+                                         graceful_stop, pause_and_resume, fleet_restart, retention, clock_chaos, lost_wakeups, slow_renewals};
   return all;
 }
 
@@ -22,7 +27,7 @@ SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks,
   // The plan has a generator of its own, so that a change of the world does not change the sizes too.
   Random random(~seed);
   Plan plan = scenario.plan(random);
-  plan.sqlite = seed / 2 % 4 == 3;  // for both halves of a campaign that alternates scenarios
+  plan.sqlite = kSqliteToo && seed / scenarios().size() % 4 == 3;  // for all parts of a campaign that takes turns
   World world(seed, plan, stacks, options);
   return world.run();
 }

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
+#include <cctype>
 
 namespace fenceline::sim {
 namespace {
@@ -28,7 +27,7 @@ TEST_P(EveryScenario, KeepsAllPromisesOverAFewSeeds) {
 }
 
 TEST_P(EveryScenario, TellsTheSameStoryForTheSameSeed) {
-  for (const std::uint64_t seed : {5, 7}) {  // memory and SQLite
+  for (const std::uint64_t seed : {5U, 3U * static_cast<unsigned>(scenarios().size())}) {  // memory and SQLite
     const SeedReport first = play(scenario(), seed, stacks, {.tracing = true});
     const SeedReport second = play(scenario(), seed, stacks, {.tracing = true});
     EXPECT_FALSE(first.trace.empty());
@@ -38,8 +37,24 @@ TEST_P(EveryScenario, TellsTheSameStoryForTheSameSeed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sim, EveryScenario, testing::Values("lease-expiry", "job-storm"),
-                         [](const auto& chosen) { return chosen.param == "job-storm" ? "JobStorm" : "LeaseExpiry"; });
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Scenario& scenario : scenarios()) all.emplace_back(scenario.name);
+  return all;
+}
+
+// "lost-wakeups" is no name for a test, "LostWakeups" is.
+std::string test_name(const testing::TestParamInfo<std::string>& chosen) {
+  std::string name;
+  bool upper = true;
+  for (const char c : chosen.param) {
+    if (c != '-') name += static_cast<char>(upper ? std::toupper(static_cast<unsigned char>(c)) : c);
+    upper = c == '-';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, EveryScenario, testing::ValuesIn(names()), test_name);
 
 }  // namespace
 }  // namespace fenceline::sim

@@ -21,13 +21,20 @@ RunResult SimulatedHandler::run(const Run& run) {
   const bool calm = !world_.storm();
   const Duration takes = random.between(Duration{0}, calm ? plan.ttl / 4 : plan.habits.works_most);
   const bool stubborn = !calm && random.chance(plan.habits.stubborn);
-  if (!work(run, takes, stubborn)) return {.kind = random.chance(0.9) ? OutcomeKind::failed : OutcomeKind::done, .error = "stopped"};
+  const Instant begun = process_.now();
+  if (!work(run, takes, stubborn)) {
+    if (world_.checks().revoked_at({run.job.id, run.job.fence})) world_.tally().add(Count::stopped_handlers);
+    if (run.job.timeout != Duration{0} && process_.now() - begun >= run.job.timeout) world_.tally().add(Count::timeouts);
+    return {.kind = random.chance(0.9) ? OutcomeKind::failed : OutcomeKind::done, .error = "stopped"};
+  }
+  if (takes > 2 * plan.ttl) world_.tally().add(Count::long_runs);
   if (world_.is_poison(run.job.id)) world_.die_of(process_, run);
   return calm ? RunResult{.kind = OutcomeKind::done, .result = "calm"} : result();
 }
 
 bool SimulatedHandler::work(const Run& run, Duration takes, bool stubborn) {
-  const Instant end = process_.now() + takes;
+  const Instant begun = process_.now();
+  const Instant end = begun + takes;
   while (true) {
     if (run.stop.stop_requested() && !stubborn) return false;
     // A careful handler looks at the deadline before each act: a paused one cannot be told.
@@ -37,6 +44,8 @@ bool SimulatedHandler::work(const Run& run, Duration takes, bool stubborn) {
       world_.handlers().untold(process_, run);
       if (!stubborn) return false;
     }
+    const bool overdue = run.job.timeout != Duration{0} && process_.now() - begun > run.job.timeout + world_.plan().ttl / 6;
+    if (overdue && !run.stop.stop_requested()) world_.handlers().overdue(process_, run);
     if (process_.now() >= end) return true;
     const Instant next_act = process_.now() + world_.plan().ttl / 5;
     const Instant past_trust = process_.now() <= trusted ? trusted + Duration{1} : next_act;

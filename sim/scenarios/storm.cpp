@@ -25,12 +25,14 @@ void World::begin_storm() {
     process->runtime.terminate();
   });
   every(weather_.wall_jump_every, [this] { jump_some_wall_clock(); });
+  every(weather_.wall_leap_every, [this] { leap_ahead(); });
+  every(weather_.fleet_every, [this] { restart_fleet(); });
 }
 
 // Whoever is stopped goes on; what is under way still arrives.
 void World::end_storm() {
   storm_ = false;
-  weather_ = Weather{.delay_most = plan_.weather.delay_most};
+  weather_ = Weather{.drop_wakeup = plan_.deaf ? 1.0 : 0.0, .delay_most = plan_.weather.delay_most};
   simulation_.trace().write(simulation_.now(), "world", "the storm is over");
   for (Host& host : hosts_) {
     for (Process* process : host.running) process->runtime.resume();
@@ -77,7 +79,7 @@ void World::pause(SimRuntime& process) {
   simulation_.after(random.between(Duration{0}, weather_.pause_most), [&process] { process.resume(); });
   if (random.chance(weather_.twin)) {
     const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& one) { return one.machine.get() == &process.machine(); });
-    if (host != hosts_.end() && !host->produces && host->running.size() == 1) {
+    if (host != hosts_.end() && host->role == Role::works && host->running.size() == 1) {
       simulation_.after(random.between(Duration{0}, weather_.restart_most), [this, &there = *host, &process] {
         if (!closing_ && process.paused() && !process.dead() && there.running.size() == 1) {
           tally_.add(Count::twins);
@@ -108,6 +110,23 @@ void World::jump_some_wall_clock() {
   Machine& machine = which == hosts_.size() ? store_machine_ : *hosts_[which].machine;
   machine.jump_wall(by);
   if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), machine.name(), "sets its wall clock by " + std::to_string(by.count()) + " us");
+}
+
+void World::leap_ahead() {
+  tally_.add(Count::wall_leaps);
+  store_machine_.jump_wall(simulation_.random().between(Duration{0}, weather_.wall_leap_most));
+  simulation_.trace().write(simulation_.now(), store_machine_.name(), "leaps ahead by days");
+}
+
+void World::restart_fleet() {
+  tally_.add(Count::fleet_restarts);
+  const bool politely = simulation_.random().chance(0.5);
+  simulation_.trace().write(simulation_.now(), "world", politely ? "asks all workers to stop" : "kills all workers");
+  for (Host& host : hosts_) {
+    if (host.role != Role::works) continue;
+    const std::vector<Process*> running = host.running;
+    for (Process* process : running) politely ? process->runtime.terminate() : process->runtime.kill();
+  }
 }
 
 }  // namespace fenceline::sim

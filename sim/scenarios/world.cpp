@@ -15,10 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kNamespace = "sim";
 constexpr Instant kStart{1h};  // so that moments before the start are moments too
-
-std::string queue_name(int number) { return "q" + std::to_string(number); }
 
 }  // namespace
 
@@ -31,6 +28,7 @@ World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const Seed
   simulation_.run_until(kStart);
   make_store(options);
   make_hosts();
+  make_settings();
   make_batches();
 }
 
@@ -49,46 +47,41 @@ void World::make_store(const SeedOptions& options) {
   Store& store = wrapped_store_ ? *wrapped_store_ : *real_store_;
   checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_);
   handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace, plan_.drift_promised);
+  handler_checks_->expect_stops(1s + 10 * plan_.weather.step_delay_most, plan_.cancel_seen_within);
   recorded_ = std::make_unique<RecordingStore>(store_clock_, store, *this);
 }
 
 void World::make_hosts() {
   Random& random = simulation_.random();
-  for (int i = 0; i <= plan_.hosts; ++i) {
-    Host host;
-    host.produces = i == plan_.hosts;
-    const std::string name = host.produces ? "producer" : "host-" + std::to_string(i + 1);
-    std::int64_t rate = random.between(-plan_.drift_ppm, plan_.drift_ppm);
-    if (random.chance(plan_.wild_clock)) rate = (random.chance(0.5) ? 1 : -1) * random.between(100'000, 250'000);
-    host.machine = std::make_unique<Machine>(name, random.between(Duration{0}, 1000h), rate, random.between(Duration{-1h}, 1h));
-    hosts_.push_back(std::move(host));
-  }
+  const auto make = [&](Role role, int count, std::string_view name) {
+    for (int i = 0; i < count; ++i) {
+      Host host{.role = role, .number = i};
+      std::int64_t rate = random.between(-plan_.drift_ppm, plan_.drift_ppm);
+      if (random.chance(plan_.wild_clock)) rate = (random.chance(0.5) ? 1 : -1) * random.between(100'000, 250'000);
+      host.machine = std::make_unique<Machine>(std::string(name) + "-" + std::to_string(i + 1), random.between(Duration{0}, 1000h), rate, random.between(Duration{-1h}, 1h));
+      hosts_.push_back(std::move(host));
+    }
+  };
+  make(Role::works, plan_.hosts, "host");
+  make(Role::produces, plan_.producers, "producer");
+  make(Role::operates, plan_.operators.act_every == Duration{0} ? 0 : 1, "operator");
 }
 
-void World::make_batches() {
+// What is there before anyone comes.
+void World::make_settings() {
   Random& random = simulation_.random();
-  for (int made = 0; made < plan_.jobs;) {
-    Batch batch;
-    const std::int64_t size = random.between(1, std::min(plan_.batch_most, plan_.jobs - made));
-    for (std::int64_t i = 0; i < size; ++i, ++made) {
-      NewJob job;
-      const std::uint64_t high = random.next();
-      job.id = make_uuid7(store_clock_.wall_now(), high, random.next());
-      job.queue = queue_name(static_cast<int>(random.below(static_cast<std::size_t>(plan_.queues))));
-      job.payload = std::to_string(made);
-      job.priority = static_cast<int>(random.between(-1, 1));
-      job.attempts_max = plan_.attempts_max;
-      if (random.chance(0.3)) job.delay = random.between(Duration{0}, plan_.job_delay_most);
-      if (random.chance(plan_.poison)) poison_.insert(job.id);
-      batch.jobs.push_back(std::move(job));
-    }
-    batches_.push_back(std::move(batch));
+  for (int i = 0; i < plan_.queues; ++i) {
+    const auto made = recorded_->set_queue({.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
+    check(made.has_value(), "the settings of a plan are good");
   }
+  if (plan_.operators.act_every != Duration{0} && random.chance(plan_.operators.leaves_paused)) left_paused_ = some_queue();
+  duties_done_ = plan_.operators.act_every == Duration{0};
 }
 
 void World::applied(const Applied& applied) {
   if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", describe(applied));
   checks_->applied(applied);
+  if (const auto* stopped = std::get_if<StoppedCall>(&applied.call)) handler_checks_->said_stopped(stopped->request);
   if (tally_.of(Count::operations) % plan_.compare_every == 0) checks_->compare_all(simulation_.now());
 }
 
@@ -100,14 +93,22 @@ void World::start_on(Host& host) {
   host.running.push_back(&process);
   process.runtime.on_step([this](SimRuntime& runtime) { on_step(runtime); });
   simulation_.trace().write(simulation_.now(), name, "starts");
-  process.runtime.start([this, &host, &process](std::stop_token stop) { host.produces ? produce(process, stop) : work(process, stop); },
+  process.runtime.start(
+      [this, &host, &process](std::stop_token stop) {
+        switch (host.role) {
+          case Role::works: return work(process, stop);
+          case Role::produces: return produce(process, host.number, stop);
+          case Role::operates: return operate(process, stop);
+        }
+      },
                         [this, &host, &process](ProcessEnd end) { ended(host, process, end); });
 }
 
 void World::ended(Host& host, Process& process, ProcessEnd end) {
   handler_checks_->ended(process.runtime);
   std::erase(host.running, &process);
-  if (closing_ || (host.produces && end == ProcessEnd::returned && all_enqueued())) return;
+  const bool has_more = host.role == Role::works || (host.role == Role::produces ? !all_enqueued() : !duties_done_);
+  if (closing_ || (end == ProcessEnd::returned && !has_more)) return;
   if (!host.running.empty()) return;  // its twin is there
   const Duration until = simulation_.random().between(Duration{0}, storm_ ? weather_.restart_most : Duration{1s});
   simulation_.after(until, [this, &host] {
@@ -126,43 +127,22 @@ void World::work(Process& process, std::stop_token stop) {
                         .version = "sim"};
   for (int i = 0; i < plan_.queues; ++i) options.queues.push_back(queue_name(i));
   Worker worker(process.runtime, Log(process.log), process.store, process.handler, options);
+  owners_.push_back(worker.owner());
   const Result<WorkReport> report = worker.run(stop);
   if (!report) violations_.add("worker", process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) + ": " + report.error().message);
-}
-
-bool World::all_enqueued() const {
-  return std::all_of(batches_.begin(), batches_.end(), [](const Batch& batch) { return batch.acknowledged; });
-}
-
-// What a careful client does: repeats the very same request until it has an answer, after its own restart too.
-void World::produce(Process& process, std::stop_token stop) {
-  for (Batch& batch : batches_) {
-    while (!batch.acknowledged) {
-      if (stop.stop_requested()) return;
-      const Result<EnqueueReply> reply = process.store.enqueue({.ns = std::string(kNamespace), .jobs = batch.jobs, .timeout = plan_.ttl});
-      if (reply) {
-        batch.acknowledged = true;
-        checks_->acknowledged(batch.jobs);
-      } else if (reply.error().code != Code::in_doubt && reply.error().code != Code::unavailable) {
-        violations_.add("J1", "an enqueue was answered " + std::string(to_string(reply.error().code)) + ": " + reply.error().message);
-        return;
-      }
-      const Duration pause = simulation_.random().between(Duration{0}, storm_ ? plan_.enqueue_pause_most : Duration{10ms});
-      process.runtime.sleep_for(pause, stop);
-    }
-  }
 }
 
 SeedReport World::run() {
   begin_storm();
   for (Host& host : hosts_) start_on(host);
-  const auto over = [this] { return stop_.stop_requested() || !violations_.empty(); };
-  const Instant storm_ends = simulation_.now() + plan_.storm;
-  simulation_.run_until(storm_ends, over);
+  simulation_.run_until(simulation_.now() + plan_.storm, [this] { return over(); });
   end_storm();
   if (!over()) ends_in_time();
+  if (!over()) ends_as_planned();
+  if (!over()) starts_soon();
   if (!over()) stops_in_time();
   if (!over()) checks_->compare_all(simulation_.now());
+  if (!over()) checks_->compare_stories();
   closing_ = true;
   SeedReport report;
   report.simulated = simulation_.now() - kStart;
@@ -175,15 +155,58 @@ SeedReport World::run() {
   return report;
 }
 
-// J8: nothing is stuck once the weather is fine. Retries wait up to an hour, a poison job needs five leases.
+// J8: nothing is stuck once the weather is fine. Retries wait for minutes, a poison job needs five leases.
 void World::ends_in_time() {
   const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most;
-  const auto over = [this] { return stop_.stop_requested() || !violations_.empty() || (checks_->unfinished() == 0 && all_enqueued()); };
-  if (simulation_.run_until(simulation_.now() + patience, over)) return;
-  if (!all_enqueued()) violations_.add("J8", "the producer is not done " + std::to_string(patience / 1h) + " hours after the storm");
+  wait_for_the_rest(patience);
+  if (over() || left_paused_.empty()) return;
+  checks_->explains_what_waits();
+  resume_what_was_left();
+  wait_for_the_rest(patience);
+}
+
+void World::wait_for_the_rest(Duration patience) {
+  const auto waits = [this](const KnownJob& job) { return !job.finished() && job.queue != left_paused_; };
+  const auto some_waits = [&] {
+    return checks_->unfinished() > 0 && std::any_of(checks_->jobs().begin(), checks_->jobs().end(), [&](const auto& job) { return waits(job.second); });
+  };
+  if (simulation_.run_until(simulation_.now() + patience, [&] { return over() || (all_enqueued() && duties_done_ && !some_waits()); })) return;
+  const std::string then = std::to_string(patience / 1h) + " hours after the storm";
+  if (!all_enqueued()) violations_.add("J8", "a producer is not done " + then);
+  if (!duties_done_) violations_.add("J8", "the operator is not done " + then);
   for (const auto& [id, job] : checks_->jobs()) {
-    if (!job.finished()) violations_.add("J8", "job " + short_id(id) + " is still " + std::string(to_string(job.state)) + " " + std::to_string(patience / 1h) + " hours after the storm");
+    if (waits(job)) violations_.add("J8", "job " + short_id(id) + " is still " + std::string(to_string(job.state)) + " " + then);
   }
+}
+
+void World::resume_what_was_left() {
+  const PauseRequest request{.ns = std::string(kNamespace), .queue = left_paused_, .paused = false, .act = {"sim", "at last"}};
+  left_paused_.clear();
+  if (const Result<void> resumed = recorded_->pause(request); !resumed) violations_.add("pause", "a queue cannot be resumed: " + resumed.error().message);
+}
+
+// J5, in plans that know the end of every job.
+void World::ends_as_planned() {
+  if (plan_.nothing_lost && tally_.of(Count::losses) > 0) violations_.add("J5", "a graceful stop cost " + std::to_string(tally_.of(Count::losses)) + " deliveries");
+  if (!plan_.only_poison_dies) return;
+  for (const auto& [id, job] : checks_->jobs()) {
+    const JobState must = is_poison(id) ? JobState::dead : JobState::done;
+    if (job.state != must) violations_.add("J5", "job " + short_id(id) + " is " + std::string(to_string(job.state)) + ", it must be " + std::string(to_string(must)));
+  }
+}
+
+// J8: what is enqueued in fine weather starts soon, also if no wake-up comes.
+void World::starts_soon() {
+  const std::int64_t before = checks_->unfinished();
+  EnqueueRequest request{.ns = std::string(kNamespace)};
+  for (int i = 0; i < plan_.queues; ++i) {
+    const std::uint64_t high = simulation_.random().next();
+    request.jobs.push_back({.id = make_uuid7(store_clock_.wall_now(), high, simulation_.random().next()), .queue = queue_name(i)});
+  }
+  if (!recorded_->enqueue(request)) return violations_.add("J1", "an enqueue in fine weather was refused");
+  const Duration patience = 20s + plan_.queues * plan_.ttl / 2;
+  if (!simulation_.run_until(simulation_.now() + patience, [&] { return over() || checks_->unfinished() <= before; }))
+    violations_.add("J8", "a job enqueued in fine weather is not done after " + std::to_string(patience / 1s) + " seconds");
 }
 
 void World::stops_in_time() {

@@ -19,6 +19,9 @@
 
 namespace fenceline::sim {
 
+inline constexpr std::string_view kNamespace = "sim";
+inline std::string queue_name(int number) { return "q" + std::to_string(number); }
+
 // A store's clock: the time of its machine.
 class MachineClock final : public Clock {
  public:
@@ -54,29 +57,49 @@ class World final : public StoreObserver {
  private:
   // One start of one program.
   struct Process;
+  enum class Role { works, produces, operates };
   // A machine that is to have its program running, whatever happens.
   struct Host {
     std::unique_ptr<Machine> machine;
-    bool produces = false;
+    Role role = Role::works;
+    int number = 0;  // among those of its role
     std::vector<Process*> running;  // the last one is the newest
     int starts = 0;
   };
-  // A request of the producer, the same at each repeat.
+  // A request of a producer, the same at each repeat.
   struct Batch {
+    std::uint64_t number = 0;
+    int producer = 0;
+    std::string name;  // of the file whose lines these are; empty: of none
     std::vector<NewJob> jobs;
-    bool acknowledged = false;
+    bool answered = false;  // they are in, or were refused for good
   };
+  // An act of an operator, the same at each repeat.
+  using Deed = std::function<Result<void>(Store&)>;
 
   void applied(const Applied& applied) override;
 
   void make_store(const SeedOptions& options);
   void make_hosts();
+  void make_settings();
   void make_batches();
+  NewJob make_job(int number);
   void start_on(Host& host);
   void ended(Host& host, Process& process, ProcessEnd end);
   void work(Process& process, std::stop_token stop);
-  void produce(Process& process, std::stop_token stop);
+  void produce(Process& process, int producer, std::stop_token stop);
+  void send(Process& process, Batch& batch, std::stop_token stop);
+  bool open_file(Process& process, Batch& batch, std::stop_token stop);
   bool all_enqueued() const;
+
+  void operate(Process& process, std::stop_token stop);
+  // Repeats it until it has its answer. False if asked to stop before.
+  bool carry_out(Process& process, std::stop_token stop);
+  void do_last_duties(Process& process, std::stop_token stop);
+  Deed some_deed();
+  std::vector<JobId> some_jobs(bool (*preferred)(const KnownJob&));
+  std::string some_queue();
+  std::string fresh_request();
 
   void begin_storm();
   void end_storm();
@@ -88,8 +111,15 @@ class World final : public StoreObserver {
   void pause(SimRuntime& process);
   void suspend(Host& host);
   void jump_some_wall_clock();
+  void leap_ahead();
+  void restart_fleet();
 
+  bool over() const { return stop_.stop_requested() || !violations_.empty(); }
   void ends_in_time();
+  void wait_for_the_rest(Duration patience);
+  void resume_what_was_left();
+  void ends_as_planned();
+  void starts_soon();
   void stops_in_time();
 
   Plan plan_;
@@ -110,6 +140,10 @@ class World final : public StoreObserver {
   std::unique_ptr<RecordingStore> recorded_;
   std::set<JobId> poison_;
   std::vector<Batch> batches_;
+  Deed deed_;                // at hand, whoever of the operator's starts carries it out
+  std::string left_paused_;  // a queue; empty: none
+  bool duties_done_ = false;
+  std::vector<std::string> owners_;  // of all workers that ever started
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Process>> processes_;  // all there ever were: requests under way point to them
 };

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "store/job_store.hpp"
+#include "store/store.hpp"
 
 namespace fenceline::sim {
 
@@ -21,11 +21,24 @@ using ClaimCall = Call<ClaimRequest, ClaimReply>;
 using GiveBackCall = Call<GiveBackRequest, void>;
 using ExtendCall = Call<ExtendRequest, ExtendReply>;
 using SettleCall = Call<SettleRequest, SettleReply>;
+using RecordCall = Call<RecordRequest, RecordReply>;
+using BatchCall = Call<BatchRequest, BatchReply>;
+// Both carry an ActRequest, so the verb is part of the type.
+struct CancelCall : Call<ActRequest, ActReply> {};
+struct RetryCall : Call<ActRequest, ActReply> {};
+using PurgeCall = Call<PurgeRequest, PurgeReply>;
+using SetQueueCall = Call<SetQueueRequest, void>;
+using PauseCall = Call<PauseRequest, void>;
+using TidyCall = Call<TidyRequest, TidyReply>;
+using OrderCall = Call<OrderRequest, void>;
+using StoppedCall = Call<StoppedRequest, void>;
 
 struct Applied {
   Instant at;     // true time, which is what the store's leases run on
   WallTime wall;  // the store's
-  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall> call;
+  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall, RetryCall, PurgeCall, SetQueueCall, PauseCall,
+               TidyCall, OrderCall, StoppedCall>
+      call;
 };
 
 class StoreObserver {

@@ -18,6 +18,18 @@ class RecordingStore final : public ForwardingStore {
   Result<void> give_back(const GiveBackRequest& request) override { return recorded<GiveBackCall>(request, inner_.give_back(request)); }
   Result<ExtendReply> extend(const ExtendRequest& request) override { return recorded<ExtendCall>(request, inner_.extend(request)); }
   Result<SettleReply> settle(const SettleRequest& request) override { return recorded<SettleCall>(request, inner_.settle(request)); }
+  Result<RecordReply> record(const RecordRequest& request) override { return recorded<RecordCall>(request, inner_.record(request)); }
+  Result<BatchReply> open_batch(const BatchRequest& request) override { return recorded<BatchCall>(request, inner_.open_batch(request)); }
+
+  Result<ActReply> cancel(const ActRequest& request) override { return recorded<CancelCall>(request, inner_.cancel(request)); }
+  Result<ActReply> retry(const ActRequest& request) override { return recorded<RetryCall>(request, inner_.retry(request)); }
+  Result<PurgeReply> purge(const PurgeRequest& request) override { return recorded<PurgeCall>(request, inner_.purge(request)); }
+  Result<void> set_queue(const SetQueueRequest& request) override { return recorded<SetQueueCall>(request, inner_.set_queue(request)); }
+  Result<void> pause(const PauseRequest& request) override { return recorded<PauseCall>(request, inner_.pause(request)); }
+  Result<TidyReply> tidy(const TidyRequest& request) override { return recorded<TidyCall>(request, inner_.tidy(request)); }
+
+  Result<void> order_worker(const OrderRequest& request) override { return recorded<OrderCall>(request, inner_.order_worker(request)); }
+  Result<void> stopped(const StoppedRequest& request) override { return recorded<StoppedCall>(request, inner_.stopped(request)); }
 
  private:
   template <class AnyCall, class Request, class Answer>

@@ -4,9 +4,13 @@ namespace fenceline::sim {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> kNames{
-    "operations",       "enqueued",     "claimed",       "takeovers",  "refusals",     "losses", "settled",  "given_back",
-    "died_of_losses",   "ran_alone",    "lost_requests", "refused_requests", "lost_replies", "late_requests", "duplicates", "lost_wakeups",
-    "kills",            "poisoned",     "pauses",        "suspends",   "twins",        "terminations", "wall_jumps"};
+    "operations", "enqueued", "claimed", "takeovers", "refusals", "losses", "settled", "given_back", "died_of_losses", "ran_alone", "failures",
+    "laters", "dead_letters", "long_runs", "timeouts", "met_again", "keys_met", "keys_held_after", "key_conflicts", "keys_taken",
+    "batches_opened_again", "group_handovers", "group_waits", "limit_waits", "slot_waits", "queue_waits", "cancelled", "cancelled_running",
+    "cancelled_too_late", "retried", "retried_running", "acts_repeated", "purged", "queues_paused", "queues_resumed", "settings_changed",
+    "workers_ordered", "stopped_said", "stopped_handlers", "late_outcomes", "tidied", "made_anew", "notes", "notes_refused", "lost_requests",
+    "refused_requests", "lost_replies", "late_requests", "duplicates", "lost_wakeups", "kills", "poisoned", "pauses", "suspends", "twins",
+    "terminations", "wall_jumps", "wall_leaps", "fleet_restarts"};
 static_assert(!kNames.back().empty());
 
 }  // namespace

@@ -19,6 +19,45 @@ enum class Count {
   given_back,
   died_of_losses,
   ran_alone,   // handlers of jobs that must run alone
+  failures,    // attempts used up
+  laters,
+  dead_letters,
+  long_runs,   // handlers that worked for longer than two leases and were done
+  timeouts,    // handlers stopped because their attempt took too long
+  // unique keys
+  met_again,        // an enqueue that was there already: a repeat
+  keys_met,         // an enqueue that met the holder of its key
+  keys_held_after,  // of those: the holder had finished
+  key_conflicts,    // an enqueue refused, since its key belongs to another payload
+  keys_taken,       // a retry refused, since another job has the key
+  batches_opened_again,
+  // groups and limits
+  group_handovers,  // a grant of a group that had run another job before
+  group_waits,      // claims that passed over a due job: not its group's turn
+  limit_waits,      // a limit of its queue or of its key is reached
+  slot_waits,       // a slot is kept for a revoked delivery
+  queue_waits,      // its queue is paused
+  // operators
+  cancelled,
+  cancelled_running,
+  cancelled_too_late,  // it had finished
+  retried,
+  retried_running,
+  acts_repeated,       // changed nothing: they were the last act already
+  purged,
+  queues_paused,
+  queues_resumed,
+  settings_changed,
+  workers_ordered,
+  stopped_said,        // slots that a worker gave free
+  stopped_handlers,    // handlers that ended because their job was cancelled or retried
+  late_outcomes,       // of revoked deliveries, refused
+  // retention
+  tidied,
+  made_anew,           // enqueued again after they were tidied
+  // what handlers say
+  notes,
+  notes_refused,
   // faults
   lost_requests,
   refused_requests,
@@ -33,6 +72,8 @@ enum class Count {
   twins,          // restarts while the old incarnation is only paused
   terminations,   // graceful stops
   wall_jumps,
+  wall_leaps,     // of the store's wall clock, a day and more ahead
+  fleet_restarts, // of all workers at once
   count_,
 };
 

@@ -24,6 +24,9 @@ struct Weather {
   Duration terminate_every{0};  // a graceful stop, then a new start
   Duration wall_jump_every{0};  // of a machine's or the store's wall clock, either way
   Duration wall_jump_most{0};
+  Duration wall_leap_every{0};  // of the store's wall clock, only ahead: days pass
+  Duration wall_leap_most{0};
+  Duration fleet_every{0};      // all workers are killed at once, or asked to stop at once
   Duration restart_most{0};     // until a process is there again
   double twin = 0;              // of a pause: a new incarnation starts beside the paused one
 

@@ -113,18 +113,18 @@ Result<int> run(Invocation& invocation) {
   Progress progress(*invocation.runtime, options.seeds);
   options.progress = [&](std::uint64_t done) { progress(done); };
   const sim::CampaignReport report = sim::run_campaign(*invocation.runtime, options);
-  const std::vector<std::string_view> missing = sim::missing(report);
+  const std::vector<std::string> missing = sim::missing(report);
 
   if (invocation.json) {
     print_line(as_json(report, options.first_seed).dump());
   } else {
     tell_failures(report.failed);
-    for (const std::string_view name : missing) print_line("vacuous: no " + std::string(name) + " in " + std::to_string(report.seeds) + " seeds");
+    for (const std::string& name : missing) print_line("vacuous: no " + name + " in " + std::to_string(report.seeds) + " seeds");
     const std::string whole_hours = std::to_string(report.simulated / 1h);
     print_line(std::to_string(report.seeds) + " seeds, " + whole_hours + " simulated hours, " + std::to_string(report.tally.of(sim::Count::operations)) +
                " operations, " + std::to_string(report.tally.faults()) + " faults, " + std::to_string(report.failed.size()) + " seeds with a broken promise");
   }
-  if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + std::string(missing.front()) + " happened");
+  if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + missing.front());
   if (report.stopped) tell("sim: stopped after " + std::to_string(report.seeds) + " seeds");
   return report.failed.empty() && missing.empty() ? kExitOk : kExitFound;
 }

@@ -1,0 +1,193 @@
+// What operators may do, and what their acts leave of a delivery: J3, J4, J6, J7.
+#include <algorithm>
+
+#include "sim/checks/store_checks.hpp"
+
+namespace fenceline::sim {
+namespace {
+
+const ActRefusal* find_refusal(const std::vector<ActRefusal>& refused, const JobId& id) {
+  const auto found = std::find_if(refused.begin(), refused.end(), [&](const ActRefusal& refusal) { return refusal.id == id; });
+  return found == refused.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void StoreChecks::see(const Applied& when, const CancelCall& call) {
+  if (!call.reply) return;
+  for (const JobId& id : call.request.ids) {
+    KnownJob* job = known(id);
+    const std::string must = !job ? "not_found" : job->state == JobState::done || job->state == JobState::dead ? "finished" : "";
+    const ActRefusal* refusal = find_refusal(call.reply->refused, id);
+    const std::string is = refusal ? refusal->reason : "";
+    if (is == "finished") tally_.add(Count::cancelled_too_late);
+    if (is != must) return broken("J3", id, "was cancelled with the answer '" + is + "', it must be '" + must + "'");
+    if (must.empty()) see_cancelled(when, *job, call.request.request);
+  }
+}
+
+void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::string& request) {
+  if (job.state == JobState::cancelled) {
+    if (job.last_act == request) tally_.add(Count::acts_repeated);
+    else job.last_act_sure = false;
+    return;
+  }
+  const bool ran = job.state == JobState::running;
+  if (ran) {
+    revoke(when, job, AttemptEnd::cancelled);
+    tally_.add(Count::cancelled_running);
+  }
+  job.finish(JobState::cancelled, when.wall);
+  unfinished_ -= 1;
+  job.last_act = request;
+  job.last_act_sure = true;
+  tally_.add(Count::cancelled);
+  take_over_from_store(when, job, ran);
+}
+
+void StoreChecks::see(const Applied& when, const RetryCall& call) {
+  if (!call.reply) return;
+  for (const JobId& id : call.request.ids) {
+    KnownJob* job = known(id);
+    const ActRefusal* refusal = find_refusal(call.reply->refused, id);
+    const std::string is = refusal ? refusal->reason : "";
+    const bool is_repeat = job && job->last_act == call.request.request;
+    // What it answers is its own matter then, as long as nothing changes, which compare_all() sees to.
+    if (is_repeat && job->last_act_sure) {
+      tally_.add(Count::acts_repeated);
+      const Result<std::optional<Job>> shown = store_.job(ns_, id);
+      if (shown && *shown) compare(*job, **shown, when.at, "J3");
+      continue;
+    }
+    const KnownJob* holder = job && job->finished() ? key_holder(job->queue, job->key, when.wall) : nullptr;
+    const bool taken = holder && holder->id != id;
+    const std::string must = !job ? "not_found" : job->state == JobState::done ? "finished" : taken ? "key_taken" : "";
+    if (is == "key_taken") tally_.add(Count::keys_taken);
+    if (is != must) return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");
+    if (taken && refusal->holder != holder->id) broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
+    if (!must.empty()) continue;
+    // After an act without a request the store may or may not know this one as the last.
+    if (is_repeat) {
+      const Result<std::optional<Job>> shown = store_.job(ns_, id);
+      if (shown && *shown && (*shown)->state == job->state) continue;
+    }
+    see_retried(when, *job, call.request.request);
+  }
+}
+
+void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::string& request) {
+  const bool ran = job.state == JobState::running;
+  if (ran) {
+    revoke(when, job, AttemptEnd::retried);
+    tally_.add(Count::retried_running);
+  }
+  if (job.finished()) {
+    job.failures = 0;
+    job.losses_in_row = 0;
+    job.poisoned_in_row = 0;
+    job.place = ++sequence_;
+    job.finished_at.reset();
+    unfinished_ += 1;
+  }
+  job.state = JobState::ready;
+  job.last_act = request;
+  job.last_act_sure = true;
+  tally_.add(Count::retried);
+  take_over_from_store(when, job, ran);
+  if (job.run_at > when.wall) broken("J8", job.id, "was retried and is still not due");
+}
+
+void StoreChecks::revoke(const Applied& when, KnownJob& job, AttemptEnd end) {
+  const Holding delivery{job.id, job.fence};
+  revoked_[delivery] = when.at;
+  if (job.lease_end > when.at) kept_[delivery] = {job.queue, job.group, job.limit_key, job.owner, job.lease_end};
+  job.end_attempt(end);
+  job.owner.clear();
+  job.request.clear();
+  job.outcome.reset();
+}
+
+void StoreChecks::take_over_from_store(const Applied& when, KnownJob& job, bool must_have_grown) {
+  const Result<std::optional<Job>> shown = store_.job(ns_, job.id);
+  if (!shown || !*shown) return broken("J1", job.id, "is gone after an act on it");
+  const Job& now = **shown;
+  if (now.fence < job.fence || (must_have_grown && now.fence == job.fence))
+    return broken("L2", job.id, "was revoked and has fence " + std::to_string(now.fence) + " after " + std::to_string(job.fence));
+  if (now.fence > job.fence) {
+    see_fence(job, now.fence);
+    job.fence = now.fence;
+    job.owner.clear();
+    job.outcome.reset();
+  }
+  if (job.state == JobState::ready && now.run_at < job.run_at) job.run_at = now.run_at;
+  compare(job, now, when.at, "J3");
+}
+
+void StoreChecks::see(const Applied& when, const PurgeCall& call) {
+  if (!call.reply) return;
+  std::vector<KnownJob*> waiting;
+  for (auto& [id, job] : jobs_) {
+    if (job.queue == call.request.queue && (job.state == JobState::ready || job.state == JobState::waiting)) waiting.push_back(&job);
+  }
+  std::sort(waiting.begin(), waiting.end(), [](const KnownJob* a, const KnownJob* b) { return a->order < b->order; });
+  const std::size_t some = std::min(waiting.size(), static_cast<std::size_t>(call.request.limit));
+  if (call.reply->cancelled != static_cast<std::int64_t>(some))
+    return violations_.add("J4", "a purge of queue " + call.request.queue + " says " + std::to_string(call.reply->cancelled) + " jobs, it must be " + std::to_string(some));
+  if (call.reply->more != (waiting.size() > some)) violations_.add("J4", "a purge of queue " + call.request.queue + " has a wrong word on whether there is more");
+  for (std::size_t i = 0; i < some; ++i) {
+    KnownJob& job = *waiting[i];
+    job.finish(JobState::cancelled, when.wall);
+    job.last_act_sure = false;
+    unfinished_ -= 1;
+    tally_.add(Count::purged);
+    take_over_from_store(when, job, false);
+  }
+}
+
+void StoreChecks::see(const Applied&, const SetQueueCall& call) {
+  if (!call.reply) return;
+  QueueSettings& settings = queues_[call.request.queue].settings;
+  const QueueChange& change = call.request.change;
+  settings.limit = change.limit.value_or(settings.limit);
+  settings.limit_per_key = change.limit_per_key.value_or(settings.limit_per_key);
+  settings.keep_done = change.keep_done.value_or(settings.keep_done);
+  settings.keep_dead = change.keep_dead.value_or(settings.keep_dead);
+  tally_.add(Count::settings_changed);
+}
+
+void StoreChecks::see(const Applied&, const PauseCall& call) {
+  if (!call.reply) return;
+  queues_[call.request.queue].paused = call.request.paused;
+  tally_.add(call.request.paused ? Count::queues_paused : Count::queues_resumed);
+}
+
+void StoreChecks::see(const Applied&, const OrderCall& call) {
+  if (call.reply) tally_.add(Count::workers_ordered);
+}
+
+void StoreChecks::see(const Applied&, const StoppedCall& call) {
+  if (!call.reply) return;
+  for (const Holding& holding : call.request.jobs) {
+    const auto slot = kept_.find(holding);
+    if (slot == kept_.end() || slot->second.owner != call.request.owner) continue;
+    kept_.erase(slot);
+    tally_.add(Count::stopped_said);
+  }
+}
+
+bool StoreChecks::is_paused(const std::string& queue) const {
+  const auto found = queues_.find(queue);
+  return found != queues_.end() && found->second.paused;
+}
+
+bool StoreChecks::keeps_slot(const Holding& delivery, Instant now) const {
+  const auto slot = kept_.find(delivery);
+  return slot != kept_.end() && slot->second.end > now;
+}
+
+std::optional<Instant> StoreChecks::revoked_at(const Holding& delivery) const {
+  const auto found = revoked_.find(delivery);
+  return found == revoked_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace fenceline::sim

@@ -1,0 +1,128 @@
+// What an enqueue may do: J1 and J6.
+#include <nlohmann/json.hpp>
+
+#include "sim/checks/store_checks.hpp"
+
+namespace fenceline::sim {
+namespace {
+
+constexpr Duration kAliasLeast = std::chrono::hours{24};
+
+bool same_value(const std::string& a, const std::string& b) { return nlohmann::json::parse(a) == nlohmann::json::parse(b); }
+
+}  // namespace
+
+const KnownJob* StoreChecks::key_holder(const std::string& queue, const std::string& key, WallTime now) const {
+  const auto jobs = keyed_.find({queue, key});
+  if (key.empty() || jobs == keyed_.end()) return nullptr;
+  for (const JobId& id : jobs->second) {
+    const KnownJob* job = find(id);
+    if (job && job->has_key(now)) return job;
+  }
+  return nullptr;
+}
+
+std::optional<StoreChecks::Expected> StoreChecks::expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const {
+  if (jobs_.contains(job.id)) return Expected{.id = job.id};
+  if (const auto alias = aliases_.find(job.id); alias != aliases_.end()) return Expected{.id = alias->second.of};
+  if (const auto first = sooner.find({job.queue, job.key}); !job.key.empty() && first != sooner.end()) {
+    if (first->second->id != job.id && !same_value(first->second->payload, job.payload)) return std::nullopt;
+    return Expected{.id = first->second->id, .by_key = true};
+  }
+  if (const KnownJob* holder = key_holder(job.queue, job.key, when.wall)) {
+    if (!same_value(holder->payload, job.payload)) return std::nullopt;
+    return Expected{.id = holder->id, .by_key = true};
+  }
+  return Expected{.id = job.id, .is_new = true};
+}
+
+void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
+  const std::vector<NewJob>& jobs = call.request.jobs;
+  // What was promised for a day may be forgotten after it, and what is not is as good.
+  std::erase_if(aliases_, [&](const auto& alias) { return when.wall >= alias.second.since + kAliasLeast; });
+  std::vector<Expected> all;
+  std::map<Slots::Name, const NewJob*> sooner;
+  bool conflict = false;
+  for (const NewJob& job : jobs) {
+    const std::optional<Expected> one = expected(when, job, sooner);
+    conflict = conflict || !one;
+    if (!one) continue;
+    if (one->is_new && !job.key.empty()) sooner.emplace(Slots::Name{job.queue, job.key}, &job);
+    all.push_back(*one);
+  }
+  if (!call.reply) {
+    if (call.reply.error().code != Code::conflict) return;
+    tally_.add(Count::key_conflicts);
+    if (!conflict) violations_.add("J6", "an enqueue was refused as a conflict and there is none: " + call.reply.error().message);
+    return;
+  }
+  if (conflict) return violations_.add("J6", "an enqueue was accepted though its key belongs to another payload");
+  if (call.reply->ids.size() != jobs.size()) return violations_.add("J1", "an enqueue of " + std::to_string(jobs.size()) + " jobs was answered with " + std::to_string(call.reply->ids.size()) + " ids");
+  std::int64_t existing = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const bool differs = call.reply->ids[i] != all[i].id;
+    if (differs) return broken(all[i].by_key || aliases_.contains(jobs[i].id) ? "J6" : "J1", jobs[i].id, "was enqueued as " + short_id(call.reply->ids[i]) + ", it must be " + short_id(all[i].id));
+    if (all[i].is_new && !jobs_.contains(jobs[i].id)) {
+      add_job(when, jobs[i]);
+      continue;
+    }
+    existing += 1;
+    if (!all[i].by_key) {
+      tally_.add(Count::met_again);
+      continue;
+    }
+    tally_.add(Count::keys_met);
+    if (const KnownJob* holder = find(all[i].id); holder && holder->finished()) tally_.add(Count::keys_held_after);
+    if (jobs[i].id != all[i].id) aliases_[jobs[i].id] = {all[i].id, when.wall};
+  }
+  if (existing != call.reply->existing)
+    violations_.add("J1", "an enqueue found " + std::to_string(call.reply->existing) + " jobs there already, and it was " + std::to_string(existing));
+}
+
+void StoreChecks::add_job(const Applied& when, const NewJob& added) {
+  KnownJob job;
+  job.id = added.id;
+  job.queue = added.queue;
+  job.stage = added.stage;
+  job.payload = added.payload;
+  job.attempts_max = added.attempts_max;
+  job.key = added.key;
+  job.key_for = added.key_for;
+  job.group = added.group;
+  job.limit_key = added.limit_key;
+  job.run_at = added.at.value_or(when.wall + added.delay);
+  job.order = ++sequence_;
+  job.place = job.order;
+  if (!job.key.empty()) keyed_[{job.queue, job.key}].push_back(job.id);
+  queues_[job.queue];
+  jobs_.emplace(added.id, std::move(job));
+  unfinished_ += 1;
+  tally_.add(Count::enqueued);
+  if (tidied_.contains(added.id)) tally_.add(Count::made_anew);
+}
+
+void StoreChecks::acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids) {
+  for (std::size_t i = 0; i < jobs.size() && i < ids.size(); ++i) {
+    if (!jobs_.contains(ids[i]) && !tidied_.contains(ids[i])) broken("J1", jobs[i].id, "was acknowledged and never came in");
+  }
+}
+
+void StoreChecks::see(const Applied& when, const BatchCall& call) {
+  const auto known = batches_.find(call.request.name);
+  const bool remembered = known != batches_.end() && when.wall < known->second + kBatchRememberedFor;
+  const bool repeatable = remembered && when.wall <= known->second + kBatchRepeatableFor;
+  if (!call.reply) {
+    if (call.reply.error().code == Code::refused && (!remembered || repeatable))
+      violations_.add("J1", "the batch " + call.request.name + " was refused within its day");
+    return;
+  }
+  if (remembered && !repeatable) return violations_.add("J1", "the batch " + call.request.name + " was opened again after its day");
+  if (!remembered) {
+    batches_[call.request.name] = when.wall;
+  } else {
+    tally_.add(Count::batches_opened_again);
+  }
+  if (call.reply->first_seen != batches_[call.request.name]) violations_.add("J1", "the batch " + call.request.name + " has another first moment");
+}
+
+}  // namespace fenceline::sim

@@ -1,0 +1,30 @@
+// What may be removed, and when: J1, J6, L2.
+#include <algorithm>
+
+#include "sim/checks/store_checks.hpp"
+
+namespace fenceline::sim {
+
+void StoreChecks::see(const Applied& when, const TidyCall& call) {
+  if (!call.reply) return;
+  std::vector<JobId> gone;
+  for (const auto& [id, job] : jobs_) {
+    if (!job.finished()) continue;  // compare_all() misses them
+    const Result<std::optional<Job>> shown = store_.job(ns_, id);
+    if (!shown || *shown) continue;
+    const QueueSettings& settings = queues_[job.queue].settings;
+    const Duration keep = std::max<Duration>(job.state == JobState::done ? settings.keep_done : settings.keep_dead, std::chrono::hours{24});
+    if (when.wall < *job.finished_at + keep) broken("J1", id, "was removed before its retention was over");
+    if (job.has_key(when.wall)) broken("J6", id, "was removed while it has its key");
+    gone.push_back(id);
+  }
+  if (call.reply->removed != static_cast<std::int64_t>(gone.size()))
+    violations_.add("J4", "tidying says that it removed " + std::to_string(call.reply->removed) + " jobs, it was " + std::to_string(gone.size()));
+  for (const JobId& id : gone) {
+    tidied_[id] = std::max(tidied_[id], find(id)->fence);
+    jobs_.erase(id);
+    tally_.add(Count::tidied);
+  }
+}
+
+}  // namespace fenceline::sim

@@ -1,9 +1,0 @@
-#pragma once
-
-#include "sim/scenarios/scenario.hpp"
-
-namespace fenceline::sim {
-
-extern const Scenario lease_expiry;
-
-}  // namespace fenceline::sim

@@ -1,0 +1,42 @@
+// Almost everything fails, again and again: short backoffs, long histories, dead letters sent back by people.
+#include "sim/scenarios/plans.hpp"
+
+namespace fenceline::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+Plan plan(Random& random) {
+  constexpr Duration kTtls[] = {2s, 10s};
+  const Duration ttl = kTtls[random.below(std::size(kTtls))];
+  const int hosts = static_cast<int>(random.between(2, 3));
+  Weather weather = rough_weather(ttl, 0.02, hosts);
+  return {
+      .hosts = hosts,
+      .concurrency = static_cast<int>(random.between(2, 6)),
+      .prefetch = static_cast<int>(random.between(0, 3)),
+      .queues = static_cast<int>(random.between(1, 2)),
+      .ttl = ttl,
+      .jobs = static_cast<int>(random.between(5, 30)),
+      .batch_most = 30,
+      .enqueue_pause_most = ttl / 2,
+      .job_delay_most = ttl,
+      .attempts_max = static_cast<int>(random.between(3, 100)),
+      .backoff = {.first = 10ms, .most = 2s},
+      .habits = {.works_most = ttl / 20, .fails = 0.7, .throws = 0.1, .dies = 0.05, .later = 0.3},
+      .operators = {.act_every = 2 * ttl, .retry = 1},
+      .weather = weather,
+      .storm = 30 * ttl,
+      .drift_ppm = 20'000,
+      .compare_every = 64,
+  };
+}
+
+}  // namespace
+
+const Scenario retry_storm{.name = "retry-storm",
+                           .summary = "almost everything fails and comes back at once",
+                           .plan = plan,
+                           .owes = rough_counts({Count::failures, Count::laters, Count::dead_letters, Count::retried, Count::acts_repeated, Count::retried_running})};
+
+}  // namespace fenceline::sim
