@@ -27,11 +27,8 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
 }
 
 void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::string& request) {
-  if (job.state == JobState::cancelled) {
-    if (job.last_act == request) tally_.add(Count::acts_repeated);
-    else job.last_act_sure = false;
-    return;
-  }
+  if (job.last_act == request) return tally_.add(Count::acts_repeated);
+  if (job.state == JobState::cancelled) return;
   const bool ran = job.state == JobState::running;
   if (ran) {
     revoke(when, job, AttemptEnd::cancelled);
@@ -40,7 +37,6 @@ void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::s
   job.finish(JobState::cancelled, when.wall);
   unfinished_ -= 1;
   job.last_act = request;
-  job.last_act_sure = true;
   tally_.add(Count::cancelled);
   take_over_from_store(when, job, ran);
 }
@@ -51,9 +47,8 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     KnownJob* job = known(id);
     const ActRefusal* refusal = find_refusal(call.reply->refused, id);
     const std::string is = refusal ? refusal->reason : "";
-    const bool is_repeat = job && job->last_act == call.request.request;
-    // What it answers is its own matter then, as long as nothing changes, which compare_all() sees to.
-    if (is_repeat && job->last_act_sure) {
+    // What the answer to a repeat is does not matter, as long as nothing changes.
+    if (job && job->last_act == call.request.request) {
       tally_.add(Count::acts_repeated);
       const Result<std::optional<Job>> shown = store_.job(ns_, id);
       if (shown && *shown) compare(*job, **shown, when.at, "J3");
@@ -64,18 +59,14 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     const std::string must = !job ? "not_found" : job->state == JobState::done ? "finished" : taken ? "key_taken" : "";
     if (is == "key_taken") tally_.add(Count::keys_taken);
     if (is != must) return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");
-    if (taken && refusal->holder != holder->id) broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
+    if (must == "key_taken" && refusal->holder != holder->id) broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
     if (!must.empty()) continue;
-    // After an act without a request the store may or may not know this one as the last.
-    if (is_repeat) {
-      const Result<std::optional<Job>> shown = store_.job(ns_, id);
-      if (shown && *shown && (*shown)->state == job->state) continue;
-    }
     see_retried(when, *job, call.request.request);
   }
 }
 
 void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::string& request) {
+  if (job.state == JobState::waiting || (job.state == JobState::ready && job.run_at <= when.wall)) return;  // it is as asked for
   const bool ran = job.state == JobState::running;
   if (ran) {
     revoke(when, job, AttemptEnd::retried);
@@ -87,14 +78,14 @@ void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::str
     job.poisoned_in_row = 0;
     job.place = ++sequence_;
     job.finished_at.reset();
+    if (!job.key.empty()) take_key(job);
     unfinished_ += 1;
   }
   job.state = JobState::ready;
+  job.run_at = when.wall;
   job.last_act = request;
-  job.last_act_sure = true;
   tally_.add(Count::retried);
   take_over_from_store(when, job, ran);
-  if (job.run_at > when.wall) broken("J8", job.id, "was retried and is still not due");
 }
 
 void StoreChecks::revoke(const Applied& when, KnownJob& job, AttemptEnd end) {
@@ -119,7 +110,6 @@ void StoreChecks::take_over_from_store(const Applied& when, KnownJob& job, bool 
     job.owner.clear();
     job.outcome.reset();
   }
-  if (job.state == JobState::ready && now.run_at < job.run_at) job.run_at = now.run_at;
   compare(job, now, when.at, "J3");
 }
 
@@ -137,7 +127,6 @@ void StoreChecks::see(const Applied& when, const PurgeCall& call) {
   for (std::size_t i = 0; i < some; ++i) {
     KnownJob& job = *waiting[i];
     job.finish(JobState::cancelled, when.wall);
-    job.last_act_sure = false;
     unfinished_ -= 1;
     tally_.add(Count::purged);
     take_over_from_store(when, job, false);

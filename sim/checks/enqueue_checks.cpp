@@ -13,13 +13,18 @@ bool same_value(const std::string& a, const std::string& b) { return nlohmann::j
 }  // namespace
 
 const KnownJob* StoreChecks::key_holder(const std::string& queue, const std::string& key, WallTime now) const {
-  const auto jobs = keyed_.find({queue, key});
-  if (key.empty() || jobs == keyed_.end()) return nullptr;
-  for (const JobId& id : jobs->second) {
-    const KnownJob* job = find(id);
-    if (job && job->has_key(now)) return job;
+  const auto last = keys_.find({queue, key});
+  const KnownJob* job = key.empty() || last == keys_.end() ? nullptr : find(last->second);
+  return job && job->keeps_key(now) ? job : nullptr;
+}
+
+void StoreChecks::forget_aliases(const Applied& when, const EnqueueCall& call) {
+  for (std::size_t i = 0; i < call.request.jobs.size(); ++i) {
+    const auto alias = aliases_.find(call.request.jobs[i].id);
+    if (alias == aliases_.end() || when.wall < alias->second.since + kAliasLeast) continue;
+    const bool still_known = call.reply && i < call.reply->ids.size() && call.reply->ids[i] == alias->second.of;
+    if (!still_known) aliases_.erase(alias);
   }
-  return nullptr;
 }
 
 std::optional<StoreChecks::Expected> StoreChecks::expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const {
@@ -38,8 +43,7 @@ std::optional<StoreChecks::Expected> StoreChecks::expected(const Applied& when, 
 
 void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
   const std::vector<NewJob>& jobs = call.request.jobs;
-  // What was promised for a day may be forgotten after it, and what is not is as good.
-  std::erase_if(aliases_, [&](const auto& alias) { return when.wall >= alias.second.since + kAliasLeast; });
+  forget_aliases(when, call);
   std::vector<Expected> all;
   std::map<Slots::Name, const NewJob*> sooner;
   bool conflict = false;
@@ -93,7 +97,7 @@ void StoreChecks::add_job(const Applied& when, const NewJob& added) {
   job.run_at = added.at.value_or(when.wall + added.delay);
   job.order = ++sequence_;
   job.place = job.order;
-  if (!job.key.empty()) keyed_[{job.queue, job.key}].push_back(job.id);
+  if (!job.key.empty()) take_key(job);
   queues_[job.queue];
   jobs_.emplace(added.id, std::move(job));
   unfinished_ += 1;

@@ -46,8 +46,7 @@ struct KnownJob {
   std::int64_t laters = 0;
   std::int64_t poisoned_in_row = 0;  // of losses_in_row: those a neighbour caused
   std::optional<OutcomeKind> outcome;  // accepted under `fence`
-  std::string last_act;        // request of the last cancel or retry that was accepted
-  bool last_act_sure = true;   // nothing without a request came after it
+  std::string last_act;        // request of the last cancel or retry that changed it
   std::vector<KnownAttempt> attempts;  // the newest kAttemptsKept
   std::optional<Progress> progress;
   std::string log;             // of all deliveries
@@ -58,8 +57,8 @@ struct KnownJob {
   bool leased(Instant now) const { return state == JobState::running && lease_end > now; }
   // Losses, the one at hand included.
   bool must_run_alone(Instant now) const { return losses_in_row + (expired(now) ? 1 : 0) >= kLossesBeforeAlone; }
-  // Its unique key is taken by it.
-  bool has_key(WallTime now) const { return !key.empty() && (!finished() || now < *finished_at + key_for); }
+  // Whether it keeps the unique key that it took last.
+  bool keeps_key(WallTime now) const { return !key.empty() && (!finished() || now < *finished_at + key_for); }
 
   // A new delivery began.
   void grant(Fence granted, const std::string& to, const std::string& by_request, Instant until);

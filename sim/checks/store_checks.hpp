@@ -86,6 +86,9 @@ class StoreChecks final : public StoreObserver {
   // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its request.
   std::optional<Expected> expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const;
   void add_job(const Applied& when, const NewJob& added);
+  void take_key(const KnownJob& job) { keys_[{job.queue, job.key}] = job.id; }
+  // What was promised for a day may be forgotten after it, or not.
+  void forget_aliases(const Applied& when, const EnqueueCall& call);
   const KnownJob* key_holder(const std::string& queue, const std::string& key, WallTime now) const;
 
   void see_grant(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, Slots& slots);
@@ -119,7 +122,7 @@ class StoreChecks final : public StoreObserver {
   Tally& tally_;
   std::map<JobId, KnownJob> jobs_;
   std::map<std::string, KnownQueue> queues_;
-  std::map<Slots::Name, std::vector<JobId>> keyed_;  // by queue and unique key: all that ever had it
+  std::map<Slots::Name, JobId> keys_;                // by queue and unique key: who took it last
   std::map<JobId, Alias> aliases_;
   std::map<JobId, Fence> tidied_;                    // the newest fence of what is gone
   std::map<Slots::Name, Fence> group_fences_;

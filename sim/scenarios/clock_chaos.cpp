@@ -1,4 +1,4 @@
-// Wall clocks are set by hours, either way, the store's too, and many run far too fast or too slow.
+// Wall clocks are set by many minutes, either way, the store's too, and many run far too fast or too slow.
 #include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
@@ -12,7 +12,7 @@ Plan plan(Random& random) {
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
   weather.wall_jump_every = ttl;
-  weather.wall_jump_most = 2h;
+  weather.wall_jump_most = 20min;
   weather.pause_every = 10 * ttl / hosts;
   weather.pause_most = 2 * ttl;
   weather.suspend_every = 10 * ttl;
@@ -40,7 +40,7 @@ Plan plan(Random& random) {
 }  // namespace
 
 const Scenario clock_chaos{.name = "clock-chaos",
-                           .summary = "clocks set by hours and running wild",
+                           .summary = "clocks set to and fro and running wild",
                            .plan = plan,
                            .owes = {Count::wall_jumps, Count::suspends, Count::takeovers, Count::refusals, Count::losses, Count::group_handovers, Count::timeouts}};
 

@@ -8,7 +8,7 @@
 namespace fenceline::sim {
 namespace {
 
-constexpr bool kSqliteToo = false;
+constexpr bool kSqliteToo = true;
 
 }  // namespace
 

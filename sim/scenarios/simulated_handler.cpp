@@ -32,6 +32,14 @@ RunResult SimulatedHandler::run(const Run& run) {
   return calm ? RunResult{.kind = OutcomeKind::done, .result = "calm"} : result();
 }
 
+void SimulatedHandler::act(const Run& run) {
+  world_.handlers().acts(process_, run);
+  Random& random = world_.simulation().random();
+  if (!random.chance(world_.plan().habits.speaks)) return;
+  run.progress(static_cast<int>(random.between(0, 100)), "so far");
+  run.log("delivery " + std::to_string(run.job.deliveries) + " at " + std::to_string(process_.now().time_since_epoch().count()) + "\n");
+}
+
 bool SimulatedHandler::work(const Run& run, Duration takes, bool stubborn) {
   const Instant begun = process_.now();
   const Instant end = begun + takes;
@@ -39,7 +47,7 @@ bool SimulatedHandler::work(const Run& run, Duration takes, bool stubborn) {
     if (run.stop.stop_requested() && !stubborn) return false;
     // A careful handler looks at the deadline before each act: a paused one cannot be told.
     const Instant trusted = run.trust.until();
-    if (process_.now() < trusted && !run.stop.stop_requested()) world_.handlers().acts(process_, run);
+    if (process_.now() < trusted && !run.stop.stop_requested()) act(run);
     if (process_.now() > trusted && !run.stop.stop_requested()) {
       world_.handlers().untold(process_, run);
       if (!stubborn) return false;

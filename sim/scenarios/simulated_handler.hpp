@@ -16,6 +16,8 @@ class SimulatedHandler final : public Handler {
  private:
   // False if it was stopped, or saw its trust end.
   bool work(const Run& run, Duration takes, bool stubborn);
+  // Does something to the world, and perhaps says so.
+  void act(const Run& run);
   RunResult result();
 
   World& world_;

@@ -197,6 +197,7 @@ void World::ends_as_planned() {
 
 // J8: what is enqueued in fine weather starts soon, also if no wake-up comes.
 void World::starts_soon() {
+  simulation_.run_until(simulation_.now() + 30s, [this] { return over(); });  // what was asked for in the storm has had its answer
   const std::int64_t before = checks_->unfinished();
   EnqueueRequest request{.ns = std::string(kNamespace)};
   for (int i = 0; i < plan_.queues; ++i) {
