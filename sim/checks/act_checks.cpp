@@ -131,6 +131,9 @@ void StoreChecks::see(const Applied& when, const PurgeCall& call) {
     tally_.add(Count::purged);
     take_over_from_store(when, job, false);
   }
+  if (waiting.size() == some) return;
+  const Result<std::optional<Job>> next = store_.job(ns_, waiting[some]->id);
+  if (next && *next) compare(*waiting[some], **next, when.at, "J4");
 }
 
 void StoreChecks::see(const Applied&, const SetQueueCall& call) {

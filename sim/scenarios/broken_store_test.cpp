@@ -549,7 +549,7 @@ INSTANTIATE_TEST_SUITE_P(
                     bug<PurgesMoreThanItSays>("PurgesMoreThanItSays", "J4", "cancel-against-completion"),
                     bug<CountsALossAsFailure>("CountsALossAsFailure", "J5", "job-storm"),
                     bug<ForgetsWhoMustRunAlone>("ForgetsWhoMustRunAlone", "J5", "poison"),
-                    bug<KeepsWhatIsGivenBack>("KeepsWhatIsGivenBack", "J5", "poison"),
+                    bug<KeepsWhatIsGivenBack>("KeepsWhatIsGivenBack", "J5", "job-storm"),
                     bug<LetsTwoInUnderOneKey>("LetsTwoInUnderOneKey", "J6", "unique-keys"),
                     bug<FreesTheKeyAtTheFinish>("FreesTheKeyAtTheFinish", "J6", "unique-keys"),
                     bug<ForgetsForWhomAnIdStands>("ForgetsForWhomAnIdStands", "J6", "unique-keys"),
