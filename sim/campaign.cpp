@@ -74,6 +74,8 @@ std::vector<std::string> missing(const CampaignReport& report) {
   return names;
 }
 
-std::string repeat_line(const FailedSeed& failed) { return "fenceline sim --scenario " + failed.scenario + " --seed " + std::to_string(failed.seed); }
+std::string repeat_line(const FailedSeed& failed) {
+  return "fenceline sim --scenario " + failed.scenario + " --seed " + std::to_string(failed.seed);
+}
 
 }  // namespace fenceline::sim

@@ -59,7 +59,8 @@ TEST(Campaign, EveryScenarioOwesSomethingThatItIsAbout) {
 TEST(Campaign, WhateverIsCountedIsOwedBySomeScenarioOrByAllOfThem) {
   std::set<Count> owed{Count::operations, Count::enqueued, Count::claimed};
   for (const Scenario& scenario : scenarios()) owed.insert(scenario.owes.begin(), scenario.owes.end());
-  for (int i = 0; i < static_cast<int>(Count::count_); ++i) EXPECT_TRUE(owed.contains(static_cast<Count>(i))) << to_string(static_cast<Count>(i));
+  for (int i = 0; i < static_cast<int>(Count::count_); ++i)
+    EXPECT_TRUE(owed.contains(static_cast<Count>(i))) << to_string(static_cast<Count>(i));
 }
 
 TEST(Campaign, TellsHowToRepeatAFailure) {

@@ -58,8 +58,10 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     const bool taken = holder && holder->id != id;
     const std::string must = !job ? "not_found" : job->state == JobState::done ? "finished" : taken ? "key_taken" : "";
     if (is == "key_taken") tally_.add(Count::keys_taken);
-    if (is != must) return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");
-    if (must == "key_taken" && refusal->holder != holder->id) broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
+    if (is != must)
+      return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");
+    if (must == "key_taken" && refusal->holder != holder->id)
+      broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
     if (!must.empty()) continue;
     see_retried(when, *job, call.request.request);
   }
@@ -122,8 +124,10 @@ void StoreChecks::see(const Applied& when, const PurgeCall& call) {
   std::sort(waiting.begin(), waiting.end(), [](const KnownJob* a, const KnownJob* b) { return a->order < b->order; });
   const std::size_t some = std::min(waiting.size(), static_cast<std::size_t>(call.request.limit));
   if (call.reply->cancelled != static_cast<std::int64_t>(some))
-    return violations_.add("J4", "a purge of queue " + call.request.queue + " says " + std::to_string(call.reply->cancelled) + " jobs, it must be " + std::to_string(some));
-  if (call.reply->more != (waiting.size() > some)) violations_.add("J4", "a purge of queue " + call.request.queue + " has a wrong word on whether there is more");
+    return violations_.add("J4", "a purge of queue " + call.request.queue + " says " + std::to_string(call.reply->cancelled) +
+                                     " jobs, it must be " + std::to_string(some));
+  if (call.reply->more != (waiting.size() > some))
+    violations_.add("J4", "a purge of queue " + call.request.queue + " has a wrong word on whether there is more");
   for (std::size_t i = 0; i < some; ++i) {
     KnownJob& job = *waiting[i];
     job.finish(JobState::cancelled, when.wall);

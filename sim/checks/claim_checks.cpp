@@ -41,7 +41,8 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
   if (!job) return broken("J2", id, "was granted and nobody enqueued it");
   if (job->finished()) return broken("J3", id, "was granted though it is " + std::string(to_string(job->state)));
   if (job->leased(when.at)) return broken("L3", id, "was granted to " + call.request.owner + " while " + job->owner + " holds it");
-  if (claimed.job.fence <= job->fence) return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + " after " + std::to_string(job->fence));
+  if (claimed.job.fence <= job->fence)
+    return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + " after " + std::to_string(job->fence));
   if (claimed.job.fence > kFenceMax) return broken("L2", id, "was granted under a fence past 2^53-1");
   see_fence(*job, claimed.job.fence);
   if (claimed.left > call.request.ttl) broken("L3", id, "was granted for longer than its ttl");
@@ -64,7 +65,8 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
   // The grant and its fence are one step: the store shows both at once, and its reply shows the same.
   const Result<std::optional<Job>> shown = store_.job(ns_, id);
   if (!shown || !*shown) return broken("J1", id, "was granted and is not there");
-  if ((*shown)->fence != claimed.job.fence || (*shown)->owner != call.request.owner) return broken("L1", id, "was granted under a fence that the store does not have");
+  if ((*shown)->fence != claimed.job.fence || (*shown)->owner != call.request.owner)
+    return broken("L1", id, "was granted under a fence that the store does not have");
   compare(*job, **shown, when.at, "J5");
   compare(*job, claimed.job, when.at, "J5");
 }
@@ -72,7 +74,8 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
 // L2, over all that ever had this name: the job itself, one of its id that was tidied, its group.
 void StoreChecks::see_fence(const KnownJob& job, Fence fence) {
   const auto older = [&](Fence last, std::string_view of) {
-    if (fence <= last) broken("L2", job.id, "has fence " + std::to_string(fence) + " after " + std::to_string(last) + " of " + std::string(of));
+    if (fence <= last)
+      broken("L2", job.id, "has fence " + std::to_string(fence) + " after " + std::to_string(last) + " of " + std::string(of));
   };
   if (const auto gone = tidied_.find(job.id); gone != tidied_.end()) older(gone->second, "a job of its name that is gone");
   if (job.group.empty()) return;
@@ -90,7 +93,9 @@ bool StoreChecks::see_slots(const Applied& when, const KnownJob& job, Slots& slo
     case Blocked::paused: broken("pause", job.id, "was granted though its queue is paused"); return false;
     case Blocked::not_its_time: broken("J4", job.id, "was granted before its time"); return false;
     case Blocked::own_slot: broken("J7", job.id, "was granted while its revoked delivery keeps its slot"); return false;
-    case Blocked::group: broken("J7", job.id, "was granted though it is not the turn of group " + job.group + " or another job of it runs"); return false;
+    case Blocked::group:
+      broken("J7", job.id, "was granted though it is not the turn of group " + job.group + " or another job of it runs");
+      return false;
     case Blocked::limit: broken("J7", job.id, "was granted beyond the limit of queue " + job.queue); return false;
     case Blocked::limit_key: broken("J7", job.id, "was granted beyond the limit of key " + job.limit_key); return false;
   }
@@ -130,7 +135,8 @@ void StoreChecks::see_passed_over(const Applied& when, const ClaimCall& call, co
 
 void StoreChecks::see_repeat(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, const ClaimSeen& before) {
   const JobId& id = claimed.job.id;
-  if (!before.granted.contains({id, claimed.job.fence})) return broken("J2", id, "was granted by the repeat of a claim that had its answer");
+  if (!before.granted.contains({id, claimed.job.fence}))
+    return broken("J2", id, "was granted by the repeat of a claim that had its answer");
   const KnownJob* job = find(id);
   if (!job || !job->leased(when.at) || job->fence != claimed.job.fence || job->owner != call.request.owner)
     return broken("L3", id, "was granted again by a repeat though it is no longer held");

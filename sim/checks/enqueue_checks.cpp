@@ -27,7 +27,8 @@ void StoreChecks::forget_aliases(const Applied& when, const EnqueueCall& call) {
   }
 }
 
-std::optional<StoreChecks::Expected> StoreChecks::expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const {
+std::optional<StoreChecks::Expected> StoreChecks::expected(const Applied& when, const NewJob& job,
+                                                           const std::map<Slots::Name, const NewJob*>& sooner) const {
   if (jobs_.contains(job.id)) return Expected{.id = job.id};
   if (const auto alias = aliases_.find(job.id); alias != aliases_.end()) return Expected{.id = alias->second.of};
   if (const auto first = sooner.find({job.queue, job.key}); !job.key.empty() && first != sooner.end()) {
@@ -61,11 +62,15 @@ void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
     return;
   }
   if (conflict) return violations_.add("J6", "an enqueue was accepted though its key belongs to another payload");
-  if (call.reply->ids.size() != jobs.size()) return violations_.add("J1", "an enqueue of " + std::to_string(jobs.size()) + " jobs was answered with " + std::to_string(call.reply->ids.size()) + " ids");
+  if (call.reply->ids.size() != jobs.size())
+    return violations_.add("J1", "an enqueue of " + std::to_string(jobs.size()) + " jobs was answered with " +
+                                     std::to_string(call.reply->ids.size()) + " ids");
   std::int64_t existing = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const bool differs = call.reply->ids[i] != all[i].id;
-    if (differs) return broken(all[i].by_key || aliases_.contains(jobs[i].id) ? "J6" : "J1", jobs[i].id, "was enqueued as " + short_id(call.reply->ids[i]) + ", it must be " + short_id(all[i].id));
+    if (differs)
+      return broken(all[i].by_key || aliases_.contains(jobs[i].id) ? "J6" : "J1", jobs[i].id,
+                    "was enqueued as " + short_id(call.reply->ids[i]) + ", it must be " + short_id(all[i].id));
     if (all[i].is_new && !jobs_.contains(jobs[i].id)) {
       add_job(when, jobs[i]);
       continue;
@@ -80,7 +85,8 @@ void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
     if (jobs[i].id != all[i].id) aliases_[jobs[i].id] = {all[i].id, when.wall};
   }
   if (existing != call.reply->existing)
-    violations_.add("J1", "an enqueue found " + std::to_string(call.reply->existing) + " jobs there already, and it was " + std::to_string(existing));
+    violations_.add(
+        "J1", "an enqueue found " + std::to_string(call.reply->existing) + " jobs there already, and it was " + std::to_string(existing));
 }
 
 void StoreChecks::add_job(const Applied& when, const NewJob& added) {
@@ -126,7 +132,8 @@ void StoreChecks::see(const Applied& when, const BatchCall& call) {
   } else {
     tally_.add(Count::batches_opened_again);
   }
-  if (call.reply->first_seen != batches_[call.request.name]) violations_.add("J1", "the batch " + call.request.name + " has another first moment");
+  if (call.reply->first_seen != batches_[call.request.name])
+    violations_.add("J1", "the batch " + call.request.name + " has another first moment");
 }
 
 }  // namespace fenceline::sim

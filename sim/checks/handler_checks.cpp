@@ -6,7 +6,9 @@
 namespace fenceline::sim {
 namespace {
 
-std::string about(const SimRuntime& process, const Run& run) { return "the handler of job " + short_id(run.job.id) + " in " + process.name() + " "; }
+std::string about(const SimRuntime& process, const Run& run) {
+  return "the handler of job " + short_id(run.job.id) + " in " + process.name() + " ";
+}
 
 }  // namespace
 
@@ -17,12 +19,14 @@ bool HandlerChecks::was_paused(const SimRuntime& process) const {
 }
 
 void HandlerChecks::started(const SimRuntime& process, const Run& run) {
-  if (process.now() >= run.trust.until() && !was_paused(process)) violations_.add("L5", about(process, run) + "was started under a lease without trust");
+  if (process.now() >= run.trust.until() && !was_paused(process))
+    violations_.add("L5", about(process, run) + "was started under a lease without trust");
   const KnownJob* job = store_.find(run.job.id);
   const bool alone = job && job->fence == run.job.fence && job->losses_in_row >= kLossesBeforeAlone;
   std::map<Holding, bool>& here = running_[&process];
   const bool beside_one_alone = std::any_of(here.begin(), here.end(), [](const auto& other) { return other.second; });
-  if (beside_one_alone || (alone && !here.empty())) violations_.add("J5", about(process, run) + "was started beside a job that must run alone");
+  if (beside_one_alone || (alone && !here.empty()))
+    violations_.add("J5", about(process, run) + "was started beside a job that must run alone");
   if (alone) tally_.add(Count::ran_alone);
   here.emplace(Holding{run.job.id, run.job.fence}, alone);
 }
@@ -33,7 +37,8 @@ void HandlerChecks::acts(const SimRuntime& process, const Run& run) {
   const Instant now = process.simulation().now();
   const Holding delivery{run.job.id, run.job.fence};
   if (store_.keeps_slot(delivery, now)) return acts_after_revocation(process, run);
-  if (!job || job->fence != run.job.fence || !job->leased(now)) violations_.add("L5", about(process, run) + "acted after the store had ended its lease");
+  if (!job || job->fence != run.job.fence || !job->leased(now))
+    violations_.add("L5", about(process, run) + "acted after the store had ended its lease");
 }
 
 // Until its worker has learned of it, and stopped it, a revoked delivery has its slot and may go on.
@@ -47,15 +52,19 @@ void HandlerChecks::acts_after_revocation(const SimRuntime& process, const Run& 
   const auto found = learned.find(delivery);
   if (found != learned.end() && now - found->second > stops_after_learning_)
     violations_.add("cancel", about(process, run) + "acted on after its worker had learned that an operator ended it");
-  if (stops_after_act_ != Duration{0} && now - revoked > stops_after_act_) violations_.add("cancel", about(process, run) + "acted on long after an operator ended it");
+  if (stops_after_act_ != Duration{0} && now - revoked > stops_after_act_)
+    violations_.add("cancel", about(process, run) + "acted on long after an operator ended it");
 }
 
-void HandlerChecks::learned(const SimRuntime& process, const Holding& delivery) { learned_[&process].emplace(delivery, process.simulation().now()); }
+void HandlerChecks::learned(const SimRuntime& process, const Holding& delivery) {
+  learned_[&process].emplace(delivery, process.simulation().now());
+}
 
 void HandlerChecks::said_stopped(const StoppedRequest& request) {
   for (const auto& [process, here] : running_) {
     for (const Holding& delivery : request.jobs) {
-      if (here.contains(delivery)) violations_.add("J7", "the slot of job " + short_id(delivery.id) + " was given free while its handler runs");
+      if (here.contains(delivery))
+        violations_.add("J7", "the slot of job " + short_id(delivery.id) + " was given free while its handler runs");
     }
   }
 }

@@ -58,7 +58,7 @@ class HandlerChecks {
   std::int64_t drift_promised_;
   // By process, and in it by job: whether it must run alone. Looked up by address, never walked in its order.
   std::map<const SimRuntime*, std::map<Holding, bool>> running_;
-  std::map<std::string, std::set<Holding>> believed_;  // by owner
+  std::map<std::string, std::set<Holding>> believed_;                // by owner
   std::map<const SimRuntime*, std::map<Holding, Instant>> learned_;  // true time; looked up by address only
   Duration stops_after_learning_ = std::chrono::seconds{1};
   Duration stops_after_act_{0};

@@ -35,22 +35,22 @@ struct KnownJob {
   JobState state = JobState::ready;
   WallTime run_at;
   std::optional<WallTime> finished_at;
-  Fence fence = 0;        // of the newest grant, or of what ended it
+  Fence fence = 0;  // of the newest grant, or of what ended it
   std::string owner;
-  std::string request;    // the claim that granted it
-  Instant lease_end{};    // while running
+  std::string request;  // the claim that granted it
+  Instant lease_end{};  // while running
   std::int64_t deliveries = 0;
   std::int64_t failures = 0;
   std::int64_t losses = 0;
   std::int64_t losses_in_row = 0;
   std::int64_t laters = 0;
-  std::int64_t poisoned_in_row = 0;  // of losses_in_row: those a neighbour caused
+  std::int64_t poisoned_in_row = 0;    // of losses_in_row: those a neighbour caused
   std::optional<OutcomeKind> outcome;  // accepted under `fence`
-  std::string last_act;        // request of the last cancel or retry that changed it
+  std::string last_act;                // request of the last cancel or retry that changed it
   std::vector<KnownAttempt> attempts;  // the newest kAttemptsKept
   std::optional<Progress> progress;
-  std::string log;             // of all deliveries
-  std::int64_t logged = 0;     // bytes of the last delivery
+  std::string log;          // of all deliveries
+  std::int64_t logged = 0;  // bytes of the last delivery
 
   bool finished() const { return state == JobState::done || state == JobState::dead || state == JobState::cancelled; }
   bool expired(Instant now) const { return state == JobState::running && lease_end <= now; }

@@ -12,7 +12,8 @@ void StoreChecks::see(const Applied&, const RecordCall& call) {
     const bool rightful = job && job->fence == note.fence;
     const bool refused = std::any_of(call.reply->refused.begin(), call.reply->refused.end(),
                                      [&](const Refusal& refusal) { return refusal.id == note.id && refusal.sent == note.fence; });
-    if (refused == rightful) return broken("J3", note.id, rightful ? "refused a note under its newest fence" : "took a note under an older fence");
+    if (refused == rightful)
+      return broken("J3", note.id, rightful ? "refused a note under its newest fence" : "took a note under an older fence");
     tally_.add(refused ? Count::notes_refused : Count::notes);
     if (rightful) job->note(note.progress, note.log, note.log_at);
   }
@@ -28,7 +29,8 @@ void StoreChecks::compare_log(const KnownJob& job) {
     if ((*page)->next == request.after) break;
     request.after = (*page)->next;
   }
-  if (bytes != job.log) broken("notes", job.id, "shows " + std::to_string(bytes.size()) + " bytes of log, it must be these " + std::to_string(job.log.size()));
+  if (bytes != job.log)
+    broken("notes", job.id, "shows " + std::to_string(bytes.size()) + " bytes of log, it must be these " + std::to_string(job.log.size()));
 }
 
 }  // namespace fenceline::sim

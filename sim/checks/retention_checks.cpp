@@ -21,7 +21,8 @@ void StoreChecks::see(const Applied& when, const TidyCall& call) {
     gone.push_back(id);
   }
   if (call.reply->removed != static_cast<std::int64_t>(gone.size()))
-    violations_.add("J4", "tidying says that it removed " + std::to_string(call.reply->removed) + " jobs, it was " + std::to_string(gone.size()));
+    violations_.add("J4",
+                    "tidying says that it removed " + std::to_string(call.reply->removed) + " jobs, it was " + std::to_string(gone.size()));
   for (const JobId& id : gone) {
     tidied_[id] = std::max(tidied_[id], find(id)->fence);
     jobs_.erase(id);

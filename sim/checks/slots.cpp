@@ -4,7 +4,9 @@
 
 namespace fenceline::sim {
 
-Slots::Slots(const std::map<JobId, KnownJob>& jobs, const std::map<Holding, KeptSlot>& kept, const std::map<std::string, KnownQueue>& queues) : queues_(queues) {
+Slots::Slots(const std::map<JobId, KnownJob>& jobs, const std::map<Holding, KeptSlot>& kept,
+             const std::map<std::string, KnownQueue>& queues)
+    : queues_(queues) {
   for (const auto& [id, job] : jobs) {
     if (job.finished()) continue;
     if (!job.group.empty()) {

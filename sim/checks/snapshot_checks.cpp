@@ -15,7 +15,8 @@ void StoreChecks::compare(const KnownJob& job, const Job& shown, Instant now, st
     broken(named, job.id, "shows " + std::string(what) + " " + std::to_string(is) + ", it must be " + std::to_string(must));
   };
   if (shown.state != job.state)
-    return broken(job.finished() ? "J3" : promise, job.id, "is " + std::string(to_string(shown.state)) + ", it must be " + std::string(to_string(job.state)));
+    return broken(job.finished() ? "J3" : promise, job.id,
+                  "is " + std::string(to_string(shown.state)) + ", it must be " + std::string(to_string(job.state)));
   if (shown.fence != job.fence) return differs(shown.fence < job.fence ? "L2" : promise, "fence", shown.fence, job.fence);
   if (shown.owner != job.owner) return broken(promise, job.id, "shows owner '" + shown.owner + "', it must be '" + job.owner + "'");
   if (shown.deliveries != job.deliveries) return differs("J5", "deliveries", shown.deliveries, job.deliveries);
@@ -56,8 +57,8 @@ void StoreChecks::compare_all(Instant now) {
     const Result<JobsReply> page = store_.jobs({.ns = ns_, .state = state, .limit = 1000});
     if (page && page->next) continue;
     if (page && static_cast<std::int64_t>(page->jobs.size()) != in_state[state])
-      violations_.add("J4", "the list of " + std::string(to_string(state)) + " jobs has " + std::to_string(page->jobs.size()) + ", the whole list " +
-                                std::to_string(in_state[state]));
+      violations_.add("J4", "the list of " + std::string(to_string(state)) + " jobs has " + std::to_string(page->jobs.size()) +
+                                ", the whole list " + std::to_string(in_state[state]));
   }
 }
 
@@ -71,8 +72,8 @@ void StoreChecks::compare_queues() {
     if (row == rows->end()) return violations_.add("J4", "queue " + name + " is not listed");
     for (const JobState state : kStates) {
       if (row->depth_of(state) == depths[name][state]) continue;
-      return violations_.add("J4", "queue " + name + " shows " + std::to_string(row->depth_of(state)) + " " + std::string(to_string(state)) + " jobs, there are " +
-                                       std::to_string(depths[name][state]));
+      return violations_.add("J4", "queue " + name + " shows " + std::to_string(row->depth_of(state)) + " " +
+                                       std::string(to_string(state)) + " jobs, there are " + std::to_string(depths[name][state]));
     }
     if (row->paused.has_value() != queue.paused) violations_.add("pause", "queue " + name + " shows a wrong word on its pause");
     if (!(row->settings == queue.settings)) violations_.add("J4", "queue " + name + " shows other settings than it was given");
@@ -90,14 +91,19 @@ void StoreChecks::compare_attempts(const KnownJob& job) {
   const Result<std::vector<Attempt>> shown = store_.attempts(ns_, job.id);
   if (!shown) return broken("history", job.id, "cannot be shown: " + shown.error().message);
   if (shown->size() != job.attempts.size())
-    return broken("history", job.id, "shows " + std::to_string(shown->size()) + " attempts, it must be " + std::to_string(job.attempts.size()));
+    return broken("history", job.id,
+                  "shows " + std::to_string(shown->size()) + " attempts, it must be " + std::to_string(job.attempts.size()));
   for (std::size_t i = 0; i < shown->size(); ++i) {
     const Attempt& is = (*shown)[i];
     const KnownAttempt& must = job.attempts[i];
     const std::string which = "attempt " + std::to_string(must.delivery);
-    if (is.delivery != must.delivery || is.fence != must.fence || is.owner != must.owner) return broken("history", job.id, "shows another " + which);
-    if (is.end != must.end) return broken("history", job.id, "shows " + which + " as " + std::string(to_string(is.end)) + ", it was " + std::string(to_string(must.end)));
-    if (is.ended_at.has_value() != (must.end != AttemptEnd::running)) return broken("history", job.id, "shows " + which + " with a wrong word on whether it has ended");
+    if (is.delivery != must.delivery || is.fence != must.fence || is.owner != must.owner)
+      return broken("history", job.id, "shows another " + which);
+    if (is.end != must.end)
+      return broken("history", job.id,
+                    "shows " + which + " as " + std::string(to_string(is.end)) + ", it was " + std::string(to_string(must.end)));
+    if (is.ended_at.has_value() != (must.end != AttemptEnd::running))
+      return broken("history", job.id, "shows " + which + " with a wrong word on whether it has ended");
   }
 }
 
@@ -106,7 +112,8 @@ void StoreChecks::explains_what_waits() {
     if (job.finished()) continue;
     const Result<std::optional<JobFacts>> facts = store_.facts(ns_, id);
     if (!facts || !*facts) return broken("J8", id, "waits and the store cannot say for what");
-    if ((*facts)->paused.has_value() != is_paused(job.queue)) broken("J8", id, "waits and the store has a wrong word on the pause of its queue");
+    if ((*facts)->paused.has_value() != is_paused(job.queue))
+      broken("J8", id, "waits and the store has a wrong word on the pause of its queue");
   }
 }
 

@@ -49,7 +49,8 @@ void StoreChecks::see(const Applied& when, const ExtendCall& call) {
 }
 
 void StoreChecks::see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding) {
-  if (job.fence != holding.fence) broken("L4", job.id, "was renewed under fence " + std::to_string(holding.fence) + ", its newest is " + std::to_string(job.fence));
+  if (job.fence != holding.fence)
+    broken("L4", job.id, "was renewed under fence " + std::to_string(holding.fence) + ", its newest is " + std::to_string(job.fence));
   else if (job.owner != call.request.owner) broken("L4", job.id, "was renewed for " + call.request.owner + ", its owner is " + job.owner);
   else if (job.state != JobState::running) broken("L4", job.id, "was renewed though it is " + std::string(to_string(job.state)));
   else if (job.expired(when.at)) broken("L4", job.id, "was renewed after its lease had run out");
@@ -73,8 +74,10 @@ void StoreChecks::see(const Applied& when, const SettleCall& call) {
 
 void StoreChecks::see_settled(const Applied& when, const SettleCall& call, KnownJob& job, const Settlement& settlement) {
   if (job.fence != settlement.fence)
-    return broken("J3", job.id, "took an outcome under fence " + std::to_string(settlement.fence) + ", its newest is " + std::to_string(job.fence));
-  if (job.owner != call.request.owner) return broken("J3", job.id, "took an outcome from " + call.request.owner + ", its owner is " + job.owner);
+    return broken("J3", job.id,
+                  "took an outcome under fence " + std::to_string(settlement.fence) + ", its newest is " + std::to_string(job.fence));
+  if (job.owner != call.request.owner)
+    return broken("J3", job.id, "took an outcome from " + call.request.owner + ", its owner is " + job.owner);
   if (job.state != JobState::running) {
     // The same outcome sent again changes nothing, which compare_all() sees to.
     if (job.outcome != settlement.outcome.kind) broken("J3", job.id, "took a second outcome under one fence");
@@ -89,7 +92,8 @@ void StoreChecks::see_settled(const Applied& when, const SettleCall& call, Known
   if (job.finished()) unfinished_ -= 1;
 }
 
-void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb, std::string_view promise) {
+void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb,
+                              std::string_view promise) {
   tally_.add(Count::refusals);
   if (verb == "settle" && revoked_.contains({refusal.id, refusal.sent})) tally_.add(Count::late_outcomes);
   if (was_rightful) broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + refusal.reason);

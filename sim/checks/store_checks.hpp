@@ -122,12 +122,12 @@ class StoreChecks final : public StoreObserver {
   Tally& tally_;
   std::map<JobId, KnownJob> jobs_;
   std::map<std::string, KnownQueue> queues_;
-  std::map<Slots::Name, JobId> keys_;                // by queue and unique key: who took it last
+  std::map<Slots::Name, JobId> keys_;  // by queue and unique key: who took it last
   std::map<JobId, Alias> aliases_;
-  std::map<JobId, Fence> tidied_;                    // the newest fence of what is gone
+  std::map<JobId, Fence> tidied_;  // the newest fence of what is gone
   std::map<Slots::Name, Fence> group_fences_;
-  std::map<Slots::Name, JobId> group_last_;          // the last job granted of a group
-  std::map<std::string, WallTime> batches_;          // first seen
+  std::map<Slots::Name, JobId> group_last_;  // the last job granted of a group
+  std::map<std::string, WallTime> batches_;  // first seen
   std::map<Holding, KeptSlot> kept_;
   std::map<Holding, Instant> revoked_;
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request

@@ -279,7 +279,9 @@ class GivesAGroupOlderFences final : public DistortingStore {
   }
 
  private:
-  Fence truly(const std::string& ns, const JobId& id, Fence fence) { return now(ns, id).value_or(Job{}).group.empty() ? fence : fence + late(id); }
+  Fence truly(const std::string& ns, const JobId& id, Fence fence) {
+    return now(ns, id).value_or(Job{}).group.empty() ? fence : fence + late(id);
+  }
 };
 
 // J3: an outcome is accepted though its job was cancelled or retried since.
@@ -324,7 +326,8 @@ class MiscountsADepth final : public PassingStore {
   using PassingStore::PassingStore;
   Result<std::vector<QueueRow>> queues(const std::string& ns) override {
     Result<std::vector<QueueRow>> rows = inner_.queues(ns);
-    if (rows && !rows->empty() && rows->front().depth_of(JobState::done) > 0) rows->front().depth[static_cast<std::size_t>(JobState::ready)] += 1;
+    if (rows && !rows->empty() && rows->front().depth_of(JobState::done) > 0)
+      rows->front().depth[static_cast<std::size_t>(JobState::ready)] += 1;
     return rows;
   }
 };
@@ -528,41 +531,35 @@ TEST_P(BrokenStore, IsFoundOutByTheNameOfItsPromise) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sim, BrokenStore,
-    testing::Values(bug<MintsTheFenceApart>("MintsTheFenceApart", "L1"),
-                    bug<ReusesTheFence>("ReusesTheFence", "L2"),
-                    bug<ForgetsTheFloor>("ForgetsTheFloor", "L2", "retention"),
-                    bug<GivesAGroupOlderFences>("GivesAGroupOlderFences", "L2", "groups-and-limits"),
-                    bug<GrantsWhatIsHeld>("GrantsWhatIsHeld", "L3"),
-                    bug<RevivesTheLease>("RevivesTheLease", "L4"),
-                    bug<ForgetsAnEnqueue>("ForgetsAnEnqueue", "J1", "job-storm"),
-                    bug<CountsARepeatAsNew>("CountsARepeatAsNew", "J1", "job-storm"),
-                    bug<OpensAFileAnew>("OpensAFileAnew", "J1", "unique-keys"),
-                    bug<TidiesTooEarly>("TidiesTooEarly", "J1", "retention"),
-                    bug<GrantsTooMany>("GrantsTooMany", "J2", "job-storm"),
-                    bug<GrantsAnewOnARepeat>("GrantsAnewOnARepeat", "J2", "job-storm"),
-                    bug<SettlesUnderAnyFence>("SettlesUnderAnyFence", "J3", "job-storm"),
-                    bug<AcceptsAnOutcomeAfterACancel>("AcceptsAnOutcomeAfterACancel", "J3", "cancel-against-completion"),
-                    bug<TakesNotesUnderAnyFence>("TakesNotesUnderAnyFence", "J3", "cancel-against-completion"),
-                    bug<RetriesAnewOnARepeat>("RetriesAnewOnARepeat", "J3", "cancel-against-completion"),
-                    bug<ListsTooFew>("ListsTooFew", "J4", "job-storm"),
-                    bug<MiscountsADepth>("MiscountsADepth", "J4", "job-storm"),
-                    bug<PurgesMoreThanItSays>("PurgesMoreThanItSays", "J4", "cancel-against-completion"),
-                    bug<CountsALossAsFailure>("CountsALossAsFailure", "J5", "job-storm"),
-                    bug<ForgetsWhoMustRunAlone>("ForgetsWhoMustRunAlone", "J5", "poison"),
-                    bug<KeepsWhatIsGivenBack>("KeepsWhatIsGivenBack", "J5", "job-storm"),
-                    bug<LetsTwoInUnderOneKey>("LetsTwoInUnderOneKey", "J6", "unique-keys"),
-                    bug<FreesTheKeyAtTheFinish>("FreesTheKeyAtTheFinish", "J6", "unique-keys"),
-                    bug<ForgetsForWhomAnIdStands>("ForgetsForWhomAnIdStands", "J6", "unique-keys"),
-                    bug<RetriesOntoATakenKey>("RetriesOntoATakenKey", "J6", "unique-keys"),
-                    bug<RunsTwoOfAGroup>("RunsTwoOfAGroup", "J7", "groups-and-limits"),
-                    bug<TurnsAGroupRound>("TurnsAGroupRound", "J7", "groups-and-limits"),
-                    bug<ExceedsALimitByOne>("ExceedsALimitByOne", "J7", "groups-and-limits"),
-                    bug<ForgetsTheLimitOfAKey>("ForgetsTheLimitOfAKey", "J7", "groups-and-limits"),
-                    bug<FreesASlotTooEarly>("FreesASlotTooEarly", "J7", "groups-and-limits"),
-                    bug<PassesOverAFreeJob>("PassesOverAFreeJob", "J8", "job-storm"),
-                    bug<IgnoresAPause>("IgnoresAPause", "pause", "pause-and-resume"),
-                    bug<DropsFromTheHistory>("DropsFromTheHistory", "history", "retry-storm"),
-                    bug<DoublesTheLog>("DoublesTheLog", "notes", "cancel-against-completion")),
+    testing::Values(
+        bug<MintsTheFenceApart>("MintsTheFenceApart", "L1"), bug<ReusesTheFence>("ReusesTheFence", "L2"),
+        bug<ForgetsTheFloor>("ForgetsTheFloor", "L2", "retention"),
+        bug<GivesAGroupOlderFences>("GivesAGroupOlderFences", "L2", "groups-and-limits"), bug<GrantsWhatIsHeld>("GrantsWhatIsHeld", "L3"),
+        bug<RevivesTheLease>("RevivesTheLease", "L4"), bug<ForgetsAnEnqueue>("ForgetsAnEnqueue", "J1", "job-storm"),
+        bug<CountsARepeatAsNew>("CountsARepeatAsNew", "J1", "job-storm"), bug<OpensAFileAnew>("OpensAFileAnew", "J1", "unique-keys"),
+        bug<TidiesTooEarly>("TidiesTooEarly", "J1", "retention"), bug<GrantsTooMany>("GrantsTooMany", "J2", "job-storm"),
+        bug<GrantsAnewOnARepeat>("GrantsAnewOnARepeat", "J2", "job-storm"),
+        bug<SettlesUnderAnyFence>("SettlesUnderAnyFence", "J3", "job-storm"),
+        bug<AcceptsAnOutcomeAfterACancel>("AcceptsAnOutcomeAfterACancel", "J3", "cancel-against-completion"),
+        bug<TakesNotesUnderAnyFence>("TakesNotesUnderAnyFence", "J3", "cancel-against-completion"),
+        bug<RetriesAnewOnARepeat>("RetriesAnewOnARepeat", "J3", "cancel-against-completion"),
+        bug<ListsTooFew>("ListsTooFew", "J4", "job-storm"), bug<MiscountsADepth>("MiscountsADepth", "J4", "job-storm"),
+        bug<PurgesMoreThanItSays>("PurgesMoreThanItSays", "J4", "cancel-against-completion"),
+        bug<CountsALossAsFailure>("CountsALossAsFailure", "J5", "job-storm"),
+        bug<ForgetsWhoMustRunAlone>("ForgetsWhoMustRunAlone", "J5", "poison"),
+        bug<KeepsWhatIsGivenBack>("KeepsWhatIsGivenBack", "J5", "job-storm"),
+        bug<LetsTwoInUnderOneKey>("LetsTwoInUnderOneKey", "J6", "unique-keys"),
+        bug<FreesTheKeyAtTheFinish>("FreesTheKeyAtTheFinish", "J6", "unique-keys"),
+        bug<ForgetsForWhomAnIdStands>("ForgetsForWhomAnIdStands", "J6", "unique-keys"),
+        bug<RetriesOntoATakenKey>("RetriesOntoATakenKey", "J6", "unique-keys"),
+        bug<RunsTwoOfAGroup>("RunsTwoOfAGroup", "J7", "groups-and-limits"),
+        bug<TurnsAGroupRound>("TurnsAGroupRound", "J7", "groups-and-limits"),
+        bug<ExceedsALimitByOne>("ExceedsALimitByOne", "J7", "groups-and-limits"),
+        bug<ForgetsTheLimitOfAKey>("ForgetsTheLimitOfAKey", "J7", "groups-and-limits"),
+        bug<FreesASlotTooEarly>("FreesASlotTooEarly", "J7", "groups-and-limits"),
+        bug<PassesOverAFreeJob>("PassesOverAFreeJob", "J8", "job-storm"), bug<IgnoresAPause>("IgnoresAPause", "pause", "pause-and-resume"),
+        bug<DropsFromTheHistory>("DropsFromTheHistory", "history", "retry-storm"),
+        bug<DoublesTheLog>("DoublesTheLog", "notes", "cancel-against-completion")),
     [](const auto& chosen) { return chosen.param.name; });
 
 // Trust is a matter of clocks, not of the store: with clocks far off, and taken to be within the promise, handlers

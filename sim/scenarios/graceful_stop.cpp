@@ -36,9 +36,10 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario graceful_stop{.name = "graceful-stop",
-                             .summary = "workers asked to stop all the time, and no delivery lost by it",
-                             .plan = plan,
-                             .owes = {Count::terminations, Count::given_back, Count::workers_ordered, Count::losses, Count::takeovers, Count::kills}};
+const Scenario graceful_stop{
+    .name = "graceful-stop",
+    .summary = "workers asked to stop all the time, and no delivery lost by it",
+    .plan = plan,
+    .owes = {Count::terminations, Count::given_back, Count::workers_ordered, Count::losses, Count::takeovers, Count::kills}};
 
 }  // namespace fenceline::sim

@@ -41,9 +41,7 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario lease_expiry{.name = "lease-expiry",
-                            .summary = "holders stopped past their lease, and their late writes",
-                            .plan = plan,
-                            .owes = rough_counts({})};
+const Scenario lease_expiry{
+    .name = "lease-expiry", .summary = "holders stopped past their lease, and their late writes", .plan = plan, .owes = rough_counts({})};
 
 }  // namespace fenceline::sim

@@ -60,7 +60,11 @@ World::Deed World::some_deed() {
     return chosen < 0 && chosen >= -weight;
   };
   if (is(they.cancel)) {
-    const ActRequest request{.ns = ns, .ids = some_jobs([](const KnownJob& job) { return job.state == JobState::running; }), .request = fresh_request(), .act = act(), .timeout = kTimeout};
+    const ActRequest request{.ns = ns,
+                             .ids = some_jobs([](const KnownJob& job) { return job.state == JobState::running; }),
+                             .request = fresh_request(),
+                             .act = act(),
+                             .timeout = kTimeout};
     if (request.ids.empty()) return nullptr;
     return [request](Store& store) { return without_reply(store.cancel(request)); };
   }
@@ -75,13 +79,15 @@ World::Deed World::some_deed() {
     return [request](Store& store) { return store.pause(request); };
   }
   if (is(they.purge)) {
-    const PurgeRequest request{.ns = ns, .queue = queue, .limit = static_cast<int>(random.between(1, 5)), .act = act(), .timeout = kTimeout};
+    const PurgeRequest request{
+        .ns = ns, .queue = queue, .limit = static_cast<int>(random.between(1, 5)), .act = act(), .timeout = kTimeout};
     return [request](Store& store) { return without_reply(store.purge(request)); };
   }
   if (is(they.limits)) {
     const int limit = static_cast<int>(random.between(0, they.limit_most));
     const int per_key = static_cast<int>(random.between(0, std::max(1, they.limit_most / 2)));
-    const SetQueueRequest request{.ns = ns, .queue = queue, .change = {.limit = limit, .limit_per_key = per_key}, .act = act(), .timeout = kTimeout};
+    const SetQueueRequest request{
+        .ns = ns, .queue = queue, .change = {.limit = limit, .limit_per_key = per_key}, .act = act(), .timeout = kTimeout};
     return [request](Store& store) { return store.set_queue(request); };
   }
   if (is(they.order) && !owners_.empty()) {
@@ -116,7 +122,8 @@ void World::do_last_duties(Process& process, std::stop_token stop) {
   if (!process.runtime.sleep_for(kQuietTime, stop)) return;
   const std::string ns(kNamespace);
   for (int i = 0; i < plan_.queues; ++i) {
-    const PauseRequest request{.ns = ns, .queue = queue_name(i), .paused = queue_name(i) == left_paused_, .act = act(), .timeout = kTimeout};
+    const PauseRequest request{
+        .ns = ns, .queue = queue_name(i), .paused = queue_name(i) == left_paused_, .act = act(), .timeout = kTimeout};
     deed_ = [request](Store& store) { return store.pause(request); };
     if (!carry_out(process, stop)) return;
   }

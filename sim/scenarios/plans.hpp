@@ -49,8 +49,8 @@ inline Weather rough_weather(Duration ttl, double badness, int hosts) {
 
 // What every scenario in rough weather meets.
 inline std::vector<Count> rough_counts(std::vector<Count> and_these) {
-  for (const Count what : {Count::takeovers, Count::refusals, Count::losses, Count::lost_requests, Count::lost_replies, Count::late_requests, Count::duplicates,
-                           Count::kills, Count::pauses, Count::twins})
+  for (const Count what : {Count::takeovers, Count::refusals, Count::losses, Count::lost_requests, Count::lost_replies,
+                           Count::late_requests, Count::duplicates, Count::kills, Count::pauses, Count::twins})
     and_these.push_back(what);
   return and_these;
 }

@@ -33,7 +33,8 @@ class ProcessLog final : public LogSink {
 // Notes when a worker learns that an operator ended one of its deliveries.
 class ListeningStore final : public ForwardingStore {
  public:
-  ListeningStore(Store& inner, HandlerChecks& handlers, const SimRuntime& process) : ForwardingStore(inner), handlers_(handlers), process_(process) {}
+  ListeningStore(Store& inner, HandlerChecks& handlers, const SimRuntime& process)
+      : ForwardingStore(inner), handlers_(handlers), process_(process) {}
 
   Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override {
     Result<OrdersReply> reply = inner_.orders(ns, owner);

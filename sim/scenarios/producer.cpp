@@ -31,7 +31,8 @@ void World::make_batches() {
     const std::int64_t size = random.between(1, std::min(plan_.batch_most, plan_.jobs - made));
     for (std::int64_t i = 0; i < size; ++i, ++made) {
       batch.jobs.push_back(make_job(made));
-      const bool for_sure = poison_left > 0 && random.below(static_cast<std::size_t>(plan_.jobs - made)) < static_cast<std::size_t>(poison_left);
+      const bool for_sure =
+          poison_left > 0 && random.below(static_cast<std::size_t>(plan_.jobs - made)) < static_cast<std::size_t>(poison_left);
       if (for_sure) poison_left -= 1;
       if (for_sure || random.chance(plan_.poison)) poison_.insert(batch.jobs.back().id);
     }
@@ -42,7 +43,9 @@ void World::make_batches() {
 NewJob World::make_job(int number) {
   Random& random = simulation_.random();
   const Features& features = plan_.features;
-  const auto one_of = [&](std::string_view name, int count) { return std::string(name) + std::to_string(random.below(static_cast<std::size_t>(count))); };
+  const auto one_of = [&](std::string_view name, int count) {
+    return std::string(name) + std::to_string(random.below(static_cast<std::size_t>(count)));
+  };
   NewJob job;
   const std::uint64_t high = random.next();
   job.id = make_uuid7(store_clock_.wall_now(), high, random.next());
@@ -94,7 +97,8 @@ void World::send(Process& process, Batch& batch, std::stop_token stop) {
   while (!batch.answered) {
     if (stop.stop_requested()) return;
     if (!batch.name.empty() && !open_file(process, batch, stop)) continue;
-    const Result<EnqueueReply> reply = process.store.enqueue({.ns = std::string(kNamespace), .jobs = batch.jobs, .timeout = std::min<Duration>(plan_.ttl, 1min)});
+    const Result<EnqueueReply> reply =
+        process.store.enqueue({.ns = std::string(kNamespace), .jobs = batch.jobs, .timeout = std::min<Duration>(plan_.ttl, 1min)});
     if (reply) {
       batch.answered = true;
       checks_->acknowledged(batch.jobs, reply->ids);
@@ -112,7 +116,8 @@ void World::send(Process& process, Batch& batch, std::stop_token stop) {
 // The ids of a file's lines come from the moment at which the store first saw its name. False if that is not known yet,
 // or if the file can no longer be repeated: then it is answered.
 bool World::open_file(Process& process, Batch& batch, std::stop_token stop) {
-  const Result<BatchReply> opened = process.store.open_batch({.ns = std::string(kNamespace), .name = batch.name, .timeout = std::min<Duration>(plan_.ttl, 1min)});
+  const Result<BatchReply> opened =
+      process.store.open_batch({.ns = std::string(kNamespace), .name = batch.name, .timeout = std::min<Duration>(plan_.ttl, 1min)});
   if (!opened) {
     if (opened.error().code == Code::refused) batch.answered = true;
     process.runtime.sleep_for(simulation_.random().between(Duration{0}, Duration{100ms}), stop);

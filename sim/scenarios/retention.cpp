@@ -43,6 +43,7 @@ Plan plan(Random& random) {
 const Scenario retention{.name = "retention",
                          .summary = "finished jobs tidied away, against repeats and re-creation",
                          .plan = plan,
-                         .owes = {Count::tidied, Count::made_anew, Count::met_again, Count::wall_leaps, Count::wall_jumps, Count::keys_held_after, Count::cancelled, Count::takeovers}};
+                         .owes = {Count::tidied, Count::made_anew, Count::met_again, Count::wall_leaps, Count::wall_jumps,
+                                  Count::keys_held_after, Count::cancelled, Count::takeovers}};
 
 }  // namespace fenceline::sim

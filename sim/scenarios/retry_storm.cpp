@@ -37,6 +37,7 @@ Plan plan(Random& random) {
 const Scenario retry_storm{.name = "retry-storm",
                            .summary = "almost everything fails and comes back at once",
                            .plan = plan,
-                           .owes = rough_counts({Count::failures, Count::laters, Count::dead_letters, Count::retried, Count::acts_repeated, Count::retried_running})};
+                           .owes = rough_counts({Count::failures, Count::laters, Count::dead_letters, Count::retried, Count::acts_repeated,
+                                                 Count::retried_running})};
 
 }  // namespace fenceline::sim

@@ -13,8 +13,9 @@ constexpr bool kSqliteToo = true;
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> all{lease_expiry, job_storm, poison, retry_storm, groups_and_limits, unique_keys, cancel_against_completion,
-                                         graceful_stop, pause_and_resume, fleet_restart, retention, clock_chaos, lost_wakeups, slow_renewals};
+  static const std::vector<Scenario> all{
+      lease_expiry,  job_storm,        poison,        retry_storm, groups_and_limits, unique_keys,  cancel_against_completion,
+      graceful_stop, pause_and_resume, fleet_restart, retention,   clock_chaos,       lost_wakeups, slow_renewals};
   return all;
 }
 

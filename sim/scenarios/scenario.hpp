@@ -25,7 +25,7 @@ struct Habits {
   Duration works_most{0};
   double fails = 0;
   double throws = 0;
-  double dies = 0;      // asks for the dead letters
+  double dies = 0;  // asks for the dead letters
   double later = 0;
   double stubborn = 0;  // does not listen to its stop token, for a while
   double speaks = 0;    // says how far it is and logs a line, at each act
@@ -33,19 +33,19 @@ struct Habits {
 
 // What producers make of their jobs, by chance. Shares are of all jobs, or of all requests.
 struct Features {
-  double keyed = 0;            // has a unique key
-  int keys = 1;                // of a queue
-  double other_payload = 0;    // of the keyed ones: another payload than their key's first
+  double keyed = 0;          // has a unique key
+  int keys = 1;              // of a queue
+  double other_payload = 0;  // of the keyed ones: another payload than their key's first
   Duration key_for_most{0};
   double grouped = 0;
-  int groups = 1;              // of a queue
-  double limited = 0;          // has a limit key
+  int groups = 1;      // of a queue
+  double limited = 0;  // has a limit key
   int limit_keys = 1;
-  double dated = 0;            // of the delayed ones: by a moment in place of a delay
-  double timed = 0;            // has a time for each attempt
+  double dated = 0;  // of the delayed ones: by a moment in place of a delay
+  double timed = 0;  // has a time for each attempt
   Duration timeout_most{0};
-  double named = 0;            // of the requests: lines of a file under a batch name
-  double repeated = 0;         // of the requests: sent again, though it was acknowledged
+  double named = 0;     // of the requests: lines of a file under a batch name
+  double repeated = 0;  // of the requests: sent again, though it was acknowledged
 };
 
 // What people do meanwhile: about every `act_every` one act, each as often as its weight says.
@@ -53,12 +53,12 @@ struct Operators {
   Duration act_every{0};  // zero: nobody is there
   int cancel = 0;
   int retry = 0;
-  int pause = 0;          // or resume, if it is paused
+  int pause = 0;  // or resume, if it is paused
   int purge = 0;
   int limits = 0;
-  int order = 0;          // to a worker: quiet, work or stop
+  int order = 0;  // to a worker: quiet, work or stop
   int tidy = 0;
-  int limit_most = 4;     // of a queue; of a key: half of it
+  int limit_most = 4;        // of a queue; of a key: half of it
   double leaves_paused = 0;  // a queue stays paused when the storm is over, until the rest has ended
 };
 
@@ -72,28 +72,28 @@ struct Plan {
   Duration ttl{};
   int producers = 1;
   int jobs = 1;
-  int batch_most = 1;           // jobs in one enqueue
+  int batch_most = 1;  // jobs in one enqueue
   Duration enqueue_pause_most{0};
-  double delayed = 0.3;         // of the jobs
-  Duration job_delay_most{0};   // run times ahead
+  double delayed = 0.3;        // of the jobs
+  Duration job_delay_most{0};  // run times ahead
   int attempts_max = kAttemptsMaxDefault;
   Backoff backoff{.first = std::chrono::seconds{1}, .most = std::chrono::minutes{10}};
-  double poison = 0;            // of the jobs: their handlers kill their process until they are dead letters
-  int poison_count = 0;         // beside those, so many for sure
+  double poison = 0;     // of the jobs: their handlers kill their process until they are dead letters
+  int poison_count = 0;  // beside those, so many for sure
   Features features;
-  QueueChange settings;         // of all queues, from the start
+  QueueChange settings;  // of all queues, from the start
   Habits habits;
   Operators operators;
   Weather weather;
-  Duration storm{};             // how long the weather lasts
-  std::int64_t drift_ppm = 0;   // of clocks, either way
+  Duration storm{};                      // how long the weather lasts
+  std::int64_t drift_ppm = 0;            // of clocks, either way
   std::int64_t drift_promised = 20'000;  // clocks off by more are outside L5: their late writes must still be refused
-  double wild_clock = 0;        // of the machines: far beyond what L5 promises
-  bool deaf = false;            // wake-ups are lost after the storm too
-  bool nothing_lost = false;    // J5: nothing in this plan may cost a delivery
-  bool only_poison_dies = false;  // J5: the poison ends in the dead letters, and all else is done
-  Duration cancel_seen_within{0};  // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
-  int compare_every = 32;       // calls between two comparisons of the whole store
+  double wild_clock = 0;                 // of the machines: far beyond what L5 promises
+  bool deaf = false;                     // wake-ups are lost after the storm too
+  bool nothing_lost = false;             // J5: nothing in this plan may cost a delivery
+  bool only_poison_dies = false;         // J5: the poison ends in the dead letters, and all else is done
+  Duration cancel_seen_within{0};        // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
+  int compare_every = 32;                // calls between two comparisons of the whole store
 };
 
 struct Scenario {

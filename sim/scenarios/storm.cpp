@@ -109,7 +109,8 @@ void World::jump_some_wall_clock() {
   const std::size_t which = random.below(hosts_.size() + 1);
   Machine& machine = which == hosts_.size() ? store_machine_ : *hosts_[which].machine;
   machine.jump_wall(by);
-  if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), machine.name(), "sets its wall clock by " + std::to_string(by.count()) + " us");
+  if (simulation_.trace().on())
+    simulation_.trace().write(simulation_.now(), machine.name(), "sets its wall clock by " + std::to_string(by.count()) + " us");
 }
 
 void World::leap_ahead() {

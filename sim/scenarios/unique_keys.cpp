@@ -40,7 +40,7 @@ Plan plan(Random& random) {
 const Scenario unique_keys{.name = "unique-keys",
                            .summary = "unique keys, with lost replies and repeats",
                            .plan = plan,
-                           .owes = {Count::keys_met, Count::keys_held_after, Count::key_conflicts, Count::keys_taken, Count::met_again, Count::batches_opened_again, Count::lost_replies,
-                  Count::duplicates, Count::kills}};
+                           .owes = {Count::keys_met, Count::keys_held_after, Count::key_conflicts, Count::keys_taken, Count::met_again,
+                                    Count::batches_opened_again, Count::lost_replies, Count::duplicates, Count::kills}};
 
 }  // namespace fenceline::sim

@@ -58,7 +58,8 @@ void World::make_hosts() {
       Host host{.role = role, .number = i};
       std::int64_t rate = random.between(-plan_.drift_ppm, plan_.drift_ppm);
       if (random.chance(plan_.wild_clock)) rate = (random.chance(0.5) ? 1 : -1) * random.between(100'000, 250'000);
-      host.machine = std::make_unique<Machine>(std::string(name) + "-" + std::to_string(i + 1), random.between(Duration{0}, 1000h), rate, random.between(Duration{-1h}, 1h));
+      host.machine = std::make_unique<Machine>(std::string(name) + "-" + std::to_string(i + 1), random.between(Duration{0}, 1000h), rate,
+                                               random.between(Duration{-1h}, 1h));
       hosts_.push_back(std::move(host));
     }
   };
@@ -71,7 +72,8 @@ void World::make_hosts() {
 void World::make_settings() {
   Random& random = simulation_.random();
   for (int i = 0; i < plan_.queues; ++i) {
-    const auto made = recorded_->set_queue({.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
+    const auto made =
+        recorded_->set_queue({.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
     check(made.has_value(), "the settings of a plan are good");
   }
   if (plan_.operators.act_every != Duration{0} && random.chance(plan_.operators.leaves_paused)) left_paused_ = some_queue();
@@ -101,7 +103,7 @@ void World::start_on(Host& host) {
           case Role::operates: return operate(process, stop);
         }
       },
-                        [this, &host, &process](ProcessEnd end) { ended(host, process, end); });
+      [this, &host, &process](ProcessEnd end) { ended(host, process, end); });
 }
 
 void World::ended(Host& host, Process& process, ProcessEnd end) {
@@ -129,7 +131,9 @@ void World::work(Process& process, std::stop_token stop) {
   Worker worker(process.runtime, Log(process.log), process.store, process.handler, options);
   owners_.push_back(worker.owner());
   const Result<WorkReport> report = worker.run(stop);
-  if (!report) violations_.add("worker", process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) + ": " + report.error().message);
+  if (!report)
+    violations_.add("worker",
+                    process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) + ": " + report.error().message);
 }
 
 SeedReport World::run() {
@@ -168,9 +172,11 @@ void World::ends_in_time() {
 void World::wait_for_the_rest(Duration patience) {
   const auto waits = [this](const KnownJob& job) { return !job.finished() && job.queue != left_paused_; };
   const auto some_waits = [&] {
-    return checks_->unfinished() > 0 && std::any_of(checks_->jobs().begin(), checks_->jobs().end(), [&](const auto& job) { return waits(job.second); });
+    return checks_->unfinished() > 0 &&
+           std::any_of(checks_->jobs().begin(), checks_->jobs().end(), [&](const auto& job) { return waits(job.second); });
   };
-  if (simulation_.run_until(simulation_.now() + patience, [&] { return over() || (all_enqueued() && duties_done_ && !some_waits()); })) return;
+  if (simulation_.run_until(simulation_.now() + patience, [&] { return over() || (all_enqueued() && duties_done_ && !some_waits()); }))
+    return;
   const std::string then = std::to_string(patience / 1h) + " hours after the storm";
   if (!all_enqueued()) violations_.add("J8", "a producer is not done " + then);
   if (!duties_done_) violations_.add("J8", "the operator is not done " + then);
@@ -182,16 +188,20 @@ void World::wait_for_the_rest(Duration patience) {
 void World::resume_what_was_left() {
   const PauseRequest request{.ns = std::string(kNamespace), .queue = left_paused_, .paused = false, .act = {"sim", "at last"}};
   left_paused_.clear();
-  if (const Result<void> resumed = recorded_->pause(request); !resumed) violations_.add("pause", "a queue cannot be resumed: " + resumed.error().message);
+  if (const Result<void> resumed = recorded_->pause(request); !resumed)
+    violations_.add("pause", "a queue cannot be resumed: " + resumed.error().message);
 }
 
 // J5, in plans that know the end of every job.
 void World::ends_as_planned() {
-  if (plan_.nothing_lost && tally_.of(Count::losses) > 0) violations_.add("J5", "a graceful stop cost " + std::to_string(tally_.of(Count::losses)) + " deliveries");
+  if (plan_.nothing_lost && tally_.of(Count::losses) > 0)
+    violations_.add("J5", "a graceful stop cost " + std::to_string(tally_.of(Count::losses)) + " deliveries");
   if (!plan_.only_poison_dies) return;
   for (const auto& [id, job] : checks_->jobs()) {
     const JobState must = is_poison(id) ? JobState::dead : JobState::done;
-    if (job.state != must) violations_.add("J5", "job " + short_id(id) + " is " + std::string(to_string(job.state)) + ", it must be " + std::string(to_string(must)));
+    if (job.state != must)
+      violations_.add("J5",
+                      "job " + short_id(id) + " is " + std::string(to_string(job.state)) + ", it must be " + std::string(to_string(must)));
   }
 }
 
@@ -216,7 +226,8 @@ void World::stops_in_time() {
     for (Process* process : host.running) process->runtime.terminate();
   }
   const auto stopped = [this] { return std::all_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.running.empty(); }); };
-  if (!simulation_.run_until(simulation_.now() + 5 * plan_.ttl + 1min, stopped)) violations_.add("stop", "a worker that was asked to stop is still there");
+  if (!simulation_.run_until(simulation_.now() + 5 * plan_.ttl + 1min, stopped))
+    violations_.add("stop", "a worker that was asked to stop is still there");
 }
 
 }  // namespace fenceline::sim

@@ -62,7 +62,7 @@ class World final : public StoreObserver {
   struct Host {
     std::unique_ptr<Machine> machine;
     Role role = Role::works;
-    int number = 0;  // among those of its role
+    int number = 0;                 // among those of its role
     std::vector<Process*> running;  // the last one is the newest
     int starts = 0;
   };

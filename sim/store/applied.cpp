@@ -29,19 +29,20 @@ struct Describe {
   std::string operator()(const EnqueueCall& call) const {
     std::string text = "enqueue";
     for (const NewJob& job : call.request.jobs) text += " " + short_id(job.id);
-    return text + ": " + answer(call, [](const EnqueueReply& reply) { return "existing " + std::to_string(reply.existing) + " as" + text_of(reply.ids); });
+    return text + ": " + answer(call, [](const EnqueueReply& reply) {
+             return "existing " + std::to_string(reply.existing) + " as" + text_of(reply.ids);
+           });
   }
   std::string operator()(const ClaimCall& call) const {
-    const std::string asked = "claim " + call.request.owner + " limit " + std::to_string(call.request.limit) + (call.request.holds_others ? " holds_others" : "");
+    const std::string asked =
+        "claim " + call.request.owner + " limit " + std::to_string(call.request.limit) + (call.request.holds_others ? " holds_others" : "");
     return asked + ": " + answer(call, [](const ClaimReply& reply) {
              std::string text = std::to_string(reply.jobs.size()) + " granted";
              for (const ClaimedJob& job : reply.jobs) text += text_of(job.job.id, job.job.fence) + (job.forced ? " forced" : "");
              return text;
            });
   }
-  std::string operator()(const GiveBackCall& call) const {
-    return "give_back " + call.request.owner + ": " + said(call);
-  }
+  std::string operator()(const GiveBackCall& call) const { return "give_back " + call.request.owner + ": " + said(call); }
   std::string operator()(const ExtendCall& call) const {
     std::string text = "extend " + call.request.owner;
     for (const Holding& holding : call.request.jobs) text += text_of(holding.id, holding.fence);
@@ -55,20 +56,27 @@ struct Describe {
   }
   std::string operator()(const RecordCall& call) const {
     std::string text = "record";
-    for (const Note& note : call.request.notes) text += text_of(note.id, note.fence) + " " + std::to_string(note.log.size()) + " bytes at " + std::to_string(note.log_at);
+    for (const Note& note : call.request.notes)
+      text += text_of(note.id, note.fence) + " " + std::to_string(note.log.size()) + " bytes at " + std::to_string(note.log_at);
     return text + ": " + answer(call, [](const RecordReply& reply) { return "ok" + text_of(reply.refused); });
   }
   std::string operator()(const BatchCall& call) const { return "open_batch " + call.request.name + ": " + said(call); }
   std::string operator()(const CancelCall& call) const { return "cancel" + acted(call); }
   std::string operator()(const RetryCall& call) const { return "retry" + acted(call); }
   std::string operator()(const PurgeCall& call) const {
-    return "purge " + call.request.queue + ": " + answer(call, [](const PurgeReply& reply) { return std::to_string(reply.cancelled) + " cancelled"; });
+    return "purge " + call.request.queue + ": " +
+           answer(call, [](const PurgeReply& reply) { return std::to_string(reply.cancelled) + " cancelled"; });
   }
   std::string operator()(const SetQueueCall& call) const {
-    const auto number = [](std::string_view name, const std::optional<int>& value) { return value ? " " + std::string(name) + " " + std::to_string(*value) : ""; };
-    return "set_queue " + call.request.queue + number("limit", call.request.change.limit) + number("limit_per_key", call.request.change.limit_per_key) + ": " + said(call);
+    const auto number = [](std::string_view name, const std::optional<int>& value) {
+      return value ? " " + std::string(name) + " " + std::to_string(*value) : "";
+    };
+    return "set_queue " + call.request.queue + number("limit", call.request.change.limit) +
+           number("limit_per_key", call.request.change.limit_per_key) + ": " + said(call);
   }
-  std::string operator()(const PauseCall& call) const { return (call.request.paused ? "pause " : "resume ") + call.request.queue + ": " + said(call); }
+  std::string operator()(const PauseCall& call) const {
+    return (call.request.paused ? "pause " : "resume ") + call.request.queue + ": " + said(call);
+  }
   std::string operator()(const TidyCall& call) const {
     return "tidy: " + answer(call, [](const TidyReply& reply) { return std::to_string(reply.removed) + " removed"; });
   }
@@ -86,7 +94,8 @@ struct Describe {
     return call.reply ? "ok" : std::string(to_string(call.reply.error().code));
   }
   static std::string acted(const Call<ActRequest, ActReply>& call) {
-    return text_of(call.request.ids) + " by " + call.request.request + ": " + answer(call, [](const ActReply& reply) { return "ok" + text_of(reply.refused); });
+    return text_of(call.request.ids) + " by " + call.request.request + ": " +
+           answer(call, [](const ActReply& reply) { return "ok" + text_of(reply.refused); });
   }
   template <class AnyCall, class Tell>
   static std::string answer(const AnyCall& call, Tell tell) {

@@ -36,8 +36,8 @@ using StoppedCall = Call<StoppedRequest, void>;
 struct Applied {
   Instant at;     // true time, which is what the store's leases run on
   WallTime wall;  // the store's
-  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall, RetryCall, PurgeCall, SetQueueCall, PauseCall,
-               TidyCall, OrderCall, StoppedCall>
+  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall, RetryCall, PurgeCall,
+               SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall>
       call;
 };
 

@@ -198,11 +198,13 @@ Result<std::vector<WorkerRow>> FaultyStore::workers(const std::string& ns) {
 }
 
 Result<std::vector<TrailEntry>> FaultyStore::trail(const std::string& ns, int limit) {
-  return deliver<Result<std::vector<TrailEntry>>>(Kind::reads, "trail", kCallTimeout, [this, ns, limit] { return inner_.trail(ns, limit); });
+  return deliver<Result<std::vector<TrailEntry>>>(Kind::reads, "trail", kCallTimeout,
+                                                  [this, ns, limit] { return inner_.trail(ns, limit); });
 }
 
 Result<void> FaultyStore::remove_namespace(const std::string& ns, const Act& act) {
-  return deliver<Result<void>>(Kind::changes, "remove_namespace", kCallTimeout, [this, ns, act] { return inner_.remove_namespace(ns, act); });
+  return deliver<Result<void>>(Kind::changes, "remove_namespace", kCallTimeout,
+                               [this, ns, act] { return inner_.remove_namespace(ns, act); });
 }
 
 std::unique_ptr<Watch> FaultyStore::watch(const WatchRequest& request, std::function<void()> on_change) {

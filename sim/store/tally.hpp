@@ -12,18 +12,18 @@ enum class Count {
   operations,  // calls that reached the store
   enqueued,
   claimed,
-  takeovers,   // grants of a job whose lease had run out
-  refusals,    // late writes that the store refused
-  losses,      // deliveries that ended by expiry
+  takeovers,  // grants of a job whose lease had run out
+  refusals,   // late writes that the store refused
+  losses,     // deliveries that ended by expiry
   settled,
   given_back,
   died_of_losses,
-  ran_alone,   // handlers of jobs that must run alone
-  failures,    // attempts used up
+  ran_alone,  // handlers of jobs that must run alone
+  failures,   // attempts used up
   laters,
   dead_letters,
-  long_runs,   // handlers that worked for longer than two leases and were done
-  timeouts,    // handlers stopped because their attempt took too long
+  long_runs,  // handlers that worked for longer than two leases and were done
+  timeouts,   // handlers stopped because their attempt took too long
   // unique keys
   met_again,        // an enqueue that was there already: a repeat
   keys_met,         // an enqueue that met the holder of its key
@@ -43,18 +43,18 @@ enum class Count {
   cancelled_too_late,  // it had finished
   retried,
   retried_running,
-  acts_repeated,       // changed nothing: they were the last act already
+  acts_repeated,  // changed nothing: they were the last act already
   purged,
   queues_paused,
   queues_resumed,
   settings_changed,
   workers_ordered,
-  stopped_said,        // slots that a worker gave free
-  stopped_handlers,    // handlers that ended because their job was cancelled or retried
-  late_outcomes,       // of revoked deliveries, refused
+  stopped_said,      // slots that a worker gave free
+  stopped_handlers,  // handlers that ended because their job was cancelled or retried
+  late_outcomes,     // of revoked deliveries, refused
   // retention
   tidied,
-  made_anew,           // enqueued again after they were tidied
+  made_anew,  // enqueued again after they were tidied
   // what handlers say
   notes,
   notes_refused,
@@ -66,14 +66,14 @@ enum class Count {
   duplicates,
   lost_wakeups,
   kills,
-  poisoned,       // kills by a handler of its own process
+  poisoned,  // kills by a handler of its own process
   pauses,
-  suspends,       // of a whole machine
-  twins,          // restarts while the old incarnation is only paused
-  terminations,   // graceful stops
+  suspends,      // of a whole machine
+  twins,         // restarts while the old incarnation is only paused
+  terminations,  // graceful stops
   wall_jumps,
-  wall_leaps,     // of the store's wall clock, a day and more ahead
-  fleet_restarts, // of all workers at once
+  wall_leaps,      // of the store's wall clock, a day and more ahead
+  fleet_restarts,  // of all workers at once
   count_,
 };
 

@@ -7,14 +7,14 @@ namespace fenceline::sim {
 
 struct Weather {
   // Of each message between a process and the store.
-  double drop_request = 0;   // never arrives: in doubt at the caller's timeout
-  double refuse_request = 0; // unavailable at once
-  double drop_reply = 0;     // applied, and in doubt at the caller's timeout
-  double late_request = 0;   // applied after the caller's timeout
-  double duplicate = 0;      // applied again, at once or later
-  double drop_wakeup = 0;    // a watcher is not told
-  Duration delay_most{0};    // of a request, and of a reply
-  Duration queue_most{0};    // how long the store keeps a request waiting, which it says in `waited`
+  double drop_request = 0;    // never arrives: in doubt at the caller's timeout
+  double refuse_request = 0;  // unavailable at once
+  double drop_reply = 0;      // applied, and in doubt at the caller's timeout
+  double late_request = 0;    // applied after the caller's timeout
+  double duplicate = 0;       // applied again, at once or later
+  double drop_wakeup = 0;     // a watcher is not told
+  Duration delay_most{0};     // of a request, and of a reply
+  Duration queue_most{0};     // how long the store keeps a request waiting, which it says in `waited`
 
   // Of processes, each about that often for the whole fleet; zero: never.
   Duration kill_every{0};
@@ -26,9 +26,9 @@ struct Weather {
   Duration wall_jump_most{0};
   Duration wall_leap_every{0};  // of the store's wall clock, only ahead: days pass
   Duration wall_leap_most{0};
-  Duration fleet_every{0};      // all workers are killed at once, or asked to stop at once
-  Duration restart_most{0};     // until a process is there again
-  double twin = 0;              // of a pause: a new incarnation starts beside the paused one
+  Duration fleet_every{0};   // all workers are killed at once, or asked to stop at once
+  Duration restart_most{0};  // until a process is there again
+  double twin = 0;           // of a pause: a new incarnation starts beside the paused one
 
   // At each step of a process.
   double kill_at_step = 0;
