@@ -7,14 +7,35 @@ namespace fenceline::test {
 
 using namespace std::chrono_literals;
 
+std::pair<std::string, JobId> DifferentialStream::any_job() {
+  if (enqueued_.empty() || one_in(10)) return {any_namespace(), make_uuid7(WallTime{}, 0, chance_())};
+  // Rare ones are looked for: of any state, running with a live lease, finished with a unique key.
+  const std::string ns = any_namespace();
+  const auto state = static_cast<JobState>(below(6));
+  std::optional<JobId> found;
+  switch (below(5)) {
+    case 0: found = one_such(ns, [&](const Job& job) { return job.state == state; }); break;
+    case 1: found = one_such(ns, [](const Job& job) { return job.lease_left && *job.lease_left > 0s; }); break;
+    case 2: found = one_such(ns, [](const Job& job) { return is_finished(job.state) && !job.key.empty(); }); break;
+    default: break;
+  }
+  if (found) return {ns, *found};
+  const std::size_t reach = std::min<std::size_t>(enqueued_.size(), one_in(4) ? 400 : 40);
+  const auto& [where, job] = enqueued_[enqueued_.size() - 1 - below(reach)];
+  return {where, job.id};
+}
+
+std::optional<JobId> DifferentialStream::one_such(const std::string& ns, const std::function<bool(const Job&)>& is_such) {
+  const auto listed = oracle_.jobs({.ns = ns, .limit = 1000});
+  std::vector<JobId> such;
+  for (const Job& job : listed->jobs) {
+    if (is_such(job)) such.push_back(job.id);
+  }
+  return such.empty() ? std::nullopt : std::optional(one_of(such));
+}
+
 void DifferentialStream::job() {
-  std::string ns = any_namespace();
-  JobId id = make_uuid7(WallTime{}, 0, chance_());
-  if (!enqueued_.empty() && !one_in(4))
-    std::tie(ns, id) = [&] {
-      const auto& [where, job] = enqueued_[below(enqueued_.size())];
-      return std::pair(where, job.id);
-    }();
+  auto [ns, id] = any_job();
   if (one_in(5)) ns = one_in(2) ? "" : "none";
   const auto reply = both("job", to_string(id) + " in " + ns, [&](Store& store) { return store.job(ns, id); });
   if (reply) note("job", *reply ? "found" : "none");
@@ -25,6 +46,7 @@ void DifferentialStream::jobs() {
   JobsRequest request{.ns = any_namespace(), .limit = static_cast<int>(1 + below(40)), .with_payload = one_in(2)};
   if (one_in(3)) request.queue = one_in(5) ? "none" : one_in(2) ? "q" : "r";
   if (one_in(3)) request.state = static_cast<JobState>(below(6));
+  if (one_in(6)) request.tag = one_in(3) ? "red" : "blue";
   if (one_in(20)) request.limit = 0;
   JobsRequest others = request;
   for (int page = 0; page < 5; ++page) {
@@ -33,6 +55,7 @@ void DifferentialStream::jobs() {
     compare("jobs", "ns " + request.ns + " limit " + std::to_string(request.limit), text_of(expected), text_of(got));
     if (!expected) return note("jobs", std::string(to_string(expected.error().code)));
     note("jobs", expected->jobs.empty() ? "empty" : expected->next ? "more" : "last");
+    if (!request.tag.empty() && !expected->jobs.empty()) note("jobs", "tagged");
     if (!expected->next || !got || !got->next) return;
     request.after = *expected->next;
     others.after = *got->next;
@@ -54,12 +77,17 @@ void DifferentialStream::compare_everything() {
         if (!is_finished(job.state)) ++unfinished;
         if (job.state == JobState::dead && job.owner.empty()) note("jobs", "buried");
         if (job.lease_left && *job.lease_left <= 0s) note("jobs", "run_out");
+        if (one_in(20)) {
+          compare_facts(ns, job.id);
+          compare_attempts(ns, job.id);
+        }
       }
       if (!expected->next || !got->next) break;
       request.after = *expected->next;
       others.after = *got->next;
     }
   }
+  for (const char* ns : {"one", "two"}) both("queues", ns, [&](Store& store) { return store.queues(ns); });
   crowded_ = unfinished > 60;
 }
 
@@ -72,7 +100,8 @@ void DifferentialStream::backlog() {
   if (reply->running) note("backlog", "running");
   if (reply->claimable) note("backlog", "claimable");
   if (reply->ahead > 0) note("backlog", "ahead");
-  if (!reply->running && !reply->claimable && reply->ahead == 0) note("backlog", "nothing");
+  if (reply->blocked > 0) note("backlog", "blocked");
+  if (!reply->running && !reply->claimable && reply->ahead == 0 && reply->blocked == 0) note("backlog", "nothing");
 }
 
 void DifferentialStream::report_worker() {
@@ -112,11 +141,88 @@ void DifferentialStream::trail() {
 }
 
 void DifferentialStream::remove_namespace() {
-  const std::string ns = one_in(3) ? "" : one_in(4) ? "none" : any_namespace();
+  const std::string ns = one_in(3) ? "" : one_in(3) ? "none" : any_namespace();
   const auto held = oracle_.jobs({.ns = ns.empty() ? "none" : ns, .limit = 1});
   const bool nothing = !held || held->jobs.empty();
   const auto reply = both("remove_namespace", ns, [&](Store& store) { return store.remove_namespace(ns, {"tester", "differential"}); });
   if (reply) note("remove_namespace", nothing ? "nothing" : "ok");
+}
+
+void DifferentialStream::queues() {
+  const std::string ns = one_in(8) ? "a b" : one_in(6) ? "none" : any_namespace();
+  const auto reply = both("queues", ns, [&](Store& store) { return store.queues(ns); });
+  if (!reply) return;
+  note("queues", reply->empty() ? "none" : "some");
+  for (const QueueRow& row : *reply) {
+    if (row.paused) note("queues", "paused");
+    if (row.oldest_ready_at) note("queues", "oldest");
+  }
+}
+
+void DifferentialStream::facts() {
+  auto [ns, id] = any_job();
+  if (one_in(20)) ns = one_in(2) ? "" : "none";
+  compare_facts(ns, id);
+}
+
+void DifferentialStream::compare_facts(const std::string& ns, const JobId& id) {
+  const auto reply = both("facts", to_string(id) + " in " + ns, [&](Store& store) { return store.facts(ns, id); });
+  if (!reply) return;
+  if (!*reply) return note("facts", "none");
+  const JobFacts& facts = **reply;
+  note("facts", "found");
+  if (facts.due_in) note("facts", "due_in");
+  if (facts.paused) note("facts", "paused");
+  if (facts.group_head) note("facts", facts.group_head_revoked ? "behind_revoked" : "behind");
+  if (facts.limit > 0) note("facts", "limit");
+  if (facts.limit_per_key > 0) note("facts", "limit_per_key");
+  if (facts.key_holder) note("facts", *facts.key_holder == id ? "own_key" : "key_holder");
+  if (facts.slot_left) note("facts", "slot_left");
+  if (facts.must_run_alone) note("facts", "alone");
+  if (facts.workers > 0) note("facts", "workers");
+}
+
+void DifferentialStream::compare_attempts(const std::string& ns, const JobId& id) {
+  const auto reply = both("attempts", to_string(id) + " in " + ns, [&](Store& store) { return store.attempts(ns, id); });
+  if (!reply) return;
+  if (reply->empty()) note("attempts", "none");
+  for (const Attempt& attempt : *reply) note("attempts", std::string(to_string(attempt.end)));
+}
+
+void DifferentialStream::attempts() {
+  auto [ns, id] = any_job();
+  if (one_in(20)) ns = one_in(2) ? "" : "none";
+  compare_attempts(ns, id);
+}
+
+void DifferentialStream::log() {
+  auto [ns, id] = any_job();
+  if (!logged_.empty() && !one_in(6)) {
+    const auto& logged = logged_[logged_.size() - 1 - below(std::min<std::size_t>(logged_.size(), 8))];
+    std::tie(ns, id) = std::pair(logged.ns, logged.id);
+  }
+  compare_log(ns, id);
+}
+
+// A cursor belongs to the store that gave it, as in jobs().
+void DifferentialStream::compare_log(const std::string& ns, const JobId& id) {
+  LogRequest request{.ns = ns, .id = id, .limit = static_cast<int>(1 + below(4))};
+  if (one_in(15)) request.limit = 1001;
+  LogRequest others = request;
+  for (int page = 0; page < 5; ++page) {
+    const auto expected = oracle_.log(request);
+    const auto got = store_.log(others);
+    compare("log", to_string(id) + " in " + ns, text_of(expected), text_of(got));
+    if (!expected) return note("log", std::string(to_string(expected.error().code)));
+    if (!*expected) return note("log", "none");
+    const LogReply& reply = **expected;
+    note("log", reply.chunks.empty() ? "end" : "some");
+    if (page > 0 && !reply.chunks.empty()) note("log", "more");
+    if (reply.dropped > 0) note("log", "dropped");
+    if (reply.chunks.empty() || !got || !*got) return;
+    request.after = reply.next;
+    others.after = (*got)->next;
+  }
 }
 
 }  // namespace fenceline::test

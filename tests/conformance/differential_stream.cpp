@@ -17,6 +17,10 @@ constexpr int kOperationsInAMood = 250;
 const std::vector<std::string> kNamespaces{"one", "two"};
 const std::vector<std::string> kOwners{"a", "b", "c", "d"};
 const std::vector<std::string> kQueues{"q", "r"};
+const std::vector<std::string> kKeys{"k1", "k2", "k3"};
+const std::vector<std::string> kGroups{"g", "h"};
+const std::vector<std::string> kLimitKeys{"x", "y"};
+const std::vector<std::string> kTags{"blue", "red"};  // in their order
 const std::vector<std::string> kBadNames{"", "../x", "a b", std::string("n\0l", 3), "-", std::string(129, 'x')};
 constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back};
 
@@ -50,10 +54,23 @@ void DifferentialStream::step() {
       {3, &S::job},
       {3, &S::jobs},
       {4, &S::backlog},
-      {1, &S::report_worker},
+      {4, &S::report_worker},
       {1, &S::remove_worker},
       {1, &S::workers},
       {1, &S::trail},
+      {1, &S::open_batch},
+      {5, &S::record},
+      {4, &S::log},
+      {3, &S::cancel},
+      {5, &S::retry},
+      {1, &S::set_queue},
+      {3, &S::pause},
+      {2, &S::queues},
+      {6, &S::facts},
+      {3, &S::attempts},
+      {3, &S::order_worker},
+      {3, &S::orders},
+      {2, &S::stopped},
       {14, &S::let_time_pass},
       {1, &S::set_wall_clock},
   };
@@ -67,7 +84,13 @@ void DifferentialStream::step() {
     }
     picked -= choice.weight;
   }
-  if (one_in(250)) remove_namespace();
+  if (one_in(300)) remove_namespace();
+  if (one_in(150)) purge();
+  if (one_in(100)) tidy();
+  if (one_in(300)) {
+    let_days_pass();
+    if (one_in(2)) tidy();
+  }
   if (operations_ % kOperationsBetweenListings == 0) compare_everything();
 }
 
@@ -85,13 +108,31 @@ std::vector<std::string> DifferentialStream::any_queues() {
   }
 }
 
-NewJob DifferentialStream::made_up_job() {
+// Few keys, groups and limit keys, so that jobs often meet. Among many jobs a key is rare: one conflict refuses all.
+NewJob DifferentialStream::made_up_job(bool among_many) {
   ++last_number_;
   NewJob job{.id = make_uuid7(clock_.wall_now(), chance_(), last_number_), .queue = one_of(kQueues), .stage = any_stage()};
   job.payload = "{\"n\":" + std::to_string(last_number_) + ",\"text\":\"\\u0000 \xc3\xa9\"}";
   job.priority = static_cast<int>(below(3)) - 1;
   if (one_in(4)) job.delay = kBeat * static_cast<std::int64_t>(below(12));
   if (one_in(3)) job.attempts_max = static_cast<int>(1 + below(3));
+  if (one_in(10)) {
+    job.delay = 0s;
+    job.at = clock_.wall_now() + kBeat * (static_cast<std::int64_t>(below(12)) - 6);
+  }
+  if (one_in(among_many ? 200 : 3)) {
+    job.key = one_of(kKeys);
+    job.payload = one_in(6) ? "[2]" : one_in(2) ? "{\"a\":1,\"b\":[]}" : "{ \"b\": [ ], \"a\": 1.0 }";
+    if (one_in(3)) job.key_for = one_in(4) ? Duration{48h} : kBeat * static_cast<std::int64_t>(below(20));
+  }
+  if (one_in(3)) job.group = one_of(kGroups);
+  if (one_in(3)) job.limit_key = one_of(kLimitKeys);
+  for (const std::string& tag : kTags) {
+    if (one_in(6)) job.tags.push_back(tag);
+  }
+  if (one_in(8)) job.backoff = {kBeat, kBeat * 8};
+  if (one_in(8)) job.timeout = 1s + kBeat * static_cast<std::int64_t>(below(8));
+  if (one_in(8)) job.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   return job;
 }
 
@@ -100,8 +141,8 @@ void DifferentialStream::enqueue() {
   const std::uint64_t size = one_in(12) ? 0 : 1 + below(one_in(30) && !crowded_ ? kManyJobs : 4);
   std::set<JobId> ids;
   for (std::uint64_t i = 0; i < size; ++i) {
-    NewJob job = made_up_job();
-    if (!enqueued_.empty() && one_in(size > 4 ? 100 : 4))
+    NewJob job = made_up_job(size > 4);
+    if (!enqueued_.empty() && one_in(size > 4 ? 100 : 3))
       std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
     if (one_in(size > 4 ? 400 : 10)) job.payload = "[]";
     if (one_in(size > 4 ? 400 : 40)) job.priority = 5000;
@@ -110,7 +151,12 @@ void DifferentialStream::enqueue() {
   if (one_in(30)) request.ns = one_of(kBadNames);
   const auto reply = both("enqueue", text_of(request), [&](Store& store) { return store.enqueue(request); });
   if (!reply) return;
-  for (const NewJob& job : request.jobs) enqueued_.emplace_back(request.ns, job);
+  for (std::size_t i = 0; i < request.jobs.size(); ++i) {
+    const NewJob& job = request.jobs[i];
+    const bool known = std::any_of(enqueued_.begin(), enqueued_.end(), [&](const auto& earlier) { return earlier.first == request.ns && earlier.second.id == job.id; });
+    if (reply->ids[i] != job.id) note("enqueue", known ? "alias" : "by_key");
+    enqueued_.emplace_back(request.ns, job);
+  }
   const auto existing = static_cast<std::size_t>(reply->existing);
   note("enqueue", request.jobs.empty() ? "empty" : existing == 0 ? "ok" : existing == request.jobs.size() ? "existing" : "mixed");
 }
@@ -157,6 +203,9 @@ void DifferentialStream::send_claim(const ClaimRequest& request) {
   if (reply->jobs.size() == static_cast<std::size_t>(request.limit)) note("claim", "limit");
   if (reply->alone_waiting) note("claim", "alone_waiting");
   if (reply->next_due) note("claim", "next_due");
+  if (reply->jobs.size() == static_cast<std::size_t>(request.limit)) return;
+  const auto left = oracle_.backlog({.ns = request.ns, .queues = request.queues, .stage = request.stage});
+  if (left && left->blocked > 0) note("claim", "held_back");
 }
 
 // No fence is minted meanwhile, so that the stream can go on after it.
@@ -164,6 +213,15 @@ void DifferentialStream::claim_with_no_fences_left() {
   const WallTime wall = clock_.wall_now();
   clock_.set_wall(WallTime{Duration{kFenceMax + 1}});
   for (int i = 0; i < 3; ++i) send_claim(made_up_claim());
+  // Only jobs that run: others would be changed at a time that never comes.
+  ActRequest request{.ns = any_namespace(), .request = std::to_string(++last_number_), .act = {"tester", "no fence is left"}};
+  if (const auto running = oracle_.jobs({.ns = request.ns, .state = JobState::running, .limit = 3}); running) {
+    for (const Job& job : running->jobs) request.ids.push_back(job.id);
+  }
+  if (!request.ids.empty()) {
+    const bool cancels = one_in(2);
+    both(cancels ? "cancel" : "retry", text_of(request), [&](Store& store) { return cancels ? store.cancel(request) : store.retry(request); });
+  }
   clock_.set_wall(wall);
 }
 
@@ -238,6 +296,7 @@ void DifferentialStream::settle() {
     if (one_in(2)) outcome.result = std::string("r\0\xff", 3) + std::to_string(last_number_);
     if (one_in(2)) outcome.error = std::string("e\0\xfe", 3) + std::to_string(last_number_);
     if (one_in(60)) outcome.error = std::string(kErrorBytesMax + 1, 'e');
+    if (one_in(2)) outcome.exit_status = static_cast<int>(below(256));
     request.settlements.push_back({holding.id, holding.fence, outcome});
   }
   if (one_in(40)) {
@@ -270,6 +329,9 @@ void DifferentialStream::let_time_pass() {
   const std::int64_t beats = static_cast<std::int64_t>(workers_die_ ? below(10) : below(4));
   clock_.advance(kBeat * beats + (one_in(4) ? Duration{static_cast<std::int64_t>(below(3))} : 0us));
 }
+
+// Retention, batch names and forgotten workers are a matter of days.
+void DifferentialStream::let_days_pass() { clock_.advance(24h * static_cast<std::int64_t>(1 + below(one_in(3) ? 32 : 3))); }
 
 void DifferentialStream::set_wall_clock() {
   static const std::vector<Duration> offsets{0s, 0s, 1h, -1h, 10s, -10s, kBeat, -kBeat};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -49,8 +50,24 @@ class DifferentialStream {
   void trail();
   void remove_namespace();
   void compare_everything();
+  void open_batch();
+  void record();
+  void log();
+  void cancel();
+  void retry();
+  void purge();
+  void set_queue();
+  void pause();
+  void queues();
+  void tidy();
+  void facts();
+  void attempts();
+  void order_worker();
+  void orders();
+  void stopped();
   // The world goes on.
   void let_time_pass();
+  void let_days_pass();
   void set_wall_clock();
 
   // Chance.
@@ -65,7 +82,20 @@ class DifferentialStream {
   std::vector<std::string> any_queues();
   std::string any_stage();
   Duration any_ttl();
-  NewJob made_up_job();
+  NewJob made_up_job(bool among_many);
+  // Most of them known, and known to be interesting.
+  std::pair<std::string, JobId> any_job();
+  std::optional<JobId> one_such(const std::string& ns, const std::function<bool(const Job&)>& is_such);
+  ActRequest made_up_act();
+  // Sends the act to both; notes what it found each job to be.
+  void send_act(const std::string& verb, const ActRequest& request);
+  // A delivery was revoked: what is seen of it, and by those behind it, before its slot is free.
+  void look_at_revoked(const std::string& ns, const Job& job);
+  void compare_facts(const std::string& ns, const JobId& id);
+  void compare_log(const std::string& ns, const JobId& id);
+  void compare_orders(const std::string& ns, const std::string& owner);
+  // Notes what the attempts of a job show.
+  void compare_attempts(const std::string& ns, const JobId& id);
   ClaimRequest made_up_claim();
   void send_claim(const ClaimRequest& request);
   // A few of those remembered, most of them fresh, some spoiled, no job twice; and who sends them.
@@ -98,6 +128,13 @@ class DifferentialStream {
   std::vector<std::pair<std::string, NewJob>> enqueued_;  // by namespace
   std::deque<Remembered> holdings_;
   std::deque<ClaimRequest> claims_;
+  std::deque<std::pair<std::string, ActRequest>> acts_;  // by verb
+  struct Logged {
+    std::string ns;
+    JobId id;
+  };
+  std::deque<Logged> logged_;                   // the last ones that logged something
+  std::map<Holding, std::int64_t> log_ends_;    // how far each delivery has logged
   bool workers_die_ = false;  // for a while nearly nothing is settled or renewed
   bool crowded_ = false;      // for a while nothing new is enqueued
   Duration wall_offset_{0};   // by how much the wall clock was set

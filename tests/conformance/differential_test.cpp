@@ -89,10 +89,46 @@ struct LosesANulByte final : Crooked {
   }
 };
 
+struct ForgetsActs final : Crooked {
+  using Crooked::Crooked;
+  Result<ActReply> retry(const ActRequest& request) override {
+    ActRequest changed = request;
+    if (!changed.request.empty()) changed.request = "act-" + std::to_string(++calls);
+    return inner_.retry(changed);
+  }
+  int calls = 0;
+};
+
+struct FreesNoSlot final : Crooked {
+  using Crooked::Crooked;
+  Result<void> stopped(const StoppedRequest& request) override { return check_request(request); }
+};
+
+struct LogsTwice final : Crooked {
+  using Crooked::Crooked;
+  Result<RecordReply> record(const RecordRequest& request) override {
+    RecordRequest changed = request;
+    for (Note& note : changed.notes) {
+      if (note.log_at >= 0) note.log_at = ++calls * 1'000'000;
+    }
+    return inner_.record(changed);
+  }
+  int calls = 0;
+};
+
+struct ForgetsAliases final : Crooked {
+  using Crooked::Crooked;
+  Result<EnqueueReply> enqueue(const EnqueueRequest& request) override {
+    auto reply = inner_.enqueue(request);
+    for (std::size_t i = 0; reply && i < request.jobs.size(); ++i) reply->ids[i] = request.jobs[i].id;
+    return reply;
+  }
+};
+
 template <class T>
 class PlantedDifference : public testing::Test {};
 using Plants = testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
-                              ServesQueuesInItsOwnOrder, LosesANulByte>;
+                              ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases>;
 TYPED_TEST_SUITE(PlantedDifference, Plants);
 
 TYPED_TEST(PlantedDifference, IsFound) {

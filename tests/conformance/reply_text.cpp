@@ -1,11 +1,14 @@
 #include "conformance/reply_text.hpp"
 
+#include <functional>
 #include <sstream>
 
 namespace fenceline::test {
 namespace {
 
 std::string bytes(const std::string& text) {
+  constexpr std::size_t kShownMost = 10'000;
+  if (text.size() > kShownMost) return std::to_string(text.size()) + " bytes, hash " + std::to_string(std::hash<std::string>{}(text));
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "'";
   for (const char c : text) {
@@ -43,6 +46,20 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
+std::string number(const std::optional<int>& value) { return value ? std::to_string(*value) : "none"; }
+
+std::string ids(const std::vector<JobId>& ids) {
+  std::string out;
+  for (const JobId& id : ids) out += " " + to_string(id);
+  return out;
+}
+
+std::string id_or_none(const std::optional<JobId>& id) { return id ? to_string(*id) : "none"; }
+
+std::string text_of(const std::optional<QueuePause>& pause) {
+  return pause ? micros(pause->at) + " by " + bytes(pause->by) + " " + bytes(pause->reason) : "no";
+}
+
 }  // namespace
 
 std::string text_of(const Job& job) {
@@ -52,11 +69,15 @@ std::string text_of(const Job& job) {
       << " run " << micros(job.run_at) << " finished " << maybe(job.finished_at) << " fence " << job.fence << " owner " << bytes(job.owner)
       << " lease_left " << maybe(job.lease_left) << " deliveries " << job.deliveries << " failures " << job.failures << " losses "
       << job.losses << " in_row " << job.losses_in_row << " laters " << job.laters << " last "
-      << (job.last_outcome ? to_string(*job.last_outcome) : "none") << " error " << bytes(job.error) << " result " << bytes(job.result);
+      << (job.last_outcome ? to_string(*job.last_outcome) : "none") << " error " << bytes(job.error) << " result " << bytes(job.result)
+      << " exit " << number(job.exit_status) << " backoff " << micros(job.backoff.first) << ".." << micros(job.backoff.most) << " timeout "
+      << micros(job.timeout) << " key " << bytes(job.key) << " for " << micros(job.key_for) << " group " << bytes(job.group) << " limit_key "
+      << bytes(job.limit_key) << " tags " << joined(job.tags) << " trace " << job.traceparent;
+  if (job.progress) out << " progress " << job.progress->percent << " " << bytes(job.progress->note);
   return out.str();
 }
 
-std::string text_of(const EnqueueReply& reply) { return "existing " + std::to_string(reply.existing); }
+std::string text_of(const EnqueueReply& reply) { return "existing " + std::to_string(reply.existing) + ids(reply.ids); }
 
 std::string text_of(const ClaimReply& reply) {
   std::ostringstream out;
@@ -84,8 +105,8 @@ std::string text_of(const JobsReply& reply) {
 
 std::string text_of(const BacklogReply& reply) {
   std::ostringstream out;
-  out << "running " << reply.running << " claimable " << reply.claimable << " ahead " << reply.ahead << " next_due "
-      << maybe(reply.next_due);
+  out << "running " << reply.running << " claimable " << reply.claimable << " ahead " << reply.ahead << " blocked " << reply.blocked
+      << " next_due " << maybe(reply.next_due);
   return out.str();
 }
 
@@ -97,6 +118,7 @@ std::string text_of(const std::vector<WorkerRow>& rows) {
     out << "\n  " << report.ns << " " << bytes(report.owner) << " host " << bytes(report.host) << " pid " << report.pid << " version "
         << bytes(report.version) << " queues " << joined(report.queues) << " stage '" << report.stage << "' concurrency "
         << report.concurrency << " ttl " << micros(report.ttl) << " started " << micros(row.started_at) << " seen " << micros(row.seen_at)
+        << " order " << to_string(row.order)
         << " holding";
     for (const Holding& holding : report.holding) out << " " << to_string(holding.id) << "@" << holding.fence;
   }
@@ -113,11 +135,69 @@ std::string text_of(const std::vector<TrailEntry>& entries) {
   return out;
 }
 
+std::string text_of(const BatchReply& reply) { return "first seen " + micros(reply.first_seen); }
+
+std::string text_of(const RecordReply& reply) { return "recorded" + text_of(reply.refused); }
+
+std::string text_of(const std::optional<LogReply>& reply) {
+  if (!reply) return "none";
+  std::string out = "dropped " + std::to_string(reply->dropped);
+  for (const LogChunk& chunk : reply->chunks) out += "\n  " + std::to_string(chunk.delivery) + " at " + micros(chunk.at) + " " + bytes(chunk.bytes);
+  return out;
+}
+
+std::string text_of(const ActReply& reply) {
+  std::string out = "acted";
+  for (const ActRefusal& refusal : reply.refused) out += "\n  " + to_string(refusal.id) + " " + refusal.reason + " " + id_or_none(refusal.holder);
+  return out;
+}
+
+std::string text_of(const PurgeReply& reply) { return "cancelled " + std::to_string(reply.cancelled) + (reply.more ? " more" : ""); }
+
+std::string text_of(const std::vector<QueueRow>& rows) {
+  std::ostringstream out;
+  out << rows.size() << " queues";
+  for (const QueueRow& row : rows) {
+    out << "\n  " << row.queue << " limit " << row.settings.limit << " per_key " << row.settings.limit_per_key << " keep "
+        << micros(row.settings.keep_done) << " " << micros(row.settings.keep_dead) << " paused " << text_of(row.paused) << " oldest "
+        << maybe(row.oldest_ready_at) << " depth";
+    for (const std::int64_t depth : row.depth) out << " " << depth;
+  }
+  return out.str();
+}
+
+std::string text_of(const std::optional<JobFacts>& facts) {
+  if (!facts) return "none";
+  std::ostringstream out;
+  out << text_of(facts->job) << "\n  due_in " << maybe(facts->due_in) << " paused " << text_of(facts->paused) << " head "
+      << id_or_none(facts->group_head) << (facts->group_head_revoked ? " revoked" : "") << " limit " << facts->limit << ids(facts->limit_holders)
+      << " per_key " << facts->limit_per_key << ids(facts->limit_key_holders) << " key_holder " << id_or_none(facts->key_holder)
+      << " slot_left " << maybe(facts->slot_left) << " alone " << facts->must_run_alone << " workers " << facts->workers;
+  return out.str();
+}
+
+std::string text_of(const std::vector<Attempt>& attempts) {
+  std::ostringstream out;
+  out << attempts.size() << " attempts";
+  for (const Attempt& attempt : attempts) {
+    out << "\n  " << attempt.delivery << "@" << attempt.fence << " " << bytes(attempt.owner) << " " << micros(attempt.started_at) << " to "
+        << maybe(attempt.ended_at) << " " << to_string(attempt.end) << " exit " << number(attempt.exit_status) << " " << bytes(attempt.error);
+  }
+  return out.str();
+}
+
+std::string text_of(const OrdersReply& reply) {
+  std::string out(to_string(reply.order));
+  for (const Holding& holding : reply.revoked) out += "\n  " + to_string(holding.id) + "@" + std::to_string(holding.fence);
+  return out;
+}
+
 std::string text_of(const EnqueueRequest& request) {
   std::string out = "ns " + request.ns;
   for (const NewJob& job : request.jobs) {
     out += "\n  " + to_string(job.id) + " queue " + job.queue + " stage '" + job.stage + "' priority " + std::to_string(job.priority) +
-           " delay " + micros(job.delay);
+           " delay " + micros(job.delay) + " at " + maybe(job.at) + " key " + bytes(job.key) + " group " + bytes(job.group) + " limit_key " +
+           bytes(job.limit_key) + " payload " + bytes(job.payload);
   }
   return out;
 }
@@ -142,5 +222,16 @@ std::string text_of(const SettleRequest& request) {
   }
   return out;
 }
+
+std::string text_of(const RecordRequest& request) {
+  std::string out = "ns " + request.ns;
+  for (const Note& note : request.notes) {
+    out += "\n  " + to_string(note.id) + "@" + std::to_string(note.fence) + " log " + std::to_string(note.log.size()) + " bytes at " +
+           std::to_string(note.log_at) + (note.progress ? " progress" : "");
+  }
+  return out;
+}
+
+std::string text_of(const ActRequest& request) { return "ns " + request.ns + " request " + request.request + ids(request.ids); }
 
 }  // namespace fenceline::test

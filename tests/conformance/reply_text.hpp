@@ -17,6 +17,15 @@ std::string text_of(const SettleReply& reply);
 std::string text_of(const std::optional<Job>& job);
 std::string text_of(const JobsReply& reply);
 std::string text_of(const BacklogReply& reply);
+std::string text_of(const BatchReply& reply);
+std::string text_of(const RecordReply& reply);
+std::string text_of(const std::optional<LogReply>& reply);
+std::string text_of(const ActReply& reply);
+std::string text_of(const PurgeReply& reply);
+std::string text_of(const std::vector<QueueRow>& rows);
+std::string text_of(const std::optional<JobFacts>& facts);
+std::string text_of(const std::vector<Attempt>& attempts);
+std::string text_of(const OrdersReply& reply);
 std::string text_of(const std::vector<WorkerRow>& rows);
 // The entries of namespaces; what a store says of itself is its own affair.
 std::string text_of(const std::vector<TrailEntry>& entries);
@@ -33,5 +42,7 @@ std::string text_of(const EnqueueRequest& request);
 std::string text_of(const ClaimRequest& request);
 std::string text_of(const ExtendRequest& request);
 std::string text_of(const SettleRequest& request);
+std::string text_of(const RecordRequest& request);
+std::string text_of(const ActRequest& request);
 
 }  // namespace fenceline::test
