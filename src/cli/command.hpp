@@ -25,6 +25,7 @@ struct OptionSpec {
   std::string value;  // "JSON"; empty: a flag
   std::string help;
   bool repeated = false;
+  std::string letter{};  // "-f": a short form
 };
 
 struct ArgumentSpec {
@@ -45,6 +46,13 @@ struct SectionSpec {
   std::vector<std::pair<std::string, std::string>> rows;
 };
 
+// A setting as it is in force, and where it came from.
+struct Setting {
+  std::string name;    // "work.ttl"
+  std::string value;   // as a user may see it: no secret; empty: none
+  std::string origin;  // "flag", "FENCELINE_STORE", "fenceline.toml:3", "default"
+};
+
 class Invocation;
 
 struct CommandSpec {
@@ -56,6 +64,7 @@ struct CommandSpec {
   std::vector<ExampleSpec> examples;
   bool takes_command = false;  // `-- CMD ARG...`
   bool hidden = false;         // not for people: no help, no completion
+  bool without_config = false; // it uses no setting: a broken fenceline.toml is none of its business
   // Returns the exit code; an Error becomes one line on stderr and the exit code of its kind.
   std::function<Result<int>(Invocation&)> run;
 };
@@ -71,6 +80,7 @@ class Invocation {
   std::string store_url;
   std::string ns = "default";
   bool json = false;
+  std::vector<Setting> settings;  // all there are, in the order of the manual
 
   Runtime* runtime = nullptr;
   LogSink* log_sink = nullptr;
@@ -116,7 +126,23 @@ CommandSpec work_command();
 CommandSpec progress_command();
 CommandSpec jobs_command();
 CommandSpec job_show_command();
+CommandSpec job_explain_command();
+CommandSpec job_wait_command();
+CommandSpec job_logs_command();
+CommandSpec job_retry_command();
+CommandSpec job_cancel_command();
+CommandSpec queue_list_command();
+CommandSpec queue_show_command();
+CommandSpec queue_set_command();
+CommandSpec queue_pause_command();
+CommandSpec queue_resume_command();
+CommandSpec queue_purge_command();
+CommandSpec dead_list_command();
+CommandSpec dead_redrive_command();
 CommandSpec workers_list_command();
+CommandSpec workers_quiet_command();
+CommandSpec workers_stop_command();
+CommandSpec workers_resume_command();
 CommandSpec trail_command();
 CommandSpec migrate_command();
 CommandSpec doctor_command();
@@ -124,7 +150,9 @@ CommandSpec drill_lease_expiry_command();
 CommandSpec drill_kill_command();
 CommandSpec sim_command();
 CommandSpec bench_command();
+CommandSpec config_show_command();
 CommandSpec completion_command();
+CommandSpec man_command();
 CommandSpec version_command();
 CommandSpec guardian_command();      // hidden: the parent of a handler's process
 CommandSpec drill_worker_command();  // hidden: one side of a drill

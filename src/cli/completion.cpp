@@ -261,6 +261,7 @@ CommandSpec completion_command() {
           .arguments = {{"bash|zsh|fish", "which shell"}},
           .examples = {{"source <(fenceline completion bash)", "for this shell; put it into ~/.bashrc for all"},
                        {"fenceline completion fish > ~/.config/fish/completions/fenceline.fish", "for fish"}},
+          .without_config = true,
           .run = run};
 }
 

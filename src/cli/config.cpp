@@ -4,14 +4,21 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <toml++/toml.h>
 
+#include "base/duration_text.hpp"
 #include "base/utf8.hpp"
+#include "cli/line_reader.hpp"
 #include "cli/nearest.hpp"
 #include "cli/text.hpp"
 #include "model/job.hpp"
+#include "runtime/host.hpp"
+#include "services/worker.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -30,15 +37,200 @@ std::optional<int> whole_number(std::string_view text) {
   return number;
 }
 
+constexpr std::size_t kFileMost = 1 << 20;
+constexpr std::string_view kUsualFile = "fenceline.toml";
+
+struct NumberRange {
+  std::int64_t least, most;
+};
+
+// Everything that can be set. A file writes "work.ttl" as ttl in the table [work]; durations and texts are strings there.
+struct Known {
+  enum class Kind { text, duration, number };
+
+  std::string name;      // "work.ttl"
+  std::string command;   // whose option it is; empty: of every command
+  std::string option;    // "--ttl"
+  std::string variable;  // of the environment; empty: none
+  std::string otherwise;
+  Kind kind = Kind::text;
+  DurationRange durations{};
+  NumberRange numbers{};
+};
+
+const std::vector<Known>& known_settings() {
+  using Kind = Known::Kind;
+  static const std::vector<Known> all{
+      {.name = "store", .option = "--store", .variable = "FENCELINE_STORE", .otherwise = "sqlite:fenceline.db"},
+      {.name = "namespace", .option = "--namespace", .variable = "FENCELINE_NAMESPACE", .otherwise = "default"},
+      {"work.ttl", "work", "--ttl", "", "30s", Kind::duration, kTtlRange},
+      {"work.concurrency", "work", "--concurrency", "", std::to_string(std::min(usable_cores(), kConcurrencyMax)), Kind::number, {}, {1, kConcurrencyMax}},
+      {"work.grace", "work", "--drain-timeout", "", "30s", Kind::duration, kWaitRange},
+      {"enqueue.priority", "enqueue", "--priority", "", "0", Kind::number, {}, {-kPriorityMost, kPriorityMost}},
+      {"enqueue.max_attempts", "enqueue", "--max-attempts", "", std::to_string(kAttemptsMaxDefault), Kind::number, {}, {1, 1000}},
+      {"enqueue.timeout", "enqueue", "--timeout", "", "", Kind::duration, kTimeoutRange},
+      {"enqueue.backoff", "enqueue", "--backoff", "", format_duration(Backoff{}.first), Kind::duration, kBackoffRange},
+      {"enqueue.backoff_max", "enqueue", "--backoff-max", "", format_duration(Backoff{}.most), Kind::duration, kBackoffRange},
+  };
+  return all;
+}
+
+std::string in_quotes(std::string_view text) { return "'" + printable(text, 40) + "'"; }
+
+// Reads one table after another; the first error ends it.
+class ProjectFile {
+ public:
+  explicit ProjectFile(const std::string& path) : path_(printable(path, 200)) {}
+
+  Result<std::map<std::string, FileSetting>> read(const std::string& text) {
+    try {
+      if (auto ok = read_table("", toml::parse(std::string_view(text))); !ok) return std::unexpected(ok.error());
+    } catch (const toml::parse_error& error) {
+      return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) + "; see docs/configuration.md"));
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  Error bad(const toml::source_region& where, const std::string& what) const {
+    return {Code::invalid, path_ + ":" + std::to_string(where.begin.line) + ": " + what};
+  }
+
+  Result<void> read_table(const std::string& prefix, const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      const std::string name = prefix + std::string(key.str());
+      if (node.is_table() && is_section(name)) {
+        if (auto ok = read_table(name + ".", *node.as_table()); !ok) return ok;
+        continue;
+      }
+      if (is_section(name)) return std::unexpected(bad(key.source(), name + " is a table; write [" + name + "] and its keys below"));
+      const auto known = std::ranges::find(known_settings(), name, &Known::name);
+      if (known == known_settings().end()) return std::unexpected(bad(key.source(), unknown(name)));
+      if (auto ok = read_value(*known, node); !ok) return ok;
+    }
+    return {};
+  }
+
+  static bool is_section(const std::string& name) {
+    return std::ranges::any_of(known_settings(), [&](const Known& known) { return known.name.starts_with(name + "."); });
+  }
+
+  static std::string unknown(const std::string& name) {
+    std::vector<std::string> names;
+    for (const Known& known : known_settings()) {
+      names.push_back(known.name);
+      const std::size_t dot = known.name.find('.');
+      if (dot == std::string::npos) continue;
+      names.push_back(known.name.substr(0, dot));
+      names.push_back(known.name.substr(dot + 1));  // in the wrong table
+    }
+    std::optional<std::string> near = nearest(name, names);
+    const std::size_t dot = name.find('.');
+    if (!near && dot != std::string::npos) near = nearest(name.substr(dot + 1), names);
+    for (const Known& known : known_settings()) {
+      if (near && known.name.ends_with("." + *near)) near = known.name;
+    }
+    return "unknown key " + in_quotes(name) + "; " + (near ? "did you mean '" + *near + "'?" : "'fenceline config show' lists them");
+  }
+
+  Result<void> read_value(const Known& known, const toml::node& node) {
+    const auto refuse = [&](const std::string& what) { return std::unexpected(bad(node.source(), known.name + " " + what)); };
+    std::string value;
+    if (known.kind == Known::Kind::number) {
+      const std::optional<std::int64_t> number = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
+      if (!number || *number < known.numbers.least || *number > known.numbers.most)
+        return refuse("is not possible; write a whole number from " + std::to_string(known.numbers.least) + " to " + std::to_string(known.numbers.most));
+      value = std::to_string(*number);
+    } else {
+      const std::optional<std::string> text = node.is_string() ? node.value<std::string>() : std::nullopt;
+      if (!text) return refuse("is no text; write it in quotes");
+      if (known.kind == Known::Kind::duration) {
+        if (const Result<Duration> duration = parse_duration(*text, known.durations); !duration) return refuse(duration.error().message);
+      }
+      value = *text;
+    }
+    settings_[known.name] = {value, static_cast<int>(node.source().begin.line)};
+    return {};
+  }
+
+  const std::string path_;
+  std::map<std::string, FileSetting> settings_;
+};
+
+struct LoadedFile {
+  std::string path;  // empty: there is none
+  std::map<std::string, FileSetting> settings;
+};
+
+Result<LoadedFile> load_file(const Invocation& invocation) {
+  std::optional<std::string> path = invocation.value("--config");
+  if (!path) path = environment("FENCELINE_CONFIG");
+  std::error_code unknown;
+  if (!path && !std::filesystem::exists(kUsualFile, unknown)) return LoadedFile{};
+  LoadedFile loaded{.path = path.value_or(std::string(kUsualFile))};
+  const Result<std::string> text = read_file(loaded.path, kFileMost);
+  if (!text) return std::unexpected(text.error());
+  if (!is_valid_utf8(*text)) return fail(Code::invalid, "file " + in_quotes(loaded.path) + " is not text in UTF-8; see docs/configuration.md");
+  Result<std::map<std::string, FileSetting>> settings = parse_project_file(loaded.path, *text);
+  if (!settings) return std::unexpected(settings.error());
+  loaded.settings = std::move(*settings);
+  return loaded;
+}
+
+// Of a store that a file names: a relative path begins where the file is, not where the program was started.
+std::string beside(const std::string& file, const std::string& url) {
+  constexpr std::string_view kEmbedded = "sqlite:";
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!url.starts_with(kEmbedded) || url.size() == kEmbedded.size() || folder.empty()) return url;
+  const std::filesystem::path path = url.substr(kEmbedded.size());
+  return path.is_absolute() ? url : std::string(kEmbedded) + (folder / path).string();
+}
+
+Setting in_force(const Known& known, const Invocation& invocation, const LoadedFile& file) {
+  if (const auto typed = invocation.value(known.option)) return {known.name, *typed, "flag"};
+  if (!known.variable.empty()) {
+    if (const auto value = environment(known.variable.c_str())) return {known.name, *value, known.variable};
+  }
+  const auto found = file.settings.find(known.name);
+  if (found == file.settings.end()) return {known.name, known.otherwise, "default"};
+  const std::string value = known.name == "store" ? beside(file.path, found->second.value) : found->second.value;
+  return {known.name, value, file.path + ":" + std::to_string(found->second.line)};
+}
+
 }  // namespace
 
-Result<void> settle_config(Invocation& invocation) {
-  const std::optional<std::string> store = invocation.value("--store");
-  invocation.store_url = store ? *store : environment("FENCELINE_STORE").value_or("sqlite:fenceline.db");
-  if (!is_valid_utf8(invocation.store_url))
-    return std::unexpected(usage_error("FENCELINE_STORE is not text in UTF-8; give a URL such as sqlite:fenceline.db"));
-  const std::optional<std::string> ns = invocation.value("--namespace");
-  invocation.ns = ns ? *ns : environment("FENCELINE_NAMESPACE").value_or("default");
+Result<std::map<std::string, FileSetting>> parse_project_file(const std::string& path, const std::string& text) {
+  return ProjectFile(path).read(text);
+}
+
+std::string without_password(const std::string& url) {
+  const std::size_t authority = url.find("://");
+  if (authority == std::string::npos) return url;
+  const std::size_t begin = authority + 3;
+  const std::size_t at = url.substr(0, url.find('/', begin)).rfind('@');
+  const std::size_t colon = url.find(':', begin);
+  if (at == std::string::npos || at < begin || colon == std::string::npos || colon > at) return url;
+  return url.substr(0, colon + 1) + "***" + url.substr(at);
+}
+
+Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
+  const bool reads_file = !command.hidden && !command.without_config;
+  const Result<LoadedFile> file = reads_file ? load_file(invocation) : LoadedFile{};
+  if (!file) return std::unexpected(file.error());
+  for (const Known& known : known_settings()) {
+    Setting setting = in_force(known, invocation, *file);
+    if (!is_valid_utf8(setting.value))
+      return std::unexpected(usage_error(setting.origin + " is not text in UTF-8; give a value such as '" + known.otherwise + "'"));
+    if (known.name == "store") {
+      invocation.store_url = setting.value;
+      setting.value = without_password(setting.value);
+    } else if (known.name == "namespace") {
+      invocation.ns = setting.value;
+    } else if (known.command == command.name && file->settings.contains(known.name) && !invocation.has(known.option)) {
+      invocation.options[known.option] = {setting.value};
+    }
+    invocation.settings.push_back(std::move(setting));
+  }
   return check_name("namespace", invocation.ns);
 }
 
@@ -72,6 +264,8 @@ std::string login_name() {
     return printable(found->pw_name, 64);
   return "uid-" + std::to_string(::geteuid());
 }
+
+std::string trace_from_environment() { return environment("TRACEPARENT").value_or(""); }
 
 bool colour_allowed() { return !environment("NO_COLOR") && environment("TERM").value_or("dumb") != "dumb"; }
 

@@ -1,6 +1,7 @@
-// Where settings come from: flag, then environment, then default. The one place that reads either.
+// Where settings come from: flag, then environment, then fenceline.toml, then default. The one place that reads any.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -11,8 +12,22 @@
 
 namespace fenceline::cli {
 
-// Sets the store's URL and the namespace. Errors: usage, invalid (a namespace that is no name).
-Result<void> settle_config(Invocation& invocation);
+// Sets the store's URL, the namespace and the list of settings; what the file says for this command stands in its options
+// as if it had been typed. A store that the file names by a relative path lies beside the file. Errors: usage, invalid (a
+// namespace that is no name; a file with an error, with its line), not_found (a file that was asked for).
+Result<void> settle_config(const CommandSpec& command, Invocation& invocation);
+
+// What a project file says: "work.ttl" and so on. Pure; `path` is for messages only. Errors: invalid.
+struct FileSetting {
+  std::string value;
+  int line = 0;
+
+  bool operator==(const FileSetting&) const = default;
+};
+Result<std::map<std::string, FileSetting>> parse_project_file(const std::string& path, const std::string& text);
+
+// A URL as people may see it: a password in it is "***".
+std::string without_password(const std::string& url);
 
 struct LogChoice {
   Level least = Level::warn;
@@ -31,6 +46,9 @@ Result<std::optional<ArmedCrashPoint>> armed_crash_point();
 
 // Who acts, for the trail.
 std::string login_name();
+
+// TRACEPARENT, or empty.
+std::string trace_from_environment();
 
 // NO_COLOR is unset or empty, and TERM is not "dumb".
 bool colour_allowed();

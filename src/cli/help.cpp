@@ -8,7 +8,7 @@
 namespace fenceline::cli {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+using Rows = HelpRows;
 
 constexpr std::size_t kLine = 80;
 constexpr std::size_t kLeftMost = 27;  // what is longer stands on a line of its own
@@ -48,11 +48,9 @@ std::string two_columns(const Rows& rows) {
 
 std::string example_list(const std::vector<ExampleSpec>& examples) {
   std::string out = "\nExamples:\n";
-  for (const ExampleSpec& example : examples) out += "  " + example.line + "\n      " + example.explains + "\n";
+  for (const ExampleSpec& example : examples) out += "  " + example.line + "\n      " + folded(example.explains, 6);
   return out;
 }
-
-std::string shown(const OptionSpec& option) { return option.value.empty() ? option.name : option.name + " " + option.value; }
 
 std::string shown(const ArgumentSpec& argument) {
   const std::string name = argument.name + (argument.repeated ? "..." : "");
@@ -90,34 +88,62 @@ std::string program_help(const std::vector<CommandSpec>& commands) {
          "Commands:\n" +
          command_list(commands) + "\nOptions of every command, before or after it:\n" + two_columns(option_rows(global_options())) +
          "\nEnvironment:\n" +
-         two_columns({{"FENCELINE_STORE", "as --store"},
-                      {"FENCELINE_NAMESPACE", "as --namespace"},
-                      {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn"},
-                      {"NO_COLOR", "no colours"}}) +
+         two_columns(environment_rows()) +
          example_list({{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "add a job"},
                        {"fenceline work mail --drain -- ./send-mail", "run what waits, then end"},
                        {"fenceline jobs --state dead --json", "what failed for good, for a script"},
                        {"fenceline doctor", "is all well?"}}) +
          "\nExit codes:\n" +
-         two_columns({{"0", "done"},
-                      {"1", "a check found something"},
-                      {"64", "wrong usage"},
-                      {"65", "bad input"},
-                      {"66", "no such job, file or store"},
-                      {"69", "the store cannot be used"},
-                      {"70", "a bug here"},
-                      {"74", "disk full or I/O error"},
-                      {"75", "held, or try later"},
-                      {"76", "lease lost"},
-                      {"126, 127", "work: the command cannot be run, or is not there"},
-                      {"128 + N", "ended by signal N"}});
+         two_columns(exit_code_rows());
 }
 
-std::string command_help(const CommandSpec& command) {
-  std::string out = "Usage: fenceline " + command.name;
+std::string group_help(const std::vector<CommandSpec>& commands, const std::string& group) {
+  Rows rows;
+  for (const CommandSpec& command : commands) {
+    if (!command.hidden && command.name.starts_with(group + " ")) rows.emplace_back(command.name, command.summary);
+  }
+  return "Usage: fenceline " + group + " COMMAND [ARGUMENTS] [OPTIONS]\n\nCommands:\n" + two_columns(rows) + "\n'fenceline help " + group +
+         " COMMAND' explains one of them.\n";
+}
+
+HelpRows environment_rows() {
+  return {{"FENCELINE_STORE", "as --store"},
+          {"FENCELINE_NAMESPACE", "as --namespace"},
+          {"FENCELINE_CONFIG", "as --config"},
+          {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn"},
+          {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
+          {"NO_COLOR", "no colours"}};
+}
+
+HelpRows exit_code_rows() {
+  return {{"0", "done"},
+          {"1", "a check found something; job wait: the job is dead or cancelled"},
+          {"64", "wrong usage"},
+          {"65", "bad input"},
+          {"66", "no such job, queue, worker, file or store"},
+          {"69", "the store cannot be used"},
+          {"70", "a bug here"},
+          {"74", "disk full or I/O error"},
+          {"75", "held, or try later; job wait: not finished in time"},
+          {"76", "lease lost"},
+          {"126, 127", "work: the command cannot be run, or is not there"},
+          {"128 + N", "ended by signal N"}};
+}
+
+std::string usage_line(const CommandSpec& command) {
+  std::string out = "fenceline " + command.name;
   for (const ArgumentSpec& argument : command.arguments) out += " " + shown(argument);
   if (!command.options.empty()) out += " [OPTIONS]";
   if (command.takes_command) out += " -- CMD ARG...";
+  return out;
+}
+
+std::string shown(const OptionSpec& option) {
+  return (option.letter.empty() ? "" : option.letter + ", ") + option.name + (option.value.empty() ? "" : " " + option.value);
+}
+
+std::string command_help(const CommandSpec& command) {
+  std::string out = "Usage: " + usage_line(command);
   out += "\n\n" + folded(command.summary, 0);
   if (!command.arguments.empty()) {
     Rows rows;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/duration_text.hpp"
 #include "base/utf8.hpp"
 #include "cli/text.hpp"
 
@@ -27,6 +28,14 @@ Tone tone_of(JobState state) {
   }
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
+  return out;
+}
+
+std::string or_none(Duration duration) { return duration == Duration{0} ? "" : format_duration(duration); }
+
 std::vector<Cell> cells(const Job& job) {
   return {to_string(job.id),
           job.queue,
@@ -45,6 +54,12 @@ std::vector<Cell> cells(const Job& job) {
           std::to_string(job.losses),
           std::to_string(job.losses_in_row),
           std::to_string(job.laters),
+          job.progress ? std::to_string(job.progress->percent) + "%" + (job.progress->note.empty() ? "" : " " + job.progress->note) : "",
+          joined(job.tags),
+          job.key,
+          job.group,
+          job.limit_key,
+          job.exit_status ? std::to_string(*job.exit_status) : "",
           {job.error, Tone::faint}};
 }
 
@@ -66,7 +81,27 @@ std::vector<Column> columns() {
           {.name = "losses", .right = true, .spare = true},
           {"losses_in_row", true, true},
           {"laters", true, true},
+          {"progress", true},
+          {"tags", true},
+          {"key", true},
+          {"group", true},
+          {"limit_key", true},
+          {"exit_status", true, true},
           {"error"}};
+}
+
+std::string how_it_went(const Attempt& attempt) {
+  std::string text(to_string(attempt.end));
+  if (attempt.ended_at) text += " after " + format_duration(std::chrono::round<std::chrono::milliseconds>(*attempt.ended_at - attempt.started_at));
+  text += ", from " + format_time(attempt.started_at) + ", fence " + std::to_string(attempt.fence) + ", by " + attempt.owner;
+  if (!attempt.error.empty()) text += ": " + attempt.error;
+  else if (attempt.exit_status && *attempt.exit_status != 0) text += ": exit status " + std::to_string(*attempt.exit_status);
+  return text;
+}
+
+Json progress_json(const Job& job) {
+  if (!job.progress) return nullptr;
+  return Json{{"percent", job.progress->percent}, {"note", job.progress->note}};
 }
 
 }  // namespace
@@ -90,6 +125,17 @@ std::string job_json(const Job& job, JobShown shown) {
            {"losses", job.losses},
            {"losses_in_row", job.losses_in_row},
            {"laters", job.laters},
+           {"progress", progress_json(job)},
+           {"tags", job.tags},
+           {"key", job.key},
+           {"key_for_ms", milliseconds(job.key_for)},
+           {"group", job.group},
+           {"limit_key", job.limit_key},
+           {"timeout_ms", milliseconds(job.timeout)},
+           {"backoff_ms", milliseconds(job.backoff.first)},
+           {"backoff_max_ms", milliseconds(job.backoff.most)},
+           {"traceparent", job.traceparent},
+           {"exit_status", job.exit_status ? Json(*job.exit_status) : Json(nullptr)},
            {"error", text_or_base64(job.error)}};
   if (shown.result) out["result"] = job.state == JobState::done ? text_or_base64(job.result) : Json(nullptr);
   std::string text = out.dump();
@@ -104,15 +150,35 @@ Table job_table(const std::vector<Job>& jobs) {
   return table;
 }
 
-Table job_card(const Job& job, JobShown shown) {
-  Table table{{{"field"}, {.name = "value", .whole = true}}, {}};
+Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown shown) {
+  Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
   const std::vector<Cell> values = cells(job);
   const std::vector<Column> names = columns();
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
-  if (shown.result && job.state == JobState::done)
-    table.rows.push_back({"result", is_valid_utf8(job.result) ? job.result : "base64:" + base64(job.result)});
-  if (shown.payload) table.rows.push_back({"payload", compact_json(job.payload)});
+  const auto add = [&](std::string name, std::string value) { table.rows.push_back({std::move(name), std::move(value)}); };
+  add("key_for", or_none(job.key_for));
+  add("timeout", or_none(job.timeout));
+  add("backoff", format_duration(job.backoff.first) + " to " + format_duration(job.backoff.most));
+  add("traceparent", job.traceparent);
+  for (const Attempt& attempt : attempts) add("attempt " + std::to_string(attempt.delivery), how_it_went(attempt));
+  if (shown.result && job.state == JobState::done) add("result", is_valid_utf8(job.result) ? job.result : "base64:" + base64(job.result));
+  if (shown.payload) add("payload", compact_json(job.payload));
   return table;
+}
+
+std::string attempts_json(const std::vector<Attempt>& attempts) {
+  Json out = Json::array();
+  for (const Attempt& attempt : attempts) {
+    out.push_back({{"delivery", attempt.delivery},
+                   {"fence", attempt.fence},
+                   {"owner", attempt.owner},
+                   {"started_at", format_time(attempt.started_at)},
+                   {"ended_at", attempt.ended_at ? Json(format_time(*attempt.ended_at)) : Json(nullptr)},
+                   {"end", to_string(attempt.end)},
+                   {"exit_status", attempt.exit_status ? Json(*attempt.exit_status) : Json(nullptr)},
+                   {"error", text_or_base64(attempt.error)}});
+  }
+  return out.dump();
 }
 
 }  // namespace fenceline::cli

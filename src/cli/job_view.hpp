@@ -21,7 +21,10 @@ std::string job_json(const Job& job, JobShown shown);
 // Columns of a list of jobs: all fields but payload and result; on a terminal the important ones.
 Table job_table(const std::vector<Job>& jobs);
 
-// One field a line: name and value.
-Table job_card(const Job& job, JobShown shown);
+// One field a line: name and value; then its deliveries, a line each.
+Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown shown);
+
+// A JSON array.
+std::string attempts_json(const std::vector<Attempt>& attempts);
 
 }  // namespace fenceline::cli

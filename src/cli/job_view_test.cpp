@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace fenceline::cli {
@@ -28,7 +29,8 @@ TEST(JobView, HasTheFieldsThatScriptsRelyOn) {
   for (const auto& [name, value] : json.items()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"id", "queue", "stage", "state", "priority", "created_at", "run_at", "finished_at",
                                              "attempts_max", "fence", "owner", "lease_left_ms", "deliveries", "failures", "losses",
-                                             "losses_in_row", "laters", "error"}));
+                                             "losses_in_row", "laters", "progress", "tags", "key", "key_for_ms", "group", "limit_key", "timeout_ms",
+                                             "backoff_ms", "backoff_max_ms", "traceparent", "exit_status", "error"}));
   EXPECT_EQ(json["fence"], kFenceMax);
   EXPECT_EQ(json["lease_left_ms"], -1);
   EXPECT_TRUE(json["finished_at"].is_null());
@@ -48,6 +50,28 @@ TEST(JobView, AResultThatIsNotTextIsBase64) {
   Job foreign = job();
   foreign.result = "\xff\xfe";
   EXPECT_EQ(nlohmann::json::parse(job_json(foreign, {.result = true}))["result"]["base64"], "//4=");
+}
+
+TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
+  const std::vector<Attempt> attempts{{.delivery = 1,
+                                       .fence = 7,
+                                       .owner = "w",
+                                       .started_at = WallTime{1'700'000'000s},
+                                       .ended_at = WallTime{1'700'000'002s},
+                                       .end = AttemptEnd::failed,
+                                       .exit_status = 3,
+                                       .error = "no route"},
+                                      {.delivery = 2, .fence = 8, .owner = "w", .started_at = WallTime{1'700'000'100s}}};
+  const Table card = job_card(job(), attempts, {.result = true});
+  std::map<std::string, std::string> fields;
+  for (const auto& row : card.rows) fields[row[0].text] = row[1].text;
+  EXPECT_EQ(fields["attempt 1"], "failed after 2s, from 2023-11-14T22:13:20.000000Z, fence 7, by w: no route");
+  EXPECT_EQ(fields["attempt 2"], "running, from 2023-11-14T22:15:00.000000Z, fence 8, by w");
+  EXPECT_EQ(fields["result"], "ok");
+  const auto json = nlohmann::json::parse(attempts_json(attempts));
+  EXPECT_EQ(json[0]["exit_status"], 3);
+  EXPECT_EQ(json[1]["end"], "running");
+  EXPECT_TRUE(json[1]["ended_at"].is_null());
 }
 
 TEST(JobView, EveryRowHasACellForEveryColumn) {

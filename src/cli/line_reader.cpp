@@ -1,8 +1,10 @@
 #include "cli/line_reader.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -25,7 +27,12 @@ Result<InputFile> InputFile::open(const std::string& path) {
   return fail(code, "file '" + printable(path, 200) + "' cannot be opened: " + why + "; check its name and your rights");
 }
 
-InputFile::InputFile(InputFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+InputFile::InputFile(int fd) : fd_(fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) size_ = status.st_size;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_), read_(other.read_) {}
 
 InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);
@@ -38,10 +45,16 @@ Result<bool> InputFile::read_some(std::string& out) {
     out.resize(before + kChunk);
     const ssize_t count = ::read(fd_, out.data() + before, kChunk);
     out.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count > 0) read_ += count;
     if (count >= 0) return count > 0;
     if (errno != EINTR)
       return fail(Code::broken, std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
   }
+}
+
+std::optional<double> InputFile::part_read() const {
+  if (size_ == 0) return std::nullopt;
+  return std::min(1.0, static_cast<double>(read_) / static_cast<double>(size_));
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t most) {

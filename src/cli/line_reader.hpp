@@ -1,6 +1,7 @@
 // Lines of a file or of stdin in constant memory, however long a line is.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,9 +21,14 @@ class InputFile {
   // Appends up to 64 KiB to `out`; false at the end. Errors: broken, held (a signal asked to stop).
   Result<bool> read_some(std::string& out);
 
+  // How much of it was read, 0 to 1; empty if nobody knows how long it is: a pipe, a terminal.
+  std::optional<double> part_read() const;
+
  private:
-  explicit InputFile(int fd) : fd_(fd) {}
+  explicit InputFile(int fd);
   int fd_;
+  std::int64_t size_ = 0;  // 0: not known
+  std::int64_t read_ = 0;
 };
 
 // The whole file, at most `most` bytes. Errors: those of InputFile, invalid (too large).

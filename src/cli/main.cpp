@@ -33,7 +33,7 @@ int closed(int code) {
 }
 
 int run_command(const CommandSpec& command, Invocation& invocation) {
-  if (auto ok = settle_config(invocation); !ok) return report(ok.error());
+  if (auto ok = settle_config(command, invocation); !ok) return report(ok.error());
   const Result<LogChoice> log = log_choice(command);
   if (!log) return report(log.error());
   const auto crash = armed_crash_point();
@@ -59,6 +59,11 @@ void hold_standard_files() {
   }
 }
 
+std::string help_text(const std::vector<CommandSpec>& commands, const Parsed& parsed) {
+  if (parsed.command) return command_help(*parsed.command);
+  return parsed.group.empty() ? program_help(commands) : group_help(commands, parsed.group);
+}
+
 int run(const std::vector<std::string>& words) {
   const std::vector<CommandSpec> commands = all_commands();
   Result<Parsed> parsed = parse(commands, words);
@@ -66,7 +71,7 @@ int run(const std::vector<std::string>& words) {
   switch (parsed->wish) {
     case Parsed::Wish::run: return run_command(*parsed->command, parsed->invocation);
     case Parsed::Wish::overview: print(overview_text(commands)); return closed(kExitUsage);
-    case Parsed::Wish::help: print(parsed->command ? command_help(*parsed->command) : program_help(commands)); return closed(kExitOk);
+    case Parsed::Wish::help: print(help_text(commands, *parsed)); return closed(kExitOk);
   }
   return kExitBug;
 }

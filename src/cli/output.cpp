@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "cli/text.hpp"
+
 namespace fenceline::cli {
 namespace {
 
@@ -27,6 +29,20 @@ bool print(std::string_view text) {
 }
 
 bool print_line(std::string_view text) { return print(text) && print("\n"); }
+
+bool print_foreign(std::string_view bytes) {
+  if (!stdout_is_terminal()) return print(bytes);
+  std::string line;
+  for (const char c : bytes) {
+    if (c != '\n' && c != '\t') {
+      line += c;
+      continue;
+    }
+    if (!print(printable(line)) || !print(std::string_view(&c, 1))) return false;
+    line.clear();
+  }
+  return print(printable(line));
+}
 
 bool flush_output() {
   if (first_problem != 0) return false;

@@ -14,6 +14,9 @@ bool print(std::string_view text);
 // The same with a newline.
 bool print_line(std::string_view text);
 
+// Bytes of a handler: to a pipe as they are, to a terminal without what could steer it.
+bool print_foreign(std::string_view bytes);
+
 // Everything so far goes out now: for streams and before something slow.
 bool flush_output();
 

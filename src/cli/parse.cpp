@@ -139,7 +139,7 @@ class Reader {
  private:
   void add(const OptionSpec& spec) {
     if (spec.value.empty()) {
-      app_.add_flag(spec.name)->disable_flag_override();
+      app_.add_flag(spec.letter.empty() ? spec.name : spec.letter + "," + spec.name)->disable_flag_override();
       flags_.push_back(spec.name);
       return;
     }
@@ -188,6 +188,12 @@ class Reader {
 Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
   Parsed parsed{.wish = Parsed::Wish::help};
   if (words.empty()) return parsed;
+  const std::string group = words[0] + " ";
+  const bool is_group = std::ranges::any_of(commands, [&](const CommandSpec& command) { return !command.hidden && command.name.starts_with(group); });
+  if (words.size() == 1 && is_group) {
+    parsed.group = words[0];
+    return parsed;
+  }
   const Result<FoundCommand> found = find_command(commands, words);
   if (!found) return std::unexpected(found.error());
   parsed.command = found->spec;
@@ -198,8 +204,9 @@ Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
 
 const std::vector<OptionSpec>& global_options() {
   static const std::vector<OptionSpec> options{
-      {"--store", "URL", "where the jobs are; default FENCELINE_STORE, then sqlite:fenceline.db"},
-      {"--namespace", "N", "which part of the store, with queues of its own; default FENCELINE_NAMESPACE, then 'default'"},
+      {"--store", "URL", "where the jobs are; default FENCELINE_STORE, fenceline.toml, then sqlite:fenceline.db"},
+      {"--namespace", "N", "which part of the store, with queues of its own; default FENCELINE_NAMESPACE, fenceline.toml, then 'default'"},
+      {"--config", "FILE", "settings; default FENCELINE_CONFIG, then fenceline.toml in this folder if there is one"},
       {"--json", "", "print JSON: one object, or one a line for streams"},
       {"--require", "A|B|C", "refuse a store of a lower class. A crash takes nothing (A: of several machines, B: of one), or the last moments (C)"},
       {"--accept", "shared-fs|no-sync", "allow what is refused as unsafe, by name", true},
@@ -220,6 +227,9 @@ Result<Parsed> parse(const std::vector<CommandSpec>& commands, const std::vector
   }
   if (asks_for_help(typed[0])) return help_for(commands, {});
   if (typed[0] == "help") return help_for(commands, typed.subspan(1));
+  if (typed.size() == 2 && asks_for_help(typed[1])) {
+    if (const Result<Parsed> help = help_for(commands, typed.first(1)); help && !help->group.empty()) return help;
+  }
   static const std::vector<std::string> kVersion{"version"};
   const Result<FoundCommand> found = find_command(commands, typed[0] == "--version" ? Words(kVersion) : typed);
   if (!found) return std::unexpected(found.error());

@@ -16,10 +16,11 @@ struct Parsed {
   enum class Wish {
     run,       // `command` with `invocation`
     overview,  // nothing was typed
-    help,      // of `command`, or of the whole program if it is null
+    help,      // of `command`, else of the `group`, else of the whole program
   };
   Wish wish = Wish::run;
   const CommandSpec* command = nullptr;  // one of those given to parse()
+  std::string group{};                   // "job": all commands of that first word
   Invocation invocation;                 // options, arguments, command and json are set; the rest is config's
 };
 

@@ -119,4 +119,14 @@ bool print_table(const Table& table, bool header) {
   return print(stdout_is_terminal() ? render_columns(table, terminal_width(), colour_allowed(), header) : render_tsv(table, header));
 }
 
+bool print_card(Table card) {
+  if (stdout_is_terminal()) {
+    for (std::vector<Cell>& row : card.rows) {
+      if (row.back().text.ends_with('\n')) row.back().text.pop_back();
+    }
+    std::erase_if(card.rows, [](const std::vector<Cell>& row) { return row.back().text.empty(); });
+  }
+  return print_table(card, false);
+}
+
 }  // namespace fenceline::cli

@@ -39,4 +39,7 @@ std::string render_tsv(const Table& table, bool header = true);
 // To stdout, as suits it. False once stdout is gone. `header` is false for the later pages of one list.
 bool print_table(const Table& table, bool header = true);
 
+// A table of names and values without its header. People see what there is; a script finds every field in its place.
+bool print_card(Table card);
+
 }  // namespace fenceline::cli

@@ -35,6 +35,7 @@ CommandSpec version_command() {
   return {.name = "version",
           .summary = "Prints the version of the program, its compiler, SQLite and the schema.",
           .examples = {{"fenceline version --json", "for a bug report"}},
+          .without_config = true,
           .run = run};
 }
 

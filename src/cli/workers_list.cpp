@@ -26,6 +26,7 @@ Json worker_json(const WorkerRow& row) {
           {"ttl_ms", std::chrono::floor<std::chrono::milliseconds>(row.report.ttl).count()},
           {"started_at", format_time(row.started_at)},
           {"seen_at", format_time(row.seen_at)},
+          {"order", to_string(row.order)},
           {"holding", holding}};
 }
 
@@ -53,13 +54,15 @@ Table worker_table(const std::vector<WorkerRow>& rows, WallTime now) {
                {"ttl", true, true},
                {"started_at", true},
                {"seen_at"},
+               {"order"},
                {"holding", false, true}},
               {}};
   for (const WorkerRow& row : rows) {
     const WorkerReport& report = row.report;
     table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues), report.stage,
                           std::to_string(report.concurrency), format_duration(report.ttl), format_time(row.started_at),
-                          seen(row, now), std::to_string(report.holding.size())});
+                          seen(row, now), {std::string(to_string(row.order)), row.order == WorkerOrder::work ? Tone::plain : Tone::warning},
+                          std::to_string(report.holding.size())});
   }
   return table;
 }

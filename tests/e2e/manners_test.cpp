@@ -126,35 +126,6 @@ TEST(Manners, AloneItPrintsAnOverview) {
   EXPECT_EQ(place.dump(), "(none)");
 }
 
-TEST(Manners, EveryCommandExplainsItselfWithExamples) {
-  const Workplace place;
-  const Ended all = place.fenceline({"help"});
-  EXPECT_EQ(all.status, 0);
-  for (const Words& name : std::vector<Words>{{"enqueue"},
-                                              {"jobs"},
-                                              {"job", "show"},
-                                              {"workers", "list"},
-                                              {"trail"},
-                                              {"migrate"},
-                                              {"doctor"},
-                                              {"completion"},
-                                              {"version"},
-                                              {"work"},
-                                              {"sim"},
-                                              {"drill", "lease-expiry"},
-                                              {"drill", "kill"}}) {
-    Words words{"help"};
-    words.insert(words.end(), name.begin(), name.end());
-    const Ended help = place.fenceline(words);
-    EXPECT_EQ(help.status, 0) << help.err;
-    EXPECT_NE(help.out.find("Examples:"), std::string::npos) << help.out;
-    Words asked = name;
-    asked.push_back("--help");
-    EXPECT_EQ(place.fenceline(asked).out, help.out);
-    EXPECT_NE(all.out.find(name.back()), std::string::npos);
-  }
-}
-
 TEST(Manners, CompletionLoadsInBashAndCompletes) {
   const Workplace place;
   const std::string script = place.write("c.bash", place.fenceline({"completion", "bash"}).out).string();
@@ -168,8 +139,8 @@ TEST(Manners, CompletionLoadsInBashAndCompletes) {
     return ended.out;
   };
   EXPECT_EQ(complete({"fenceline", "enq"}), "enqueue ");
-  EXPECT_EQ(complete({"fenceline", "job", ""}), "show ");
-  EXPECT_EQ(complete({"fenceline", "--json", "--store", "jobs", "workers", ""}), "list ");
+  EXPECT_EQ(complete({"fenceline", "job", ""}), "show explain wait logs retry cancel ");
+  EXPECT_EQ(complete({"fenceline", "--json", "--store", "jobs", "workers", ""}), "list quiet stop resume ");
   EXPECT_EQ(complete({"fenceline", "enqueue", "q", "--pay"}), "--payload --payload-file ");
   EXPECT_EQ(complete({"fenceline", "jobs", "--state", "d"}), "done dead ");
   EXPECT_EQ(complete({"fenceline", "job", "show", "--pa"}), "--payload ");

@@ -134,7 +134,7 @@ TEST(RoundTrip, ListsComeInPages) {
     for (const Json& job : page["jobs"]) EXPECT_TRUE(seen.insert(job["id"]).second) << "listed twice";
     ++pages;
     if (page["next"].is_null()) break;
-    words = {"jobs", "--json", "--cursor", page["next"].get<std::string>()};
+    words = {"jobs", "--json", "--after", page["next"].get<std::string>()};
   }
   EXPECT_EQ(seen.size(), 251U);
   EXPECT_EQ(pages, 3);
@@ -142,7 +142,7 @@ TEST(RoundTrip, ListsComeInPages) {
   EXPECT_EQ(Json::parse(place.fenceline({"jobs", "--state", "done", "--json"}).out)["jobs"].size(), 0U);
   EXPECT_EQ(Json::parse(place.fenceline({"jobs", "--limit", "7", "--json"}).out)["jobs"].size(), 7U);
   const Ended cut = place.fenceline({"jobs"});
-  EXPECT_NE(cut.err.find("--cursor"), std::string::npos) << "a list that was cut says so";
+  EXPECT_NE(cut.err.find("--after"), std::string::npos) << "a list that was cut says so";
 }
 
 TEST(RoundTrip, InAPipeListsAreTabSeparatedWithAHeader) {

@@ -1,0 +1,52 @@
+// What the commands that change something have in common: who does it and why, whether it is meant, and what is repeated
+// when an answer got lost.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/command.hpp"
+
+namespace fenceline::cli {
+
+// --as and --reason behind a command's own options.
+std::vector<OptionSpec> with_act_options(std::vector<OptionSpec> options = {});
+// Errors: usage.
+Result<Act> act_of(const Invocation& invocation);
+
+// For ActRequest::request: one try.
+std::string fresh_request(Runtime& runtime);
+
+// The ids typed as ID..., none twice. Errors: invalid (not an id).
+Result<std::vector<JobId>> ids_of(const Invocation& invocation);
+// The only one.
+Result<JobId> id_of(const Invocation& invocation);
+Error no_such_job(const JobId& id, const std::string& ns);
+
+// The question was answered with yes, by --yes or by the person at the terminal; false: with no. Errors: usage (nobody
+// can be asked, and --yes was not given), held (interrupted).
+Result<bool> confirmed(const Invocation& invocation, const std::string& question);
+
+inline constexpr int kActRepeats = 5;
+Duration pause_before_repeat(int nth);
+
+// Repeats a call while its answer is in doubt: at once, then after 200 ms, doubling. The call must be one that can be
+// repeated with the same arguments.
+template <class Call>
+auto sure(const Invocation& invocation, Call call) -> decltype(call()) {
+  auto reply = call();
+  for (int n = 0; n < kActRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
+    if (!invocation.runtime->sleep_for(pause_before_repeat(n), invocation.stop)) return reply;
+    reply = call();
+    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;  // of the first try nothing is known
+  }
+  return reply;
+}
+
+// "1 job", "2 jobs".
+std::string counted(std::int64_t number, std::string_view thing);
+
+}  // namespace fenceline::cli

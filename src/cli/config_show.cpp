@@ -1,0 +1,50 @@
+// fenceline config show: which settings are in force, and where they come from.
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/table.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Result<int> run(Invocation& invocation) {
+  const bool origin = invocation.has("--origin");
+  if (invocation.json) {
+    Json settings = Json::array();
+    for (const Setting& setting : invocation.settings) {
+      Json one{{"name", setting.name}, {"value", setting.value}};
+      if (origin) one["origin"] = setting.origin;
+      settings.push_back(std::move(one));
+    }
+    print_line(Json{{"settings", settings}}.dump());
+    return kExitOk;
+  }
+  Table table{{{.name = "name", .whole = true}, {.name = "value", .whole = true}}, {}};
+  if (origin) table.columns.push_back({.name = "origin", .whole = true});
+  for (const Setting& setting : invocation.settings) {
+    std::vector<Cell> row{setting.name, setting.value};
+    if (origin) row.push_back({setting.origin, Tone::faint});
+    table.rows.push_back(std::move(row));
+  }
+  print_table(table);
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec config_show_command() {
+  return {.name = "config show",
+          .summary = "Shows the settings in force: by flag, environment, fenceline.toml or default.",
+          .options = {{"--origin", "", "and where each one comes from"}},
+          .sections = {{"fenceline.toml",
+                        {{"store, namespace", "as the options of that name; a relative store lies beside the file"},
+                         {"[work]", "ttl, concurrency, grace (--drain-timeout)"},
+                         {"[enqueue]", "priority, max_attempts, timeout, backoff, backoff_max"}}}},
+          .examples = {{"fenceline config show --origin", "why does it use that store?"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

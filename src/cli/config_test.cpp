@@ -1,0 +1,57 @@
+#include "cli/config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fenceline::cli {
+namespace {
+
+Result<std::map<std::string, FileSetting>> parsed(const std::string& text) { return parse_project_file("fenceline.toml", text); }
+
+std::string refusal(const std::string& text) {
+  const auto settings = parsed(text);
+  return settings ? "(accepted)" : settings.error().message;
+}
+
+TEST(Config, AFileSetsWhatItNames) {
+  const auto settings = parsed("store = \"sqlite:a.db\" # mine\n\n[work]\nttl = \"1m\"\nconcurrency = 4\n[enqueue]\nbackoff = \"5s\"\n");
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{
+                           {"store", {"sqlite:a.db", 1}}, {"work.ttl", {"1m", 4}}, {"work.concurrency", {"4", 5}}, {"enqueue.backoff", {"5s", 7}}}));
+  EXPECT_TRUE(parsed("")->empty());
+}
+
+TEST(Config, AnUnknownKeyIsRefusedWithItsLineAndTheNearestName) {
+  EXPECT_EQ(refusal("[work]\ntll = \"1m\"\n"), "fenceline.toml:2: unknown key 'work.tll'; did you mean 'work.ttl'?");
+  EXPECT_EQ(refusal("stroe = \"x\""), "fenceline.toml:1: unknown key 'stroe'; did you mean 'store'?");
+  EXPECT_EQ(refusal("\nttl = \"1m\""), "fenceline.toml:2: unknown key 'ttl'; did you mean 'work.ttl'?");
+  EXPECT_EQ(refusal("[wrok]\nttl = \"1m\""), "fenceline.toml:1: unknown key 'wrok'; did you mean 'work'?");
+  EXPECT_EQ(refusal("[enqueue]\nttl = \"1m\""), "fenceline.toml:2: unknown key 'enqueue.ttl'; did you mean 'work.ttl'?");
+  EXPECT_EQ(refusal("[serve]\nlisten = 1"), "fenceline.toml:1: unknown key 'serve'; 'fenceline config show' lists them");
+}
+
+TEST(Config, AValueThatIsNotPossibleIsRefusedWithItsLine) {
+  EXPECT_EQ(refusal("[work]\nconcurrency = 0"), "fenceline.toml:2: work.concurrency is not possible; write a whole number from 1 to 500");
+  EXPECT_EQ(refusal("[work]\nconcurrency = \"4\""), "fenceline.toml:2: work.concurrency is not possible; write a whole number from 1 to 500");
+  EXPECT_EQ(refusal("[work]\nttl = 30"), "fenceline.toml:2: work.ttl is no text; write it in quotes");
+  EXPECT_NE(refusal("[work]\nttl = \"30\"").find("fenceline.toml:2: work.ttl '30' is not a duration"), std::string::npos) << refusal("[work]\nttl = \"30\"");
+  EXPECT_EQ(refusal("store = [1]"), "fenceline.toml:1: store is no text; write it in quotes");
+  EXPECT_EQ(refusal("work = 3"), "fenceline.toml:1: work is a table; write [work] and its keys below");
+}
+
+TEST(Config, AFileThatIsNoTomlIsRefusedWithItsLine) {
+  for (const char* text : {"\n\nstore =", "\n\nx", "\n\n[work", "a=1\n\na=2"}) {
+    const std::string message = refusal(text);
+    EXPECT_TRUE(message.starts_with("fenceline.toml:3: ")) << message;
+    EXPECT_NE(message.find("; "), std::string::npos) << message;
+  }
+}
+
+TEST(Config, APasswordIsNeverShown) {
+  EXPECT_EQ(without_password("postgres://ana:secret@db/app"), "postgres://ana:***@db/app");
+  EXPECT_EQ(without_password("postgres://ana:se:c@ret@db:5432/a@b"), "postgres://ana:***@db:5432/a@b");
+  EXPECT_EQ(without_password("postgres://ana@db:5432/app"), "postgres://ana@db:5432/app");
+  EXPECT_EQ(without_password("sqlite:/var/a:b@c.db"), "sqlite:/var/a:b@c.db");
+}
+
+}  // namespace
+}  // namespace fenceline::cli

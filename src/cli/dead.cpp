@@ -1,0 +1,159 @@
+// fenceline dead list and dead redrive: the dead letters.
+#include <algorithm>
+
+#include "cli/act_report.hpp"
+#include "cli/acts.hpp"
+#include "cli/command.hpp"
+#include "cli/job_list.hpp"
+#include "cli/output.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/signals.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr std::int64_t kStep = 1000;
+constexpr std::int64_t kMost = 1'000'000'000;
+constexpr std::size_t kNamed = 20;  // refusals that are told one by one
+
+Result<int> run_list(Invocation& invocation) {
+  Result<JobsRequest> request = list_request(invocation);
+  if (!request) return std::unexpected(request.error());
+  request->state = JobState::dead;
+  return list_jobs(invocation, std::move(*request));
+}
+
+// Retries dead jobs in steps, and remembers what was refused.
+class Redrive {
+ public:
+  Redrive(Invocation& invocation, Store& store, Act act) : invocation_(invocation), store_(store), act_(std::move(act)), progress_(*invocation.runtime, "jobs redriven") {}
+
+  Result<void> these(const std::vector<JobId>& ids) {
+    std::vector<JobId> dead;
+    for (const JobId& id : ids) {
+      const Result<std::optional<Job>> job = store_.job(invocation_.ns, id);
+      if (!job) return std::unexpected(job.error());
+      if (!*job) refused_.push_back({id, "not_found", std::nullopt});
+      else if ((*job)->state != JobState::dead) refused_.push_back({id, "not dead", std::nullopt});  // retry would stop one that runs
+      else dead.push_back(id);
+    }
+    return dead.empty() ? Result<void>{} : retry(std::move(dead));
+  }
+
+  // Up to `most` of them, those that are longest in the store first. One that dies again meanwhile is not taken twice:
+  // the list goes forward only, and ends after as many as there were.
+  Result<void> all(const std::optional<std::string>& queue, std::int64_t most) {
+    JobsRequest request{.ns = invocation_.ns, .queue = queue, .state = JobState::dead};
+    for (std::int64_t seen = 0; seen < most && !invocation_.stop.stop_requested();) {
+      request.limit = static_cast<int>(std::min(kStep, most - seen));
+      const Result<JobsReply> page = store_.jobs(request);
+      if (!page) return std::unexpected(page.error());
+      std::vector<JobId> ids;
+      for (const Job& job : page->jobs) ids.push_back(job.id);
+      if (ids.empty()) break;
+      seen += static_cast<std::int64_t>(ids.size());
+      if (auto ok = retry(std::move(ids)); !ok) return ok;
+      progress_.show(done_, static_cast<double>(seen) / static_cast<double>(most));
+      if (!page->next) break;
+      request.after = *page->next;
+    }
+    return {};
+  }
+
+  Result<int> report(const Result<void>& ended) {
+    progress_.end();
+    if (!ended) return fail(ended.error().code, error_text(ended.error()) + "; " + counted(done_, "job") + " redriven before that");
+    if (invocation_.json) print_line("{\"redriven\":" + std::to_string(done_) + ",\"refused\":" + refusals_json(refused_) + "}");
+    else print_line(std::to_string(done_));
+    flush_output();
+    for (std::size_t i = 0; i < std::min(kNamed, refused_.size()); ++i)
+      tell("fenceline: " + error_text(refusal_error(refused_[i], invocation_.ns)));
+    if (refused_.size() > kNamed) tell("fenceline: " + counted(static_cast<std::int64_t>(refused_.size() - kNamed), "job") + " more refused");
+    if (invocation_.stop.stop_requested()) {
+      tell("fenceline: interrupted; " + counted(done_, "job") + " redriven, run it again for the rest");
+      return interrupted_exit();
+    }
+    return refused_.empty() ? kExitOk : exit_code(refusal_error(refused_.front(), invocation_.ns));
+  }
+
+ private:
+  Result<void> retry(std::vector<JobId> ids) {
+    const ActRequest request{.ns = invocation_.ns, .ids = std::move(ids), .request = fresh_request(*invocation_.runtime), .act = act_};
+    const Result<ActReply> reply = sure(invocation_, [&] { return store_.retry(request); });
+    if (!reply) return std::unexpected(reply.error());
+    done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());
+    refused_.insert(refused_.end(), reply->refused.begin(), reply->refused.end());
+    return {};
+  }
+
+  Invocation& invocation_;
+  Store& store_;
+  const Act act_;
+  ProgressBar progress_;
+  std::int64_t done_ = 0;
+  std::vector<ActRefusal> refused_;
+};
+
+Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, const std::optional<std::string>& queue) {
+  const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  std::int64_t count = 0;
+  for (const QueueRow& row : *rows) {
+    if (!queue || row.queue == *queue) count += row.depth_of(JobState::dead);
+  }
+  return count;
+}
+
+Result<int> run_redrive(Invocation& invocation) {
+  const Result<std::vector<JobId>> ids = ids_of(invocation);
+  if (!ids) return std::unexpected(ids.error());
+  const std::optional<std::string> queue = invocation.value("--queue");
+  if (!ids->empty() && (queue || invocation.has("--limit")))
+    return std::unexpected(usage_error("ids go with neither --queue nor --limit; leave one of them out"));
+  if (queue) {
+    if (auto ok = check_name("queue", *queue); !ok) return std::unexpected(ok.error());
+  }
+  const Result<std::int64_t> limit = invocation.number("--limit", kMost, 1, kMost);
+  if (!limit) return std::unexpected(limit.error());
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+
+  Redrive redrive(invocation, **store, *act);
+  if (!ids->empty()) return redrive.report(redrive.these(*ids));
+  const Result<std::int64_t> dead = count_dead(invocation, **store, queue);
+  if (!dead) return std::unexpected(dead.error());
+  const std::int64_t most = std::min(*dead, *limit);
+  if (most > 1) {
+    const Result<bool> meant =
+        confirmed(invocation, "this redrives " + counted(most, "dead job") + (queue ? " of queue " + *queue : " of all queues") + ".");
+    if (!meant) return std::unexpected(meant.error());
+    if (!*meant) return kExitFound;
+  }
+  return redrive.report(redrive.all(queue, most));
+}
+
+}  // namespace
+
+CommandSpec dead_list_command() {
+  return {.name = "dead list",
+          .summary = "Lists the dead jobs: those that failed for good and wait for a person.",
+          .options = list_options(),
+          .examples = {{"fenceline dead list --queue mail", "what failed for good, and with which error"}},
+          .run = run_list};
+}
+
+CommandSpec dead_redrive_command() {
+  return {.name = "dead redrive",
+          .summary = "Makes dead jobs claimable again with all their attempts, and prints how many.",
+          .arguments = {{"ID", "only these; all of --queue, or of all queues, if none is given", false, true}},
+          .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
+                                       {"--limit", "N", "at most so many, those that are longest here first"},
+                                       {"--yes", "", "do not ask"}}),
+          .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
+                       {"fenceline dead redrive --queue mail --yes --reason 'server is back'", "all of a queue, for a script"}},
+          .run = run_redrive};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,46 @@
+// fenceline job explain: why a job does not run, or what became of it.
+#include <nlohmann/json.hpp>
+
+#include "cli/acts.hpp"
+#include "cli/command.hpp"
+#include "cli/explain.hpp"
+#include "cli/output.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Result<int> run(Invocation& invocation) {
+  const Result<JobId> id = id_of(invocation);
+  if (!id) return std::unexpected(id.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::optional<JobFacts>> facts = (*store)->facts(invocation.ns, *id);
+  if (!facts) return std::unexpected(facts.error());
+  if (!*facts) return std::unexpected(no_such_job(*id, invocation.ns));
+  const Job& job = (*facts)->job;
+  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now());
+  if (!invocation.json) {
+    print_line("job " + to_string(*id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
+    for (const Reason& reason : reasons) print_line("- " + reason.sentence);
+    return kExitOk;
+  }
+  Json list = Json::array();
+  for (const Reason& reason : reasons) list.push_back({{"reason", reason.name}, {"text", reason.sentence}});
+  print_line(Json{{"id", to_string(*id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec job_explain_command() {
+  return {.name = "job explain",
+          .summary = "Says why a job does not run, who has it, or what became of it: one sentence for each reason.",
+          .arguments = {{"ID", "the job's id, as enqueue printed it"}},
+          .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
+                       {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

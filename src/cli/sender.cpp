@@ -1,0 +1,56 @@
+#include "cli/sender.hpp"
+
+#include <utility>
+
+#include "base/crash_point.hpp"
+#include "cli/output.hpp"
+#include "cli/sure_enqueue.hpp"
+
+namespace fenceline::cli {
+
+JobId Sender::new_id() {
+  Runtime& runtime = *invocation_.runtime;
+  return make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
+}
+
+Result<Store*> Sender::store() {
+  if (!store_) {
+    auto opened = invocation_.open_or_make_store();
+    if (!opened) return std::unexpected(opened.error());
+    store_ = std::move(*opened);
+  }
+  return store_.get();
+}
+
+Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {
+  const Result<Store*> opened = store();
+  if (!opened) return std::unexpected(opened.error());
+  const EnqueueRequest request{.ns = invocation_.ns, .jobs = std::move(jobs)};
+  FENCELINE_CRASH_POINT(enqueue_before);
+  Result<EnqueueReply> reply = sure_enqueue(*invocation_.runtime, **opened, request, invocation_.stop);
+  FENCELINE_CRASH_POINT(enqueue_after);
+  if (!reply) return std::unexpected(reply.error());
+  existing_ += reply->existing;
+  sent_ += static_cast<std::int64_t>(request.jobs.size());
+  if (invocation_.json) {
+    for (const JobId& id : reply->ids) print((std::exchange(opened_, true) ? ",\"" : "{\"ids\":[\"") + to_string(id) + "\"");
+  }
+  return std::move(reply->ids);
+}
+
+void Sender::end() {
+  if (invocation_.json && (opened_ || sent_ == 0))
+    print_line((opened_ ? "" : "{\"ids\":[") + ("],\"existing\":" + std::to_string(existing_) + "}"));
+}
+
+void Sender::end_early() {
+  if (opened_) end();
+}
+
+std::string without_byte_order_mark(std::string text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  while (text.starts_with(kMark)) text.erase(0, kMark.size());
+  return text;
+}
+
+}  // namespace fenceline::cli
