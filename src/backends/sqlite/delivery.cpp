@@ -36,9 +36,20 @@ constexpr const char* kPutRunning = R"sql(
   INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, flags, limit_id, past)
   SELECT c0, c1, n, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
 
+
+// The same for first deliveries of plain jobs, as most are: what they share is said once. ?1 claim, ?2 fence, ?3 lease end
+constexpr const char* kPutRunningAlike = R"sql(
+  INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, flags)
+  SELECT c0, ?1, n, ?2, ?3, c4, 1, 0 FROM batch)sql";
+
 constexpr const char* kPutFinished = R"sql(
   INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 FROM batch)sql";
+
+// ?1 time of finish, ?2 fence, ?3 start, ?4 owner
+constexpr const char* kPutDoneAlike = R"sql(
+  INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, started_at, owner, result)
+  SELECT c0, 3, ?1, ?2, c4, 1, ?3, ?4, c9 FROM batch)sql";
 
 constexpr const char* kDropRange = "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2";
 constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FROM batch)";
@@ -78,6 +89,23 @@ std::vector<std::string> pasts_of(const std::vector<Delivery>& deliveries) {
   pasts.reserve(deliveries.size());
   for (const Delivery& delivery : deliveries) pasts.push_back(pack_past(delivery));
   return pasts;
+}
+
+// First deliveries of plain jobs under one fence of one claim.
+bool are_alike_in_run(const std::vector<Delivery>& deliveries, const std::vector<std::string>& pasts) {
+  const Delivery& first = deliveries.front();
+  return std::all_of(deliveries.begin(), deliveries.end(), [&](const Delivery& d) {
+    return d.claim_id == first.claim_id && d.fence == first.fence && d.lease_end == first.lease_end && d.deliveries == 1 && d.flags == 0;
+  }) && std::all_of(pasts.begin(), pasts.end(), [](const std::string& past) { return past.empty(); });
+}
+
+// Done by such a delivery, at one moment.
+bool are_alike_in_done(const std::vector<Delivery>& deliveries, const std::vector<std::string>& pasts) {
+  const Delivery& first = deliveries.front();
+  return std::all_of(deliveries.begin(), deliveries.end(), [&](const Delivery& d) {
+    return d.state == JobState::done && d.finished_at == first.finished_at && d.fence == first.fence && d.deliveries == 1 &&
+           d.started_at == first.started_at && d.owner == first.owner;
+  }) && std::all_of(pasts.begin(), pasts.end(), [](const std::string& past) { return past.empty(); });
 }
 
 Value as_past(const std::string& past) { return past.empty() ? Value{} : Value::blob(past); }
@@ -193,7 +221,9 @@ void put_running(Call& call, const std::vector<Delivery>& deliveries) {
       default: return as_past(pasts[row]);
     }
   });
-  call.db.execute(kPutRunning);
+  const Delivery& like = deliveries.front();
+  if (are_alike_in_run(deliveries, pasts)) call.db.execute(kPutRunningAlike, like.claim_id, like.fence, like.lease_end);
+  else call.db.execute(kPutRunning);
 }
 
 void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
@@ -214,7 +244,9 @@ void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
       default: return Value::blob(d.result);
     }
   });
-  call.db.execute(kPutFinished);
+  const Delivery& like = deliveries.front();
+  if (are_alike_in_done(deliveries, pasts)) call.db.execute(kPutDoneAlike, like.finished_at, like.fence, like.started_at, like.owner);
+  else call.db.execute(kPutFinished);
 }
 
 void drop_running(Call& call, const std::vector<Delivery>& deliveries) {

@@ -1,5 +1,6 @@
 // Adding jobs. A first attempt without unique keys is three statements for the whole batch; only when some id is there
 // already, or a key is asked for, are the jobs looked at one by one.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -24,6 +25,15 @@ constexpr const char* kInsertJobs = R"sql(
   SELECT ?1 + n, ?2, c0, c1, c2, c3, ?3, c4, c6, c7, c8, c9, c5 FROM batch)sql";
 constexpr const char* kInsertReady = R"sql(
   INSERT INTO ready (queue_id, lane, rank, run_at, seq, limit_id) SELECT c1, c10, -c2, c4, ?1 + n, c8 FROM batch)sql";
+
+// The same for plain jobs of one queue that share all but id and payload, as most batches do: what they share is said once.
+// ?4 queue, ?5 priority, ?6 attempts, ?7 run time
+constexpr const char* kInsertJobsAlike = R"sql(
+  INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, flags, payload)
+  SELECT ?1 + n, ?2, c0, ?4, ?5, ?6, ?3, ?7, 0, c5 FROM batch)sql";
+constexpr const char* kInsertReadyAlike = R"sql(
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq) SELECT ?2, 0, ?3, ?4, ?1 + n FROM batch)sql";
+
 constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c7, ?1 + n, ?1 + n FROM batch WHERE c7 IS NOT NULL";
 constexpr const char* kInsertTag = "INSERT INTO tag (ns_id, name, seq) VALUES (?1, ?2, ?3)";
 
@@ -50,6 +60,15 @@ struct Added {
   std::int64_t lane = kCommonLane;
   std::string extras;
 };
+
+// Whether nothing but id and payload tells the jobs apart.
+bool are_alike(const std::vector<Added>& added) {
+  const Added& first = added.front();
+  return std::all_of(added.begin(), added.end(), [&](const Added& one) {
+    return one.queue_id == first.queue_id && one.run_at == first.run_at && one.extras.empty() && one.job->priority == first.job->priority &&
+           one.job->attempts_max == first.job->attempts_max;
+  });
+}
 
 // What a set of jobs has to do with others.
 struct Ties {
@@ -117,10 +136,15 @@ std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
       default: return Value::integer(one.lane);
     }
   });
-  call.db.execute(kInsertJobs, first, ns_id, call.wall_us());
+  const bool alike = are_alike(added);
+  const Added& like = added.front();
+  if (alike)
+    call.db.execute(kInsertJobsAlike, first, ns_id, call.wall_us(), like.queue_id, like.job->priority, like.job->attempts_max, like.run_at);
+  else call.db.execute(kInsertJobs, first, ns_id, call.wall_us());
   const std::int64_t inserted = call.db.changes();
   if (inserted != static_cast<std::int64_t>(added.size())) return inserted;
-  call.db.execute(kInsertReady, first);
+  if (alike) call.db.execute(kInsertReadyAlike, first, like.queue_id, -like.job->priority, like.run_at);
+  else call.db.execute(kInsertReady, first);
   if (ties.groups) call.db.execute(kInsertMembers, first);
   call.db.execute(kFirstSeq, ns_id, first);
   for (const Added& one : added) {
