@@ -96,6 +96,7 @@ void StoreChecks::add_job(const Applied& when, const NewJob& added) {
   job.stage = added.stage;
   job.payload = added.payload;
   job.attempts_max = added.attempts_max;
+  job.backoff = added.backoff;
   job.key = added.key;
   job.key_for = added.key_for;
   job.group = added.group;

@@ -29,6 +29,8 @@ class HandlerChecks {
     stops_after_act_ = after_act;
   }
 
+  Duration stops_after_learning() const { return stops_after_learning_; }
+
   void started(const SimRuntime& process, const Run& run);
   // The handler has not been told to stop, its trust has not ended, and it does something to the world.
   void acts(const SimRuntime& process, const Run& run);

@@ -46,7 +46,9 @@ struct HandlerChecksTest : testing::Test {
     pass(kTtl);
     return claim();
   }
-  std::string found() const { return violations.empty() ? "" : violations.found().front().promise + " " + violations.found().front().sentence; }
+  std::string found() const {
+    return violations.empty() ? "" : violations.found().front().promise + " " + violations.found().front().sentence;
+  }
 };
 
 TEST_F(HandlerChecksTest, SaysNothingOfAHandlerThatActsUnderItsLease) {
@@ -127,6 +129,58 @@ TEST_F(HandlerChecksTest, J5_CountsOutWhatTheWorkerHadGivenUp) {
   checks.logged({Level::warn, "lease_lost", {{"owner", "o"}, {"job", to_string(held.id)}, {"fence", held.fence}}});
   EXPECT_TRUE(checks.kills(process, {lone, {}, trust}).empty());
   EXPECT_EQ(found(), "");
+}
+
+TEST_F(HandlerChecksTest, ARevokedHandlerMayGoOnUntilItsWorkerHasLearnedOfIt) {
+  const Job job = claimed();
+  TrustDeadline trust(process.now() + 27s);
+  const fenceline::Run run{job, {}, trust};
+  checks.started(process, run);
+  EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r"}).has_value());
+  pass(5s);
+  checks.acts(process, run);
+  EXPECT_EQ(found(), "");
+  checks.learned(process, {job.id, job.fence});
+  pass(2s);
+  checks.acts(process, run);
+  EXPECT_NE(found().find("cancel"), std::string::npos);
+}
+
+TEST_F(HandlerChecksTest, SeesAWorkerThatDoesNotLearnInTimeWhereNothingIsLost) {
+  checks.expect_stops(1s, 2s);
+  const Job job = claimed();
+  TrustDeadline trust(process.now() + 27s);
+  EXPECT_TRUE(store.retry({.ns = "n", .ids = {job.id}, .request = "r"}).has_value());
+  pass(3s);
+  checks.acts(process, {job, {}, trust});
+  EXPECT_NE(found().find("cancel"), std::string::npos);
+}
+
+TEST_F(HandlerChecksTest, L5_SeesARevokedHandlerThatActsAfterItsSlotIsFree) {
+  const Job job = claimed();
+  TrustDeadline trust(process.now() + 27s);
+  EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r"}).has_value());
+  EXPECT_TRUE(store.stopped({.ns = "n", .owner = "o", .jobs = {{job.id, job.fence}}}).has_value());
+  checks.acts(process, {job, {}, trust});
+  EXPECT_NE(found().find("L5"), std::string::npos);
+}
+
+TEST_F(HandlerChecksTest, J7_SeesASlotGivenFreeUnderARunningHandler) {
+  const Job job = claimed();
+  TrustDeadline trust(process.now() + 27s);
+  const fenceline::Run run{job, {}, trust};
+  checks.started(process, run);
+  checks.said_stopped({.ns = "n", .owner = "o", .jobs = {{job.id, job.fence + 1}}});
+  EXPECT_EQ(found(), "");
+  checks.said_stopped({.ns = "n", .owner = "o", .jobs = {{job.id, job.fence}}});
+  EXPECT_NE(found().find("J7"), std::string::npos);
+}
+
+TEST_F(HandlerChecksTest, SeesAnAttemptThatGoesOnPastItsTime) {
+  const Job job = claimed();
+  TrustDeadline trust(process.now() + 27s);
+  checks.overdue(process, {job, {}, trust});
+  EXPECT_NE(found().find("timeout"), std::string::npos);
 }
 
 }  // namespace

@@ -26,6 +26,19 @@ void KnownJob::finish(JobState in, WallTime now) {
   finished_at = now;
 }
 
+bool KnownJob::may_wait(const Outcome& sent) const {
+  using std::chrono::seconds;
+  if (sent.kind == OutcomeKind::later) {
+    Duration step = seconds{1};
+    for (std::int64_t i = 0; i < laters && step < seconds{60}; ++i) step *= 2;
+    return sent.retry_in == std::min<Duration>(step, seconds{60});
+  }
+  if (sent.kind != OutcomeKind::failed) return true;
+  Duration most = std::min(backoff.first, backoff.most);
+  for (std::int64_t i = 0; i < failures && most < backoff.most; ++i) most = std::min(2 * most, backoff.most);
+  return sent.retry_in >= Duration{0} && sent.retry_in <= most;
+}
+
 void KnownJob::settle(const Outcome& accepted, WallTime now) {
   outcome = accepted.kind;
   end_attempt(attempt_end(accepted.kind));

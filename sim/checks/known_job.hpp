@@ -26,6 +26,7 @@ struct KnownJob {
   std::string stage;
   std::string payload;
   std::int64_t attempts_max = 0;
+  Backoff backoff{};
   std::string key;
   Duration key_for{0};
   std::string group;
@@ -59,6 +60,9 @@ struct KnownJob {
   bool must_run_alone(Instant now) const { return losses_in_row + (expired(now) ? 1 : 0) >= kLossesBeforeAlone; }
   // Whether it keeps the unique key that it took last.
   bool keeps_key(WallTime now) const { return !key.empty() && (!finished() || now < *finished_at + key_for); }
+
+  // How long a worker may make it wait after such an outcome: full jitter, or the fixed steps of `later`.
+  bool may_wait(const Outcome& sent) const;
 
   // A new delivery began.
   void grant(Fence granted, const std::string& to, const std::string& by_request, Instant until);

@@ -107,13 +107,44 @@ void StoreChecks::compare_attempts(const KnownJob& job) {
   }
 }
 
-void StoreChecks::explains_what_waits() {
+void StoreChecks::explains_what_waits(Instant now, WallTime wall, std::size_t most, std::size_t turn) {
+  std::erase_if(kept_, [&](const auto& slot) { return slot.second.end <= now; });
+  const Slots slots(jobs_, kept_, queues_);
+  std::vector<const KnownJob*> waiting;
   for (const auto& [id, job] : jobs_) {
-    if (job.finished()) continue;
-    const Result<std::optional<JobFacts>> facts = store_.facts(ns_, id);
-    if (!facts || !*facts) return broken("J8", id, "waits and the store cannot say for what");
-    if ((*facts)->paused.has_value() != is_paused(job.queue))
-      broken("J8", id, "waits and the store has a wrong word on the pause of its queue");
+    if (!job.finished()) waiting.push_back(&job);
+  }
+  for (std::size_t i = 0; i < std::min(most, waiting.size()); ++i) {
+    const KnownJob& job = *waiting[(turn + i) % waiting.size()];
+    const Result<std::optional<JobFacts>> facts = store_.facts(ns_, job.id);
+    if (!facts || !*facts) return broken("J8", job.id, "waits and the store cannot say for what");
+    compare_facts(job, slots.why(job, now, wall), **facts);
+  }
+}
+
+void StoreChecks::compare_facts(const KnownJob& job, Blocked by, const JobFacts& facts) {
+  const QueueSettings& settings = queues_[job.queue].settings;
+  const auto wrong = [&](std::string_view what) { broken("J8", job.id, "waits and the store does not name " + std::string(what)); };
+  if (facts.paused.has_value() != is_paused(job.queue)) return wrong("the pause of its queue, or names one that is over");
+  switch (by) {
+    case Blocked::no:
+    case Blocked::not_waiting:
+    case Blocked::paused: break;
+    case Blocked::not_its_time:
+      if (!facts.due_in) wrong("its time");
+      break;
+    case Blocked::own_slot:
+      if (!facts.slot_left) wrong("its revoked delivery");
+      break;
+    case Blocked::group:
+      if (!facts.group_head || *facts.group_head == job.id) wrong("the job of its group that comes first");
+      break;
+    case Blocked::limit:
+      if (facts.limit != settings.limit || facts.limit_holders.empty()) wrong("the limit of its queue");
+      break;
+    case Blocked::limit_key:
+      if (facts.limit_per_key != settings.limit_per_key || facts.limit_key_holders.empty()) wrong("the limit of its key");
+      break;
   }
 }
 

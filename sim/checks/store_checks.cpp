@@ -83,6 +83,7 @@ void StoreChecks::see_settled(const Applied& when, const SettleCall& call, Known
     if (job.outcome != settlement.outcome.kind) broken("J3", job.id, "took a second outcome under one fence");
     return;
   }
+  if (!job.may_wait(settlement.outcome)) broken("retry", job.id, "waits for another time than its backoff says");
   job.settle(settlement.outcome, when.wall);
   const OutcomeKind kind = settlement.outcome.kind;
   tally_.add(kind == OutcomeKind::given_back ? Count::given_back : Count::settled);

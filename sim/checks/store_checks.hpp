@@ -1,6 +1,7 @@
 // Watches every call that takes effect in the store and says which promise an answer breaks: L1 to L4 and J1 to
 // J8 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name among the
-// promises goes under a word: `pause` (a paused queue grants nothing), `history` (of attempts), `notes` (progress, log).
+// promises goes under a word: `pause` (a paused queue grants nothing), `retry` (how long a job waits after an outcome),
+// `history` (of attempts), `notes` (progress and log).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ class StoreChecks final : public StoreObserver {
   void compare_all(Instant now);
   // Compares what is told of each job beside its row: history and log.
   void compare_stories();
-  // J8: of each unfinished job the store says what it waits for.
-  void explains_what_waits();
+  // J8: of unfinished jobs, at most so many, the store says what they wait for. `turn`: where to begin.
+  void explains_what_waits(Instant now, WallTime wall, std::size_t most, std::size_t turn);
 
   // A producer was told that these are in, under these ids (J1).
   void acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids);
@@ -112,6 +113,7 @@ class StoreChecks final : public StoreObserver {
   // What the store shows of one job is what must be true. `promise`: the one a silent change would break.
   void compare(const KnownJob& job, const Job& shown, Instant now, std::string_view promise);
   void compare_queues();
+  void compare_facts(const KnownJob& job, Blocked by, const JobFacts& facts);
   void compare_attempts(const KnownJob& job);
   void compare_log(const KnownJob& job);
   void broken(std::string_view promise, const JobId& id, std::string_view what);

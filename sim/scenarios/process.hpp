@@ -1,7 +1,9 @@
 // One start of one simulated program, with all that it alone uses.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/log.hpp"
 #include "sim/runtime/sim_runtime.hpp"
@@ -30,23 +32,35 @@ class ProcessLog final : public LogSink {
   const SimRuntime& process_;
 };
 
-// Notes when a worker learns that an operator ended one of its deliveries.
+// Notes when a worker learns what an operator wants: that a delivery has ended, that it should claim nothing more.
 class ListeningStore final : public ForwardingStore {
  public:
-  ListeningStore(Store& inner, HandlerChecks& handlers, const SimRuntime& process)
-      : ForwardingStore(inner), handlers_(handlers), process_(process) {}
+  ListeningStore(Store& inner, World& world, const SimRuntime& process) : ForwardingStore(inner), world_(world), process_(process) {}
 
   Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override {
     Result<OrdersReply> reply = inner_.orders(ns, owner);
-    if (reply) {
-      for (const Holding& revoked : reply->revoked) handlers_.learned(process_, revoked);
-    }
+    if (!reply) return reply;
+    for (const Holding& revoked : reply->revoked) world_.handlers().learned(process_, revoked);
+    if (reply->order == WorkerOrder::work) claims_nothing_since_.reset();
+    else if (!claims_nothing_since_) claims_nothing_since_ = process_.simulation().now();
     return reply;
   }
 
+  Result<ClaimReply> claim(const ClaimRequest& request) override {
+    const bool is_repeat = std::exchange(last_claim_, request.request) == request.request;
+    const Instant now = process_.simulation().now();
+    // A claim may have been under way to this moment when the order came, and its process stopped in between.
+    const bool had_time = claims_nothing_since_ && now - *claims_nothing_since_ > world_.handlers().stops_after_learning() &&
+                          (process_.resumed_at() == Instant{} || process_.resumed_at() < *claims_nothing_since_);
+    if (had_time && !is_repeat) world_.violations().add("order", process_.name() + " claims though it was ordered to be quiet or to stop");
+    return inner_.claim(request);
+  }
+
  private:
-  HandlerChecks& handlers_;
+  World& world_;
   const SimRuntime& process_;
+  std::optional<Instant> claims_nothing_since_;  // true time
+  std::string last_claim_;
 };
 
 struct World::Process {
@@ -54,7 +68,7 @@ struct World::Process {
       : runtime(world.simulation(), machine, name),
         log(world, runtime),
         wire(runtime, truth, weather, world.tally()),
-        store(wire, world.handlers(), runtime),
+        store(wire, world, runtime),
         handler(world, runtime) {}
 
   SimRuntime runtime;

@@ -84,7 +84,10 @@ void World::applied(const Applied& applied) {
   if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", describe(applied));
   checks_->applied(applied);
   if (const auto* stopped = std::get_if<StoppedCall>(&applied.call)) handler_checks_->said_stopped(stopped->request);
-  if (tally_.of(Count::operations) % plan_.compare_every == 0) checks_->compare_all(simulation_.now());
+  const std::int64_t operations = tally_.of(Count::operations);
+  if (operations % plan_.compare_every != 0) return;
+  checks_->compare_all(simulation_.now());
+  checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), 3, static_cast<std::size_t>(operations));
 }
 
 void World::start_on(Host& host) {
@@ -164,7 +167,7 @@ void World::ends_in_time() {
   const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most;
   wait_for_the_rest(patience);
   if (over() || left_paused_.empty()) return;
-  checks_->explains_what_waits();
+  checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), checks_->jobs().size(), 0);
   resume_what_was_left();
   wait_for_the_rest(patience);
 }
