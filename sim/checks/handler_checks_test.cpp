@@ -136,7 +136,7 @@ TEST_F(HandlerChecksTest, ARevokedHandlerMayGoOnUntilItsWorkerHasLearnedOfIt) {
   TrustDeadline trust(process.now() + 27s);
   const fenceline::Run run{job, {}, trust};
   checks.started(process, run);
-  EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r"}).has_value());
+  EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r", .act = {"a", ""}}).has_value());
   pass(5s);
   checks.acts(process, run);
   EXPECT_EQ(found(), "");
@@ -150,7 +150,7 @@ TEST_F(HandlerChecksTest, SeesAWorkerThatDoesNotLearnInTimeWhereNothingIsLost) {
   checks.expect_stops(1s, 2s);
   const Job job = claimed();
   TrustDeadline trust(process.now() + 27s);
-  EXPECT_TRUE(store.retry({.ns = "n", .ids = {job.id}, .request = "r"}).has_value());
+  EXPECT_TRUE(store.retry({.ns = "n", .ids = {job.id}, .request = "r", .act = {"a", ""}}).has_value());
   pass(3s);
   checks.acts(process, {job, {}, trust});
   EXPECT_NE(found().find("cancel"), std::string::npos);
@@ -159,7 +159,7 @@ TEST_F(HandlerChecksTest, SeesAWorkerThatDoesNotLearnInTimeWhereNothingIsLost) {
 TEST_F(HandlerChecksTest, L5_SeesARevokedHandlerThatActsAfterItsSlotIsFree) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 27s);
-  EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r"}).has_value());
+  EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r", .act = {"a", ""}}).has_value());
   EXPECT_TRUE(store.stopped({.ns = "n", .owner = "o", .jobs = {{job.id, job.fence}}}).has_value());
   checks.acts(process, {job, {}, trust});
   EXPECT_NE(found().find("L5"), std::string::npos);
