@@ -25,6 +25,7 @@ Result<void> check_options(const WorkerOptions& options) {
   if (options.concurrency < 1 || options.concurrency > kConcurrencyMax) return fail(Code::invalid, "concurrency must be 1 to 500");
   if (options.prefetch < 0 || options.prefetch > kConcurrencyMax) return fail(Code::invalid, "prefetch must be 0 to 500");
   if (options.drain_grace < Duration{0}) return fail(Code::invalid, "drain grace must not be negative");
+  if (options.orders_every <= Duration{0}) return fail(Code::invalid, "the pause between two questions for orders must be positive");
   return {};
 }
 

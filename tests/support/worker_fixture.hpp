@@ -167,7 +167,8 @@ class WorkerOnMemory : public testing::Test {
   // All that the job logged.
   std::string logged(const JobId& id) {
     std::string text;
-    for (const LogChunk& chunk : must(store.log({.ns = "default", .id = id})).value().chunks) text += chunk.bytes;
+    const LogReply reply = must(store.log({.ns = "default", .id = id})).value();
+    for (const LogChunk& chunk : reply.chunks) text += chunk.bytes;
     return text;
   }
   // False if it did not come to be in ten seconds.
