@@ -1,4 +1,4 @@
-// UUIDs as values. Version 7: they sort by the time they were made, which keeps indexes append-only.
+// UUIDs as values. Version 7: they sort by the microsecond in which they were made, which keeps indexes append-only.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Uuid {
   auto operator<=>(const Uuid&) const = default;
 };
 
-// Time and chance are arguments: they come from a Runtime.
+// Time and chance are arguments: they come from a Runtime. Two bits of the first and 62 of the second number are used.
 Uuid make_uuid7(WallTime now, std::uint64_t random_high, std::uint64_t random_low);
 
 std::string to_string(const Uuid& uuid);              // 8-4-4-4-12, lower case

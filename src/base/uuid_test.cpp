@@ -9,19 +9,21 @@ using namespace std::chrono_literals;
 
 TEST(Uuid, Version7CarriesTimeVersionAndVariant) {
   const Uuid uuid = make_uuid7(WallTime{0x0123456789abms}, ~0ull, ~0ull);
-  EXPECT_EQ(to_string(uuid), "01234567-89ab-7fff-bfff-ffffffffffff");
+  EXPECT_EQ(to_string(uuid), "01234567-89ab-7003-bfff-ffffffffffff");
   EXPECT_EQ(to_string(make_uuid7(WallTime{1ms}, 0, 0)), "00000000-0001-7000-8000-000000000000");
+  EXPECT_EQ(to_string(make_uuid7(WallTime{1999us}, 0, 0)), "00000000-0001-7f9c-8000-000000000000");
 }
 
 TEST(Uuid, SortsByTheTimeItWasMade) {
   const WallTime base{1'700'000'000s};
-  EXPECT_LT(make_uuid7(base, ~0ull, ~0ull), make_uuid7(base + 1ms, 0, 0));
+  EXPECT_LT(make_uuid7(base, ~0ull, ~0ull), make_uuid7(base + 1us, 0, 0));
+  EXPECT_LT(make_uuid7(base + 999us, ~0ull, ~0ull), make_uuid7(base + 1ms, 0, 0));
   EXPECT_LT(to_string(make_uuid7(base, ~0ull, ~0ull)), to_string(make_uuid7(base + 1ms, 0, 0)));
 }
 
 TEST(Uuid, DiffersByAnyBitOfChanceItUses) {
   const WallTime now{1s};
-  for (int bit = 0; bit < 12; ++bit) EXPECT_NE(make_uuid7(now, 1ull << bit, 0), make_uuid7(now, 0, 0));
+  for (int bit = 0; bit < 2; ++bit) EXPECT_NE(make_uuid7(now, 1ull << bit, 0), make_uuid7(now, 0, 0));
   for (int bit = 0; bit < 62; ++bit) EXPECT_NE(make_uuid7(now, 0, 1ull << bit), make_uuid7(now, 0, 0));
 }
 

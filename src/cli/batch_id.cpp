@@ -68,7 +68,8 @@ Uuid batch_id(WallTime first_seen, std::string_view name, std::int64_t line) {
     high = high << 8 | hash[i];
     low = low << 8 | hash[8 + i];
   }
-  return make_uuid7(first_seen, high, low);
+  // A microsecond a line: ids of one file come in its order, which keeps the store's index append-only.
+  return make_uuid7(first_seen + Duration{line}, high, low);
 }
 
 }  // namespace fenceline::cli

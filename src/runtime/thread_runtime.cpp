@@ -2,10 +2,10 @@
 
 #include <pthread.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -73,17 +73,19 @@ std::uint64_t ThreadRuntime::random() {
   struct Stock {
     std::array<std::uint64_t, 32> numbers;  // at most 256 bytes come whole, whatever signals do
     std::size_t left = 0;
-    pid_t pid = 0;
+    int forks = 0;
   };
+  static std::atomic<int> forks{0};  // between this process and the first
+  [[maybe_unused]] static const int noticed = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
   thread_local Stock stock;
-  if (stock.left == 0 || stock.pid != ::getpid()) {
+  if (stock.left == 0 || stock.forks != forks) {
     ssize_t got = 0;
     do {
       got = ::getrandom(stock.numbers.data(), sizeof stock.numbers, 0);
     } while (got < 0 && errno == EINTR);
     check(got == sizeof stock.numbers, "the system gives random numbers");
     stock.left = stock.numbers.size();
-    stock.pid = ::getpid();
+    stock.forks = forks;
   }
   return std::exchange(stock.numbers[--stock.left], 0);
 }
