@@ -159,6 +159,19 @@ TEST_P(LimitConformance, J8_BlockedJobsInFrontHideNoFreeOne) {
   EXPECT_EQ(claimed_ids(asking("b", 10)), (std::vector{other, free}));
 }
 
+TEST_P(LimitConformance, J8_AClockSetBackForAWhileHidesNoJobOfALimitKey) {
+  set_queue({.limit_per_key = 1});
+  const WallTime before = wall();
+  set_wall(before + 1h);
+  const JobId first = added(of_key(new_id(), "a"));
+  const JobId second = added(of_key(new_id(), "a"));
+  const ClaimedJob running = claimed_as_next(first);
+  set_wall(before);
+  EXPECT_EQ(ended(running), "") << "the slot is free while the other one's time lies ahead again";
+  let_time_pass(2h);
+  claimed_as_next(second);
+}
+
 TEST_P(LimitConformance, J7_AnAloneJobNeedsASlotToo) {
   const JobId lossy = added(new_job());
   lose(lossy, 2);
