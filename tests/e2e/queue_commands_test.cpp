@@ -96,6 +96,22 @@ TEST(Queue, PurgeAsksFirstAndCancelsWhatWaits) {
   EXPECT_EQ(place.fenceline({"queue", "purge", "unknown", "--yes"}).status, 66);
 }
 
+TEST(Queue, APurgeThatIsInterruptedLeavesWholeStepsAndSaysHowMany) {
+  const Workplace place;
+  enqueue_many(place, "q", 30'000);
+  const auto running = place.start({"queue", "purge", "q", "--yes"});
+  ASSERT_TRUE(eventually([&] { return answer(place, {"queue", "show", "q"})["cancelled"] > 0; }));
+  running->signal(SIGINT);
+  const Ended ended = running->wait();
+  const Json row = answer(place, {"queue", "show", "q"});
+  const std::int64_t cancelled = row["cancelled"];
+  EXPECT_EQ(row["ready"].get<std::int64_t>() + cancelled, 30'000) << "none is lost";
+  if (ended.status == 0) EXPECT_EQ(ended.out, "30000\n");  // it was quicker than the signal
+  else EXPECT_TRUE(ended.status == 130 && has(ended.err, "interrupted; " + std::to_string(cancelled) + " jobs cancelled")) << ended.err;
+  EXPECT_EQ(place.fenceline({"queue", "purge", "q", "--yes"}).status, 0);
+  EXPECT_EQ(answer(place, {"queue", "show", "q"})["cancelled"], 30'000);
+}
+
 TEST(Queue, PurgeTakesYesOrNoAtATerminal) {
   if (no_script()) GTEST_SKIP() << "script is not here";
   const Workplace place;
