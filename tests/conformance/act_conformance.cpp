@@ -163,6 +163,27 @@ TEST_P(ActConformance, J3_ARetriedRunningJobIsClaimableWhenItsLeaseWouldHaveEnde
   EXPECT_EQ(again.job.losses, 0) << "a delivery that was revoked is not lost";
 }
 
+TEST_P(ActConformance, J3_ARetriedJobWhoseLeaseRanOutIsClaimableAtOnce) {
+  const JobId id = added(new_job());
+  const ClaimedJob claim = claimed_as_next(id);
+  let_time_pass(kTtl);
+  EXPECT_EQ(retried(id), "");
+  EXPECT_EQ(ended(claim), "superseded");
+  const ClaimedJob again = claimed_as_next(id, "b");
+  EXPECT_FALSE(again.forced);
+  EXPECT_EQ(again.job.losses, 0);
+}
+
+TEST_P(ActConformance, ARetryOfAJobThatMustRunAloneKeepsItAlone) {
+  const JobId id = added(new_job());
+  lose(id, 2);
+  const ClaimedJob alone = claimed_as_next(id);
+  EXPECT_EQ(retried(id), "");
+  stopped(alone);
+  added(new_job());
+  EXPECT_EQ(claimed_ids(asking("b", 5)), std::vector{id}) << "only a finished job starts its count anew";
+}
+
 TEST_P(ActConformance, ADoneJobIsNotRetried) {
   const JobId id = added(new_job());
   EXPECT_EQ(ended(claimed_as_next(id)), "");

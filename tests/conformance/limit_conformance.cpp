@@ -41,6 +41,31 @@ TEST_P(LimitConformance, J7_BothLimitsHoldAtOnce) {
   EXPECT_EQ(claimed_ids(asking("x", 10)), (std::vector{first, other}));
 }
 
+TEST_P(LimitConformance, OrderOfAKeyTheBestComesFirstWheneverItCame) {
+  set_queue({.limit_per_key = 1});
+  const JobId early = added(of_key(new_id(), "a"));
+  NewJob delayed = of_key(new_id(), "a");
+  delayed.priority = 10;
+  delayed.delay = 5s;
+  added(delayed);
+  NewJob eager = of_key(new_id(), "a");
+  eager.priority = 5;
+  added(eager);
+  const ClaimedJob first = claimed_as_next(eager.id);
+  let_time_pass(1s);
+  EXPECT_EQ(ended(first), "");
+  const ClaimedJob second = claimed_as_next(early);
+  EXPECT_EQ(extended("a", holding_of(second), 1h), "");
+  let_time_pass(4s);
+  EXPECT_TRUE(claimed(asking("b")).empty());
+  NewJob third = of_key(new_id(), "a");
+  third.priority = 9;
+  added(third);
+  EXPECT_EQ(ended(second), "");
+  EXPECT_EQ(ended(claimed_as_next(delayed.id)), "");
+  claimed_as_next(third.id);
+}
+
 TEST_P(LimitConformance, J7_LimitsOfOneQueueAreNotThoseOfAnother) {
   set_queue({.limit = 1});
   added(new_job());

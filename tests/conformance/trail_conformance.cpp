@@ -75,6 +75,32 @@ TEST_P(TrailConformance, L4_AHolderInARemovedNamespaceHasLostItsJob) {
   EXPECT_EQ(settled("a", holding_of(claim), {.kind = OutcomeKind::done}), "not_found");
 }
 
+TEST_P(TrailConformance, ARemovedNamespaceLeavesNoSlotNoPauseAndNoHistory) {
+  NewJob job = new_job();
+  job.group = "g";
+  job.limit_key = "k";
+  job.tags = {"t"};
+  added(job);
+  must(store().report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = kTtl}));
+  set_queue({.limit = 1, .limit_per_key = 1});
+  const ClaimedJob claim = claimed_as_next(job.id);
+  must(store().record({.ns = "default", .notes = {{.id = job.id, .fence = claim.job.fence, .progress = Progress{1, "n"}, .log = "x"}}}));
+  EXPECT_EQ(cancelled(job.id), "");
+  const Fence last = look(job.id).fence;
+  pause();
+  must(store().remove_namespace("default", kAct));
+  EXPECT_TRUE(must(store().orders("default", "a")).revoked.empty());
+  EXPECT_TRUE(must(store().queues("default")).empty());
+  EXPECT_TRUE(must(store().jobs({.ns = "default", .tag = "t"})).jobs.empty());
+  set_wall(wall() - 24h);
+  added(job);
+  EXPECT_TRUE(must(store().attempts("default", job.id)).empty());
+  EXPECT_TRUE(must(store().log({.ns = "default", .id = job.id}))->chunks.empty());
+  EXPECT_FALSE(look(job.id).progress);
+  EXPECT_GT(claimed_as_next(job.id).job.fence, last);
+  EXPECT_EQ(queue_row().settings, QueueSettings{});
+}
+
 TEST_P(TrailConformance, TheTrailOutlivesTheProcess) {
   added(new_job());
   must(store().remove_namespace("default", {"ann", "x"}));
