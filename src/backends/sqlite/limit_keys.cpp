@@ -61,11 +61,6 @@ std::vector<Standing> best_due(Call& call, std::int64_t limit_id, std::int64_t q
   return best;
 }
 
-// What was judged to be due, was at this moment of the wall clock: see let_due_in().
-void note_look(Call& call, std::int64_t queue_id) {
-  if (call.db.number(kLookedAt, queue_id).value_or(0) < call.wall_us()) call.db.execute(kLook, queue_id, call.wall_us());
-}
-
 void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t beside, std::int64_t free) {
   std::vector<Standing> let_out;
   {
@@ -86,11 +81,6 @@ void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, st
     if (chosen && due[i].lane != kCommonLane + beside) call.awakened.insert(queue_id);
     move_to_lane(call, due[i], (chosen ? kCommonLane : kFullLane) + beside);
   }
-}
-
-void choose_in_queue(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t free) {
-  for (const std::int64_t beside : {0, 1}) choose_in_lane(call, limit_id, queue_id, beside, free);
-  note_look(call, queue_id);
 }
 
 std::int64_t free_slots_of(Call& call, std::int64_t limit_id, int most) {
@@ -119,6 +109,27 @@ void move_found(Call& call, std::int64_t queue_id, std::int64_t from, std::int64
   }
 }
 
+void choose_in_queue(Call& call, std::int64_t limit_id, std::int64_t queue_id, int most) {
+  const std::int64_t free = free_slots_of(call, limit_id, most);
+  for (const std::int64_t beside : {0, 1}) choose_in_lane(call, limit_id, queue_id, beside, free);
+}
+
+// Lanes say who is due as of `looked_at`, so whoever looks at them says when, and no look may be behind the last one: if the
+// wall clock was set back, what is not due any more goes back first. Otherwise it would stand among the due ones, and
+// nobody would let it in when its time comes again.
+void look_at(Call& call, std::int64_t queue_id, int most) {
+  const std::int64_t looked_at = call.db.number(kLookedAt, queue_id).value_or(0);
+  if (looked_at == call.wall_us()) return;
+  call.db.execute(kLook, queue_id, call.wall_us());
+  if (looked_at < call.wall_us()) return;
+  std::set<std::int64_t> keys;
+  for (const std::int64_t beside : {0, 1}) {
+    move_found(call, queue_id, kFullLane + beside, kEarlyLane + beside, keys,
+               [&, beside](std::int64_t rank) { return call.db.query(kNoLongerDue, queue_id, kFullLane + beside, rank, call.wall_us()); });
+  }
+  for (const std::int64_t limit_id : keys_of(call, call.names.home_of(queue_id))) choose_in_queue(call, limit_id, queue_id, most);
+}
+
 }  // namespace
 
 std::int64_t intern_limit_key(Call& call, std::int64_t home_id, const std::string& name) {
@@ -132,31 +143,23 @@ std::int64_t key_slots_taken(Call& call, std::int64_t limit_id) { return call.db
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id) {
   const int most = per_key_most(call, home_id);
   if (most == 0) return;
-  const std::int64_t free = free_slots_of(call, limit_id, most);
-  for (const std::int64_t queue_id : stages_of(call, home_id)) choose_in_queue(call, limit_id, queue_id, free);
+  for (const std::int64_t queue_id : stages_of(call, home_id)) {
+    look_at(call, queue_id, most);
+    choose_in_queue(call, limit_id, queue_id, most);
+  }
 }
 
 void let_due_in(Call& call, std::int64_t queue_id) {
-  const std::int64_t home_id = call.names.home_of(queue_id);
-  const int most = per_key_most(call, home_id);
+  const int most = per_key_most(call, call.names.home_of(queue_id));
   if (most == 0) return;
+  look_at(call, queue_id, most);
   std::set<std::int64_t> keys;
-  if (call.db.number(kLookedAt, queue_id).value_or(0) > call.wall_us()) {
-    // The wall clock was set back: what was due may not be any more.
-    for (const std::int64_t beside : {0, 1}) {
-      move_found(call, queue_id, kFullLane + beside, kEarlyLane + beside, keys, [&, beside](std::int64_t rank) {
-        return call.db.query(kNoLongerDue, queue_id, kFullLane + beside, rank, call.wall_us());
-      });
-    }
-    for (const std::int64_t limit_id : keys_of(call, home_id)) keys.insert(limit_id);
-    call.db.execute(kLook, queue_id, call.wall_us());
-  }
   for (const std::int64_t beside : {0, 1}) {
     move_found(call, queue_id, kEarlyLane + beside, kFullLane + beside, keys, [&, beside](std::int64_t rank) {
       return call.db.query(kCameDue, queue_id, kEarlyLane + beside, rank, call.wall_us(), kCameDueMost);
     });
   }
-  for (const std::int64_t limit_id : keys) choose_in_queue(call, limit_id, queue_id, free_slots_of(call, limit_id, most));
+  for (const std::int64_t limit_id : keys) choose_in_queue(call, limit_id, queue_id, most);
 }
 
 void change_per_key_most(Call& call, std::int64_t home_id, int before, int after) {

@@ -2,7 +2,6 @@
 // memory, once on a file through the writer's thread.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -15,11 +14,6 @@
 namespace fenceline::test {
 namespace {
 
-// Cases that fail here, until the store is mended; then this list goes.
-//   A slot of a limit key that becomes free while the wall clock is set back (choose_in_queue() by a settle) leaves jobs
-//   in the full lane that are not due at that moment; when the clock has caught up with looked_at nobody chooses them.
-const std::vector<std::string> kOwed{"J8_AClockSetBackForAWhileHidesNoJobOfALimitKey"};
-
 class SqliteHarness final : public StoreHarness {
  public:
   explicit SqliteHarness(bool on_file) : on_file_(on_file) { open(); }
@@ -28,7 +22,6 @@ class SqliteHarness final : public StoreHarness {
   void let_time_pass(Duration duration) override { clock_.advance(duration); }
   WallTime wall() override { return clock_.wall_now(); }
   void set_wall(WallTime to) override { clock_.set_wall(to); }
-  bool owes(const std::string& test) const override { return std::find(kOwed.begin(), kOwed.end(), test) != kOwed.end(); }
   bool reopen() override {
     if (!on_file_) return false;
     store_.reset();
