@@ -138,6 +138,37 @@ TEST_F(BadInput, CommandLines) {
   bad({"enqueue", "q"}, 64, {.env = {{"FENCELINE_CRASH_AT", "enqueue_before:0"}}});
 }
 
+TEST_F(BadInput, ActsOfOperators) {
+  const std::string unknown = "01890000-0000-7000-8000-000000000000";
+  const std::string id = place_.jobs()[0]["id"];
+  for (const char* verb : {"cancel", "retry"}) {
+    refused({"job", verb}, 64);
+    refused({"job", verb, "x"}, 65);
+    refused({"job", verb, unknown}, 66);
+    refused({"job", verb, id, "--as", ""}, 64);
+    refused({"job", verb, id, "--as", std::string(200, 'a')}, 64);
+    refused({"job", verb, id, "--reason", std::string(2000, 'r')}, 64);
+  }
+  for (const char* verb : {"explain", "logs", "wait", "show"}) {
+    refused({"job", verb}, 64);
+    refused({"job", verb, "x"}, 65);
+    refused({"job", verb, unknown}, 66);
+  }
+  for (const char* timeout : {"", "5", "25h", "-1s"}) refused({"job", "wait", id, "--timeout", timeout}, 64);
+  for (const char* verb : {"pause", "resume", "purge", "show"}) refused({"queue", verb, "../"}, 65);
+  refused({"queue", "set", "../", "--limit", "1"}, 65);
+  refused({"queue", "set", "mail"}, 64);
+  refused({"queue", "purge", "mail"}, 64);
+  refused({"queue", "purge", "nobody"}, 66);
+  refused({"dead", "redrive", "x"}, 65);
+  refused({"dead", "redrive", "--limit", "0"}, 64);
+  refused({"jobs", "--tag", ""}, 65);
+  for (const char* verb : {"quiet", "stop", "resume"}) {
+    refused({"workers", verb}, 64);
+    refused({"workers", verb, "nobody"}, 66);
+  }
+}
+
 TEST_F(BadInput, Stores) {
   for (const char* url : {"", "postgres://db", "redis:", "fenceline.db", "sqlite:", "sqlite::memory:", "SQLITE:x"}) {
     bad({"enqueue", "q", "--store", url}, 64);
