@@ -29,7 +29,8 @@ std::string times(std::int64_t number) { return number == 1 ? "once" : std::to_s
 // Collects reasons in the order in which they are added.
 class Explainer {
  public:
-  Explainer(const JobFacts& facts, WallTime now) : facts_(facts), job_(facts.job), now_(now) {}
+  Explainer(const JobFacts& facts, WallTime now, const std::optional<Act>& ended_by)
+      : facts_(facts), job_(facts.job), now_(now), ended_by_(ended_by) {}
 
   std::vector<Reason> reasons() {
     switch (job_.state) {
@@ -40,7 +41,7 @@ class Explainer {
         break;
       case JobState::done: add("done", "it is done" + since() + ", by " + job_.owner + " under fence " + std::to_string(job_.fence)); break;
       case JobState::dead: dead(); break;
-      case JobState::cancelled: add("cancelled", "it was cancelled" + since() + "; to run it after all: fenceline job retry " + id()); break;
+      case JobState::cancelled: cancelled(); break;
     }
     if (is_finished(job_.state)) finished();
     return std::move(reasons_);
@@ -120,6 +121,13 @@ class Explainer {
     no_worker();
   }
 
+  void cancelled() {
+    std::string by;
+    if (ended_by_) by = " by " + printable(ended_by_->actor) + (ended_by_->reason.empty() ? "" : " (" + printable(ended_by_->reason) + ")");
+    const std::string when = job_.finished_at ? " at " + format_time(*job_.finished_at) : "";
+    add("cancelled", "it was cancelled" + by + when + "; to run it after all: fenceline job retry " + id());
+  }
+
   void dead() {
     const std::string error = job_.error.empty() ? "" : "; the last error: " + printable(one_line(job_.error), 200);
     if (job_.losses_in_row >= kLossesInRowMax)
@@ -144,11 +152,14 @@ class Explainer {
   const JobFacts& facts_;
   const Job& job_;
   const WallTime now_;
+  const std::optional<Act>& ended_by_;
   std::vector<Reason> reasons_;
 };
 
 }  // namespace
 
-std::vector<Reason> explain(const JobFacts& facts, WallTime now) { return Explainer(facts, now).reasons(); }
+std::vector<Reason> explain(const JobFacts& facts, WallTime now, const std::optional<Act>& ended_by) {
+  return Explainer(facts, now, ended_by).reasons();
+}
 
 }  // namespace fenceline::cli

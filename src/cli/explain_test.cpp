@@ -144,6 +144,12 @@ TEST(Explain, EveryStateHasAReason) {
   EXPECT_NE(said(in_state(JobState::done), "done"), "");
 }
 
+TEST(Explain, NamesWhoCancelledAJobIfThatIsKnown) {
+  EXPECT_EQ(explain(in_state(JobState::cancelled), kNow, Act{"ana", "wrong address"}).at(0).sentence,
+            "it was cancelled by ana (wrong address) at 2026-11-15T11:00:00.000000Z; to run it after all: fenceline job retry "
+            "00000000-0000-0000-0000-000000000001");
+}
+
 TEST(Explain, WhatPeopleWroteCannotBreakALine) {
   JobFacts facts = ready();
   facts.paused = QueuePause{kNow, "ana\x1b[31m", "a\nb"};

@@ -11,6 +11,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kEntriesLookedAt = 10'000;
+
+// Who cancelled the job, or purged its queue: the entry of the very step that finished it. Empty if that is long ago.
+std::optional<Act> cancelled_by(const Invocation& invocation, Store& store, const Job& job) {
+  if (job.state != JobState::cancelled) return std::nullopt;
+  const Result<std::vector<TrailEntry>> trail = store.trail(invocation.ns, kEntriesLookedAt);
+  if (!trail) return std::nullopt;
+  const std::string id = to_string(job.id);
+  for (auto entry = trail->rbegin(); entry != trail->rend(); ++entry) {
+    if (entry->at != job.finished_at) continue;
+    const bool itself = entry->act == "job_cancelled" && entry->subject == id;
+    const bool its_queue = entry->act == "queue_purged" && entry->subject.starts_with(job.queue + ":");
+    if (itself || its_queue) return Act{entry->actor, entry->reason};
+  }
+  return std::nullopt;
+}
+
 Result<int> run(Invocation& invocation) {
   const Result<JobId> id = id_of(invocation);
   if (!id) return std::unexpected(id.error());
@@ -20,7 +37,7 @@ Result<int> run(Invocation& invocation) {
   if (!facts) return std::unexpected(facts.error());
   if (!*facts) return std::unexpected(no_such_job(*id, invocation.ns));
   const Job& job = (*facts)->job;
-  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now());
+  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), cancelled_by(invocation, **store, job));
   if (!invocation.json) {
     print_line("job " + to_string(*id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
     for (const Reason& reason : reasons) print_line("- " + reason.sentence);

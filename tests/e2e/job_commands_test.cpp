@@ -79,7 +79,7 @@ TEST(JobWait, CtrlCEndsIt) {
 TEST(JobCancel, TheProcessOfARunningJobIsStoppedWithinASecondOrSo) {
   const Workplace place;
   const std::string id = enqueue(place);
-  const auto worker = place.start({"work", "q", "--concurrency", "1", "--", "sh", "-c", "echo $$ >> pids; exec sleep 1000"});
+  const auto worker = place.start({"work", "q", "--concurrency", "1", "--drain-timeout", "0s", "--", "sh", "-c", "echo $$ >> pids; exec sleep 1000"});
   const auto pids = [&] { return lines_of(Workplace::read(place.file("pids"))); };
   ASSERT_TRUE(eventually([&] { return pids().size() == 1; })) << worker->err();
   const std::int64_t fence = show(place, id)["fence"];
@@ -101,8 +101,7 @@ TEST(JobCancel, TheProcessOfARunningJobIsStoppedWithinASecondOrSo) {
   EXPECT_EQ(trail.back()["reason"], "wrong address");
   EXPECT_EQ(trail.back()["subject"], id);
   worker->signal(SIGTERM);
-  worker->signal(SIGTERM);
-  worker->wait();
+  EXPECT_EQ(worker->wait().status, 0);
 }
 
 TEST(JobCancel, WhatIsFinishedOrUnknownIsRefusedAndTheOthersAreCancelled) {
@@ -207,7 +206,7 @@ TEST(JobExplain, NamesWhoHoldsALeaseAndALimit) {
   ASSERT_EQ(place.fenceline({"queue", "set", "q", "--limit", "2", "--limit-per-key", "1"}).status, 0);
   const std::string first = enqueue(place, {"--limit-key", "l"});
   const std::string second = enqueue(place);
-  const auto worker = place.start({"work", "q", "--concurrency", "4", "--", "sh", "-c", "echo >> ran; exec sleep 1000"});
+  const auto worker = place.start({"work", "q", "--concurrency", "4", "--drain-timeout", "0s", "--", "sh", "-c", "echo >> ran; exec sleep 1000"});
   ASSERT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("ran"))).size() == 2; })) << worker->err();
   const std::string third = enqueue(place, {"--limit-key", "l"});
   const std::string leased = explained(place, first)["leased"];
@@ -218,8 +217,7 @@ TEST(JobExplain, NamesWhoHoldsALeaseAndALimit) {
   EXPECT_TRUE(has(reasons.at("limit_key"), first)) << reasons.at("limit_key");
   EXPECT_FALSE(reasons.contains("no_worker"));
   worker->signal(SIGTERM);
-  worker->signal(SIGTERM);
-  worker->wait();
+  EXPECT_EQ(worker->wait().status, 0);
 }
 
 TEST(JobExplain, SaysWhatBecameOfAFinishedJob) {
@@ -228,12 +226,15 @@ TEST(JobExplain, SaysWhatBecameOfAFinishedJob) {
   const std::string used_up = enqueue(place, {"--payload", "1", "--max-attempts", "1"});
   const std::string at_once = enqueue(place, {"--payload", "65"});
   const std::string cancelled = enqueue(place, {"--delay", "1h"});
-  ASSERT_EQ(place.fenceline({"job", "cancel", cancelled}).status, 0);
+  ASSERT_EQ(place.fenceline({"job", "cancel", cancelled, "--as", "ana", "--reason", "too late"}).status, 0);
+  const std::string purged = enqueue(place, {"--delay", "1h", "--tag", "purged"});
   drain(place, "read s; exit $s");
+  ASSERT_EQ(place.fenceline({"queue", "purge", "q", "--yes", "--as", "bob"}).status, 0);
+  EXPECT_TRUE(has(explained(place, purged)["cancelled"], "it was cancelled by bob at ")) << explained(place, purged)["cancelled"];
   EXPECT_TRUE(explained(place, done).contains("done"));
   EXPECT_TRUE(has(explained(place, used_up)["attempts_used_up"], "all 1 attempts are used up"));
   EXPECT_TRUE(explained(place, at_once).contains("dead_at_once"));
-  EXPECT_TRUE(explained(place, cancelled).contains("cancelled"));
+  EXPECT_TRUE(has(explained(place, cancelled)["cancelled"], "it was cancelled by ana (too late) at ")) << explained(place, cancelled)["cancelled"];
 }
 
 }  // namespace
