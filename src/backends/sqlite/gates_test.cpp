@@ -196,6 +196,32 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
       << "a group has its unfinished jobs";
 }
 
+TEST(RemovedNamespaces, LeaveNothingButTheirNamesAndTheTrail) {
+  ManualClock clock;
+  ThreadRuntime runtime;
+  TemporaryFolder folder;
+  const SqliteOptions options{.path = folder / "store.db", .synchronous = SqliteSync::normal};
+  MemoryStore oracle(clock);
+  const auto store = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), options));
+  run_differential(oracle, *store, clock, {.seed = 78, .operations = 2000});
+  const auto db = sqlite::open_reader(options);
+  std::vector<std::string> tables;
+  {
+    auto rows = db->query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+    while (rows.next()) tables.push_back(rows.text(0));
+  }
+  std::erase_if(tables, [](const std::string& name) {
+    return name == "meta" || name == "namespace" || name == "home" || name == "queue" || name == "trail";
+  });
+  const auto rows_of = [&](const std::string& table) { return db->pragma_text("SELECT count(*) FROM " + table); };
+  EXPECT_GT(std::count_if(tables.begin(), tables.end(), [&](const std::string& table) { return rows_of(table) != "0"; }), 8)
+      << "the stream has filled most of them";
+  for (const char* ns : {"one", "two", "none", "untouched"}) must(store->remove_namespace(ns, {.actor = "ada", .reason = "over"}));
+  for (const std::string& table : tables) EXPECT_EQ(rows_of(table), "0") << table;
+  EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(used + ready + running + done + dead + cancelled), 0) FROM queue"), "0");
+  EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(known + running_most + per_key_most), 0) FROM home"), "0");
+}
+
 // Thirty-two claimers on real threads; never two at work at once.
 class ManyClaimers : public SqliteFile {
  protected:
