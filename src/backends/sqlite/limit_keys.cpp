@@ -23,7 +23,7 @@ constexpr const char* kTaken = R"sql(
 constexpr const char* kTakenNow = R"sql(
   SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1 AND lease_end > ?2))sql";
 
-constexpr const char* kLetOut = R"sql(
+constexpr const char* kAllOf = R"sql(
   SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
   ORDER BY rank, run_at, seq)sql";
 constexpr const char* kNextRankOf = R"sql(
@@ -36,9 +36,6 @@ constexpr const char* kCameDue = R"sql(
   SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
 constexpr const char* kNoLongerDue = R"sql(
   SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4)sql";
-constexpr const char* kOfLane = R"sql(
-  SELECT rank, run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND limit_id IS NOT NULL)sql";
-
 constexpr const char* kLookedAt = "SELECT looked_at FROM queue WHERE id = ?1";
 constexpr const char* kLook = "UPDATE queue SET looked_at = ?2 WHERE id = ?1";
 
@@ -46,6 +43,13 @@ constexpr const char* kLook = "UPDATE queue SET looked_at = ?2 WHERE id = ?1";
 constexpr std::int64_t kCameDueMost = 10'000;
 
 bool sooner(const Standing& a, const Standing& b) { return std::tie(a.rank, a.run_at, a.seq) < std::tie(b.rank, b.run_at, b.seq); }
+
+std::vector<Standing> all_of_key(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t lane) {
+  std::vector<Standing> all;
+  auto rows = call.db.query(kAllOf, limit_id, queue_id, lane);
+  while (rows.next()) all.push_back({queue_id, lane, rows.integer(0), rows.integer(1), rows.integer(2), limit_id, false});
+  return all;
+}
 
 // The best due ones of the key in the lane, at most `most`.
 std::vector<Standing> best_due(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t lane, std::int64_t most) {
@@ -62,11 +66,7 @@ std::vector<Standing> best_due(Call& call, std::int64_t limit_id, std::int64_t q
 }
 
 void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t beside, std::int64_t free) {
-  std::vector<Standing> let_out;
-  {
-    auto rows = call.db.query(kLetOut, limit_id, queue_id, kCommonLane + beside);
-    while (rows.next()) let_out.push_back({queue_id, kCommonLane + beside, rows.integer(0), rows.integer(1), rows.integer(2), limit_id, false});
-  }
+  const std::vector<Standing> let_out = all_of_key(call, limit_id, queue_id, kCommonLane + beside);
   const auto is_due = [&](const Standing& standing) { return standing.run_at <= call.wall_us(); };
   std::vector<Standing> due;
   for (const Standing& standing : let_out) {
@@ -163,26 +163,21 @@ void let_due_in(Call& call, std::int64_t queue_id) {
 }
 
 void change_per_key_most(Call& call, std::int64_t home_id, int before, int after) {
-  const auto move_all = [&](std::int64_t queue_id, std::int64_t from, auto lane_for) {
-    std::vector<Standing> found;
-    {
-      auto rows = call.db.query(kOfLane, queue_id, from);
-      while (rows.next()) found.push_back({queue_id, from, rows.integer(0), rows.integer(1), rows.integer(2), rows.integer(3), false});
-    }
-    for (const Standing& standing : found) move_to_lane(call, standing, lane_for(standing));
-  };
-  for (const std::int64_t queue_id : stages_of(call, home_id)) {
-    for (const std::int64_t beside : {0, 1}) {
-      if (after == 0) {
-        for (const std::int64_t from : {kFullLane, kEarlyLane})
-          move_all(queue_id, from + beside, [&](const Standing&) { return kCommonLane + beside; });
-      } else if (before == 0) {
-        move_all(queue_id, kCommonLane + beside,
-                 [&](const Standing& standing) { return (standing.run_at <= call.wall_us() ? kFullLane : kEarlyLane) + beside; });
+  for (const std::int64_t limit_id : keys_of(call, home_id)) {
+    for (const std::int64_t queue_id : stages_of(call, home_id)) {
+      for (const std::int64_t beside : {0, 1}) {
+        if (before == 0) {
+          for (const Standing& standing : all_of_key(call, limit_id, queue_id, kCommonLane + beside))
+            move_to_lane(call, standing, (standing.run_at <= call.wall_us() ? kFullLane : kEarlyLane) + beside);
+        }
+        if (after > 0) continue;
+        for (const std::int64_t lane : {kFullLane, kEarlyLane}) {
+          for (const Standing& standing : all_of_key(call, limit_id, queue_id, lane + beside)) move_to_lane(call, standing, kCommonLane + beside);
+        }
       }
     }
+    choose_of_key(call, home_id, limit_id);
   }
-  for (const std::int64_t limit_id : keys_of(call, home_id)) choose_of_key(call, home_id, limit_id);
 }
 
 }  // namespace fenceline::sqlite

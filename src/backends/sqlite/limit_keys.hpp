@@ -20,7 +20,7 @@ std::int64_t key_slots_taken(Call& call, std::int64_t limit_id);
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id);
 // Jobs of limit keys in this queue whose time has come since one last looked.
 void let_due_in(Call& call, std::int64_t queue_id);
-// The queue's limit per key was changed: every job of a limit key finds its lane. Walks the queue.
+// The queue's limit per key was changed: every job of a limit key finds its lane. Walks over these jobs, no others.
 void change_per_key_most(Call& call, std::int64_t home_id, int before, int after);
 
 }  // namespace fenceline::sqlite
