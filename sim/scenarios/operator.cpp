@@ -80,7 +80,7 @@ World::Deed World::some_deed() {
   }
   if (is(they.purge)) {
     const PurgeRequest request{
-        .ns = ns, .queue = queue, .limit = static_cast<int>(random.between(1, 5)), .act = act(), .timeout = kTimeout};
+        .ns = ns, .queue = queue, .up_to = kAllOfThem, .limit = static_cast<int>(random.between(1, 5)), .act = act(), .timeout = kTimeout};
     return [request](Store& store) { return without_reply(store.purge(request)); };
   }
   if (is(they.limits)) {

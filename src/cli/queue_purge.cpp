@@ -11,7 +11,7 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr std::int64_t kStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
+constexpr int kStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
 
 Result<int> end(const Invocation& invocation, std::int64_t cancelled) {
   print_line(invocation.json ? "{\"cancelled\":" + std::to_string(cancelled) + "}" : std::to_string(cancelled));
@@ -25,7 +25,6 @@ Result<int> run(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   const Result<QueueRow> row = find_queue(invocation, **store);
   if (!row) return std::unexpected(row.error());
-  // Oldest first and no more than was asked about: what comes in meanwhile stays.
   const std::int64_t all = row->depth_of(JobState::ready) + row->depth_of(JobState::waiting);
   if (all == 0) return end(invocation, 0);
   const Result<bool> meant = confirmed(invocation, "this cancels " + counted(all, "job") + " of queue " + row->queue + ".");
@@ -35,22 +34,25 @@ Result<int> run(Invocation& invocation) {
   ProgressBar progress(*invocation.runtime, "jobs cancelled");
   std::int64_t cancelled = 0;
   bool more = true;
-  while (more && cancelled < all) {
+  std::int64_t after = 0;
+  while (more) {
     if (invocation.stop.stop_requested()) {
       progress.end();
       tell("fenceline: interrupted; " + counted(cancelled, "job") + " cancelled, run it again for the rest");
       return interrupted_exit();
     }
+    // What comes in after the question stays, whatever workers take meanwhile.
     const PurgeRequest request{
-        .ns = invocation.ns, .queue = row->queue, .limit = static_cast<int>(std::min(kStep, all - cancelled)), .act = *act};
+        .ns = invocation.ns, .queue = row->queue, .after = after, .up_to = row->newest, .limit = kStep, .act = *act};
     const Result<PurgeReply> reply = sure(invocation, [&] { return (*store)->purge(request); });
     if (!reply) {
       progress.end();
       return fail(reply.error().code, error_text(reply.error()) + "; " + counted(cancelled, "job") + " cancelled before that");
     }
     cancelled += reply->cancelled;
-    more = reply->more && reply->cancelled > 0;
-    progress.show(cancelled, static_cast<double>(cancelled) / static_cast<double>(all));
+    after = reply->next;
+    more = reply->more;
+    progress.show(cancelled, std::min(1.0, static_cast<double>(cancelled) / static_cast<double>(all)));
   }
   progress.end();
   return end(invocation, cancelled);

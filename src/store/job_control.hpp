@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -95,14 +96,20 @@ struct QueueRow {
   std::array<std::int64_t, 6> depth{};       // jobs by JobState, all stages
   std::optional<WallTime> oldest_ready_at;   // run time of the ready job that is due longest, blocked ones included
 
+  std::int64_t newest = 0;                   // no job of the namespace has a larger cursor (see JobsRequest::after) by now
+
   std::int64_t depth_of(JobState state) const { return depth[static_cast<std::size_t>(state)]; }
   bool operator==(const QueueRow&) const = default;
 };
 
+inline constexpr std::int64_t kAllOfThem = std::numeric_limits<std::int64_t>::max();
+
 struct PurgeRequest {
   std::string ns;
   std::string queue;
-  int limit = 1000;  // jobs in one step, at most kBatchMax
+  std::int64_t after = 0;  // cursor of the step before; 0: from the oldest
+  std::int64_t up_to = 0;  // QueueRow::newest as it was when somebody decided, or kAllOfThem: what came later stays, also at a repeat
+  int limit = 1000;        // jobs in one step, at most kBatchMax
   Act act;
   Duration timeout = kCallTimeout;
 };
@@ -110,6 +117,7 @@ struct PurgeRequest {
 struct PurgeReply {
   std::int64_t cancelled = 0;
   bool more = false;
+  std::int64_t next = 0;  // cursor behind the last of them
 };
 
 struct TidyRequest {
@@ -161,8 +169,8 @@ class JobControl {
   // Refused, and named, if a finished job's unique key is taken (J6).
   virtual Result<ActReply> retry(const ActRequest& request) = 0;
 
-  // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, in one step with one entry in
-  // the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
+  // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, between the cursors `after` and
+  // `up_to`, in one step with one entry in the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
 
   // Sets what is not empty; makes the queue known. An entry in the trail only if some setting changes. Errors: invalid.

@@ -174,6 +174,7 @@ Result<void> check_request(const PauseRequest& request) {
 }
 
 Result<void> check_request(const PurgeRequest& request) {
+  if (request.after < 0 || request.up_to < 0) return fail(Code::invalid, "cursor must not be negative");
   return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_limit(request.limit, kBatchMax), check_act(request.act));
 }
 

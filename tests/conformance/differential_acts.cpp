@@ -127,7 +127,7 @@ void DifferentialStream::retry() {
 }
 
 void DifferentialStream::purge() {
-  PurgeRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .limit = static_cast<int>(1 + below(20)), .act = kTester};
+  PurgeRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .up_to = kAllOfThem, .limit = static_cast<int>(1 + below(20)), .act = kTester};
   if (one_in(8)) request.queue = "none";
   if (one_in(10)) request.limit = 0;
   const auto reply = both("purge", request.ns + " " + request.queue, [&](Store& store) { return store.purge(request); });

@@ -90,7 +90,7 @@ TEST_P(KeyConformance, J6_EveryFinishFreesTheKey) {
   EXPECT_EQ(ended(claimed_by("a"), {.kind = OutcomeKind::dead}), "");
   EXPECT_EQ(cancelled(add_next()), "");
   add_next();
-  must(store().purge({.ns = "default", .queue = "q", .act = kAct}));
+  must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct}));
   const JobId buried = add_next();
   lose(buried, 5);
   EXPECT_TRUE(claimed(asking("buries")).empty());

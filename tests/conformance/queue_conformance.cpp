@@ -98,7 +98,7 @@ TEST_P(QueueConformance, InvalidSettingsChangeNothing) {
     EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "q", .change = change, .act = kAct})), Code::invalid);
   EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "", .change = {}, .act = kAct})), Code::invalid);
   EXPECT_EQ(code_of(store().pause({.ns = "default", .queue = "a/b", .act = kAct})), Code::invalid);
-  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .limit = 0, .act = kAct})), Code::invalid);
+  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 0, .act = kAct})), Code::invalid);
   EXPECT_EQ(code_of(store().queues("a b")), Code::invalid);
   EXPECT_TRUE(must(store().queues("default")).empty());
   EXPECT_TRUE(trail().empty());
@@ -110,7 +110,7 @@ TEST_P(QueueConformance, QueuesAreKnownByAJobASettingOrAPause) {
   set_queue({}, "asked");
   pause("paused");
   resume("resumed");
-  must(store().purge({.ns = "default", .queue = "purged", .act = kAct}));
+  must(store().purge({.ns = "default", .queue = "purged", .up_to = kAllOfThem, .act = kAct}));
   NewJob staged = new_job("jobs");
   staged.stage = "review";
   added(staged);
@@ -151,7 +151,7 @@ TEST_P(QueueConformance, J4_DepthsFollowEveryKindOfAct) {
   EXPECT_EQ(retried(ids[1]), "");
   EXPECT_EQ(retried(ids[3]), "");
   EXPECT_EQ(depths(), (Depths{6, 0, 0, 1, 0, 0}));
-  must(store().purge({.ns = "default", .queue = "q", .limit = 4, .act = kAct}));
+  must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 4, .act = kAct}));
   EXPECT_EQ(depths(), (Depths{2, 0, 0, 1, 0, 4}));
   let_time_pass(24h * 7);
   EXPECT_EQ(tidied(), 1);
@@ -201,16 +201,16 @@ TEST_P(QueueConformance, APurgeCancelsTheOldestReadyJobsOfAllStages) {
     ids.push_back(added(job));
   }
   const JobId elsewhere = added(new_job("r"));
-  PurgeReply reply = must(store().purge({.ns = "default", .queue = "q", .limit = 3, .act = kAct}));
+  PurgeReply reply = must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct}));
   EXPECT_EQ(reply.cancelled, 3);
   EXPECT_TRUE(reply.more);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(look(ids[static_cast<std::size_t>(i)]).state, JobState::cancelled);
   EXPECT_EQ(look(ids[3]).state, JobState::ready);
   const WallTime at = wall();
-  reply = must(store().purge({.ns = "default", .queue = "q", .act = kAct}));
+  reply = must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct}));
   EXPECT_EQ(reply.cancelled, 1);
   EXPECT_FALSE(reply.more);
-  reply = must(store().purge({.ns = "default", .queue = "q", .act = kAct}));
+  reply = must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct}));
   EXPECT_EQ(reply.cancelled, 0);
   EXPECT_EQ(look(running).state, JobState::running);
   EXPECT_EQ(look(elsewhere).state, JobState::ready);
@@ -219,10 +219,25 @@ TEST_P(QueueConformance, APurgeCancelsTheOldestReadyJobsOfAllStages) {
                                               {at, "default", "ann", "queue_purged", "q: 1 jobs", "because"}}));
 }
 
+TEST_P(QueueConformance, J1_APurgeLeavesWhatCameAfterItWasDecided) {
+  const JobId first = added(new_job());
+  const JobId second = added(new_job());
+  const std::int64_t newest = queue_row().newest;
+  const JobId later = added(new_job());
+  const PurgeReply step = must(store().purge({.ns = "default", .queue = "q", .up_to = newest, .limit = 1, .act = kAct}));
+  EXPECT_EQ(step.cancelled, 1);
+  EXPECT_TRUE(step.more);
+  for (int repeats = 0; repeats < 2; ++repeats)
+    must(store().purge({.ns = "default", .queue = "q", .after = step.next, .up_to = newest, .limit = 1, .act = kAct}));
+  EXPECT_EQ(look(first).state, JobState::cancelled);
+  EXPECT_EQ(look(second).state, JobState::cancelled);
+  EXPECT_EQ(look(later).state, JobState::ready) << "a repeat goes no further either";
+}
+
 TEST_P(QueueConformance, J1_APurgedJobIsStillMetByItsRepeat) {
   const NewJob job = new_job();
   added(job);
-  must(store().purge({.ns = "default", .queue = "q", .act = kAct}));
+  must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct}));
   EXPECT_EQ(must(store().enqueue({.ns = "default", .jobs = {job}})).existing, 1);
   EXPECT_EQ(look(job.id).state, JobState::cancelled);
 }

@@ -119,10 +119,12 @@ Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
     const std::lock_guard lock(mutex_);
     const Now now = this->now();
     Space& space = spaces_[request.ns];
+    reply.next = request.after;
     std::map<std::int64_t, Entry*> oldest_first;
     for (auto& [id, entry] : space.jobs) {
       const bool idle = entry.job.state == JobState::ready || entry.job.state == JobState::waiting;
-      if (idle && entry.job.queue == request.queue) oldest_first[entry.order] = &entry;
+      const bool meant = entry.order > request.after && entry.order <= request.up_to;
+      if (idle && meant && entry.job.queue == request.queue) oldest_first[entry.order] = &entry;
     }
     for (const auto& [order, entry] : oldest_first) {
       if (reply.cancelled == request.limit) {
@@ -132,6 +134,7 @@ Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
       entry->job.state = JobState::cancelled;
       entry->job.finished_at = now.wall;
       reply.cancelled += 1;
+      reply.next = order;
       note_free_slot(space, *entry, changes);
     }
     if (reply.cancelled > 0)

@@ -72,6 +72,7 @@ Result<std::vector<QueueRow>> MemoryStore::queues(const std::string& ns) {
   for (const auto& [name, queue] : space->queues) {
     QueueRow& row = rows.emplace_back();
     row.queue = name;
+    row.newest = last_order_;
     row.settings = queue.settings;
     row.paused = queue.paused;
     for (const auto& [id, entry] : space->jobs) {

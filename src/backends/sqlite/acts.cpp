@@ -21,8 +21,11 @@ constexpr const char* kAct = "UPDATE job SET acted = ?2 WHERE seq = ?1";
 constexpr const char* kRunAt = "UPDATE job SET run_at = ?2 WHERE seq = ?1";
 constexpr const char* kPlace = "UPDATE job SET place = ?2 WHERE seq = ?1";
 constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
+// In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
 constexpr const char* kOldestReady = R"sql(
-  SELECT seq FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE home_id = ?1) ORDER BY seq LIMIT ?2)sql";
+  SELECT seq FROM job NOT INDEXED WHERE seq > ?2 AND seq <= ?3 AND queue_id IN (SELECT id FROM queue WHERE home_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = job.seq) AND NOT EXISTS (SELECT 1 FROM done WHERE done.seq = job.seq)
+  ORDER BY seq LIMIT ?4)sql";
 
 // A running job leaves its claim; whoever held it is refused from now on.
 Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& delivery) {
@@ -166,12 +169,13 @@ Result<ActReply> retry(Call& call, const ActRequest& request) {
 
 Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   PurgeReply reply;
+  reply.next = request.after;
   const auto ns_id = call.names.find_namespace(request.ns);
   const auto home_id = ns_id ? call.names.find_home(*ns_id, request.queue) : std::nullopt;
   if (!home_id) return reply;
   std::vector<std::int64_t> seqs;
   {
-    auto rows = call.db.query(kOldestReady, *home_id, request.limit + 1);
+    auto rows = call.db.query(kOldestReady, *home_id, request.after, request.up_to, request.limit + 1);
     while (rows.next()) seqs.push_back(rows.integer(0));
   }
   if (seqs.size() > static_cast<std::size_t>(request.limit)) {
@@ -189,6 +193,7 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   }
   finish(call, finished, JobState::ready);
   reply.cancelled = static_cast<std::int64_t>(seqs.size());
+  reply.next = seqs.back();
   enter_in_trail(call, request.ns, request.act, "queue_purged", request.queue + ": " + std::to_string(reply.cancelled) + " jobs");
   return reply;
 }

@@ -159,8 +159,10 @@ Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns) {
         queue.depth[static_cast<std::size_t>(state)] = rows.integer(column++);
     }
   }
+  const std::int64_t newest = call.db.number("SELECT max(seq) FROM job").value_or(0);
   for (std::size_t i = 0; i < homes.size(); ++i) {
     const Home home = read_home(call, homes[i]);
+    found[i].newest = newest;
     found[i].settings = home.settings;
     found[i].paused = home.paused;
     found[i].oldest_ready_at = oldest_due(call, homes[i]);
