@@ -1,5 +1,6 @@
 // What a command can tell its worker beside its result: progress, words for the log, an end that means something.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <functional>
 #include <string_view>
@@ -79,6 +80,26 @@ TEST(HandlerEnds, AWrongRuleNamesWhatIsAllowed) {
     EXPECT_NE(ended.err.find("fail, dead, later or done"), std::string::npos) << ended.err;
   }
   EXPECT_EQ(place.dump(), "(none)");
+}
+
+TEST(HandlerTimeout, EndsTheCommandAndCountsAsAFailure) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q", "--max-attempts", "1", "--timeout", "1s"}).status, 0);
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo slow >&2; echo $$ > pid; exec sleep 1000"});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  const Json job = place.jobs()[0];
+  EXPECT_EQ(job["state"], "dead");
+  EXPECT_EQ(job["error"], "timed out after 1s: slow");
+  EXPECT_NE(::kill(std::stoi(Workplace::read(place.file("pid"))), 0), 0) << "it lives on";
+}
+
+TEST(HandlerTimeout, MeansWhatTheCommandLineSays) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q", "--timeout", "1s"}).status, 0);
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--json", "--on", "timeout=later", "--", "sleep", "1000"});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(Json::parse(ended.out)["later"], 1);
+  EXPECT_EQ(place.jobs()[0]["failures"], 0);
 }
 
 TEST(HandlerLog, WhatACommandSaysToStderrIsKeptWithItsJob) {
