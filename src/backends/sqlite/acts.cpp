@@ -1,5 +1,6 @@
 // What people do to jobs: cancel, retry, purge. A running delivery that is ended so gets a new fence at once, and keeps its
 // slot until its worker has stopped.
+#include <algorithm>
 #include <vector>
 
 #include "backends/sqlite/delivery.hpp"
@@ -20,6 +21,7 @@ constexpr const char* kActed = "SELECT 1 FROM job WHERE seq = ?1 AND acted = ?2"
 constexpr const char* kAct = "UPDATE job SET acted = ?2 WHERE seq = ?1";
 constexpr const char* kRunAt = "UPDATE job SET run_at = ?2 WHERE seq = ?1";
 constexpr const char* kPlace = "UPDATE job SET place = ?2 WHERE seq = ?1";
+constexpr const char* kFirstSeq = "SELECT first_seq FROM namespace WHERE id = ?1";
 constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
 // In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
 constexpr const char* kOldestReady = R"sql(
@@ -175,7 +177,8 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   if (!home_id) return reply;
   std::vector<std::int64_t> seqs;
   {
-    auto rows = call.db.query(kOldestReady, *home_id, request.after, request.up_to, request.limit + 1);
+    const std::int64_t first = call.db.number(kFirstSeq, *ns_id).value_or(0);
+    auto rows = call.db.query(kOldestReady, *home_id, std::max(request.after, first - 1), request.up_to, request.limit + 1);
     while (rows.next()) seqs.push_back(rows.integer(0));
   }
   if (seqs.size() > static_cast<std::size_t>(request.limit)) {
