@@ -17,9 +17,7 @@ std::string shown(std::string_view text) {
   return text.size() > 40 ? out + "..." : out;
 }
 
-constexpr bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+constexpr bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 // first * 2^exponent, at most `most`.
 constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most) {
@@ -27,11 +25,14 @@ constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most)
   return std::min(first, most);
 }
 
-Result<void> check_optional_key(std::string_view what, const std::string& key) { return key.empty() ? Result<void>{} : check_key(what, key); }
+Result<void> check_optional_key(std::string_view what, const std::string& key) {
+  return key.empty() ? Result<void>{} : check_key(what, key);
+}
 
 Result<void> check_range(std::string_view what, Duration value, DurationRange allowed) {
   if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
+  return fail(Code::invalid,
+              std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
 }
 
 // 00-<32 hex>-<16 hex>-<2 hex>, and what later versions add.
@@ -62,7 +63,8 @@ std::string_view to_string(OutcomeKind kind) {
 }
 
 std::string_view to_string(AttemptEnd end) {
-  constexpr std::array<std::string_view, 9> kNames{"running", "done", "failed", "dead", "later", "given_back", "lost", "cancelled", "retried"};
+  constexpr std::array<std::string_view, 9> kNames{"running",    "done", "failed",    "dead",   "later",
+                                                   "given_back", "lost", "cancelled", "retried"};
   return kNames[static_cast<std::size_t>(end)];
 }
 
@@ -79,12 +81,14 @@ AttemptEnd attempt_end(OutcomeKind kind) {
 
 Result<void> check_key(std::string_view what, std::string_view key) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::invalid, std::string(what) + " '" + shown(key) + "' " + std::string(why) + "; use 1 to 256 bytes of UTF-8 without control characters");
+    return fail(Code::invalid, std::string(what) + " '" + shown(key) + "' " + std::string(why) +
+                                   "; use 1 to 256 bytes of UTF-8 without control characters");
   };
   if (key.empty()) return bad("is empty");
   if (key.size() > kKeyBytesMax) return bad("is too long (" + std::to_string(key.size()) + " bytes)");
   if (!is_valid_utf8(key)) return bad("is not UTF-8");
-  if (std::any_of(key.begin(), key.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return bad("has a control character");
+  if (std::any_of(key.begin(), key.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+    return bad("has a control character");
   return {};
 }
 
@@ -174,9 +178,7 @@ Job settled(Job job, const Outcome& outcome, WallTime now) {
       job.laters += 1;
       again();
       break;
-    case OutcomeKind::given_back:
-      job.state = JobState::ready;
-      break;
+    case OutcomeKind::given_back: job.state = JobState::ready; break;
   }
   return job;
 }

@@ -264,7 +264,8 @@ TEST(NewJob, KeysAndTagsHaveTheirBounds) {
 
 TEST(Key, IsUtf8WithoutControlCharacters) {
   for (const std::string key : {"k", "a b", "g/1", "\xc3\xa9", "../x", "'"}) EXPECT_TRUE(check_key("key", key)) << key;
-  for (const std::string& key : {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"), std::string("\xff"), std::string("\xc3")}) {
+  for (const std::string& key :
+       {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"), std::string("\xff"), std::string("\xc3")}) {
     const Result<void> checked = check_key("key", key);
     ASSERT_FALSE(checked) << key;
     EXPECT_EQ(checked.error().code, Code::invalid);

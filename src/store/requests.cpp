@@ -14,12 +14,14 @@ Result<void> check_id(std::string_view what, const std::string& id) {
 }
 
 Result<void> check_ttl(Duration ttl) {
-  if (ttl < kTtlRange.least || ttl > kTtlRange.most) return fail(Code::invalid, "ttl " + format_duration(ttl) + " is out of range; use 1s to 24h");
+  if (ttl < kTtlRange.least || ttl > kTtlRange.most)
+    return fail(Code::invalid, "ttl " + format_duration(ttl) + " is out of range; use 1s to 24h");
   return {};
 }
 
 Result<void> check_size(std::size_t size, std::string_view what) {
-  if (size > static_cast<std::size_t>(kBatchMax)) return fail(Code::invalid, "too many " + std::string(what) + " in one call: at most 10000");
+  if (size > static_cast<std::size_t>(kBatchMax))
+    return fail(Code::invalid, "too many " + std::string(what) + " in one call: at most 10000");
   return {};
 }
 
@@ -35,8 +37,10 @@ Result<void> check_queues(const std::vector<std::string>& queues, const std::str
 
 // Who did it, and why: for people, in one line each.
 Result<void> check_act(const Act& act) {
-  if (act.actor.empty() || act.actor.size() > kNameBytesMax || !is_valid_utf8(act.actor)) return fail(Code::invalid, "actor must have 1 to 128 bytes of UTF-8");
-  if (act.reason.size() > kNoteBytesMax || !is_valid_utf8(act.reason)) return fail(Code::invalid, "reason must have at most 1024 bytes of UTF-8");
+  if (act.actor.empty() || act.actor.size() > kNameBytesMax || !is_valid_utf8(act.actor))
+    return fail(Code::invalid, "actor must have 1 to 128 bytes of UTF-8");
+  if (act.reason.size() > kNoteBytesMax || !is_valid_utf8(act.reason))
+    return fail(Code::invalid, "reason must have at most 1024 bytes of UTF-8");
   return {};
 }
 
@@ -52,7 +56,8 @@ Result<void> check_slots(std::string_view what, const std::optional<int>& slots)
 
 Result<void> check_keep(std::string_view what, const std::optional<Duration>& keep) {
   if (keep && (*keep < kKeepRange.least || *keep > kKeepRange.most))
-    return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(kKeepRange.least) + " to " + format_duration(kKeepRange.most));
+    return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(kKeepRange.least) + " to " +
+                                   format_duration(kKeepRange.most));
   return {};
 }
 
@@ -79,7 +84,9 @@ Result<void> check_no_job_twice(const Items& items) {
 }  // namespace
 
 Result<void> check_request(const EnqueueRequest& request) {
-  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.jobs.size(), "jobs"), check_no_job_twice(request.jobs)); !ok) return ok;
+  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.jobs.size(), "jobs"), check_no_job_twice(request.jobs));
+      !ok)
+    return ok;
   for (const NewJob& job : request.jobs) {
     if (auto ok = check_new_job(job); !ok) return ok;
   }
@@ -93,7 +100,8 @@ Result<void> check_request(const ClaimRequest& request) {
 }
 
 Result<void> check_request(const GiveBackRequest& request) {
-  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_id("request", request.request), check_ttl(request.ttl));
+  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_id("request", request.request),
+                     check_ttl(request.ttl));
 }
 
 Result<void> check_request(const ExtendRequest& request) {
@@ -102,16 +110,18 @@ Result<void> check_request(const ExtendRequest& request) {
 }
 
 Result<void> check_request(const SettleRequest& request) {
-  if (auto ok = first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_size(request.settlements.size(), "jobs"),
-                            check_no_job_twice(request.settlements));
+  if (auto ok = first_error(check_name("namespace", request.ns), check_id("owner", request.owner),
+                            check_size(request.settlements.size(), "jobs"), check_no_job_twice(request.settlements));
       !ok)
     return ok;
   for (const Settlement& settlement : request.settlements) {
     const Outcome& outcome = settlement.outcome;
     if (outcome.result.size() > kResultBytesMax) return fail(Code::invalid, "result is too large; at most 1 MiB");
     if (outcome.error.size() > kErrorBytesMax) return fail(Code::invalid, "error is too long; at most 4096 bytes");
-    if (outcome.exit_status && (*outcome.exit_status < 0 || *outcome.exit_status > kExitStatusMost)) return fail(Code::invalid, "exit status must be 0 to 255");
-    if (outcome.retry_in < Duration{0} || outcome.retry_in > kDelayRange.most) return fail(Code::invalid, "retry delay is out of range; use 0s to 366d");
+    if (outcome.exit_status && (*outcome.exit_status < 0 || *outcome.exit_status > kExitStatusMost))
+      return fail(Code::invalid, "exit status must be 0 to 255");
+    if (outcome.retry_in < Duration{0} || outcome.retry_in > kDelayRange.most)
+      return fail(Code::invalid, "retry delay is out of range; use 0s to 366d");
   }
   return {};
 }
@@ -159,7 +169,8 @@ Result<void> check_request(const ActRequest& request) {
   for (const JobId& id : request.ids) {
     if (!seen.insert(id).second) return fail(Code::invalid, "job " + to_string(id) + " is named twice in one call");
   }
-  return first_error(check_name("namespace", request.ns), check_size(request.ids.size(), "jobs"), check_id("request", request.request), check_act(request.act));
+  return first_error(check_name("namespace", request.ns), check_size(request.ids.size(), "jobs"), check_id("request", request.request),
+                     check_act(request.act));
 }
 
 Result<void> check_request(const SetQueueRequest& request) {
@@ -175,7 +186,8 @@ Result<void> check_request(const PauseRequest& request) {
 
 Result<void> check_request(const PurgeRequest& request) {
   if (request.after < 0 || request.up_to < 0) return fail(Code::invalid, "cursor must not be negative");
-  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_limit(request.limit, kBatchMax), check_act(request.act));
+  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_limit(request.limit, kBatchMax),
+                     check_act(request.act));
 }
 
 Result<void> check_request(const TidyRequest& request) {

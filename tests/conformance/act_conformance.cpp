@@ -61,8 +61,8 @@ TEST_P(ActConformance, CancelledAgainIsFineAndFinishedJobsAreRefused) {
   const JobId nobody = new_id();
   const JobId ready = added(new_job());
   const ActReply reply = must(store().cancel({.ns = "default", .ids = {done, nobody, ready, dead}, .request = "1", .act = kAct}));
-  EXPECT_EQ(reply.refused,
-            (std::vector<ActRefusal>{{done, "finished", std::nullopt}, {nobody, "not_found", std::nullopt}, {dead, "finished", std::nullopt}}));
+  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{
+                               {done, "finished", std::nullopt}, {nobody, "not_found", std::nullopt}, {dead, "finished", std::nullopt}}));
   EXPECT_EQ(look(ready).state, JobState::cancelled);
   EXPECT_EQ(look(done).state, JobState::done);
 }

@@ -104,7 +104,7 @@ class TrailConformance : public StoreConformance {};
 
 }  // namespace fenceline::test
 
-#define FENCELINE_CONFORMANCE(name, open)                       \
+#define FENCELINE_CONFORMANCE(name, open)                        \
   FENCELINE_CONFORMANCE_SUITE(name, JobConformance, open);       \
   FENCELINE_CONFORMANCE_SUITE(name, KeyConformance, open);       \
   FENCELINE_CONFORMANCE_SUITE(name, GroupConformance, open);     \

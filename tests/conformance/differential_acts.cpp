@@ -178,15 +178,14 @@ void DifferentialStream::tidy() {
 }
 
 void DifferentialStream::order_worker() {
-  OrderRequest request{.ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = static_cast<WorkerOrder>(below(3)), .act = kTester};
+  OrderRequest request{
+      .ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = static_cast<WorkerOrder>(below(3)), .act = kTester};
   if (one_in(10)) request.owner = "";
   if (both("order_worker", request.ns + " " + request.owner, [&](Store& store) { return store.order_worker(request); }))
     note("order_worker", "ok");
 }
 
-void DifferentialStream::orders() {
-  compare_orders(one_in(15) ? "" : any_namespace(), any_owner());
-}
+void DifferentialStream::orders() { compare_orders(one_in(15) ? "" : any_namespace(), any_owner()); }
 
 void DifferentialStream::compare_orders(const std::string& ns, const std::string& owner) {
   const auto reply = both("orders", ns + " " + owner, [&](Store& store) { return store.orders(ns, owner); });

@@ -153,7 +153,8 @@ void DifferentialStream::enqueue() {
   if (!reply) return;
   for (std::size_t i = 0; i < request.jobs.size(); ++i) {
     const NewJob& job = request.jobs[i];
-    const bool known = std::any_of(enqueued_.begin(), enqueued_.end(), [&](const auto& earlier) { return earlier.first == request.ns && earlier.second.id == job.id; });
+    const bool known = std::any_of(enqueued_.begin(), enqueued_.end(),
+                                   [&](const auto& earlier) { return earlier.first == request.ns && earlier.second.id == job.id; });
     if (reply->ids[i] != job.id) note("enqueue", known ? "alias" : "by_key");
     enqueued_.emplace_back(request.ns, job);
   }
@@ -220,7 +221,8 @@ void DifferentialStream::claim_with_no_fences_left() {
   }
   if (!request.ids.empty()) {
     const bool cancels = one_in(2);
-    both(cancels ? "cancel" : "retry", text_of(request), [&](Store& store) { return cancels ? store.cancel(request) : store.retry(request); });
+    both(cancels ? "cancel" : "retry", text_of(request),
+         [&](Store& store) { return cancels ? store.cancel(request) : store.retry(request); });
   }
   clock_.set_wall(wall);
 }

@@ -133,11 +133,11 @@ class DifferentialStream {
     std::string ns;
     JobId id;
   };
-  std::deque<Logged> logged_;                   // the last ones that logged something
-  std::map<Holding, std::int64_t> log_ends_;    // how far each delivery has logged
-  bool workers_die_ = false;  // for a while nearly nothing is settled or renewed
-  bool crowded_ = false;      // for a while nothing new is enqueued
-  Duration wall_offset_{0};   // by how much the wall clock was set
+  std::deque<Logged> logged_;                 // the last ones that logged something
+  std::map<Holding, std::int64_t> log_ends_;  // how far each delivery has logged
+  bool workers_die_ = false;                  // for a while nearly nothing is settled or renewed
+  bool crowded_ = false;                      // for a while nothing new is enqueued
+  Duration wall_offset_{0};                   // by how much the wall clock was set
 };
 
 }  // namespace fenceline::test

@@ -7,7 +7,9 @@ namespace {
 using namespace std::chrono_literals;
 
 WorkerReport report_of(const std::string& owner) { return {.ns = "default", .owner = owner, .queues = {"q"}, .ttl = kTtl}; }
-OrderRequest ordering(const std::string& owner, WorkerOrder order) { return {.ns = "default", .owner = owner, .order = order, .act = kAct}; }
+OrderRequest ordering(const std::string& owner, WorkerOrder order) {
+  return {.ns = "default", .owner = owner, .order = order, .act = kAct};
+}
 
 TEST_P(ActConformance, AnOrderReachesItsWorkerAndStandsInItsRow) {
   must(store().report_worker(report_of("a")));

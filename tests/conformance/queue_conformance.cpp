@@ -93,7 +93,8 @@ TEST_P(QueueConformance, OnlyAChangedSettingStandsInTheTrail) {
 }
 
 TEST_P(QueueConformance, InvalidSettingsChangeNothing) {
-  const std::vector<QueueChange> bad{{.limit = -1}, {.limit = kLimitMost + 1}, {.limit_per_key = -1}, {.keep_done = 24h - kMoment}, {.keep_dead = 1h}, {.keep_dead = 24h * 3661}};
+  const std::vector<QueueChange> bad{{.limit = -1},     {.limit = kLimitMost + 1}, {.limit_per_key = -1}, {.keep_done = 24h - kMoment},
+                                     {.keep_dead = 1h}, {.keep_dead = 24h * 3661}};
   for (const QueueChange& change : bad)
     EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "q", .change = change, .act = kAct})), Code::invalid);
   EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "", .change = {}, .act = kAct})), Code::invalid);

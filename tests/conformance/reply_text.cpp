@@ -71,8 +71,8 @@ std::string text_of(const Job& job) {
       << job.losses << " in_row " << job.losses_in_row << " laters " << job.laters << " last "
       << (job.last_outcome ? to_string(*job.last_outcome) : "none") << " error " << bytes(job.error) << " result " << bytes(job.result)
       << " exit " << number(job.exit_status) << " backoff " << micros(job.backoff.first) << ".." << micros(job.backoff.most) << " timeout "
-      << micros(job.timeout) << " key " << bytes(job.key) << " for " << micros(job.key_for) << " group " << bytes(job.group) << " limit_key "
-      << bytes(job.limit_key) << " tags " << joined(job.tags) << " trace " << job.traceparent;
+      << micros(job.timeout) << " key " << bytes(job.key) << " for " << micros(job.key_for) << " group " << bytes(job.group)
+      << " limit_key " << bytes(job.limit_key) << " tags " << joined(job.tags) << " trace " << job.traceparent;
   if (job.progress) out << " progress " << job.progress->percent << " " << bytes(job.progress->note);
   return out.str();
 }
@@ -118,8 +118,7 @@ std::string text_of(const std::vector<WorkerRow>& rows) {
     out << "\n  " << report.ns << " " << bytes(report.owner) << " host " << bytes(report.host) << " pid " << report.pid << " version "
         << bytes(report.version) << " queues " << joined(report.queues) << " stage '" << report.stage << "' concurrency "
         << report.concurrency << " ttl " << micros(report.ttl) << " started " << micros(row.started_at) << " seen " << micros(row.seen_at)
-        << " order " << to_string(row.order)
-        << " holding";
+        << " order " << to_string(row.order) << " holding";
     for (const Holding& holding : report.holding) out << " " << to_string(holding.id) << "@" << holding.fence;
   }
   return out.str();
@@ -142,13 +141,15 @@ std::string text_of(const RecordReply& reply) { return "recorded" + text_of(repl
 std::string text_of(const std::optional<LogReply>& reply) {
   if (!reply) return "none";
   std::string out = "dropped " + std::to_string(reply->dropped);
-  for (const LogChunk& chunk : reply->chunks) out += "\n  " + std::to_string(chunk.delivery) + " at " + micros(chunk.at) + " " + bytes(chunk.bytes);
+  for (const LogChunk& chunk : reply->chunks)
+    out += "\n  " + std::to_string(chunk.delivery) + " at " + micros(chunk.at) + " " + bytes(chunk.bytes);
   return out;
 }
 
 std::string text_of(const ActReply& reply) {
   std::string out = "acted";
-  for (const ActRefusal& refusal : reply.refused) out += "\n  " + to_string(refusal.id) + " " + refusal.reason + " " + id_or_none(refusal.holder);
+  for (const ActRefusal& refusal : reply.refused)
+    out += "\n  " + to_string(refusal.id) + " " + refusal.reason + " " + id_or_none(refusal.holder);
   return out;
 }
 
@@ -170,9 +171,10 @@ std::string text_of(const std::optional<JobFacts>& facts) {
   if (!facts) return "none";
   std::ostringstream out;
   out << text_of(facts->job) << "\n  due_in " << maybe(facts->due_in) << " paused " << text_of(facts->paused) << " head "
-      << id_or_none(facts->group_head) << (facts->group_head_revoked ? " revoked" : "") << " limit " << facts->limit << ids(facts->limit_holders)
-      << " per_key " << facts->limit_per_key << ids(facts->limit_key_holders) << " key_holder " << id_or_none(facts->key_holder)
-      << " slot_left " << maybe(facts->slot_left) << " alone " << facts->must_run_alone << " workers " << facts->workers;
+      << id_or_none(facts->group_head) << (facts->group_head_revoked ? " revoked" : "") << " limit " << facts->limit
+      << ids(facts->limit_holders) << " per_key " << facts->limit_per_key << ids(facts->limit_key_holders) << " key_holder "
+      << id_or_none(facts->key_holder) << " slot_left " << maybe(facts->slot_left) << " alone " << facts->must_run_alone << " workers "
+      << facts->workers;
   return out.str();
 }
 
@@ -181,7 +183,8 @@ std::string text_of(const std::vector<Attempt>& attempts) {
   out << attempts.size() << " attempts";
   for (const Attempt& attempt : attempts) {
     out << "\n  " << attempt.delivery << "@" << attempt.fence << " " << bytes(attempt.owner) << " " << micros(attempt.started_at) << " to "
-        << maybe(attempt.ended_at) << " " << to_string(attempt.end) << " exit " << number(attempt.exit_status) << " " << bytes(attempt.error);
+        << maybe(attempt.ended_at) << " " << to_string(attempt.end) << " exit " << number(attempt.exit_status) << " "
+        << bytes(attempt.error);
   }
   return out.str();
 }
@@ -196,8 +199,8 @@ std::string text_of(const EnqueueRequest& request) {
   std::string out = "ns " + request.ns;
   for (const NewJob& job : request.jobs) {
     out += "\n  " + to_string(job.id) + " queue " + job.queue + " stage '" + job.stage + "' priority " + std::to_string(job.priority) +
-           " delay " + micros(job.delay) + " at " + maybe(job.at) + " key " + bytes(job.key) + " group " + bytes(job.group) + " limit_key " +
-           bytes(job.limit_key) + " payload " + bytes(job.payload);
+           " delay " + micros(job.delay) + " at " + maybe(job.at) + " key " + bytes(job.key) + " group " + bytes(job.group) +
+           " limit_key " + bytes(job.limit_key) + " payload " + bytes(job.payload);
   }
   return out;
 }

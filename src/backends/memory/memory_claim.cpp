@@ -157,7 +157,8 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
     reply.alone_waiting = request.holds_others && alone_could_start(space, request, now);
   } else {
     // A refusal half way must change nothing. Fences are refused only near their end, so only then is a copy needed.
-    const bool fences_may_end = now.wall.time_since_epoch().count() > kFenceMax || std::max(floor_, last_fence(space)) + kBatchMax >= kFenceMax;
+    const bool fences_may_end =
+        now.wall.time_since_epoch().count() > kFenceMax || std::max(floor_, last_fence(space)) + kBatchMax >= kFenceMax;
     const std::optional<Space> before = fences_may_end ? std::optional(space) : std::nullopt;
     const auto step = [&]() -> Result<void> {
       if (auto ok = bury(space, request, now); !ok) return ok;

@@ -1,8 +1,8 @@
 // How jobs come in: repeats by id, repeats by unique key, and batches by name.
 #include <algorithm>
 
-#include "base/duration_text.hpp"
 #include "backends/memory/memory_store.hpp"
+#include "base/duration_text.hpp"
 
 namespace fenceline {
 namespace {
@@ -55,7 +55,8 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
       reply.ids.push_back(id);
     };
     const auto key_conflict = [](const NewJob& wanted, const JobId& holder) {
-      return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " with another payload");
+      return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) +
+                                      " with another payload; cancel that one or use another key");
     };
 
     for (const NewJob& wanted : request.jobs) {
@@ -114,7 +115,9 @@ Result<BatchReply> MemoryStore::open_batch(const BatchRequest& request) {
   const Duration age = wall - place->second;
   if (age >= kBatchRememberedFor) place->second = wall;
   else if (age > kBatchRepeatableFor)
-    return fail(Code::refused, "batch '" + request.name + "' was first seen " + format_duration(age) + " ago and can be repeated for 24h; give this one another name");
+    return fail(Code::refused, "batch '" + request.name + "' was first seen " +
+                                   format_duration(std::chrono::floor<std::chrono::hours>(age)) +
+                                   " ago and can be repeated for 24h; give this one another name");
   return BatchReply{place->second};
 }
 

@@ -83,7 +83,8 @@ Result<std::optional<JobFacts>> MemoryStore::facts(const std::string& ns, const 
   if (keeps_slot(*entry, now)) facts.slot_left = entry->revoked->lease_end - now.lease;
   for (const auto& [owner, row] : space->workers) {
     const WorkerReport& report = row.report;
-    const bool serves = report.stage == job.stage && std::find(report.queues.begin(), report.queues.end(), job.queue) != report.queues.end();
+    const bool serves =
+        report.stage == job.stage && std::find(report.queues.begin(), report.queues.end(), job.queue) != report.queues.end();
     if (serves && row.order == WorkerOrder::work && now.wall - row.seen_at <= report.ttl) facts.workers += 1;
   }
   return facts;
