@@ -23,10 +23,6 @@ inline constexpr Duration kMoment{1};  // the least that a clock can tell
 class StoreConformance : public testing::TestWithParam<OpenHarness> {
  protected:
   StoreConformance() : harness_(GetParam()()) {}
-  void SetUp() override {
-    const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
-    if (harness_->owes(test.substr(0, test.find('/')))) GTEST_SKIP() << "this store owes it";
-  }
 
   Store& store() { return harness_->store(); }
   void let_time_pass(Duration duration) { harness_->let_time_pass(duration); }

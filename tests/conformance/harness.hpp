@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/time.hpp"
 #include "store/store.hpp"
@@ -20,8 +19,6 @@ class StoreHarness {
   virtual void set_wall(WallTime to) = 0;
   // Closes the store and opens it again, as another process would. False: it keeps nothing.
   virtual bool reopen() { return false; }
-  // A case that this store does not pass yet: a debt, skipped until it is paid.
-  virtual bool owes(const std::string& /*test*/) const { return false; }
 };
 
 // An empty store of its own for each call.
