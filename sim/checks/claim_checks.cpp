@@ -60,6 +60,7 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
     if (call.reply->jobs.size() > 1) broken("J5", id, "must run alone and was granted among others");
   }
   tally_.add(Count::claimed);
+  if (job->attempts.size() >= kAttemptsKept) tally_.add(Count::histories_cut);
   job->grant(claimed.job.fence, call.request.owner, call.request.request, when.at + claimed.left);
 
   // The grant and its fence are one step: the store shows both at once, and its reply shows the same.

@@ -22,8 +22,9 @@ enum class Count {
   failures,   // attempts used up
   laters,
   dead_letters,
-  long_runs,  // handlers that worked for longer than two leases and were done
-  timeouts,   // handlers stopped because their attempt took too long
+  histories_cut,  // deliveries beyond what the history keeps
+  long_runs,      // handlers that worked for longer than two leases and were done
+  timeouts,       // handlers stopped because their attempt took too long
   // unique keys
   met_again,        // an enqueue that was there already: a repeat
   keys_met,         // an enqueue that met the holder of its key
