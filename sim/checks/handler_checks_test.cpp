@@ -28,7 +28,7 @@ struct HandlerChecksTest : testing::Test {
   void pass(Duration time) { simulation.run_until(simulation.now() + time); }
 
   Job claimed() {
-    const JobId id = make_uuid7(WallTime{}, ++ids, 0);
+    const JobId id = make_uuid7(WallTime{}, 0, ++ids);
     EXPECT_TRUE(store.enqueue({.ns = "n", .jobs = {{.id = id, .queue = "q"}}}).has_value());
     return claim();
   }
