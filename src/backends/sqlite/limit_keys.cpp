@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backends/sqlite/gates.hpp"
@@ -143,22 +144,33 @@ std::int64_t key_slots_taken(Call& call, std::int64_t limit_id) { return call.db
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id) {
   const int most = per_key_most(call, home_id);
   if (most == 0) return;
+  if (call.choose_later) {
+    call.choose_later->emplace(home_id, limit_id);
+    return;
+  }
   for (const std::int64_t queue_id : stages_of(call, home_id)) {
     look_at(call, queue_id, most);
     choose_in_queue(call, limit_id, queue_id, most);
   }
 }
 
+void ChoosingOnce::choose() {
+  const auto keys = std::exchange(call_.choose_later, std::nullopt);
+  for (const auto& [home_id, limit_id] : *keys) choose_of_key(call_, home_id, limit_id);
+}
+
 void let_due_in(Call& call, std::int64_t queue_id) {
   const int most = per_key_most(call, call.names.home_of(queue_id));
   if (most == 0) return;
-  look_at(call, queue_id, most);
+  if (call.db.number(kLookedAt, queue_id).value_or(0) > call.wall_us()) look_at(call, queue_id, most);
   std::set<std::int64_t> keys;
   for (const std::int64_t beside : {0, 1}) {
     move_found(call, queue_id, kEarlyLane + beside, kFullLane + beside, keys, [&, beside](std::int64_t rank) {
       return call.db.query(kCameDue, queue_id, kEarlyLane + beside, rank, call.wall_us(), kCameDueMost);
     });
   }
+  // Who found nothing writes nothing: all that stands among the due ones was due at the look before.
+  if (!keys.empty()) look_at(call, queue_id, most);
   for (const std::int64_t limit_id : keys) choose_in_queue(call, limit_id, queue_id, most);
 }
 

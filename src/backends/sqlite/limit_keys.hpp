@@ -18,6 +18,21 @@ std::int64_t key_slots_taken(Call& call, std::int64_t limit_id);
 
 // Chooses anew who of the key is let out, in all stages of the queue.
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id);
+
+// While it stands, keys are only remembered (by queue and key), and chosen of once at the end: many jobs of one key come or
+// go at the price of one choice. Nothing may be claimed meanwhile.
+class ChoosingOnce {
+ public:
+  explicit ChoosingOnce(Call& call) : call_(call) { call_.choose_later.emplace(); }
+  ChoosingOnce(const ChoosingOnce&) = delete;
+  ChoosingOnce& operator=(const ChoosingOnce&) = delete;
+  ~ChoosingOnce() { call_.choose_later.reset(); }
+  void choose();
+
+ private:
+  Call& call_;
+};
+
 // Jobs of limit keys in this queue whose time has come since one last looked.
 void let_due_in(Call& call, std::int64_t queue_id);
 // The queue's limit per key was changed: every job of a limit key finds its lane. Walks over these jobs, no others.

@@ -38,6 +38,7 @@ struct Call {
   std::set<std::int64_t> awakened;  // queues in which something became claimable, or soon will
   std::set<std::string> ordered;    // namespaces in which some worker has new orders
   std::map<std::int64_t, Depths> depths;  // what the call changed; see write_depths()
+  std::optional<std::set<std::pair<std::int64_t, std::int64_t>>> choose_later;  // see ChoosingOnce
 
   void came(std::int64_t queue_id, JobState to) { depths[queue_id][static_cast<std::size_t>(to)] += 1; }
   void left(std::int64_t queue_id, JobState from) { depths[queue_id][static_cast<std::size_t>(from)] -= 1; }
