@@ -17,7 +17,8 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
   if (!call.reply) return;
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
-    const std::string must = !job ? "not_found" : job->state == JobState::done || job->state == JobState::dead ? "finished" : "";
+    const bool other = job && call.request.only && job->last_act != call.request.request && job->state != *call.request.only;
+    const std::string must = !job ? "not_found" : other ? "state" : job->state == JobState::done || job->state == JobState::dead ? "finished" : "";
     const ActRefusal* refusal = find_refusal(call.reply->refused, id);
     const std::string is = refusal ? refusal->reason : "";
     if (is == "finished") tally_.add(Count::cancelled_too_late);
@@ -28,6 +29,7 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
 
 void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::string& request) {
   if (job.last_act == request) return tally_.add(Count::acts_repeated);
+  job.last_act = request;
   if (job.state == JobState::cancelled) return;
   const bool ran = job.state == JobState::running;
   if (ran) {
@@ -36,7 +38,6 @@ void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::s
   }
   job.finish(JobState::cancelled, when.wall);
   unfinished_ -= 1;
-  job.last_act = request;
   tally_.add(Count::cancelled);
   take_over_from_store(when, job, ran);
 }
@@ -56,7 +57,8 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     }
     const KnownJob* holder = job && job->finished() ? key_holder(job->queue, job->key, when.wall) : nullptr;
     const bool taken = holder && holder->id != id;
-    const std::string must = !job ? "not_found" : job->state == JobState::done ? "finished" : taken ? "key_taken" : "";
+    const bool other = job && call.request.only && job->state != *call.request.only;
+    const std::string must = !job ? "not_found" : other ? "state" : job->state == JobState::done ? "finished" : taken ? "key_taken" : "";
     if (is == "key_taken") tally_.add(Count::keys_taken);
     if (is != must)
       return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");
@@ -68,6 +70,7 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
 }
 
 void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::string& request) {
+  job.last_act = request;
   if (job.state == JobState::waiting || (job.state == JobState::ready && job.run_at <= when.wall)) return;  // it is as asked for
   const bool ran = job.state == JobState::running;
   if (ran) {
@@ -85,7 +88,6 @@ void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::str
   }
   job.state = JobState::ready;
   job.run_at = when.wall;
-  job.last_act = request;
   tally_.add(Count::retried);
   take_over_from_store(when, job, ran);
 }

@@ -47,7 +47,7 @@ struct KnownJob {
   std::int64_t laters = 0;
   std::int64_t poisoned_in_row = 0;    // of losses_in_row: those a neighbour caused
   std::optional<OutcomeKind> outcome;  // accepted under `fence`
-  std::string last_act;                // request of the last cancel or retry that changed it
+  std::string last_act;                // request of the last cancel or retry that was answered ok
   std::vector<KnownAttempt> attempts;  // the newest kAttemptsKept
   std::optional<Progress> progress;
   std::string log;          // of all deliveries

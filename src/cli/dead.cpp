@@ -29,19 +29,19 @@ class Redrive {
   Redrive(Invocation& invocation, Store& store, Act act) : invocation_(invocation), store_(store), act_(std::move(act)), progress_(*invocation.runtime, "jobs redriven") {}
 
   Result<void> these(const std::vector<JobId>& ids) {
-    std::vector<JobId> dead;
-    for (const JobId& id : ids) {
-      const Result<std::optional<Job>> job = store_.job(invocation_.ns, id);
-      if (!job) return std::unexpected(job.error());
-      if (!*job) refused_.push_back({id, "not_found", std::nullopt});
-      else if ((*job)->state != JobState::dead) refused_.push_back({id, "not dead", std::nullopt});  // retry would stop one that runs
-      else dead.push_back(id);
+    for (auto from = ids.begin(); from != ids.end() && !invocation_.stop.stop_requested();) {
+      const auto to = from + std::min<std::ptrdiff_t>(kStep, ids.end() - from);
+      const Result<std::vector<JobId>> others = retry({from, to});
+      if (!others) return std::unexpected(others.error());
+      for (const JobId& id : *others) refused_.push_back({id, "not dead", std::nullopt});
+      from = to;
     }
-    return dead.empty() ? Result<void>{} : retry(std::move(dead));
+    return {};
   }
 
   // Up to `most` of them, those that are longest in the store first. One that dies again meanwhile is not taken twice:
-  // the list goes forward only, and ends after as many as there were.
+  // the list goes forward only, and ends after as many as there were. Nor is one that somebody else redrove since it
+  // was listed: it is as wanted, only not by us.
   Result<void> all(const std::optional<std::string>& queue, std::int64_t most) {
     JobsRequest request{.ns = invocation_.ns, .queue = queue, .state = JobState::dead};
     for (std::int64_t seen = 0; seen < most && !invocation_.stop.stop_requested();) {
@@ -52,7 +52,7 @@ class Redrive {
       for (const Job& job : page->jobs) ids.push_back(job.id);
       if (ids.empty()) break;
       seen += static_cast<std::int64_t>(ids.size());
-      if (auto ok = retry(std::move(ids)); !ok) return ok;
+      if (auto others = retry(std::move(ids)); !others) return std::unexpected(others.error());
       progress_.show(done_, static_cast<double>(seen) / static_cast<double>(most));
       if (!page->next) break;
       request.after = *page->next;
@@ -77,13 +77,22 @@ class Redrive {
   }
 
  private:
-  Result<void> retry(std::vector<JobId> ids) {
-    const ActRequest request{.ns = invocation_.ns, .ids = std::move(ids), .request = fresh_request(*invocation_.runtime), .act = act_};
+  // Returns those that are not dead: the store looks in the same step, since a retry would stop one that runs by now.
+  Result<std::vector<JobId>> retry(std::vector<JobId> ids) {
+    const ActRequest request{.ns = invocation_.ns,
+                             .ids = std::move(ids),
+                             .request = fresh_request(*invocation_.runtime),
+                             .only = JobState::dead,
+                             .act = act_};
     const Result<ActReply> reply = sure(invocation_, [&] { return store_.retry(request); });
     if (!reply) return std::unexpected(reply.error());
     done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());
-    refused_.insert(refused_.end(), reply->refused.begin(), reply->refused.end());
-    return {};
+    std::vector<JobId> others;
+    for (const ActRefusal& refusal : reply->refused) {
+      if (refusal.reason == "state") others.push_back(refusal.id);
+      else refused_.push_back(refusal);
+    }
+    return others;
   }
 
   Invocation& invocation_;

@@ -23,12 +23,14 @@ struct ActRequest {
   std::string ns;
   std::vector<JobId> ids;  // at most kBatchMax, none twice
   std::string request;     // one try; a repeat after in_doubt carries the same
+  std::optional<JobState> only;  // a job that is in another state stays as it is, and is refused
   Act act;
   Duration timeout = kCallTimeout;
 };
 
 // Why an act on a job changed nothing. Reasons:
 //   not_found  no such job in this namespace
+//   state      it is not in the state `only`
 //   finished   (cancel) it is done or dead; (retry) it is done: enqueue it anew
 //   key_taken  (retry) `holder` has its unique key
 struct ActRefusal {
@@ -164,8 +166,8 @@ class JobControl {
   // Makes jobs claimable now: a dead or cancelled one becomes ready with no failures and no losses in a row, and if it
   // has a group takes the last place in it; a ready one loses its delay; a running one is revoked as by cancel, and
   // ready again when its slot is free. Each job that is changed has its run time now; one that could be claimed as it is,
-  // or waits for a gate, stays as it is. The repeat of a request that was the last to change a job by cancel or retry
-  // changes nothing, whatever became of it since (J3).
+  // or waits for a gate, stays as it is. The repeat of a request that was the last cancel or retry to be answered ok
+  // for a job changes nothing, whatever became of it since, also if the job was as asked for already (J3).
   // Refused, and named, if a finished job's unique key is taken (J6).
   virtual Result<ActReply> retry(const ActRequest& request) = 0;
 
@@ -181,7 +183,8 @@ class JobControl {
   virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;  // by name; all that ever had a job or a setting
 
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
-  // the same step (L2). A job that still has its unique key or a slot stays. Also forgets batch names, groups without
+  // the same step (L2). A job that still has its unique key or a slot stays. A step looks at a bounded number of jobs: `more`
+  // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups without
   // jobs and what else nobody can ask for any more.
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
 

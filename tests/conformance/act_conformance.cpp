@@ -216,6 +216,37 @@ TEST_P(ActConformance, J3_ARepeatedRetryOfADoneJobIsNotRefused) {
   EXPECT_EQ(look(id).state, JobState::done);
 }
 
+TEST_P(ActConformance, J3_ARepeatOfARetryThatHadNothingToChangeStopsNothing) {
+  const JobId id = added(new_job());
+  EXPECT_EQ(retried(id, "once"), "") << "it is ready and due";
+  const ClaimedJob claim = claimed_as_next(id);
+  EXPECT_EQ(retried(id, "once"), "");
+  EXPECT_EQ(ended(claim), "") << "the running delivery was not revoked";
+  EXPECT_TRUE(trail().empty());
+}
+
+TEST_P(ActConformance, AnActOnJobsOfOneStateLeavesOthersAsTheyAre) {
+  const JobId dead = added(new_job());
+  EXPECT_EQ(ended(claimed_as_next(dead), {.kind = OutcomeKind::dead}), "");
+  const JobId runs = added(new_job());
+  EXPECT_EQ(ended(claimed_as_next(runs), {.kind = OutcomeKind::dead}), "");
+  EXPECT_EQ(retried(runs), "");
+  const ClaimedJob claim = claimed_as_next(runs, "w");
+  const JobId nobody = new_id();
+  const ActRequest request{.ns = "default", .ids = {runs, dead, nobody}, .request = "1", .only = JobState::dead, .act = kAct};
+  EXPECT_EQ(must(store().retry(request)).refused,
+            (std::vector<ActRefusal>{{runs, "state", std::nullopt}, {nobody, "not_found", std::nullopt}}));
+  EXPECT_EQ(look(dead).state, JobState::ready);
+  EXPECT_EQ(must(store().retry(request)).refused.size(), 2u) << "the one that is ready now was retried by this request";
+  EXPECT_EQ(ended(claim), "") << "the running delivery was not revoked";
+  ActRequest cancel = request;
+  cancel.request = "2";
+  cancel.only = JobState::ready;
+  EXPECT_EQ(must(store().cancel(cancel)).refused,
+            (std::vector<ActRefusal>{{runs, "state", std::nullopt}, {nobody, "not_found", std::nullopt}}));
+  EXPECT_EQ(look(dead).state, JobState::cancelled);
+}
+
 TEST_P(ActConformance, J3_ActsAreRememberedOverARestart) {
   const JobId id = added(new_job());
   EXPECT_EQ(cancelled(id), "");

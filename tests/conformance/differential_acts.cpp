@@ -65,6 +65,7 @@ ActRequest DifferentialStream::made_up_act() {
     if (ids.insert(id).second || one_in(30)) request.ids.push_back(id);
   }
   if (request.ns.empty()) request.ns = any_namespace();
+  if (one_in(10)) request.only = static_cast<JobState>(below(6));
   if (one_in(40)) request.act.actor = "";
   return request;
 }

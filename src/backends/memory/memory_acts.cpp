@@ -15,6 +15,7 @@ Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& requ
   for (const JobId& id : request.ids) {
     const Entry* entry = find_job(space, id);
     if (!entry || entry->job.state != JobState::running || entry->last_act == request.request) continue;
+    if (request.only && *request.only != JobState::running) continue;
     Fence last = entry->job.fence;
     if (!entry->job.group.empty()) last = std::max(last, space.groups.at({entry->job.queue, entry->job.group}));
     if (const Result<Fence> next = next_fence(last, now.wall); !next) return std::unexpected(next.error());
@@ -29,6 +30,21 @@ void MemoryStore::revoke(Space& space, Entry& entry, AttemptEnd end, const Now& 
   end_attempt(entry, end, {}, now);
 }
 
+// The job, if the act is not a repeat; refusals are answered.
+MemoryStore::Entry* MemoryStore::find_acted_on(Space& space, const ActRequest& request, const JobId& id, ActReply& reply) {
+  Entry* entry = find_job(space, id);
+  if (!entry) {
+    reply.refused.push_back({id, "not_found", std::nullopt});
+    return nullptr;
+  }
+  if (entry->last_act == request.request) return nullptr;
+  if (request.only && entry->job.state != *request.only) {
+    reply.refused.push_back({id, "state", std::nullopt});
+    return nullptr;
+  }
+  return entry;
+}
+
 Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   ActReply reply;
@@ -39,23 +55,21 @@ Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
     Space& space = spaces_[request.ns];
     if (auto ok = check_fences_left(space, request, now); !ok) return std::unexpected(ok.error());
     for (const JobId& id : request.ids) {
-      Entry* entry = find_job(space, id);
-      if (!entry) {
-        reply.refused.push_back({id, "not_found", std::nullopt});
-        continue;
-      }
-      if (entry->last_act == request.request || entry->job.state == JobState::cancelled) continue;
-      if (is_finished(entry->job.state)) {
+      Entry* entry = find_acted_on(space, request, id, reply);
+      if (!entry) continue;
+      const bool as_asked = entry->job.state == JobState::cancelled;
+      if (!as_asked && is_finished(entry->job.state)) {
         reply.refused.push_back({id, "finished", std::nullopt});
         continue;
       }
+      entry->last_act = request.request;
+      if (as_asked) continue;
       if (entry->job.state == JobState::running) {
         revoke(space, *entry, AttemptEnd::cancelled, now);
         changes.orders = true;
       }
       entry->job.state = JobState::cancelled;
       entry->job.finished_at = now.wall;
-      entry->last_act = request.request;
       note_free_slot(space, *entry, changes);
       note_act(request.ns, request.act, "job_cancelled", to_string(id), now);
     }
@@ -74,13 +88,13 @@ Result<ActReply> MemoryStore::retry(const ActRequest& request) {
     Space& space = spaces_[request.ns];
     if (auto ok = check_fences_left(space, request, now); !ok) return std::unexpected(ok.error());
     for (const JobId& id : request.ids) {
-      Entry* entry = find_job(space, id);
-      if (!entry) {
-        reply.refused.push_back({id, "not_found", std::nullopt});
+      Entry* entry = find_acted_on(space, request, id, reply);
+      if (!entry) continue;
+      Job& job = entry->job;
+      if (job.state == JobState::waiting || due(*entry, now)) {
+        entry->last_act = request.request;
         continue;
       }
-      Job& job = entry->job;
-      if (entry->last_act == request.request || job.state == JobState::waiting || due(*entry, now)) continue;
       if (job.state == JobState::done) {
         reply.refused.push_back({id, "finished", std::nullopt});
         continue;

@@ -85,7 +85,7 @@ class MemoryStore final : public Store {
     Instant lease_end{};           // while running
     std::string request;           // of the last grant
     std::optional<Revoked> revoked;
-    std::string last_act;           // the request by which someone cancelled or retried it last
+    std::string last_act;           // request of the last cancel or retry that was answered ok
     std::vector<Attempt> attempts;  // oldest first
     std::vector<NumberedChunk> log;
     std::int64_t log_chunks = 0;   // that ever came
@@ -185,6 +185,7 @@ class MemoryStore final : public Store {
   static void note_free_slot(const Space& space, const Entry& entry, Changes& changes);
 
   // Acts (memory_acts.cpp).
+  static Entry* find_acted_on(Space& space, const ActRequest& request, const JobId& id, ActReply& reply);
   Result<void> check_fences_left(Space& space, const ActRequest& request, const Now& now) const;
   void revoke(Space& space, Entry& entry, AttemptEnd end, const Now& now);
   void note_act(const std::string& ns, const Act& act, std::string verb, std::string subject, const Now& now);

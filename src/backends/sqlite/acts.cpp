@@ -8,6 +8,7 @@
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/history.hpp"
 #include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/next_seq.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
@@ -129,6 +130,10 @@ std::optional<Delivery> find_acted_on(Call& call, const std::optional<std::int64
   }
   if (call.db.number(kActed, *seq, request.request)) return std::nullopt;
   Delivery delivery = find_delivery(call, *seq);
+  if (request.only && delivery.state != *request.only) {
+    reply.refused.push_back({id, "state", std::nullopt});
+    return std::nullopt;
+  }
   add_place(call, delivery);
   return delivery;
 }
@@ -137,35 +142,42 @@ std::optional<Delivery> find_acted_on(Call& call, const std::optional<std::int64
 
 Result<ActReply> cancel(Call& call, const ActRequest& request) {
   ActReply reply;
+  ChoosingOnce choosing(call);
   const auto ns_id = call.names.find_namespace(request.ns);
   for (const JobId& id : request.ids) {
     std::optional<Delivery> delivery = find_acted_on(call, ns_id, request, id, reply);
-    if (!delivery || delivery->state == JobState::cancelled) continue;
-    if (is_finished(delivery->state)) {
+    if (!delivery) continue;
+    const bool as_asked = delivery->state == JobState::cancelled;
+    if (!as_asked && is_finished(delivery->state)) {
       reply.refused.push_back({id, "finished", std::nullopt});
       continue;
     }
-    if (auto ok = cancel_one(call, *ns_id, request.ns, *delivery); !ok) return std::unexpected(ok.error());
     call.db.execute(kAct, delivery->seq, request.request);
+    if (as_asked) continue;
+    if (auto ok = cancel_one(call, *ns_id, request.ns, *delivery); !ok) return std::unexpected(ok.error());
     enter_in_trail(call, request.ns, request.act, "job_cancelled", to_string(id));
   }
+  choosing.choose();
   return reply;
 }
 
 Result<ActReply> retry(Call& call, const ActRequest& request) {
   ActReply reply;
+  ChoosingOnce choosing(call);
   const auto ns_id = call.names.find_namespace(request.ns);
   for (const JobId& id : request.ids) {
     std::optional<Delivery> delivery = find_acted_on(call, ns_id, request, id, reply);
     if (!delivery) continue;
     const Result<Retried> retried = retry_one(call, *ns_id, request.ns, *delivery);
     if (!retried) return std::unexpected(retried.error());
-    if (!retried->refusal.empty())
+    if (!retried->refusal.empty()) {
       reply.refused.push_back({id, retried->refusal, retried->holder ? std::optional(id_of(call, *retried->holder)) : std::nullopt});
-    if (!retried->changed) continue;
+      continue;
+    }
     call.db.execute(kAct, delivery->seq, request.request);
-    enter_in_trail(call, request.ns, request.act, "job_retried", to_string(id));
+    if (retried->changed) enter_in_trail(call, request.ns, request.act, "job_retried", to_string(id));
   }
+  choosing.choose();
   return reply;
 }
 
@@ -186,6 +198,7 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
     reply.more = true;
   }
   if (seqs.empty()) return reply;
+  ChoosingOnce choosing(call);
   std::vector<Delivery> finished;
   for (const std::int64_t seq : seqs) {
     Delivery& delivery = finished.emplace_back(find_delivery(call, seq));
@@ -195,6 +208,7 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
     delivery.finished_at = call.wall_us();
   }
   finish(call, finished, JobState::ready);
+  choosing.choose();
   reply.cancelled = static_cast<std::int64_t>(seqs.size());
   reply.next = seqs.back();
   enter_in_trail(call, request.ns, request.act, "queue_purged", request.queue + ": " + std::to_string(reply.cancelled) + " jobs");
