@@ -101,6 +101,56 @@ TEST_P(RetentionConformance, AJobThatHasItsKeyStays) {
   EXPECT_EQ(tidied(), 1);
 }
 
+TEST_P(RetentionConformance, ManyJobsThatHaveTheirKeyHoldUpNoOther) {
+  std::vector<JobId> kept;
+  for (int i = 0; i < 30; ++i) {
+    NewJob job = new_job();
+    job.key = "k" + std::to_string(i);
+    job.key_for = 40 * kDay;
+    kept.push_back(added(job));
+    EXPECT_EQ(cancelled(job.id), "");
+  }
+  let_time_pass(1s);
+  EXPECT_EQ(cancelled(added(new_job())), "");
+  let_time_pass(30 * kDay);
+  std::int64_t removed = 0;
+  for (int step = 0; step < 10; ++step) removed += must(store().tidy({.ns = "default", .limit = 1})).removed;
+  EXPECT_EQ(removed, 1);
+  EXPECT_EQ(ids_of(everything()), kept);
+  EXPECT_FALSE(must(store().tidy({.ns = "default", .limit = 1})).more) << "they are not looked at again before their time";
+  let_time_pass(10 * kDay - 1s - kMoment);
+  EXPECT_EQ(tidied(), 0);
+  let_time_pass(kMoment);
+  EXPECT_EQ(tidied(), 30);
+}
+
+TEST_P(RetentionConformance, AJobThatKeptItsKeyGoesByTheSettingAndFinishOfThen) {
+  NewJob job = new_job();
+  job.key = "k";
+  job.key_for = 40 * kDay;
+  added(job);
+  NewJob other = job;
+  other.id = new_id();
+  other.key = "other";
+  added(other);
+  EXPECT_EQ(cancelled(job.id), "");
+  EXPECT_EQ(cancelled(other.id), "");
+  let_time_pass(35 * kDay);
+  EXPECT_EQ(tidied(), 0);
+  EXPECT_EQ(retried(other.id), "");
+  EXPECT_EQ(cancelled(other.id), "");
+  set_queue({.keep_dead = 50 * kDay});
+  let_time_pass(10 * kDay);
+  EXPECT_EQ(tidied(), 0) << "the keys of one are free, but it is kept longer now";
+  let_time_pass(5 * kDay);
+  EXPECT_EQ(tidied(), 1);
+  EXPECT_EQ(ids_of(everything()), std::vector{other.id});
+  let_time_pass(35 * kDay - kMoment);
+  EXPECT_EQ(tidied(), 0);
+  let_time_pass(kMoment);
+  EXPECT_EQ(tidied(), 1);
+}
+
 TEST_P(RetentionConformance, AJobWhoseKeyIsAnothersGoes) {
   NewJob first = new_job();
   first.key = "k";

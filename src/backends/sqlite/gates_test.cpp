@@ -164,6 +164,58 @@ TEST(BlockedJobs, APlainJobIsGrantedAndSettledWithoutALookAtGatesOfOthers) {
 }
 
 // Counters are kept once a call; rows are the truth.
+TEST(IdleClaims, OfAQueueWithALimitPerKeyWriteNothing) {
+  SteppedStore store;
+  store.set_limit_per_key(1);
+  store.add({.id = {}, .queue = "q", .delay = 1h, .limit_key = "k"});
+  EXPECT_TRUE(store.claim().empty());
+  store.clock().advance(1s);
+  const std::int64_t before = store.count("SELECT total_changes()");
+  EXPECT_TRUE(store.claim().empty());
+  EXPECT_EQ(store.count("SELECT total_changes()"), before);
+  store.clock().advance(1h);
+  EXPECT_EQ(store.claim().size(), 1u);
+}
+
+// Each act on many jobs of a limit key chooses once.
+TEST(Acts, OnManyJobsOfALimitKeyCostAsMuchForEachAsOnAFew) {
+  const auto steps_for_each = [](int jobs) {
+    SteppedStore store;
+    store.set_limit_per_key(1000);
+    store.add({.id = {}, .queue = "q", .limit_key = "k"}, jobs);
+    ActRequest act{.ns = "default", .request = "1", .act = {.actor = "ada"}};
+    for (int i = 1; i <= jobs; ++i) act.ids.push_back(job_id(static_cast<std::uint64_t>(i)));
+    EXPECT_TRUE(store.run(&sqlite::cancel, act).refused.empty());
+    std::int64_t steps = store.last_steps();
+    act.request = "2";
+    EXPECT_TRUE(store.run(&sqlite::retry, act).refused.empty());
+    steps += store.last_steps();
+    EXPECT_EQ(store.claim(1000).size(), static_cast<std::size_t>(jobs));
+    return steps / jobs;
+  };
+  const std::int64_t few = steps_for_each(50);
+  EXPECT_LE(steps_for_each(1000), few + few / 5);
+}
+
+TEST(Tidy, LooksAtAJobThatKeepsItsKeyOnceAndNotInEveryStep) {
+  SteppedStore store;
+  constexpr int kJobs = 500;
+  for (int i = 0; i < kJobs; ++i) store.add({.id = {}, .queue = "q", .key = std::to_string(i), .key_for = 24h * 60});
+  const PurgeRequest purge{.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 50, .act = {.actor = "ada"}};
+  for (int cancelled = 0; cancelled < kJobs; cancelled += 50) store.run(&sqlite::purge, purge);
+  store.clock().advance(24h * 31);
+  const TidyRequest tidy{.ns = "default", .limit = 10};
+  EXPECT_TRUE(store.run(&sqlite::tidy, tidy).more) << "one step looks at a hundred";
+  const std::int64_t first = store.last_steps();
+  for (int step = 0; step < 10; ++step) EXPECT_EQ(store.run(&sqlite::tidy, tidy).removed, 0);
+  EXPECT_FALSE(store.run(&sqlite::tidy, tidy).more);
+  EXPECT_LT(store.last_steps(), first / 10);
+  store.clock().advance(24h * 29);
+  std::int64_t removed = 0;
+  for (int step = 0; step < kJobs; ++step) removed += store.run(&sqlite::tidy, tidy).removed;
+  EXPECT_EQ(removed, kJobs);
+}
+
 TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
   ManualClock clock;
   ThreadRuntime runtime;

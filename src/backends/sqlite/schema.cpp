@@ -38,7 +38,7 @@ CREATE TABLE queue (
   looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
 CREATE INDEX queue_home ON queue (home_id);
 
--- flags: see delivery.hpp. place: in its group, if it is not seq. acted: request of the last act on it. extras: see
+-- flags: see delivery.hpp. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see
 -- extras.hpp.
 CREATE TABLE job (
   seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, id BLOB NOT NULL, queue_id INTEGER NOT NULL, priority INTEGER NOT NULL,
@@ -70,7 +70,8 @@ CREATE TABLE done (
   deliveries INTEGER NOT NULL, started_at INTEGER, owner TEXT NOT NULL, past BLOB, result BLOB NOT NULL);
 CREATE INDEX done_badly ON done (state, seq) WHERE state > 3;
 
--- What ended when, one row for a queue in a call: retention needs no index on done. kind 0: done; 1: dead or cancelled.
+-- What ended when, one row for a queue in a call: retention needs no index on done. kind 0: done; 1: dead or cancelled;
+-- 2, 3: the same that still had their unique key when they were due to go, `at` when to ask again.
 -- seqs as in claim. A job that was retried since is found not to match.
 CREATE TABLE ended (
   queue_id INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL, seqs BLOB NOT NULL,
@@ -110,6 +111,7 @@ CREATE TABLE unique_key (
 -- Ids of enqueues that were answered by another job's id.
 CREATE TABLE alias (
   ns_id INTEGER NOT NULL, id BLOB NOT NULL, holder BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (ns_id, id)) WITHOUT ROWID;
+CREATE INDEX alias_at ON alias (ns_id, at);
 CREATE TABLE batch_name (ns_id INTEGER NOT NULL, name TEXT NOT NULL, first_seen INTEGER NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
 CREATE TABLE tag (ns_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (ns_id, name, seq)) WITHOUT ROWID;
 

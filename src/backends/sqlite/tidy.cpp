@@ -1,6 +1,7 @@
 // Retention: finished jobs whose time is over go, and with them what nobody can ask for any more. Deleting never lowers a
 // fence: the floor is raised in the same step.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -17,11 +18,25 @@ namespace {
 constexpr const char* kHomes = "SELECT id FROM home WHERE ns_id = ?1 ORDER BY id";
 constexpr const char* kEnded = "SELECT at, n, seqs FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at <= ?3 ORDER BY at, n";
 constexpr const char* kForgetEnded = "DELETE FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
+constexpr const char* kAskAgain = R"sql(
+  INSERT INTO ended (queue_id, kind, at, n, seqs)
+  SELECT ?1, ?2, ?3, 1 + coalesce((SELECT max(n) FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3), 0), ?4)sql";
 constexpr const char* kCutEnded = "UPDATE ended SET seqs = ?5 WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kState = R"sql(
-  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id FROM done d CROSS JOIN job j ON j.seq = d.seq
-  WHERE d.seq = ?1 AND d.finished_at = ?2)sql";
+  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at FROM done d CROSS JOIN job j ON j.seq = d.seq
+  WHERE d.seq = ?1)sql";
 constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
+
+constexpr const char* kKeyUntil = "SELECT until FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3 AND until > ?4";
+
+// Kinds of `ended`: done, and dead or cancelled, by when they finished; the same that had their unique key when their
+// retention was over, by when to ask again.
+constexpr int kDone = 0;
+constexpr int kNotDone = 1;
+constexpr int kAskedAgain = 2;  // added to one of the others
+
+// So many times what a step may remove, it may look at.
+constexpr std::size_t kLooksForEach = 10;
 
 constexpr const char* kForgetKey = "DELETE FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3";
 constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = ?2 AND seq = ?3";
@@ -64,23 +79,53 @@ struct EndedRow {
   std::vector<std::int64_t> seqs;  // that are still so
 };
 
+using Place = std::tuple<std::int64_t, int, std::int64_t>;  // in `ended`: queue, kind and at
+
 class Retention {
  public:
-  Retention(Call& call, std::int64_t ns_id) : call_(call), ns_id_(ns_id) {}
+  Retention(Call& call, std::int64_t ns_id, std::size_t most) : call_(call), ns_id_(ns_id), most_(most), looks_left_(most * kLooksForEach) {}
 
-  // Looks for the oldest `most` that may go, and one more.
-  void look(std::int64_t queue_id, int kind, Duration keep, std::size_t most) {
+  // Looks for the oldest that may go, as many as one step removes and one more.
+  void look(std::int64_t queue_id, int kind, Duration keep) {
+    const std::int64_t finished_until = call_.wall_us() - keep.count();
+    look_at_rows(queue_id, kind, finished_until, finished_until);
+    look_at_rows(queue_id, kind + kAskedAgain, call_.wall_us(), finished_until);
+  }
+
+  TidyReply remove() {
+    TidyReply reply;
+    std::sort(over_.begin(), over_.end());
+    reply.more = cut_short_ || over_.size() > most_;
+    if (over_.size() > most_) over_.resize(most_);
+    reply.removed = static_cast<std::int64_t>(over_.size());
+    forget_ended();
+    for (const auto& [place, seqs] : ask_again_) call_.db.execute(kAskAgain, std::get<0>(place), std::get<1>(place), std::get<2>(place), Bytes{pack(seqs)});
+    if (!over_.empty()) forget_jobs();
+    return reply;
+  }
+
+ private:
+  void look_at_rows(std::int64_t queue_id, int kind, std::int64_t at_most, std::int64_t finished_until) {
     std::size_t found = 0;
-    auto rows = call_.db.query(kEnded, queue_id, kind, call_.wall_us() - keep.count());
-    while (found <= most && rows.next()) {
+    auto rows = call_.db.query(kEnded, queue_id, kind, at_most);
+    while (found <= most_ && rows.next()) {
+      if (looks_left_ == 0) {
+        cut_short_ = true;
+        return;
+      }
       const std::vector<std::int64_t> seqs = unpack(rows.bytes(2));
+      looks_left_ -= std::min(looks_left_, seqs.size());
       EndedRow row{queue_id, kind, rows.integer(0), rows.integer(1), seqs.size(), {}};
       for (const std::int64_t seq : seqs) {
         const auto over = still_so(row, seq);
         // One that was retried and ended at the same moment again stands in two rows.
         if (!over || !seen_.insert(seq).second) continue;
+        if (const auto at = asked_again_at(*over, finished_until)) {
+          ask_again_[*at].push_back(seq);
+          continue;
+        }
         row.seqs.push_back(seq);
-        if (keeps_something(*over)) continue;
+        if (call_.db.number(kSlot, seq, call_.now_us())) continue;
         over_.push_back(*over);
         found += 1;
       }
@@ -88,31 +133,27 @@ class Retention {
     }
   }
 
-  TidyReply remove(std::size_t most) {
-    TidyReply reply;
-    std::sort(over_.begin(), over_.end());
-    reply.more = over_.size() > most;
-    if (reply.more) over_.resize(most);
-    reply.removed = static_cast<std::int64_t>(over_.size());
-    forget_ended();
-    if (!over_.empty()) forget_jobs();
-    return reply;
-  }
-
- private:
   std::optional<Over> still_so(const EndedRow& row, std::int64_t seq) {
-    auto found = call_.db.query(kState, seq, row.at);
+    auto found = call_.db.query(kState, seq);
     if (!found.next()) return std::nullopt;
     const auto state = static_cast<JobState>(found.integer(0));
-    if ((state == JobState::done ? 0 : 1) != row.kind) return std::nullopt;
-    return Over{row.at, seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3), found.maybe_integer(4)};
+    const std::int64_t finished_at = found.integer(5);
+    const int kind = state == JobState::done ? kDone : kNotDone;
+    if (kind != row.kind % kAskedAgain) return std::nullopt;
+    if (row.kind < kAskedAgain && finished_at != row.at) return std::nullopt;
+    return Over{finished_at, seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3), found.maybe_integer(4)};
   }
 
-  // Its unique key, for the time that it asked for, or a slot.
-  bool keeps_something(const Over& over) {
-    if (call_.db.number(kSlot, over.seq, call_.now_us())) return true;
-    return (over.flags & kHasUniqueKey) != 0 &&
-           key_holder(call_, call_.names.home_of(over.queue_id), extras_of(call_, over.seq).key) == over.seq;
+  // Where a job that has to stay is met next: it is not looked at in every step until then. One that was retried since, or
+  // whose queue keeps jobs longer now, is back among those that wait for the end of their retention.
+  std::optional<Place> asked_again_at(const Over& over, std::int64_t finished_until) {
+    const int kind = over.state == JobState::done ? kDone : kNotDone;
+    if (over.finished_at > finished_until) return Place{over.queue_id, kind, over.finished_at};
+    if ((over.flags & kHasUniqueKey) == 0) return std::nullopt;
+    const auto until =
+        call_.db.number(kKeyUntil, call_.names.home_of(over.queue_id), extras_of(call_, over.seq).key, over.seq, call_.wall_us());
+    if (!until) return std::nullopt;
+    return Place{over.queue_id, kind + kAskedAgain, *until};
   }
 
   void forget_ended() {
@@ -156,6 +197,10 @@ class Retention {
 
   Call& call_;
   std::int64_t ns_id_;
+  std::size_t most_;
+  std::size_t looks_left_;
+  bool cut_short_ = false;  // there was more to look at
+  std::map<Place, std::vector<std::int64_t>> ask_again_;
   std::vector<Over> over_;
   std::vector<EndedRow> rows_;
   std::set<std::int64_t> seen_;
@@ -204,17 +249,16 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
     auto rows = call.db.query(kHomes, *ns_id);
     while (rows.next()) homes.push_back(rows.integer(0));
   }
-  const auto most = static_cast<std::size_t>(request.limit);
-  Retention retention(call, *ns_id);
+  Retention retention(call, *ns_id, static_cast<std::size_t>(request.limit));
   for (const std::int64_t home_id : homes) {
     free_ended_slots(call, home_id);
     const QueueSettings settings = read_home(call, home_id).settings;
     for (const std::int64_t queue_id : stages_of(call, home_id)) {
-      retention.look(queue_id, 0, settings.keep_done, most);
-      retention.look(queue_id, 1, settings.keep_dead, most);
+      retention.look(queue_id, kDone, settings.keep_done);
+      retention.look(queue_id, kNotDone, settings.keep_dead);
     }
   }
-  const TidyReply reply = retention.remove(most);
+  const TidyReply reply = retention.remove();
   call.db.execute(kForgetAliases, *ns_id, call.wall_us() - kAliasKeptFor.count());
   call.db.execute(kForgetBatches, *ns_id, call.wall_us() - Duration{kBatchRememberedFor}.count());
   return reply;
