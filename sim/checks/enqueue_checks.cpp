@@ -6,7 +6,7 @@
 namespace fenceline::sim {
 namespace {
 
-constexpr Duration kAliasLeast = std::chrono::hours{24};
+constexpr Duration kAliasLeast = std::chrono::hours{25};
 
 bool same_value(const std::string& a, const std::string& b) { return nlohmann::json::parse(a) == nlohmann::json::parse(b); }
 

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "cli/config.hpp"
 #include "cli/output.hpp"
@@ -53,12 +53,13 @@ std::string fresh_request(Runtime& runtime) { return to_string(make_uuid7(runtim
 
 Result<std::vector<JobId>> ids_of(const Invocation& invocation) {
   std::vector<JobId> ids;
+  std::set<JobId> seen;
   const auto typed = invocation.arguments.find("ID");
   if (typed == invocation.arguments.end()) return ids;
   for (const std::string& text : typed->second) {
     const Result<JobId> id = parse_id(text);
     if (!id) return std::unexpected(id.error());
-    if (std::ranges::find(ids, *id) == ids.end()) ids.push_back(*id);
+    if (seen.insert(*id).second) ids.push_back(*id);
   }
   return ids;
 }

@@ -45,8 +45,8 @@ class Lines {
     progress_.end();
     if (!done) {
       sender_.end_early();
-      if (stop_signal() == 0) return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent(), doubtful_, batch_name_.has_value()));
-      tell("fenceline: interrupted; " + went_in(sender_.sent(), doubtful_, batch_name_.has_value()));
+      if (stop_signal() == 0) return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent(), doubtful_, repeatable()));
+      tell("fenceline: interrupted; " + went_in(sender_.sent(), doubtful_, repeatable()));
       return interrupted_exit();
     }
     sender_.end();
@@ -101,10 +101,17 @@ class Lines {
       if (!reply) return std::unexpected(reply.error());
       first_seen_ = reply->first_seen;
     }
+    // A day after its first line went in, the first jobs may have been removed: a line would be added a second time.
+    if (invocation_.runtime->wall_now() - *first_seen_ > kBatchRepeatableFor) {
+      too_old_ = true;
+      return fail(Code::conflict, "batch '" + printable(*batch_name_, 60) + "' was first used 24h ago and ends here; give the rest another name");
+    }
     std::int64_t line = sender_.sent();
     for (NewJob& job : batch_) job.id = batch_id(*first_seen_, *batch_name_, ++line);
     return {};
   }
+
+  bool repeatable() const { return batch_name_.has_value() && !too_old_; }
 
   Error explained(const Error& error) const {
     if (!batch_name_ || error.code != Code::conflict) return error;
@@ -120,6 +127,7 @@ class Lines {
   std::vector<NewJob> batch_;
   std::size_t bytes_ = 0;
   std::int64_t doubtful_ = 0;
+  bool too_old_ = false;  // the batch cannot be repeated any more
 };
 
 }  // namespace

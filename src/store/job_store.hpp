@@ -50,8 +50,8 @@ struct BatchReply {
   WallTime first_seen;
 };
 
-inline constexpr Duration kAliasKeptFor = std::chrono::hours{24};  // at least: see enqueue
 inline constexpr Duration kBatchRepeatableFor = std::chrono::hours{24};
+inline constexpr Duration kAliasKeptFor = kBatchRepeatableFor + std::chrono::hours{1};  // at least: see enqueue
 inline constexpr Duration kBatchRememberedFor = std::chrono::days{30};
 
 struct ClaimRequest {
@@ -154,7 +154,7 @@ struct Note {
   Fence fence = 0;
   std::optional<Progress> progress;
   std::string log;          // bytes, at most kLogBytesMax
-  std::int64_t log_at = 0;  // where they begin in all that this delivery logged: what is there already is not added twice
+  std::int64_t log_at = 0;  // where they begin in all that this delivery logged, at most 2^53: what is there already is not added twice
 };
 
 struct RecordRequest {
@@ -228,11 +228,11 @@ class JobStore {
 
   // Adds the jobs, all or none. An id that is there already adds nothing if queue, stage and payload are
   // the same (J1). Nor does a job whose unique key is taken in its queue (any stage) by one with the same payload as a
-  // JSON value, earlier in this request included: its id then stands for that job for at least a day (until a tidy finds
-  // it older), so that a repeat adds nothing whatever became of it (J6); queue and payload of the repeat must be that
+  // JSON value, earlier in this request included: its id then stands for that job for kAliasKeptFor at least (until a tidy
+  // finds it older), so that a repeat adds nothing whatever became of it (J6); queue and payload of the repeat must be that
   // job's, as long as it is there. A key belongs to the job that took it last, while that is unfinished or its key_for
   // since the finish is not over. Errors: invalid, conflict (the id belongs to another job, or the
-  // key to a job with another payload: the message names it), full.
+  // key to a job with another payload: the message names it and its state), full.
   virtual Result<EnqueueReply> enqueue(const EnqueueRequest& request) = 0;
 
   // When the store first saw this batch name. Errors: refused (longer ago than kBatchRepeatableFor; the name is free

@@ -10,6 +10,8 @@
 namespace fenceline {
 namespace {
 
+constexpr std::int64_t kLogAtMost = std::int64_t{1} << 53;  // so that no sum of it and a length overflows
+
 Result<void> check_id(std::string_view what, const std::string& id) {
   if (id.empty() || id.size() > kNameBytesMax) return fail(Code::invalid, std::string(what) + " must have 1 to 128 bytes");
   return {};
@@ -159,7 +161,7 @@ Result<void> check_request(const RecordRequest& request) {
   if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.notes.size(), "notes")); !ok) return ok;
   for (const Note& note : request.notes) {
     if (note.fence < 1) return fail(Code::invalid, "fence must be at least 1: no grant has another");
-    if (note.log.size() > kLogBytesMax || note.log_at < 0) return fail(Code::invalid, "log is too long; at most 1 MiB");
+    if (note.log.size() > kLogBytesMax || note.log_at < 0 || note.log_at > kLogAtMost) return fail(Code::invalid, "log is too long; at most 1 MiB, from 0 to 2^53 of its delivery");
     if (!note.progress) continue;
     if (note.progress->percent < 0 || note.progress->percent > 100) return fail(Code::invalid, "progress must be 0 to 100");
     if (note.progress->note.size() > kNoteBytesMax || !is_valid_utf8(note.progress->note))

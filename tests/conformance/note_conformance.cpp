@@ -1,4 +1,6 @@
 // What every store promises about progress and logs.
+#include <limits>
+
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -182,13 +184,14 @@ TEST_P(NoteConformance, InvalidNotesChangeNothing) {
   const JobId id = added(new_job());
   const Fence fence = claimed_as_next(id).job.fence;
   const Note good{.id = id, .fence = fence, .progress = Progress{1, "a"}, .log = "x"};
-  std::vector<Note> bad(6, good);
+  std::vector<Note> bad(7, good);
   bad[0].fence = 0;
   bad[1].progress->percent = 101;
   bad[2].progress->note = "\xff";
   bad[3].progress->note = std::string(kNoteBytesMax + 1, 'n');
   bad[4].log_at = -1;
   bad[5].log = std::string(kLogBytesMax + 1, 'l');
+  bad[6].log_at = std::numeric_limits<std::int64_t>::max();
   for (const Note& note : bad) EXPECT_EQ(code_of(store().record({.ns = "default", .notes = {good, note}})), Code::invalid);
   EXPECT_EQ(code_of(store().record({.ns = "a b", .notes = {good}})), Code::invalid);
   EXPECT_FALSE(look(id).progress);
