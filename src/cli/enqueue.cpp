@@ -21,6 +21,16 @@ Result<std::string> payload_from_options(const Invocation& invocation) {
   return text;
 }
 
+// The job that has the key may be one that will not run again by itself.
+std::string there_already(const Invocation& invocation, Store& store, const JobId& id) {
+  const std::string there = "a job with this key and payload was there already";
+  const Result<std::optional<Job>> job = store.job(invocation.ns, id);
+  if (!job || !*job || !is_finished((*job)->state)) return there;
+  const std::string state(to_string((*job)->state));
+  if ((*job)->state == JobState::done) return there + ": it is done, and keeps its key for --key-for";
+  return there + ": it is " + state + " and runs only after 'fenceline job retry " + to_string(id) + "'";
+}
+
 Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   Result<std::string> payload = payload_from_options(invocation);
   if (!payload) return std::unexpected(payload.error());
@@ -34,13 +44,15 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
     if (ids.error().code == Code::in_doubt)
       return fail(Code::in_doubt, ids.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
     if (ids.error().code == Code::conflict && invocation.has("--key"))
-      return fail(Code::conflict, ids.error().message + "; wait until that one is finished, or use another key");
+      return fail(Code::conflict, ids.error().message + "; wait until it is finished and its --key-for is over, run it again with 'fenceline job retry', or use another key");
     return std::unexpected(ids.error());
   }
   sender.end();
   if (invocation.json) return kExitOk;
   print_line(to_string(ids->at(0)));
-  if (sender.existing() > 0) tell("fenceline: a job with this key and payload was there already");
+  if (sender.existing() == 0) return kExitOk;
+  const Result<Store*> store = sender.store();
+  if (store) tell("fenceline: " + there_already(invocation, **store, ids->at(0)));
   return kExitOk;
 }
 

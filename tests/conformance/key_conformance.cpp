@@ -37,6 +37,24 @@ TEST_P(KeyConformance, J6_AnotherPayloadIsAConflictThatNamesTheHolder) {
   EXPECT_EQ(ids_of(everything()), std::vector{first}) << "all or none";
 }
 
+TEST_P(KeyConformance, J6_AConflictSaysInWhichStateTheHolderIs) {
+  NewJob job = keyed(new_id());
+  job.key_for = 1h;
+  added(job);
+  const auto says = [&](const std::string& state) {
+    const Result<EnqueueReply> refused = store().enqueue(adding({keyed(new_id(), "2")}));
+    return !refused && refused.error().message.contains(to_string(job.id) + " (" + state + ")");
+  };
+  EXPECT_TRUE(says("ready"));
+  const ClaimedJob claim = claimed_as_next(job.id);
+  EXPECT_TRUE(says("running"));
+  EXPECT_EQ(ended(claim, {.kind = OutcomeKind::dead}), "");
+  EXPECT_TRUE(says("dead")) << "its key_for counts after every finish";
+  EXPECT_EQ(retried(job.id), "");
+  EXPECT_EQ(cancelled(job.id), "");
+  EXPECT_TRUE(says("cancelled"));
+}
+
 TEST_P(KeyConformance, J6_TwoOfOneKeyInOneBatchAreOneJob) {
   const NewJob first = keyed(new_id());
   const NewJob second = keyed(new_id());
@@ -181,12 +199,12 @@ TEST_P(KeyConformance, J1_AnIdStandsForItsJobForADayWhateverIsTidied) {
   let_time_pass(47h);
   const NewJob second = keyed(new_id());
   ASSERT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{first});
-  let_time_pass(23h);
+  let_time_pass(kBatchRepeatableFor);
   EXPECT_EQ(tidied(), 1);
-  EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{first});
+  EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{first}) << "a batch may be under way for the last time";
   let_time_pass(1h);
   EXPECT_EQ(tidied(), 0);
-  EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{second.id}) << "a day is over";
+  EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{second.id}) << "a day and an hour are over";
 }
 
 TEST_P(KeyConformance, J1_KeysAndAliasesOutliveTheProcess) {

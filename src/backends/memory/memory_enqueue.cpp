@@ -54,9 +54,9 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
       reply.existing += 1;
       reply.ids.push_back(id);
     };
-    const auto key_conflict = [](const NewJob& wanted, const JobId& holder) {
-      return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) +
-                                      " with another payload; cancel that one or use another key");
+    const auto key_conflict = [](const NewJob& wanted, const JobId& holder, JobState state) {
+      return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " (" +
+                                      std::string(to_string(state)) + ") with another payload");
     };
 
     for (const NewJob& wanted : request.jobs) {
@@ -81,7 +81,8 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
         const auto earlier = fresh_keys.find(key);
         if (holder || earlier != fresh_keys.end()) {
           const JobId& id = holder ? holder->job.id : earlier->second->id;
-          if (!same_json(holder ? holder->job.payload : earlier->second->payload, wanted.payload)) return key_conflict(wanted, id);
+          if (!same_json(holder ? holder->job.payload : earlier->second->payload, wanted.payload))
+            return key_conflict(wanted, id, holder ? holder->job.state : JobState::ready);
           fresh_aliases[wanted.id] = {id, now.wall};
           answer(id);
           continue;

@@ -156,9 +156,9 @@ std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
   return inserted;
 }
 
-std::unexpected<Error> key_conflict(const NewJob& wanted, const JobId& holder) {
-  return fail(Code::conflict,
-              "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " with another payload");
+std::unexpected<Error> key_conflict(const NewJob& wanted, const JobId& holder, JobState state) {
+  return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " (" +
+                                  std::string(to_string(state)) + ") with another payload");
 }
 
 // Who answers for each job of a request, looked at one by one.
@@ -196,7 +196,8 @@ class Lookup {
     const NewJob& job = *wanted.job;
     const std::pair key{call_.names.home_of(wanted.queue_id), job.key};
     std::optional<std::pair<JobId, std::string>> holder;
-    if (const auto seq = key_holder(call_, key.first, key.second)) {
+    const auto seq = key_holder(call_, key.first, key.second);
+    if (seq) {
       auto row = call_.db.query(kHolder, *seq);
       if (row.next()) holder = {as_id(row.bytes(0)), row.text(1)};
     }
@@ -205,7 +206,8 @@ class Lookup {
       if (is_new) return std::nullopt;
       holder = {earlier->second->id, earlier->second->payload};
     }
-    if (!same_json(holder->second, job.payload)) return key_conflict(job, holder->first);
+    if (!same_json(holder->second, job.payload))
+      return key_conflict(job, holder->first, seq ? find_delivery(call_, *seq).state : JobState::ready);
     new_aliases_[job.id] = holder->first;
     return holder->first;
   }
