@@ -18,7 +18,10 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
     const bool other = job && call.request.only && job->last_act != call.request.request && job->state != *call.request.only;
-    const std::string must = !job ? "not_found" : other ? "state" : job->state == JobState::done || job->state == JobState::dead ? "finished" : "";
+    const std::string must = !job                                                           ? "not_found"
+                             : other                                                        ? "state"
+                             : job->state == JobState::done || job->state == JobState::dead ? "finished"
+                                                                                            : "";
     const ActRefusal* refusal = find_refusal(call.reply->refused, id);
     const std::string is = refusal ? refusal->reason : "";
     if (is == "finished") tally_.add(Count::cancelled_too_late);

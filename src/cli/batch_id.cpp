@@ -4,6 +4,8 @@
 #include <bit>
 #include <string>
 
+#include "store/job_store.hpp"
+
 namespace fenceline::cli {
 namespace {
 
@@ -71,5 +73,7 @@ Uuid batch_id(WallTime first_seen, std::string_view name, std::int64_t line) {
   // A microsecond a line: ids of one file come in its order, which keeps the store's index append-only.
   return make_uuid7(first_seen + Duration{line}, high, low);
 }
+
+bool batch_goes_on(WallTime first_seen, WallTime now) { return now - first_seen <= kBatchRepeatableFor; }
 
 }  // namespace fenceline::cli

@@ -34,6 +34,12 @@ TEST(BatchId, StaysAsItIsForEver) {
   EXPECT_EQ(to_string(batch_id(first_seen, "nightly", 2)), "01a1dee0-a6d6-7f42-a2b8-241d32276fb7");
 }
 
+TEST(BatchId, ABatchUnderWayEndsADayAfterItsNameWasFirstSeen) {
+  const WallTime first_seen{1'794'740'627'158'974us};
+  EXPECT_TRUE(batch_goes_on(first_seen, first_seen + 24h));
+  EXPECT_FALSE(batch_goes_on(first_seen, first_seen + 24h + 1us));
+}
+
 TEST(BatchId, NoTwoLinesOfTwoBatchesShareAnId) {
   std::set<Uuid> ids;
   for (const char* name : {"a", "a1", "b"}) {

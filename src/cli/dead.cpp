@@ -79,11 +79,8 @@ class Redrive {
  private:
   // Returns those that are not dead: the store looks in the same step, since a retry would stop one that runs by now.
   Result<std::vector<JobId>> retry(std::vector<JobId> ids) {
-    const ActRequest request{.ns = invocation_.ns,
-                             .ids = std::move(ids),
-                             .request = fresh_request(*invocation_.runtime),
-                             .only = JobState::dead,
-                             .act = act_};
+    const ActRequest request{
+        .ns = invocation_.ns, .ids = std::move(ids), .request = fresh_request(*invocation_.runtime), .only = JobState::dead, .act = act_};
     const Result<ActReply> reply = sure(invocation_, [&] { return store_.retry(request); });
     if (!reply) return std::unexpected(reply.error());
     done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());

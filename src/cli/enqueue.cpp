@@ -44,7 +44,9 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
     if (ids.error().code == Code::in_doubt)
       return fail(Code::in_doubt, ids.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
     if (ids.error().code == Code::conflict && invocation.has("--key"))
-      return fail(Code::conflict, ids.error().message + "; wait until it is finished and its --key-for is over, run it again with 'fenceline job retry', or use another key");
+      return fail(Code::conflict,
+                  ids.error().message +
+                      "; wait until it is finished and its --key-for is over, run it again with 'fenceline job retry', or use another key");
     return std::unexpected(ids.error());
   }
   sender.end();

@@ -45,7 +45,8 @@ class Lines {
     progress_.end();
     if (!done) {
       sender_.end_early();
-      if (stop_signal() == 0) return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent(), doubtful_, repeatable()));
+      if (stop_signal() == 0)
+        return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent(), doubtful_, repeatable()));
       tell("fenceline: interrupted; " + went_in(sender_.sent(), doubtful_, repeatable()));
       return interrupted_exit();
     }
@@ -101,10 +102,10 @@ class Lines {
       if (!reply) return std::unexpected(reply.error());
       first_seen_ = reply->first_seen;
     }
-    // A day after its first line went in, the first jobs may have been removed: a line would be added a second time.
-    if (invocation_.runtime->wall_now() - *first_seen_ > kBatchRepeatableFor) {
+    if (!batch_goes_on(*first_seen_, invocation_.runtime->wall_now())) {
       too_old_ = true;
-      return fail(Code::conflict, "batch '" + printable(*batch_name_, 60) + "' was first used 24h ago and ends here; give the rest another name");
+      return fail(Code::conflict,
+                  "batch '" + printable(*batch_name_, 60) + "' was first used 24h ago and ends here; give the rest another name");
     }
     std::int64_t line = sender_.sent();
     for (NewJob& job : batch_) job.id = batch_id(*first_seen_, *batch_name_, ++line);

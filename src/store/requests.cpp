@@ -161,7 +161,8 @@ Result<void> check_request(const RecordRequest& request) {
   if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.notes.size(), "notes")); !ok) return ok;
   for (const Note& note : request.notes) {
     if (note.fence < 1) return fail(Code::invalid, "fence must be at least 1: no grant has another");
-    if (note.log.size() > kLogBytesMax || note.log_at < 0 || note.log_at > kLogAtMost) return fail(Code::invalid, "log is too long; at most 1 MiB, from 0 to 2^53 of its delivery");
+    if (note.log.size() > kLogBytesMax || note.log_at < 0 || note.log_at > kLogAtMost)
+      return fail(Code::invalid, "log is too long; at most 1 MiB, from 0 to 2^53 of its delivery");
     if (!note.progress) continue;
     if (note.progress->percent < 0 || note.progress->percent > 100) return fail(Code::invalid, "progress must be 0 to 100");
     if (note.progress->note.size() > kNoteBytesMax || !is_valid_utf8(note.progress->note))

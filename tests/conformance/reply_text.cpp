@@ -235,6 +235,9 @@ std::string text_of(const RecordRequest& request) {
   return out;
 }
 
-std::string text_of(const ActRequest& request) { return "ns " + request.ns + " request " + request.request + (request.only ? " only " + std::string(to_string(*request.only)) : "") + ids(request.ids); }
+std::string text_of(const ActRequest& request) {
+  return "ns " + request.ns + " request " + request.request + (request.only ? " only " + std::string(to_string(*request.only)) : "") +
+         ids(request.ids);
+}
 
 }  // namespace fenceline::test

@@ -72,7 +72,8 @@ TEST(Enqueue, J6_AKeyThatACancelledJobKeepsIsToldWithTheWayOut) {
   EXPECT_EQ(place.fenceline({"job", "cancel", first}).status, 0);
   const Ended again = place.fenceline({"enqueue", "q", "--key", "k", "--key-for", "1d", "--payload", "1"});
   EXPECT_EQ(trimmed(again.out), first);
-  EXPECT_TRUE(one_line(again.err) && has(again.err, "it is cancelled") && has(again.err, "'fenceline job retry " + first + "'")) << again.err;
+  EXPECT_TRUE(one_line(again.err) && has(again.err, "it is cancelled") && has(again.err, "'fenceline job retry " + first + "'"))
+      << again.err;
   const Ended other = place.fenceline({"enqueue", "q", "--key", "k", "--payload", "2"});
   EXPECT_EQ(other.status, 65);
   EXPECT_TRUE(one_line(other.err) && has(other.err, first + " (cancelled)") && has(other.err, "'fenceline job retry'")) << other.err;

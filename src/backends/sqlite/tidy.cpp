@@ -83,7 +83,8 @@ using Place = std::tuple<std::int64_t, int, std::int64_t>;  // in `ended`: queue
 
 class Retention {
  public:
-  Retention(Call& call, std::int64_t ns_id, std::size_t most) : call_(call), ns_id_(ns_id), most_(most), looks_left_(most * kLooksForEach) {}
+  Retention(Call& call, std::int64_t ns_id, std::size_t most)
+      : call_(call), ns_id_(ns_id), most_(most), looks_left_(most * kLooksForEach) {}
 
   // Looks for the oldest that may go, as many as one step removes and one more.
   void look(std::int64_t queue_id, int kind, Duration keep) {
@@ -99,7 +100,8 @@ class Retention {
     if (over_.size() > most_) over_.resize(most_);
     reply.removed = static_cast<std::int64_t>(over_.size());
     forget_ended();
-    for (const auto& [place, seqs] : ask_again_) call_.db.execute(kAskAgain, std::get<0>(place), std::get<1>(place), std::get<2>(place), Bytes{pack(seqs)});
+    for (const auto& [place, seqs] : ask_again_)
+      call_.db.execute(kAskAgain, std::get<0>(place), std::get<1>(place), std::get<2>(place), Bytes{pack(seqs)});
     if (!over_.empty()) forget_jobs();
     return reply;
   }
