@@ -184,8 +184,8 @@ class JobControl {
 
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
   // the same step (L2). A job that still has its unique key or a slot stays. A step looks at a bounded number of jobs: `more`
-  // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups without
-  // jobs and what else nobody can ask for any more.
+  // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups
+  // without jobs and what else nobody can ask for any more.
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
 
   // Empty if there is no such job, as are the attempts.
