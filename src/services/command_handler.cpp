@@ -16,8 +16,6 @@ extern char** environ;
 namespace fenceline {
 namespace {
 
-constexpr int kSignalBase = 128;  // as shells count
-
 // Ours over what is inherited.
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& ours) {
   std::vector<std::string> environment;
@@ -85,7 +83,7 @@ RunResult CommandHandler::run(const Run& run) {
   }
   CommandEnd end = attend(**command, run);
   ended((*command)->guardian_pid(), end.guardian_died);
-  return result_of(std::move(end), options_.ends, run.trust.cut() == Cut::timed_out);
+  return result_of(std::move(end), options_.ends, why_stopped(run.trust, run.stop));
 }
 
 Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run) {
@@ -126,10 +124,12 @@ void CommandHandler::ended(pid_t guardian, bool guardian_died) {
   if (guardian_died && options_.owns_children) end_strays(guardians_);
 }
 
-RunResult result_of(CommandEnd end, const EndPolicy& ends, bool timed_out) {
+RunResult result_of(CommandEnd end, const EndPolicy& ends, Stopped stopped) {
   std::optional<int> exit_status;
   if (end.status) exit_status = end.status->exited ? end.status->number : kSignalBase + end.status->number;
-  if (timed_out && (end.stopped || end.status)) {
+  std::optional<OutcomeKind> said;
+  if (end.status && !end.stopped) said = ends.of_told(*end.status);
+  if (stopped == Stopped::timed_out && (end.stopped || end.status) && said != OutcomeKind::done) {
     if (end.stopped) exit_status = kSignalBase + SIGKILL;
     return {.kind = ends.of_timeout(), .result = std::move(end.output), .error = error_text("", end.errors), .exit_status = exit_status};
   }
@@ -137,7 +137,8 @@ RunResult result_of(CommandEnd end, const EndPolicy& ends, bool timed_out) {
   if (end.no_room) return {.kind = OutcomeKind::later};
   if (!end.status) return {.kind = OutcomeKind::failed, .error = error_text(end.trouble, end.errors)};
   const ExitStatus status = *end.status;
-  const OutcomeKind kind = status == ExitStatus{.exited = true, .number = 0} ? OutcomeKind::done : ends.of(status);
+  if (stopped == Stopped::for_us && !said) return {.kind = OutcomeKind::given_back};  // it ended because we told it to
+  const OutcomeKind kind = said ? *said : ends.of(status);
   if (kind == OutcomeKind::done) {
     if (end.output_too_large) return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = exit_status};
     return {.kind = OutcomeKind::done, .result = std::move(end.output), .exit_status = exit_status};

@@ -52,8 +52,9 @@ class CommandHandler final : public Handler {
   std::set<pid_t> guardians_;
 };
 
-// What the end of a command says of its job. A command whose time was over has timed out however it then ended; the
-// worker adds the words for that.
-RunResult result_of(CommandEnd end, const EndPolicy& ends, bool timed_out);
+// What the end of a command says of its job. One that we told to end is given back unless it says something of its own
+// accord (EndPolicy::of_told). One whose time was over has timed out unless it says so that it is done; the worker adds
+// the words for that.
+RunResult result_of(CommandEnd end, const EndPolicy& ends, Stopped stopped);
 
 }  // namespace fenceline

@@ -1,6 +1,7 @@
 #include "services/end_policy.hpp"
 
 #include <charconv>
+#include <csignal>
 #include <optional>
 
 #include "services/valid_text.hpp"
@@ -46,6 +47,13 @@ Result<EndPolicy> EndPolicy::parse(const std::vector<std::string>& rules) {
 }
 
 OutcomeKind EndPolicy::of(const ExitStatus& status) const { return find(status.exited ? std::to_string(status.number) : "signal"); }
+
+std::optional<OutcomeKind> EndPolicy::of_told(const ExitStatus& status) const {
+  if (!status.exited || status.number == kSignalBase + SIGTERM || status.number == kSignalBase + SIGKILL) return std::nullopt;
+  if (status.number == 0) return OutcomeKind::done;
+  const auto found = rules_.find(std::to_string(status.number));
+  return found != rules_.end() ? std::optional(found->second) : std::nullopt;
+}
 
 OutcomeKind EndPolicy::find(const std::string& end) const {
   const auto found = rules_.find(end);

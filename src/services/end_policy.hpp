@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@ namespace fenceline {
 // Exit statuses that mean something if nobody says otherwise, as in sysexits.h.
 inline constexpr int kCommandDead = 65;
 inline constexpr int kCommandLater = 75;
+// A signal n as shells report it: 128 + n.
+inline constexpr int kSignalBase = 128;
 
 class EndPolicy {
  public:
@@ -28,6 +31,9 @@ class EndPolicy {
 
   // Not for status 0, which is done.
   OutcomeKind of(const ExitStatus& status) const;
+  // What a command that was told to end says of its own accord: by status 0, or one that has a rule of its own. None for
+  // an end that the telling may have caused: by a signal or, as shells report ours, 143 and 137, and whatever only `other` speaks of.
+  std::optional<OutcomeKind> of_told(const ExitStatus& status) const;
   OutcomeKind of_timeout() const { return find("timeout"); }
 
  private:

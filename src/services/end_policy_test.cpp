@@ -39,6 +39,15 @@ TEST(EndPolicy, OtherIsEveryEndThatHasNoRuleOfItsOwn) {
   EXPECT_EQ(policy.of(exited(75)), OutcomeKind::later);
 }
 
+TEST(EndPolicy, OfACommandThatWasToldToEndOnlyWhatItSaysItselfCounts) {
+  const EndPolicy policy = must(EndPolicy::parse({"signal=done", "other=dead", "143=done", "137=dead", "3=done"}));
+  EXPECT_EQ(policy.of_told(exited(0)), OutcomeKind::done);
+  EXPECT_EQ(policy.of_told(exited(3)), OutcomeKind::done);
+  EXPECT_EQ(policy.of_told(exited(65)), OutcomeKind::dead);
+  EXPECT_EQ(policy.of_told(exited(75)), OutcomeKind::later);
+  for (const ExitStatus& end : {kKilled, exited(1), exited(143), exited(137)}) EXPECT_EQ(policy.of_told(end), std::nullopt) << end.number;
+}
+
 TEST(EndPolicy, TheLastRuleForAnEndCounts) {
   EXPECT_EQ(must(EndPolicy::parse({"3=dead", "3=later"})).of(exited(3)), OutcomeKind::later);
 }

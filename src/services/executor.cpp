@@ -44,8 +44,7 @@ void Executor::run(const DeliveryPtr& delivery) {
   if (job.timeout > Duration{0}) context_.watch->notify();  // its time runs from now on
   RunResult result = call_handler(delivery);
   FENCELINE_CRASH_POINT(handler_exit);
-  const bool timed_out = delivery->trust.cut() == Cut::timed_out;
-  const Stopped stopped = timed_out ? Stopped::timed_out : delivery->stop.stop_requested() ? Stopped::for_us : Stopped::no;
+  const Stopped stopped = why_stopped(delivery->trust, delivery->stop.get_token());
   Outcome outcome = outcome_of(std::move(result), job, stopped, context_.runtime.random());
   context_.log.info("execution_ended",
                     {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}, {"outcome", to_string(outcome.kind)}});

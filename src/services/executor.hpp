@@ -31,9 +31,6 @@ class Executor {
   std::atomic<bool> closed_ = false;
 };
 
-// Why a handler was told to stop, if it was.
-enum class Stopped { no, for_us, timed_out };
-
 // The outcome of a handler that returned `result`. One that we stopped and that did not finish is given back: the stop
 // was not its fault. One whose time was over has failed, unless it says something better; its error says so first.
 // `random` is for the retry delay.

@@ -53,6 +53,11 @@ void Run::progress(int percent, std::string_view note) const {
   notes->progress({.percent = std::clamp(percent, 0, 100), .note = as_text(note, kNoteBytesMax)});
 }
 
+Stopped why_stopped(const TrustDeadline& trust, const std::stop_token& stop) {
+  if (trust.cut() == Cut::timed_out) return Stopped::timed_out;
+  return stop.stop_requested() ? Stopped::for_us : Stopped::no;
+}
+
 void Run::log(std::string_view text) const {
   if (notes != nullptr && !text.empty()) notes->log(text);
 }

@@ -21,6 +21,9 @@ enum class Cut {
   revoked,    // an operator ended the delivery: nothing of it counts any more
 };
 
+// Why a handler was told to stop, if it was: the worker stops or its lease is about to end, or its time is over.
+enum class Stopped { no, for_us, timed_out };
+
 // Until when a handler may act for its job. Moves forward with each renewal; only a cut moves it back, for good.
 class TrustDeadline {
  public:
@@ -47,6 +50,8 @@ class TrustDeadline {
   std::optional<Cut> cut_;
   std::function<void(Instant)> listener_;
 };
+
+Stopped why_stopped(const TrustDeadline& trust, const std::stop_token& stop);
 
 // Takes what a handler says while it works. Safe to call from several threads; never waits for a store.
 class RunNotes {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "program.hpp"
@@ -69,6 +71,33 @@ TEST(HandlerEnds, MeanWhatTheCommandLineSays) {
   const Json report = Json::parse(ended.out);
   EXPECT_EQ(report["done"], 1);
   EXPECT_EQ(report["later"], 1);
+}
+
+TEST(HandlerEnds, J5_AStopOfTheWorkerIsNotJudgedByThem) {
+  const Workplace place;
+  const std::string id = enqueue(place);
+  for (const char* rule : {"signal=done", "signal=dead", "other=dead"}) {
+    const auto worker = place.start({"work", "q", "--on", rule, "--drain-timeout", "0s", "--ttl", "5s", "--", "sh", "-c", "touch begun; exec sleep 1000"});
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("begun")); })) << worker->err();
+    worker->signal(SIGTERM);
+    EXPECT_EQ(worker->wait().status, 0);
+    const Json job = Json::parse(place.fenceline({"job", "show", id, "--json"}).out);
+    EXPECT_EQ(job["state"], "ready") << rule;
+    EXPECT_EQ(job["failures"], 0) << rule;
+    std::filesystem::remove(place.file("begun"));
+  }
+}
+
+TEST(HandlerEnds, ACommandThatFinishesWhenItsTimeIsOverIsDone) {
+  const Workplace place;
+  const Ended enqueued = place.fenceline({"enqueue", "q", "--max-attempts", "1", "--timeout", "1s", "--json"});
+  ASSERT_EQ(enqueued.status, 0) << enqueued.err;
+  const Ended worked = place.fenceline({"work", "q", "--drain", "--ttl", "30s", "--on", "timeout=dead", "--", "sh", "-c",
+                                        "trap 'echo whole; exit 0' TERM; while :; do sleep 0.05; done"});
+  ASSERT_EQ(worked.status, 0) << worked.err;
+  const Json job = Json::parse(place.fenceline({"job", "show", Json::parse(enqueued.out)["ids"][0], "--json"}).out);
+  EXPECT_EQ(job["state"], "done") << job;
+  EXPECT_EQ(job["result"], "whole\n");
 }
 
 TEST(HandlerEnds, AWrongRuleNamesWhatIsAllowed) {
