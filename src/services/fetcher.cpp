@@ -55,7 +55,7 @@ int Fetcher::room(const Holdings::Load& load, Instant now) const {
   const int places = std::min(options.concurrency + options.prefetch, kBatchMax);
   if (load.alone || context_.quiet) return 0;
   // A stream of other jobs must not keep one that has to run alone waiting for ever.
-  if (alone_since_ && now - *alone_since_ > options.ttl && load.total() > 0) return 0;
+  if (alone_seen_ && now - *alone_since_ > options.ttl && load.total() > 0) return 0;
   // Half of the stock is used up before it is filled, so that a claim brings several.
   if (load.waiting > options.prefetch / 2) return 0;
   // A store that takes no outcomes gets no claims.
@@ -130,9 +130,12 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
 }
 
 void Fetcher::plan_next_claim(const ClaimRequest& request, const ClaimReply& reply, Instant answered_at) {
-  if (!reply.alone_waiting || !request.holds_others) {
+  // One behind a limit is seen only while a place there is free, and this claim may have filled it: that the next one does
+  // not see it says nothing. Only a claim that could have got it ends its wait.
+  alone_seen_ = reply.alone_waiting && request.holds_others;
+  if (!request.holds_others) {
     alone_since_.reset();
-  } else if (!alone_since_) {
+  } else if (alone_seen_ && !alone_since_) {
     alone_since_ = answered_at;
   }
   if (!reply.jobs.empty()) {

@@ -33,7 +33,8 @@ class Fetcher {
   Duration idle_pause_;                 // of a worker that finds nothing
   Duration drain_pause_;                // of a draining one that waits for others
   int failures_ = 0;                    // claims in a row that the store did not answer
-  std::optional<Instant> alone_since_;  // a job that must run alone has been waiting for us
+  std::optional<Instant> alone_since_;  // a job that must run alone was first seen waiting, and we have held others ever since
+  bool alone_seen_ = false;             // the last claim that was answered saw it
 };
 
 }  // namespace fenceline

@@ -332,5 +332,47 @@ TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
   EXPECT_EQ(beside, 0);
 }
 
+TEST(WorkerAlone, J8_AJobThatMustRunAloneDoesNotStarveBehindALimitWhileOtherWorkGoesOn) {
+  ThreadRuntime runtime;
+  test::ManualClock clock;
+  MemoryStore store(clock);
+  const auto enqueue = [&](const std::string& queue) {
+    const JobId id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
+    must(store.enqueue({.ns = "default", .jobs = {{.id = id, .queue = queue}}}));
+    return id;
+  };
+  const auto pause = [&](bool paused) { must(store.pause({.ns = "default", .queue = "narrow", .paused = paused, .act = {"ana", ""}})); };
+  must(store.set_queue({.ns = "default", .queue = "narrow", .change = {.limit = 1}, .act = {"ana", ""}}));
+  const JobId killer = enqueue("narrow");
+  for (const std::string owner : {"first", "second"}) {
+    must(store.claim({.ns = "default", .queues = {"narrow"}, .owner = owner, .request = owner, .ttl = 1s}));
+    clock.advance(2s);
+  }
+  must(store.claim({.ns = "default", .queues = {"narrow"}, .owner = "third", .request = "third", .ttl = 1s}));
+  must(store.give_back({.ns = "default", .owner = "third", .request = "third", .ttl = 1s}));
+  pause(true);  // until the worker holds something
+  for (const std::string queue : {"narrow", "narrow", "narrow"}) enqueue(queue);
+  for (int i = 0; i < 12; ++i) enqueue("wide");
+  constexpr int kEnough = 600;  // more than ten seconds of work
+  std::atomic<int> wide{0};
+  std::atomic<bool> alone_ran{false};
+  HandlerOf handler([&](const Delivered& run) {
+    if (run.job.id == killer) {
+      EXPECT_LT(wide, kEnough) << "it came only when there was nothing else to do";
+      alone_ran = true;
+      return RunResult{};
+    }
+    if (run.job.queue == "wide" && wide++ == 0) pause(false);
+    runtime.sleep_for(run.job.queue == "wide" ? 40ms : 300ms, run.stop);  // so that most claims find the narrow one full
+    if (!alone_ran && wide < kEnough) enqueue(run.job.queue);
+    return RunResult{};
+  });
+  EventList events;
+  // With a stock, so that it is never empty by chance.
+  const WorkerOptions options{.queues = {"narrow", "wide"}, .concurrency = 3, .prefetch = 4, .ttl = 1s, .drain = true};
+  must(Worker(runtime, Log(events), store, handler, options).run({}));
+  EXPECT_TRUE(alone_ran);
+}
+
 }  // namespace
 }  // namespace fenceline
