@@ -40,7 +40,7 @@ struct EnqueueOptions {
   std::optional<WallTime> at = std::nullopt;  // not before; in place of the delay
   int attempts_max = kAttemptsMaxDefault;     // failures until it is dead
   Backoff backoff{};       // between them: full jitter over `first` doubling to `most`
-  Duration timeout{0};     // of one attempt, 1 s to 30 d: then its handler is told to stop, and it has failed; 0: none
+  Duration timeout{0};     // of one attempt, 1 s to 30 d: then its handler is told to stop, and it has failed; one that hangs on loses its lease; 0: none
   std::string key;         // one unfinished job for it in its queue: the same payload again is that job
   Duration key_for{0};     // the key stays taken that long after the finish
   std::string group;       // its jobs run one at a time, in the order of their enqueue

@@ -40,7 +40,7 @@ struct Delivery {
   bool told = false;      // its lease is about to end: its handler was told, and it is not renewed any more
   bool lost = false;      // final
   bool revoked = false;   // by an operator: lost, and the store waits for the word that nothing of it runs
-  bool renewable = true;  // false once a renewal was refused, or the worker's grace is over
+  bool renewable = true;  // false once a renewal was refused, the worker's grace is over, or its handler ignores its timeout
   int tries = 0;          // renewals tried since the last success
   Instant ended_by;       // at the latest then the store has ended the lease, if its clock runs as ours
   std::optional<Instant> times_out_at;  // of a running handler with a timeout that has not been told of it

@@ -17,7 +17,7 @@ namespace fenceline {
 
 // Why a handler must be gone before its lease ends.
 enum class Cut {
-  timed_out,  // this attempt took longer than its job allows; the lease goes on until it is gone
+  timed_out,  // this attempt took longer than its job allows; the lease goes on until it is gone, or was told twice the grace ago
   revoked,    // an operator ended the delivery: nothing of it counts any more
 };
 

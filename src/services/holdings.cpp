@@ -194,12 +194,13 @@ Holdings::Overdue Holdings::overdue(Instant now) {
   for (const auto& [holding, delivery] : all_) {
     if (delivery->ignores_at && now >= *delivery->ignores_at) {
       delivery->ignores_at.reset();
+      delivery->renewable = false;  // one that hangs must not keep its job from others for ever
       overdue.ignoring.push_back({delivery, delivery->lost});
     }
     if (delivery->lost) continue;
     if (delivery->times_out_at && now >= *delivery->times_out_at) {
       delivery->times_out_at.reset();
-      delivery->ignores_at = now + stop_grace(times_);
+      delivery->ignores_at = now + 2 * stop_grace(times_);  // a command that is killed after the first is gone by then
       overdue.timed_out.push_back(delivery);
     }
     const Instant trusted = delivery->trust.lease_until();

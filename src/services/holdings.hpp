@@ -77,7 +77,8 @@ class Holdings {
     std::vector<DeliveryPtr> lost;  // given up: handlers that run on, and those that were never started
     int given_back = 0;             // never started, and still trusted
     std::vector<DeliveryPtr> timed_out;  // running ones whose attempt has had its time
-    // Running ones that were told that all is over, and have not returned within the grace; each once for a reason.
+    // Running ones that were told that all is over, and have not returned within the grace; each once for a reason. Their
+    // leases, if they have them still, are not renewed any more.
     struct Ignoring {
       DeliveryPtr delivery;
       bool lost = false;  // it works on without a lease

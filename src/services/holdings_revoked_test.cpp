@@ -137,12 +137,28 @@ TEST(Ignoring, AHandlerThatDoesNotReturnAfterItsTimeoutIsNamedOnce) {
   holdings.add({make_delivery(1, 10s)});
   start(holdings);
   holdings.overdue(kStart + 10s);
-  EXPECT_EQ(holdings.next_deadline(), kStart + 15s);
-  EXPECT_TRUE(holdings.overdue(kStart + 14s).ignoring.empty());
-  const Holdings::Overdue overdue = holdings.overdue(kStart + 15s);
+  EXPECT_EQ(holdings.next_deadline(), kStart + 20s);
+  EXPECT_TRUE(holdings.overdue(kStart + 19s).ignoring.empty());
+  const Holdings::Overdue overdue = holdings.overdue(kStart + 20s);
   ASSERT_EQ(overdue.ignoring.size(), 1u);
   EXPECT_FALSE(overdue.ignoring.front().lost);
-  EXPECT_TRUE(holdings.overdue(kStart + 16s).ignoring.empty());
+  EXPECT_TRUE(holdings.overdue(kStart + 21s).ignoring.empty());
+}
+
+TEST(Ignoring, J8_AHandlerThatHangsPastItsTimeoutIsNotRenewedAndLosesItsLease) {
+  Holdings holdings(kTimes);
+  holdings.add({make_delivery(1, 10s)});
+  const DeliveryPtr hangs = start(holdings);
+  holdings.overdue(kStart + 10s);
+  EXPECT_TRUE(holdings.next_renewal());
+  holdings.overdue(kStart + 20s);
+  EXPECT_FALSE(holdings.next_renewal());
+  EXPECT_TRUE(holdings.begin_renewal(kStart + 20s).live.empty());
+  EXPECT_FALSE(holdings.renewed(hangs, kStart + 20s, 60s)) << "one under way comes too late";
+  EXPECT_EQ(holdings.overdue(kStart + 54s).lost.size(), 1u);
+  const Holdings::Overdue overdue = holdings.overdue(kStart + 59s);
+  ASSERT_EQ(overdue.ignoring.size(), 1u);
+  EXPECT_TRUE(overdue.ignoring.front().lost);
 }
 
 TEST(Ignoring, AHandlerThatWorksOnAfterItsLossIsNamedAfterTheGrace) {

@@ -29,17 +29,23 @@ TEST_F(WorkerOnMemory, AnAttemptPastItsTimeoutIsToldAndHasFailed) {
   EXPECT_EQ(events.field("handler_told_to_stop", "why"), "timed_out");
 }
 
-TEST_F(WorkerOnMemory, AFunctionThatIgnoresItsTimeoutIsLoggedAndKeepsItsLease) {
+TEST_F(WorkerOnMemory, J8_TheJobOfAFunctionThatHangsPastItsTimeoutIsTakenOver) {
   const JobId id = enqueue({.timeout = 1s});
-  options.ttl = 3s;
+  options.concurrency = 2;
+  options.strict = true;
+  std::atomic<bool> ended{false};
+  options.end_process = [&] { ended = true; };
+  std::atomic<int> runs{0};
   const WorkReport report = must(work([&](const Delivered&) {
-    runtime.sleep_for(3200ms, {});  // longer than its first lease
-    return RunResult{.result = "whole"};
+    if (runs++ > 0) return RunResult{.result = "whole"};
+    EXPECT_TRUE(eventually([&] { return job(id).state == JobState::done; }));
+    EXPECT_TRUE(eventually([&] { return ended.load(); }));  // it works on without its lease
+    return RunResult{.result = "stale"};
   }));
-  EXPECT_EQ(events.count("handler_ignores_stop"), 1);
-  EXPECT_EQ(report.lost, 0);
-  EXPECT_EQ(job(id).deliveries, 1);
-  EXPECT_EQ(job(id).result, "whole");  // it says that it is done
+  EXPECT_EQ(events.count("handler_ignores_stop"), 2);
+  EXPECT_EQ(report.lost, 1);
+  EXPECT_EQ(job(id).deliveries, 2);
+  EXPECT_EQ(job(id).result, "whole");
 }
 
 TEST_F(WorkerOnMemory, WithStrictAHandlerThatWorksOnWithoutItsLeaseEndsTheProcess) {
