@@ -75,7 +75,9 @@ Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint6
     result = {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = result.exit_status};
   }
   if (result.error.size() > kErrorBytesMax) result.error = as_text(result.error, kErrorBytesMax);
-  const std::optional<int> status = result.exit_status;
+  // A store takes no other, and would refuse the outcomes of others with it.
+  const bool valid = result.exit_status && *result.exit_status >= 0 && *result.exit_status <= kExitStatusMost;
+  const std::optional<int> status = valid ? result.exit_status : std::nullopt;
   switch (result.kind) {
     case OutcomeKind::done: return {.kind = OutcomeKind::done, .result = std::move(result.result), .exit_status = status};
     case OutcomeKind::failed:

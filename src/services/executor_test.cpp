@@ -32,6 +32,17 @@ TEST(Outcome, CarriesTheExitStatusOfACommand) {
   EXPECT_EQ(outcome_of({.kind = OutcomeKind::done}, {}, Stopped::no, 1).exit_status, std::nullopt);
 }
 
+TEST(Outcome, CarriesNoExitStatusThatAStoreWouldRefuse) {
+  for (const int status : {-1, 256, 1000}) {
+    for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later}) {
+      const Outcome outcome = outcome_of({.kind = kind, .exit_status = status}, {}, Stopped::no, 1);
+      EXPECT_EQ(outcome.kind, kind);
+      EXPECT_EQ(outcome.exit_status, std::nullopt) << status;
+    }
+  }
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed, .exit_status = 255}, {}, Stopped::no, 1).exit_status, 255);
+}
+
 TEST(Outcome, IsNeverLargerThanAStoreTakes) {
   const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, Stopped::no, 1);
   EXPECT_EQ(large.kind, OutcomeKind::failed);

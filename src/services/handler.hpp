@@ -17,7 +17,7 @@ namespace fenceline {
 
 // Why a handler must be gone before its lease ends.
 enum class Cut {
-  timed_out,  // this attempt took longer than its job allows; the lease goes on until it is gone, or was told twice the grace ago
+  timed_out,  // this attempt took longer than its job allows; the lease goes on until it is gone, or hangs for twice the grace
   revoked,    // an operator ended the delivery: nothing of it counts any more
 };
 
@@ -79,7 +79,7 @@ struct RunResult {
   OutcomeKind kind = OutcomeKind::done;
   std::string result;  // for done
   std::string error;   // for failed and dead
-  std::optional<int> exit_status = std::nullopt;  // of a command: 128 + n for a signal
+  std::optional<int> exit_status = std::nullopt;  // of a command: 128 + n for a signal; what is not 0 to 255 is none
 };
 
 class Handler {
