@@ -124,7 +124,7 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
   if (deliveries.empty()) return;
   for (const DeliveryPtr& delivery : context_.holdings.add(deliveries)) context_.log_loss(*delivery, kRevoked);
   context_.slots->notify();
-  if (!request.holds_others) context_.orders->notify();  // asked for more often from now on
+  context_.orders->notify();  // asked for more often from now on; what we held when we asked may be settled by now
   context_.keeper->notify();
   context_.watch->notify();
 }

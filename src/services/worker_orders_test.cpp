@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "services/worker.hpp"
 #include "support/worker_fixture.hpp"
@@ -213,6 +214,42 @@ TEST_F(WorkerUnderOrders, AnIdleWorkerAsksForOrdersRarely) {
   });
   must(work(done, stop.get_token()));
   EXPECT_LE(store.calls("orders"), 2);
+}
+
+TEST_F(WorkerUnderOrders, ACancelIsFeltWithoutAWakeUpThoughTheLastJobEndedDuringTheClaim) {
+  store.orders_wake_up = false;
+  options.concurrency = 2;
+  const JobId first = enqueue(NewJob{});
+  JobId second;
+  std::mutex mutex;  // of `second`
+  std::atomic<bool> claimed{false};
+  const auto second_is_claimed = [&] {
+    const std::lock_guard lock(mutex);
+    return second != JobId{} && job(second).state == JobState::running;
+  };
+  store.after = [&](const std::string& verb, int) -> std::optional<Error> {
+    if (verb != "claim" || claimed || !second_is_claimed()) return std::nullopt;
+    claimed = true;
+    EXPECT_TRUE(eventually([&] { return job(first).state == JobState::done; }));
+    runtime.sleep_for(options.orders_every + 100ms, {});  // now a worker that holds nothing will not ask for seconds
+    return std::nullopt;
+  };
+  must(work([&](const Delivered& run) {
+    if (run.job.id == first) {
+      {
+        const std::lock_guard lock(mutex);
+        second = enqueue(NewJob{});
+      }
+      EXPECT_TRUE(eventually([&] { return claimed.load(); }));
+      return RunResult{};
+    }
+    const Instant cancelled_at = runtime.now();
+    cancel(second);
+    const RunResult result = wait_for_stop(run, runtime);
+    EXPECT_LT(runtime.now() - cancelled_at, 2s);
+    return result;
+  }));
+  EXPECT_EQ(job(second).state, JobState::cancelled);
 }
 
 TEST_F(WorkerUnderOrders, AStoreThatCannotSayWhatOperatorsWantStopsNoWork) {

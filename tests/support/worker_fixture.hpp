@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -34,6 +36,15 @@ class TroubledStore final : public ForwardingStore {
   Trouble before = [](const std::string&, int) { return std::nullopt; };
   Trouble after = [](const std::string&, int) { return std::nullopt; };
   std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) { return std::nullopt; };
+
+  std::atomic<bool> orders_wake_up = true;  // false: no wake-up tells of an order
+
+  std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change) override {
+    if (!request.orders) return inner_.watch(request, std::move(on_change));
+    return inner_.watch(request, [this, on_change = std::move(on_change)] {
+      if (orders_wake_up) on_change();
+    });
+  }
 
   int calls(const std::string& verb) const {
     const std::lock_guard lock(mutex_);
