@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/drill_process.hpp"
 #include "cli/output.hpp"
+#include "cli/signals.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -78,6 +79,7 @@ class KillAt {
     std::vector<std::vector<std::string>> life{{"migrate"}, enqueue(), work()};
     if (starts_with("give_back")) life.insert(life.begin() + 2, {"drill-worker", "doubt", "drill", "--ttl", "1s"});
     for (const std::vector<std::string>& step : life) {
+      if (invocation_.stop.stop_requested()) return "stopped";
       const bool met_before = was_met();
       Ended ended = run(step, true);
       note_ids(ended.output);
@@ -185,6 +187,8 @@ Result<int> run(Invocation& invocation) {
     players.push_back(invocation.runtime->spawn("drill", [&](std::stop_token) {
       for (std::size_t at = next++; at < points.size() && !invocation.stop.stop_requested(); at = next++) {
         const std::string fault = KillAt(invocation, points[at]).play();
+        // A Ctrl-C ends the drill's processes too: what then looks broken says nothing of the store.
+        if (!fault.empty() && was_interrupted(invocation.stop)) return;
         const std::lock_guard lock(mutex);
         ++played;
         if (!fault.empty()) ++faults;
@@ -195,7 +199,12 @@ Result<int> run(Invocation& invocation) {
     }));
   }
   for (Task& player : players) player.join();
-  const bool held = faults == 0 && played == points.size();
+  if (played < points.size()) {
+    tell("fenceline: interrupted; " + std::to_string(played) + " of " + std::to_string(points.size()) + " points were played, " + std::to_string(faults) +
+         " of them broken");
+    return interrupted_exit();
+  }
+  const bool held = faults == 0;
   if (!invocation.json)
     print_line("kill: " + std::to_string(played) + " of " + std::to_string(points.size()) + " points, " + std::to_string(faults) + " faults: " +
                (held ? "nothing was lost" : "NOT HELD"));

@@ -8,6 +8,7 @@
 #include "cli/drill_process.hpp"
 #include "cli/drill_trace.hpp"
 #include "cli/output.hpp"
+#include "cli/signals.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -99,6 +100,8 @@ void play_all(Runtime& runtime, Drill& drill, int rounds, std::stop_token stop, 
     players.push_back(runtime.spawn("drill", [&](std::stop_token) {
       for (int number = next++; number < rounds && !stop.stop_requested(); number = next++) {
         Round round = drill.play(number);
+        // A Ctrl-C ends A and B too: what then looks broken says nothing of the store.
+        if (!round.fault.empty() && was_interrupted(stop)) return;
         const std::lock_guard lock(tally.mutex);
         if (tally.shown.empty() || (!round.fault.empty() && tally.faults.empty())) tally.shown = std::move(round.trace);
         if (!round.fault.empty()) tally.faults.push_back("round " + std::to_string(number + 1) + ": " + round.fault);
@@ -124,7 +127,16 @@ Result<int> run(Invocation& invocation) {
   play_all(runtime, drill, static_cast<int>(*rounds), invocation.stop, tally);
   const Result<void> removed = (*store)->remove_namespace(ns, {.actor = "drill", .reason = "drill lease-expiry is over"});
 
-  const bool held = tally.faults.empty() && tally.played == *rounds;
+  const auto tell_faults = [&] {
+    for (std::size_t i = 0; i < std::min<std::size_t>(tally.faults.size(), 5); ++i) tell("fenceline: " + tally.faults[i]);
+  };
+  if (tally.played < *rounds) {
+    tell_faults();
+    tell("fenceline: interrupted; " + std::to_string(tally.played) + " of " + std::to_string(*rounds) + " rounds were played, " +
+         std::to_string(tally.faults.size()) + " of them broken" + (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
+    return interrupted_exit();
+  }
+  const bool held = tally.faults.empty();
   for (const TraceEvent& event : tally.shown) print_line(to_json(event));
   if (invocation.json) {
     print_line("{\"drill\":\"lease-expiry\",\"rounds\":" + std::to_string(tally.played) + ",\"faults\":" + std::to_string(tally.faults.size()) +
@@ -133,7 +145,7 @@ Result<int> run(Invocation& invocation) {
     print_line("lease-expiry: " + std::to_string(tally.played) + " of " + std::to_string(*rounds) + " rounds, " + std::to_string(tally.faults.size()) +
                " faults: " + (held ? "every late write was refused" : "NOT HELD"));
   }
-  for (std::size_t i = 0; i < std::min<std::size_t>(tally.faults.size(), 5); ++i) tell("fenceline: " + tally.faults[i]);
+  tell_faults();
   if (!removed) return std::unexpected(removed.error());
   return held ? kExitOk : kExitFound;
 }

@@ -41,7 +41,7 @@ InputFile::~InputFile() {
 Result<bool> InputFile::read_some(std::string& out) {
   const std::size_t before = out.size();
   while (true) {
-    if (!wait_readable(fd_)) return fail(Code::held, "interrupted while reading the input");
+    if (!wait_readable(fd_)) return fail(Code::held, "interrupted while reading the input; nothing was changed");
     out.resize(before + kChunk);
     const ssize_t count = ::read(fd_, out.data() + before, kChunk);
     out.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));

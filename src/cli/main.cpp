@@ -23,7 +23,8 @@ namespace {
 
 int report(const Error& error) {
   tell("fenceline: " + error_text(error));
-  return exit_code(error);
+  const bool interrupted = error.code == Code::held && stop_signal() != 0 && error.message.starts_with("interrupted");
+  return interrupted ? interrupted_exit() : exit_code(error);
 }
 
 // An error of the output counts only if the command had none of its own.

@@ -29,6 +29,9 @@ int stop_signal();
 // What an interrupted command returns.
 inline int interrupted_exit() { return 128 + stop_signal(); }
 
+// Whether a stop was asked for; a signal counts from the moment it comes, before its token knows.
+inline bool was_interrupted(const std::stop_token& stop) { return stop.stop_requested() || stop_signal() != 0; }
+
 // Waits until `fd` can be read; false if a signal asked to stop first.
 bool wait_readable(int fd);
 

@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/signals.hpp"
 #include "sim/campaign.hpp"
 
 namespace fenceline::cli {
@@ -82,6 +83,10 @@ void tell_failures(const std::vector<sim::FailedSeed>& failed) {
 Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, std::stop_token stop) {
   sim::StackPool stacks;
   const sim::SeedReport report = sim::play(scenario, seed, stacks, {.tracing = true, .stop = std::move(stop)});
+  if (report.stopped) {
+    tell("fenceline: interrupted; seed " + std::to_string(seed) + " was not played to its end");
+    return interrupted_exit();
+  }
   print(report.trace);
   if (report.violations.empty()) return kExitOk;
   tell_failures({{std::string(scenario.name), seed, report.violations}});
@@ -100,7 +105,7 @@ Result<int> run(Invocation& invocation) {
   const bool one = invocation.has("--seed");
   if (one && (invocation.has("--seeds") || invocation.has("--first-seed")))
     return std::unexpected(usage_error("--seed plays one seed; leave out --seeds and --first-seed"));
-  if (invocation.has("--trace") && !one) return std::unexpected(usage_error("--trace shows one seed: add --seed S"));
+  if (invocation.has("--trace") && !one) return std::unexpected(usage_error("--trace shows one seed; add --seed S"));
 
   sim::CampaignOptions options{.scenario = *scenario,
                                .first_seed = static_cast<std::uint64_t>(one ? *only : *first),
@@ -113,6 +118,12 @@ Result<int> run(Invocation& invocation) {
   Progress progress(*invocation.runtime, options.seeds);
   options.progress = [&](std::uint64_t done) { progress(done); };
   const sim::CampaignReport report = sim::run_campaign(*invocation.runtime, options);
+  if (report.stopped && report.seeds < options.seeds) {
+    if (!invocation.json) tell_failures(report.failed);
+    tell("fenceline: interrupted; " + std::to_string(report.seeds) + " of " + std::to_string(options.seeds) + " seeds were played, " +
+         std::to_string(report.failed.size()) + " with a broken promise");
+    return interrupted_exit();
+  }
   const std::vector<std::string> missing = sim::missing(report);
 
   if (invocation.json) {
@@ -125,7 +136,6 @@ Result<int> run(Invocation& invocation) {
                " operations, " + std::to_string(report.tally.faults()) + " faults, " + std::to_string(report.failed.size()) + " seeds with a broken promise");
   }
   if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + missing.front());
-  if (report.stopped) tell("sim: stopped after " + std::to_string(report.seeds) + " seeds");
   return report.failed.empty() && missing.empty() ? kExitOk : kExitFound;
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/command.hpp"
+#include "cli/signals.hpp"
 #include "runtime/thread_runtime.hpp"
 
 namespace fenceline::cli {
@@ -49,13 +50,14 @@ TEST_F(SimCommand, ASeedWithoutAViolationExitsWithZero) {
   EXPECT_EQ(run(output), kExitOk) << output;
 }
 
-TEST_F(SimCommand, AStopEndsItCleanly) {
+TEST_F(SimCommand, AStopEndsItWithoutAVerdict) {
   std::stop_source stop;
   stop.request_stop();
   invocation.stop = stop.get_token();
   invocation.options["--seeds"] = {"1000000"};
   std::string output;
-  EXPECT_EQ(run(output), kExitOk) << output;
+  EXPECT_EQ(run(output), interrupted_exit()) << output;
+  EXPECT_EQ(output, "");
 }
 
 }  // namespace

@@ -15,6 +15,18 @@ std::string lines(int count) {
   return out;
 }
 
+// From here on a signal is seen by the command.
+bool handles_ctrl_c(const Running& running) {
+  std::istringstream status(Workplace::read("/proc/" + std::to_string(running.pid()) + "/status"));
+  for (std::string word; status >> word;) {
+    if (word != "SigCgt:") continue;
+    std::string mask;
+    status >> mask;
+    return (std::stoull(mask, nullptr, 16) >> (SIGPIPE - 1) & 1U) != 0;  // the last that it learns to handle
+  }
+  return false;
+}
+
 TEST(Manners, AReaderThatGoesAwayIsAQuietEnd) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000)}).status, 0);
@@ -55,6 +67,33 @@ TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
     EXPECT_TRUE(one_line(ended.err)) << ended.err;
     EXPECT_NE(ended.err.find("1000 jobs went in"), std::string::npos) << ended.err;
     EXPECT_EQ(place.jobs().size(), 1000U);
+  }
+}
+
+TEST(Manners, CtrlCEndsAnEnqueueThatReadsItsPayload) {
+  const Workplace place;
+  const auto running = place.start({"enqueue", "q", "--payload-file", "-"});
+  running->feed("[1,");
+  ASSERT_TRUE(eventually([&] { return handles_ctrl_c(*running); }));
+  running->signal(SIGINT);
+  const Ended ended = running->wait();
+  EXPECT_EQ(ended.status, 130);
+  EXPECT_EQ(ended.err, "fenceline: interrupted while reading the input; nothing was changed\n");
+  EXPECT_EQ(place.dump(), "(none)");
+}
+
+TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {
+  for (const auto& [words, played] : std::vector<std::pair<Words, std::string>>{{{"drill", "lease-expiry"}, "0 of 1 rounds"},
+                                                                                {{"drill", "kill", "--point", "settle_before"}, "0 of 1 points"},
+                                                                                {{"sim", "--seeds", "1000000000"}, " of 1000000000 seeds"}}) {
+    const Workplace place;
+    const auto running = place.start(words);
+    ASSERT_TRUE(eventually([&] { return handles_ctrl_c(*running); }));
+    running->signal(SIGINT);
+    const Ended ended = running->wait();
+    EXPECT_EQ(ended.status, 130) << words[0];
+    EXPECT_EQ(ended.out, "") << words[0];
+    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted; ") && ended.err.find(played) != std::string::npos) << ended.err;
   }
 }
 

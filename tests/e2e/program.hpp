@@ -37,6 +37,7 @@ class Running {
   void feed(const std::string& text) const;
   void close_input();
   void signal(int number) const;
+  int pid() const { return pid_; }
   // What it has written so far.
   std::string out() const;
   std::string err() const;
