@@ -131,7 +131,7 @@ Result<int> run_redrive(Invocation& invocation) {
   const Result<std::int64_t> dead = count_dead(invocation, **store, queue);
   if (!dead) return std::unexpected(dead.error());
   const std::int64_t most = std::min(*dead, *limit);
-  if (most > 1) {
+  if (most > 0) {
     const Result<bool> meant =
         confirmed(invocation, "this redrives " + counted(most, "dead job") + (queue ? " of queue " + *queue : " of all queues") + ".");
     if (!meant) return std::unexpected(meant.error());

@@ -144,7 +144,10 @@ TEST(Dead, ListAndRedriveByIdAndByQueue) {
   EXPECT_EQ(unasked.status, 64);
   EXPECT_TRUE(one_line(unasked.err) && has(unasked.err, "4 dead jobs of queue q") && has(unasked.err, "--yes")) << unasked.err;
   EXPECT_EQ(answer(place, {"dead", "redrive", "--queue", "q", "--limit", "3", "--yes"})["redriven"], 3);
-  EXPECT_EQ(place.fenceline({"dead", "redrive"}).out, "1\n") << "one is not many";
+  EXPECT_EQ(place.fenceline({"dead", "redrive"}).status, 64) << "one is asked for like many";
+  EXPECT_EQ(answer(place, {"dead", "list"})["jobs"].size(), 1U);
+  EXPECT_EQ(place.fenceline({"dead", "redrive", "--yes"}).out, "1\n");
+  EXPECT_EQ(place.fenceline({"dead", "redrive"}).out, "0\n") << "with nothing to do there is nothing to ask";
   EXPECT_EQ(answer(place, {"dead", "list"})["jobs"].size(), 0U);
   drain(place, "true");
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["done"], 5);
