@@ -17,15 +17,29 @@ namespace {
 constexpr std::size_t kBatchLines = 1000;
 constexpr std::size_t kBatchBytes = 8 << 20;  // long lines make shorter batches: memory stays constant
 
-// `doubtful` lines behind those that went in may have gone in too.
-std::string went_in(std::int64_t sent, std::int64_t doubtful, bool repeatable) {
-  const auto lines = [](std::int64_t from, std::int64_t to) {
-    return from == to ? "line " + std::to_string(from) : "lines " + std::to_string(from) + " to " + std::to_string(to);
-  };
-  const std::string known = sent == 0 ? "" : std::to_string(sent) + (sent == 1 ? " job" : " jobs") + " went in (" + lines(1, sent) + "), ";
-  if (repeatable && (sent > 0 || doubtful > 0)) return known + "run it again with the same --batch: what is there is not added twice";
-  if (doubtful > 0) return known + lines(sent + 1, sent + doubtful) + " may have gone in: look before you go on";
-  return sent == 0 ? "nothing was enqueued" : known + "go on from line " + std::to_string(sent + 1);
+// How far a file came that did not go in whole.
+struct Stand {
+  std::int64_t sent = 0;      // lines whose jobs are in the store
+  std::int64_t existing = 0;  // of those: were there before
+  std::int64_t doubtful = 0;  // lines behind those that may have gone in too
+};
+
+std::string lines(std::int64_t from, std::int64_t to) {
+  return from == to ? "line " + std::to_string(from) : "lines " + std::to_string(from) + " to " + std::to_string(to);
+}
+
+std::string went_in(const Stand& stand) {
+  if (stand.sent == 0) return "nothing was enqueued";
+  const std::string range = " (" + lines(1, stand.sent) + ")";
+  if (stand.existing == 0) return counted(stand.sent, "job") + " went in" + range;
+  return counted(stand.sent - stand.existing, "new job") + " went in and " + std::to_string(stand.existing) + " were there already" + range;
+}
+
+std::string what_to_do(const Stand& stand, bool repeatable) {
+  const std::string known = stand.sent == 0 ? "" : went_in(stand) + ", ";
+  if (repeatable && (stand.sent > 0 || stand.doubtful > 0)) return known + "run it again with the same --batch: what is there is not added twice";
+  if (stand.doubtful > 0) return known + lines(stand.sent + 1, stand.sent + stand.doubtful) + " may have gone in: look before you go on";
+  return stand.sent == 0 ? went_in(stand) : known + "go on from line " + std::to_string(stand.sent + 1);
 }
 
 // A file of payloads, one a line. A batch goes in whole or not at all, so a bad line costs its batch.
@@ -45,9 +59,12 @@ class Lines {
     progress_.end();
     if (!done) {
       sender_.end_early();
-      if (stop_signal() == 0)
-        return fail(done.error().code, done.error().message + "; " + went_in(sender_.sent(), doubtful_, repeatable()));
-      tell("fenceline: interrupted; " + went_in(sender_.sent(), doubtful_, repeatable()));
+      const Stand stand{sender_.sent(), sender_.existing(), doubtful_};
+      // Under a name that is taken a repeat would end the same way.
+      const bool taken = repeatable() && done.error().code == Code::conflict;
+      const std::string rest = taken ? went_in(stand) : what_to_do(stand, repeatable());
+      if (stop_signal() == 0) return fail(done.error().code, done.error().message + "; " + rest);
+      tell("fenceline: interrupted; " + rest);
       return interrupted_exit();
     }
     sender_.end();
@@ -65,6 +82,7 @@ class Lines {
       if (!line) return std::unexpected(line.error());
       if (!*line) return flush(file);
       **line = without_byte_order_mark(std::move(**line));
+      if ((*line)->empty()) return fail(Code::invalid, "line " + std::to_string(number) + " is empty; write null, or take the line out");
       if (auto ok = check_payload(**line); !ok) return fail(ok.error().code, "line " + std::to_string(number) + ": " + ok.error().message);
       bytes_ += (*line)->size();
       NewJob& job = batch_.emplace_back(pattern_);

@@ -4,6 +4,7 @@
 
 #include "base/duration_text.hpp"
 #include "cli/config.hpp"
+#include "cli/text.hpp"
 #include "cli/time_text.hpp"
 
 namespace fenceline::cli {
@@ -20,7 +21,10 @@ Result<void> read_time(const Invocation& invocation, NewJob& job) {
   if (!text) return {};
   const Result<WallTime> at = parse_time(*text);
   if (!at) return std::unexpected(usage_error("--at " + at.error().message));
-  job.at = *at;
+  const WallTime now = invocation.runtime->wall_now();
+  if (*at > now + kDelayRange.most)
+    return std::unexpected(usage_error("--at " + format_time(*at) + " is too far ahead; at most " + format_duration(kDelayRange.most) + " from now, check the year"));
+  if (*at > now) job.at = *at;  // what is past means now: it does not overtake those that wait
   return {};
 }
 
@@ -34,11 +38,14 @@ Result<void> read_attempts(const Invocation& invocation, NewJob& job) {
   job.timeout = *timeout;
   const Result<Duration> first = invocation.duration("--backoff", Backoff{}.first, kBackoffRange.least, kBackoffRange.most);
   if (!first) return std::unexpected(first.error());
-  // A first pause that is longer than the usual longest one needs no second option.
+  // Of two pauses the one that was not given follows the one that was.
   const Result<Duration> most = invocation.duration("--backoff-max", std::max(*first, Backoff{}.most), kBackoffRange.least, kBackoffRange.most);
   if (!most) return std::unexpected(most.error());
-  if (*first > *most) return std::unexpected(usage_error("--backoff is longer than --backoff-max; the first pause is the shortest one"));
-  job.backoff = {*first, *most};
+  const Duration shortest = invocation.has("--backoff") ? *first : std::min(*first, *most);
+  if (shortest > *most)
+    return std::unexpected(usage_error("--backoff " + format_duration(shortest) + " is longer than --backoff-max " + format_duration(*most) +
+                                       "; make the first shorter or the second longer"));
+  job.backoff = {shortest, *most};
   return {};
 }
 

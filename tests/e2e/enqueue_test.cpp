@@ -1,6 +1,7 @@
 // What `fenceline enqueue` can say of a job, and files that are enqueued twice.
 #include <sys/resource.h>
 
+#include <chrono>
 #include <fstream>
 #include <set>
 
@@ -15,17 +16,25 @@ std::string numbers(int from, int to) {
   return out;
 }
 
+// A date in summer that is ahead, and by less than a year.
+std::string summer_day() {
+  const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
+  const int year = static_cast<int>(today.year());
+  return today.month() < std::chrono::July ? std::to_string(year) + "-07-02" : std::to_string(year + 1) + "-06-15";
+}
+
 TEST(Enqueue, AJobCarriesAllThatWasSaidOfIt) {
   const Workplace place;
   const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  const std::string id = enqueue(place, {"--key", "k 1", "--key-for", "1h", "--group", "g", "--limit-key", "l", "--at", "2030-01-02T03:04:05Z", "--timeout",
+  const std::string day = summer_day();
+  const std::string id = enqueue(place, {"--key", "k 1", "--key-for", "1h", "--group", "g", "--limit-key", "l", "--at", day + "T03:04:05Z", "--timeout",
                                          "5m", "--backoff", "2s", "--backoff-max", "1m", "--tag", "b", "--tag", "a", "--tag", "b", "--traceparent", trace});
   const Json job = show(place, id);
   EXPECT_EQ(job["key"], "k 1");
   EXPECT_EQ(job["key_for_ms"], 3'600'000);
   EXPECT_EQ(job["group"], "g");
   EXPECT_EQ(job["limit_key"], "l");
-  EXPECT_EQ(job["run_at"], "2030-01-02T03:04:05.000000Z");
+  EXPECT_EQ(job["run_at"], day + "T03:04:05.000000Z");
   EXPECT_EQ(job["timeout_ms"], 300'000);
   EXPECT_EQ(job["backoff_ms"], 2000);
   EXPECT_EQ(job["backoff_max_ms"], 60'000);
@@ -46,8 +55,8 @@ TEST(Enqueue, ATraceComesFromTheEnvironmentIfItIsOne) {
 
 TEST(Enqueue, ATimeOfThisMachinesZoneIsMeantInIt) {
   const Workplace place;
-  const std::string id = enqueue(place, {"--at", "2030-07-01 12:00"}, {.env = {{"TZ", "CET-1CEST,M3.5.0,M10.5.0/3"}}});
-  EXPECT_EQ(show(place, id)["run_at"], "2030-07-01T10:00:00.000000Z");
+  const std::string id = enqueue(place, {"--at", summer_day() + " 12:00"}, {.env = {{"TZ", "CET-1CEST,M3.5.0,M10.5.0/3"}}});
+  EXPECT_EQ(show(place, id)["run_at"], summer_day() + "T10:00:00.000000Z");
 }
 
 TEST(Enqueue, J6_TheSameKeyAndPayloadGiveTheFirstOnesId) {
@@ -119,10 +128,41 @@ TEST(Enqueue, ABatchWithOtherLinesIsRefused) {
   EXPECT_EQ(place.jobs().size(), 3U);
 }
 
+TEST(Enqueue, ARefusedBatchSaysWhatIsNewAndDoesNotAdviseToRepeatIt) {
+  const Workplace place;
+  const Words words{"enqueue", "q", "--jsonl", "-", "--batch", "monday"};
+  ASSERT_EQ(place.fenceline(words, {.input = numbers(1, 1600)}).status, 0);
+  const Ended other = place.fenceline(words, {.input = numbers(1, 1500) + "0\n"});
+  EXPECT_EQ(other.status, 65);
+  EXPECT_TRUE(has(other.err, "choose another name; 0 new jobs went in and 1000 were there already (lines 1 to 1000)\n")) << other.err;
+  EXPECT_FALSE(has(other.err, "run it again")) << other.err;
+  const Ended bad = place.fenceline(words, {.input = numbers(1, 1500) + "oops\n"});
+  EXPECT_TRUE(has(bad.err, "0 new jobs went in and 1000 were there already (lines 1 to 1000), run it again")) << bad.err;
+  EXPECT_EQ(place.jobs().size(), 1600U);
+}
+
+TEST(Enqueue, ATimeThatIsPastMeansNow) {
+  const Workplace place;
+  const std::string first = enqueue(place);
+  const std::string past = enqueue(place, {"--at", "2020-01-01T00:00:00Z"});
+  EXPECT_GE(show(place, past)["run_at"], show(place, first)["run_at"]) << "it does not overtake";
+}
+
+TEST(Enqueue, OfTwoPausesTheOneThatWasNotGivenFollowsTheOther) {
+  const Workplace place;
+  const Json shorter = show(place, enqueue(place, {"--backoff-max", "500ms"}));
+  EXPECT_EQ(shorter["backoff_ms"], 500);
+  EXPECT_EQ(shorter["backoff_max_ms"], 500);
+  const Json longer = show(place, enqueue(place, {"--backoff", "2h"}));
+  EXPECT_EQ(longer["backoff_ms"], 7'200'000);
+  EXPECT_EQ(longer["backoff_max_ms"], 7'200'000);
+}
+
 TEST(Enqueue, OptionsThatDoNotGoTogetherAreRefused) {
   const Workplace place;
   for (const Words& options : std::vector<Words>{{"--delay", "1s", "--at", "2030-01-01T00:00:00Z"},
                                                  {"--at", "2030-02-30T00:00:00Z"},
+                                                 {"--at", "2199-01-01T00:00:00Z"},
                                                  {"--at", "soon"},
                                                  {"--at", ""},
                                                  {"--key-for", "1h"},
