@@ -12,6 +12,7 @@
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
+#include "runtime/child_process.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -80,6 +81,9 @@ Result<int> run(Invocation& invocation) {
   const Result<std::vector<std::string>> wanted = wanted_names(invocation);
   if (!wanted) return std::unexpected(wanted.error());
   if (auto ok = check_store_url(invocation.store_url); !ok) return std::unexpected(usage_error(ok.error().message));
+  if (const auto peer = invocation.value("--peer")) {
+    if (auto found = find_program(*peer); !found) return fail(found.error().code, "--peer: " + found.error().message + "; nothing was measured");
+  }
   const BenchSizes sizes = quick ? BenchSizes::quick() : BenchSizes{};
   const std::filesystem::path store = invocation.store_url.substr(invocation.store_url.find(':') + 1);
   Result<bench::ScratchFolder> folder = bench::ScratchFolder::make_in(store.parent_path().string(), sizes.room());

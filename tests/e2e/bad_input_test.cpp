@@ -189,6 +189,7 @@ TEST_F(BadInput, CommandsThatCannotBeRun) {
   refused({"work", "mail", "--drain", "--", "no-such-program-anywhere"}, 127);
   refused({"work", "mail", "--drain", "--", plain}, 126);
   refused({"work", "mail", "--drain", "--", "/"}, 126);
+  refused({"bench", "--only", "drain", "--peer", "/missing/program"}, 66);
 }
 
 }  // namespace
