@@ -86,7 +86,7 @@ class ProjectFile {
     try {
       if (auto ok = read_table("", toml::parse(std::string_view(text))); !ok) return std::unexpected(ok.error());
     } catch (const toml::parse_error& error) {
-      return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) + "; see docs/configuration.md"));
+      return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) + "; see 'fenceline help config show'"));
     }
     return std::move(settings_);
   }
@@ -139,7 +139,7 @@ class ProjectFile {
     if (known.kind == Known::Kind::number) {
       const std::optional<std::int64_t> number = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
       if (!number || *number < known.numbers.least || *number > known.numbers.most)
-        return refuse("is not possible; write a whole number from " + std::to_string(known.numbers.least) + " to " + std::to_string(known.numbers.most));
+        return refuse("is not possible; write a whole number" + std::string(node.is_string() ? ", without quotes," : "") + " from " + std::to_string(known.numbers.least) + " to " + std::to_string(known.numbers.most));
       value = std::to_string(*number);
     } else {
       const std::optional<std::string> text = node.is_string() ? node.value<std::string>() : std::nullopt;
@@ -170,7 +170,7 @@ Result<LoadedFile> load_file(const Invocation& invocation) {
   LoadedFile loaded{.path = path.value_or(std::string(kUsualFile))};
   const Result<std::string> text = read_file(loaded.path, kFileMost);
   if (!text) return std::unexpected(text.error());
-  if (!is_valid_utf8(*text)) return fail(Code::invalid, "file " + in_quotes(loaded.path) + " is not text in UTF-8; see docs/configuration.md");
+  if (!is_valid_utf8(*text)) return fail(Code::invalid, "file " + in_quotes(loaded.path) + " is not text in UTF-8; see 'fenceline help config show'");
   Result<std::map<std::string, FileSetting>> settings = parse_project_file(loaded.path, *text);
   if (!settings) return std::unexpected(settings.error());
   loaded.settings = std::move(*settings);

@@ -31,7 +31,7 @@ TEST(Config, AnUnknownKeyIsRefusedWithItsLineAndTheNearestName) {
 
 TEST(Config, AValueThatIsNotPossibleIsRefusedWithItsLine) {
   EXPECT_EQ(refusal("[work]\nconcurrency = 0"), "fenceline.toml:2: work.concurrency is not possible; write a whole number from 1 to 500");
-  EXPECT_EQ(refusal("[work]\nconcurrency = \"4\""), "fenceline.toml:2: work.concurrency is not possible; write a whole number from 1 to 500");
+  EXPECT_EQ(refusal("[work]\nconcurrency = \"4\""), "fenceline.toml:2: work.concurrency is not possible; write a whole number, without quotes, from 1 to 500");
   EXPECT_EQ(refusal("[work]\nttl = 30"), "fenceline.toml:2: work.ttl is no text; write it in quotes");
   EXPECT_NE(refusal("[work]\nttl = \"30\"").find("fenceline.toml:2: work.ttl '30' is not a duration"), std::string::npos) << refusal("[work]\nttl = \"30\"");
   EXPECT_EQ(refusal("store = [1]"), "fenceline.toml:1: store is no text; write it in quotes");

@@ -7,6 +7,7 @@
 #include "cli/line_reader.hpp"
 #include "cli/output.hpp"
 #include "cli/sender.hpp"
+#include "cli/text.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -16,6 +17,8 @@ Result<std::string> payload_from_options(const Invocation& invocation) {
   const auto file = invocation.value("--payload-file");
   if (!file) return "null";
   Result<std::string> text = read_file(*file, kPayloadBytesMax + 2);  // a newline at its end is the editor's
+  if (!text && text.error().code == Code::invalid)
+    return fail(Code::invalid, "the payload in '" + printable(*file, 200) + "' is too large; at most 1 MiB, keep big data elsewhere and send its address");
   if (text && text->ends_with('\n')) text->pop_back();
   if (text && text->ends_with('\r')) text->pop_back();
   return text;
@@ -35,6 +38,7 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   Result<std::string> payload = payload_from_options(invocation);
   if (!payload) return std::unexpected(payload.error());
   job.payload = without_byte_order_mark(std::move(*payload));
+  if (job.payload.empty()) return fail(Code::invalid, "the payload is empty; write JSON, or leave the option out for null");
   if (auto ok = check_payload(job.payload); !ok) return std::unexpected(ok.error());
   Sender sender(invocation);
   job.id = sender.new_id();

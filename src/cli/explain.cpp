@@ -135,7 +135,7 @@ class Explainer {
     else if (job_.last_outcome == OutcomeKind::dead)
       add("dead_at_once", "it is dead" + since() + ": its handler said that trying again cannot help" + error);
     else if (job_.failures >= job_.attempts_max)
-      add("attempts_used_up", "it is dead" + since() + ": all " + std::to_string(job_.attempts_max) + " attempts are used up" + error);
+      add("attempts_used_up", "it is dead" + since() + ": " + (job_.attempts_max == 1 ? "its one attempt is" : "all " + std::to_string(job_.attempts_max) + " attempts are") + " used up" + error);
     else
       add("dead", "it is dead" + since() + error);
   }

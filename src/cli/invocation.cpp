@@ -85,8 +85,12 @@ Result<Duration> Invocation::duration(std::string_view option, Duration otherwis
   const std::optional<std::string> text = value(option);
   if (!text) return otherwise;
   const Result<Duration> parsed = parse_duration(*text, {least, most});
-  if (!parsed) return std::unexpected(usage_error(std::string(option) + ": " + parsed.error().message));
-  return *parsed;
+  if (parsed) return *parsed;
+  // One that is a duration, but not one for this option, is not called none.
+  const Result<Duration> any = parse_duration(*text, {Duration{0}, Duration::max()});
+  if (!any) return std::unexpected(usage_error(std::string(option) + ": " + parsed.error().message));
+  return std::unexpected(usage_error(std::string(option) + " " + printable(*text, 40) + " is too " + (*any < least ? "short" : "long") + "; use " +
+                                     format_duration(least) + " to " + format_duration(most)));
 }
 
 }  // namespace fenceline::cli

@@ -33,6 +33,12 @@ TEST(Invocation, DurationsThatAreNotPossibleAreUsageErrors) {
   }
 }
 
+TEST(Invocation, ADurationThatIsTooShortOrTooLongIsCalledThat) {
+  EXPECT_EQ(error_text(with("--ttl", "500ms").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 500ms is too short; use 1s to 1d");
+  EXPECT_EQ(error_text(with("--ttl", "400d").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 400d is too long; use 1s to 1d");
+  EXPECT_NE(error_text(with("--ttl", "5").duration("--ttl", 1s, 1s, 24h).error()).find("is not a duration"), std::string::npos);
+}
+
 TEST(Invocation, EveryKindOfErrorHasItsExitCode) {
   const std::vector<std::pair<Code, int>> expected{{Code::held, 75},     {Code::lost, 76},  {Code::not_found, 66}, {Code::conflict, 65},
                                                    {Code::refused, 69},  {Code::full, 74},  {Code::invalid, 65},   {Code::unavailable, 69},

@@ -55,6 +55,10 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
   // Here, so that a name that cannot be does not even create a store.
   const WorkerReport as_reported{
       .ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};
+  std::vector<std::string> sorted = options.queues;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    return fail(Code::invalid, "queue '" + printable(*twice, 60) + "' was named twice; name it once");
   if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
   return options;
 }

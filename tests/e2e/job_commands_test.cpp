@@ -232,7 +232,7 @@ TEST(JobExplain, SaysWhatBecameOfAFinishedJob) {
   ASSERT_EQ(place.fenceline({"queue", "purge", "q", "--yes", "--as", "bob"}).status, 0);
   EXPECT_TRUE(has(explained(place, purged)["cancelled"], "it was cancelled by bob at ")) << explained(place, purged)["cancelled"];
   EXPECT_TRUE(explained(place, done).contains("done"));
-  EXPECT_TRUE(has(explained(place, used_up)["attempts_used_up"], "all 1 attempts are used up"));
+  EXPECT_TRUE(has(explained(place, used_up)["attempts_used_up"], "its one attempt is used up"));
   EXPECT_TRUE(explained(place, at_once).contains("dead_at_once"));
   EXPECT_TRUE(has(explained(place, cancelled)["cancelled"], "it was cancelled by ana (too late) at ")) << explained(place, cancelled)["cancelled"];
 }
