@@ -232,8 +232,9 @@ TEST_F(Guardian, AStopIsATermToTheCommand) {
     stop.request_stop();
   });
   const RunResult result =
-      run(shell("trap 'exit 7' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
-  EXPECT_TRUE(result.error.starts_with("exit status 7")) << result.error;
+      run(shell("trap 'exit 65' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
+  EXPECT_EQ(result.kind, OutcomeKind::dead);
+  EXPECT_TRUE(result.error.starts_with("exit status 65")) << result.error;
 }
 
 TEST_F(Guardian, OneThatIgnoresTheTermIsKilledAfterTheGrace) {
@@ -267,7 +268,7 @@ TEST_F(Guardian, ARevokedCommandThatIgnoresTheTermIsGoneWithinASecond) {
   EXPECT_FALSE(is_alive(pid_in("ready")));
 }
 
-TEST_F(Guardian, ACommandThatTimedOutHasFailedHoweverItEnds) {
+TEST_F(Guardian, ACommandThatTimedOutHasFailedUnlessItSaysThatItIsDone) {
   options.ends = must(EndPolicy::parse({"timeout=dead"}));
   const auto time_out = [&](const std::string& script) {
     std::filesystem::remove(path("ready"));
@@ -283,9 +284,10 @@ TEST_F(Guardian, ACommandThatTimedOutHasFailedHoweverItEnds) {
     });
     return handler.run({.job = job, .stop = stop.get_token(), .trust = deadline});
   };
-  const RunResult polite = time_out("trap 'exit 0' TERM");
+  EXPECT_EQ(time_out("trap 'exit 0' TERM").kind, OutcomeKind::done);
+  const RunResult polite = time_out("trap 'exit 3' TERM");
   EXPECT_EQ(polite.kind, OutcomeKind::dead);
-  EXPECT_EQ(polite.exit_status, 0);
+  EXPECT_EQ(polite.exit_status, 3);
   EXPECT_TRUE(polite.error.starts_with("words")) << polite.error;  // the worker says the rest
   const RunResult stubborn = time_out("trap '' TERM");
   EXPECT_EQ(stubborn.kind, OutcomeKind::dead);
