@@ -49,13 +49,13 @@ Result<Duration> parse_duration(std::string_view text, DurationRange allowed) {
 }
 
 std::string format_duration(Duration duration) {
-  if (duration < Duration{0}) return "-" + format_duration(-duration);
+  if (duration < Duration{0}) return "-" + format_duration(duration == Duration::min() ? Duration::max() : -duration);
   if (duration == Duration{0}) return "0s";
-  const std::int64_t micros = (duration.count() + 999) / 1000 * 1000;
+  const std::int64_t millis = duration.count() / 1000 + (duration.count() % 1000 == 0 ? 0 : 1);
   for (const Unit& unit : kUnits) {
-    if (micros % unit.micros == 0) return std::to_string(micros / unit.micros) + std::string(unit.name);
+    if (millis % (unit.micros / 1000) == 0) return std::to_string(millis / (unit.micros / 1000)) + std::string(unit.name);
   }
-  return std::to_string(micros / 1000) + "ms";
+  return std::to_string(millis) + "ms";
 }
 
 }  // namespace fenceline

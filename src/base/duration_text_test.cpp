@@ -105,5 +105,10 @@ TEST(DurationText, ReadsWhatItWrites) {
   }
 }
 
+TEST(DurationText, TheLongestAndTheShortestCanBeShown) {
+  EXPECT_EQ(format_duration(Duration::max()), "9223372036854776ms");
+  EXPECT_EQ(format_duration(Duration::min()), "-9223372036854776ms");
+}
+
 }  // namespace
 }  // namespace fenceline
