@@ -75,10 +75,11 @@ void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
                              .ttl = options.ttl,
                              .holds_others = holds_others,
                              .timeout = std::clamp(options.ttl / 3, Duration{seconds{1}}, kCallTimeout)};
-  // Whichever send the store applied, none was before the first.
-  const Instant asked_at = context_.runtime.now();
+  const Instant first_asked_at = context_.runtime.now();
   bool in_doubt = false;
   for (int sends = 1;; ++sends) {
+    // Of this very send: a repeat is told what is left by then, so to count from the first would count the wait twice.
+    const Instant asked_at = context_.runtime.now();
     FENCELINE_CRASH_POINT(claim_before);
     const Result<ClaimReply> reply = context_.store.claim(request);
     FENCELINE_CRASH_POINT(claim_after);
@@ -97,7 +98,7 @@ void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
     context_.log.warn("claim_in_doubt",
                       {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
     // What a repeat brings must still be worth starting.
-    const bool in_time = claim_at_ < stop_work_at(asked_at + options.ttl - context_.times.margin, context_.times);
+    const bool in_time = claim_at_ < stop_work_at(first_asked_at + options.ttl - context_.times.margin, context_.times);
     if (sends == kClaimSends || !in_time || context_.quiet || !context_.runtime.sleep_until(claim_at_, stop)) {
       return give_back(request, now + options.ttl, stop);
     }
