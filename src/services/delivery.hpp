@@ -42,6 +42,7 @@ struct Delivery {
   bool revoked = false;   // by an operator: lost, and the store waits for the word that nothing of it runs
   bool renewable = true;  // false once a renewal was refused, the worker's grace is over, or its handler ignores its timeout
   int tries = 0;          // renewals tried since the last success
+  Instant start_by{};     // what still waits then goes back to be started by another
   Instant ended_by;       // at the latest then the store has ended the lease, if its clock runs as ours
   std::optional<Instant> times_out_at;  // of a running handler with a timeout that has not been told of it
   std::optional<Instant> ignores_at;    // a running handler that was told for good shall have returned by then

@@ -12,14 +12,9 @@ namespace fenceline {
 void Executor::work(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { context_.slots->notify(); });
   while (!stop.stop_requested()) {
-    Holdings::TooLate too_late;
-    const DeliveryPtr next = context_.holdings.start_next(context_.runtime.now(), too_late);
-    for (const DeliveryPtr& delivery : too_late.lost) context_.log_loss(*delivery, "too_late_to_start");
-    if (too_late.given_back > 0) context_.settler->notify();
-    if (!too_late.lost.empty()) {
-      context_.keeper->notify();
-      context_.fetcher->notify();
-    }
+    int given_back = 0;
+    const DeliveryPtr next = context_.holdings.start_next(context_.runtime.now(), given_back);
+    if (given_back > 0) context_.settler->notify();
     // One notification wakes one slot: whoever wakes passes it on.
     if (closed_ || context_.holdings.has_waiting()) context_.slots->notify();
     if (next) {

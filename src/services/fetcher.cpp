@@ -52,12 +52,14 @@ void Fetcher::fetch(std::stop_token stop) {
 
 int Fetcher::room(const Holdings::Load& load, Instant now) const {
   const WorkerOptions& options = context_.options;
-  const int places = std::min(options.concurrency + options.prefetch, kBatchMax);
+  // Handlers take long just now: what is fetched ahead would only be kept from others.
+  const int prefetch = load.crowded ? 0 : options.prefetch;
+  const int places = std::min(options.concurrency + prefetch, kBatchMax);
   if (load.alone || context_.quiet) return 0;
   // A stream of other jobs must not keep one that has to run alone waiting for ever.
   if (alone_seen_ && now - *alone_since_ > options.ttl && load.total() > 0) return 0;
   // Half of the stock is used up before it is filled, so that a claim brings several.
-  if (load.waiting > options.prefetch / 2) return 0;
+  if (load.waiting > prefetch / 2) return 0;
   // A store that takes no outcomes gets no claims.
   if (load.returned > 4 * places) return 0;
   return std::max(0, places - load.waiting - load.running);
@@ -123,7 +125,7 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
   }
   plan_next_claim(request, reply, answered_at);
   if (deliveries.empty()) return;
-  for (const DeliveryPtr& delivery : context_.holdings.add(deliveries)) context_.log_loss(*delivery, kRevoked);
+  for (const DeliveryPtr& delivery : context_.holdings.add(answered_at, deliveries)) context_.log_loss(*delivery, kRevoked);
   context_.slots->notify();
   context_.orders->notify();  // asked for more often from now on; what we held when we asked may be settled by now
   context_.keeper->notify();

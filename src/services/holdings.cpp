@@ -20,6 +20,10 @@ std::optional<Instant> next_try(const Delivery& delivery, const LeaseTimes& time
   return counted_from(delivery, times) + *offset;
 }
 
+Instant unstarted_until(const Delivery& delivery, const LeaseTimes& times) {
+  return std::min(delivery.start_by, stop_work_at(delivery.trust.lease_until(), times));
+}
+
 void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other) {
   if (other && (!earliest || *other < *earliest)) earliest = other;
 }
@@ -30,6 +34,7 @@ Holdings::Load Holdings::load() const {
   const std::lock_guard lock(mutex_);
   Load load;
   load.unsaid = !stopped_.empty();
+  load.crowded = crowded_;
   for (const auto& [holding, delivery] : all_) {
     if (delivery->phase == Phase::waiting) ++load.waiting;
     if (delivery->phase == Phase::running) ++load.running;
@@ -48,7 +53,7 @@ std::vector<Holding> Holdings::believed() const {
   return held;
 }
 
-std::vector<DeliveryPtr> Holdings::add(const std::vector<DeliveryPtr>& deliveries) {
+std::vector<DeliveryPtr> Holdings::add(Instant now, const std::vector<DeliveryPtr>& deliveries) {
   const std::lock_guard lock(mutex_);
   std::vector<DeliveryPtr> revoked;
   for (const DeliveryPtr& delivery : deliveries) {
@@ -56,13 +61,14 @@ std::vector<DeliveryPtr> Holdings::add(const std::vector<DeliveryPtr>& deliverie
       delivery->lost = delivery->revoked = true;
       revoked.push_back(delivery);
     } else if (all_.emplace(delivery->holding(), delivery).second) {
+      delivery->start_by = now + times_.renew_after;
       waiting_.push_back(delivery);  // otherwise a repeated claim returned what is held already
     }
   }
   return revoked;
 }
 
-DeliveryPtr Holdings::start_next(Instant now, TooLate& too_late) {
+DeliveryPtr Holdings::start_next(Instant now, int& given_back) {
   const std::lock_guard lock(mutex_);
   while (!waiting_.empty()) {
     const DeliveryPtr next = waiting_.front();
@@ -72,14 +78,8 @@ DeliveryPtr Holdings::start_next(Instant now, TooLate& too_late) {
       if (next->job.timeout > Duration{0}) next->times_out_at = now + next->job.timeout;
       return next;
     }
-    if (now < next->trust.lease_until()) {
-      give_back(next);
-      too_late.given_back += 1;
-      continue;
-    }
-    give_up(next, now);
-    late_.push_back(next);
-    too_late.lost.push_back(next);
+    give_back(next);
+    given_back += 1;
   }
   return nullptr;
 }
@@ -93,6 +93,7 @@ bool Holdings::returned(const DeliveryPtr& delivery, Outcome outcome) {
   const std::lock_guard lock(mutex_);
   delivery->times_out_at.reset();
   delivery->ignores_at.reset();
+  crowded_ = false;
   if (delivery->lost) {
     all_.erase(delivery->holding());
     if (delivery->revoked) stopped_[delivery->holding()] = delivery->ended_by;
@@ -204,20 +205,26 @@ Holdings::Overdue Holdings::overdue(Instant now) {
       overdue.timed_out.push_back(delivery);
     }
     const Instant trusted = delivery->trust.lease_until();
-    const bool must_stop = now >= stop_work_at(trusted, times_);
-    if (delivery->phase == Phase::running && must_stop && !delivery->told) {
-      delivery->told = true;
-      overdue.told.push_back(delivery);
-    }
-    if (delivery->phase == Phase::returned) {
-      if (now < trusted) continue;
-      delivery->lost = true;  // nobody works under it; its outcome is still sent
-      delivery->notes.close();
-    } else if (now >= trusted) {
-      overdue.lost.push_back(delivery);
-    } else if (delivery->phase == Phase::waiting && must_stop) {
-      give_back(delivery);
-      overdue.given_back += 1;
+    switch (delivery->phase) {
+      case Phase::waiting:
+        // Behind handlers that take long it would wait on, renewed for ever, while others have nothing to do (J8).
+        if (now < unstarted_until(*delivery, times_)) break;
+        give_back(delivery);
+        crowded_ = true;
+        overdue.given_back += 1;
+        break;
+      case Phase::running:
+        if (!delivery->told && now >= stop_work_at(trusted, times_)) {
+          delivery->told = true;
+          overdue.told.push_back(delivery);
+        }
+        if (now >= trusted) overdue.lost.push_back(delivery);
+        break;
+      case Phase::returned:
+        if (now < trusted) break;
+        delivery->lost = true;  // nobody works under it; its outcome is still sent
+        delivery->notes.close();
+        break;
     }
   }
   for (const DeliveryPtr& delivery : overdue.lost) {
@@ -236,7 +243,8 @@ std::optional<Instant> Holdings::next_deadline() const {
     take_earlier(earliest, delivery->times_out_at);
     const Instant trusted = delivery->trust.lease_until();
     const bool ends_next = delivery->told || delivery->phase == Phase::returned;
-    take_earlier(earliest, ends_next ? trusted : stop_work_at(trusted, times_));
+    if (delivery->phase == Phase::waiting) take_earlier(earliest, unstarted_until(*delivery, times_));
+    else take_earlier(earliest, ends_next ? trusted : stop_work_at(trusted, times_));
   }
   return earliest;
 }

@@ -26,21 +26,18 @@ class Holdings {
     int returned = 0;    // outcomes that wait for the store
     bool alone = false;  // one of them must run alone (J5)
     bool unsaid = false;  // the store does not know yet that a revoked delivery has stopped
+    bool crowded = false;  // what waited went back unstarted, and no handler has returned since
     int total() const { return waiting + running + returned; }
   };
   Load load() const;
   std::vector<Holding> believed() const;  // not lost, in order
 
   // Returns those that were revoked before we knew of them: they are not held.
-  std::vector<DeliveryPtr> add(const std::vector<DeliveryPtr>& deliveries);
+  std::vector<DeliveryPtr> add(Instant now, const std::vector<DeliveryPtr>& deliveries);
 
-  // What waited too long to be started. While it is trusted it goes back at no cost (J5); later it is given up.
-  struct TooLate {
-    int given_back = 0;
-    std::vector<DeliveryPtr> lost;
-  };
-  // The next one to run, now in phase running; null if none waits.
-  DeliveryPtr start_next(Instant now, TooLate& too_late);
+  // The next one to run, now in phase running; null if none waits. What waited too long goes back at no cost (J5), which
+  // needs only the newest fence: `given_back` is raised by how many.
+  DeliveryPtr start_next(Instant now, int& given_back);
 
   bool has_waiting() const;
 
@@ -74,8 +71,8 @@ class Holdings {
 
   struct Overdue {
     std::vector<DeliveryPtr> told;  // running ones whose handler must be told to stop
-    std::vector<DeliveryPtr> lost;  // given up: handlers that run on, and those that were never started
-    int given_back = 0;             // never started, and still trusted
+    std::vector<DeliveryPtr> lost;  // given up, though their handlers run on
+    int given_back = 0;             // not started for so long that somebody else should have them
     std::vector<DeliveryPtr> timed_out;  // running ones whose attempt has had its time
     // Running ones that were told that all is over, and have not returned within the grace; each once for a reason. Their
     // leases, if they have them still, are not renewed any more.
@@ -106,6 +103,7 @@ class Holdings {
   void give_back(const DeliveryPtr& delivery);
 
   const LeaseTimes times_;
+  bool crowded_ = false;
   mutable std::mutex mutex_;
   std::map<Holding, DeliveryPtr> all_;
   std::deque<DeliveryPtr> waiting_;  // in the order of their claims

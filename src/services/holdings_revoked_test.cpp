@@ -22,13 +22,13 @@ DeliveryPtr make_delivery(std::uint8_t number, Duration timeout = 0s) {
 }
 
 DeliveryPtr start(Holdings& holdings, Instant now = kStart) {
-  Holdings::TooLate too_late;
-  return holdings.start_next(now, too_late);
+  int given_back = 0;
+  return holdings.start_next(now, given_back);
 }
 
 TEST(Revoked, ARunningOneIsLostAndKeepsItsPlaceUntilItsHandlerReturned) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   ASSERT_EQ(holdings.revoke({delivery->holding()}, kStart + 1s).size(), 1u);
   EXPECT_TRUE(holdings.revoke({delivery->holding()}, kStart + 2s).empty());  // once
@@ -46,7 +46,7 @@ TEST(Revoked, ARunningOneIsLostAndKeepsItsPlaceUntilItsHandlerReturned) {
 TEST(Revoked, OneThatWaitsIsNeverStarted) {
   Holdings holdings(kTimes);
   const DeliveryPtr delivery = make_delivery(1);
-  holdings.add({delivery});
+  holdings.add(kStart, {delivery});
   EXPECT_EQ(holdings.revoke({delivery->holding()}, kStart + 1s).size(), 1u);
   EXPECT_EQ(start(holdings), nullptr);
   EXPECT_EQ(holdings.stopped(kStart + 1s).size(), 1u);
@@ -54,7 +54,7 @@ TEST(Revoked, OneThatWaitsIsNeverStarted) {
 
 TEST(Revoked, AnOutcomeThatWasNotSentYetIsNotSent) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   holdings.returned(delivery, {});
   EXPECT_EQ(holdings.revoke({delivery->holding()}, kStart + 1s).size(), 1u);
@@ -66,7 +66,7 @@ TEST(Revoked, AnOutcomeThatWasNotSentYetIsNotSent) {
 
 TEST(Revoked, OneThatWasLostBeforeTellsWhenItsHandlerReturned) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   holdings.overdue(kStart + 54s);
   ASSERT_EQ(holdings.revoke({delivery->holding()}, kStart + 55s).size(), 1u);
@@ -86,14 +86,14 @@ TEST(Revoked, OneWhoseClaimIsAnsweredLateIsNotTaken) {
   Holdings holdings(kTimes);
   const DeliveryPtr late = make_delivery(1);
   holdings.revoke({late->holding()}, kStart);
-  EXPECT_EQ(holdings.add({late, make_delivery(2)}), std::vector{late});
+  EXPECT_EQ(holdings.add(kStart, {late, make_delivery(2)}), std::vector{late});
   EXPECT_EQ(start(holdings)->job.id.bytes[15], 2);
   EXPECT_EQ(start(holdings), nullptr);
 }
 
 TEST(Revoked, NobodyIsToldOfWhatTheStoreHasFreedByItself) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   holdings.revoke({delivery->holding()}, kStart + 1s);
   holdings.returned(delivery, {});
@@ -103,7 +103,7 @@ TEST(Revoked, NobodyIsToldOfWhatTheStoreHasFreedByItself) {
 
 TEST(Timeout, IsCountedFromTheStartAndToldOnce) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 10s)});
+  holdings.add(kStart, {make_delivery(1, 10s)});
   EXPECT_TRUE(holdings.overdue(kStart + 12s).timed_out.empty());  // it waits
   start(holdings, kStart + 12s);
   EXPECT_EQ(holdings.next_deadline(), kStart + 22s);
@@ -114,7 +114,7 @@ TEST(Timeout, IsCountedFromTheStartAndToldOnce) {
 
 TEST(Timeout, TheLeaseIsRenewedUntilTheHandlerIsGone) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 10s)});
+  holdings.add(kStart, {make_delivery(1, 10s)});
   const DeliveryPtr delivery = start(holdings);
   holdings.overdue(kStart + 10s);
   delivery->trust.cut_at(kStart + 15s, Cut::timed_out);
@@ -127,14 +127,14 @@ TEST(Timeout, TheLeaseIsRenewedUntilTheHandlerIsGone) {
 
 TEST(Timeout, OfAHandlerThatReturnedInTimeIsForgotten) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 10s)});
+  holdings.add(kStart, {make_delivery(1, 10s)});
   holdings.returned(start(holdings), {});
   EXPECT_TRUE(holdings.overdue(kStart + 11s).timed_out.empty());
 }
 
 TEST(Ignoring, AHandlerThatDoesNotReturnAfterItsTimeoutIsNamedOnce) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 10s)});
+  holdings.add(kStart, {make_delivery(1, 10s)});
   start(holdings);
   holdings.overdue(kStart + 10s);
   EXPECT_EQ(holdings.next_deadline(), kStart + 20s);
@@ -147,7 +147,7 @@ TEST(Ignoring, AHandlerThatDoesNotReturnAfterItsTimeoutIsNamedOnce) {
 
 TEST(Ignoring, J8_AHandlerThatHangsPastItsTimeoutIsNotRenewedAndLosesItsLease) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 10s)});
+  holdings.add(kStart, {make_delivery(1, 10s)});
   const DeliveryPtr hangs = start(holdings);
   holdings.overdue(kStart + 10s);
   EXPECT_TRUE(holdings.next_renewal());
@@ -163,7 +163,7 @@ TEST(Ignoring, J8_AHandlerThatHangsPastItsTimeoutIsNotRenewedAndLosesItsLease) {
 
 TEST(Ignoring, AHandlerThatWorksOnAfterItsLossIsNamedAfterTheGrace) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1), make_delivery(2), make_delivery(3)});
+  holdings.add(kStart, {make_delivery(1), make_delivery(2), make_delivery(3)});
   const DeliveryPtr refused = start(holdings);
   const DeliveryPtr revoked = start(holdings);
   const DeliveryPtr returns = start(holdings);

@@ -20,13 +20,13 @@ DeliveryPtr make_delivery(std::uint8_t number, Fence fence = 7, Instant asked_at
 }
 
 DeliveryPtr start(Holdings& holdings, Instant now = kStart) {
-  Holdings::TooLate too_late;
-  return holdings.start_next(now, too_late);
+  int given_back = 0;
+  return holdings.start_next(now, given_back);
 }
 
 TEST(Holdings, StartsInTheOrderOfTheClaims) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(9), make_delivery(1)});
+  holdings.add(kStart, {make_delivery(9), make_delivery(1)});
   EXPECT_EQ(start(holdings)->job.id.bytes[15], 9);
   EXPECT_EQ(start(holdings)->job.id.bytes[15], 1);
   EXPECT_EQ(start(holdings), nullptr);
@@ -34,38 +34,45 @@ TEST(Holdings, StartsInTheOrderOfTheClaims) {
 
 TEST(Holdings, L5_NothingIsStartedThatWouldBeToldToStopAtOnce) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
-  Holdings::TooLate too_late;
-  EXPECT_EQ(holdings.start_next(kStart + 54s, too_late), nullptr);
-  EXPECT_EQ(too_late.lost.size(), 1u);
-  EXPECT_EQ(holdings.load().total(), 0);
+  holdings.add(kStart, {make_delivery(1)});
+  int given_back = 0;
+  EXPECT_EQ(holdings.start_next(kStart + 44s, given_back), nullptr);
+  EXPECT_EQ(given_back, 1);
 }
 
-TEST(Holdings, J5_WhatWaitedTooLongGoesBackAtNoCostWhileItIsTrusted) {
+// Nobody has worked under it: giving back needs only the newest fence, so a pause before the start costs no delivery.
+TEST(Holdings, J5_WhatWaitedTooLongGoesBackAtNoCostEvenAfterItsTrustEnded) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
-  Holdings::TooLate too_late;
-  EXPECT_EQ(holdings.start_next(kStart + 44s, too_late), nullptr);
-  EXPECT_EQ(too_late.given_back, 1);
-  EXPECT_TRUE(too_late.lost.empty());
+  holdings.add(kStart, {make_delivery(1)});
+  int given_back = 0;
+  EXPECT_EQ(holdings.start_next(kStart + 61s, given_back), nullptr);
+  EXPECT_EQ(given_back, 1);
+  EXPECT_TRUE(holdings.overdue(kStart + 61s).lost.empty());
   ASSERT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
   EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().outcome.kind, OutcomeKind::given_back);
 }
 
-TEST(Holdings, J5_WhatNobodyStartedInTimeGoesBackAtNoCostWhileItIsTrusted) {
+TEST(Holdings, J8_WhatNobodyStartedByItsFirstRenewalGoesBackToBeStartedByAnother) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
-  EXPECT_EQ(holdings.overdue(kStart + 43s).given_back, 0);
-  const Holdings::Overdue overdue = holdings.overdue(kStart + 44s);
+  holdings.add(kStart, {make_delivery(1), make_delivery(2)});
+  const DeliveryPtr runs = start(holdings);
+  EXPECT_EQ(holdings.next_deadline(), kStart + 20s);
+  EXPECT_EQ(holdings.overdue(kStart + 19s).given_back, 0);
+  EXPECT_FALSE(holdings.load().crowded);
+  const Holdings::Overdue overdue = holdings.overdue(kStart + 20s);
   EXPECT_EQ(overdue.given_back, 1);
   EXPECT_TRUE(overdue.lost.empty());
-  EXPECT_EQ(start(holdings), nullptr);
+  EXPECT_EQ(start(holdings, kStart + 20s), nullptr);
+  ASSERT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
   EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().outcome.kind, OutcomeKind::given_back);
+  EXPECT_TRUE(holdings.load().crowded);  // until a handler returns
+  holdings.returned(runs, {});
+  EXPECT_FALSE(holdings.load().crowded);
 }
 
 TEST(Holdings, RenewsAtTheTriesThatTheTtlGives) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   for (const Duration offset : {Duration{20s}, Duration{30500ms}, Duration{41s}}) {
     EXPECT_EQ(holdings.next_renewal(), kStart + offset);
     EXPECT_EQ(holdings.begin_renewal(kStart + offset).live.size(), 1u);
@@ -76,7 +83,7 @@ TEST(Holdings, RenewsAtTheTriesThatTheTtlGives) {
 TEST(Holdings, OneSuccessStartsTheTriesOver) {
   Holdings holdings(kTimes);
   const DeliveryPtr delivery = make_delivery(1);
-  holdings.add({delivery});
+  holdings.add(kStart, {delivery});
   holdings.begin_renewal(kStart + 20s);
   holdings.begin_renewal(kStart + 31s);
   ASSERT_TRUE(holdings.renewed(delivery, kStart + 31s, 60s));
@@ -86,14 +93,14 @@ TEST(Holdings, OneSuccessStartsTheTriesOver) {
 
 TEST(Holdings, TriesThatAPauseSkippedAreOne) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   EXPECT_EQ(holdings.begin_renewal(kStart + 35s).live.size(), 1u);
   EXPECT_EQ(holdings.next_renewal(), kStart + 41s);
 }
 
 TEST(Holdings, ARenewalNamesEachJobOnceUnderItsNewestFence) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 7), make_delivery(1, 8), make_delivery(2, 3)});
+  holdings.add(kStart, {make_delivery(1, 7), make_delivery(1, 8), make_delivery(2, 3)});
   const Holdings::Renewal renewal = holdings.begin_renewal(kStart + 20s);
   ASSERT_EQ(renewal.live.size(), 2u);
   EXPECT_EQ(renewal.live[0]->job.fence, 8);
@@ -103,7 +110,7 @@ TEST(Holdings, ARenewalNamesEachJobOnceUnderItsNewestFence) {
 
 TEST(Holdings, L5_AHandlerIsToldBeforeTrustEndsAndGivenUpWhenItEnds) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   start(holdings);
   EXPECT_EQ(holdings.next_deadline(), kStart + 44s);
   EXPECT_TRUE(holdings.overdue(kStart + 43s).told.empty());
@@ -122,7 +129,7 @@ TEST(Holdings, L5_AHandlerIsToldBeforeTrustEndsAndGivenUpWhenItEnds) {
 TEST(Holdings, L4_LostIsFinalEvenIfTheStoreWouldRenew) {
   Holdings holdings(kTimes);
   const DeliveryPtr delivery = make_delivery(1);
-  holdings.add({delivery});
+  holdings.add(kStart, {delivery});
   start(holdings);
   holdings.overdue(kStart + 54s);
   EXPECT_FALSE(holdings.renewed(delivery, kStart + 54s, 60s));
@@ -133,7 +140,7 @@ TEST(Holdings, L4_LostIsFinalEvenIfTheStoreWouldRenew) {
 TEST(Holdings, L4_AnAnswerAfterTrustEndedRenewsNothing) {
   Holdings holdings(kTimes);
   const DeliveryPtr delivery = make_delivery(1);
-  holdings.add({delivery});
+  holdings.add(kStart, {delivery});
   start(holdings);
   ASSERT_EQ(holdings.begin_renewal(kStart + 41s).live.size(), 1u);
   EXPECT_FALSE(holdings.renewed(delivery, kStart + 54s, 60s));
@@ -141,7 +148,7 @@ TEST(Holdings, L4_AnAnswerAfterTrustEndedRenewsNothing) {
 
 TEST(Holdings, AfterTheEndOneLateRenewalIsSentToSeeItsRefusal) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   start(holdings);
   holdings.overdue(kStart + 54s);
   EXPECT_EQ(holdings.next_renewal(), kStart + 60s);
@@ -153,7 +160,7 @@ TEST(Holdings, AfterTheEndOneLateRenewalIsSentToSeeItsRefusal) {
 
 TEST(Holdings, ALateRenewalThatFailsIsRepeatedAFewTimes) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   start(holdings);
   holdings.overdue(kStart + 54s);
   int sent = 0;
@@ -168,7 +175,7 @@ TEST(Holdings, ALateRenewalThatFailsIsRepeatedAFewTimes) {
 
 TEST(Holdings, AfterTheLossTheOutcomeOfAHandlerGoesNowhere) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   holdings.overdue(kStart + 54s);
   EXPECT_EQ(holdings.load().running, 1);  // it has not returned
@@ -179,7 +186,7 @@ TEST(Holdings, AfterTheLossTheOutcomeOfAHandlerGoesNowhere) {
 
 TEST(Holdings, AnOutcomeKnownBeforeTheLossIsStillSent) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   EXPECT_TRUE(holdings.returned(delivery, {}));
   EXPECT_TRUE(holdings.overdue(kStart + 54s).lost.empty());
@@ -191,7 +198,7 @@ TEST(Holdings, AnOutcomeKnownBeforeTheLossIsStillSent) {
 
 TEST(Holdings, ARefusedRenewalOfAReturnedHandlerIsNoLoss) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   holdings.begin_renewal(kStart + 20s);
   holdings.returned(delivery, {});
@@ -201,7 +208,7 @@ TEST(Holdings, ARefusedRenewalOfAReturnedHandlerIsNoLoss) {
 
 TEST(Holdings, ARefusedRenewalOfARunningHandlerIsALossOnce) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   const DeliveryPtr delivery = start(holdings);
   EXPECT_TRUE(holdings.refused(delivery, kStart + 20s));
   EXPECT_FALSE(holdings.refused(delivery, kStart + 20s));
@@ -210,7 +217,7 @@ TEST(Holdings, ARefusedRenewalOfARunningHandlerIsALossOnce) {
 
 TEST(Holdings, OutcomesNameEachJobOnceOldestFenceFirst) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1, 8), make_delivery(1, 7)});
+  holdings.add(kStart, {make_delivery(1, 8), make_delivery(1, 7)});
   holdings.give_back_waiting();
   ASSERT_EQ(holdings.outcomes(10, kManyBytes).size(), 1u);
   EXPECT_EQ(holdings.outcomes(10, kManyBytes).front().fence, 7);
@@ -219,7 +226,7 @@ TEST(Holdings, OutcomesNameEachJobOnceOldestFenceFirst) {
 
 TEST(Holdings, OutcomesOfOneCallAreFewIfTheirResultsAreLarge) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1), make_delivery(2), make_delivery(3)});
+  holdings.add(kStart, {make_delivery(1), make_delivery(2), make_delivery(3)});
   for (int i = 0; i < 3; ++i) holdings.returned(start(holdings), {.result = std::string(100, 'x')});
   EXPECT_EQ(holdings.outcomes(10, 250).size(), 2u);
   EXPECT_EQ(holdings.outcomes(10, 1).size(), 1u);  // one goes, however large
@@ -230,9 +237,9 @@ TEST(Holdings, J5_KnowsThatItHoldsAJobThatMustRunAlone) {
   Job job;
   job.losses_in_row = kLossesBeforeAlone;
   const auto alone = std::make_shared<Delivery>(job, kStart + 54s, kStart + 60s);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   EXPECT_FALSE(holdings.load().alone);
-  holdings.add({alone});
+  holdings.add(kStart, {alone});
   EXPECT_TRUE(holdings.load().alone);
   holdings.give_back_waiting();
   EXPECT_TRUE(holdings.load().alone);  // until it is settled
@@ -242,7 +249,7 @@ TEST(Holdings, J5_KnowsThatItHoldsAJobThatMustRunAlone) {
 
 TEST(Holdings, WhatIsNotRenewedAnyMoreEndsByItsDeadline) {
   Holdings holdings(kTimes);
-  holdings.add({make_delivery(1)});
+  holdings.add(kStart, {make_delivery(1)});
   start(holdings);
   holdings.stop_renewing_running();
   EXPECT_EQ(holdings.next_renewal(), std::nullopt);

@@ -127,6 +127,68 @@ TEST_F(WorkerOnMemory, AGracefulStopLetsARunningHandlerFinishWithinTheGrace) {
   EXPECT_EQ(job(id).state, JobState::done);
 }
 
+TEST_F(WorkerOnMemory, J5_FiveLostRepliesToClaimsDeadLetterNobody) {
+  const std::vector<JobId> ids = enqueue(3);
+  options.concurrency = 3;
+  store.after = [](const std::string& verb, int call) {
+    return verb == "claim" && call < 5 ? std::optional(Error{Code::in_doubt, "reply lost"}) : std::nullopt;
+  };
+  EXPECT_EQ(must(work(done)).done, 3);
+  EXPECT_GT(store.calls("claim"), 5);
+  for (const JobId& id : ids) {
+    EXPECT_EQ(job(id).state, JobState::done);
+    EXPECT_EQ(job(id).losses, 0);
+  }
+}
+
+// What is left is told to the send that was answered. Counted from an earlier one, the wait would be taken off twice, and
+// a lease that is good would not be worth starting.
+TEST_F(WorkerOnMemory, L5_TrustInARepeatedClaimCountsFromTheSendThatWasAnswered) {
+  enqueue(1);
+  Duration left{};
+  store.on_claimed = [&](const ClaimReply& reply) {
+    if (!reply.jobs.empty()) left = reply.jobs.front().left;
+  };
+  Instant doubted_at{};
+  store.after = [&](const std::string& verb, int call) {
+    if (verb != "claim" || call > 0) return std::optional<Error>();
+    doubted_at = runtime.now();
+    return std::optional(Error{Code::in_doubt, "reply lost"});
+  };
+  Instant trusted{};
+  must(work([&](const Delivered& run) {
+    trusted = run.trust.lease_until();
+    return RunResult{};
+  }));
+  EXPECT_GE(trusted, doubted_at + left - LeaseTimes::of(options.ttl).margin);
+}
+
+TEST_F(WorkerOnMemory, J8_AJobFetchedAheadOfAHandlerThatTakesLongIsLeftToAnother) {
+  enqueue(2);
+  options.prefetch = 1;
+  options.drain = false;
+  std::stop_source stop;
+  const WorkReport report = must(work(
+      [&](const Delivered& run) {
+        for (int i = 0; i < 1000; ++i) {
+          const auto free = must(store.claim({.ns = "default",
+                                              .queues = {"mail"},
+                                              .owner = "another",
+                                              .request = "another-" + std::to_string(i),
+                                              .limit = 1,
+                                              .ttl = 30s,
+                                              .timeout = 1s}));
+          if (!free.jobs.empty()) break;
+          runtime.sleep_for(10ms, run.stop);
+        }
+        stop.request_stop();
+        return RunResult{};
+      },
+      stop.get_token()));
+  EXPECT_EQ(report.done, 1);
+  EXPECT_EQ(report.given_back, 1);
+}
+
 TEST_F(WorkerOnMemory, AClaimWhoseReplyWasLostIsRepeatedAndGrantsTheSame) {
   const JobId id = enqueue(1).front();
   store.after = [](const std::string& verb, int call) {

@@ -37,6 +37,8 @@ class TroubledStore final : public ForwardingStore {
   Trouble after = [](const std::string&, int) { return std::nullopt; };
   std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) { return std::nullopt; };
 
+  std::function<void(const ClaimReply&)> on_claimed = [](const ClaimReply&) {};  // before its reply is taken away
+
   std::atomic<bool> orders_wake_up = true;  // false: no wake-up tells of an order
 
   std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change) override {
@@ -53,7 +55,11 @@ class TroubledStore final : public ForwardingStore {
   }
 
   Result<ClaimReply> claim(const ClaimRequest& r) override {
-    return call<ClaimReply>("claim", [&] { return inner_.claim(r); });
+    return call<ClaimReply>("claim", [&] {
+      Result<ClaimReply> reply = inner_.claim(r);
+      if (reply) on_claimed(*reply);
+      return reply;
+    });
   }
   Result<void> give_back(const GiveBackRequest& r) override {
     return call<void>("give_back", [&] { return inner_.give_back(r); });
