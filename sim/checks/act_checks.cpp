@@ -14,7 +14,7 @@ const ActRefusal* find_refusal(const std::vector<ActRefusal>& refused, const Job
 }  // namespace
 
 void StoreChecks::see(const Applied& when, const CancelCall& call) {
-  if (!call.reply) return;
+  if (!call.reply) return see_refused_for_fences(when, call.reply.error());
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
     const bool other = job && call.request.only && job->last_act != call.request.request && job->state != *call.request.only;
@@ -46,7 +46,7 @@ void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::s
 }
 
 void StoreChecks::see(const Applied& when, const RetryCall& call) {
-  if (!call.reply) return;
+  if (!call.reply) return see_refused_for_fences(when, call.reply.error());
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
     const ActRefusal* refusal = find_refusal(call.reply->refused, id);
@@ -112,7 +112,7 @@ void StoreChecks::take_over_from_store(const Applied& when, KnownJob& job, bool 
   if (now.fence < job.fence || (must_have_grown && now.fence == job.fence))
     return broken("L2", job.id, "was revoked and has fence " + std::to_string(now.fence) + " after " + std::to_string(job.fence));
   if (now.fence > job.fence) {
-    see_fence(job, now.fence);
+    see_fence(when, job, now.fence);
     job.fence = now.fence;
     job.owner.clear();
     job.outcome.reset();
@@ -158,6 +158,7 @@ void StoreChecks::see(const Applied&, const SetQueueCall& call) {
 
 void StoreChecks::see(const Applied&, const PauseCall& call) {
   if (!call.reply) return;
+  if (!call.request.paused && !queues_.contains(call.request.queue)) return;  // nothing to resume, and nothing is made
   queues_[call.request.queue].paused = call.request.paused;
   tally_.add(call.request.paused ? Count::queues_paused : Count::queues_resumed);
 }

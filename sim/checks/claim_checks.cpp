@@ -13,7 +13,7 @@ bool serves(const ClaimRequest& request, const KnownJob& job) {
 }  // namespace
 
 void StoreChecks::see(const Applied& when, const ClaimCall& call) {
-  if (!call.reply) return;
+  if (!call.reply) return see_refused_for_fences(when, call.reply.error());
   std::erase_if(claims_, [&](const auto& claim) { return claim.second.end <= when.at; });
   const std::vector<ClaimedJob>& granted = call.reply->jobs;
   if (granted.size() > static_cast<std::size_t>(call.request.limit))
@@ -44,7 +44,7 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
   if (claimed.job.fence <= job->fence)
     return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + " after " + std::to_string(job->fence));
   if (claimed.job.fence > kFenceMax) return broken("L2", id, "was granted under a fence past 2^53-1");
-  see_fence(*job, claimed.job.fence);
+  see_fence(when, *job, claimed.job.fence);
   if (claimed.left > call.request.ttl) broken("L3", id, "was granted for longer than its ttl");
   if (!see_slots(when, *job, slots)) return;
 
@@ -60,6 +60,7 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
     if (call.reply->jobs.size() > 1) broken("J5", id, "must run alone and was granted among others");
   }
   tally_.add(Count::claimed);
+  tally_.add(Count::lease_operations);
   if (job->attempts.size() >= kAttemptsKept) tally_.add(Count::histories_cut);
   job->grant(claimed.job.fence, call.request.owner, call.request.request, when.at + claimed.left);
 
@@ -70,19 +71,6 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
     return broken("L1", id, "was granted under a fence that the store does not have");
   compare(*job, **shown, when.at, "J5");
   compare(*job, claimed.job, when.at, "J5");
-}
-
-// L2, over all that ever had this name: the job itself, one of its id that was tidied, its group.
-void StoreChecks::see_fence(const KnownJob& job, Fence fence) {
-  const auto older = [&](Fence last, std::string_view of) {
-    if (fence <= last)
-      broken("L2", job.id, "has fence " + std::to_string(fence) + " after " + std::to_string(last) + " of " + std::string(of));
-  };
-  if (const auto gone = tidied_.find(job.id); gone != tidied_.end()) older(gone->second, "a job of its name that is gone");
-  if (job.group.empty()) return;
-  Fence& last = group_fences_[{job.queue, job.group}];
-  older(last, "its group");
-  last = std::max(last, fence);
 }
 
 // J7 and the pause. False if the rest of the story would only follow from it.
@@ -159,7 +147,7 @@ void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool i
       continue;
     }
     if ((*shown)->fence <= job.fence) broken("L2", id, "died of its losses without a new fence");
-    see_fence(job, (*shown)->fence);
+    see_fence(when, job, (*shown)->fence);
     count_loss(job);
     tally_.add(Count::died_of_losses);
     tally_.add(Count::dead_letters);
@@ -178,6 +166,7 @@ void StoreChecks::see(const Applied& when, const GiveBackCall& call) {
     if (job.state != JobState::running || job.owner != call.request.owner || job.request != call.request.request) continue;
     job.settle({.kind = OutcomeKind::given_back}, when.wall);
     tally_.add(Count::given_back);
+    tally_.add(Count::lease_operations);
     const Result<std::optional<Job>> shown = store_.job(ns_, id);
     if (shown && *shown) compare(job, **shown, when.at, "J5");
   }

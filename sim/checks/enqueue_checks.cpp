@@ -102,6 +102,7 @@ void StoreChecks::add_job(const Applied& when, const NewJob& added) {
   job.group = added.group;
   job.limit_key = added.limit_key;
   job.run_at = added.at.value_or(when.wall + added.delay);
+  job.deliveries = deliveries_from_;
   job.order = ++sequence_;
   job.place = job.order;
   if (!job.key.empty()) take_key(job);
@@ -114,7 +115,9 @@ void StoreChecks::add_job(const Applied& when, const NewJob& added) {
 
 void StoreChecks::acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids) {
   for (std::size_t i = 0; i < jobs.size() && i < ids.size(); ++i) {
-    if (!jobs_.contains(ids[i]) && !tidied_.contains(ids[i])) broken("J1", jobs[i].id, "was acknowledged and never came in");
+    acknowledged_.insert(ids[i]);
+    const bool known = jobs_.contains(ids[i]) || tidied_.contains(ids[i]) || forgotten_jobs_.contains(ids[i]);
+    if (!known) broken("J1", jobs[i].id, "was acknowledged and never came in");
   }
 }
 

@@ -36,6 +36,7 @@ void HandlerChecks::acts(const SimRuntime& process, const Run& run) {
   const KnownJob* job = store_.find(run.job.id);
   const Instant now = process.simulation().now();
   const Holding delivery{run.job.id, run.job.fence};
+  if (store_.is_forgotten(delivery)) return;
   if (store_.keeps_slot(delivery, now)) return acts_after_revocation(process, run);
   if (!job || job->fence != run.job.fence || !job->leased(now))
     violations_.add("L5", about(process, run) + "acted after the store had ended its lease");

@@ -28,6 +28,8 @@ void StoreChecks::broken(std::string_view promise, const JobId& id, std::string_
 
 void StoreChecks::applied(const Applied& when) {
   tally_.add(Count::operations);
+  wall_last_ = when.wall;
+  wall_high_ = std::max(wall_high_, when.wall);
   std::erase_if(kept_, [&](const auto& slot) { return slot.second.end <= when.at; });
   std::visit([&](const auto& call) { see(when, call); }, when.call);
 }
@@ -54,7 +56,10 @@ void StoreChecks::see_extended(const Applied& when, const ExtendCall& call, Know
   else if (job.owner != call.request.owner) broken("L4", job.id, "was renewed for " + call.request.owner + ", its owner is " + job.owner);
   else if (job.state != JobState::running) broken("L4", job.id, "was renewed though it is " + std::string(to_string(job.state)));
   else if (job.expired(when.at)) broken("L4", job.id, "was renewed after its lease had run out");
-  else job.lease_end = when.at + call.reply->left;
+  else {
+    job.lease_end = when.at + call.reply->left;
+    tally_.add(Count::lease_operations);
+  }
 }
 
 void StoreChecks::see(const Applied& when, const SettleCall& call) {
@@ -87,6 +92,7 @@ void StoreChecks::see_settled(const Applied& when, const SettleCall& call, Known
   job.settle(settlement.outcome, when.wall);
   const OutcomeKind kind = settlement.outcome.kind;
   tally_.add(kind == OutcomeKind::given_back ? Count::given_back : Count::settled);
+  tally_.add(Count::lease_operations);
   if (kind == OutcomeKind::failed) tally_.add(Count::failures);
   if (kind == OutcomeKind::later) tally_.add(Count::laters);
   if (job.state == JobState::dead) tally_.add(Count::dead_letters);

@@ -13,6 +13,7 @@
 
 #include "sim/checks/known_job.hpp"
 #include "sim/checks/slots.hpp"
+#include "sim/checks/store_truth.hpp"
 #include "sim/checks/violations.hpp"
 #include "sim/store/applied.hpp"
 #include "sim/store/tally.hpp"
@@ -20,11 +21,12 @@
 
 namespace fenceline::sim {
 
-class StoreChecks final : public StoreObserver {
+class StoreChecks final : public StoreObserver, private StoreTruth {
  public:
-  // `store` is the real one, to look at without being seen. All must outlive it.
-  StoreChecks(std::string ns, Store& store, Violations& violations, Tally& tally)
-      : ns_(std::move(ns)), store_(store), violations_(violations), tally_(tally) {}
+  // `store` is the real one, to look at without being seen. All must outlive it. `deliveries_from`: where a new job's
+  // deliveries begin.
+  StoreChecks(std::string ns, Store& store, Violations& violations, Tally& tally, std::int64_t deliveries_from = 0)
+      : ns_(std::move(ns)), store_(store), violations_(violations), tally_(tally), deliveries_from_(deliveries_from) {}
 
   void applied(const Applied& applied) override;
 
@@ -37,6 +39,19 @@ class StoreChecks final : public StoreObserver {
 
   // A producer was told that these are in, under these ids (J1).
   void acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids);
+
+  // How far the store's wall clock is behind what it showed before.
+  Duration set_back_by() const { return wall_high_ - wall_last_; }
+
+  // What must be true now.
+  const StoreTruth& truth() const { return *this; }
+  // The store is as it was at an earlier moment and knows nothing of what came after. From there on every promise holds
+  // again; over the gap those of its class do (the end of section 2 of the design): of class B nothing may be missing
+  // that was acknowledged; of class C a fence that someone was told of stays behind all new ones, unless the store's wall
+  // clock was set back, and a lease of the lost tail is trusted in vain.
+  void went_back(const StoreTruth& before, GuaranteeClass guarantee);
+  // A grant or a renewal of this delivery is in a tail that the store lost: its holder cannot know.
+  bool is_forgotten(const Holding& delivery) const { return forgotten_.contains(delivery); }
 
   // The worker that holds this was killed by the handler of another job: if it is lost now, it is by its doing.
   void poisoned(const Holding& neighbour) { poisoned_.insert(neighbour); }
@@ -51,16 +66,6 @@ class StoreChecks final : public StoreObserver {
   std::optional<Instant> revoked_at(const Holding& delivery) const;
 
  private:
-  // A claim that granted something or was given back: until `end` it may grant nothing more.
-  struct ClaimSeen {
-    Instant end{};
-    std::set<Holding> granted;
-  };
-  // An id that stands for another job, which has its unique key.
-  struct Alias {
-    JobId of;
-    WallTime since;
-  };
   // What one job of an enqueue must come to.
   struct Expected {
     JobId id;
@@ -107,7 +112,8 @@ class StoreChecks final : public StoreObserver {
   void revoke(const Applied& when, KnownJob& job, AttemptEnd end);
   // Takes over what an act may choose, within its bounds: the fence, and the owner of a job that does not run.
   void take_over_from_store(const Applied& when, KnownJob& job, bool must_have_grown);
-  void see_fence(const KnownJob& job, Fence fence);
+  void see_fence(const Applied& when, const KnownJob& job, Fence fence);
+  void see_refused_for_fences(const Applied& when, const Error& error);
 
   KnownJob* known(const JobId& id);
   // What the store shows of one job is what must be true. `promise`: the one a silent change would break.
@@ -122,20 +128,17 @@ class StoreChecks final : public StoreObserver {
   Store& store_;
   Violations& violations_;
   Tally& tally_;
-  std::map<JobId, KnownJob> jobs_;
-  std::map<std::string, KnownQueue> queues_;
-  std::map<Slots::Name, JobId> keys_;  // by queue and unique key: who took it last
-  std::map<JobId, Alias> aliases_;
-  std::map<JobId, Fence> tidied_;  // the newest fence of what is gone
-  std::map<Slots::Name, Fence> group_fences_;
-  std::map<Slots::Name, JobId> group_last_;  // the last job granted of a group
-  std::map<std::string, WallTime> batches_;  // first seen
-  std::map<Holding, KeptSlot> kept_;
-  std::map<Holding, Instant> revoked_;
-  std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
+  std::int64_t deliveries_from_;
   std::set<Holding> poisoned_;
-  std::int64_t sequence_ = 0;
-  std::int64_t unfinished_ = 0;
+  WallTime wall_high_;  // the largest that the store's wall clock ever showed
+  WallTime wall_last_;
+
+  // Not of the store, so it cannot forget them.
+  std::set<JobId> acknowledged_;
+  std::set<Holding> forgotten_;
+  std::set<JobId> forgotten_jobs_;
+  std::map<JobId, Fence> told_;  // the newest fence that a lost tail had
+  std::map<Slots::Name, Fence> told_of_groups_;
 };
 
 }  // namespace fenceline::sim

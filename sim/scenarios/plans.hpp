@@ -19,6 +19,13 @@ extern const Scenario retention;
 extern const Scenario clock_chaos;
 extern const Scenario lost_wakeups;
 extern const Scenario slow_renewals;
+extern const Scenario store_crash;
+extern const Scenario forgetful_store;
+extern const Scenario restored_snapshot;
+extern const Scenario amnesia;
+extern const Scenario store_clock_back;
+extern const Scenario large_numbers;
+extern const Scenario healthy_core;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.
 inline Weather bad_messages(Duration ttl, double badness) {

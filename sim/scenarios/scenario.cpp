@@ -14,8 +14,9 @@ constexpr bool kSqliteToo = true;
 
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all{
-      lease_expiry,  job_storm,        poison,        retry_storm, groups_and_limits, unique_keys,  cancel_against_completion,
-      graceful_stop, pause_and_resume, fleet_restart, retention,   clock_chaos,       lost_wakeups, slow_renewals};
+      lease_expiry,    job_storm,         poison,        retry_storm, groups_and_limits, unique_keys,   cancel_against_completion,
+      graceful_stop,   pause_and_resume,  fleet_restart, retention,   clock_chaos,       lost_wakeups,  slow_renewals,
+      store_crash,     forgetful_store,   restored_snapshot, amnesia, store_clock_back,  large_numbers, healthy_core};
   return all;
 }
 
@@ -24,11 +25,18 @@ const Scenario* find_scenario(std::string_view name) {
   return found == scenarios().end() ? nullptr : &*found;
 }
 
+bool needs_snapshots(const Plan& plan) {
+  const Weather& weather = plan.weather;
+  const bool forgets = plan.guarantee > GuaranteeClass::b && weather.crash_every != Duration{0};
+  return forgets || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
+}
+
 SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
   // The plan has a generator of its own, so that a change of the world does not change the sizes too.
   Random random(~seed);
   Plan plan = scenario.plan(random);
   plan.sqlite = kSqliteToo && seed / scenarios().size() % 4 == 3;  // for all parts of a campaign that takes turns
+  if (needs_snapshots(plan)) plan.sqlite = false;
   World world(seed, plan, stacks, options);
   return world.run();
 }

@@ -62,9 +62,19 @@ struct Operators {
   double leaves_paused = 0;  // a queue stays paused when the storm is over, until the rest has ended
 };
 
+// Where the numbers of a store begin.
+struct Numbers {
+  Duration wall_ahead{0};       // of its wall clock, and so of fences
+  std::int64_t order = 0;       // of enqueues
+  std::int64_t deliveries = 0;  // of each new job; the memory store only
+};
+
 // One run, all sizes fixed.
 struct Plan {
   bool sqlite = false;  // SQLite in memory underneath, else the memory store
+  GuaranteeClass guarantee = GuaranteeClass::b;  // what a crash of the store may take
+  Numbers numbers;
+  int healthy_hosts = 0;  // if not zero: liveness. All workers but so many have a fault that never ends
   int hosts = 1;        // with one worker process each
   int concurrency = 1;
   int prefetch = 0;
@@ -91,10 +101,14 @@ struct Plan {
   double wild_clock = 0;                 // of the machines: far beyond what L5 promises
   bool deaf = false;                     // wake-ups are lost after the storm too
   bool nothing_lost = false;             // J5: nothing in this plan may cost a delivery
+  bool fences_end = false;               // its clock passes the last fence for a while: grants are refused then
   bool only_poison_dies = false;         // J5: the poison ends in the dead letters, and all else is done
   Duration cancel_seen_within{0};        // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
   int compare_every = 32;                // calls between two comparisons of the whole store
 };
+
+// Whether a store that cannot go back to an earlier moment can play it.
+bool needs_snapshots(const Plan& plan);
 
 struct Scenario {
   std::string_view name;

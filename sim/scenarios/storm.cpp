@@ -9,7 +9,7 @@ namespace fenceline::sim {
 
 void World::begin_storm() {
   storm_ = true;
-  weather_ = plan_.weather;
+  set_weather(plan_.weather);
   every(weather_.kill_every, [this] {
     if (Process* process = some_process()) kill(process->runtime);
   });
@@ -27,14 +27,28 @@ void World::begin_storm() {
   every(weather_.wall_jump_every, [this] { jump_some_wall_clock(); });
   every(weather_.wall_leap_every, [this] { leap_ahead(); });
   every(weather_.fleet_every, [this] { restart_fleet(); });
+  begin_store_faults();
+}
+
+// What never ends stays as it is.
+void World::set_weather(const Weather& weather) {
+  weather_ = weather;
+  for (Host& host : hosts_) {
+    if (is_well(host)) host.weather = weather;
+  }
 }
 
 // Whoever is stopped goes on; what is under way still arrives.
 void World::end_storm() {
   storm_ = false;
-  weather_ = Weather{.drop_wakeup = plan_.deaf ? 1.0 : 0.0, .delay_most = plan_.weather.delay_most};
+  set_weather({.drop_wakeup = plan_.deaf ? 1.0 : 0.0, .delay_most = plan_.weather.delay_most});
   simulation_.trace().write(simulation_.now(), "world", "the storm is over");
+  // Most often someone sets the clock right; else what was enqueued before has to wait for it.
+  const bool bearable = checks_->set_back_by() < std::chrono::hours{1};
+  if (plan_.weather.wall_back_most != Duration{0} && (!bearable || simulation_.random().chance(0.5)))
+    store_machine_.jump_wall(checks_->set_back_by());
   for (Host& host : hosts_) {
+    if (host.lasting == Lasting::paused) continue;
     for (Process* process : host.running) process->runtime.resume();
   }
 }
@@ -72,11 +86,17 @@ void World::die_of(SimRuntime& process, const Run& run) {
   process.kill();
 }
 
+// Unless its host is stopped for ever.
+void World::resume(SimRuntime& process) {
+  const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& one) { return one.machine.get() == &process.machine(); });
+  if (host == hosts_.end() || host->lasting != Lasting::paused) process.resume();
+}
+
 void World::pause(SimRuntime& process) {
   if (process.paused()) return;
   tally_.add(Count::pauses);
   Random& random = simulation_.random();
-  simulation_.after(random.between(Duration{0}, weather_.pause_most), [&process] { process.resume(); });
+  simulation_.after(random.between(Duration{0}, weather_.pause_most), [this, &process] { resume(process); });
   if (random.chance(weather_.twin)) {
     const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& one) { return one.machine.get() == &process.machine(); });
     if (host != hosts_.end() && host->role == Role::works && host->running.size() == 1) {
@@ -98,7 +118,7 @@ void World::suspend(Host& host) {
   simulation_.trace().write(simulation_.now(), host.machine->name(), "is suspended");
   for (Process* process : host.running) {
     process->runtime.pause();
-    simulation_.after(lasts, [process] { process->runtime.resume(); });
+    simulation_.after(lasts, [this, process] { resume(process->runtime); });
   }
 }
 

@@ -23,7 +23,7 @@ World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const Seed
     : plan_(plan),
       stop_(options.stop),
       simulation_(seed, stacks, options.tracing),
-      store_machine_("store", 0s, 0, 0s),
+      store_machine_("store", 0s, 0, plan.numbers.wall_ahead),
       store_clock_(simulation_, store_machine_) {
   simulation_.run_until(kStart);
   make_store(options);
@@ -37,15 +37,17 @@ World::~World() = default;
 void World::make_store(const SeedOptions& options) {
   store_runtime_ = std::make_unique<SimRuntime>(simulation_, store_machine_, "store");
   if (plan_.sqlite) {
-    auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()), {.path = ":memory:", .actor = "sim"});
+    auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()), {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
     check(opened.has_value(), "SQLite in memory opens");
     real_store_ = std::move(*opened);
   } else {
-    real_store_ = std::make_unique<MemoryStore>(store_clock_);
+    auto memory = std::make_unique<MemoryStore>(store_clock_, MemoryStore::Counters{plan_.numbers.order, plan_.numbers.deliveries});
+    memory_ = memory.get();
+    real_store_ = std::move(memory);
   }
   if (options.wrap_store) wrapped_store_ = options.wrap_store(*real_store_);
   Store& store = wrapped_store_ ? *wrapped_store_ : *real_store_;
-  checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_);
+  checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_, memory_ ? plan_.numbers.deliveries : 0);
   handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace, plan_.drift_promised);
   handler_checks_->expect_stops(1s + 10 * plan_.weather.step_delay_most, plan_.cancel_seen_within);
   recorded_ = std::make_unique<RecordingStore>(store_clock_, store, *this);
@@ -91,9 +93,10 @@ void World::applied(const Applied& applied) {
 }
 
 void World::start_on(Host& host) {
+  if (host.lasting == Lasting::paused) return;
   host.starts += 1;
   const std::string name = host.machine->name() + "." + std::to_string(host.starts);
-  processes_.push_back(std::make_unique<Process>(*this, *host.machine, name, *recorded_, weather_));
+  processes_.push_back(std::make_unique<Process>(*this, *host.machine, name, *recorded_, host.weather));
   Process& process = *processes_.back();
   host.running.push_back(&process);
   process.runtime.on_step([this](SimRuntime& runtime) { on_step(runtime); });
@@ -134,13 +137,15 @@ void World::work(Process& process, std::stop_token stop) {
   Worker worker(process.runtime, Log(process.log), process.store, process.handler, options);
   owners_.push_back(worker.owner());
   const Result<WorkReport> report = worker.run(stop);
-  if (!report)
+  const bool no_fence_left = plan_.fences_end && !report && report.error().code == Code::refused;
+  if (!report && !no_fence_left)
     violations_.add("worker",
                     process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) + ": " + report.error().message);
 }
 
 SeedReport World::run() {
   begin_storm();
+  begin_lasting_faults();
   for (Host& host : hosts_) start_on(host);
   simulation_.run_until(simulation_.now() + plan_.storm, [this] { return over(); });
   end_storm();
@@ -164,7 +169,7 @@ SeedReport World::run() {
 
 // J8: nothing is stuck once the weather is fine. Retries wait for minutes, a poison job needs five leases.
 void World::ends_in_time() {
-  const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most;
+  const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most + checks_->set_back_by();
   wait_for_the_rest(patience);
   if (over() || left_paused_.empty()) return;
   checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), checks_->jobs().size(), 0);
@@ -218,7 +223,8 @@ void World::starts_soon() {
     request.jobs.push_back({.id = make_uuid7(store_clock_.wall_now(), high, simulation_.random().next()), .queue = queue_name(i)});
   }
   if (!recorded_->enqueue(request)) return violations_.add("J1", "an enqueue in fine weather was refused");
-  const Duration patience = 20s + plan_.queues * plan_.ttl / 2;
+  Duration patience = 20s + plan_.queues * plan_.ttl / 2;
+  if (plan_.healthy_hosts > 0) patience += 10 * plan_.ttl;  // the sick ones claim it first, and lose it
   if (!simulation_.run_until(simulation_.now() + patience, [&] { return over() || checks_->unfinished() <= before; }))
     violations_.add("J8", "a job enqueued in fine weather is not done after " + std::to_string(patience / 1s) + " seconds");
 }
@@ -228,7 +234,9 @@ void World::stops_in_time() {
   for (Host& host : hosts_) {
     for (Process* process : host.running) process->runtime.terminate();
   }
-  const auto stopped = [this] { return std::all_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.running.empty(); }); };
+  const auto stopped = [this] {
+    return std::all_of(hosts_.begin(), hosts_.end(), [this](const Host& host) { return host.running.empty() || !is_well(host); });
+  };
   if (!simulation_.run_until(simulation_.now() + 5 * plan_.ttl + 1min, stopped))
     violations_.add("stop", "a worker that was asked to stop is still there");
 }

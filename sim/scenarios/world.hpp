@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "backends/memory/memory_store.hpp"
 #include "sim/checks/handler_checks.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/runtime/machine.hpp"
@@ -16,6 +18,7 @@
 #include "sim/scenarios/scenario.hpp"
 #include "sim/store/faulty_store.hpp"
 #include "sim/store/recording_store.hpp"
+#include "sim/store/store_server.hpp"
 
 namespace fenceline::sim {
 
@@ -48,6 +51,7 @@ class World final : public StoreObserver {
   StoreChecks& checks() { return *checks_; }
   HandlerChecks& handlers() { return *handler_checks_; }
   Tally& tally() { return tally_; }
+  StoreServer& server() { return server_; }
   Violations& violations() { return violations_; }
   bool storm() const { return storm_; }
   bool is_poison(const JobId& id) const { return poison_.contains(id); }
@@ -58,6 +62,8 @@ class World final : public StoreObserver {
   // One start of one program.
   struct Process;
   enum class Role { works, produces, operates };
+  // What never ends, in a plan with a healthy core.
+  enum class Lasting { none, paused, cut_off, cut_one_way, dies };
   // A machine that is to have its program running, whatever happens.
   struct Host {
     std::unique_ptr<Machine> machine;
@@ -65,6 +71,14 @@ class World final : public StoreObserver {
     int number = 0;                 // among those of its role
     std::vector<Process*> running;  // the last one is the newest
     int starts = 0;
+    Weather weather;  // on its wire
+    Lasting lasting = Lasting::none;
+  };
+  // What a store can go back to, and what must be true of it then.
+  struct Kept {
+    std::shared_ptr<const MemoryStore::Snapshot> store;
+    StoreTruth truth;
+    std::int64_t operations = 0;
   };
   // A request of a producer, the same at each repeat.
   struct Batch {
@@ -109,10 +123,28 @@ class World final : public StoreObserver {
   Process* some_process();
   void kill(SimRuntime& process);
   void pause(SimRuntime& process);
+  void resume(SimRuntime& process);
   void suspend(Host& host);
   void jump_some_wall_clock();
   void leap_ahead();
   void restart_fleet();
+  void set_weather(const Weather& weather);
+
+  // The store (store_faults.cpp).
+  Kept keep() const;
+  void go_back_to(const Kept& kept, GuaranteeClass guarantee);
+  void begin_store_faults();
+  void crash_store();
+  void restart_store();
+  void restore_store();
+  void set_store_clock_back();
+  void pass_the_last_fence();
+
+  // Faults that never end (lasting_faults.cpp).
+  void begin_lasting_faults();
+  void begin_lasting(Host& host);
+  void kill_again_and_again(Host& host);
+  bool is_well(const Host& host) const { return host.lasting == Lasting::none; }
 
   bool over() const { return stop_.stop_requested() || !violations_.empty(); }
   void ends_in_time();
@@ -134,6 +166,10 @@ class World final : public StoreObserver {
   MachineClock store_clock_;
   std::unique_ptr<Runtime> store_runtime_;
   std::unique_ptr<Store> real_store_;
+  MemoryStore* memory_ = nullptr;  // the real one, if it can go back
+  StoreServer server_;
+  std::map<Instant, Kept> snapshots_;
+  bool store_fault_ = false;  // one is under way
   std::unique_ptr<Store> wrapped_store_;
   std::unique_ptr<StoreChecks> checks_;
   std::unique_ptr<HandlerChecks> handler_checks_;

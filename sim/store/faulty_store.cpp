@@ -65,10 +65,21 @@ Answer FaultyStore::deliver(Kind kind, std::string_view verb, Duration timeout, 
     note(verb, "request lost");
   } else {
     simulation.after(fate.to_store + fate.in_queue, [this, &simulation, apply, exchange, fate, verb, timeout] {
+      if (!server_.is_up()) {
+        tally_.add(Count::store_down);
+        note(verb, "meets no store");
+        if (fate.reply_lost) return;
+        simulation.after(fate.to_caller, [exchange] {
+          exchange->answer = fail(Code::unavailable, "the simulated store is down");
+          exchange->answered->notify();
+        });
+        return;
+      }
       Answer answer = apply();
       add_waited(answer, fate.in_queue);
       if (fate.again) {
         simulation.after(fate.until_again, [this, apply, verb] {
+          if (!server_.is_up()) return;
           tally_.add(Count::duplicates);
           note(verb, "arrives again");
           apply();
@@ -79,9 +90,11 @@ Answer FaultyStore::deliver(Kind kind, std::string_view verb, Duration timeout, 
         note(verb, fate.to_store >= timeout ? "arrived late" : "reply lost");
         return;
       }
-      simulation.after(fate.to_caller, [exchange, answer = std::move(answer)] {
-        exchange->answer = answer;
-        exchange->answered->notify();
+      server_.answer([&simulation, fate, exchange, answer = std::move(answer)] {
+        simulation.after(fate.to_caller, [exchange, answer] {
+          exchange->answer = answer;
+          exchange->answered->notify();
+        });
       });
     });
   }

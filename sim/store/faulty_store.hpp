@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "sim/runtime/sim_runtime.hpp"
+#include "sim/store/store_server.hpp"
 #include "sim/store/tally.hpp"
 #include "sim/store/weather.hpp"
 #include "store/store.hpp"
@@ -16,8 +17,8 @@ namespace fenceline::sim {
 class FaultyStore final : public Store {
  public:
   // All must outlive it and what it has under way. `weather` may change at any time.
-  FaultyStore(SimRuntime& process, Store& inner, const Weather& weather, Tally& tally)
-      : process_(process), inner_(inner), weather_(weather), tally_(tally) {}
+  FaultyStore(SimRuntime& process, Store& inner, StoreServer& server, const Weather& weather, Tally& tally)
+      : process_(process), inner_(inner), server_(server), weather_(weather), tally_(tally) {}
 
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
   Result<BatchReply> open_batch(const BatchRequest& request) override;
@@ -78,6 +79,7 @@ class FaultyStore final : public Store {
 
   SimRuntime& process_;
   Store& inner_;
+  StoreServer& server_;
   const Weather& weather_;
   Tally& tally_;
 };

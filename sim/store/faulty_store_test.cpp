@@ -21,7 +21,8 @@ struct FaultyStoreTest : testing::Test, StoreObserver {
   RecordingStore recorded{process, memory, *this};
   Weather weather;
   Tally tally;
-  FaultyStore store{process, recorded, weather, tally};
+  StoreServer server;
+  FaultyStore store{process, recorded, server, weather, tally};
   std::vector<Instant> applied_at;
   std::vector<Instant> told_at;
 
@@ -91,6 +92,28 @@ TEST_F(FaultyStoreTest, ADuplicateTakesEffectTwice) {
   EXPECT_TRUE(enqueue().has_value());
   EXPECT_EQ(applied_at.size(), 2U);
   EXPECT_EQ(tally.of(Count::duplicates), 1);
+}
+
+TEST_F(FaultyStoreTest, AStoreThatIsDownIsUnavailableAndChangesNothing) {
+  server.go_down();
+  EXPECT_EQ(enqueue().error().code, Code::unavailable);
+  EXPECT_TRUE(applied_at.empty());
+  EXPECT_EQ(tally.of(Count::store_down), 1);
+}
+
+TEST_F(FaultyStoreTest, AStoreThatHasNotSavedDoesNotAnswerAndACrashTakesTheAnswer) {
+  server.hold_answers();
+  simulation.after(kTimeout / 2, [&] { server.go_down(); });
+  EXPECT_EQ(enqueue().error().code, Code::in_doubt);
+  EXPECT_EQ(applied_at.size(), 1U);
+}
+
+TEST_F(FaultyStoreTest, AStoreAnswersOnceItHasSaved) {
+  server.hold_answers();
+  simulation.after(kTimeout / 2, [&] { server.send_answers(); });
+  Instant answered_at;
+  EXPECT_TRUE(enqueue(answered_at).has_value());
+  EXPECT_EQ(answered_at, Instant{kTimeout / 2});
 }
 
 TEST_F(FaultyStoreTest, ARequestArrivesThoughItsSenderDies) {

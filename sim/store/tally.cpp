@@ -3,36 +3,17 @@
 namespace fenceline::sim {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> kNames{"operations",        "enqueued",
-                                                                                       "claimed",           "takeovers",
-                                                                                       "refusals",          "losses",
-                                                                                       "settled",           "given_back",
-                                                                                       "died_of_losses",    "ran_alone",
-                                                                                       "failures",          "laters",
-                                                                                       "dead_letters",      "histories_cut",
-                                                                                       "long_runs",         "timeouts",
-                                                                                       "met_again",         "keys_met",
-                                                                                       "keys_held_after",   "key_conflicts",
-                                                                                       "keys_taken",        "batches_opened_again",
-                                                                                       "group_handovers",   "group_waits",
-                                                                                       "limit_waits",       "slot_waits",
-                                                                                       "queue_waits",       "cancelled",
-                                                                                       "cancelled_running", "cancelled_too_late",
-                                                                                       "retried",           "retried_running",
-                                                                                       "acts_repeated",     "purged",
-                                                                                       "queues_paused",     "queues_resumed",
-                                                                                       "settings_changed",  "workers_ordered",
-                                                                                       "stopped_said",      "stopped_handlers",
-                                                                                       "late_outcomes",     "tidied",
-                                                                                       "made_anew",         "notes",
-                                                                                       "notes_refused",     "lost_requests",
-                                                                                       "refused_requests",  "lost_replies",
-                                                                                       "late_requests",     "duplicates",
-                                                                                       "lost_wakeups",      "kills",
-                                                                                       "poisoned",          "pauses",
-                                                                                       "suspends",          "twins",
-                                                                                       "terminations",      "wall_jumps",
-                                                                                       "wall_leaps",        "fleet_restarts"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> kNames{
+    "operations", "lease_operations", "enqueued", "claimed", "takeovers", "refusals", "losses", "settled", "given_back", "died_of_losses",
+    "ran_alone", "failures", "laters", "dead_letters", "histories_cut", "long_runs", "timeouts", "met_again", "keys_met",
+    "keys_held_after", "key_conflicts", "keys_taken", "batches_opened_again", "group_handovers", "group_waits", "limit_waits",
+    "slot_waits", "queue_waits", "cancelled", "cancelled_running", "cancelled_too_late", "retried", "retried_running", "acts_repeated",
+    "purged", "queues_paused", "queues_resumed", "settings_changed", "workers_ordered", "stopped_said", "stopped_handlers",
+    "late_outcomes", "tidied", "made_anew", "notes", "notes_refused", "calls_unsaved", "calls_forgotten", "granted_after_loss", "fences_excused", "fences_refused",
+    "lost_requests", "refused_requests", "lost_replies", "late_requests", "duplicates", "lost_wakeups", "kills", "poisoned", "pauses",
+    "suspends", "twins", "terminations", "wall_jumps", "wall_leaps", "fleet_restarts", "wall_set_back", "store_crashes", "store_down",
+    "restores", "amnesias", "paused_for_ever", "cut_off_for_ever", "cut_one_way_for_ever",
+    "dying_for_ever"};
 static_assert(!kNames.back().empty());
 
 }  // namespace

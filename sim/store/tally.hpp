@@ -9,7 +9,8 @@ namespace fenceline::sim {
 
 enum class Count {
   // what the system did
-  operations,  // calls that reached the store
+  operations,        // calls that reached the store
+  lease_operations,  // leases granted, renewed and given up, each counted
   enqueued,
   claimed,
   takeovers,  // grants of a job whose lease had run out
@@ -59,6 +60,12 @@ enum class Count {
   // what handlers say
   notes,
   notes_refused,
+  // what a store may forget, and where numbers end
+  calls_unsaved,       // applied, not answered, and gone with a crash
+  calls_forgotten,     // applied, answered, and gone with a crash or a restore
+  granted_after_loss,  // grants of jobs that had had one which the store forgot
+  fences_excused,      // of those: the store's wall clock had been set back in between
+  fences_refused,      // calls refused, since no fence is left at this time
   // faults
   lost_requests,
   refused_requests,
@@ -75,6 +82,15 @@ enum class Count {
   wall_jumps,
   wall_leaps,      // of the store's wall clock, a day and more ahead
   fleet_restarts,  // of all workers at once
+  wall_set_back,   // the store's wall clock, by much
+  store_crashes,
+  store_down,  // requests that met a store that was down
+  restores,    // of an old snapshot
+  amnesias,    // the store came back empty
+  paused_for_ever,  // hosts; and so on
+  cut_off_for_ever,
+  cut_one_way_for_ever,
+  dying_for_ever,
   count_,
 };
 

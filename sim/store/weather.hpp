@@ -30,6 +30,16 @@ struct Weather {
   Duration restart_most{0};  // until a process is there again
   double twin = 0;           // of a pause: a new incarnation starts beside the paused one
 
+  // Of the store, each about that often; zero: never.
+  Duration crash_every{0};    // it goes down, and what it lost is what its class may lose
+  Duration unsaved_most{0};   // how long before a crash the calls came that it may lose
+  Duration down_most{0};      // until it is there again
+  Duration restore_every{0};  // an old snapshot is put in its place
+  Duration restore_age_most{0};
+  Duration amnesia_every{0};    // it comes back empty
+  Duration wall_back_every{0};  // its wall clock is set back, and stays so
+  Duration wall_back_most{0};
+
   // At each step of a process.
   double kill_at_step = 0;
   double pause_at_step = 0;

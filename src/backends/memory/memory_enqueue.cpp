@@ -96,6 +96,7 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
     for (const NewJob* wanted : fresh) {
       Entry& entry = space.jobs[wanted->id];
       entry.job = made_from(*wanted, now.wall);
+      entry.job.deliveries = counters_.deliveries;
       entry.order = entry.group_order = ++last_order_;
       space.queues.try_emplace(wanted->queue);
       if (!wanted->key.empty()) space.keys[{wanted->queue, wanted->key}] = wanted->id;

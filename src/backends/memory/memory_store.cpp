@@ -28,8 +28,35 @@ class MemoryStore::Handle final : public Watch {
   std::shared_ptr<Listener> listener_;
 };
 
-MemoryStore::MemoryStore(Clock& clock) : clock_(clock) {}
+class MemoryStore::Snapshot {
+ public:
+  std::map<std::string, Space> spaces;
+  std::int64_t last_order = 0;
+  Fence floor = 0;
+  std::vector<TrailEntry> trail;
+};
+
+MemoryStore::MemoryStore(Clock& clock) : MemoryStore(clock, Counters{}) {}
+MemoryStore::MemoryStore(Clock& clock, Counters counters) : clock_(clock), counters_(counters), last_order_(counters.order) {}
 MemoryStore::~MemoryStore() = default;
+
+std::shared_ptr<const MemoryStore::Snapshot> MemoryStore::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  auto taken = std::make_shared<Snapshot>();
+  taken->spaces = spaces_;
+  taken->last_order = last_order_;
+  taken->floor = floor_;
+  taken->trail = trail_;
+  return taken;
+}
+
+void MemoryStore::restore(const Snapshot& snapshot) {
+  const std::lock_guard lock(mutex_);
+  spaces_ = snapshot.spaces;
+  last_order_ = snapshot.last_order;
+  floor_ = snapshot.floor;
+  trail_ = snapshot.trail;
+}
 
 MemoryStore::Space* MemoryStore::find_space(const std::string& ns) {
   const auto found = spaces_.find(ns);

@@ -22,9 +22,22 @@ namespace fenceline {
 
 class MemoryStore final : public Store {
  public:
+  // Where numbers begin, for tests of large ones.
+  struct Counters {
+    std::int64_t order = 0;       // of enqueue: the last one that was given
+    std::int64_t deliveries = 0;  // of each new job
+  };
+  // All that a store keeps, at one moment. Changes of the store do not change it.
+  class Snapshot;
+
   // The clock must outlive the store.
   explicit MemoryStore(Clock& clock);
+  MemoryStore(Clock& clock, Counters counters);
   ~MemoryStore() override;
+
+  std::shared_ptr<const Snapshot> snapshot() const;
+  // What came after the snapshot never happened, as far as this store knows. Watchers stay and are not told.
+  void restore(const Snapshot& snapshot);
 
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
   Result<BatchReply> open_batch(const BatchRequest& request) override;
@@ -194,6 +207,7 @@ class MemoryStore final : public Store {
   void tell(const std::string& ns, const Changes& changes);
 
   Clock& clock_;
+  const Counters counters_;
   mutable std::mutex mutex_;
   std::map<std::string, Space> spaces_;
   std::int64_t last_order_ = 0;

@@ -150,6 +150,31 @@ TEST(MemoryStore, AWatchThatGoesAwayWaitsForACallUnderWay) {
   EXPECT_TRUE(left);
 }
 
+TEST(MemoryStore, ARestoreForgetsAllThatCameAfterTheSnapshotAndNothingElse) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  must(store.enqueue(one_job(1)));
+  const auto snapshot = store.snapshot();
+  must(store.enqueue(one_job(2)));
+  const ClaimRequest claim{.ns = "default", .queues = {"q"}, .owner = "o", .request = "r", .limit = 2, .ttl = kTtl};
+  EXPECT_EQ(must(store.claim(claim)).jobs.size(), 2U);
+  store.restore(*snapshot);
+  const JobsReply listed = must(store.jobs({.ns = "default"}));
+  ASSERT_EQ(listed.jobs.size(), 1U);
+  EXPECT_EQ(listed.jobs.front().state, JobState::ready);
+  EXPECT_EQ(must(store.claim(claim)).jobs.size(), 1U);  // it knows nothing of that request either
+}
+
+TEST(MemoryStore, NumbersCanBeginAnywhere) {
+  ManualClock clock;
+  MemoryStore store(clock, {.order = (std::int64_t{1} << 53), .deliveries = (std::int64_t{1} << 31)});
+  must(store.enqueue(one_job(1)));
+  must(store.enqueue(one_job(2)));
+  EXPECT_EQ(must(store.jobs({.ns = "default", .limit = 1})).next, (std::int64_t{1} << 53) + 1);
+  const ClaimReply reply = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "o", .request = "r", .ttl = kTtl}));
+  EXPECT_EQ(reply.jobs.front().job.deliveries, (std::int64_t{1} << 31) + 1);
+}
+
 TEST(MemoryStore, J2_ThreadsThatRaceForJobsNeverGetTheSameOne) {
   ManualClock clock;
   MemoryStore store(clock);

@@ -157,6 +157,7 @@ std::unique_ptr<Database> open_in_memory(Clock& clock, const SqliteOptions& opti
   auto db = std::make_unique<Database>(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX);
   configure(*db, synchronous_word(options.synchronous));
   migrate(*db, wall_us(clock), clock.boot_id(), options.actor);
+  if (options.seq_floor > 0) db->execute("UPDATE meta SET value = ?1 WHERE key = 'seq_floor'", options.seq_floor);
   return db;
 }
 

@@ -32,6 +32,7 @@ struct SqliteOptions {
   bool accept_shared_fs = false;      // NFS, SMB, 9p, FUSE: their locks are not trusted otherwise
   SqliteSync synchronous = SqliteSync::full;
   int checkpoint_pages = 1000;      // of the WAL; a checkpoint is tried from there on
+  std::int64_t seq_floor = 0;       // of a new one in memory: numbers of jobs begin above it, for tests of large ones
   std::string actor = "fenceline";  // who set the store up or met a new boot, in the trail
   Duration open_timeout = kCallTimeout;
 };

@@ -1,0 +1,112 @@
+// What a store may forget, by its class, and what the checks still hold it to.
+#include <gtest/gtest.h>
+
+#include "backends/memory/memory_store.hpp"
+#include "sim/checks/store_checks.hpp"
+#include "sim/store/recording_store.hpp"
+#include "support/manual_clock.hpp"
+#include "support/results.hpp"
+
+namespace fenceline::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using test::must;
+
+struct Forgetting : testing::Test {
+  test::ManualClock clock;
+  MemoryStore memory{clock};
+  Violations violations;
+  Tally tally;
+  StoreChecks checks{"n", memory, violations, tally};
+  RecordingStore store{clock, memory, checks};
+  NewJob job{.id = make_uuid7(WallTime{}, 1, 2), .queue = "q"};
+  int requests = 0;
+
+  EnqueueReply enqueue() { return must(store.enqueue({.ns = "n", .jobs = {job}})); }
+  Holding claim() {
+    const ClaimReply reply =
+        must(store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = std::to_string(++requests), .ttl = 30s}));
+    return reply.jobs.empty() ? Holding{} : Holding{reply.jobs.front().job.id, reply.jobs.front().job.fence};
+  }
+  // Runs `tail`, then the store has never heard of it.
+  template <class Tail>
+  void lose(GuaranteeClass guarantee, Tail tail) {
+    const auto kept = memory.snapshot();
+    const StoreTruth truth = checks.truth();
+    tail();
+    memory.restore(*kept);
+    checks.went_back(truth, guarantee);
+  }
+  std::string broken() const { return violations.empty() ? "nothing" : violations.found().front().promise; }
+};
+
+TEST_F(Forgetting, AfterItEveryPromiseHoldsFromTheMomentThatTheStoreIsBackAt) {
+  enqueue();
+  lose(GuaranteeClass::c, [&] { claim(); });
+  checks.compare_all(clock.now());
+  clock.advance(1ms);
+  EXPECT_NE(claim().fence, 0);
+  checks.compare_all(clock.now());
+  EXPECT_EQ(broken(), "nothing");
+  EXPECT_EQ(tally.of(Count::granted_after_loss), 1);
+}
+
+TEST_F(Forgetting, L2_AFenceThatWasToldIsNotGivenAgain) {
+  enqueue();
+  lose(GuaranteeClass::c, [&] { claim(); });
+  claim();  // on a clock that stands still, so with the same fence
+  EXPECT_EQ(broken(), "L2");
+}
+
+TEST_F(Forgetting, L2_AfterALossRestsOnAWallClockThatWasNotSetBack) {
+  enqueue();
+  clock.advance(2h);
+  lose(GuaranteeClass::c, [&] { claim(); });
+  clock.set_wall(clock.wall_now() - 1h);
+  claim();
+  EXPECT_EQ(broken(), "nothing");
+  EXPECT_EQ(tally.of(Count::fences_excused), 1);
+}
+
+TEST_F(Forgetting, J1_OfClassBNothingAcknowledgedMayBeMissing) {
+  lose(GuaranteeClass::b, [&] { checks.acknowledged({job}, enqueue().ids); });
+  EXPECT_EQ(broken(), "J1");
+}
+
+TEST_F(Forgetting, J1_OfClassBWhatHadNoAnswerMayBeMissing) {
+  lose(GuaranteeClass::b, [&] { enqueue(); });
+  EXPECT_EQ(broken(), "nothing");
+}
+
+TEST_F(Forgetting, J1_OfClassCTheLostTailMayBeMissingThoughItWasAcknowledged) {
+  EnqueueReply reply;
+  lose(GuaranteeClass::c, [&] { reply = enqueue(); });
+  checks.acknowledged({job}, reply.ids);  // the answer was under way
+  EXPECT_EQ(broken(), "nothing");
+}
+
+TEST_F(Forgetting, L5_AGrantOfTheLostTailIsTrustedInVain) {
+  enqueue();
+  Holding held;
+  lose(GuaranteeClass::c, [&] { held = claim(); });
+  EXPECT_TRUE(checks.is_forgotten(held));
+}
+
+TEST_F(Forgetting, L5_AGrantFromBeforeTheLostTailCountsAsEver) {
+  enqueue();
+  const Holding held = claim();
+  lose(GuaranteeClass::c, [&] { clock.advance(1ms); });
+  EXPECT_FALSE(checks.is_forgotten(held));
+}
+
+TEST_F(Forgetting, J8_ARefusalForWantOfFencesWhileThereAreSomeIsFoundOut) {
+  enqueue();
+  const Result<ClaimReply> refused = fail(Code::refused, "fences are used up");
+  const ClaimRequest request{.ns = "n", .queues = {"q"}, .owner = "o", .request = "r", .ttl = 30s};
+  checks.applied({clock.now(), clock.wall_now(), ClaimCall{request, refused}});
+  EXPECT_EQ(broken(), "J8");
+}
+
+}  // namespace
+}  // namespace fenceline::sim

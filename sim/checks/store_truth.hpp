@@ -1,0 +1,43 @@
+// What must be true of a store at one moment: a value, so that the checks can go back with a store that forgot.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sim/checks/known_job.hpp"
+#include "sim/checks/slots.hpp"
+#include "store/store.hpp"
+
+namespace fenceline::sim {
+
+struct StoreTruth {
+  // A claim that granted something or was given back: until `end` it may grant nothing more.
+  struct ClaimSeen {
+    Instant end{};
+    std::set<Holding> granted;
+  };
+  // An id that stands for another job, which has its unique key.
+  struct Alias {
+    JobId of;
+    WallTime since;
+  };
+
+  std::map<JobId, KnownJob> jobs_;
+  std::map<std::string, KnownQueue> queues_;
+  std::map<Slots::Name, JobId> keys_;  // by queue and unique key: who took it last
+  std::map<JobId, Alias> aliases_;
+  std::map<JobId, Fence> tidied_;  // the newest fence of what is gone
+  std::map<Slots::Name, Fence> group_fences_;
+  std::map<Slots::Name, JobId> group_last_;  // the last job granted of a group
+  std::map<std::string, WallTime> batches_;  // first seen
+  std::map<Holding, KeptSlot> kept_;
+  std::map<Holding, Instant> revoked_;
+  std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
+  std::int64_t sequence_ = 0;
+  std::int64_t unfinished_ = 0;
+};
+
+}  // namespace fenceline::sim
