@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include "cli/command.hpp"
@@ -20,6 +21,14 @@
 
 namespace fenceline::cli {
 namespace {
+
+// A batch of a thousand jobs is about a megabyte. Without this each of them is given back to the system and asked for again,
+// page by page: a quarter of what a claim and its settle cost.
+void keep_freed_memory() {
+  constexpr int kKept = 16 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kKept);
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+}
 
 int report(const Error& error) {
   tell("fenceline: " + error_text(error));
@@ -82,6 +91,7 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace fenceline::cli;
+  keep_freed_memory();
   hold_standard_files();
   try {
     return run({argv + (argc > 0 ? 1 : 0), argv + argc});

@@ -139,9 +139,15 @@ NewJob DifferentialStream::made_up_job(bool among_many) {
 void DifferentialStream::enqueue() {
   EnqueueRequest request{.ns = any_namespace()};
   const std::uint64_t size = one_in(12) ? 0 : 1 + below(one_in(30) && !crowded_ ? kManyJobs : 4);
+  // As most producers send them: nothing but id and payload tells the jobs apart.
+  const bool alike = one_in(3);
   std::set<JobId> ids;
   for (std::uint64_t i = 0; i < size; ++i) {
     NewJob job = made_up_job(size > 4);
+    if (alike) {
+      const NewJob& first = request.jobs.empty() ? job : request.jobs.front();
+      job = {.id = job.id, .queue = first.queue, .stage = first.stage, .payload = job.payload, .priority = first.priority, .delay = first.delay};
+    }
     if (!enqueued_.empty() && one_in(size > 4 ? 100 : 3))
       std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
     if (one_in(size > 4 ? 400 : 10)) job.payload = "[]";

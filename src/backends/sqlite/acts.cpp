@@ -27,7 +27,8 @@ constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
 // In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
 constexpr const char* kOldestReady = R"sql(
   SELECT seq FROM job NOT INDEXED WHERE seq > ?2 AND seq <= ?3 AND queue_id IN (SELECT id FROM queue WHERE home_id = ?1)
-    AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = job.seq) AND NOT EXISTS (SELECT 1 FROM done WHERE done.seq = job.seq)
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = (SELECT max(seq) FROM run WHERE seq <= job.seq) AND run.seq + run.more >= job.seq) 
+    AND NOT EXISTS (SELECT 1 FROM done WHERE done.seq = (SELECT max(seq) FROM done WHERE seq <= job.seq) AND done.seq + done.more >= job.seq)
   ORDER BY seq LIMIT ?4)sql";
 
 // A running job leaves its claim; whoever held it is refused from now on.

@@ -14,6 +14,7 @@
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/past.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
+#include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/verbs.hpp"
 
@@ -30,12 +31,13 @@ constexpr const char* kAddClaim = R"sql(
 constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_id = ?1 AND owner = ?2 AND request = ?3";
 
 constexpr const char* kDue = R"sql(
-  SELECT r.seq, r.run_at, r.deliveries, j.flags, j.id, j.attempts_max, j.created_at, j.payload, j.extras,
-         r.fence, r.past, j.group_id, r.limit_id
-  FROM ready r CROSS JOIN job j ON j.seq = r.seq
-  WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq LIMIT ?5)sql";
+  SELECT j.seq, r.run_at, r.deliveries, j.flags, j.id, j.attempts_max, j.created_at, j.payload, j.extras,
+         r.fence, r.past, j.group_id, r.limit_id, r.seq, r.more
+  FROM ready r CROSS JOIN job j ON j.seq BETWEEN r.seq AND r.seq + r.more
+  WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq, j.seq LIMIT ?5)sql";
 constexpr const char* kTaken = R"sql(
   DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
+constexpr const char* kLeft = "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 // Rows that are forgotten beyond those that a claim may add, so that the table shrinks however many queues a worker serves.
 constexpr std::int64_t kForgottenBeside = 16;
@@ -61,6 +63,8 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
   const QueueName& name = call.names.queue_name(queue_id);
   each_rank(call, queue_id, lane, [&](std::int64_t rank) {
     const std::size_t before = chosen.size();
+    std::int64_t row_first = 0;  // of the row in which the last one stood
+    std::int64_t row_last = 0;
     {
       auto row = call.db.query(kDue, queue_id, lane, rank, call.wall_us(), static_cast<std::int64_t>(full - before));
       while (row.next()) {
@@ -87,11 +91,14 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
         if (!row.is_null(8)) unpack_extras(row.bytes(8), job);
         if (d.flags & kHasGroup) d.group_id = row.maybe_integer(11);
         if (d.flags & kHasLimitKey) d.limit_id = row.maybe_integer(12);
+        row_first = row.integer(13);
+        row_last = row_first + row.integer(14);
       }
     }
     if (chosen.size() > before) {
       const Delivery& last = chosen.deliveries.back();
-      call.db.execute(kTaken, queue_id, lane, rank, last.run_at, last.seq);
+      call.db.execute(kTaken, queue_id, lane, rank, last.run_at, row_first);
+      if (last.seq < row_last) call.db.execute(kLeft, queue_id, lane, rank, last.run_at, last.seq + 1, row_last - last.seq - 1);
     }
     return chosen.size() < full;
   });
@@ -138,24 +145,28 @@ Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, 
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
   struct OfQueue {
     std::vector<std::int64_t> seqs;
+    std::int64_t ready = 0;  // that came from there
     std::int64_t losses_most = 0;
     std::int64_t claim_id = 0;
   };
   std::vector<Delivery> forced;  // as they stand in the claims they leave
   std::map<std::int64_t, OfQueue> queues;
+  OfQueue* of = nullptr;  // the queue of the last one
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Delivery& d = chosen.deliveries[i];
+    if (!of || d.queue_id != chosen.deliveries[i - 1].queue_id) of = &queues[d.queue_id];
     if (chosen.jobs[i].forced) forced.push_back(d);
-    else call.moved(d.queue_id, JobState::ready, JobState::running);
-    OfQueue& queue = queues[d.queue_id];
-    queue.seqs.push_back(d.seq);
-    queue.losses_most = std::max(queue.losses_most, d.losses_in_row);
+    else of->ready += 1;
+    of->seqs.push_back(d.seq);
+    of->losses_most = std::max(of->losses_most, d.losses_in_row);
   }
   leave_claims(call, forced);
+  drop_running(call, forced);
   for (auto& [queue_id, queue] : queues) {
     call.db.execute(kAddClaim, ns_id, request.owner, request.request, queue_id, call.wall_us(), lease_end,
-                    static_cast<std::int64_t>(queue.seqs.size()), queue.losses_most, Bytes{pack(queue.seqs)});
+                    static_cast<std::int64_t>(queue.seqs.size()), queue.losses_most, Bytes{pack_ranges(queue.seqs)});
     queue.claim_id = call.db.last_insert_rowid();
+    if (queue.ready > 0) call.moved(queue_id, JobState::ready, JobState::running, queue.ready);
   }
   std::set<std::pair<std::int64_t, std::int64_t>> limit_keys;  // by home
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -167,7 +178,8 @@ Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, 
     d.state = JobState::running;
     d.fence = *fence;
     d.deliveries += 1;
-    d.claim_id = queues[d.queue_id].claim_id;
+    if (i == 0 || d.queue_id != chosen.deliveries[i - 1].queue_id) of = &queues[d.queue_id];
+    d.claim_id = of->claim_id;
     d.lease_end = lease_end;
     if (d.limit_id && !was_forced) limit_keys.emplace(call.names.home_of(d.queue_id), *d.limit_id);
   }

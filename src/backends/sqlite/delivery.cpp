@@ -1,56 +1,54 @@
 #include "backends/sqlite/delivery.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "backends/sqlite/extras.hpp"
+#include "backends/sqlite/finished.hpp"
 #include "backends/sqlite/past.hpp"
+#include "backends/sqlite/seq_ranges.hpp"
 #include "base/check.hpp"
 
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kFindRunning = R"sql(
-  SELECT r.fence, r.run_at, r.deliveries, r.past, r.claim_id, r.lease_end, r.flags, r.limit_id, r.place, c.owner, c.queue_id, c.started_at
-  FROM run r CROSS JOIN claim c ON c.id = r.claim_id WHERE r.seq = ?1)sql";
+// From the row that may hold the number ?1 on.
+constexpr const char* kRunningFrom = R"sql(
+  SELECT seq, more, fence, run_at, deliveries, past, claim_id, lease_end, flags, limit_id, place FROM run
+  WHERE seq >= coalesce((SELECT max(seq) FROM run WHERE seq <= ?1), ?1) ORDER BY seq)sql";
 
 // c0 id. The number stands in the index of the id: the job's row is not read.
-constexpr const char* kFindBatch = R"sql(
-  SELECT b.n, j.seq, r.fence, r.run_at, r.deliveries, r.past, r.claim_id, r.lease_end, r.flags, r.limit_id
-  FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0 LEFT JOIN run r ON r.seq = j.seq)sql";
+constexpr const char* kFindBatch = "SELECT b.n, j.seq FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0";
 
 // What the jobs of a claim share: asked for once, not with each of them.
 constexpr const char* kFindClaim = "SELECT owner, queue_id, started_at FROM claim WHERE id = ?1";
 
-constexpr const char* kFindFinished = R"sql(
-  SELECT fence, run_at, deliveries, past, state, finished_at, started_at, owner, result FROM done WHERE seq = ?1)sql";
-
 constexpr const char* kFindAgain = "SELECT fence, run_at, deliveries, past FROM ready WHERE seq = ?1 AND deliveries > 0";
 
-constexpr const char* kFindFirst = "SELECT run_at FROM job WHERE seq = ?1";
+constexpr const char* kFindFirst = "SELECT coalesce(run_at, created_at) FROM job WHERE seq = ?1";
 constexpr const char* kFindSeq = "SELECT seq FROM job WHERE ns_id = ?1 AND id = ?2";
 constexpr const char* kFindId = "SELECT id FROM job WHERE seq = ?1";
 
+// c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key, c10 past
 constexpr const char* kPutRunning = R"sql(
-  INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, flags, limit_id, past)
-  SELECT c0, c1, n, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
-
+  INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags, limit_id, past)
+  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 FROM batch)sql";
 
 // The same for first deliveries of plain jobs, as most are: what they share is said once. ?1 claim, ?2 fence, ?3 lease end
 constexpr const char* kPutRunningAlike = R"sql(
-  INSERT OR REPLACE INTO run (seq, claim_id, place, fence, lease_end, run_at, deliveries, flags)
-  SELECT c0, ?1, n, ?2, ?3, c4, 1, 0 FROM batch)sql";
+  INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
+  SELECT c0, c1, ?1, c3, ?2, ?3, c6, 1, 0 FROM batch)sql";
 
-constexpr const char* kPutFinished = R"sql(
-  INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
-  SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 FROM batch)sql";
+// The row that begins before the number and holds it; the half of it from there on, and the rest.
+constexpr const char* kAcross = "SELECT seq, more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq < ?1) AND seq + more >= ?1";
+constexpr const char* kCopyRest = R"sql(
+  INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
+  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run WHERE seq = ?1)sql";
+constexpr const char* kCutRow = "UPDATE run SET more = ?2 - 1 - seq WHERE seq = ?1";
 
-// ?1 time of finish, ?2 fence, ?3 start, ?4 owner
-constexpr const char* kPutDoneAlike = R"sql(
-  INSERT INTO done (seq, state, finished_at, fence, run_at, deliveries, started_at, owner, result)
-  SELECT c0, 3, ?1, ?2, c4, 1, ?3, ?4, c9 FROM batch)sql";
-
+constexpr const char* kRenewRange = "UPDATE run SET lease_end = ?3 WHERE seq BETWEEN ?1 AND ?2";
+constexpr const char* kRenewRunning = "UPDATE run SET lease_end = ?1 WHERE seq IN (SELECT c0 FROM batch)";
 constexpr const char* kDropRange = "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2";
 constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FROM batch)";
 
@@ -59,56 +57,15 @@ constexpr const char* kJobBrief = "SELECT id, queue_id, priority, attempts_max, 
 constexpr const char* kPlace = "SELECT queue_id, priority, flags, group_id, limit_id, coalesce(place, seq) FROM job WHERE seq = ?1";
 constexpr const char* kProgress = "SELECT percent, word FROM note WHERE seq = ?1 AND percent IS NOT NULL";
 
-// The four columns that all three tables have, in the order of the selects above. The state is known.
-constexpr int kCommonColumns = 4;
-
-void read_common(const Rows& row, Delivery& delivery, int first = 0) {
-  delivery.fence = row.integer(first);
-  delivery.run_at = row.integer(first + 1);
-  delivery.deliveries = row.integer(first + 2);
-  unpack_past(row.bytes(first + 3), delivery);
-}
-
-// And what a running one has beside them.
-constexpr int kRunningColumns = kCommonColumns + 4;
-
-void read_running(const Rows& row, std::int64_t seq, int first, Delivery& delivery) {
-  delivery.seq = seq;
-  delivery.state = JobState::running;
-  read_common(row, delivery, first);
-  first += kCommonColumns;
-  delivery.claim_id = row.integer(first);
-  delivery.lease_end = row.integer(first + 1);
-  delivery.flags = row.integer(first + 2);
-  if (delivery.flags & kHasLimitKey) delivery.limit_id = row.maybe_integer(first + 3);
-}
-
-// One for each; most are empty.
-std::vector<std::string> pasts_of(const std::vector<Delivery>& deliveries) {
-  std::vector<std::string> pasts;
-  pasts.reserve(deliveries.size());
-  for (const Delivery& delivery : deliveries) pasts.push_back(pack_past(delivery));
-  return pasts;
-}
+bool of_one_grant(const Delivery& a, const Delivery& b) { return a.claim_id == b.claim_id && a.fence == b.fence && a.lease_end == b.lease_end; }
 
 // First deliveries of plain jobs under one fence of one claim.
 bool are_alike_in_run(const std::vector<Delivery>& deliveries, const std::vector<std::string>& pasts) {
-  const Delivery& first = deliveries.front();
-  return std::all_of(deliveries.begin(), deliveries.end(), [&](const Delivery& d) {
-    return d.claim_id == first.claim_id && d.fence == first.fence && d.lease_end == first.lease_end && d.deliveries == 1 && d.flags == 0;
-  }) && std::all_of(pasts.begin(), pasts.end(), [](const std::string& past) { return past.empty(); });
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    if (!is_first_of_plain(deliveries[i], pasts[i]) || !of_one_grant(deliveries[i], deliveries.front())) return false;
+  }
+  return true;
 }
-
-// Done by such a delivery, at one moment.
-bool are_alike_in_done(const std::vector<Delivery>& deliveries, const std::vector<std::string>& pasts) {
-  const Delivery& first = deliveries.front();
-  return std::all_of(deliveries.begin(), deliveries.end(), [&](const Delivery& d) {
-    return d.state == JobState::done && d.finished_at == first.finished_at && d.fence == first.fence && d.deliveries == 1 &&
-           d.started_at == first.started_at && d.owner == first.owner;
-  }) && std::all_of(pasts.begin(), pasts.end(), [](const std::string& past) { return past.empty(); });
-}
-
-Value as_past(const std::string& past) { return past.empty() ? Value{} : Value::blob(past); }
 
 class ClaimsOfBatch {
  public:
@@ -138,46 +95,126 @@ class ClaimsOfBatch {
   std::int64_t started_at_ = 0;
 };
 
+// Looks for running jobs. Cheap for numbers that ascend: neighbours share a row, or their rows follow each other. Nothing may
+// change `run` meanwhile.
+class RunWalk {
+ public:
+  explicit RunWalk(Call& call) : call_(call), claims_(call) {}
+
+  std::optional<Delivery> find(std::int64_t seq) {
+    if (!rows_ || seq < asked_ || !reaches(seq)) seek(seq);
+    asked_ = seq;
+    if (ended_ || seq < first_ || seq > last_) return std::nullopt;
+    std::optional<Delivery> found(row_);
+    found->seq = seq;
+    found->place = row_.place + seq - first_;
+    return found;
+  }
+
+ private:
+  // Whether the walk stands at the number, or behind it, after some steps.
+  bool reaches(std::int64_t seq) {
+    constexpr int kStepsMost = 4;
+    for (int step = 0; step < kStepsMost && !ended_ && last_ < seq; ++step) read();
+    return ended_ || last_ >= seq;
+  }
+  void seek(std::int64_t seq) {
+    rows_.reset();
+    rows_.reset(new Rows(call_.db.query(kRunningFrom, seq)));
+    read();
+    if (!ended_ && last_ < seq) read();
+  }
+  void read() {
+    ended_ = !rows_->next();
+    if (ended_) return;
+    first_ = rows_->integer(0);
+    last_ = first_ + rows_->integer(1);
+    row_ = Delivery{};
+    row_.state = JobState::running;
+    read_common(*rows_, row_, 2);
+    row_.claim_id = rows_->integer(kCommonColumns + 2);
+    row_.lease_end = rows_->integer(kCommonColumns + 3);
+    row_.flags = rows_->integer(kCommonColumns + 4);
+    if (row_.flags & kHasLimitKey) row_.limit_id = rows_->maybe_integer(kCommonColumns + 5);
+    row_.place = rows_->integer(kCommonColumns + 6);
+    row_.shares_row = last_ > first_;
+    claims_.add_to(row_);
+  }
+
+  Call& call_;
+  ClaimsOfBatch claims_;
+  std::unique_ptr<Rows> rows_;
+  bool ended_ = false;
+  std::int64_t asked_ = 0;
+  std::int64_t first_ = 0;  // of the row at hand
+  std::int64_t last_ = 0;
+  Delivery row_;
+};
+
+// No row holds jobs on both sides of it from now on.
+void part_before(Call& call, std::int64_t seq) {
+  const auto first = call.db.number(kAcross, seq);
+  if (!first) return;
+  call.db.execute(kCopyRest, *first, seq);
+  call.db.execute(kCutRow, *first, seq);
+}
+
+// Changes the rows of these, by ranges if there are few: claims take jobs in the order of their numbers.
+template <class OfRange, class OfBatch>
+void change_running(Call& call, const std::vector<Delivery>& deliveries, OfRange of_range, OfBatch of_batch) {
+  if (deliveries.empty()) return;
+  std::vector<std::int64_t> seqs;
+  seqs.reserve(deliveries.size());
+  bool share_rows = false;
+  for (const Delivery& delivery : deliveries) {
+    seqs.push_back(delivery.seq);
+    share_rows = share_rows || delivery.shares_row;
+  }
+  std::sort(seqs.begin(), seqs.end());
+  const std::vector<SeqRange> ranges = ranges_of(seqs);
+  for (const SeqRange& range : ranges) {
+    if (!share_rows) break;
+    part_before(call, range.first);
+    part_before(call, range.last + 1);
+  }
+  if (ranges.size() <= 2 + seqs.size() / 8) {
+    for (const SeqRange& range : ranges) of_range(range);
+    return;
+  }
+  call.db.batch().show(seqs.size(), [&](std::size_t row, int) { return Value::integer(seqs[row]); });
+  of_batch();
+}
+
 }  // namespace
 
-std::string pack(const std::vector<std::int64_t>& numbers) {
-  std::string bytes(numbers.size() * sizeof(std::int64_t), '\0');
-  if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
-}
+std::optional<Delivery> find_running(Call& call, std::int64_t seq) { return RunWalk(call).find(seq); }
 
-std::vector<std::int64_t> unpack(std::string_view bytes) {
-  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
-  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(std::int64_t));
-  return numbers;
-}
-
-std::optional<Delivery> find_running(Call& call, std::int64_t seq) {
-  auto row = call.db.query(kFindRunning, seq);
-  if (!row.next()) return std::nullopt;
-  Delivery delivery;
-  read_running(row, seq, 0, delivery);
-  delivery.place = row.integer(kRunningColumns);
-  delivery.owner = row.text(kRunningColumns + 1);
-  delivery.queue_id = row.integer(kRunningColumns + 2);
-  delivery.started_at = row.integer(kRunningColumns + 3);
-  return delivery;
+std::vector<Delivery> find_running_under(Call& call, std::int64_t claim_id, const std::vector<std::int64_t>& seqs) {
+  std::vector<Delivery> found;
+  RunWalk walk(call);
+  for (const std::int64_t seq : seqs) {
+    std::optional<Delivery> running = walk.find(seq);
+    if (running && running->claim_id == claim_id) found.push_back(std::move(*running));
+  }
+  return found;
 }
 
 std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids) {
   std::vector<std::optional<Delivery>> found(ids.size());
+  std::vector<std::int64_t> seqs(ids.size());
   call.db.batch().show(ids.size(), [&](std::size_t row, int) { return Value::blob(as_bytes(*ids[row])); });
-  ClaimsOfBatch claims(call);
-  auto rows = call.db.query(kFindBatch, ns_id);
-  while (rows.next()) {
-    std::optional<Delivery>& place = found[static_cast<std::size_t>(rows.integer(0))];
-    const std::int64_t seq = rows.integer(1);
-    if (rows.is_null(2)) {
-      place = find_delivery(call, seq);
-    } else {
-      read_running(rows, seq, 2, place.emplace());
-      claims.add_to(*place);
+  {
+    auto rows = call.db.query(kFindBatch, ns_id);
+    while (rows.next()) seqs[static_cast<std::size_t>(rows.integer(0))] = rows.integer(1);
+  }
+  {
+    RunWalk walk(call);
+    for (std::size_t i = 0; i < seqs.size(); ++i) {
+      if (seqs[i] != 0) found[i] = walk.find(seqs[i]);
     }
+  }
+  for (std::size_t i = 0; i < seqs.size(); ++i) {
+    if (seqs[i] != 0 && !found[i]) found[i] = find_delivery(call, seqs[i]);
   }
   return found;
 }
@@ -185,17 +222,9 @@ std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns
 Delivery find_delivery(Call& call, std::int64_t seq) {
   if (auto running = find_running(call, seq)) return *running;
   Delivery delivery{.seq = seq};
-  if (auto finished = call.db.query(kFindFinished, seq); finished.next()) {
-    delivery.state = static_cast<JobState>(finished.integer(kCommonColumns));
-    read_common(finished, delivery);
-    delivery.finished_at = finished.integer(kCommonColumns + 1);
-    delivery.started_at = finished.maybe_integer(kCommonColumns + 2);
-    delivery.owner = finished.text(kCommonColumns + 3);
-    delivery.result = finished.text(kCommonColumns + 4);
-    return delivery;
-  }
+  if (auto finished = find_finished(call, seq)) return *finished;
   if (auto again = call.db.query(kFindAgain, seq); again.next()) {
-    read_common(again, delivery);
+    read_common(again, delivery, 0);
     return delivery;
   }
   const auto run_at = call.db.number(kFindFirst, seq);
@@ -207,18 +236,33 @@ Delivery find_delivery(Call& call, std::int64_t seq) {
 void put_running(Call& call, const std::vector<Delivery>& deliveries) {
   if (deliveries.empty()) return;
   const std::vector<std::string> pasts = pasts_of(deliveries);
-  call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
-    const Delivery& d = deliveries[row];
+  struct Row {
+    std::size_t at;
+    std::int64_t more = 0;
+  };
+  std::vector<Row> put;
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    const Delivery& d = deliveries[i];
+    const Delivery* before = put.empty() ? nullptr : &deliveries[put.back().at];
+    if (before && d.seq == before->seq + put.back().more + 1 && d.run_at == before->run_at && of_one_grant(d, *before) &&
+        is_first_of_plain(d, pasts[i]) && is_first_of_plain(*before, pasts[put.back().at]))
+      put.back().more += 1;
+    else put.push_back({i});
+  }
+  call.db.batch().show(put.size(), [&](std::size_t row, int column) {
+    const Delivery& d = deliveries[put[row].at];
     switch (column) {
       case 0: return Value::integer(d.seq);
-      case 1: return Value::integer(d.claim_id);
-      case 2: return Value::integer(d.fence);
-      case 3: return Value::integer(d.lease_end);
-      case 4: return Value::integer(d.run_at);
-      case 5: return Value::integer(d.deliveries);
-      case 6: return Value::integer(d.flags);
-      case 7: return Value::maybe(d.limit_id);
-      default: return as_past(pasts[row]);
+      case 1: return Value::integer(put[row].more);
+      case 2: return Value::integer(d.claim_id);
+      case 3: return Value::integer(static_cast<std::int64_t>(put[row].at));
+      case 4: return Value::integer(d.fence);
+      case 5: return Value::integer(d.lease_end);
+      case 6: return Value::integer(d.run_at);
+      case 7: return Value::integer(d.deliveries);
+      case 8: return Value::integer(d.flags);
+      case 9: return Value::maybe(d.limit_id);
+      default: return past_value(pasts[put[row].at]);
     }
   });
   const Delivery& like = deliveries.front();
@@ -226,47 +270,16 @@ void put_running(Call& call, const std::vector<Delivery>& deliveries) {
   else call.db.execute(kPutRunning);
 }
 
-void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
-  if (deliveries.empty()) return;
-  const std::vector<std::string> pasts = pasts_of(deliveries);
-  call.db.batch().show(deliveries.size(), [&](std::size_t row, int column) {
-    const Delivery& d = deliveries[row];
-    switch (column) {
-      case 0: return Value::integer(d.seq);
-      case 1: return Value::integer(static_cast<int>(d.state));
-      case 2: return Value::integer(d.finished_at);
-      case 3: return Value::integer(d.fence);
-      case 4: return Value::integer(d.run_at);
-      case 5: return Value::integer(d.deliveries);
-      case 6: return Value::maybe(d.started_at);
-      case 7: return Value::text(d.owner);
-      case 8: return as_past(pasts[row]);
-      default: return Value::blob(d.result);
-    }
-  });
-  const Delivery& like = deliveries.front();
-  if (are_alike_in_done(deliveries, pasts)) call.db.execute(kPutDoneAlike, like.finished_at, like.fence, like.started_at, like.owner);
-  else call.db.execute(kPutFinished);
+void drop_running(Call& call, const std::vector<Delivery>& deliveries) {
+  change_running(
+      call, deliveries, [&](const SeqRange& range) { call.db.execute(kDropRange, range.first, range.last); },
+      [&] { call.db.execute(kDropRunning); });
 }
 
-void drop_running(Call& call, const std::vector<Delivery>& deliveries) {
-  if (deliveries.empty()) return;
-  // Claims take jobs in the order of their numbers, so most batches are a few ranges without a gap.
-  std::vector<std::int64_t> seqs;
-  seqs.reserve(deliveries.size());
-  for (const Delivery& delivery : deliveries) seqs.push_back(delivery.seq);
-  std::sort(seqs.begin(), seqs.end());
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-  for (const std::int64_t seq : seqs) {
-    if (!ranges.empty() && ranges.back().second + 1 == seq) ranges.back().second = seq;
-    else ranges.emplace_back(seq, seq);
-  }
-  if (ranges.size() > 2 + seqs.size() / 8) {
-    call.db.batch().show(seqs.size(), [&](std::size_t row, int) { return Value::integer(seqs[row]); });
-    call.db.execute(kDropRunning);
-    return;
-  }
-  for (const auto& [first, last] : ranges) call.db.execute(kDropRange, first, last);
+void renew_running(Call& call, const std::vector<Delivery>& deliveries, std::int64_t lease_end) {
+  change_running(
+      call, deliveries, [&](const SeqRange& range) { call.db.execute(kRenewRange, range.first, range.last, lease_end); },
+      [&] { call.db.execute(kRenewRunning, lease_end); });
 }
 
 std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id) {

@@ -34,7 +34,8 @@ struct Delivery {
   std::string error;
   // running only
   std::int64_t claim_id = 0;
-  std::int64_t place = 0;  // in the reply of its claim; known to find_running()
+  std::int64_t place = 0;     // in the reply of its claim
+  bool shares_row = false;    // with others that run, when it was found
   std::int64_t lease_end = 0;
   std::optional<std::string> previous_owner;
   // running, and finished by a settle
@@ -54,19 +55,21 @@ struct Delivery {
 
 // Where the job of this number stands. It exists.
 Delivery find_delivery(Call& call, std::int64_t seq);
-// The row of `run`, if the job is running.
+// The delivery at hand, if the job is running.
 std::optional<Delivery> find_running(Call& call, std::int64_t seq);
+// Of many jobs; those that run under another claim, or do not run, are left out.
+std::vector<Delivery> find_running_under(Call& call, std::int64_t claim_id, const std::vector<std::int64_t>& seqs);
 std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id);
 JobId id_of(Call& call, std::int64_t seq);
 
 // Of many jobs at once, in this order; empty: no such job in this namespace.
 std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids);
 
-// Each is one statement for all rows. put_running takes them in the order of the reply, and replaces a row that is there: a
-// takeover. What is ready is put by enter_ready() of gates.hpp.
+// Each is one statement for all rows, or a few. put_running takes them in the order of the reply, none of them running. What
+// is ready is put by enter_ready() of gates.hpp.
 void put_running(Call& call, const std::vector<Delivery>& deliveries);
-void put_finished(Call& call, const std::vector<Delivery>& deliveries);
 void drop_running(Call& call, const std::vector<Delivery>& deliveries);
+void renew_running(Call& call, const std::vector<Delivery>& deliveries, std::int64_t lease_end);
 
 std::optional<Progress> find_progress(Call& call, std::int64_t seq);
 

@@ -19,20 +19,19 @@
 namespace fenceline::sqlite {
 namespace {
 
-// c0 id, c1 queue, c2 priority, c3 attempts, c4 run time, c5 payload, c6 flags, c7 group, c8 limit key, c9 extras, c10 lane
+// c0 id, c1 queue, c2 priority, c3 attempts, c4 run time, c5 payload, c6 flags, c7 group, c8 limit key, c9 extras
 constexpr const char* kInsertJobs = R"sql(
   INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, flags, group_id, limit_id, extras, payload)
-  SELECT ?1 + n, ?2, c0, c1, c2, c3, ?3, c4, c6, c7, c8, c9, c5 FROM batch)sql";
+  SELECT ?1 + n, ?2, c0, c1, c2, c3, ?3, nullif(c4, ?3), c6, c7, c8, c9, c5 FROM batch)sql";
+// c0 queue, c1 lane, c2 rank, c3 run time, c4 number, c5 more, c6 limit key
 constexpr const char* kInsertReady = R"sql(
-  INSERT INTO ready (queue_id, lane, rank, run_at, seq, limit_id) SELECT c1, c10, -c2, c4, ?1 + n, c8 FROM batch)sql";
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq, more, limit_id) SELECT c0, c1, c2, c3, c4, c5, c6 FROM batch)sql";
 
 // The same for plain jobs of one queue that share all but id and payload, as most batches do: what they share is said once.
 // ?4 queue, ?5 priority, ?6 attempts, ?7 run time
 constexpr const char* kInsertJobsAlike = R"sql(
   INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, flags, payload)
-  SELECT ?1 + n, ?2, c0, ?4, ?5, ?6, ?3, ?7, 0, c5 FROM batch)sql";
-constexpr const char* kInsertReadyAlike = R"sql(
-  INSERT INTO ready (queue_id, lane, rank, run_at, seq) SELECT ?2, 0, ?3, ?4, ?1 + n FROM batch)sql";
+  SELECT ?1 + n, ?2, c0, ?4, ?5, ?6, ?3, nullif(?7, ?3), 0, c5 FROM batch)sql";
 
 constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c7, ?1 + n, ?1 + n FROM batch WHERE c7 IS NOT NULL";
 constexpr const char* kInsertTag = "INSERT INTO tag (ns_id, name, seq) VALUES (?1, ?2, ?3)";
@@ -111,6 +110,36 @@ void add_tags_and_keys(Call& call, std::int64_t ns_id, const std::vector<Added>&
   }
 }
 
+// One row for neighbours that nothing tells apart.
+void insert_ready(Call& call, const std::vector<Added>& added, std::int64_t first) {
+  struct Row {
+    std::size_t at;
+    std::int64_t more = 0;
+  };
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const Added& one = added[i];
+    const Added* before = rows.empty() ? nullptr : &added[rows.back().at];
+    if (before && one.flags == 0 && before->flags == 0 && one.queue_id == before->queue_id && one.run_at == before->run_at &&
+        one.job->priority == before->job->priority)
+      rows.back().more += 1;
+    else rows.push_back({i});
+  }
+  call.db.batch().show(rows.size(), [&](std::size_t row, int column) {
+    const Added& one = added[rows[row].at];
+    switch (column) {
+      case 0: return Value::integer(one.queue_id);
+      case 1: return Value::integer(one.lane);
+      case 2: return Value::integer(-one.job->priority);
+      case 3: return Value::integer(one.run_at);
+      case 4: return Value::integer(first + static_cast<std::int64_t>(rows[row].at));
+      case 5: return Value::integer(rows[row].more);
+      default: return Value::maybe(one.limit_id);
+    }
+  });
+  call.db.execute(kInsertReady);
+}
+
 // Returns how many went in: all, or fewer because some were there.
 std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
   Ties ties;
@@ -132,8 +161,7 @@ std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
       case 6: return Value::integer(one.flags);
       case 7: return Value::maybe(one.group_id);
       case 8: return Value::maybe(one.limit_id);
-      case 9: return one.extras.empty() ? Value{} : Value::blob(one.extras);
-      default: return Value::integer(one.lane);
+      default: return one.extras.empty() ? Value{} : Value::blob(one.extras);
     }
   });
   const bool alike = are_alike(added);
@@ -143,13 +171,13 @@ std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
   else call.db.execute(kInsertJobs, first, ns_id, call.wall_us());
   const std::int64_t inserted = call.db.changes();
   if (inserted != static_cast<std::int64_t>(added.size())) return inserted;
-  if (alike) call.db.execute(kInsertReadyAlike, first, like.queue_id, -like.job->priority, like.run_at);
-  else call.db.execute(kInsertReady, first);
   if (ties.groups) call.db.execute(kInsertMembers, first);
+  insert_ready(call, added, first);
   call.db.execute(kFirstSeq, ns_id, first);
-  for (const Added& one : added) {
-    call.awakened.insert(one.queue_id);
-    call.came(one.queue_id, JobState::ready);
+  for (std::size_t i = 0, next = 0; i < added.size(); i = next) {
+    while (next < added.size() && added[next].queue_id == added[i].queue_id) ++next;
+    call.awakened.insert(added[i].queue_id);
+    call.came(added[i].queue_id, JobState::ready, static_cast<std::int64_t>(next - i));
   }
   if (ties.tags_or_keys) add_tags_and_keys(call, ns_id, added, first);
   for (const auto& [home_id, limit_id] : ties.limit_keys) choose_of_key(call, home_id, limit_id);

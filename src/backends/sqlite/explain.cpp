@@ -13,7 +13,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kQueueHolders = R"sql(
-  SELECT r.seq FROM run r CROSS JOIN claim c ON c.id = r.claim_id CROSS JOIN queue q ON q.id = c.queue_id WHERE q.home_id = ?1
+  SELECT j.seq FROM run r CROSS JOIN claim c ON c.id = r.claim_id CROSS JOIN queue q ON q.id = c.queue_id
+    CROSS JOIN job j NOT INDEXED ON j.seq BETWEEN r.seq AND r.seq + r.more WHERE q.home_id = ?1
   UNION SELECT seq FROM slot WHERE home_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
 constexpr const char* kKeyHolders = R"sql(
   SELECT seq FROM run WHERE limit_id = ?1 UNION SELECT seq FROM slot WHERE limit_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";

@@ -4,9 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "backends/sqlite/finished.hpp"
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/limit_keys.hpp"
+#include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/unique_keys.hpp"
 
 namespace fenceline::sqlite {
@@ -19,7 +21,7 @@ constexpr const char* kEnded = R"sql(
 void note_ended(Call& call, const std::vector<Delivery>& finished) {
   std::map<std::pair<std::int64_t, int>, std::vector<std::int64_t>> ended;  // by queue and kind
   for (const Delivery& d : finished) ended[{d.queue_id, d.state == JobState::done ? 0 : 1}].push_back(d.seq);
-  for (const auto& [place, seqs] : ended) call.db.execute(kEnded, place.first, place.second, call.wall_us(), Bytes{pack(seqs)});
+  for (const auto& [place, seqs] : ended) call.db.execute(kEnded, place.first, place.second, call.wall_us(), Bytes{pack_ranges(seqs)});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/past.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
+#include "base/check.hpp"
 
 namespace fenceline::sqlite {
 namespace {
@@ -17,9 +18,13 @@ constexpr const char* kPutReady = R"sql(
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
 
 constexpr const char* kAgain = "SELECT queue_id, lane, rank, run_at, limit_id, past FROM ready WHERE seq = ?1 AND deliveries > 0";
-constexpr const char* kFirst = "SELECT queue_id, -priority, run_at, limit_id FROM job WHERE seq = ?1";
+constexpr const char* kFirst = "SELECT queue_id, -priority, coalesce(run_at, created_at), limit_id, flags FROM job WHERE seq = ?1";
 constexpr const char* kLaneOf = R"sql(
   SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
+// A plain job stands in the common lane, perhaps in the middle of a row.
+constexpr const char* kRowBefore = R"sql(
+  SELECT seq, more FROM ready WHERE queue_id = ?1 AND lane = 0 AND rank = ?2 AND run_at = ?3 AND seq <= ?4 ORDER BY seq DESC LIMIT 1)sql";
+constexpr const char* kPutRow = "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kMove = R"sql(
   UPDATE ready SET lane = ?6 WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5)sql";
 constexpr const char* kDrop = "DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5";
@@ -58,6 +63,16 @@ void let_out(Call& call, const Standing& standing) {
   if (limited) choose_of_key(call, call.names.home_of(standing.queue_id), *standing.limit_id);
 }
 
+// Of a job without flags that was never granted; all but its row is known.
+std::optional<Standing> find_plain(Call& call, Standing standing) {
+  auto row = call.db.query(kRowBefore, standing.queue_id, standing.rank, standing.run_at, standing.seq);
+  if (!row.next() || row.integer(0) + row.integer(1) < standing.seq) return std::nullopt;
+  standing.lane = kCommonLane;
+  standing.first = row.integer(0);
+  standing.more = row.integer(1);
+  return standing;
+}
+
 }  // namespace
 
 std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
@@ -75,6 +90,7 @@ std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
     standing.rank = first.integer(1);
     standing.run_at = first.integer(2);
     standing.limit_id = first.maybe_integer(3);
+    if (first.integer(4) == 0) return find_plain(call, standing);
   }
   const auto lane = call.db.number(kLaneOf, standing.queue_id, standing.rank, standing.run_at, seq);
   if (!lane) return std::nullopt;
@@ -82,9 +98,19 @@ std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
   return standing;
 }
 
-void drop_standing(Call& call, const Standing& s) { call.db.execute(kDrop, s.queue_id, s.lane, s.rank, s.run_at, s.seq); }
+void drop_standing(Call& call, const Standing& s) {
+  if (s.more == 0) {
+    call.db.execute(kDrop, s.queue_id, s.lane, s.rank, s.run_at, s.seq);
+    return;
+  }
+  const std::int64_t last = s.first + s.more;
+  call.db.execute(kDrop, s.queue_id, s.lane, s.rank, s.run_at, s.first);
+  if (s.first < s.seq) call.db.execute(kPutRow, s.queue_id, s.lane, s.rank, s.run_at, s.first, s.seq - 1 - s.first);
+  if (s.seq < last) call.db.execute(kPutRow, s.queue_id, s.lane, s.rank, s.run_at, s.seq + 1, last - s.seq - 1);
+}
 
 void move_to_lane(Call& call, const Standing& s, std::int64_t lane) {
+  check(s.more == 0 || s.lane == lane, "a plain job stays in its lane");
   if (s.lane != lane) call.db.execute(kMove, s.queue_id, s.lane, s.rank, s.run_at, s.seq, lane);
 }
 

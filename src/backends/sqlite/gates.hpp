@@ -13,7 +13,7 @@
 
 namespace fenceline::sqlite {
 
-// A row of `ready`.
+// A job in `ready`.
 struct Standing {
   std::int64_t queue_id = 0;
   std::int64_t lane = 0;
@@ -22,9 +22,13 @@ struct Standing {
   std::int64_t seq = 0;
   std::optional<std::int64_t> limit_id;
   bool alone = false;
+  // Of its row, if others stand in it too.
+  std::int64_t first = 0;
+  std::int64_t more = 0;
 };
-// Empty if the job is not ready.
+// Empty if the job is not ready. Only reads.
 std::optional<Standing> find_standing(Call& call, std::int64_t seq);
+// Leaves those that stand in the same row where they are.
 void drop_standing(Call& call, const Standing& standing);
 void move_to_lane(Call& call, const Standing& standing, std::int64_t lane);
 

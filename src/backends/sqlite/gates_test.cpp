@@ -230,18 +230,18 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
   const auto db = sqlite::open_reader(options);
   EXPECT_GT(db->number("SELECT count(*) FROM job").value_or(0), 0);
   EXPECT_EQ(db->number(R"sql(
-    SELECT count(*) FROM queue q WHERE q.ready <> (SELECT count(*) FROM ready r WHERE r.queue_id = q.id)
-      OR q.running <> (SELECT count(*) FROM run r JOIN job j ON j.seq = r.seq WHERE j.queue_id = q.id)
-      OR q.done <> (SELECT count(*) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 3)
+    SELECT count(*) FROM queue q WHERE q.ready <> (SELECT coalesce(sum(more + 1), 0) FROM ready r WHERE r.queue_id = q.id)
+      OR q.running <> (SELECT coalesce(sum(more + 1), 0) FROM run r JOIN job j ON j.seq = r.seq WHERE j.queue_id = q.id)
+      OR q.done <> (SELECT coalesce(sum(more + 1), 0) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 3)
       OR q.dead <> (SELECT count(*) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 4)
       OR q.cancelled <> (SELECT count(*) FROM done d JOIN job j ON j.seq = d.seq WHERE j.queue_id = q.id AND d.state = 5))sql"),
             0);
   EXPECT_EQ(db->number(R"sql(
-    SELECT count(*) FROM job j WHERE 1 <> (SELECT count(*) FROM run WHERE seq = j.seq) + (SELECT count(*) FROM done WHERE seq = j.seq) +
-      (SELECT count(*) FROM ready r WHERE r.queue_id = j.queue_id AND r.seq = j.seq))sql"),
+    SELECT count(*) FROM job j WHERE 1 <> (SELECT count(*) FROM run WHERE j.seq BETWEEN seq AND seq + more) + (SELECT count(*) FROM done WHERE j.seq BETWEEN seq AND seq + more) +
+      (SELECT count(*) FROM ready r WHERE r.queue_id = j.queue_id AND j.seq BETWEEN r.seq AND r.seq + r.more))sql"),
             0)
       << "a job stands in exactly one table";
-  EXPECT_EQ(db->number("SELECT count(*) FROM claim c WHERE c.live <> (SELECT count(*) FROM run r WHERE r.claim_id = c.id)"), 0);
+  EXPECT_EQ(db->number("SELECT count(*) FROM claim c WHERE c.live <> (SELECT coalesce(sum(more + 1), 0) FROM run r WHERE r.claim_id = c.id)"), 0);
   EXPECT_EQ(db->number(R"sql(
     SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq) OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
             0)

@@ -15,19 +15,22 @@ constexpr const char* kAll = R"sql(
 constexpr const char* kReady = R"sql(
   SELECT j.seq FROM job j NOT INDEXED WHERE j.ns_id = ?1 AND j.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3))
-    AND NOT EXISTS (SELECT 1 FROM done d WHERE d.seq = j.seq) AND NOT EXISTS (SELECT 1 FROM run r WHERE r.seq = j.seq)
+    AND NOT EXISTS (SELECT 1 FROM done d WHERE d.seq = (SELECT max(seq) FROM done WHERE seq <= j.seq) AND d.seq + d.more >= j.seq)
+    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.seq = (SELECT max(seq) FROM run WHERE seq <= j.seq) AND r.seq + r.more >= j.seq)
   ORDER BY j.seq LIMIT ?4)sql";
 constexpr const char* kRunning = R"sql(
-  SELECT j.seq FROM run r CROSS JOIN job j ON j.seq = r.seq WHERE j.ns_id = ?1 AND r.seq > ?2
-    AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3)) ORDER BY r.seq LIMIT ?4)sql";
+  SELECT j.seq FROM run r CROSS JOIN job j NOT INDEXED ON j.seq BETWEEN r.seq AND r.seq + r.more
+  WHERE j.ns_id = ?1 AND r.seq >= coalesce((SELECT max(seq) FROM run WHERE seq <= ?2), 0) AND j.seq > ?2
+    AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3)) ORDER BY r.seq, j.seq LIMIT ?4)sql";
 constexpr const char* kDone = R"sql(
-  SELECT j.seq FROM done d CROSS JOIN job j ON j.seq = d.seq WHERE d.state = 3 AND j.ns_id = ?1 AND d.seq > ?2
-    AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3)) ORDER BY d.seq LIMIT ?4)sql";
+  SELECT j.seq FROM done d CROSS JOIN job j NOT INDEXED ON j.seq BETWEEN d.seq AND d.seq + d.more
+  WHERE d.state = 3 AND j.ns_id = ?1 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND j.seq > ?2
+    AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3)) ORDER BY d.seq, j.seq LIMIT ?4)sql";
 constexpr const char* kFinishedBadly = R"sql(
   SELECT j.seq FROM done d CROSS JOIN job j ON j.seq = d.seq WHERE d.state = ?5 AND d.state > 3 AND j.ns_id = ?1 AND d.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3)) ORDER BY d.seq LIMIT ?4)sql";
 
-// ?5 is the tag, ?6 a state or -1.
+// ?5 is the tag, ?6 a state or -1. A job with a tag has rows of its own.
 constexpr const char* kTagged = R"sql(
   SELECT t.seq FROM tag t CROSS JOIN job j ON j.seq = t.seq WHERE t.ns_id = ?1 AND t.name = ?5 AND t.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3))

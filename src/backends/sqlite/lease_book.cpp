@@ -1,5 +1,7 @@
 #include "backends/sqlite/lease_book.hpp"
 
+#include "backends/sqlite/seq_ranges.hpp"
+
 #include <algorithm>
 #include <tuple>
 
@@ -84,12 +86,7 @@ std::map<std::int64_t, std::int64_t> count_by_claim(const std::vector<Delivery>&
 }  // namespace
 
 std::vector<Delivery> members(Call& call, std::int64_t claim_id, std::string_view seqs) {
-  std::vector<Delivery> live;
-  for (const std::int64_t seq : unpack(seqs)) {
-    std::optional<Delivery> running = find_running(call, seq);
-    if (running && running->claim_id == claim_id) live.push_back(std::move(*running));
-  }
-  return live;
+  return find_running_under(call, claim_id, unpack_ranges(seqs));
 }
 
 std::vector<Delivery> run_out(Call& call, const std::vector<std::int64_t>& queues, std::size_t enough) {

@@ -1,31 +1,10 @@
 #include "backends/sqlite/past.hpp"
 
+#include "backends/sqlite/varint.hpp"
 #include "base/check.hpp"
 
 namespace fenceline::sqlite {
 namespace {
-
-// Seven bits a byte, the least first; the last byte is below 128.
-void add_number(std::string& out, std::int64_t number) {
-  auto rest = static_cast<std::uint64_t>(number);
-  while (rest >= 0x80) {
-    out += static_cast<char>((rest & 0x7f) | 0x80);
-    rest >>= 7;
-  }
-  out += static_cast<char>(rest);
-}
-
-std::int64_t take_number(std::string_view& bytes) {
-  std::uint64_t number = 0;
-  for (int shift = 0; !bytes.empty() && shift < 64; shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    number |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return static_cast<std::int64_t>(number);
-  }
-  check(false, "what a job's earlier deliveries left behind is whole");
-  return 0;
-}
 
 // 0: empty.
 void add_maybe(std::string& out, const std::optional<std::int64_t>& number) { add_number(out, number ? *number + 1 : 0); }
@@ -86,6 +65,20 @@ void unpack_past(std::string_view bytes, Delivery& d) {
     else d.owner = name;
   }
   d.error = bytes;
+}
+
+std::vector<std::string> pasts_of(const std::vector<Delivery>& deliveries) {
+  std::vector<std::string> pasts;
+  pasts.reserve(deliveries.size());
+  for (const Delivery& delivery : deliveries) pasts.push_back(pack_past(delivery));
+  return pasts;
+}
+
+void read_common(const Rows& row, Delivery& delivery, int first) {
+  delivery.fence = row.integer(first);
+  delivery.run_at = row.integer(first + 1);
+  delivery.deliveries = row.integer(first + 2);
+  unpack_past(row.bytes(first + 3), delivery);
 }
 
 }  // namespace fenceline::sqlite

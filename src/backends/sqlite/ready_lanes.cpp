@@ -1,5 +1,7 @@
 #include "backends/sqlite/ready_lanes.hpp"
 
+#include <algorithm>
+
 namespace fenceline::sqlite {
 namespace {
 
@@ -8,9 +10,9 @@ constexpr const char* kSomeDue = "SELECT 1 FROM ready WHERE queue_id = ?1 AND la
 constexpr const char* kNextRun = R"sql(
   SELECT run_at FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 ORDER BY run_at LIMIT 1)sql";
 constexpr const char* kCountDue = R"sql(
-  SELECT count(*) FROM (SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT ?5))sql";
+  SELECT sum(more + 1) FROM (SELECT more FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT ?5))sql";
 constexpr const char* kCountAhead = R"sql(
-  SELECT count(*) FROM (SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 LIMIT ?5))sql";
+  SELECT sum(more + 1) FROM (SELECT more FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 LIMIT ?5))sql";
 
 }  // namespace
 
@@ -30,7 +32,7 @@ bool some_due(Call& call, std::int64_t queue_id, std::int64_t lane) {
 std::int64_t count_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::int64_t most) {
   std::int64_t due = 0;
   each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-    due += call.db.number(kCountDue, queue_id, lane, rank, call.wall_us(), most - due).value_or(0);
+    due = std::min(most, due + call.db.number(kCountDue, queue_id, lane, rank, call.wall_us(), most - due).value_or(0));
     return due < most;
   });
   return due;
@@ -55,7 +57,7 @@ std::int64_t count_ahead(Call& call, const std::vector<std::int64_t>& queues, st
   for (const std::int64_t queue_id : queues) {
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-        ahead += call.db.number(kCountAhead, queue_id, lane, rank, call.wall_us(), most - ahead).value_or(0);
+        ahead = std::min(most, ahead + call.db.number(kCountAhead, queue_id, lane, rank, call.wall_us(), most - ahead).value_or(0));
         return ahead < most;
       });
     }

@@ -25,7 +25,7 @@ std::string pack_holdings(const std::vector<Holding>& holdings) {
   std::string bytes;
   for (const Holding& holding : holdings) {
     bytes += as_bytes(holding.id);
-    bytes += pack({holding.fence});
+    bytes.append(reinterpret_cast<const char*>(&holding.fence), sizeof holding.fence);
   }
   return bytes;
 }

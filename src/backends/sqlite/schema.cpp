@@ -38,35 +38,37 @@ CREATE TABLE queue (
   looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
 CREATE INDEX queue_home ON queue (home_id);
 
--- flags: see delivery.hpp. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see
+-- flags: see delivery.hpp. run_at: null if it is created_at, as for most. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see
 -- extras.hpp.
 CREATE TABLE job (
   seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, id BLOB NOT NULL, queue_id INTEGER NOT NULL, priority INTEGER NOT NULL,
-  attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL, run_at INTEGER NOT NULL, flags INTEGER NOT NULL,
+  attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL, run_at INTEGER, flags INTEGER NOT NULL,
   group_id INTEGER, limit_id INTEGER, place INTEGER, acted TEXT, extras BLOB, payload TEXT NOT NULL,
   UNIQUE (ns_id, id));
 -- Groups and limit keys are forgotten with their last job.
 CREATE INDEX job_group ON job (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX job_limit ON job (limit_id) WHERE limit_id IS NOT NULL;
 
--- past, here and below: see past.hpp.
+-- more, here and in run and done: so many jobs of the next numbers stand in the same row. Plain jobs that share all else, as those of
+-- a batch do, come and go as one row; whoever touches one of them parts it. past, here and below: see past.hpp.
 CREATE TABLE ready (
   queue_id INTEGER NOT NULL, lane INTEGER NOT NULL, rank INTEGER NOT NULL, run_at INTEGER NOT NULL, seq INTEGER NOT NULL,
-  fence INTEGER NOT NULL DEFAULT 0, deliveries INTEGER NOT NULL DEFAULT 0, limit_id INTEGER, past BLOB,
+  more INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0, deliveries INTEGER NOT NULL DEFAULT 0, limit_id INTEGER, past BLOB,
   PRIMARY KEY (queue_id, lane, rank, run_at, seq)) WITHOUT ROWID;
 -- A job that was never granted is found by job.run_at; only the others need this.
 CREATE INDEX ready_again ON ready (seq) WHERE deliveries > 0;
 -- The jobs of a limit key in their order, lane by lane.
 CREATE INDEX ready_limited ON ready (limit_id, queue_id, lane, rank, run_at, seq) WHERE limit_id IS NOT NULL;
 
+-- place: in the reply of its claim, of the first.
 CREATE TABLE run (
-  seq INTEGER PRIMARY KEY, claim_id INTEGER NOT NULL, place INTEGER NOT NULL, fence INTEGER NOT NULL,
+  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, claim_id INTEGER NOT NULL, place INTEGER NOT NULL, fence INTEGER NOT NULL,
   lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, flags INTEGER NOT NULL, limit_id INTEGER, past BLOB);
 CREATE INDEX run_limited ON run (limit_id) WHERE limit_id IS NOT NULL;
 
--- started_at: of its last delivery, if that is how it finished; null: see attempt.
+-- started_at: of its last delivery, if that is how it finished; null: see attempt. result: see finished.hpp.
 CREATE TABLE done (
-  seq INTEGER PRIMARY KEY, state INTEGER NOT NULL, finished_at INTEGER NOT NULL, fence INTEGER NOT NULL, run_at INTEGER NOT NULL,
+  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, finished_at INTEGER NOT NULL, fence INTEGER NOT NULL, run_at INTEGER NOT NULL,
   deliveries INTEGER NOT NULL, started_at INTEGER, owner TEXT NOT NULL, past BLOB, result BLOB NOT NULL);
 CREATE INDEX done_badly ON done (state, seq) WHERE state > 3;
 
@@ -78,8 +80,8 @@ CREATE TABLE ended (
   PRIMARY KEY (queue_id, kind, at, n)) WITHOUT ROWID;
 
 -- One row for a queue in a claim: answers repeats until `until`, finds expired leases without an index on
--- run.lease_end. `bound`: no lease of its live jobs ends before; exact: they all end there. seqs: what it granted, 8
--- bytes each. A claim that was given back before it arrived has no queue.
+-- run.lease_end. `bound`: no lease of its live jobs ends before; exact: they all end there. seqs: what it granted, see
+-- seq_ranges.hpp. A claim that was given back before it arrived has no queue.
 CREATE TABLE claim (
   id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, queue_id INTEGER NOT NULL,
   started_at INTEGER NOT NULL, until INTEGER NOT NULL, bound INTEGER NOT NULL, exact INTEGER NOT NULL, live INTEGER NOT NULL,

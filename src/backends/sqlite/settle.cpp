@@ -11,7 +11,6 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kExtend = "UPDATE run SET lease_end = ?1 WHERE seq IN (SELECT c0 FROM batch)";
 constexpr const char* kAttemptsMax = "SELECT attempts_max FROM job WHERE seq = ?1";
 
 // What is known of each job of a request, in its order; empty: no such job in this namespace.
@@ -134,8 +133,7 @@ Result<ExtendReply> extend(Call& call, const ExtendRequest& request) {
   }
   if (renewed.empty()) return reply;
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
-  call.db.batch().show(renewed.size(), [&](std::size_t row, int) { return Value::integer(renewed[row].seq); });
-  call.db.execute(kExtend, lease_end);
+  renew_running(call, renewed, lease_end);
   renew_claims(call, renewed, lease_end);
   return reply;
 }

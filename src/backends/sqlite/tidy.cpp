@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/finished.hpp"
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
 #include "backends/sqlite/verbs.hpp"
@@ -23,8 +25,8 @@ constexpr const char* kAskAgain = R"sql(
   SELECT ?1, ?2, ?3, 1 + coalesce((SELECT max(n) FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3), 0), ?4)sql";
 constexpr const char* kCutEnded = "UPDATE ended SET seqs = ?5 WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kState = R"sql(
-  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at FROM done d CROSS JOIN job j ON j.seq = d.seq
-  WHERE d.seq = ?1)sql";
+  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at FROM done d CROSS JOIN job j ON j.seq = ?1
+  WHERE d.seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND d.seq + d.more >= ?1)sql";
 constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
 constexpr const char* kKeyUntil = "SELECT until FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3 AND until > ?4";
@@ -44,7 +46,7 @@ constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = 
 constexpr const char* kForgetRows[] = {
     "DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)", "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
     "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM done WHERE seq IN (SELECT c0 FROM batch)",    "DELETE FROM job WHERE seq IN (SELECT c0 FROM batch)"};
+    "DELETE FROM job WHERE seq IN (SELECT c0 FROM batch)"};
 
 constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
 constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT max(seq) FROM job), 0)) WHERE key = 'seq_floor'";
@@ -101,7 +103,7 @@ class Retention {
     reply.removed = static_cast<std::int64_t>(over_.size());
     forget_ended();
     for (const auto& [place, seqs] : ask_again_)
-      call_.db.execute(kAskAgain, std::get<0>(place), std::get<1>(place), std::get<2>(place), Bytes{pack(seqs)});
+      call_.db.execute(kAskAgain, std::get<0>(place), std::get<1>(place), std::get<2>(place), Bytes{pack_ranges(seqs)});
     if (!over_.empty()) forget_jobs();
     return reply;
   }
@@ -115,7 +117,7 @@ class Retention {
         cut_short_ = true;
         return;
       }
-      const std::vector<std::int64_t> seqs = unpack(rows.bytes(2));
+      const std::vector<std::int64_t> seqs = unpack_ranges(rows.bytes(2));
       looks_left_ -= std::min(looks_left_, seqs.size());
       EndedRow row{queue_id, kind, rows.integer(0), rows.integer(1), seqs.size(), {}};
       for (const std::int64_t seq : seqs) {
@@ -165,7 +167,7 @@ class Retention {
       std::erase_if(row.seqs, [&](std::int64_t seq) { return gone.contains(seq); });
       if (row.seqs.size() == row.size) continue;
       if (row.seqs.empty()) call_.db.execute(kForgetEnded, row.queue_id, row.kind, row.at, row.n);
-      else call_.db.execute(kCutEnded, row.queue_id, row.kind, row.at, row.n, Bytes{pack(row.seqs)});
+      else call_.db.execute(kCutEnded, row.queue_id, row.kind, row.at, row.n, Bytes{pack_ranges(row.seqs)});
     }
   }
 
@@ -184,6 +186,9 @@ class Retention {
       for (const std::string& tag : extras.tags) call_.db.execute(kForgetTag, ns_id_, tag, over.seq);
     }
     call_.db.execute(kRaiseSeqFloor);
+    std::vector<std::int64_t> seqs;
+    for (const Over& over : over_) seqs.push_back(over.seq);
+    drop_finished(call_, std::move(seqs));
     call_.db.batch().show(over_.size(), [&](std::size_t row, int) { return Value::integer(over_[row].seq); });
     for (const char* sql : kForgetRows) call_.db.execute(sql);
     for (const std::int64_t group_id : groups) {

@@ -40,11 +40,11 @@ struct Call {
   std::map<std::int64_t, Depths> depths;  // what the call changed; see write_depths()
   std::optional<std::set<std::pair<std::int64_t, std::int64_t>>> choose_later;  // see ChoosingOnce
 
-  void came(std::int64_t queue_id, JobState to) { depths[queue_id][static_cast<std::size_t>(to)] += 1; }
-  void left(std::int64_t queue_id, JobState from) { depths[queue_id][static_cast<std::size_t>(from)] -= 1; }
-  void moved(std::int64_t queue_id, JobState from, JobState to) {
-    left(queue_id, from);
-    came(queue_id, to);
+  void came(std::int64_t queue_id, JobState to, std::int64_t jobs = 1) { depths[queue_id][static_cast<std::size_t>(to)] += jobs; }
+  void left(std::int64_t queue_id, JobState from, std::int64_t jobs = 1) { depths[queue_id][static_cast<std::size_t>(from)] -= jobs; }
+  void moved(std::int64_t queue_id, JobState from, JobState to, std::int64_t jobs = 1) {
+    left(queue_id, from, jobs);
+    came(queue_id, to, jobs);
   }
 };
 
@@ -99,9 +99,5 @@ inline JobId as_id(std::string_view bytes) {
   return id;
 }
 inline std::string_view as_bytes(const JobId& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
-
-// Eight bytes each, as they stand in claim.seqs.
-std::string pack(const std::vector<std::int64_t>& numbers);
-std::vector<std::int64_t> unpack(std::string_view bytes);
 
 }  // namespace fenceline::sqlite
