@@ -43,13 +43,13 @@ void finish_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const voi
 }  // namespace
 
 Fiber::Fiber(StackPool& stacks, std::function<void()> body) : stacks_(stacks), stack_(stacks.take()), body_(std::move(body)) {
-  check(::getcontext(&here_) == 0, "getcontext failed");
-  here_.uc_stack.ss_sp = stack_.bottom;
-  here_.uc_stack.ss_size = stack_.size;
-  here_.uc_link = nullptr;
+  check(::getcontext(&start_) == 0, "getcontext failed");
+  start_.uc_stack.ss_sp = stack_.bottom;
+  start_.uc_stack.ss_size = stack_.size;
+  start_.uc_link = nullptr;
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   // makecontext takes a function without arguments and passes ints: a pointer goes in two halves.
-  ::makecontext(&here_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+  ::makecontext(&start_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
 #ifdef FENCELINE_THREAD_SANITIZER
   thread_sanitizer_fiber_ = __tsan_create_fiber(0);
 #endif
@@ -73,13 +73,32 @@ void Fiber::run() {
   body_ = nullptr;  // what it captured goes away on the stack it lived on
   finished_ = true;
   start_switch(nullptr, resumer_bottom_, resumer_size_, thread_sanitizer_resumer_);
-  ::setcontext(&resumer_);
+  switch_back();
   check(false, "a finished fiber went on");
 }
 
+#if defined(FENCELINE_ADDRESS_SANITIZER) || defined(FENCELINE_THREAD_SANITIZER)
+
+void Fiber::switch_here() { ::swapcontext(&resumer_context_, std::exchange(started_, true) ? &here_context_ : &start_); }
+
+void Fiber::switch_back() { ::swapcontext(&here_context_, &resumer_context_); }
+
+#else
+
+void Fiber::switch_here() {
+  if (::_setjmp(resumer_) != 0) return;
+  if (!std::exchange(started_, true)) ::setcontext(&start_);
+  ::_longjmp(here_, 1);
+}
+
+void Fiber::switch_back() {
+  if (::_setjmp(here_) == 0) ::_longjmp(resumer_, 1);
+}
+
+#endif
+
 void Fiber::resume() {
   check(!finished_, "a finished fiber was resumed");
-  started_ = true;
   std::array<std::byte, 16> resumer_exceptions;
   static_assert(sizeof(void*) + sizeof(unsigned) <= sizeof resumer_exceptions);
   void* globals = abi::__cxa_get_globals();
@@ -90,7 +109,7 @@ void Fiber::resume() {
 #endif
   void* fake_stack = nullptr;
   start_switch(&fake_stack, stack_.bottom, stack_.size, thread_sanitizer_fiber_);
-  ::swapcontext(&resumer_, &here_);
+  switch_here();
   finish_switch(fake_stack, nullptr, nullptr);
   std::memcpy(exceptions_.data(), globals, exceptions_.size());
   std::memcpy(globals, resumer_exceptions.data(), resumer_exceptions.size());
@@ -98,7 +117,7 @@ void Fiber::resume() {
 
 void Fiber::suspend() {
   start_switch(&own_fake_stack_, resumer_bottom_, resumer_size_, thread_sanitizer_resumer_);
-  ::swapcontext(&here_, &resumer_);
+  switch_back();
   finish_switch(own_fake_stack_, &resumer_bottom_, &resumer_size_);
 }
 

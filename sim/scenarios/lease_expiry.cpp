@@ -1,4 +1,5 @@
-// Few workers, few jobs: holders that are stopped past their lease, wake up and write late.
+// Few workers that hold many leases for many times their length: holders that are stopped past them, wake up and write
+// late. At least 60 leases are granted, renewed or given up in a simulated minute.
 #include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
@@ -7,18 +8,20 @@ namespace {
 using namespace std::chrono_literals;
 
 Plan plan(Random& random) {
-  constexpr Duration kTtls[] = {1s, 2s, 10s, 30s, 60s, 10min};
+  constexpr Duration kTtls[] = {2s, 5s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   return {
       .hosts = static_cast<int>(random.between(2, 3)),
-      .concurrency = static_cast<int>(random.between(1, 2)),
+      .concurrency = static_cast<int>(random.between(8, 12)),
       .prefetch = static_cast<int>(random.between(0, 1)),
       .ttl = ttl,
-      .jobs = static_cast<int>(random.between(2, 8)),
-      .batch_most = 2,
-      .enqueue_pause_most = 2 * ttl,
+      .jobs = static_cast<int>(random.between(30, 60)),
+      .batch_most = 20,
+      .enqueue_pause_most = ttl,
+      .delayed = 0.1,
       .job_delay_most = 10 * ttl,
-      .habits = {.works_most = 2 * ttl, .fails = 0.1, .later = 0.05, .stubborn = 0.2},
+      .backoff = {.first = 1s, .most = 10s},
+      .habits = {.works_most = 20 * ttl, .fails = 0.1, .later = 0.05, .stubborn = 0.2},
       .weather = {.drop_request = 0.01,
                   .drop_reply = 0.02,
                   .late_request = 0.01,
@@ -30,12 +33,12 @@ Plan plan(Random& random) {
                   .suspend_every = 20 * ttl,
                   .restart_most = ttl,
                   .twin = 0.2,
-                  .pause_at_step = 0.01,
+                  .pause_at_step = 0.002,
                   .delay_at_step = 0.05,
                   .step_delay_most = ttl / 100},
-      .storm = 20 * ttl,
+      .storm = 30 * ttl,
       .drift_ppm = 20'000,
-      .compare_every = 32,
+      .compare_every = 64,
   };
 }
 

@@ -31,13 +31,19 @@ bool needs_snapshots(const Plan& plan) {
   return forgets || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
 }
 
-SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
+Plan plan_of(const Scenario& scenario, std::uint64_t seed) {
   // The plan has a generator of its own, so that a change of the world does not change the sizes too.
   Random random(~seed);
   Plan plan = scenario.plan(random);
   plan.sqlite = kSqliteToo && seed / scenarios().size() % 4 == 3;  // for all parts of a campaign that takes turns
   if (needs_snapshots(plan)) plan.sqlite = false;
-  World world(seed, plan, stacks, options);
+  return plan;
+}
+
+SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
+  Plan plan = plan_of(scenario, seed);
+  apply(options.change, plan);
+  World world(options.change.world.value_or(seed), plan, stacks, options);
   return world.run();
 }
 

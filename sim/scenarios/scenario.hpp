@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -14,6 +15,7 @@
 #include "sim/checks/violations.hpp"
 #include "sim/runtime/random.hpp"
 #include "sim/runtime/stack_pool.hpp"
+#include "sim/scenarios/plan_change.hpp"
 #include "sim/store/tally.hpp"
 #include "sim/store/weather.hpp"
 #include "store/store.hpp"
@@ -133,9 +135,14 @@ struct SeedReport {
 struct SeedOptions {
   bool tracing = false;
   std::stop_token stop;  // asked now and then
+  PlanChange change = {};  // of the seed's plan
+  std::int64_t operations_most = std::numeric_limits<std::int64_t>::max();  // then it ends, with what was found by then
   // Puts something between the checks and the real store: how tests plant a bug.
   std::function<std::unique_ptr<Store>(Store&)> wrap_store;
 };
+
+// What a seed makes of a scenario.
+Plan plan_of(const Scenario& scenario, std::uint64_t seed);
 
 // Plays one seed. The same seed gives the same report, byte for byte, in every build.
 SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const SeedOptions& options = {});

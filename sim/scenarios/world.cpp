@@ -22,6 +22,7 @@ constexpr Instant kStart{1h};  // so that moments before the start are moments t
 World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const SeedOptions& options)
     : plan_(plan),
       stop_(options.stop),
+      operations_most_(options.operations_most),
       simulation_(seed, stacks, options.tracing),
       store_machine_("store", 0s, 0, plan.numbers.wall_ahead),
       store_clock_(simulation_, store_machine_) {
@@ -237,7 +238,9 @@ void World::stops_in_time() {
   const auto stopped = [this] {
     return std::all_of(hosts_.begin(), hosts_.end(), [this](const Host& host) { return host.running.empty() || !is_well(host); });
   };
-  if (!simulation_.run_until(simulation_.now() + 5 * plan_.ttl + 1min, stopped))
+  // One that does not listen to its stop token is waited for.
+  const Duration deaf_for = plan_.habits.stubborn > 0 ? plan_.habits.works_most : Duration{0};
+  if (!simulation_.run_until(simulation_.now() + 5 * plan_.ttl + deaf_for + 1min, stopped))
     violations_.add("stop", "a worker that was asked to stop is still there");
 }
 

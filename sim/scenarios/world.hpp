@@ -146,7 +146,7 @@ class World final : public StoreObserver {
   void kill_again_and_again(Host& host);
   bool is_well(const Host& host) const { return host.lasting == Lasting::none; }
 
-  bool over() const { return stop_.stop_requested() || !violations_.empty(); }
+  bool over() const { return stop_.stop_requested() || !violations_.empty() || tally_.of(Count::operations) > operations_most_; }
   void ends_in_time();
   void wait_for_the_rest(Duration patience);
   void resume_what_was_left();
@@ -156,6 +156,7 @@ class World final : public StoreObserver {
 
   Plan plan_;
   std::stop_token stop_;
+  std::int64_t operations_most_;
   Simulation simulation_;
   Violations violations_;
   Tally tally_;

@@ -1,4 +1,5 @@
 // fenceline sim: the production code under virtual time, on every kind of fault, from seeds.
+#include <cmath>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "sim/campaign.hpp"
+#include "sim/shrink.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -35,11 +37,13 @@ class Progress {
  public:
   Progress(const Clock& clock, std::uint64_t seeds) : clock_(clock), seeds_(seeds), next_(clock.now() + 2s) {}
 
-  void operator()(std::uint64_t done) {
+  void operator()(std::uint64_t done) { say(std::to_string(done) + " of " + std::to_string(seeds_) + " seeds"); }
+
+  void say(const std::string& what) {
     const std::lock_guard lock(mutex_);
     if (!stderr_is_terminal() || clock_.now() < next_) return;
     next_ = clock_.now() + 2s;
-    tell("sim: " + std::to_string(done) + " of " + std::to_string(seeds_) + " seeds");
+    tell("sim: " + what);
   }
 
  private:
@@ -49,7 +53,30 @@ class Progress {
   Instant next_;
 };
 
-nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t first_seed) {
+// Of the first failing seed, if it could be made smaller.
+struct Reduced {
+  std::string line;
+  sim::Shrunk shrunk;
+};
+
+std::optional<Reduced> reduce(const sim::FailedSeed& failed, const sim::SeedOptions& options, Progress& progress) {
+  const sim::Scenario& scenario = *sim::find_scenario(failed.scenario);
+  sim::StackPool stacks;
+  const auto say = [&](int tries, std::int64_t operations) {
+    progress.say("making seed " + std::to_string(failed.seed) + " smaller: " + std::to_string(operations) + " operations after " +
+                 std::to_string(tries) + " tries");
+  };
+  std::optional<sim::Shrunk> shrunk = sim::shrink(scenario, failed.seed, stacks, {.seed_options = options, .progress = say});
+  if (!shrunk || shrunk->change.empty()) return std::nullopt;
+  return Reduced{sim::repeat_line(scenario, failed.seed, shrunk->change), *shrunk};
+}
+
+double lease_operations_a_minute(const sim::CampaignReport& report) {
+  const double minutes = hours(report.simulated) * 60;
+  return minutes > 0 ? static_cast<double>(report.tally.of(sim::Count::lease_operations)) / minutes : 0;
+}
+
+nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t first_seed, const std::optional<Reduced>& reduced) {
   nlohmann::ordered_json json{{"seeds", report.seeds},
                               {"first_seed", first_seed},
                               {"violations", report.failed.size()},
@@ -68,28 +95,49 @@ nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t 
                       {"sentence", seed.violations.front().sentence},
                       {"repeat", sim::repeat_line(seed)}});
   }
+  if (reduced) {
+    failed.front()["shrunk"] = reduced->line;
+    failed.front()["shrunk_operations"] = reduced->shrunk.operations;
+  }
   json["failed"] = std::move(failed);
+  json["lease_operations_per_minute"] = lease_operations_a_minute(report);
   return json;
 }
 
-void tell_failures(const std::vector<sim::FailedSeed>& failed) {
+void tell_failures(const std::vector<sim::FailedSeed>& failed, const std::optional<Reduced>& reduced = std::nullopt) {
   for (const sim::FailedSeed& seed : failed) {
     for (const sim::Violation& violation : seed.violations) print_line(violation.promise + " broken: " + violation.sentence);
     print_line("  repeat: " + sim::repeat_line(seed));
+    if (!reduced || &seed != &failed.front()) continue;
+    print_line("  " + std::to_string(reduced->shrunk.operations) + " operations in place of " +
+               std::to_string(reduced->shrunk.operations_before) + ": " + reduced->line);
   }
 }
 
+// What --shrunk says of the seed's plan. The line was printed for one scenario and one seed.
+Result<sim::PlanChange> plan_change(const Invocation& invocation) {
+  const std::optional<std::string> text = invocation.value("--shrunk");
+  if (!text) return sim::PlanChange{};
+  if (!invocation.has("--seed") || !invocation.has("--scenario"))
+    return std::unexpected(usage_error("--shrunk belongs to one scenario and one seed; add --scenario NAME --seed S"));
+  Result<sim::PlanChange> change = sim::parse_plan_change(*text);
+  if (!change) return std::unexpected(usage_error("--shrunk: " + change.error().message));
+  return change;
+}
+
 // One seed, every event of it. The bytes depend on the seed alone.
-Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, std::stop_token stop) {
+Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, sim::SeedOptions options) {
   sim::StackPool stacks;
-  const sim::SeedReport report = sim::play(scenario, seed, stacks, {.tracing = true, .stop = std::move(stop)});
+  options.tracing = true;
+  const sim::SeedReport report = sim::play(scenario, seed, stacks, options);
   if (report.stopped) {
     tell("fenceline: interrupted; seed " + std::to_string(seed) + " was not played to its end");
     return interrupted_exit();
   }
   print(report.trace);
   if (report.violations.empty()) return kExitOk;
-  tell_failures({{std::string(scenario.name), seed, report.violations}});
+  for (const sim::Violation& violation : report.violations) print_line(violation.promise + " broken: " + violation.sentence);
+  print_line("  repeat: " + sim::repeat_line(scenario, seed, options.change));
   return kExitFound;
 }
 
@@ -106,14 +154,17 @@ Result<int> run(Invocation& invocation) {
   if (one && (invocation.has("--seeds") || invocation.has("--first-seed")))
     return std::unexpected(usage_error("--seed plays one seed; leave out --seeds and --first-seed"));
   if (invocation.has("--trace") && !one) return std::unexpected(usage_error("--trace shows one seed; add --seed S"));
+  const Result<sim::PlanChange> change = plan_change(invocation);
+  if (!change) return std::unexpected(change.error());
 
   sim::CampaignOptions options{.scenario = *scenario,
                                .first_seed = static_cast<std::uint64_t>(one ? *only : *first),
                                .seeds = static_cast<std::uint64_t>(one ? 1 : *seeds),
                                .lanes = one ? 1 : 2,
-                               .stop = invocation.stop};
+                               .stop = invocation.stop,
+                               .seed_options = {.stop = invocation.stop, .change = *change}};
   if (invocation.has("--trace")) {
-    return trace(*scenario ? **scenario : sim::scenario_of(options.first_seed), options.first_seed, invocation.stop);
+    return trace(*scenario ? **scenario : sim::scenario_of(options.first_seed), options.first_seed, options.seed_options);
   }
   Progress progress(*invocation.runtime, options.seeds);
   options.progress = [&](std::uint64_t done) { progress(done); };
@@ -125,15 +176,19 @@ Result<int> run(Invocation& invocation) {
     return interrupted_exit();
   }
   const std::vector<std::string> missing = sim::missing(report);
+  const bool may_shrink = !report.failed.empty() && change->empty() && !invocation.has("--no-shrink");
+  const std::optional<Reduced> reduced = may_shrink ? reduce(report.failed.front(), options.seed_options, progress) : std::nullopt;
 
   if (invocation.json) {
-    print_line(as_json(report, options.first_seed).dump());
+    print_line(as_json(report, options.first_seed, reduced).dump());
   } else {
-    tell_failures(report.failed);
+    tell_failures(report.failed, reduced);
     for (const std::string& name : missing) print_line("vacuous: no " + name + " in " + std::to_string(report.seeds) + " seeds");
     const std::string whole_hours = std::to_string(report.simulated / 1h);
     print_line(std::to_string(report.seeds) + " seeds, " + whole_hours + " simulated hours, " + std::to_string(report.tally.of(sim::Count::operations)) +
                " operations, " + std::to_string(report.tally.faults()) + " faults, " + std::to_string(report.failed.size()) + " seeds with a broken promise");
+    if (*scenario && report.seeds > 1)
+      print_line(std::to_string(std::lround(lease_operations_a_minute(report))) + " lease operations a simulated minute");
   }
   if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + missing.front());
   return report.failed.empty() && missing.empty() ? kExitOk : kExitFound;
@@ -148,7 +203,9 @@ CommandSpec sim_command() {
                       {"--seeds", "N", "how many seeds to play; default 200"},
                       {"--first-seed", "S", "the first of them; default 1"},
                       {"--seed", "S", "play this one alone"},
-                      {"--trace", "", "print every event of the seed"}},
+                      {"--trace", "", "print every event of the seed"},
+                      {"--shrunk", "CHANGE", "play the seed with a smaller plan, as a line of an earlier run says"},
+                      {"--no-shrink", "", "do not make the first failing seed smaller"}},
           .examples = {{"fenceline sim --seeds 2000", "two thousand storms"},
                        {"fenceline sim --scenario job-storm --seed 8841 --trace", "one storm, event by event"}},
           .run = run};

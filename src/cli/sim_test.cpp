@@ -50,6 +50,37 @@ TEST_F(SimCommand, ASeedWithoutAViolationExitsWithZero) {
   EXPECT_EQ(run(output), kExitOk) << output;
 }
 
+TEST_F(SimCommand, AShrunkPlanBelongsToOneScenarioAndOneSeed) {
+  invocation.options["--shrunk"] = {"jobs=2"};
+  std::string output;
+  EXPECT_EQ(run(output), kExitUsage);
+  invocation.options["--scenario"] = {"job-storm"};
+  EXPECT_EQ(run(output), kExitUsage);
+  invocation.options["--seed"] = {"8841"};
+  EXPECT_EQ(run(output), kExitOk) << output;
+}
+
+TEST_F(SimCommand, AShrunkPlanThatCannotBeReadIsAUsageErrorThatNamesIt) {
+  invocation.options["--scenario"] = {"job-storm"};
+  invocation.options["--seed"] = {"8841"};
+  invocation.options["--shrunk"] = {"jobs=2,rain=1"};
+  std::string output;
+  EXPECT_EQ(run(output), kExitUsage);
+  EXPECT_NE(output.find("'rain'"), std::string::npos) << output;
+}
+
+TEST_F(SimCommand, TheTraceOfAShrunkPlanIsShorter) {
+  invocation.options["--scenario"] = {"job-storm"};
+  invocation.options["--seed"] = {"8841"};
+  invocation.options["--trace"] = {""};
+  std::string whole;
+  EXPECT_EQ(run(whole), kExitOk);
+  invocation.options["--shrunk"] = {"jobs=1,hosts=1,storm_ms=100,on=nothing"};
+  std::string shrunk;
+  EXPECT_EQ(run(shrunk), kExitOk);
+  EXPECT_LT(shrunk.size() * 10, whole.size());
+}
+
 TEST_F(SimCommand, AStopEndsItWithoutAVerdict) {
   std::stop_source stop;
   stop.request_stop();
