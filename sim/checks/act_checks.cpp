@@ -164,7 +164,9 @@ void StoreChecks::see(const Applied&, const PauseCall& call) {
 }
 
 void StoreChecks::see(const Applied&, const OrderCall& call) {
-  if (call.reply) tally_.add(Count::workers_ordered);
+  if (!call.reply) return;
+  orders_[call.request.owner] = call.request.order;
+  tally_.add(Count::workers_ordered);
 }
 
 void StoreChecks::see(const Applied&, const StoppedCall& call) {

@@ -21,9 +21,17 @@ void StoreChecks::see(const Applied& when, const ClaimCall& call) {
   const std::pair key{call.request.owner, call.request.request};
   const auto before = claims_.find(key);
   const bool is_repeat = before != claims_.end();
-  see_burials(when, call, is_repeat);
+  const bool ordered = is_ordered(call.request.owner);
+  see_burials(when, call, is_repeat || ordered);
   if (is_repeat) {
     for (const ClaimedJob& claimed : granted) see_repeat(when, call, claimed, before->second);
+    return;
+  }
+  if (call.reply->ordered != ordered)
+    return violations_.add("order", "a claim of " + call.request.owner + " has a wrong word on whether it has an order");
+  if (ordered) {
+    tally_.add(Count::order_waits);
+    for (const ClaimedJob& claimed : granted) broken("order", claimed.job.id, "was granted to " + call.request.owner + ", which shall claim nothing");
     return;
   }
   Slots slots(jobs_, kept_, queues_);
@@ -132,7 +140,15 @@ void StoreChecks::see_repeat(const Applied& when, const ClaimCall& call, const C
   if (when.at + claimed.left != job->lease_end) broken("L3", id, "was granted again by a repeat with another lease end");
 }
 
-void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool is_repeat) {
+// A row that was removed, or forgotten with the day, binds nobody.
+bool StoreChecks::is_ordered(const std::string& owner) const {
+  const auto order = orders_.find(owner);
+  if (order == orders_.end() || order->second == WorkerOrder::work) return false;
+  const Result<std::vector<WorkerRow>> rows = store_.workers(ns_);
+  return rows && std::any_of(rows->begin(), rows->end(), [&](const WorkerRow& row) { return row.report.owner == owner; });
+}
+
+void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool does_nothing) {
   for (auto& [id, job] : jobs_) {
     const bool due = job.expired(when.at) && job.losses_in_row + 1 >= kLossesInRowMax && serves(call.request, job) && !is_paused(job.queue);
     if (!due) continue;
@@ -143,7 +159,7 @@ void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool i
     }
     if ((*shown)->state != JobState::dead) {
       // A repeat returns what it had granted, and need do no more.
-      if (!is_repeat) broken("J5", id, "was lost five times in a row and is not dead");
+      if (!does_nothing) broken("J5", id, "was lost five times in a row and is not dead");
       continue;
     }
     if ((*shown)->fence <= job.fence) broken("L2", id, "died of its losses without a new fence");

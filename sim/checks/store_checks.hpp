@@ -1,6 +1,7 @@
 // Watches every call that takes effect in the store and says which promise an answer breaks: L1 to L4 and J1 to
 // J8 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name among the
-// promises goes under a word: `pause` (a paused queue grants nothing), `retry` (how long a job waits after an outcome),
+// promises goes under a word: `pause` (a paused queue grants nothing), `order` (nor does a claim of a worker that shall
+// be quiet or stop), `retry` (how long a job waits after an outcome),
 // `history` (of attempts), `notes` (progress and log).
 #pragma once
 
@@ -100,7 +101,9 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void see_grant(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, Slots& slots);
   bool see_slots(const Applied& when, const KnownJob& job, Slots& slots);
   void see_repeat(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, const ClaimSeen& before);
-  void see_burials(const Applied& when, const ClaimCall& call, bool is_repeat);
+  // Its claims bring nothing: it was told to be quiet or to stop, and its row is still there.
+  bool is_ordered(const std::string& owner) const;
+  void see_burials(const Applied& when, const ClaimCall& call, bool does_nothing);
   void see_passed_over(const Applied& when, const ClaimCall& call, const Slots& slots);
   void see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding);
   void see_settled(const Applied& when, const SettleCall& call, KnownJob& job, const Settlement& settlement);

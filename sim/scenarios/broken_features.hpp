@@ -293,6 +293,19 @@ class IgnoresAPause final : public PassingStore {
   Result<void> pause(const PauseRequest&) override { return {}; }
 };
 
+// Order: only the worker is told.
+class GrantsToTheQuiet final : public PassingStore {
+ public:
+  using PassingStore::PassingStore;
+  Result<ClaimReply> claim(const ClaimRequest& request) override {
+    Result<ClaimReply> reply = inner_.claim(request);
+    if (!reply || !reply->ordered) return reply;
+    ClaimRequest anew = request;
+    anew.owner += "-unheard";
+    return inner_.claim(anew);
+  }
+};
+
 class DropsFromTheHistory final : public PassingStore {
  public:
   using PassingStore::PassingStore;

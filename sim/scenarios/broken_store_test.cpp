@@ -73,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                     bug<PassesOverAFreeJob>("PassesOverAFreeJob", "J8", "job-storm"),
                     bug<ExplainsNothing>("ExplainsNothing", "J8", "groups-and-limits"),
                     bug<IgnoresAPause>("IgnoresAPause", "pause", "pause-and-resume"),
+                    bug<GrantsToTheQuiet>("GrantsToTheQuiet", "order", "graceful-stop"),
                     bug<DropsFromTheHistory>("DropsFromTheHistory", "history", "retry-storm"),
                     bug<DoublesTheLog>("DoublesTheLog", "notes", "cancel-against-completion")),
     [](const auto& chosen) { return chosen.param.name; });

@@ -40,6 +40,6 @@ const Scenario graceful_stop{
     .name = "graceful-stop",
     .summary = "workers asked to stop all the time, and no delivery lost by it",
     .plan = plan,
-    .owes = {Count::terminations, Count::given_back, Count::workers_ordered, Count::losses, Count::takeovers, Count::kills}};
+    .owes = {Count::terminations, Count::given_back, Count::workers_ordered, Count::order_waits, Count::losses, Count::takeovers, Count::kills}};
 
 }  // namespace fenceline::sim

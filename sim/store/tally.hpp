@@ -39,6 +39,7 @@ enum class Count {
   limit_waits,      // a limit of its queue or of its key is reached
   slot_waits,       // a slot is kept for a revoked delivery
   queue_waits,      // its queue is paused
+  order_waits,      // claims of a worker that had not heard yet that it shall claim nothing
   // operators
   cancelled,
   cancelled_running,

@@ -24,13 +24,16 @@ std::string list(const std::vector<JobId>& ids) {
 
 std::string stage_of(const Job& job) { return job.stage.empty() ? "" : " at stage " + job.stage; }
 
+std::string by(const Act& act) {
+  return " by " + printable(act.actor) + (act.reason.empty() ? "" : " (" + printable(act.reason) + ")");
+}
+
 std::string times(std::int64_t number) { return number == 1 ? "once" : std::to_string(number) + " times"; }
 
 // Collects reasons in the order in which they are added.
 class Explainer {
  public:
-  Explainer(const JobFacts& facts, WallTime now, const std::optional<Act>& ended_by)
-      : facts_(facts), job_(facts.job), now_(now), ended_by_(ended_by) {}
+  Explainer(const JobFacts& facts, WallTime now, const KnownActs& acts) : facts_(facts), job_(facts.job), now_(now), acts_(acts) {}
 
   std::vector<Reason> reasons() {
     switch (job_.state) {
@@ -66,8 +69,23 @@ class Explainer {
 
   void no_worker() {
     if (facts_.workers > 0) return;
+    if (!facts_.quiet_workers.empty()) return quiet_workers();
     add("no_worker", "no worker serves queue " + job_.queue + stage_of(job_) + " now; start one: fenceline work " + job_.queue +
                          (job_.stage.empty() ? "" : " --stage " + job_.stage) + " -- CMD");
+  }
+
+  // To start another one would be the wrong advice in the middle of somebody's upgrade.
+  void quiet_workers() {
+    std::string owners;
+    std::string names;
+    for (const std::string& owner : facts_.quiet_workers) {
+      owners += " " + owner;
+      const auto act = acts_.quieted.find(owner);
+      names += (names.empty() ? "" : ", ") + owner + (act == acts_.quieted.end() ? "" : by(act->second));
+    }
+    const std::string all = facts_.quiet_workers.size() == 1 ? "the worker that serves" : "all workers that serve";
+    add("quiet_workers", all + " queue " + job_.queue + stage_of(job_) + (facts_.quiet_workers.size() == 1 ? " is" : " are") + " quiet: " + names +
+                             "; go on with: fenceline workers resume" + owners);
   }
 
   void slot() {
@@ -122,10 +140,9 @@ class Explainer {
   }
 
   void cancelled() {
-    std::string by;
-    if (ended_by_) by = " by " + printable(ended_by_->actor) + (ended_by_->reason.empty() ? "" : " (" + printable(ended_by_->reason) + ")");
+    const std::string who = acts_.ended ? by(*acts_.ended) : "";
     const std::string when = job_.finished_at ? " at " + format_time(*job_.finished_at) : "";
-    add("cancelled", "it was cancelled" + by + when + "; to run it after all: fenceline job retry " + id());
+    add("cancelled", "it was cancelled" + who + when + "; to run it after all: fenceline job retry " + id());
   }
 
   void dead() {
@@ -152,14 +169,14 @@ class Explainer {
   const JobFacts& facts_;
   const Job& job_;
   const WallTime now_;
-  const std::optional<Act>& ended_by_;
+  const KnownActs& acts_;
   std::vector<Reason> reasons_;
 };
 
 }  // namespace
 
-std::vector<Reason> explain(const JobFacts& facts, WallTime now, const std::optional<Act>& ended_by) {
-  return Explainer(facts, now, ended_by).reasons();
+std::vector<Reason> explain(const JobFacts& facts, WallTime now, const KnownActs& acts) {
+  return Explainer(facts, now, acts).reasons();
 }
 
 }  // namespace fenceline::cli

@@ -1,6 +1,7 @@
 // Why a job is where it is, in sentences. Pure: all that it knows is in the facts, which a store took at one moment.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +18,14 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// Names: leased, lease_ran_out; paused, not_yet, group, limit, limit_key, slot, alone, no_worker, claimable; waiting;
-// done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_held. At least one.
-// `ended_by`: of a cancelled job, who did it, if the trail still tells.
-std::vector<Reason> explain(const JobFacts& facts, WallTime now, const std::optional<Act>& ended_by = std::nullopt);
+// What the trail tells of those who had a hand in it, if it still does.
+struct KnownActs {
+  std::optional<Act> ended;           // a cancelled job: who did it
+  std::map<std::string, Act> quieted;  // by owner: who wanted it to be quiet
+};
+
+// Names: leased, lease_ran_out; paused, not_yet, group, limit, limit_key, slot, alone, quiet_workers, no_worker, claimable;
+// waiting; done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_held. At least one.
+std::vector<Reason> explain(const JobFacts& facts, WallTime now, const KnownActs& acts = {});
 
 }  // namespace fenceline::cli

@@ -145,9 +145,20 @@ TEST(Explain, EveryStateHasAReason) {
 }
 
 TEST(Explain, NamesWhoCancelledAJobIfThatIsKnown) {
-  EXPECT_EQ(explain(in_state(JobState::cancelled), kNow, Act{"ana", "wrong address"}).at(0).sentence,
+  EXPECT_EQ(explain(in_state(JobState::cancelled), kNow, {.ended = Act{"ana", "wrong address"}, .quieted = {}}).at(0).sentence,
             "it was cancelled by ana (wrong address) at 2026-11-15T11:00:00.000000Z; to run it after all: fenceline job retry "
             "00000000-0000-0000-0000-000000000001");
+}
+
+TEST(Explain, NamesQuietWorkersInsteadOfAskingForAnother) {
+  JobFacts facts = ready();
+  facts.quiet_workers = {"w-1", "w-2"};
+  EXPECT_EQ(said(facts, "quiet_workers"), "") << "others take it";
+  facts.workers = 0;
+  EXPECT_EQ(said(facts, "no_worker"), "");
+  EXPECT_EQ(explain(facts, kNow, {.ended = {}, .quieted = {{"w-2", {"ana", "upgrade"}}}}).at(0),
+            (Reason{"quiet_workers",
+                    "all workers that serve queue mail are quiet: w-1, w-2 by ana (upgrade); go on with: fenceline workers resume w-1 w-2"}));
 }
 
 TEST(Explain, WhatPeopleWroteCannotBreakALine) {

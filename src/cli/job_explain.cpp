@@ -13,19 +13,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kEntriesLookedAt = 10'000;
 
-// Who cancelled the job, or purged its queue: the entry of the very step that finished it. Empty if that is long ago.
-std::optional<Act> cancelled_by(const Invocation& invocation, Store& store, const Job& job) {
-  if (job.state != JobState::cancelled) return std::nullopt;
+// The job was cancelled, or its queue purged: by the very step that finished it.
+bool ended(const TrailEntry& entry, const Job& job) {
+  if (entry.at != job.finished_at) return false;
+  const bool itself = entry.act == "job_cancelled" && entry.subject == to_string(job.id);
+  return itself || (entry.act == "queue_purged" && entry.subject.starts_with(job.queue + ":"));
+}
+
+// Those that the sentences name. Empty if they are long ago.
+KnownActs known_acts(const Invocation& invocation, Store& store, const JobFacts& facts) {
+  KnownActs acts;
+  const bool cancelled = facts.job.state == JobState::cancelled;
+  if (!cancelled && facts.quiet_workers.empty()) return acts;
   const Result<std::vector<TrailEntry>> trail = store.trail(invocation.ns, kEntriesLookedAt);
-  if (!trail) return std::nullopt;
-  const std::string id = to_string(job.id);
-  for (auto entry = trail->rbegin(); entry != trail->rend(); ++entry) {
-    if (entry->at != job.finished_at) continue;
-    const bool itself = entry->act == "job_cancelled" && entry->subject == id;
-    const bool its_queue = entry->act == "queue_purged" && entry->subject.starts_with(job.queue + ":");
-    if (itself || its_queue) return Act{entry->actor, entry->reason};
+  if (!trail) return acts;
+  for (const TrailEntry& entry : *trail) {  // the newest one last
+    if (cancelled && ended(entry, facts.job)) acts.ended = Act{entry.actor, entry.reason};
+    if (entry.act == "worker_quiet") acts.quieted[entry.subject] = {entry.actor, entry.reason};
   }
-  return std::nullopt;
+  return acts;
 }
 
 Result<int> run(Invocation& invocation) {
@@ -37,7 +43,7 @@ Result<int> run(Invocation& invocation) {
   if (!facts) return std::unexpected(facts.error());
   if (!*facts) return std::unexpected(no_such_job(*id, invocation.ns));
   const Job& job = (*facts)->job;
-  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), cancelled_by(invocation, **store, job));
+  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, **store, **facts));
   if (!invocation.json) {
     print_line("job " + to_string(*id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
     for (const Reason& reason : reasons) print_line("- " + reason.sentence);

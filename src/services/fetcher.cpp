@@ -124,6 +124,10 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
                                          {"previous_owner", claimed.previous_owner}});
   }
   plan_next_claim(request, reply, answered_at);
+  if (reply.ordered) {  // the store knows before we do
+    context_.ordered = true;
+    context_.hint_orders();
+  }
   if (deliveries.empty()) return;
   for (const DeliveryPtr& delivery : context_.holdings.add(answered_at, deliveries)) context_.log_loss(*delivery, kRevoked);
   context_.slots->notify();

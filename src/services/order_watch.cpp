@@ -73,6 +73,8 @@ void OrderWatch::revoke(const std::vector<Holding>& revoked) {
 }
 
 void OrderWatch::obey(WorkerOrder order) {
+  // It was taken back before we heard of it.
+  if (order == WorkerOrder::work && context_.ordered.exchange(false)) context_.hint_claim();
   if (order == order_ || order_ == WorkerOrder::stop) return;  // there is no way back from a stop
   order_ = order;
   context_.log.info("worker_ordered", {{"owner", context_.owner}, {"order", to_string(order)}});

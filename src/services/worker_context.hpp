@@ -69,7 +69,8 @@ struct WorkerContext {
   std::atomic<bool> claim_hinted = false;
   std::atomic<bool> orders_hinted = false;
 
-  std::atomic<bool> quiet = false;  // by an operator's order: nothing more is claimed
+  std::atomic<bool> quiet = false;    // by an operator's order: nothing more is claimed
+  std::atomic<bool> ordered = false;  // a claim was answered so, and may be due again when there is no such order
 
   void count(std::int64_t WorkReport::* what, std::int64_t by = 1);
   WorkReport counted() const;

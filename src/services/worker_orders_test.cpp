@@ -90,6 +90,27 @@ TEST_F(WorkerUnderOrders, ThatADeliveryHasStoppedIsSaidUntilTheStoreKnows) {
   EXPECT_EQ(must(store.facts("default", id))->slot_left, std::nullopt);
 }
 
+TEST_F(WorkerUnderOrders, J8_AnOrderThatIsTakenBackUnheardDelaysNoJob) {
+  std::atomic<bool> told{false};
+  store.orders_wake_up = false;
+  store.before = [&](const std::string& verb, int) -> std::optional<Error> {
+    if (verb == "claim" && !told.exchange(true)) {
+      enqueue(NewJob{});
+      order(WorkerOrder::quiet);
+    }
+    return std::nullopt;
+  };
+  store.after = [&](const std::string& verb, int call) -> std::optional<Error> {
+    if (verb == "claim" && call == 0) order(WorkerOrder::work);
+    return std::nullopt;
+  };
+  options.drain = false;
+  std::stop_source stop;
+  const Instant begun = runtime.now();
+  EXPECT_EQ(must(work([&](const Delivered&) { return stop.request_stop(), RunResult{}; }, stop.get_token())).done, 1);
+  EXPECT_LT(runtime.now() - begun, 900ms) << "the next claim would have been due in a second";
+}
+
 TEST_F(WorkerUnderOrders, J3_ACancelBeforeTheEndCountsAndFreesItsSlotAtOnce) {
   const JobId id = enqueue(NewJob{});
   const WorkReport report = must(work([&](const Delivered&) {

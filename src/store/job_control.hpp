@@ -48,7 +48,7 @@ struct ActReply {
 inline constexpr Duration kKeepDoneDefault = std::chrono::days{7};
 inline constexpr Duration kKeepDeadDefault = std::chrono::days{30};
 inline constexpr int kLimitMost = 10'000;
-inline constexpr std::size_t kHoldersShown = 10;  // of a limit, in JobFacts
+inline constexpr std::size_t kHoldersShown = 10;  // of a limit, and quiet workers, in JobFacts
 
 struct QueueSettings {
   int limit = 0;          // running jobs of the queue, all stages; 0: as many as workers take
@@ -149,6 +149,7 @@ struct JobFacts {
   std::optional<Duration> slot_left; // its delivery was revoked, and keeps its slot so long at most
   bool must_run_alone = false;       // unfinished jobs; an expired one counts the loss at hand
   std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are neither quiet nor stopping
+  std::vector<std::string> quiet_workers;  // owners of those that are quiet, by start, then owner; at most kHoldersShown
 
   bool operator==(const JobFacts&) const = default;
 };

@@ -83,6 +83,8 @@ struct ClaimReply {
   std::optional<Duration> next_due;
   // A job that must run alone could have been granted to a worker that holds nothing, before what this claim granted.
   bool alone_waiting = false;
+  // An operator wants this owner to be quiet or to stop, so nothing was looked for: it should ask for its orders.
+  bool ordered = false;
 };
 
 // One job under one fence, as its holder knows it.
@@ -247,7 +249,8 @@ class JobStore {
   // `holds_others` is false, then before all others and as the only one (J5); otherwise it is passed over. Passed over
   // are also: all jobs of a paused queue, expired and to be buried ones included; a ready job that is not its group's
   // head or whose group has its slot taken; one whose own revoked delivery still has its slot; one for which the queue or
-  // its limit key has no slot left (J7). A
+  // its limit key has no slot left (J7). To an owner whose order is not `work` nothing is granted, nothing is buried for it
+  // and nothing is said of what is due: an order is in force as soon as it was given (J2). A
   // repeat of a request that granted something, within its ttl, returns of those grants what is still held and
   // alive, and grants nothing. Errors: invalid, refused (fences used up).
   virtual Result<ClaimReply> claim(const ClaimRequest& request) = 0;

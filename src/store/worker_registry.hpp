@@ -1,4 +1,5 @@
-// Who works here. For people: a row of this registry never decides about a lease.
+// Who works here. For people: a row of this registry never decides about a lease that was granted. Its order decides
+// whether the next one is.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +77,7 @@ class WorkerRegistry {
   // Repeated, or unknown: ok.
   virtual Result<void> remove_worker(const std::string& ns, const std::string& owner) = 0;
 
-  // The same again: ok, and no second entry in the trail. Errors: not_found (no such worker), refused (it was told to stop).
+  // In force for every claim of that worker from then on, whether or not it has heard of it. The same again: ok, and no second entry in the trail. Errors: not_found (no such worker), refused (it was told to stop).
   virtual Result<void> order_worker(const OrderRequest& request) = 0;
   // An owner that is not known gets `work`: its row may have been forgotten.
   virtual Result<OrdersReply> orders(const std::string& ns, const std::string& owner) = 0;

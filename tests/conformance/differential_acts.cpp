@@ -178,9 +178,11 @@ void DifferentialStream::tidy() {
   note("tidy", expected.second == 0 ? "nothing" : expected.second > request.limit ? "steps" : "removed");
 }
 
+// Most often to go on: a stream in which nobody is granted anything shows nothing. A stop lasts until the row is gone.
 void DifferentialStream::order_worker() {
-  OrderRequest request{
-      .ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = static_cast<WorkerOrder>(below(3)), .act = kTester};
+  OrderRequest request{.ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = WorkerOrder::work, .act = kTester};
+  if (one_in(4)) request.order = WorkerOrder::quiet;
+  if (one_in(20)) request.order = WorkerOrder::stop;
   if (one_in(10)) request.owner = "";
   if (both("order_worker", request.ns + " " + request.owner, [&](Store& store) { return store.order_worker(request); }))
     note("order_worker", "ok");

@@ -180,6 +180,7 @@ void DifferentialStream::compare_facts(const std::string& ns, const JobId& id) {
   if (facts.slot_left) note("facts", "slot_left");
   if (facts.must_run_alone) note("facts", "alone");
   if (facts.workers > 0) note("facts", "workers");
+  if (!facts.quiet_workers.empty()) note("facts", "quiet");
 }
 
 void DifferentialStream::compare_attempts(const std::string& ns, const JobId& id) {

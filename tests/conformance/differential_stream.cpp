@@ -209,6 +209,7 @@ void DifferentialStream::send_claim(const ClaimRequest& request) {
   else note("claim", reply->jobs.empty() ? "empty" : "granted");
   if (reply->jobs.size() == static_cast<std::size_t>(request.limit)) note("claim", "limit");
   if (reply->alone_waiting) note("claim", "alone_waiting");
+  if (reply->ordered) note("claim", "ordered");
   if (reply->next_due) note("claim", "next_due");
   if (reply->jobs.size() == static_cast<std::size_t>(request.limit)) return;
   const auto left = oracle_.backlog({.ns = request.ns, .queues = request.queues, .stage = request.stage});

@@ -70,6 +70,54 @@ TEST_P(ActConformance, AQuietWorkerKeepsItsLeases) {
   EXPECT_EQ(ended(claim), "");
 }
 
+TEST_P(ActConformance, J2_AnOwnerThatShallBeQuietOrStopIsGrantedNothingFromThenOn) {
+  for (const WorkerOrder order : {WorkerOrder::quiet, WorkerOrder::stop}) {
+    must(store().report_worker(report_of("a")));
+    must(store().order_worker(ordering("a", order)));
+    const JobId id = added(new_job());
+    const ClaimReply reply = must(store().claim(asking("a")));
+    EXPECT_TRUE(reply.jobs.empty());
+    EXPECT_TRUE(reply.ordered);
+    EXPECT_EQ(look(id).state, JobState::ready);
+    const ClaimReply other = must(store().claim(asking("b")));
+    EXPECT_FALSE(other.ordered) << "orders are for one owner";
+    ASSERT_EQ(other.jobs.size(), 1u);
+    EXPECT_EQ(ended(other.jobs.front()), "");
+    must(store().remove_worker("default", "a"));
+  }
+}
+
+TEST_P(ActConformance, J2_AQuietOwnerIsGrantedAgainOnceItIsResumed) {
+  const JobId id = added(new_job());
+  must(store().report_worker(report_of("a")));
+  const ClaimRequest refused = asking("a");
+  must(store().order_worker(ordering("a", WorkerOrder::quiet)));
+  EXPECT_TRUE(claimed(refused).empty());
+  must(store().order_worker(ordering("a", WorkerOrder::work)));
+  EXPECT_EQ(claimed_ids(refused), std::vector{id}) << "a claim that brought nothing binds nobody";
+}
+
+TEST_P(ActConformance, J2_ARepeatedClaimOfAQuietOwnerReturnsWhatItWasGranted) {
+  const JobId id = added(new_job());
+  added(new_job());
+  must(store().report_worker(report_of("a")));
+  const ClaimRequest request = asking("a");
+  EXPECT_EQ(claimed_ids(request), std::vector{id});
+  must(store().order_worker(ordering("a", WorkerOrder::quiet)));
+  EXPECT_EQ(claimed_ids(request), std::vector{id});
+}
+
+TEST_P(ActConformance, J2_AClaimOfAQuietOwnerBuriesNobody) {
+  const JobId id = added(new_job());
+  must(store().report_worker(report_of("a")));
+  must(store().order_worker(ordering("a", WorkerOrder::quiet)));
+  lose(id, kLossesInRowMax);
+  EXPECT_TRUE(must(store().claim(asking("a"))).ordered);
+  EXPECT_EQ(look(id).state, JobState::running);
+  EXPECT_TRUE(must(store().claim(asking("b"))).jobs.empty());
+  EXPECT_EQ(look(id).state, JobState::dead);
+}
+
 TEST_P(ActConformance, OrdersAreKeptOverARestart) {
   added(new_job());
   must(store().report_worker(report_of("a")));

@@ -352,10 +352,13 @@ TEST_P(QueueConformance, FactsCountTheWorkersThatServeTheJob) {
   must(store().order_worker({.ns = "default", .owner = "quiet", .order = WorkerOrder::quiet, .act = kAct}));
   must(store().order_worker({.ns = "default", .owner = "stops", .order = WorkerOrder::stop, .act = kAct}));
   EXPECT_EQ(facts(id).workers, 1);
+  EXPECT_EQ(facts(id).quiet_workers, std::vector<std::string>{"quiet"});
   let_time_pass(10s);
   EXPECT_EQ(facts(id).workers, 1);
+  EXPECT_EQ(facts(id).quiet_workers, std::vector<std::string>{"quiet"});
   let_time_pass(kMoment);
   EXPECT_EQ(facts(id).workers, 0);
+  EXPECT_TRUE(facts(id).quiet_workers.empty());
 }
 
 }  // namespace

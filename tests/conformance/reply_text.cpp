@@ -81,7 +81,8 @@ std::string text_of(const EnqueueReply& reply) { return "existing " + std::to_st
 
 std::string text_of(const ClaimReply& reply) {
   std::ostringstream out;
-  out << "waited " << micros(reply.waited) << " next_due " << maybe(reply.next_due) << " alone_waiting " << reply.alone_waiting;
+  out << "waited " << micros(reply.waited) << " next_due " << maybe(reply.next_due) << " alone_waiting " << reply.alone_waiting
+      << (reply.ordered ? " ordered" : "");
   for (const ClaimedJob& claimed : reply.jobs) {
     out << "\n  " << text_of(claimed.job) << " left " << micros(claimed.left) << " forced " << claimed.forced << " previous "
         << bytes(claimed.previous_owner);
@@ -174,7 +175,7 @@ std::string text_of(const std::optional<JobFacts>& facts) {
       << id_or_none(facts->group_head) << (facts->group_head_revoked ? " revoked" : "") << " limit " << facts->limit
       << ids(facts->limit_holders) << " per_key " << facts->limit_per_key << ids(facts->limit_key_holders) << " key_holder "
       << id_or_none(facts->key_holder) << " slot_left " << maybe(facts->slot_left) << " alone " << facts->must_run_alone << " workers "
-      << facts->workers;
+      << facts->workers << " quiet " << joined(facts->quiet_workers);
   return out.str();
 }
 

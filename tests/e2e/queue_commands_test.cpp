@@ -175,12 +175,13 @@ TEST(Workers, AQuietOneClaimsNothingUntilItIsResumedAndAStoppedOneEnds) {
   const auto ran = [&] { return lines_of(Workplace::read(place.file("ran"))).size(); };
   ASSERT_TRUE(eventually([&] { return ran() == 1; })) << worker->err();
   const std::string owner = answer(place, {"workers", "list"})["workers"][0]["owner"];
-  EXPECT_EQ(place.fenceline({"workers", "quiet", owner, "--reason", "upgrade"}).out, owner + "\n");
+  EXPECT_EQ(place.fenceline({"workers", "quiet", owner, "--reason", "upgrade", "--as", "ana"}).out, owner + "\n");
   EXPECT_EQ(answer(place, {"workers", "list"})["workers"][0]["order"], "quiet");
-  ASSERT_TRUE(eventually([&] { return worker->err().find("quiet") != std::string::npos; })) << worker->err();
-  const std::string id = enqueue(place);
-  EXPECT_TRUE(explained(place, id).contains("no_worker")) << "a quiet one serves nobody";
+  const std::string id = enqueue(place);  // at once: whether or not the worker has heard of it
+  EXPECT_EQ(explained(place, id).at("quiet_workers"), "the worker that serves queue q is quiet: " + owner + " by ana (upgrade); go on with: fenceline workers resume " + owner);
+  ASSERT_TRUE(eventually([&] { return worker->err().find("worker_ordered") != std::string::npos; })) << worker->err();
   EXPECT_EQ(ran(), 1U);
+  EXPECT_EQ(show(place, id)["deliveries"], 0);
   EXPECT_EQ(answer(place, {"workers", "resume", "--all"})["owners"], (Json{owner}));
   EXPECT_TRUE(eventually([&] { return ran() == 2; })) << worker->err();
   EXPECT_EQ(place.fenceline({"workers", "stop", owner}).status, 0);

@@ -155,6 +155,9 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
   if (const auto repeated = space.claims.find(key); repeated != space.claims.end()) {
     reply.jobs = still_held(space, repeated->second, request, now);
     reply.alone_waiting = request.holds_others && alone_could_start(space, request, now);
+  } else if (const auto row = space.workers.find(request.owner); row != space.workers.end() && row->second.order != WorkerOrder::work) {
+    reply.ordered = true;
+    return reply;
   } else {
     // A refusal half way must change nothing. Fences are refused only near their end, so only then is a copy needed.
     const bool fences_may_end =

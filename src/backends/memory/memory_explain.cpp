@@ -81,12 +81,17 @@ Result<std::optional<JobFacts>> MemoryStore::facts(const std::string& ns, const 
     facts.must_run_alone = must_run_alone_now(*entry, now);
   }
   if (keeps_slot(*entry, now)) facts.slot_left = entry->revoked->lease_end - now.lease;
+  std::vector<const WorkerRow*> quiet;
   for (const auto& [owner, row] : space->workers) {
     const WorkerReport& report = row.report;
     const bool serves =
         report.stage == job.stage && std::find(report.queues.begin(), report.queues.end(), job.queue) != report.queues.end();
-    if (serves && row.order == WorkerOrder::work && now.wall - row.seen_at <= report.ttl) facts.workers += 1;
+    if (!serves || now.wall - row.seen_at > report.ttl) continue;
+    if (row.order == WorkerOrder::work) facts.workers += 1;
+    if (row.order == WorkerOrder::quiet) quiet.push_back(&row);
   }
+  std::stable_sort(quiet.begin(), quiet.end(), [](const WorkerRow* a, const WorkerRow* b) { return a->started_at < b->started_at; });
+  for (std::size_t i = 0; i < quiet.size() && i < kHoldersShown; ++i) facts.quiet_workers.push_back(quiet[i]->report.owner);
   return facts;
 }
 

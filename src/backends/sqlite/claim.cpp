@@ -30,6 +30,8 @@ constexpr const char* kAddClaim = R"sql(
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8, ?9))sql";
 constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_id = ?1 AND owner = ?2 AND request = ?3";
 
+constexpr const char* kIsOrdered = "SELECT 1 FROM worker WHERE ns_id = ?1 AND owner = ?2 AND told > 0";
+
 constexpr const char* kDue = R"sql(
   SELECT j.seq, r.run_at, r.deliveries, j.flags, j.id, j.attempts_max, j.created_at, j.payload, j.extras,
          r.fence, r.past, j.group_id, r.limit_id, r.seq, r.more
@@ -334,6 +336,9 @@ Result<ClaimReply> claim(Call& call, const ClaimRequest& request) {
                               return delivery.losses_in_row + 1 >= kLossesBeforeAlone && delivery.losses_in_row + 1 < kLossesInRowMax;
                             });
     }
+  } else if (call.db.number(kIsOrdered, *ns_id, request.owner)) {
+    reply.ordered = true;
+    return reply;
   } else if (auto ok = claim_anew(call, request, *ns_id, served, reply); !ok) {
     return std::unexpected(ok.error());
   }

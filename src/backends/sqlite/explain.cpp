@@ -49,13 +49,16 @@ void explain_limits(Call& call, const Home& home, const Delivery& delivery, JobF
   }
 }
 
-std::int64_t count_workers(Call& call, const std::string& ns, const Job& job) {
+void explain_workers(Call& call, const std::string& ns, JobFacts& facts) {
   const Result<std::vector<WorkerRow>> rows = workers(call, ns);
-  return std::count_if(rows->begin(), rows->end(), [&](const WorkerRow& row) {
+  for (const WorkerRow& row : *rows) {
     const WorkerReport& report = row.report;
-    const bool serves = report.stage == job.stage && std::find(report.queues.begin(), report.queues.end(), job.queue) != report.queues.end();
-    return serves && row.order == WorkerOrder::work && call.wall - row.seen_at <= report.ttl;
-  });
+    const bool serves =
+        report.stage == facts.job.stage && std::find(report.queues.begin(), report.queues.end(), facts.job.queue) != report.queues.end();
+    if (!serves || call.wall - row.seen_at > report.ttl) continue;
+    if (row.order == WorkerOrder::work) facts.workers += 1;
+    if (row.order == WorkerOrder::quiet && facts.quiet_workers.size() < kHoldersShown) facts.quiet_workers.push_back(report.owner);
+  }
 }
 
 }  // namespace
@@ -84,7 +87,7 @@ Result<std::optional<JobFacts>> facts(Call& call, const std::string& ns, const J
     facts.must_run_alone = must_run_alone(delivery.losses_in_row + (expired ? 1 : 0));
   }
   if (const auto end = call.db.number(kSlotEnd, *seq, call.now_us())) facts.slot_left = Duration{*end - call.now_us()};
-  facts.workers = count_workers(call, ns, facts.job);
+  explain_workers(call, ns, facts);
   return facts;
 }
 

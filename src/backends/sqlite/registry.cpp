@@ -1,4 +1,5 @@
-// Who works here, and what operators want of them. For people: a row here never decides about a lease.
+// Who works here, and what operators want of them. For people: a row here never decides about a lease
+// that was granted.
 #include <cstring>
 
 #include "backends/sqlite/delivery.hpp"
