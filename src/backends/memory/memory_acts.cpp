@@ -45,84 +45,67 @@ MemoryStore::Entry* MemoryStore::find_acted_on(Space& space, const ActRequest& r
   return entry;
 }
 
-Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
+// What cancel and retry share: jobs one by one, and whom to tell after it. `act` looks at one that is not a repeat.
+Result<ActReply> MemoryStore::act_on_each(const ActRequest& request, const ActOnOne& act) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  ActReply reply;
-  Changes changes;
+  Acting acting{.request = request};
   {
     const std::lock_guard lock(mutex_);
-    const Now now = this->now();
+    acting.now = now();
     Space& space = spaces_[request.ns];
-    if (auto ok = check_fences_left(space, request, now); !ok) return std::unexpected(ok.error());
+    if (auto ok = check_fences_left(space, request, acting.now); !ok) return std::unexpected(ok.error());
     for (const JobId& id : request.ids) {
-      Entry* entry = find_acted_on(space, request, id, reply);
-      if (!entry) continue;
-      const bool as_asked = entry->job.state == JobState::cancelled;
-      if (!as_asked && is_finished(entry->job.state)) {
-        reply.refused.push_back({id, "finished", std::nullopt});
-        continue;
-      }
-      entry->last_act = request.request;
-      if (as_asked) continue;
-      if (entry->job.state == JobState::running) {
-        revoke(space, *entry, AttemptEnd::cancelled, now);
-        changes.orders = true;
-      }
-      entry->job.state = JobState::cancelled;
-      entry->job.finished_at = now.wall;
-      note_free_slot(space, *entry, changes);
-      note_act(request.ns, request.act, "job_cancelled", to_string(id), now);
+      if (Entry* entry = find_acted_on(space, request, id, acting.reply)) act(space, *entry, acting);
     }
   }
-  tell(request.ns, changes);
-  return reply;
+  tell(request.ns, acting.changes);
+  return std::move(acting.reply);
+}
+
+Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
+  return act_on_each(request, [this](Space& space, Entry& entry, Acting& acting) {
+    Job& job = entry.job;
+    const bool as_asked = job.state == JobState::cancelled;
+    if (!as_asked && is_finished(job.state)) return acting.refuse(job.id, "finished");
+    entry.last_act = acting.request.request;
+    if (as_asked) return;
+    if (job.state == JobState::running) {
+      revoke(space, entry, AttemptEnd::cancelled, acting.now);
+      acting.changes.orders = true;
+    }
+    job.state = JobState::cancelled;
+    job.finished_at = acting.now.wall;
+    note_free_slot(space, entry, acting.changes);
+    note_act(acting.request.ns, acting.request.act, "job_cancelled", to_string(job.id), acting.now);
+  });
 }
 
 Result<ActReply> MemoryStore::retry(const ActRequest& request) {
-  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  ActReply reply;
-  Changes changes;
-  {
-    const std::lock_guard lock(mutex_);
-    const Now now = this->now();
-    Space& space = spaces_[request.ns];
-    if (auto ok = check_fences_left(space, request, now); !ok) return std::unexpected(ok.error());
-    for (const JobId& id : request.ids) {
-      Entry* entry = find_acted_on(space, request, id, reply);
-      if (!entry) continue;
-      Job& job = entry->job;
-      if (job.state == JobState::waiting || due(*entry, now)) {
-        entry->last_act = request.request;
-        continue;
-      }
-      if (job.state == JobState::done) {
-        reply.refused.push_back({id, "finished", std::nullopt});
-        continue;
-      }
-      if (is_finished(job.state)) {
-        const Entry* holder = job.key.empty() ? nullptr : key_holder(space, job.queue, job.key, now);
-        if (holder && holder != entry) {
-          reply.refused.push_back({id, "key_taken", holder->job.id});
-          continue;
-        }
-        if (!job.key.empty()) space.keys[{job.queue, job.key}] = id;
-        entry->group_order = ++last_order_;
-        job.finished_at.reset();
-        job.failures = 0;
-        job.losses_in_row = 0;
-      } else if (job.state == JobState::running) {
-        revoke(space, *entry, AttemptEnd::retried, now);
-        changes.orders = true;
-      }
-      job.state = JobState::ready;
-      job.run_at = now.wall;
-      entry->last_act = request.request;
-      changes.claimable.emplace(job.queue, job.stage);
-      note_act(request.ns, request.act, "job_retried", to_string(id), now);
+  return act_on_each(request, [this](Space& space, Entry& entry, Acting& acting) {
+    Job& job = entry.job;
+    if (job.state == JobState::done) return acting.refuse(job.id, "finished");
+    if (job.state == JobState::waiting || due(entry, acting.now)) {
+      entry.last_act = acting.request.request;
+      return;
     }
-  }
-  tell(request.ns, changes);
-  return reply;
+    if (is_finished(job.state)) {
+      const Entry* holder = job.key.empty() ? nullptr : key_holder(space, job.queue, job.key, acting.now);
+      if (holder && holder != &entry) return acting.refuse(job.id, "key_taken", holder->job.id);
+      if (!job.key.empty()) space.keys[{job.queue, job.key}] = job.id;
+      entry.group_order = ++last_order_;
+      job.finished_at.reset();
+      job.failures = 0;
+      job.losses_in_row = 0;
+    } else if (job.state == JobState::running) {
+      revoke(space, entry, AttemptEnd::retried, acting.now);
+      acting.changes.orders = true;
+    }
+    job.state = JobState::ready;
+    job.run_at = acting.now.wall;
+    entry.last_act = acting.request.request;
+    acting.changes.claimable.emplace(job.queue, job.stage);
+    note_act(acting.request.ns, acting.request.act, "job_retried", to_string(job.id), acting.now);
+  });
 }
 
 Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {

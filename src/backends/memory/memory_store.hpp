@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -198,6 +199,18 @@ class MemoryStore final : public Store {
   static void note_free_slot(const Space& space, const Entry& entry, Changes& changes);
 
   // Acts (memory_acts.cpp).
+  struct Acting {
+    const ActRequest& request;
+    Now now{};
+    ActReply reply{};
+    Changes changes{};
+
+    void refuse(const JobId& id, std::string reason, std::optional<JobId> holder = std::nullopt) {
+      reply.refused.push_back({id, std::move(reason), holder});
+    }
+  };
+  using ActOnOne = std::function<void(Space&, Entry&, Acting&)>;
+  Result<ActReply> act_on_each(const ActRequest& request, const ActOnOne& act);
   static Entry* find_acted_on(Space& space, const ActRequest& request, const JobId& id, ActReply& reply);
   Result<void> check_fences_left(Space& space, const ActRequest& request, const Now& now) const;
   void revoke(Space& space, Entry& entry, AttemptEnd end, const Now& now);
