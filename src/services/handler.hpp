@@ -70,7 +70,7 @@ struct Run {
 
   // How far it is, 0 to 100, and in a few words; the last one said counts. What is out of range or too long is cut.
   void progress(int percent, std::string_view note = {}) const;
-  // Adds to the job's log. Both reach the store about once a second, and before the outcome.
+  // Adds to the job's log. Both reach the store within a tenth of a second, about, and before the outcome.
   void log(std::string_view text) const;
 };
 

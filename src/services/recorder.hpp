@@ -1,5 +1,6 @@
-// Sends what handlers say while they work, progress and logs, to the store: all of it in one call, about once a second,
-// and before the outcome of a handler. A store that is away costs the oldest bytes of a log and delays nothing.
+// Sends what handlers say while they work, progress and logs, to the store: all of it in one call, a tenth of a second
+// after it was said (up to a second if the store is slow), and before the outcome of a handler. A store
+// that is away costs the oldest bytes of a log and delays nothing.
 #pragma once
 
 #include <map>

@@ -90,6 +90,22 @@ TEST_F(WorkerUnderOrders, ThatADeliveryHasStoppedIsSaidUntilTheStoreKnows) {
   EXPECT_EQ(must(store.facts("default", id))->slot_left, std::nullopt);
 }
 
+TEST_F(WorkerUnderOrders, WhatAHandlerSaidBeforeItWasCancelledIsKept) {
+  const JobId id = enqueue(NewJob{});
+  must(work([&](const Delivered& run) {
+    run.log("one\n");
+    runtime.sleep_for(200ms, {});
+    run.log("two\n");
+    run.progress(50, "half");
+    runtime.sleep_for(700ms, {});
+    cancel(id);
+    run.log("too late\n");
+    return wait_for_stop(run, runtime);
+  }));
+  EXPECT_EQ(logged(id), "one\ntwo\n");
+  EXPECT_EQ(job(id).progress.value_or(Progress{}).percent, 50);
+}
+
 TEST_F(WorkerUnderOrders, J8_AnOrderThatIsTakenBackUnheardDelaysNoJob) {
   std::atomic<bool> told{false};
   store.orders_wake_up = false;
