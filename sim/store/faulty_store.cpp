@@ -142,6 +142,10 @@ Result<std::optional<Job>> FaultyStore::job(const std::string& ns, const JobId& 
   return deliver<Result<std::optional<Job>>>(Kind::reads, "job", kCallTimeout, [this, ns, id] { return inner_.job(ns, id); });
 }
 
+Result<std::vector<JobId>> FaultyStore::ids(const IdsRequest& request) {
+  return deliver<Result<std::vector<JobId>>>(Kind::reads, "ids", request.timeout, [this, request] { return inner_.ids(request); });
+}
+
 Result<JobsReply> FaultyStore::jobs(const JobsRequest& request) {
   return deliver<Result<JobsReply>>(Kind::reads, "jobs", request.timeout, [this, request] { return inner_.jobs(request); });
 }

@@ -26,6 +26,7 @@ class ForwardingStore : public Store {
   Result<std::optional<LogReply>> log(const LogRequest& request) override { return inner_.log(request); }
   Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override { return inner_.job(ns, id); }
   Result<JobsReply> jobs(const JobsRequest& request) override { return inner_.jobs(request); }
+  Result<std::vector<JobId>> ids(const IdsRequest& request) override { return inner_.ids(request); }
   Result<BacklogReply> backlog(const BacklogRequest& request) override { return inner_.backlog(request); }
 
   Result<ActReply> cancel(const ActRequest& request) override { return inner_.cancel(request); }

@@ -91,13 +91,15 @@ struct QueuePause {
   bool operator==(const QueuePause&) const = default;
 };
 
+inline constexpr std::int64_t kAheadCounted = 10'000;
+
 struct QueueRow {
   std::string queue;
   QueueSettings settings;
   std::optional<QueuePause> paused;
   std::array<std::int64_t, 6> depth{};       // jobs by JobState, all stages
+  std::int64_t ahead = 0;                    // of the ready ones: its time has not come; counted up to kAheadCounted
   std::optional<WallTime> oldest_ready_at;   // run time of the ready job that is due longest, blocked ones included
-
   std::int64_t newest = 0;                   // no job of the namespace has a larger cursor (see JobsRequest::after) by now
 
   std::int64_t depth_of(JobState state) const { return depth[static_cast<std::size_t>(state)]; }
@@ -176,12 +178,13 @@ class JobControl {
   // `up_to`, in one step with one entry in the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
 
-  // Sets what is not empty; makes the queue known. An entry in the trail only if some setting changes. Errors: invalid.
+  // Sets what is not empty. An entry in the trail only if some setting changes. Errors: invalid.
   virtual Result<void> set_queue(const SetQueueRequest& request) = 0;
-  // A paused queue grants nothing, takeovers included; what runs goes on. The same again: ok, the first pause stays. A
-  // pause makes the queue known, a resume does not.
+  // A paused queue grants nothing, takeovers included; what runs goes on. The same again: ok, the first pause stays.
   virtual Result<void> pause(const PauseRequest& request) = 0;
-  virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;  // by name; all that ever had a job or a setting
+  // By name: all that have a job, a setting other than the default, or a pause. One that was named by mistake is gone when
+  // that is taken back.
+  virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;
 
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
   // the same step (L2). A job that still has its unique key or a slot stays. A step looks at a bounded number of jobs: `more`

@@ -207,6 +207,15 @@ struct JobsReply {
   std::optional<std::int64_t> next;
 };
 
+// For those who typed the beginning of an id.
+struct IdsRequest {
+  std::string ns;
+  JobId first;    // both included
+  JobId last;
+  int limit = 2;  // 1 to 1000
+  Duration timeout = kCallTimeout;
+};
+
 struct BacklogRequest {
   std::string ns;
   std::vector<std::string> queues;
@@ -276,6 +285,8 @@ class JobStore {
 
   virtual Result<std::optional<Job>> job(const std::string& ns, const JobId& id) = 0;
   virtual Result<JobsReply> jobs(const JobsRequest& request) = 0;
+  // Of jobs between two ids, in the order of their ids.
+  virtual Result<std::vector<JobId>> ids(const IdsRequest& request) = 0;
 
   // What a draining worker asks before it ends.
   virtual Result<BacklogReply> backlog(const BacklogRequest& request) = 0;

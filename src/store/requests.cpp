@@ -144,6 +144,11 @@ Result<void> check_request(const JobsRequest& request) {
                      request.tag.empty() ? Result<void>{} : check_key("tag", request.tag));
 }
 
+Result<void> check_request(const IdsRequest& request) {
+  if (request.limit < 1 || request.limit > 1000) return fail(Code::invalid, "limit must be 1 to 1000");
+  return check_name("namespace", request.ns);
+}
+
 Result<void> check_request(const BacklogRequest& request) {
   return first_error(check_name("namespace", request.ns), check_queues(request.queues, request.stage));
 }

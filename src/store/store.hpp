@@ -63,6 +63,7 @@ Result<void> check_request(const GiveBackRequest& request);
 Result<void> check_request(const ExtendRequest& request);
 Result<void> check_request(const SettleRequest& request);
 Result<void> check_request(const JobsRequest& request);
+Result<void> check_request(const IdsRequest& request);
 Result<void> check_request(const BacklogRequest& request);
 Result<void> check_request(const WorkerReport& report);
 Result<void> check_request(const BatchRequest& request);

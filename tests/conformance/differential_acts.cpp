@@ -182,10 +182,18 @@ void DifferentialStream::tidy() {
 void DifferentialStream::order_worker() {
   OrderRequest request{.ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = WorkerOrder::work, .act = kTester};
   if (one_in(4)) request.order = WorkerOrder::quiet;
-  if (one_in(20)) request.order = WorkerOrder::stop;
+  if (one_in(10)) request.order = WorkerOrder::stop;
   if (one_in(10)) request.owner = "";
-  if (both("order_worker", request.ns + " " + request.owner, [&](Store& store) { return store.order_worker(request); }))
-    note("order_worker", "ok");
+  const auto send = [&] {
+    const bool ok = both("order_worker", request.ns + " " + request.owner, [&](Store& store) { return store.order_worker(request); }).has_value();
+    if (ok) note("order_worker", "ok");
+    return ok;
+  };
+  if (!send()) return;
+  if (one_in(2)) compare_orders(request.ns, request.owner);
+  if (request.order != WorkerOrder::stop || one_in(2)) return;
+  request.order = WorkerOrder::work;  // too late
+  send();
 }
 
 void DifferentialStream::orders() { compare_orders(one_in(15) ? "" : any_namespace(), any_owner()); }

@@ -34,6 +34,20 @@ std::optional<JobId> DifferentialStream::one_such(const std::string& ns, const s
   return such.empty() ? std::nullopt : std::optional(one_of(such));
 }
 
+void DifferentialStream::ids() {
+  auto [ns, first] = any_job();
+  JobId last = first;
+  for (std::size_t i = 6; i < last.bytes.size(); ++i) {  // those of one millisecond
+    if (one_in(2)) first.bytes[i] = 0;
+    last.bytes[i] = 255;
+  }
+  if (one_in(4)) std::swap(first, last);
+  if (one_in(8)) ns = one_in(2) ? "" : "none";
+  const IdsRequest request{.ns = ns, .first = first, .last = last, .limit = static_cast<int>(1 + below(3))};
+  const auto reply = both("ids", to_string(first) + " to " + to_string(last) + " in " + ns, [&](Store& store) { return store.ids(request); });
+  if (reply) note("ids", reply->empty() ? "none" : reply->size() == static_cast<std::size_t>(request.limit) ? "limit" : "some");
+}
+
 void DifferentialStream::job() {
   auto [ns, id] = any_job();
   if (one_in(5)) ns = one_in(2) ? "" : "none";
@@ -156,6 +170,7 @@ void DifferentialStream::queues() {
   for (const QueueRow& row : *reply) {
     if (row.paused) note("queues", "paused");
     if (row.oldest_ready_at) note("queues", "oldest");
+    if (row.ahead > 0) note("queues", "ahead");
   }
 }
 

@@ -43,6 +43,7 @@ class DifferentialStream {
   void settle();
   void job();
   void jobs();
+  void ids();
   void backlog();
   void report_worker();
   void remove_worker();

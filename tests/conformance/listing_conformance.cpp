@@ -34,6 +34,30 @@ TEST_P(JobConformance, J4_EachJobIsListedUnderExactlyOneState) {
   EXPECT_EQ(ids_of(everything()), ids);
 }
 
+TEST_P(JobConformance, IdsAreFoundByTheirBeginningInTheirOrder) {
+  const auto id_of = [](std::uint8_t first, std::uint8_t last) {
+    JobId id;
+    id.bytes.front() = first;
+    id.bytes.back() = last;
+    return id;
+  };
+  const auto between = [&](const JobId& first, const JobId& last, int limit) {
+    return must(store().ids({.ns = "default", .first = first, .last = last, .limit = limit}));
+  };
+  for (const auto& [first, last] : {std::pair{3, 1}, {1, 2}, {1, 1}, {2, 9}, {1, 3}}) {
+    NewJob job = new_job();
+    job.id = id_of(static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(last));
+    added(job);
+  }
+  EXPECT_EQ(between(id_of(1, 0), id_of(1, 255), 1000), (std::vector{id_of(1, 1), id_of(1, 2), id_of(1, 3)}));
+  EXPECT_EQ(between(id_of(1, 2), id_of(2, 9), 1000), (std::vector{id_of(1, 2), id_of(1, 3), id_of(2, 9)})) << "both ends count";
+  EXPECT_EQ(between(id_of(1, 0), id_of(9, 0), 2), (std::vector{id_of(1, 1), id_of(1, 2)}));
+  EXPECT_TRUE(between(id_of(4, 0), id_of(9, 0), 2).empty());
+  EXPECT_TRUE(must(store().ids({.ns = "other", .first = {}, .last = id_of(255, 255)})).empty());
+  EXPECT_EQ(code_of(store().ids({.ns = "default", .first = {}, .last = {}, .limit = 0})), Code::invalid);
+  EXPECT_EQ(code_of(store().ids({.ns = "", .first = {}, .last = {}})), Code::invalid);
+}
+
 TEST_P(JobConformance, J4_PagesTogetherAreTheWholeListInOrder) {
   std::vector<JobId> ids;
   for (int i = 0; i < 25; ++i) ids.push_back(added(new_job()));

@@ -46,6 +46,7 @@ TEST_P(QueueConformance, WhatRunsInAPausedQueueGoesOn) {
 }
 
 TEST_P(QueueConformance, TheFirstPauseStays) {
+  added(new_job());
   const WallTime at = wall();
   must(store().pause({.ns = "default", .queue = "q", .act = {"ann", "first"}}));
   let_time_pass(1s);
@@ -109,6 +110,7 @@ TEST_P(QueueConformance, QueuesAreKnownByAJobASettingOrAPause) {
   added(new_job("jobs"));
   set_queue({.limit = 1}, "set");
   set_queue({}, "asked");
+  set_queue({.keep_done = kKeepDoneDefault}, "default");
   pause("paused");
   resume("resumed");
   must(store().purge({.ns = "default", .queue = "purged", .up_to = kAllOfThem, .act = kAct}));
@@ -117,7 +119,7 @@ TEST_P(QueueConformance, QueuesAreKnownByAJobASettingOrAPause) {
   added(staged);
   std::vector<std::string> names;
   for (const QueueRow& row : must(store().queues("default"))) names.push_back(row.queue);
-  EXPECT_EQ(names, (std::vector<std::string>{"asked", "jobs", "paused", "set"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"jobs", "paused", "set"}));
   EXPECT_TRUE(must(store().queues("other")).empty());
   must(store().remove_namespace("default", kAct));
   EXPECT_TRUE(must(store().queues("default")).empty());
@@ -169,6 +171,36 @@ TEST_P(QueueConformance, J4_DepthsFollowLossAndBurial) {
   EXPECT_TRUE(claimed(asking("buries")).empty());
   EXPECT_EQ(queue_row().depth_of(JobState::running), 0);
   EXPECT_EQ(queue_row().depth_of(JobState::dead), 1);
+}
+
+TEST_P(QueueConformance, AQueueIsGoneWhenWhatMadeItKnownIsTakenBackOrOver) {
+  pause("mistaken");
+  resume("mistaken");
+  set_queue({.limit = 1}, "set");
+  set_queue({.limit = 0}, "set");
+  const JobId id = added(new_job("used"));
+  EXPECT_EQ(cancelled(id), "");
+  EXPECT_EQ(queue_row("used").depth_of(JobState::cancelled), 1);
+  EXPECT_EQ(must(store().queues("default")).size(), 1u);
+  let_time_pass(kKeepDeadDefault);
+  EXPECT_EQ(tidied(), 1);
+  EXPECT_TRUE(must(store().queues("default")).empty());
+}
+
+TEST_P(QueueConformance, ReadyJobsWhoseTimeLiesAheadAreCountedApart) {
+  NewJob late = new_job();
+  late.delay = 1h;
+  added(late);
+  late = new_job();
+  late.delay = 2h;
+  late.priority = 7;
+  late.stage = "review";
+  added(late);
+  added(new_job());
+  EXPECT_EQ(queue_row().depth_of(JobState::ready), 3);
+  EXPECT_EQ(queue_row().ahead, 2);
+  let_time_pass(1h);
+  EXPECT_EQ(queue_row().ahead, 1);
 }
 
 TEST_P(QueueConformance, TheOldestReadyJobIsTheOneDueLongestBlockedOnesIncluded) {

@@ -77,6 +77,8 @@ std::string text_of(const Job& job) {
   return out.str();
 }
 
+std::string text_of(const std::vector<JobId>& found) { return std::to_string(found.size()) + ids(found); }
+
 std::string text_of(const EnqueueReply& reply) { return "existing " + std::to_string(reply.existing) + ids(reply.ids); }
 
 std::string text_of(const ClaimReply& reply) {
@@ -162,7 +164,7 @@ std::string text_of(const std::vector<QueueRow>& rows) {
   for (const QueueRow& row : rows) {
     out << "\n  " << row.queue << " limit " << row.settings.limit << " per_key " << row.settings.limit_per_key << " keep "
         << micros(row.settings.keep_done) << " " << micros(row.settings.keep_dead) << " paused " << text_of(row.paused) << " oldest "
-        << maybe(row.oldest_ready_at) << " depth";
+        << maybe(row.oldest_ready_at) << " ahead " << row.ahead << " depth";
     for (const std::int64_t depth : row.depth) out << " " << depth;
   }
   return out.str();

@@ -26,6 +26,7 @@ std::string text_of(const std::vector<QueueRow>& rows);
 std::string text_of(const std::optional<JobFacts>& facts);
 std::string text_of(const std::vector<Attempt>& attempts);
 std::string text_of(const OrdersReply& reply);
+std::string text_of(const std::vector<JobId>& found);
 std::string text_of(const std::vector<WorkerRow>& rows);
 // The entries of namespaces; what a store says of itself is its own affair.
 std::string text_of(const std::vector<TrailEntry>& entries);

@@ -225,8 +225,9 @@ TEST_P(RetentionConformance, AllThatBelongsToAJobGoesWithIt) {
   EXPECT_EQ(queue_row().depth_of(JobState::done), 0);
 }
 
-TEST_P(RetentionConformance, AQueueWithoutJobsIsStillKnown) {
+TEST_P(RetentionConformance, AQueueWithoutJobsIsStillKnownByItsSettings) {
   added(new_job());
+  set_queue({.limit = 3});
   EXPECT_EQ(ended(claimed_by("a")), "");
   let_time_pass(8 * kDay);
   EXPECT_EQ(tidied(), 1);

@@ -70,7 +70,7 @@ Result<std::vector<QueueRow>> MemoryStore::queues(const std::string& ns) {
   const Space* space = find_space(ns);
   if (!space) return rows;
   for (const auto& [name, queue] : space->queues) {
-    QueueRow& row = rows.emplace_back();
+    QueueRow row;
     row.queue = name;
     row.newest = last_order_;
     row.settings = queue.settings;
@@ -79,7 +79,10 @@ Result<std::vector<QueueRow>> MemoryStore::queues(const std::string& ns) {
       if (entry.job.queue != name) continue;
       row.depth[static_cast<std::size_t>(entry.job.state)] += 1;
       if (due(entry, now)) row.oldest_ready_at = std::min(row.oldest_ready_at.value_or(entry.job.run_at), entry.job.run_at);
+      else if (entry.job.state == JobState::ready) row.ahead = std::min(row.ahead + 1, kAheadCounted);
     }
+    const bool has_jobs = std::any_of(row.depth.begin(), row.depth.end(), [](std::int64_t depth) { return depth > 0; });
+    if (has_jobs || row.paused || row.settings != QueueSettings{}) rows.push_back(std::move(row));
   }
   return rows;
 }

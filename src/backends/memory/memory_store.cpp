@@ -115,6 +115,18 @@ Result<JobsReply> MemoryStore::jobs(const JobsRequest& request) {
   return reply;
 }
 
+Result<std::vector<JobId>> MemoryStore::ids(const IdsRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  const std::lock_guard lock(mutex_);
+  std::vector<JobId> found;
+  const Space* space = find_space(request.ns);
+  if (!space) return found;
+  for (const auto& [id, entry] : space->jobs) {
+    if (id >= request.first && id <= request.last && found.size() < static_cast<std::size_t>(request.limit)) found.push_back(id);
+  }
+  return found;
+}
+
 Result<std::vector<TrailEntry>> MemoryStore::trail(const std::string& ns, int limit) {
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   if (limit < 1) return fail(Code::invalid, "limit must be at least 1");

@@ -50,6 +50,7 @@ class MemoryStore final : public Store {
   Result<std::optional<LogReply>> log(const LogRequest& request) override;
   Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override;
   Result<JobsReply> jobs(const JobsRequest& request) override;
+  Result<std::vector<JobId>> ids(const IdsRequest& request) override;
   Result<BacklogReply> backlog(const BacklogRequest& request) override;
 
   Result<ActReply> cancel(const ActRequest& request) override;

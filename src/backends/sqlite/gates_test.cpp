@@ -270,8 +270,8 @@ TEST(RemovedNamespaces, LeaveNothingButTheirNamesAndTheTrail) {
       << "the stream has filled most of them";
   for (const char* ns : {"one", "two", "none", "untouched"}) must(store->remove_namespace(ns, {.actor = "ada", .reason = "over"}));
   for (const std::string& table : tables) EXPECT_EQ(rows_of(table), "0") << table;
-  EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(used + ready + running + done + dead + cancelled), 0) FROM queue"), "0");
-  EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(known + running_most + per_key_most), 0) FROM home"), "0");
+  EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(ready + running + done + dead + cancelled), 0) FROM queue"), "0");
+  EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(running_most + per_key_most), 0) FROM home"), "0");
 }
 
 // Thirty-two claimers on real threads; never two at work at once.

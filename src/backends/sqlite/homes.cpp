@@ -20,17 +20,17 @@ constexpr const char* kRunning = R"sql(
   SELECT coalesce(sum(live), 0) FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0)sql";
 constexpr const char* kSlots = "SELECT count(*) FROM slot WHERE home_id = ?1 AND lease_end > ?2";
 constexpr const char* kSet = R"sql(
-  UPDATE home SET known = 1, running_most = ?2, per_key_most = ?3, keep_done = ?4, keep_dead = ?5 WHERE id = ?1)sql";
-constexpr const char* kPause = "UPDATE home SET known = 1, paused_at = ?2, paused_by = ?3, pause_reason = ?4 WHERE id = ?1";
+  UPDATE home SET running_most = ?2, per_key_most = ?3, keep_done = ?4, keep_dead = ?5 WHERE id = ?1)sql";
+constexpr const char* kPause = "UPDATE home SET paused_at = ?2, paused_by = ?3, pause_reason = ?4 WHERE id = ?1";
 constexpr const char* kResume = "UPDATE home SET paused_at = NULL, paused_by = NULL, pause_reason = NULL WHERE id = ?1";
 constexpr const char* kDepths = R"sql(
-  UPDATE queue SET used = 1, ready = ready + ?2, running = running + ?3, done = done + ?4, dead = dead + ?5, cancelled = cancelled + ?6
+  UPDATE queue SET ready = ready + ?2, running = running + ?3, done = done + ?4, dead = dead + ?5, cancelled = cancelled + ?6
   WHERE id = ?1)sql";
 constexpr const char* kHomes = R"sql(
   SELECT h.id, h.name, coalesce(sum(q.ready), 0), coalesce(sum(q.running), 0), coalesce(sum(q.done), 0), coalesce(sum(q.dead), 0),
          coalesce(sum(q.cancelled), 0)
   FROM home h LEFT JOIN queue q ON q.home_id = h.id WHERE h.ns_id = ?1
-  GROUP BY h.id HAVING h.known = 1 OR max(q.used) = 1 ORDER BY h.name)sql";
+  GROUP BY h.id ORDER BY h.name)sql";
 constexpr const char* kOldest = R"sql(
   SELECT min(run_at) FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4)sql";
 
@@ -147,12 +147,11 @@ Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns) {
   std::vector<QueueRow> found;
   const auto ns_id = call.names.find_namespace(ns);
   if (!ns_id) return found;
-  std::vector<std::int64_t> homes;
+  std::vector<std::pair<std::int64_t, QueueRow>> all;  // by the id of their home
   {
     auto rows = call.db.query(kHomes, *ns_id);
     while (rows.next()) {
-      homes.push_back(rows.integer(0));
-      QueueRow& queue = found.emplace_back();
+      QueueRow& queue = all.emplace_back(rows.integer(0), QueueRow{}).second;
       queue.queue = rows.text(1);
       int column = 2;
       for (const JobState state : {JobState::ready, JobState::running, JobState::done, JobState::dead, JobState::cancelled})
@@ -160,12 +159,16 @@ Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns) {
     }
   }
   const std::int64_t newest = call.db.number("SELECT max(seq) FROM job").value_or(0);
-  for (std::size_t i = 0; i < homes.size(); ++i) {
-    const Home home = read_home(call, homes[i]);
-    found[i].newest = newest;
-    found[i].settings = home.settings;
-    found[i].paused = home.paused;
-    found[i].oldest_ready_at = oldest_due(call, homes[i]);
+  for (auto& [home_id, queue] : all) {
+    const Home home = read_home(call, home_id);
+    const bool has_jobs = std::any_of(queue.depth.begin(), queue.depth.end(), [](std::int64_t depth) { return depth > 0; });
+    if (!has_jobs && !home.paused && home.settings == QueueSettings{}) continue;
+    queue.newest = newest;
+    queue.settings = home.settings;
+    queue.paused = home.paused;
+    queue.oldest_ready_at = oldest_due(call, home_id);
+    queue.ahead = count_ahead(call, stages_of(call, home_id), kAheadCounted);
+    found.push_back(std::move(queue));
   }
   return found;
 }

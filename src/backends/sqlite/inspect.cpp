@@ -37,6 +37,8 @@ constexpr const char* kTagged = R"sql(
     AND (?6 < 0 OR ?6 = coalesce((SELECT d.state FROM done d WHERE d.seq = t.seq), (SELECT 1 FROM run r WHERE r.seq = t.seq), 0))
   ORDER BY t.seq LIMIT ?4)sql";
 
+constexpr const char* kIds = "SELECT id FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4";
+
 constexpr const char* kEnter = "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kTrail = R"sql(
   SELECT at, ns, actor, act, subject, reason FROM
@@ -94,6 +96,15 @@ Result<JobsReply> list_jobs(Call& call, const JobsRequest& request) {
   }
   for (const std::int64_t seq : seqs) reply.jobs.push_back(to_job(call, find_delivery(call, seq), request.with_payload));
   return reply;
+}
+
+Result<std::vector<JobId>> list_ids(Call& call, const IdsRequest& request) {
+  std::vector<JobId> ids;
+  const auto ns_id = call.names.find_namespace(request.ns);
+  if (!ns_id) return ids;
+  auto rows = call.db.query(kIds, *ns_id, Bytes{as_bytes(request.first)}, Bytes{as_bytes(request.last)}, request.limit);
+  while (rows.next()) ids.push_back(as_id(rows.bytes(0)));
+  return ids;
 }
 
 Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int limit) {

@@ -25,15 +25,15 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- first_seq: none of its jobs is older; 0: it has none. A listing starts there and not at the first job of all.
 CREATE TABLE namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_seq INTEGER NOT NULL DEFAULT 0);
 
--- The settings of a queue. known: it was set or paused; without that it shows if one of its stages had a job.
+-- The settings of a queue.
 CREATE TABLE home (
-  id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL, known INTEGER NOT NULL DEFAULT 0,
+  id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL,
   running_most INTEGER NOT NULL DEFAULT 0, per_key_most INTEGER NOT NULL DEFAULT 0, keep_done INTEGER, keep_dead INTEGER,
   paused_at INTEGER, paused_by TEXT, pause_reason TEXT, UNIQUE (ns_id, name));
 -- Its stages, with their depths. looked_at: when jobs of a limit key were last let in because their time had come.
 CREATE TABLE queue (
   id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL,
-  used INTEGER NOT NULL DEFAULT 0, ready INTEGER NOT NULL DEFAULT 0, running INTEGER NOT NULL DEFAULT 0,
+  ready INTEGER NOT NULL DEFAULT 0, running INTEGER NOT NULL DEFAULT 0,
   done INTEGER NOT NULL DEFAULT 0, dead INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
   looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
 CREATE INDEX queue_home ON queue (home_id);

@@ -128,6 +128,11 @@ Result<JobsReply> SqliteStore::jobs(const JobsRequest& request) {
   return read<JobsReply>(*parts_, [&](sqlite::Call& call) { return sqlite::list_jobs(call, request); });
 }
 
+Result<std::vector<JobId>> SqliteStore::ids(const IdsRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return read<std::vector<JobId>>(*parts_, [&](sqlite::Call& call) { return sqlite::list_ids(call, request); });
+}
+
 Result<BacklogReply> SqliteStore::backlog(const BacklogRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   return read<BacklogReply>(*parts_, [&](sqlite::Call& call) { return sqlite::backlog(call, request); });

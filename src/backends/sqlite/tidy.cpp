@@ -234,8 +234,8 @@ constexpr const char* kRemoveAll[] = {
     "DELETE FROM worker WHERE ns_id = ?1",
     "DELETE FROM job WHERE ns_id = ?1",
     // Names stay, as numbers that others have remembered: as if they had never been used.
-    "UPDATE queue SET used = 0, ready = 0, running = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
-    "UPDATE home SET known = 0, running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
+    "UPDATE queue SET ready = 0, running = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
+    "UPDATE home SET running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
     "paused_by = NULL, pause_reason = NULL WHERE ns_id = ?1",
     "UPDATE namespace SET first_seq = 0 WHERE id = ?1",
 };

@@ -77,6 +77,7 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
 // Reading.
 Result<std::optional<Job>> find_job(Call& call, const std::string& ns, const JobId& id);
 Result<JobsReply> list_jobs(Call& call, const JobsRequest& request);
+Result<std::vector<JobId>> list_ids(Call& call, const IdsRequest& request);
 Result<BacklogReply> backlog(Call& call, const BacklogRequest& request);
 Result<std::optional<LogReply>> read_log(Call& call, const LogRequest& request);
 Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns);
