@@ -20,10 +20,18 @@ Result<Act> act_of(const Invocation& invocation);
 // For ActRequest::request: one try.
 std::string fresh_request(Runtime& runtime);
 
-// The ids typed as ID..., none twice. Errors: invalid (not an id).
-Result<std::vector<JobId>> ids_of(const Invocation& invocation);
+// How a command that takes ids describes them.
+inline constexpr const char* kIdHelp = "the job's id, as enqueue printed it, or its first 8 characters or more";
+inline constexpr const char* kIdsHelp = "the jobs' ids, as enqueue printed them, or the first 8 characters or more of each";
+
+// The ids typed as ID..., none twice; each whole, or by its beginning if only one job has such an id. Errors: invalid
+// (not an id), not_found (no job begins so), conflict (more than one does).
+Result<std::vector<JobId>> ids_of(const Invocation& invocation, Store& store);
 // The only one.
-Result<JobId> id_of(const Invocation& invocation);
+Result<JobId> id_of(const Invocation& invocation, Store& store);
+// For commands that look at ID...: each in its turn, an empty line between two, or with --json one object a line. One that
+// is not there is named, and the others are shown all the same.
+Result<int> look_at_each(Invocation& invocation, const std::function<Result<void>(const Invocation&, Store&, const JobId&)>& look);
 Error no_such_job(const JobId& id, const std::string& ns);
 
 // The question was answered with yes, by --yes or by the person at the terminal; false: with no. Errors: usage (nobody

@@ -42,14 +42,6 @@ TEST_F(Acts, AfterADoubtNotReachedIsStillADoubt) {
   EXPECT_EQ(call(std::vector<Code>(1, Code::unavailable)).error().code, Code::unavailable);
 }
 
-TEST_F(Acts, OfIdsTypedTwiceOneIsMeant) {
-  const std::string id = "01890000-0000-7000-8000-000000000000";
-  invocation_.arguments["ID"] = {id, id};
-  EXPECT_EQ(ids_of(invocation_)->size(), 1U);
-  invocation_.arguments["ID"] = {"x"};
-  EXPECT_EQ(ids_of(invocation_).error().code, Code::invalid);
-}
-
 TEST_F(Acts, ARefusalSaysWhatWhyAndWhatToDo) {
   for (const char* reason : {"not_found", "finished", "key_taken", "anything else"}) {
     const Error error = refusal_error({.id = {}, .reason = reason, .holder = std::nullopt}, "default");

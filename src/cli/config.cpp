@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <regex>
 #include <toml++/toml.h>
 
 #include "base/duration_text.hpp"
@@ -16,6 +18,7 @@
 #include "cli/line_reader.hpp"
 #include "cli/nearest.hpp"
 #include "cli/text.hpp"
+#include "library/open_store.hpp"
 #include "model/job.hpp"
 #include "runtime/host.hpp"
 #include "services/worker.hpp"
@@ -85,6 +88,7 @@ class ProjectFile {
   Result<std::map<std::string, FileSetting>> read(const std::string& text) {
     try {
       if (auto ok = read_table("", toml::parse(std::string_view(text))); !ok) return std::unexpected(ok.error());
+      if (auto ok = check_backoff(); !ok) return std::unexpected(ok.error());
     } catch (const toml::parse_error& error) {
       return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) + "; see 'fenceline help config show'"));
     }
@@ -109,6 +113,16 @@ class ProjectFile {
       if (auto ok = read_value(*known, node); !ok) return ok;
     }
     return {};
+  }
+
+  // Each is possible by itself.
+  Result<void> check_backoff() const {
+    const auto first = settings_.find("enqueue.backoff");
+    const auto most = settings_.find("enqueue.backoff_max");
+    if (first == settings_.end() || most == settings_.end()) return {};
+    if (*parse_duration(first->second.value, kBackoffRange) <= *parse_duration(most->second.value, kBackoffRange)) return {};
+    return fail(Code::invalid, path_ + ":" + std::to_string(most->second.line) + ": enqueue.backoff_max " + most->second.value + " is shorter than enqueue.backoff " +
+                                   first->second.value + "; make one of them fit the other");
   }
 
   static bool is_section(const std::string& name) {
@@ -169,6 +183,7 @@ Result<LoadedFile> load_file(const Invocation& invocation) {
   if (!path && !std::filesystem::exists(kUsualFile, unknown)) return LoadedFile{};
   LoadedFile loaded{.path = path.value_or(std::string(kUsualFile))};
   const Result<std::string> text = read_file(loaded.path, kFileMost);
+  if (!text && std::filesystem::is_directory(loaded.path, unknown)) return fail(Code::invalid, text.error().message);
   if (!text) return std::unexpected(text.error());
   if (!is_valid_utf8(*text)) return fail(Code::invalid, "file " + in_quotes(loaded.path) + " is not text in UTF-8; see 'fenceline help config show'");
   Result<std::map<std::string, FileSetting>> settings = parse_project_file(loaded.path, *text);
@@ -197,7 +212,46 @@ Setting in_force(const Known& known, const Invocation& invocation, const LoadedF
   return {known.name, value, file.path + ":" + std::to_string(found->second.line)};
 }
 
+// What is wrong with a setting, and where it stands if that is not the command line.
+std::string with_origin(const Setting& setting, const std::string& what) {
+  return setting.origin == "flag" || setting.origin == "default" ? what : setting.origin + ": " + what;
+}
+
+// A file holds input; flags and variables are how the program is used.
+Error bad_store(const Setting& setting, const LoadedFile& file, const Error& error) {
+  const bool from_file = !file.path.empty() && setting.origin.starts_with(file.path + ":");
+  const std::string text = with_origin(setting, error.message);
+  return from_file ? Error{Code::invalid, text} : usage_error(text);
+}
+
+bool is_zone_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> magic{};
+  return file.read(magic.data(), magic.size()) && std::string_view(magic.data(), magic.size()) == "TZif";
+}
+
+// "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3": a zone that explains itself. How it changes is not looked at.
+bool is_zone_rule(const std::string& text) {
+  static const std::regex rule("([A-Za-z]{3,}|<[-+A-Za-z0-9]{3,}>)[-+]?[0-9]{1,3}(:[0-9]{2}){0,2}(([A-Za-z]{3,}|<[-+A-Za-z0-9]{3,}>).*)?");
+  return text.size() < 200 && std::regex_match(text, rule);
+}
+
 }  // namespace
+
+std::optional<std::string> unknown_zone() {
+  const std::optional<std::string> set = environment("TZ");
+  if (!set) return std::nullopt;
+  const std::string name = set->starts_with(':') ? set->substr(1) : *set;
+  const std::filesystem::path folder = environment("TZDIR").value_or("/usr/share/zoneinfo");
+  if (name == "UTC" || name == "GMT" || is_zone_rule(name)) return std::nullopt;
+  if (!name.empty() && is_zone_file(folder / name)) return std::nullopt;  // an absolute path stays one
+  return *set;
+}
+
+bool is_number(const std::string& setting) {
+  const auto known = std::ranges::find(known_settings(), setting, &Known::name);
+  return known != known_settings().end() && known->kind == Known::Kind::number;
+}
 
 Result<std::map<std::string, FileSetting>> parse_project_file(const std::string& path, const std::string& text) {
   return ProjectFile(path).read(text);
@@ -222,16 +276,18 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     if (!is_valid_utf8(setting.value))
       return std::unexpected(usage_error(setting.origin + " is not text in UTF-8; give a value such as '" + known.otherwise + "'"));
     if (known.name == "store") {
+      if (auto ok = check_store_url(setting.value); !ok && reads_file) return std::unexpected(bad_store(setting, *file, ok.error()));
       invocation.store_url = setting.value;
       setting.value = without_password(setting.value);
     } else if (known.name == "namespace") {
+      if (auto ok = check_name("namespace", setting.value); !ok) return fail(Code::invalid, with_origin(setting, ok.error().message));
       invocation.ns = setting.value;
     } else if (known.command == command.name && file->settings.contains(known.name) && !invocation.has(known.option)) {
       invocation.options[known.option] = {setting.value};
     }
     invocation.settings.push_back(std::move(setting));
   }
-  return check_name("namespace", invocation.ns);
+  return {};
 }
 
 Result<LogChoice> log_choice(const CommandSpec& command) {

@@ -13,8 +13,8 @@
 namespace fenceline::cli {
 
 // Sets the store's URL, the namespace and the list of settings; what the file says for this command stands in its options
-// as if it had been typed. A store that the file names by a relative path lies beside the file. Errors: usage, invalid (a
-// namespace that is no name; a file with an error, with its line), not_found (a file that was asked for).
+// as if it had been typed. A store that the file names by a relative path lies beside the file. Errors: usage (a store of no
+// known kind), invalid (a namespace that is no name; a file with an error, with its line), not_found (a file that was asked for).
 Result<void> settle_config(const CommandSpec& command, Invocation& invocation);
 
 // What a project file says: "work.ttl" and so on. Pure; `path` is for messages only. Errors: invalid.
@@ -49,6 +49,12 @@ std::string login_name();
 
 // TRACEPARENT, or empty.
 std::string trace_from_environment();
+
+// What TZ names, if that is no zone of this machine: the C library would take it for UTC without a word.
+std::optional<std::string> unknown_zone();
+
+// Whether a setting of that name ("work.concurrency") is a number.
+bool is_number(const std::string& setting);
 
 // NO_COLOR is unset or empty, and TERM is not "dumb".
 bool colour_allowed();

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/config.hpp"
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 
@@ -10,12 +11,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// One that was typed wrongly is shown as it is: only the command that uses it looks.
+Json number_or_text(const std::string& text) {
+  const Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_number_integer() ? parsed : Json(text);
+}
+
 Result<int> run(Invocation& invocation) {
   const bool origin = invocation.has("--origin");
   if (invocation.json) {
     Json settings = Json::array();
     for (const Setting& setting : invocation.settings) {
       Json one{{"name", setting.name}, {"value", setting.value}};
+      if (is_number(setting.name)) one["value"] = number_or_text(setting.value);
       if (origin) one["origin"] = setting.origin;
       settings.push_back(std::move(one));
     }

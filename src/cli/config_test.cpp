@@ -20,6 +20,11 @@ TEST(Config, AFileSetsWhatItNames) {
   EXPECT_TRUE(parsed("")->empty());
 }
 
+TEST(Config, TwoPausesThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(refusal("[enqueue]\nbackoff_max = \"1s\"\nbackoff = \"2s\"\n"),
+            "fenceline.toml:2: enqueue.backoff_max 1s is shorter than enqueue.backoff 2s; make one of them fit the other");
+}
+
 TEST(Config, AnUnknownKeyIsRefusedWithItsLineAndTheNearestName) {
   EXPECT_EQ(refusal("[work]\ntll = \"1m\"\n"), "fenceline.toml:2: unknown key 'work.tll'; did you mean 'work.ttl'?");
   EXPECT_EQ(refusal("stroe = \"x\""), "fenceline.toml:1: unknown key 'stroe'; did you mean 'store'?");

@@ -7,7 +7,9 @@
 #include "cli/job_list.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/queue_view.hpp"
 #include "cli/signals.hpp"
+#include "cli/text.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -42,8 +44,8 @@ class Redrive {
   // Up to `most` of them, those that are longest in the store first. One that dies again meanwhile is not taken twice:
   // the list goes forward only, and ends after as many as there were. Nor is one that somebody else redrove since it
   // was listed: it is as wanted, only not by us.
-  Result<void> all(const std::optional<std::string>& queue, std::int64_t most) {
-    JobsRequest request{.ns = invocation_.ns, .queue = queue, .state = JobState::dead};
+  Result<void> all(const JobsRequest& which, std::int64_t most) {
+    JobsRequest request = which;
     for (std::int64_t seen = 0; seen < most && !invocation_.stop.stop_requested();) {
       request.limit = static_cast<int>(std::min(kStep, most - seen));
       const Result<JobsReply> page = store_.jobs(request);
@@ -100,24 +102,43 @@ class Redrive {
   std::vector<ActRefusal> refused_;
 };
 
-Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, const std::optional<std::string>& queue) {
-  const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
-  if (!rows) return std::unexpected(rows.error());
+// The depths of queues know nothing of tags: such jobs are counted one by one.
+Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, JobsRequest which) {
   std::int64_t count = 0;
-  for (const QueueRow& row : *rows) {
-    if (!queue || row.queue == *queue) count += row.depth_of(JobState::dead);
+  if (which.tag.empty()) {
+    const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
+    if (!rows) return std::unexpected(rows.error());
+    for (const QueueRow& row : *rows) {
+      if (!which.queue || row.queue == *which.queue) count += row.depth_of(JobState::dead);
+    }
+    return count;
+  }
+  which.limit = static_cast<int>(kStep);
+  for (bool more = true; more && !invocation.stop.stop_requested();) {
+    const Result<JobsReply> page = store.jobs(which);
+    if (!page) return std::unexpected(page.error());
+    count += static_cast<std::int64_t>(page->jobs.size());
+    more = page->next.has_value();
+    which.after = page->next.value_or(0);
   }
   return count;
 }
 
+std::string named(const JobsRequest& which) {
+  return (which.queue ? " of queue " + *which.queue : " of all queues") + (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60));
+}
+
 Result<int> run_redrive(Invocation& invocation) {
-  const Result<std::vector<JobId>> ids = ids_of(invocation);
-  if (!ids) return std::unexpected(ids.error());
-  const std::optional<std::string> queue = invocation.value("--queue");
-  if (!ids->empty() && (queue || invocation.has("--limit")))
-    return std::unexpected(usage_error("ids go with neither --queue nor --limit; leave one of them out"));
-  if (queue) {
-    if (auto ok = check_name("queue", *queue); !ok) return std::unexpected(ok.error());
+  const bool by_id = invocation.arguments.contains("ID");
+  if (by_id && (invocation.has("--queue") || invocation.has("--tag") || invocation.has("--limit")))
+    return std::unexpected(usage_error("ids go with neither --queue, --tag nor --limit; leave one of them out"));
+  JobsRequest which{.ns = invocation.ns, .queue = invocation.value("--queue"), .state = JobState::dead};
+  if (which.queue) {
+    if (auto ok = check_name("queue", *which.queue); !ok) return std::unexpected(ok.error());
+  }
+  if (const auto tag = invocation.value("--tag")) {
+    if (auto ok = check_key("tag", *tag); !ok) return std::unexpected(ok.error());
+    which.tag = *tag;
   }
   const Result<std::int64_t> limit = invocation.number("--limit", kMost, 1, kMost);
   if (!limit) return std::unexpected(limit.error());
@@ -126,18 +147,25 @@ Result<int> run_redrive(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
 
-  Redrive redrive(invocation, **store, *act);
-  if (!ids->empty()) return redrive.report(redrive.these(*ids));
-  const Result<std::int64_t> dead = count_dead(invocation, **store, queue);
+  if (by_id) {
+    const Result<std::vector<JobId>> ids = ids_of(invocation, **store);
+    if (!ids) return std::unexpected(ids.error());
+    Redrive redrive(invocation, **store, *act);
+    return redrive.report(redrive.these(*ids));
+  }
+  if (which.queue) {
+    if (const Result<QueueRow> row = find_queue(invocation, **store, *which.queue); !row) return std::unexpected(row.error());
+  }
+  const Result<std::int64_t> dead = count_dead(invocation, **store, which);
   if (!dead) return std::unexpected(dead.error());
   const std::int64_t most = std::min(*dead, *limit);
   if (most > 0) {
-    const Result<bool> meant =
-        confirmed(invocation, "this redrives " + counted(most, "dead job") + (queue ? " of queue " + *queue : " of all queues") + ".");
+    const Result<bool> meant = confirmed(invocation, "this redrives " + counted(most, "dead job") + named(which) + ".");
     if (!meant) return std::unexpected(meant.error());
     if (!*meant) return kExitFound;
   }
-  return redrive.report(redrive.all(queue, most));
+  Redrive redrive(invocation, **store, *act);
+  return redrive.report(redrive.all(which, most));
 }
 
 }  // namespace
@@ -153,8 +181,9 @@ CommandSpec dead_list_command() {
 CommandSpec dead_redrive_command() {
   return {.name = "dead redrive",
           .summary = "Makes dead jobs claimable again with all their attempts, and prints how many.",
-          .arguments = {{"ID", "only these; all of --queue, or of all queues, if none is given", false, true}},
+          .arguments = {{"ID", "only these, whole or by their first 8 characters or more; all of --queue, or of all queues, if none is given", false, true}},
           .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
+                                       {"--tag", "TAG", "only jobs with this tag"},
                                        {"--limit", "N", "at most so many, those that are longest here first"},
                                        {"--yes", "", "do not ask"}}),
           .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},

@@ -161,7 +161,8 @@ class Explainer {
     slot();
     if (!facts_.key_holder) return;
     const bool own = *facts_.key_holder == job_.id;
-    add("key_held", own ? "it still holds its unique key '" + printable(job_.key) + "', as --key-for said"
+    const std::string until = job_.finished_at ? " until " + format_time(*job_.finished_at + job_.key_for) : "";
+    add("key_held", own ? "it still holds its unique key '" + printable(job_.key) + "'" + until + ", as --key-for said"
                         : "its unique key '" + printable(job_.key) + "' is held by job " + to_string(*facts_.key_holder) +
                               ": it cannot be retried until that one is finished");
   }

@@ -112,14 +112,16 @@ HelpRows environment_rows() {
           {"FENCELINE_CONFIG", "as --config"},
           {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn"},
           {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
+          {"TZ", "enqueue --at: the zone of a time that names none"},
+          {"COLUMNS", "how wide tables may be, if the terminal does not say"},
           {"NO_COLOR", "no colours"}};
 }
 
 HelpRows exit_code_rows() {
   return {{"0", "done"},
-          {"1", "a check found something; job wait: the job is dead or cancelled"},
-          {"64", "wrong usage"},
-          {"65", "bad input"},
+          {"1", "a check found something; a question was answered with no; job wait: the job is dead or cancelled"},
+          {"64", "wrong usage: an unknown command or option, or a value that an option cannot have (number, duration, time, state, store)"},
+          {"65", "bad input: a name, key, tag, id, payload or file that is not possible, or does not go with what is there"},
           {"66", "no such job, queue, worker, file or store"},
           {"69", "the store cannot be used"},
           {"70", "a bug here"},

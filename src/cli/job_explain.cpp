@@ -34,33 +34,32 @@ KnownActs known_acts(const Invocation& invocation, Store& store, const JobFacts&
   return acts;
 }
 
-Result<int> run(Invocation& invocation) {
-  const Result<JobId> id = id_of(invocation);
-  if (!id) return std::unexpected(id.error());
-  const auto store = invocation.open_store(false);
-  if (!store) return std::unexpected(store.error());
-  const Result<std::optional<JobFacts>> facts = (*store)->facts(invocation.ns, *id);
+// Errors: not_found.
+Result<void> explain_one(const Invocation& invocation, Store& store, const JobId& id) {
+  const Result<std::optional<JobFacts>> facts = store.facts(invocation.ns, id);
   if (!facts) return std::unexpected(facts.error());
-  if (!*facts) return std::unexpected(no_such_job(*id, invocation.ns));
+  if (!*facts) return std::unexpected(no_such_job(id, invocation.ns));
   const Job& job = (*facts)->job;
-  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, **store, **facts));
+  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
   if (!invocation.json) {
-    print_line("job " + to_string(*id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
+    print_line("job " + to_string(id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
     for (const Reason& reason : reasons) print_line("- " + reason.sentence);
-    return kExitOk;
+    return {};
   }
   Json list = Json::array();
   for (const Reason& reason : reasons) list.push_back({{"reason", reason.name}, {"text", reason.sentence}});
-  print_line(Json{{"id", to_string(*id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
-  return kExitOk;
+  print_line(Json{{"id", to_string(id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
+  return {};
 }
+
+Result<int> run(Invocation& invocation) { return look_at_each(invocation, explain_one); }
 
 }  // namespace
 
 CommandSpec job_explain_command() {
   return {.name = "job explain",
-          .summary = "Says why a job does not run, who has it, or what became of it: one sentence for each reason.",
-          .arguments = {{"ID", "the job's id, as enqueue printed it"}},
+          .summary = "Says why jobs do not run, who has them, or what became of them: one sentence for each reason.",
+          .arguments = {{"ID", kIdsHelp, true, true}},
           .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
                        {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
           .run = run};

@@ -5,6 +5,7 @@
 
 #include "cli/job_view.hpp"
 #include "cli/output.hpp"
+#include "cli/queue_view.hpp"
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
 
@@ -36,7 +37,7 @@ class Printer {
       print_line("],\"next\":" + (next ? "\"" + std::to_string(*next) + "\"" : std::string("null")) + "}");
     } else if (next) {
       flush_output();
-      tell("more jobs follow; go on with --after " + std::to_string(*next) + ", or use --all");
+      tell("fenceline: more jobs follow; go on with --after " + std::to_string(*next) + ", or use --all");
     }
   }
 
@@ -44,6 +45,12 @@ class Printer {
   bool json_;
   bool first_ = true;
 };
+
+// An empty list is a true answer, but a mistyped name must not look like an empty queue.
+void tell_if_unknown(const Invocation& invocation, Store& store, const std::string& queue) {
+  const Result<QueueRow> row = find_queue(invocation, store, queue);
+  if (!row && row.error().code == Code::not_found) tell("fenceline: " + error_text(row.error()));
+}
 
 }  // namespace
 
@@ -83,6 +90,7 @@ Result<int> list_jobs(Invocation& invocation, JobsRequest request) {
   while (true) {
     const Result<JobsReply> reply = (*store)->jobs(request);
     if (!reply) return std::unexpected(reply.error());
+    if (request.queue && reply->jobs.empty() && request.after == 0) tell_if_unknown(invocation, **store, *request.queue);
     if (!printer.page(reply->jobs)) return kExitOk;  // nobody reads on
     if (!invocation.has("--all") || !reply->next) {
       printer.end(reply->next);

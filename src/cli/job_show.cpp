@@ -7,15 +7,12 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
-  const Result<JobId> id = id_of(invocation);
-  if (!id) return std::unexpected(id.error());
-  const auto store = invocation.open_store(false);
-  if (!store) return std::unexpected(store.error());
-  const Result<std::optional<Job>> job = (*store)->job(invocation.ns, *id);
+// Errors: not_found.
+Result<void> show(const Invocation& invocation, Store& store, const JobId& id) {
+  const Result<std::optional<Job>> job = store.job(invocation.ns, id);
   if (!job) return std::unexpected(job.error());
-  if (!*job) return std::unexpected(no_such_job(*id, invocation.ns));
-  const Result<std::vector<Attempt>> attempts = (*store)->attempts(invocation.ns, *id);
+  if (!*job) return std::unexpected(no_such_job(id, invocation.ns));
+  const Result<std::vector<Attempt>> attempts = store.attempts(invocation.ns, id);
   if (!attempts) return std::unexpected(attempts.error());
   const JobShown shown{.result = true, .payload = invocation.has("--payload")};
   if (invocation.json) {
@@ -25,17 +22,19 @@ Result<int> run(Invocation& invocation) {
   } else {
     print_card(job_card(**job, *attempts, shown));
   }
-  return kExitOk;
+  return {};
 }
+
+Result<int> run(Invocation& invocation) { return look_at_each(invocation, show); }
 
 }  // namespace
 
 CommandSpec job_show_command() {
   return {.name = "job show",
-          .summary = "Shows all that is known of one job: state, attempts, progress, result.",
-          .arguments = {{"ID", "the job's id, as enqueue printed it"}},
-          .options = {{"--payload", "", "its payload too"}},
-          .examples = {{"fenceline job show 0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10", "state, counters, attempts, result"},
+          .summary = "Shows all that is known of jobs: state, attempts, progress, result.",
+          .arguments = {{"ID", kIdsHelp, true, true}},
+          .options = {{"--payload", "", "the payload too"}},
+          .examples = {{"fenceline job show 0198f3c1-7a3e", "state, counters, attempts, result; the beginning of an id will do"},
                        {"fenceline job show --json --payload $ID | jq .payload", "what the producer sent"}},
           .run = run};
 }

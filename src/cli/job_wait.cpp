@@ -63,12 +63,12 @@ void print_finished(const Job& job, bool json, bool only) {
 }
 
 Result<int> run(Invocation& invocation) {
-  const Result<std::vector<JobId>> ids = ids_of(invocation);
-  if (!ids) return std::unexpected(ids.error());
   const Result<Duration> patience = invocation.duration("--timeout", kWaitRange.most, kWaitRange.least, kWaitRange.most);
   if (!patience) return std::unexpected(patience.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
+  const Result<std::vector<JobId>> ids = ids_of(invocation, **store);
+  if (!ids) return std::unexpected(ids.error());
 
   Waiting waiting(invocation, **store);
   for (const JobId& id : *ids) {  // first of all: a mistyped id must not wait for its turn
@@ -77,19 +77,21 @@ Result<int> run(Invocation& invocation) {
   const std::optional<Instant> until =
       invocation.has("--timeout") ? std::optional(invocation.runtime->now() + *patience) : std::nullopt;
   int status = kExitOk;
-  for (const JobId& id : *ids) {
+  bool in_time = true;
+  for (const JobId& id : *ids) {  // to the last one, also when the time is over: some may be finished
     const Result<std::optional<Job>> job = waiting.finished(id, until);
     if (!job) return std::unexpected(job.error());
     if (!*job) {
       if (invocation.stop.stop_requested()) return interrupted_exit();
       tell("fenceline: job " + to_string(id) + " is not finished after " + format_duration(*patience) + "; see 'fenceline job explain " +
            to_string(id) + "'");
-      return kExitTryLater;
+      in_time = false;
+      continue;
     }
     print_finished(**job, invocation.json, ids->size() == 1);
     if (status == kExitOk) status = status_of(**job);
   }
-  return status;
+  return in_time ? status : kExitTryLater;
 }
 
 }  // namespace
@@ -97,14 +99,14 @@ Result<int> run(Invocation& invocation) {
 CommandSpec job_wait_command() {
   return {.name = "job wait",
           .summary = "Waits until jobs are finished, prints their results and ends with their status.",
-          .arguments = {{"ID", "the jobs' ids, as enqueue printed them", true, true}},
+          .arguments = {{"ID", kIdsHelp, true, true}},
           .options = {{"--timeout", "D", "give up after so long, 0s to 24h; default never"}},
-          .sections = {{"Exit status, of the first that was not done",
-                        {{"0", "done"},
+          .sections = {{"Exit status, of the first job that was not done",
+                        {{"75", "some job was not finished in time: this goes before all others"},
+                         {"0", "done"},
                          {"of the command", "dead, and its last attempt ended with a status that is not 0"},
                          {"1", "dead otherwise, or cancelled"},
-                         {"66", "no such job"},
-                         {"75", "not finished in time"}}}},
+                         {"66", "no such job"}}}},
           .examples = {{"fenceline job wait $(fenceline enqueue thumbs --payload '\"a.png\"')", "run something elsewhere, and get its result"},
                        {"fenceline job wait $ID --timeout 5m || echo failed", "for a script"}},
           .run = run};

@@ -26,9 +26,16 @@ CommandSpec jobs_command() {
   return {.name = "jobs",
           .summary = "Lists jobs in the order in which they were enqueued, 100 at a time.",
           .options = std::move(options),
+          .sections = {{"States",
+                        {{"ready", "not started, or to be tried again: now, at its run_at, or when its group, a limit or a pause lets it"},
+                         {"running", "a worker has its lease, or the lease ran out and nobody took it over yet"},
+                         {"waiting", "for a person or the gate of a stage; nothing has such gates yet"},
+                         {"done", "finished well"},
+                         {"dead", "failed for good; 'dead redrive' or 'job retry' runs it again"},
+                         {"cancelled", "by a person, or a purge; 'job retry' runs it after all"}}}},
           .examples = {{"fenceline jobs --queue mail --state dead", "what failed for good in one queue"},
                        {"fenceline jobs --all --json | jq -r '.jobs[] | select(.failures > 0) | .id'",
-                        "ids of all jobs that failed at least once"},
+                        "ids of all jobs that failed since they were enqueued or redriven"},
                        {"fenceline jobs --tag customer=7", "all jobs with a tag"}},
           .run = run};
 }

@@ -21,6 +21,11 @@ constexpr std::size_t kChunk = 64 * 1024;
 
 Result<InputFile> InputFile::open(const std::string& path) {
   const int fd = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (fd >= 0 && ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+    ::close(fd);
+    return fail(Code::broken, "'" + printable(path, 200) + "' is a folder; name a file of text");
+  }
   if (fd >= 0) return InputFile(fd);
   const std::string why = std::strerror(errno);
   const Code code = errno == ENOENT || errno == ENOTDIR ? Code::not_found : Code::broken;

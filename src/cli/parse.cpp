@@ -28,17 +28,20 @@ std::string name_of_option(std::string_view word) { return std::string(word.subs
 Result<void> check_words(Words words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!is_valid_utf8(words[i]) || words[i].find('\0') != std::string::npos)
-      return std::unexpected(usage_error("argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) +
-                                         "' is not text in UTF-8; give bytes by a file"));
+      return fail(Code::invalid, "argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) + "' is not text in UTF-8; give bytes by a file");
   }
   return {};
 }
 
 std::string in_quotes(std::string_view word) { return "'" + printable(word, 40) + "'"; }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, std::string_view otherwise) {
-  const std::optional<std::string> near = nearest(word, names);
-  return near ? "did you mean '" + *near + "'?" : std::string(otherwise);
+// `shared`: what all names begin with and nobody mistypes; counted, it would make short words look alike.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, std::string_view otherwise, std::string_view shared = "") {
+  const auto own = [&](std::string_view text) { return std::string(text.starts_with(shared) ? text.substr(shared.size()) : text); };
+  std::vector<std::string> shortened;
+  for (const std::string& name : names) shortened.push_back(own(name));
+  const std::optional<std::string> near = nearest(own(word), shortened);
+  return near ? "did you mean '" + std::string(shared) + *near + "'?" : std::string(otherwise);
 }
 
 // Where the command begins: behind the global options in front of it.
@@ -50,7 +53,7 @@ Result<std::size_t> skip_global_options(Words words) {
       std::vector<std::string> names{"--help", "--version"};
       for (const OptionSpec& known : global_options()) names.push_back(known.name);
       return std::unexpected(usage_error("unknown option " + in_quotes(words[i]) + " before the command; " +
-                                         did_you_mean(words[i], names, "options of a command stand behind it")));
+                                         did_you_mean(name_of_option(words[i]), names, "options of a command stand behind it", "--")));
     }
     const bool value_follows = !option->value.empty() && words[i].find('=') == std::string::npos;
     i += value_follows ? 2 : 1;
@@ -83,13 +86,19 @@ Result<FoundCommand> find_command(const std::vector<CommandSpec>& commands, Word
     std::string list;
     for (const std::string& name : under) list += (list.empty() ? "" : ", ") + ("'fenceline " + name + "'");
     if (second.empty()) return std::unexpected(usage_error(in_quotes(words[0]) + " needs a second word; there is " + list));
-    return std::unexpected(usage_error("unknown command " + in_quotes(two) + "; " + did_you_mean(two, under, "there is " + list)));
+    return std::unexpected(usage_error("unknown command " + in_quotes(two) + "; " + did_you_mean(two, under, "there is " + list, words[0] + " ")));
   }
   names.push_back("help");
   for (const CommandSpec& command : commands) {  // a mistyped first word of two
     if (!command.hidden && command.name.find(' ') != std::string::npos) names.push_back(command.name.substr(0, command.name.find(' ')));
   }
   const bool second_may_belong = words.size() > 1 && nearest(two, names) && nearest(two, names)->find(' ') != std::string::npos;
+  if (const auto near = nearest(words[0], names); near && !second_may_belong) {
+    const bool is_group = std::ranges::none_of(commands, [&](const CommandSpec& command) { return command.name == *near; }) && *near != "help";
+    if (is_group)
+      return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; did you mean one of '" + *near + "'? 'fenceline help " +
+                                         *near + "' lists them"));
+  }
   return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; " +
                                      did_you_mean(second_may_belong ? two : words[0], names, "'fenceline help' lists them")));
 }
@@ -156,7 +165,7 @@ class Reader {
       if (is_option(word)) {
         const std::string name = name_of_option(word);
         return std::unexpected(usage_error("unknown option " + in_quotes(name) + " of 'fenceline " + command_.name + "'; " +
-                                           did_you_mean(name, option_names(command_), "see 'fenceline help " + command_.name + "'")));
+                                           did_you_mean(name, option_names(command_), "see 'fenceline help " + command_.name + "'", "--")));
       }
       if (next == command_.arguments.size()) return std::unexpected(see_help(command_, in_quotes(word) + " is one argument too many"));
       into.arguments[command_.arguments[next].name].push_back(word);
@@ -188,6 +197,8 @@ class Reader {
 Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
   Parsed parsed{.wish = Parsed::Wish::help};
   if (words.empty()) return parsed;
+  if (is_option(words[0]))
+    return std::unexpected(usage_error("'fenceline help' takes a command and no option, not " + in_quotes(words[0]) + "; 'fenceline help jobs' explains one"));
   const std::string group = words[0] + " ";
   const bool is_group = std::ranges::any_of(commands, [&](const CommandSpec& command) { return !command.hidden && command.name.starts_with(group); });
   if (words.size() == 1 && is_group) {

@@ -24,10 +24,10 @@ Parsed parsed(const std::vector<std::string>& words) {
   return result ? std::move(*result) : Parsed{};
 }
 
-std::string complaint(const std::vector<std::string>& words) {
+std::string complaint(const std::vector<std::string>& words, int status = kExitUsage) {
   const Result<Parsed> result = parse(commands(), words);
   if (result) return "";
-  EXPECT_EQ(exit_code(result.error()), kExitUsage);
+  EXPECT_EQ(exit_code(result.error()), status);
   return error_text(result.error());
 }
 
@@ -82,6 +82,7 @@ TEST(Parse, ACommandThatRunsOneNeedsIt) {
 TEST(Parse, SuggestsTheNearestName) {
   EXPECT_NE(complaint({"enqeue", "q"}).find("did you mean 'enqueue'?"), std::string::npos);
   EXPECT_NE(complaint({"enqueue", "q", "--priorty", "5"}).find("did you mean '--priority'?"), std::string::npos);
+  EXPECT_EQ(complaint({"job", "foo"}).find("did you mean"), std::string::npos) << "a word of its own is no slip";
   EXPECT_NE(complaint({"--jsn", "jobs"}).find("did you mean '--json'?"), std::string::npos);
   EXPECT_EQ(complaint({"secre"}).find("secret"), std::string::npos) << "a hidden command was named";
 }
@@ -96,9 +97,9 @@ TEST(Parse, SaysWhatIsMissingOrTooMuch) {
 }
 
 TEST(Parse, BytesThatAreNotTextAreRefused) {
-  EXPECT_NE(complaint({"enqueue", "\xff"}).find("not text in UTF-8"), std::string::npos);
-  EXPECT_NE(complaint({"work", "a", "--", "\xc3"}).find("argument 4"), std::string::npos);
-  EXPECT_NE(complaint({"enqueue", std::string("a\0b", 3)}).find("not text in UTF-8"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", "\xff"}, kExitBadInput).find("not text in UTF-8"), std::string::npos);
+  EXPECT_NE(complaint({"work", "a", "--", "\xc3"}, kExitBadInput).find("argument 4"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", std::string("a\0b", 3)}, kExitBadInput).find("not text in UTF-8"), std::string::npos);
 }
 
 TEST(Parse, HelpIsAskedForInEveryWay) {

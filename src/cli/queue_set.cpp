@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/queue_view.hpp"
+#include "cli/text.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -18,8 +19,12 @@ void tell_if_unknown(const Invocation& invocation, Store& store) {
 }
 
 Result<int> print_queue(const Invocation& invocation, Store& store) {
-  const Result<QueueRow> row = find_queue(invocation, store);
-  if (!row) return std::unexpected(row.error());
+  Result<QueueRow> row = find_queue(invocation, store);
+  if (!row && row.error().code != Code::not_found) return std::unexpected(row.error());
+  if (!row) {  // all is as in every other queue, and it has no job
+    row.emplace();
+    row->queue = invocation.argument("QUEUE");
+  }
   if (invocation.json) print_line(queue_json(*row));
   else print_card(queue_card(*row));
   return kExitOk;
@@ -70,12 +75,26 @@ Result<int> pause(Invocation& invocation, bool paused) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  tell_if_unknown(invocation, **store);
+  const Result<QueueRow> before = find_queue(invocation, **store);
+  if (!before && (!paused || before.error().code != Code::not_found)) return std::unexpected(before.error());
+  if (!before) tell_if_unknown(invocation, **store);
   if (auto ok = sure(invocation, [&] { return (*store)->pause(request); }); !ok) return std::unexpected(ok.error());
+  const bool already = paused && before && before->paused;
+  if (already) {
+    const QueuePause& pause = *before->paused;
+    tell("fenceline: queue " + request.queue + " was paused already by " + printable(pause.by) + " since " + format_time(pause.at) +
+         (pause.reason.empty() ? "" : " (" + printable(pause.reason) + ")") + ", and that stays; resume it first to give another reason");
+  }
+  if (!paused && !before->paused) tell("fenceline: queue " + request.queue + " was not paused; nothing was changed");
   if (invocation.json) return print_queue(invocation, **store);
   print_line(request.queue + (paused ? " is paused" : " goes on"));
   return kExitOk;
 }
+
+const SectionSpec kNewQueues{"A queue that is not here yet",
+                             {{"enqueue, work, queue set, queue pause", "may name it first; the last two say so"},
+                              {"all other commands", "end with 66; a list of its jobs is empty, and says so"},
+                              {"gone again", "without jobs, a pause and a setting that is not the usual one"}}};
 
 Result<int> run_pause(Invocation& invocation) { return pause(invocation, true); }
 Result<int> run_resume(Invocation& invocation) { return pause(invocation, false); }
@@ -87,9 +106,10 @@ CommandSpec queue_set_command() {
           .summary = "Sets how many jobs of a queue run at a time, and how long finished ones are kept.",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options({{"--limit", "N", "at most so many run at a time, by all workers: 1 to 10000; 0 for no limit"},
-                                       {"--limit-per-key", "N", "the same for the jobs of one --limit-key"},
+                                       {"--limit-per-key", "N", "the same for the jobs of one --limit-key: 1 to 10000; 0 for no limit"},
                                        {"--keep-done", "D", "done jobs are removed after so long, 24h to 3660d; 7d if never set"},
                                        {"--keep-dead", "D", "dead and cancelled ones; 30d if never set"}}),
+          .sections = {kNewQueues},
           .examples = {{"fenceline queue set mail --limit 4", "at most four at a time, however many workers there are"},
                        {"fenceline queue set mail --limit-per-key 1", "one at a time for each --limit-key of enqueue"}},
           .run = run_set};
@@ -100,6 +120,7 @@ CommandSpec queue_pause_command() {
           .summary = "Lets no job of a queue start. What runs goes on; jobs can still be enqueued.",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(),
+          .sections = {kNewQueues},
           .examples = {{"fenceline queue pause mail --reason 'mail server moves'", "'job explain' names you and the reason"}},
           .run = run_pause};
 }

@@ -18,26 +18,36 @@ std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::ch
 
 std::string or_none(int limit) { return limit == 0 ? "" : std::to_string(limit); }
 
-std::string pause_words(const std::optional<QueuePause>& pause) {
+// What is not counted to its end says so.
+std::string not_due(const QueueRow& row) { return std::to_string(row.ahead) + (row.ahead == kAheadCounted ? "+" : ""); }
+
+// In a column of a table there is room for who and when; the reason follows as far as it goes.
+std::string pause_words(const std::optional<QueuePause>& pause, std::optional<WallTime> now) {
   if (!pause) return "";
-  return "by " + pause->by + " since " + format_time(pause->at) + (pause->reason.empty() ? "" : ": " + pause->reason);
+  const std::string since = now ? " " + short_time(pause->at, *now) : " since " + format_time(pause->at);
+  return "by " + pause->by + since + (pause->reason.empty() ? "" : ": " + pause->reason);
 }
 
-std::vector<Cell> cells(const QueueRow& row) {
+std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
   std::vector<Cell> out{row.queue};
   for (const JobState state : kStates) {
     const std::int64_t depth = row.depth_of(state);
     out.push_back({std::to_string(depth), state == JobState::dead && depth > 0 ? Tone::bad : Tone::plain});
+    if (state == JobState::ready) out.push_back(not_due(row));
   }
   out.insert(out.end(), {or_none(row.settings.limit), or_none(row.settings.limit_per_key), format_duration(row.settings.keep_done),
                          format_duration(row.settings.keep_dead), row.oldest_ready_at ? format_time(*row.oldest_ready_at) : "",
-                         {pause_words(row.paused), Tone::warning}});
+                         {pause_words(row.paused, now), Tone::warning}});
   return out;
 }
 
 std::vector<Column> columns() {
   std::vector<Column> out{{.name = "queue", .whole = true}};
-  for (const JobState state : kStates) out.push_back({.name = std::string(to_string(state)), .right = true});
+  for (const JobState state : kStates) {
+    // No stage has a gate yet, so none waits: on a terminal that place is better used.
+    out.push_back({.name = std::string(to_string(state)), .wide_only = state == JobState::waiting, .right = true});
+    if (state == JobState::ready) out.push_back({.name = "not_due", .right = true});
+  }
   out.insert(out.end(), {{.name = "limit", .right = true, .spare = true},
                          {.name = "limit_per_key", .right = true, .spare = true},
                          {.name = "keep_done", .wide_only = true},
@@ -53,7 +63,10 @@ std::string queue_json(const QueueRow& row) {
   Json paused = nullptr;
   if (row.paused) paused = {{"by", row.paused->by}, {"at", format_time(row.paused->at)}, {"reason", row.paused->reason}};
   Json out{{"queue", row.queue}};
-  for (const JobState state : kStates) out[std::string(to_string(state))] = row.depth_of(state);
+  for (const JobState state : kStates) {
+    out[std::string(to_string(state))] = row.depth_of(state);
+    if (state == JobState::ready) out["not_due"] = row.ahead;
+  }
   out["limit"] = row.settings.limit;
   out["limit_per_key"] = row.settings.limit_per_key;
   out["keep_done_ms"] = milliseconds(row.settings.keep_done);
@@ -63,22 +76,23 @@ std::string queue_json(const QueueRow& row) {
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Table queue_table(const std::vector<QueueRow>& rows) {
+Table queue_table(const std::vector<QueueRow>& rows, std::optional<WallTime> now) {
   Table table{columns(), {}};
-  for (const QueueRow& row : rows) table.rows.push_back(cells(row));
+  for (const QueueRow& row : rows) table.rows.push_back(cells(row, now));
   return table;
 }
 
 Table queue_card(const QueueRow& row) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
-  const std::vector<Cell> values = cells(row);
+  const std::vector<Cell> values = cells(row, std::nullopt);
   const std::vector<Column> names = columns();
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
   return table;
 }
 
-Result<QueueRow> find_queue(const Invocation& invocation, Store& store) {
-  const std::string queue = invocation.argument("QUEUE");
+Result<QueueRow> find_queue(const Invocation& invocation, Store& store) { return find_queue(invocation, store, invocation.argument("QUEUE")); }
+
+Result<QueueRow> find_queue(const Invocation& invocation, Store& store, const std::string& queue) {
   if (auto ok = check_name("queue", queue); !ok) return std::unexpected(ok.error());
   const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
   if (!rows) return std::unexpected(rows.error());

@@ -91,7 +91,7 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
       const Cell cell = cell_of(shown[k]);
       const std::string text = cut_to(printable(cell.text), widths[k]);
       const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - characters(text))), ' ');
-      const std::string_view on = colour ? colour_of(cell.tone) : "";
+      const std::string_view on = colour && !text.empty() ? colour_of(cell.tone) : "";
       const std::string body = std::string(on) + text + (on.empty() ? "" : "\x1b[0m");
       const bool last = k + 1 == shown.size();
       line += table.columns[shown[k]].right ? space + body : body + (last ? "" : space);

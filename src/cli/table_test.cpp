@@ -39,6 +39,11 @@ TEST(Table, ColourIsOnlyThereIfWanted) {
   EXPECT_NE(render_columns(kTable, 100, true).find("\x1b[31ma very long text that does not fit\x1b[0m"), std::string::npos);
 }
 
+TEST(Table, AnEmptyCellHasNoColour) {
+  const Table table{{{"a"}}, {{Cell("", Tone::warning)}}};
+  EXPECT_EQ(render_columns(table, 80, true, false), "\n");
+}
+
 TEST(Table, ALineNeverShrinksToNothing) { EXPECT_NE(render_columns(kTable, 1, false).find("a very.."), std::string::npos); }
 
 }  // namespace

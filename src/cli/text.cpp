@@ -20,6 +20,14 @@ std::string format_time(WallTime time) {
   return {buffer.data(), static_cast<std::size_t>(length)};
 }
 
+std::string short_time(WallTime time, WallTime now) {
+  const std::string whole = format_time(time);  // 2026-11-15T10:00:00.000000Z
+  const std::string today = format_time(now);
+  if (whole.substr(0, 10) == today.substr(0, 10)) return whole.substr(11, 8) + "Z";
+  if (whole.substr(0, 4) == today.substr(0, 4)) return whole.substr(5, 5) + " " + whole.substr(11, 5) + "Z";
+  return whole.substr(0, 10);
+}
+
 std::string printable(std::string_view text, std::size_t most) {
   std::string out;
   std::size_t characters = 0;

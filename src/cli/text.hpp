@@ -11,6 +11,9 @@ namespace fenceline::cli {
 // RFC 3339 in UTC with microseconds: "2026-11-15T10:26:26.000000Z".
 std::string format_time(WallTime time);
 
+// For a column of a table: "10:00:00Z" if it is of today, "11-15 10:00Z" if of this year, else "2025-11-15".
+std::string short_time(WallTime time, WallTime now);
+
 // Safe on a terminal and on one line: control characters and invalid UTF-8 become '?'; cut, with "...", after
 // `most` characters (0: never).
 std::string printable(std::string_view text, std::size_t most = 0);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/config.hpp"
 #include "cli/text.hpp"
 
 namespace fenceline::cli {
@@ -134,6 +135,7 @@ Result<WallTime> parse_time(std::string_view text) {
   if (parts.year < kYearLeast || parts.year > kYearMost) return bad("the year is not 1970 to 2199");
   if (cursor.at_end()) {
     if (!spaced) return bad("the zone is missing");
+    if (const auto zone = unknown_zone()) return bad("TZ '" + printable(*zone, 40) + "' is no time zone of this machine");
     const std::optional<WallTime> local = as_local(parts);
     if (!local) return bad("the clocks of this zone leave it out");
     return *local + *fraction;

@@ -31,9 +31,13 @@ Result<int> run(Invocation& invocation) {
     print_line(Json{{"trail", trail}}.dump(-1, ' ', false, Json::error_handler_t::replace));
     return kExitOk;
   }
-  Table table{{{"at"}, {"namespace"}, {"actor"}, {"act"}, {"subject"}, {"reason"}}, {}};
-  for (const TrailEntry& entry : *entries)
-    table.rows.push_back({format_time(entry.at), entry.ns, entry.actor, entry.act, entry.subject, entry.reason});
+  // The namespace is the same in every line but those of the whole store, whose acts say so.
+  Table table{{{.name = "at", .whole = true}, {.name = "namespace", .wide_only = true}, {"actor"}, {.name = "act", .whole = true}, {.name = "subject", .whole = true}, {"reason"}}, {}};
+  const WallTime now = invocation.runtime->wall_now();
+  for (const TrailEntry& entry : *entries) {
+    const std::string at = stdout_is_terminal() ? short_time(entry.at, now) : format_time(entry.at);
+    table.rows.push_back({at, entry.ns, entry.actor, entry.act, entry.subject, entry.reason});
+  }
   print_table(table);
   return kExitOk;
 }
@@ -44,6 +48,12 @@ CommandSpec trail_command() {
   return {.name = "trail",
           .summary = "Shows what operators did in this namespace and to the whole store, oldest first.",
           .options = {{"--limit", "N", "the newest N, 1 to 10000; default 100"}},
+          .sections = {{"Acts",
+                        {{"job_cancelled", "by job cancel"},
+                         {"job_retried", "by job retry or dead redrive"},
+                         {"queue_...", "set, paused, resumed, purged"},
+                         {"worker_...", "quiet, stop, work (resumed)"},
+                         {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},
           .examples = {{"fenceline trail --limit 20", "the last twenty acts"}},
           .run = run};
 }

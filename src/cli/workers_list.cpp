@@ -7,13 +7,14 @@
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
+#include "cli/workers.hpp"
 
 namespace fenceline::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json worker_json(const WorkerRow& row) {
+Json worker_json(const WorkerRow& row, WallTime now) {
   Json holding = Json::array();
   for (const Holding& held : row.report.holding) holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
   return {{"owner", row.report.owner},
@@ -27,6 +28,7 @@ Json worker_json(const WorkerRow& row) {
           {"started_at", format_time(row.started_at)},
           {"seen_at", format_time(row.seen_at)},
           {"order", to_string(row.order)},
+          {"gone", is_gone(row, now)},
           {"holding", holding}};
 }
 
@@ -43,6 +45,11 @@ std::string seen(const WorkerRow& row, WallTime now) {
   return format_duration(ago) + " ago";
 }
 
+Cell order_cell(const WorkerRow& row, WallTime now) {
+  if (is_gone(row, now)) return {"gone", Tone::faint};
+  return {std::string(to_string(row.order)), row.order == WorkerOrder::work ? Tone::plain : Tone::warning};
+}
+
 Table worker_table(const std::vector<WorkerRow>& rows, WallTime now) {
   Table table{{{.name = "owner", .whole = true},
                {"host"},
@@ -55,13 +62,13 @@ Table worker_table(const std::vector<WorkerRow>& rows, WallTime now) {
                {"started_at", true},
                {"seen_at"},
                {"order"},
-               {"holding", false, true}},
+               {"held_then", false, true}},
               {}};
   for (const WorkerRow& row : rows) {
     const WorkerReport& report = row.report;
     table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues), report.stage,
                           std::to_string(report.concurrency), format_duration(report.ttl), format_time(row.started_at),
-                          seen(row, now), {std::string(to_string(row.order)), row.order == WorkerOrder::work ? Tone::plain : Tone::warning},
+                          seen(row, now), order_cell(row, now),
                           std::to_string(report.holding.size())});
   }
   return table;
@@ -77,16 +84,21 @@ Result<int> run(Invocation& invocation) {
     return kExitOk;
   }
   Json workers = Json::array();
-  for (const WorkerRow& row : *rows) workers.push_back(worker_json(row));
+  for (const WorkerRow& row : *rows) workers.push_back(worker_json(row, invocation.runtime->wall_now()));
   print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
   return kExitOk;
 }
 
 }  // namespace
 
+bool is_gone(const WorkerRow& row, WallTime now) { return now - row.seen_at > row.report.ttl; }
+
 CommandSpec workers_list_command() {
   return {.name = "workers list",
           .summary = "Lists the workers of a namespace, when they were last seen and how many jobs they held then.",
+          .sections = {{"Columns",
+                        {{"order", "work, quiet or stop, as 'workers quiet' and its like said; gone: not seen for longer than its ttl"},
+                         {"held_then", "how many jobs it held when it was last seen: every third of its ttl"}}}},
           .examples = {{"fenceline workers list", "who works here"},
                        {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
           .run = run};

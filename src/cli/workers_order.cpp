@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
+#include "cli/workers.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -14,7 +15,14 @@ Result<std::vector<std::string>> owners_of(const Invocation& invocation, Store& 
   const Result<std::vector<WorkerRow>> rows = store.workers(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   std::vector<std::string> owners;
-  for (const WorkerRow& row : *rows) owners.push_back(row.report.owner);
+  std::int64_t gone = 0;
+  for (const WorkerRow& row : *rows) {
+    if (is_gone(row, invocation.runtime->wall_now())) gone += 1;
+    else owners.push_back(row.report.owner);
+  }
+  // To act on the dead in silence would look as if somebody obeyed.
+  if (gone > 0) tell("fenceline: " + counted(gone, "worker") + " left out, not seen for longer than a lease: gone, see 'fenceline workers list'");
+  if (owners.empty()) tell("fenceline: no worker of namespace " + invocation.ns + " is alive; nobody was told");
   return owners;
 }
 
@@ -54,7 +62,7 @@ CommandSpec order_command(std::string name, std::string summary, std::vector<Exa
   return {.name = std::move(name),
           .summary = std::move(summary),
           .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
-          .options = with_act_options({{"--all", "", "all workers of the namespace"}}),
+          .options = with_act_options({{"--all", "", "all workers of the namespace that are not gone"}}),
           .examples = std::move(examples),
           .run = [wanted](Invocation& invocation) { return order(invocation, wanted); }};
 }
@@ -62,7 +70,7 @@ CommandSpec order_command(std::string name, std::string summary, std::vector<Exa
 }  // namespace
 
 CommandSpec workers_quiet_command() {
-  return order_command("workers quiet", "Lets workers claim nothing more; they finish what they have and stay, until resumed.",
+  return order_command("workers quiet", "Lets workers claim nothing more, from now on; they finish what they have and stay, until resumed.",
                        {{"fenceline workers quiet --all --reason 'upgrade'", "before a change"}}, WorkerOrder::quiet);
 }
 

@@ -55,8 +55,10 @@ Result<std::unique_ptr<GuardedCommand>> GuardedCommand::start(const GuardedComma
     pipe = std::move(*made);
   }
   auto& [input, output, errors, orders, reports] = pipes;
+  std::vector<std::string> arguments = options.guardian;
+  if (arguments.front() == "/proc/self/exe") arguments.front() = ::program_invocation_short_name;  // for people who look for us in ps
   Result<ChildProcess> guardian = spawn_child({.program = options.guardian.front(),
-                                               .arguments = options.guardian,
+                                               .arguments = arguments,
                                                .environment = options.environment,
                                                .descriptors = {{input.read.get(), STDIN_FILENO},
                                                                {output.write.get(), STDOUT_FILENO},

@@ -49,7 +49,7 @@ TEST_F(BadInput, QueueNames) {
                                   std::string("a/b"), std::string("\x1b[31m")}) {
     bad({"enqueue", name}, 65);
   }
-  bad({"enqueue", "\xff\xfe"}, 64);
+  bad({"enqueue", "\xff\xfe"}, 65);
   place_.fenceline({"enqueue", "mail"});
   refused({"jobs", "--queue", "../"}, 65);
   bad({"enqueue", "q", "--stage", "a b"}, 65);
@@ -80,7 +80,7 @@ TEST_F(BadInput, Payloads) {
                                      std::string("'a'"), std::string("[1,]")}) {
     bad({"enqueue", "q", "--payload", payload}, 65);
   }
-  bad({"enqueue", "q", "--payload", "\"\xff\""}, 64);
+  bad({"enqueue", "q", "--payload", "\"\xff\""}, 65);
   const auto as_file = [&](const std::string& payload) {
     const std::string path = place_.write("payload.json", payload).string();
     bad({"enqueue", "q", "--payload-file", path}, 65);

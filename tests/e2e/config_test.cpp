@@ -8,7 +8,7 @@ std::map<std::string, std::pair<std::string, std::string>> settings(const Workpl
   const Ended ended = place.fenceline(joined({"config", "show", "--origin", "--json"}, words), setting);
   EXPECT_EQ(ended.status, 0) << ended.err;
   std::map<std::string, std::pair<std::string, std::string>> out;
-  for (const Json& one : Json(Json::parse(ended.out)["settings"])) out[one["name"]] = {one["value"], one["origin"]};
+  for (const Json& one : Json(Json::parse(ended.out)["settings"])) out[one["name"]] = {one["value"].is_string() ? one["value"].get<std::string>() : one["value"].dump(), one["origin"]};
   return out;
 }
 
@@ -65,7 +65,9 @@ TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
   const Workplace place;
   for (const auto& [text, expected] : std::map<std::string, std::string>{
            {"[work]\ntll = \"1m\"\n", "fenceline: fenceline.toml:2: unknown key 'work.tll'; did you mean 'work.ttl'?\n"},
-           {"namespace = \"a b\"\n", "fenceline: namespace 'a b' has a character that is not allowed;"},
+           {"namespace = \"a b\"\n", "fenceline: fenceline.toml:1: namespace 'a b' has a character that is not allowed;"},
+           {"store = \"x.db\"\n", "fenceline: fenceline.toml:1: no kind of store is called 'x.db'; there is sqlite:PATH"},
+           {"[enqueue]\nbackoff = \"2h\"\nbackoff_max = \"1h\"\n", "fenceline: fenceline.toml:3: enqueue.backoff_max 1h is shorter than enqueue.backoff 2h;"},
            {"[work]\nttl = \"90\"\n", "fenceline: fenceline.toml:2: work.ttl '90' is not a duration"},
            {"store = \n", "fenceline: fenceline.toml:1: this is no TOML: "},
            {"\xff\n", "fenceline: file 'fenceline.toml' is not text in UTF-8"}}) {
@@ -81,8 +83,34 @@ TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
   }
 }
 
+TEST(Config, WhatAVariableOrAFlagSaysWronglyIsNamedByItsOrigin) {
+  const Workplace place;
+  const auto refused = [&](const Words& words, const Setting& setting, int status, const std::string& expected) {
+    const Ended ended = place.fenceline(words, setting);
+    EXPECT_EQ(ended.status, status) << ended.err;
+    EXPECT_TRUE(ended.err.starts_with("fenceline: " + expected) && one_line(ended.err)) << ended.err;
+    EXPECT_EQ(ended.out, "");
+  };
+  refused({"config", "show"}, {.env = {{"FENCELINE_STORE", "foo"}}}, 64, "FENCELINE_STORE: no kind of store is called 'foo'");
+  refused({"config", "show", "--store", "foo"}, {}, 64, "no kind of store is called 'foo'");
+  refused({"jobs"}, {.env = {{"FENCELINE_NAMESPACE", "a b"}}}, 65, "FENCELINE_NAMESPACE: namespace 'a b' has a character");
+  refused({"jobs", "--config", "."}, {}, 65, "'.' is a folder; name a file");
+  EXPECT_EQ(place.fenceline({"version"}, {.env = {{"FENCELINE_STORE", "foo"}}}).status, 0);
+}
+
+TEST(Config, NumbersAreNumbersInJson) {
+  const Workplace place;
+  place.write("fenceline.toml", "namespace = \"7\"\n[work]\nconcurrency = 3\n");
+  std::map<std::string, Json> values;
+  for (const Json& one : Json(answer(place, {"config", "show"})["settings"])) values[one["name"]] = one["value"];
+  EXPECT_EQ(values["work.concurrency"], 3);
+  EXPECT_EQ(values["enqueue.priority"], 0);
+  EXPECT_EQ(values["namespace"], "7");
+}
+
 TEST(Config, ASecretIsNeverShown) {
   const Workplace place;
+  EXPECT_FALSE(has(place.fenceline({"jobs", "--store", "postgres://ana:hunter2@db/app"}).err, "hunter2"));
   EXPECT_FALSE(has(place.fenceline({"config", "show", "--origin", "--store", "postgres://ana:hunter2@db/app"}).out, "hunter2"));
 }
 

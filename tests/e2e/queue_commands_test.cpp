@@ -35,7 +35,7 @@ TEST(Queue, ListAndShowTellHowManyJobsAreWhere) {
   EXPECT_EQ(queues[1]["dead"], 2);
   EXPECT_EQ(queues[1]["running"], 0);
   EXPECT_EQ(answer(place, {"queue", "show", "q"}), queues[1]);
-  EXPECT_TRUE(place.fenceline({"queue", "list"}).out.starts_with("queue\tready\trunning\twaiting\tdone\tdead\tcancelled\t"));
+  EXPECT_TRUE(place.fenceline({"queue", "list"}).out.starts_with("queue\tready\tnot_due\trunning\twaiting\tdone\tdead\tcancelled\t"));
   EXPECT_TRUE(has(place.fenceline({"queue", "show", "q"}).out, "dead\t2\n"));
   const Ended unknown = place.fenceline({"queue", "show", "othr"});
   EXPECT_EQ(unknown.status, 66);
