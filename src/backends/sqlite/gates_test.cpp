@@ -39,11 +39,12 @@ class SteppedStore {
   std::int64_t last_steps() const { return last_steps_; }
   ManualClock& clock() { return clock_; }
 
-  void add(NewJob job, int times = 1) {
+  void add(NewJob job, int times = 1, Duration apart = 0us) {
     while (times > 0) {
       EnqueueRequest request{.ns = "default"};
       for (int i = 0; i < std::min(times, kBatchMax); ++i) {
         job.id = job_id(++last_);
+        job.delay += apart;
         request.jobs.push_back(job);
       }
       run(&sqlite::enqueue, request);
@@ -126,6 +127,26 @@ TEST(BlockedJobs, J8_DelayedOnesOfALimitKeyMakeNoClaimDearer) {
 
 TEST(BlockedJobs, J8_DelayedOnesOfAHigherPriorityMakeNoClaimDearer) {
   expect_flat([](SteppedStore& store, int blocked) { store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked); });
+}
+
+// Each has a time of its own, so that no two of them share a row.
+TEST(BlockedJobs, J8_AMillionDelayedOnesOfAHigherPriorityMakeNoClaimDearer) {
+  const auto block = [](SteppedStore& store, int blocked) { store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked, 1us); };
+  const std::int64_t few = steps_behind(100, block);
+  EXPECT_LE(steps_behind(1'000'000, block), few + few / 10);
+}
+
+// Of a key under a large limit, with many let out: who comes or goes is compared with the last of them, and they are counted.
+TEST(BlockedJobs, J8_OneMoreOfALimitKeyCostsAFewStepsForEachThatIsLetOut) {
+  const auto steps_of_enqueue = [](int let_out) {
+    SteppedStore store;
+    store.set_limit_per_key(10'000);
+    store.add({.id = {}, .queue = "q", .limit_key = "k"}, let_out);
+    store.add({.id = {}, .queue = "q", .limit_key = "k"});
+    return store.last_steps();
+  };
+  const std::int64_t few = steps_of_enqueue(100);
+  EXPECT_LE(steps_of_enqueue(5'100), few + 5'000 * 5);
 }
 
 // Each settle of a job with a limit key lets the best of those that wait go on, however many they are.

@@ -29,9 +29,16 @@ constexpr const char* kAllOf = R"sql(
   ORDER BY rank, run_at, seq)sql";
 constexpr const char* kNextRankOf = R"sql(
   SELECT rank FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank > ?4 ORDER BY rank LIMIT 1)sql";
-constexpr const char* kDueOf = R"sql(
-  SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank = ?4
-    AND run_at <= ?5 ORDER BY run_at, seq LIMIT ?6)sql";
+constexpr const char* kBestDueOf = R"sql(
+  SELECT run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank = ?4
+    AND run_at <= ?5 ORDER BY run_at, seq LIMIT 1)sql";
+constexpr const char* kEarlyOf = R"sql(
+  SELECT run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank = ?4
+    AND run_at > ?5 ORDER BY run_at, seq)sql";
+constexpr const char* kWorstOf = R"sql(
+  SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
+  ORDER BY rank DESC, run_at DESC, seq DESC LIMIT 1)sql";
+constexpr const char* kCountOf = "SELECT count(*) FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3";
 
 constexpr const char* kCameDue = R"sql(
   SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
@@ -52,35 +59,54 @@ std::vector<Standing> all_of_key(Call& call, std::int64_t limit_id, std::int64_t
   return all;
 }
 
-// The best due ones of the key in the lane, at most `most`.
-std::vector<Standing> best_due(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t lane, std::int64_t most) {
-  std::vector<Standing> best;
-  std::int64_t after = std::numeric_limits<std::int64_t>::min();
-  while (static_cast<std::int64_t>(best.size()) < most) {
-    const auto rank = call.db.number(kNextRankOf, limit_id, queue_id, lane, after);
-    if (!rank) break;
-    after = *rank;
-    auto rows = call.db.query(kDueOf, limit_id, queue_id, lane, *rank, call.wall_us(), most - static_cast<std::int64_t>(best.size()));
-    while (rows.next()) best.push_back({queue_id, lane, rows.integer(0), rows.integer(1), rows.integer(2), limit_id, false});
-  }
-  return best;
+// The last one of the key in the lane.
+std::optional<Standing> worst_of(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t lane) {
+  auto row = call.db.query(kWorstOf, limit_id, queue_id, lane);
+  if (!row.next()) return std::nullopt;
+  return Standing{queue_id, lane, row.integer(0), row.integer(1), row.integer(2), limit_id, false};
 }
 
-void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t beside, std::int64_t free) {
-  const std::vector<Standing> let_out = all_of_key(call, limit_id, queue_id, kCommonLane + beside);
-  const auto is_due = [&](const Standing& standing) { return standing.run_at <= call.wall_us(); };
-  std::vector<Standing> due;
-  for (const Standing& standing : let_out) {
-    if (is_due(standing)) due.push_back(standing);
-    else move_to_lane(call, standing, kEarlyLane + beside);
+// The best due one of the key in the lane: one seek for each priority in which none is due.
+std::optional<Standing> best_due(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t lane) {
+  std::int64_t after = std::numeric_limits<std::int64_t>::min();
+  while (const auto rank = call.db.number(kNextRankOf, limit_id, queue_id, lane, after)) {
+    auto row = call.db.query(kBestDueOf, limit_id, queue_id, lane, *rank, call.wall_us());
+    if (row.next()) return Standing{queue_id, lane, *rank, row.integer(0), row.integer(1), limit_id, false};
+    after = *rank;
   }
-  const std::vector<Standing> waiting = best_due(call, limit_id, queue_id, kFullLane + beside, free);
-  due.insert(due.end(), waiting.begin(), waiting.end());
-  std::sort(due.begin(), due.end(), sooner);
-  for (std::size_t i = 0; i < due.size(); ++i) {
-    const bool chosen = static_cast<std::int64_t>(i) < free;
-    if (chosen && due[i].lane != kCommonLane + beside) call.awakened.insert(queue_id);
-    move_to_lane(call, due[i], (chosen ? kCommonLane : kFullLane) + beside);
+  return std::nullopt;
+}
+
+// Those of the key that were let out and are not due: the wall clock was set back.
+void take_back_early(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t beside) {
+  std::vector<Standing> early;
+  std::int64_t after = std::numeric_limits<std::int64_t>::min();
+  while (const auto rank = call.db.number(kNextRankOf, limit_id, queue_id, kCommonLane + beside, after)) {
+    auto rows = call.db.query(kEarlyOf, limit_id, queue_id, kCommonLane + beside, *rank, call.wall_us());
+    while (rows.next()) early.push_back({queue_id, kCommonLane + beside, *rank, rows.integer(0), rows.integer(1), limit_id, false});
+    after = *rank;
+  }
+  for (const Standing& standing : early) move_to_lane(call, standing, kEarlyLane + beside);
+}
+
+// Few come or go at a time, so only the ends of the two lanes are looked at: who is let out and stays so costs no more than
+// being counted.
+void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t beside, std::int64_t free) {
+  const std::int64_t open = kCommonLane + beside;
+  const std::int64_t full = kFullLane + beside;
+  take_back_early(call, limit_id, queue_id, beside);
+  std::int64_t let_out = call.db.number(kCountOf, limit_id, queue_id, open).value_or(0);
+  for (; let_out > free; --let_out) move_to_lane(call, *worst_of(call, limit_id, queue_id, open), full);
+  while (const auto best = best_due(call, limit_id, queue_id, full)) {
+    if (let_out == free) {
+      const auto worst = worst_of(call, limit_id, queue_id, open);
+      if (!worst || !sooner(*best, *worst)) break;
+      move_to_lane(call, *worst, full);
+    } else {
+      let_out += 1;
+    }
+    move_to_lane(call, *best, open);
+    call.awakened.insert(queue_id);
   }
 }
 
