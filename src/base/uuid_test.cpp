@@ -1,5 +1,7 @@
 #include "base/uuid.hpp"
 
+#include "base/ascending_uuids.hpp"
+
 #include <gtest/gtest.h>
 
 namespace fenceline {
@@ -25,6 +27,18 @@ TEST(Uuid, DiffersByAnyBitOfChanceItUses) {
   const WallTime now{1s};
   for (int bit = 0; bit < 2; ++bit) EXPECT_NE(make_uuid7(now, 1ull << bit, 0), make_uuid7(now, 0, 0));
   for (int bit = 0; bit < 62; ++bit) EXPECT_NE(make_uuid7(now, 0, 1ull << bit), make_uuid7(now, 0, 0));
+}
+
+TEST(Uuid, AscendsForAProducerOfManyWhateverTheClockDoes) {
+  AscendingUuids ids;
+  Uuid last = ids.next(WallTime{1'700'000'000s}, 0, ~0ull / 2);
+  for (const WallTime now : {WallTime{1'700'000'000s}, WallTime{1'700'000'000s}, WallTime{1'600'000'000s}, WallTime{1'700'000'001s}}) {
+    const Uuid next = ids.next(now, 0xffff'ffff'0000'0001ull, 5);
+    EXPECT_LT(last, next);
+    EXPECT_EQ(to_string(next)[14], '7');
+    EXPECT_EQ(next.bytes[8] & 0xc0, 0x80);
+    last = next;
+  }
 }
 
 TEST(Uuid, ReadsWhatItWritesInEitherCase) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/ascending_uuids.hpp"
 #include "services/fresh_id.hpp"
 #include "services/worker.hpp"
 
@@ -30,6 +31,7 @@ std::vector<std::string> bench_payloads(std::int64_t count) {
 
 Result<bench::Cost> enqueue_in_batches(Runtime& runtime, Store& store, std::int64_t count, std::int64_t batch, std::stop_token stop) {
   const std::vector<std::string> payloads = bench_payloads(batch);
+  AscendingUuids ids;
   const bench::Stopwatch watch(runtime);
   for (std::int64_t sent = 0; sent < count;) {
     if (stop.stop_requested()) return interrupted();
@@ -37,7 +39,7 @@ Result<bench::Cost> enqueue_in_batches(Runtime& runtime, Store& store, std::int6
     EnqueueRequest request{.ns = kBenchNamespace, .jobs = {}};
     request.jobs.reserve(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i)
-      request.jobs.push_back({.id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()),
+      request.jobs.push_back({.id = ids.next(runtime.wall_now(), runtime.random(), runtime.random()),
                               .queue = kBenchQueue,
                               .payload = payloads[static_cast<std::size_t>(i)]});
     if (const auto reply = store.enqueue(request); !reply) return std::unexpected(reply.error());

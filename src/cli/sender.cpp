@@ -10,7 +10,7 @@ namespace fenceline::cli {
 
 JobId Sender::new_id() {
   Runtime& runtime = *invocation_.runtime;
-  return make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
+  return ids_.next(runtime.wall_now(), runtime.random(), runtime.random());
 }
 
 Result<Store*> Sender::store() {

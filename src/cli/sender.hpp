@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascending_uuids.hpp"
 #include "base/result.hpp"
 #include "cli/command.hpp"
 
@@ -30,6 +31,7 @@ class Sender {
 
  private:
   Invocation& invocation_;
+  AscendingUuids ids_;
   std::unique_ptr<Store> store_;
   std::int64_t sent_ = 0;
   std::int64_t existing_ = 0;

@@ -7,6 +7,8 @@
 #include "backends/sqlite/finish.hpp"
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/history.hpp"
+#include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/lease_book.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/next_seq.hpp"
@@ -24,13 +26,6 @@ constexpr const char* kRunAt = "UPDATE job SET run_at = ?2 WHERE seq = ?1";
 constexpr const char* kPlace = "UPDATE job SET place = ?2 WHERE seq = ?1";
 constexpr const char* kFirstSeq = "SELECT first_seq FROM namespace WHERE id = ?1";
 constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
-// In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
-constexpr const char* kOldestReady = R"sql(
-  SELECT seq FROM job NOT INDEXED WHERE seq > ?2 AND seq <= ?3 AND queue_id IN (SELECT id FROM queue WHERE home_id = ?1)
-    AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = (SELECT max(seq) FROM run WHERE seq <= job.seq) AND run.seq + run.more >= job.seq) 
-    AND NOT EXISTS (SELECT 1 FROM done WHERE done.seq = (SELECT max(seq) FROM done WHERE seq <= job.seq) AND done.seq + done.more >= job.seq)
-  ORDER BY seq LIMIT ?4)sql";
-
 // A running job leaves its claim; whoever held it is refused from now on.
 Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& delivery) {
   end_attempt(call, delivery, end);
@@ -44,6 +39,29 @@ Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& de
   delivery.started_at.reset();
   delivery.previous_owner.reset();
   return {};
+}
+
+// In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
+std::vector<std::int64_t> oldest_ready(Call& call, std::int64_t home_id, std::int64_t after, std::int64_t up_to, std::size_t most) {
+  constexpr std::size_t kRowsAtOnce = 1000;
+  const std::vector<std::int64_t> stages = stages_of(call, home_id);
+  std::vector<std::int64_t> found;
+  while (found.size() < most) {
+    const std::vector<JobsOfRow> rows = job_rows(call, after, up_to, kRowsAtOnce);
+    if (rows.empty()) break;
+    after = rows.back().numbers.last;
+    for (const JobsOfRow& row : rows) {
+      if (std::find(stages.begin(), stages.end(), row.queue_id) == stages.end()) continue;
+      for (const std::int64_t seq : ready_among(call, row.numbers, most - found.size())) found.push_back(seq);
+    }
+  }
+  return found;
+}
+
+// Nothing else than the job itself is changed with its row.
+void note_act(Call& call, std::int64_t seq, const std::string& request) {
+  have_own_row(call, seq);
+  call.db.execute(kAct, seq, request);
 }
 
 void drop_ready(Call& call, std::int64_t seq) {
@@ -72,7 +90,10 @@ void make_ready(Call& call, JobState from, Delivery& delivery) {
   delivery.state = JobState::ready;
   delivery.run_at = call.wall_us();
   // A job that was never granted is found by its first run time.
-  if (delivery.deliveries == 0) call.db.execute(kRunAt, delivery.seq, delivery.run_at);
+  if (delivery.deliveries == 0) {
+    have_own_row(call, delivery.seq);
+    call.db.execute(kRunAt, delivery.seq, delivery.run_at);
+  }
   if (from != JobState::ready) call.moved(delivery.queue_id, from, JobState::ready);
   enter_ready(call, {delivery});
   call.awakened.insert(delivery.queue_id);
@@ -153,7 +174,7 @@ Result<ActReply> cancel(Call& call, const ActRequest& request) {
       reply.refused.push_back({id, "finished", std::nullopt});
       continue;
     }
-    call.db.execute(kAct, delivery->seq, request.request);
+    note_act(call, delivery->seq, request.request);
     if (as_asked) continue;
     if (auto ok = cancel_one(call, *ns_id, request.ns, *delivery); !ok) return std::unexpected(ok.error());
     enter_in_trail(call, request.ns, request.act, "job_cancelled", to_string(id));
@@ -175,7 +196,7 @@ Result<ActReply> retry(Call& call, const ActRequest& request) {
       reply.refused.push_back({id, retried->refusal, retried->holder ? std::optional(id_of(call, *retried->holder)) : std::nullopt});
       continue;
     }
-    call.db.execute(kAct, delivery->seq, request.request);
+    note_act(call, delivery->seq, request.request);
     if (retried->changed) enter_in_trail(call, request.ns, request.act, "job_retried", to_string(id));
   }
   choosing.choose();
@@ -188,12 +209,9 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   const auto home_id = ns_id ? call.names.find_home(*ns_id, request.queue) : std::nullopt;
   if (!home_id) return reply;
-  std::vector<std::int64_t> seqs;
-  {
-    const std::int64_t first = call.db.number(kFirstSeq, *ns_id).value_or(0);
-    auto rows = call.db.query(kOldestReady, *home_id, std::max(request.after, first - 1), request.up_to, request.limit + 1);
-    while (rows.next()) seqs.push_back(rows.integer(0));
-  }
+  const std::int64_t first = call.db.number(kFirstSeq, *ns_id).value_or(0);
+  std::vector<std::int64_t> seqs =
+      oldest_ready(call, *home_id, std::max(request.after, first - 1), request.up_to, static_cast<std::size_t>(request.limit) + 1);
   if (seqs.size() > static_cast<std::size_t>(request.limit)) {
     seqs.pop_back();
     reply.more = true;

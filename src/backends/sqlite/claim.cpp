@@ -10,6 +10,7 @@
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/history.hpp"
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/lease_book.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/past.hpp"
@@ -17,6 +18,7 @@
 #include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/verbs.hpp"
+#include "base/check.hpp"
 
 namespace fenceline::sqlite {
 namespace {
@@ -33,10 +35,8 @@ constexpr const char* kBar = "UPDATE claim SET until = max(until, ?4) WHERE ns_i
 constexpr const char* kIsOrdered = "SELECT 1 FROM worker WHERE ns_id = ?1 AND owner = ?2 AND told > 0";
 
 constexpr const char* kDue = R"sql(
-  SELECT j.seq, r.run_at, r.deliveries, j.flags, j.id, j.attempts_max, j.created_at, j.payload, j.extras,
-         r.fence, r.past, j.group_id, r.limit_id, r.seq, r.more
-  FROM ready r CROSS JOIN job j ON j.seq BETWEEN r.seq AND r.seq + r.more
-  WHERE r.queue_id = ?1 AND r.lane = ?2 AND r.rank = ?3 AND r.run_at <= ?4 ORDER BY r.run_at, r.seq, j.seq LIMIT ?5)sql";
+  SELECT seq, more, run_at, deliveries, fence, past, limit_id FROM ready
+  WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
 constexpr const char* kTaken = R"sql(
   DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
 constexpr const char* kLeft = "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -69,32 +69,36 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
     std::int64_t row_last = 0;
     {
       auto row = call.db.query(kDue, queue_id, lane, rank, call.wall_us(), static_cast<std::int64_t>(full - before));
-      while (row.next()) {
+      JobWalk walk(call);
+      while (chosen.size() < full && row.next()) {
         if (chosen.size() == before) chosen.expect(full - before);
-        Delivery& d = chosen.deliveries.emplace_back();
-        d.seq = row.integer(0);
-        d.run_at = row.integer(1);
-        d.deliveries = row.integer(2);
-        d.flags = row.integer(3);
-        if (d.deliveries > 0) {
-          d.fence = row.integer(9);
-          unpack_past(row.bytes(10), d);
+        row_first = row.integer(0);
+        row_last = row_first + row.integer(1);
+        for (std::int64_t seq = row_first; seq <= row_last && chosen.size() < full; ++seq) {
+          check(walk.find(seq), "a ready job is there");
+          Delivery& d = chosen.deliveries.emplace_back();
+          d.seq = seq;
+          d.run_at = row.integer(2);
+          d.deliveries = row.integer(3);
+          d.flags = walk.flags();
+          if (d.deliveries > 0) {
+            d.fence = row.integer(4);
+            unpack_past(row.bytes(5), d);
+          }
+          d.queue_id = queue_id;
+          d.priority = static_cast<int>(-rank);
+          if (d.flags & kHasGroup) d.group_id = walk.group_id();
+          if (d.flags & kHasLimitKey) d.limit_id = row.maybe_integer(6);
+          Job& job = chosen.jobs.emplace_back().job;
+          job.id = walk.id();
+          job.queue = name.queue;
+          job.stage = name.stage;
+          job.priority = d.priority;
+          job.attempts_max = walk.attempts_max();
+          job.created_at = wall_time(walk.created_at());
+          job.payload = walk.payload();
+          unpack_extras(walk.extras(), job);
         }
-        d.queue_id = queue_id;
-        d.priority = static_cast<int>(-rank);
-        Job& job = chosen.jobs.emplace_back().job;
-        job.id = as_id(row.bytes(4));
-        job.queue = name.queue;
-        job.stage = name.stage;
-        job.priority = d.priority;
-        job.attempts_max = static_cast<int>(row.integer(5));
-        job.created_at = WallTime{Duration{row.integer(6)}};
-        job.payload = row.text(7);
-        if (!row.is_null(8)) unpack_extras(row.bytes(8), job);
-        if (d.flags & kHasGroup) d.group_id = row.maybe_integer(11);
-        if (d.flags & kHasLimitKey) d.limit_id = row.maybe_integer(12);
-        row_first = row.integer(13);
-        row_last = row_first + row.integer(14);
       }
     }
     if (chosen.size() > before) {

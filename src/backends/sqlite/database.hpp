@@ -103,6 +103,9 @@ class Database {
   void bind(sqlite3_stmt* statement, int at, std::string_view text);
   void bind(sqlite3_stmt* statement, int at, const std::string& text) { bind(statement, at, std::string_view(text)); }
   void bind(sqlite3_stmt* statement, int at, Bytes blob);
+  void bind(sqlite3_stmt* statement, int at, const std::optional<Bytes>& blob) {
+    if (blob) bind(statement, at, *blob);
+  }
 
   sqlite3* db_ = nullptr;
   BatchTable batch_;

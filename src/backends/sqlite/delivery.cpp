@@ -6,6 +6,7 @@
 
 #include "backends/sqlite/extras.hpp"
 #include "backends/sqlite/finished.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/past.hpp"
 #include "backends/sqlite/seq_ranges.hpp"
 #include "base/check.hpp"
@@ -18,17 +19,10 @@ constexpr const char* kRunningFrom = R"sql(
   SELECT seq, more, fence, run_at, deliveries, past, claim_id, lease_end, flags, limit_id, place FROM run
   WHERE seq >= coalesce((SELECT max(seq) FROM run WHERE seq <= ?1), ?1) ORDER BY seq)sql";
 
-// c0 id. The number stands in the index of the id: the job's row is not read.
-constexpr const char* kFindBatch = "SELECT b.n, j.seq FROM batch b CROSS JOIN job j ON j.ns_id = ?1 AND j.id = b.c0";
-
 // What the jobs of a claim share: asked for once, not with each of them.
 constexpr const char* kFindClaim = "SELECT owner, queue_id, started_at FROM claim WHERE id = ?1";
 
 constexpr const char* kFindAgain = "SELECT fence, run_at, deliveries, past FROM ready WHERE seq = ?1 AND deliveries > 0";
-
-constexpr const char* kFindFirst = "SELECT coalesce(run_at, created_at) FROM job WHERE seq = ?1";
-constexpr const char* kFindSeq = "SELECT seq FROM job WHERE ns_id = ?1 AND id = ?2";
-constexpr const char* kFindId = "SELECT id FROM job WHERE seq = ?1";
 
 // c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key, c10 past
 constexpr const char* kPutRunning = R"sql(
@@ -52,9 +46,6 @@ constexpr const char* kRenewRunning = "UPDATE run SET lease_end = ?1 WHERE seq I
 constexpr const char* kDropRange = "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2";
 constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FROM batch)";
 
-constexpr const char* kJob = "SELECT id, queue_id, priority, attempts_max, created_at, extras, payload FROM job WHERE seq = ?1";
-constexpr const char* kJobBrief = "SELECT id, queue_id, priority, attempts_max, created_at, extras FROM job WHERE seq = ?1";
-constexpr const char* kPlace = "SELECT queue_id, priority, flags, group_id, limit_id, coalesce(place, seq) FROM job WHERE seq = ?1";
 constexpr const char* kProgress = "SELECT percent, word FROM note WHERE seq = ?1 AND percent IS NOT NULL";
 
 bool of_one_grant(const Delivery& a, const Delivery& b) { return a.claim_id == b.claim_id && a.fence == b.fence && a.lease_end == b.lease_end; }
@@ -202,11 +193,8 @@ std::vector<Delivery> find_running_under(Call& call, std::int64_t claim_id, cons
 std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids) {
   std::vector<std::optional<Delivery>> found(ids.size());
   std::vector<std::int64_t> seqs(ids.size());
-  call.db.batch().show(ids.size(), [&](std::size_t row, int) { return Value::blob(as_bytes(*ids[row])); });
-  {
-    auto rows = call.db.query(kFindBatch, ns_id);
-    while (rows.next()) seqs[static_cast<std::size_t>(rows.integer(0))] = rows.integer(1);
-  }
+  IdWalk numbers(call, ns_id);
+  for (std::size_t i = 0; i < ids.size(); ++i) seqs[i] = numbers.find(*ids[i]).value_or(0);
   {
     RunWalk walk(call);
     for (std::size_t i = 0; i < seqs.size(); ++i) {
@@ -227,9 +215,9 @@ Delivery find_delivery(Call& call, std::int64_t seq) {
     read_common(again, delivery, 0);
     return delivery;
   }
-  const auto run_at = call.db.number(kFindFirst, seq);
-  check(run_at.has_value(), "a job that is looked for by its number exists");
-  delivery.run_at = *run_at;
+  JobWalk job(call);
+  check(job.find(seq), "a job that is looked for by its number exists");
+  delivery.run_at = job.run_at();
   return delivery;
 }
 
@@ -282,14 +270,12 @@ void renew_running(Call& call, const std::vector<Delivery>& deliveries, std::int
       [&] { call.db.execute(kRenewRunning, lease_end); });
 }
 
-std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id) {
-  return call.db.number(kFindSeq, ns_id, Bytes{as_bytes(id)});
-}
+std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id) { return IdWalk(call, ns_id).find(id); }
 
 JobId id_of(Call& call, std::int64_t seq) {
-  auto row = call.db.query(kFindId, seq);
-  check(row.next(), "a job that is looked for by its number exists");
-  return as_id(row.bytes(0));
+  JobWalk job(call);
+  check(job.find(seq), "a job that is looked for by its number exists");
+  return job.id();
 }
 
 std::optional<Progress> find_progress(Call& call, std::int64_t seq) {
@@ -301,17 +287,17 @@ std::optional<Progress> find_progress(Call& call, std::int64_t seq) {
 Job to_job(Call& call, const Delivery& delivery, bool with_payload) {
   Job job;
   {
-    auto row = call.db.query(with_payload ? kJob : kJobBrief, delivery.seq);
-    check(row.next(), "a delivery belongs to a job");
-    job.id = as_id(row.bytes(0));
-    const QueueName& name = call.names.queue_name(row.integer(1));
+    JobWalk row(call);
+    check(row.find(delivery.seq), "a delivery belongs to a job");
+    job.id = row.id();
+    const QueueName& name = call.names.queue_name(row.queue_id());
     job.queue = name.queue;
     job.stage = name.stage;
-    job.priority = static_cast<int>(row.integer(2));
-    job.attempts_max = static_cast<int>(row.integer(3));
-    job.created_at = wall_time(row.integer(4));
-    unpack_extras(row.bytes(5), job);
-    if (with_payload) job.payload = row.text(6);
+    job.priority = row.priority();
+    job.attempts_max = row.attempts_max();
+    job.created_at = wall_time(row.created_at());
+    unpack_extras(row.extras(), job);
+    if (with_payload) job.payload = row.payload();
   }
   job.state = delivery.state;
   job.run_at = wall_time(delivery.run_at);
@@ -333,14 +319,14 @@ Job to_job(Call& call, const Delivery& delivery, bool with_payload) {
 }
 
 void add_place(Call& call, Delivery& delivery) {
-  auto row = call.db.query(kPlace, delivery.seq);
-  check(row.next(), "a delivery belongs to a job");
-  delivery.queue_id = row.integer(0);
-  delivery.priority = static_cast<int>(row.integer(1));
-  delivery.flags = row.integer(2);
-  delivery.group_id = row.maybe_integer(3);
-  delivery.limit_id = row.maybe_integer(4);
-  delivery.group_place = row.integer(5);
+  JobWalk row(call);
+  check(row.find(delivery.seq), "a delivery belongs to a job");
+  delivery.queue_id = row.queue_id();
+  delivery.priority = row.priority();
+  delivery.flags = row.flags();
+  delivery.group_id = row.group_id();
+  delivery.limit_id = row.limit_id();
+  delivery.group_place = row.place();
 }
 
 }  // namespace fenceline::sqlite

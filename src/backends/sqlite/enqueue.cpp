@@ -1,4 +1,4 @@
-// Adding jobs. A first attempt without unique keys is three statements for the whole batch; only when some id is there
+// Adding jobs. A first attempt without unique keys is a few statements for the whole batch; only when some id may be there
 // already, or a key is asked for, are the jobs looked at one by one.
 #include <algorithm>
 #include <map>
@@ -9,6 +9,7 @@
 #include "backends/sqlite/extras.hpp"
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/next_seq.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
@@ -19,26 +20,21 @@
 namespace fenceline::sqlite {
 namespace {
 
-// c0 id, c1 queue, c2 priority, c3 attempts, c4 run time, c5 payload, c6 flags, c7 group, c8 limit key, c9 extras
+// c0 number, c1 more, c2 id, c3 last id, c4 queue, c5 priority, c6 attempts, c7 run time, c8 flags, c9 group, c10 limit key, c11
+// extras, c12 other ids, c13 payload
 constexpr const char* kInsertJobs = R"sql(
-  INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, flags, group_id, limit_id, extras, payload)
-  SELECT ?1 + n, ?2, c0, c1, c2, c3, ?3, nullif(c4, ?3), c6, c7, c8, c9, c5 FROM batch)sql";
+  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, group_id, limit_id, extras, ids, payload)
+  SELECT c0, c1, ?1, c2, c3, c4, c5, c6, ?2, nullif(c7, ?2), c8, c9, c10, c11, c12, c13 FROM batch)sql";
 // c0 queue, c1 lane, c2 rank, c3 run time, c4 number, c5 more, c6 limit key
 constexpr const char* kInsertReady = R"sql(
   INSERT INTO ready (queue_id, lane, rank, run_at, seq, more, limit_id) SELECT c0, c1, c2, c3, c4, c5, c6 FROM batch)sql";
 
-// The same for plain jobs of one queue that share all but id and payload, as most batches do: what they share is said once.
-// ?4 queue, ?5 priority, ?6 attempts, ?7 run time
-constexpr const char* kInsertJobsAlike = R"sql(
-  INSERT OR IGNORE INTO job (seq, ns_id, id, queue_id, priority, attempts_max, created_at, run_at, flags, payload)
-  SELECT ?1 + n, ?2, c0, ?4, ?5, ?6, ?3, nullif(?7, ?3), 0, c5 FROM batch)sql";
-
-constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c7, ?1 + n, ?1 + n FROM batch WHERE c7 IS NOT NULL";
+constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c0, c1, c1 FROM batch";
 constexpr const char* kInsertTag = "INSERT INTO tag (ns_id, name, seq) VALUES (?1, ?2, ?3)";
 
 constexpr const char* kFirstSeq = "UPDATE namespace SET first_seq = ?2 WHERE id = ?1 AND first_seq = 0";
 
-constexpr const char* kSameId = "SELECT queue_id, payload FROM job WHERE ns_id = ?1 AND id = ?2";
+// Who has a unique key has a row of its own.
 constexpr const char* kHolder = "SELECT id, payload FROM job WHERE seq = ?1";
 constexpr const char* kSomeAlias = "SELECT 1 FROM alias WHERE ns_id = ?1 LIMIT 1";
 constexpr const char* kAlias = R"sql(
@@ -60,13 +56,10 @@ struct Added {
   std::string extras;
 };
 
-// Whether nothing but id and payload tells the jobs apart.
-bool are_alike(const std::vector<Added>& added) {
-  const Added& first = added.front();
-  return std::all_of(added.begin(), added.end(), [&](const Added& one) {
-    return one.queue_id == first.queue_id && one.run_at == first.run_at && one.extras.empty() && one.job->priority == first.job->priority &&
-           one.job->attempts_max == first.job->attempts_max;
-  });
+// Whether nothing but id and payload tells the two apart, and neither has ties.
+bool are_alike(const Added& a, const Added& b) {
+  return a.flags == 0 && b.flags == 0 && a.extras.empty() && b.extras.empty() && a.queue_id == b.queue_id && a.run_at == b.run_at &&
+         a.job->priority == b.job->priority && a.job->attempts_max == b.job->attempts_max;
 }
 
 // What a set of jobs has to do with others.
@@ -110,6 +103,51 @@ void add_tags_and_keys(Call& call, std::int64_t ns_id, const std::vector<Added>&
   }
 }
 
+void insert_jobs(Call& call, std::int64_t ns_id, const std::vector<Added>& added, std::int64_t first, bool alone) {
+  std::vector<JobRow> rows;
+  const JobId* largest = nullptr;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const JobId& id = added[i].job->id;
+    const bool ascends = !largest || *largest < id;  // otherwise the ranges of two rows might overlap
+    const Added* before = rows.empty() ? nullptr : &added[rows.back().at];
+    if (!before || !ascends || !are_alike(*before, added[i]) || !add_to_row(rows.back(), *before->job, *added[i - 1].job, *added[i].job))
+      rows.push_back({.at = i, .alone = alone || !ascends});
+    if (ascends) largest = &id;
+  }
+  call.db.batch().show(rows.size(), [&](std::size_t n, int column) {
+    const JobRow& row = rows[n];
+    const Added& one = added[row.at];
+    switch (column) {
+      case 0: return Value::integer(first + static_cast<std::int64_t>(row.at));
+      case 1: return Value::integer(row.more);
+      case 2: return Value::blob(as_bytes(one.job->id));
+      case 3: return row.more > 0 ? Value::blob(as_bytes(added[row.at + static_cast<std::size_t>(row.more)].job->id)) : Value{};
+      case 4: return Value::integer(one.queue_id);
+      case 5: return Value::integer(one.job->priority);
+      case 6: return Value::integer(one.job->attempts_max);
+      case 7: return Value::integer(one.run_at);
+      case 8: return Value::integer(one.flags);
+      case 9: return Value::maybe(one.group_id);
+      case 10: return Value::maybe(one.limit_id);
+      case 11: return one.extras.empty() ? Value{} : Value::blob(one.extras);
+      case 12: return row.more > 0 ? Value::blob(row.ids) : Value{};
+      default: return row.more > 0 ? Value::blob(row.payloads) : Value::text(one.job->payload);
+    }
+  });
+  call.db.execute(kInsertJobs, ns_id, call.wall_us());
+}
+
+void insert_members(Call& call, const std::vector<Added>& added, std::int64_t first) {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (added[i].group_id) members.push_back(i);
+  }
+  call.db.batch().show(members.size(), [&](std::size_t row, int column) {
+    return Value::integer(column == 0 ? *added[members[row]].group_id : first + static_cast<std::int64_t>(members[row]));
+  });
+  call.db.execute(kInsertMembers);
+}
+
 // One row for neighbours that nothing tells apart.
 void insert_ready(Call& call, const std::vector<Added>& added, std::int64_t first) {
   struct Row {
@@ -120,9 +158,7 @@ void insert_ready(Call& call, const std::vector<Added>& added, std::int64_t firs
   for (std::size_t i = 0; i < added.size(); ++i) {
     const Added& one = added[i];
     const Added* before = rows.empty() ? nullptr : &added[rows.back().at];
-    if (before && one.flags == 0 && before->flags == 0 && one.queue_id == before->queue_id && one.run_at == before->run_at &&
-        one.job->priority == before->job->priority)
-      rows.back().more += 1;
+    if (before && are_alike(*before, one)) rows.back().more += 1;
     else rows.push_back({i});
   }
   call.db.batch().show(rows.size(), [&](std::size_t row, int column) {
@@ -140,8 +176,8 @@ void insert_ready(Call& call, const std::vector<Added>& added, std::int64_t firs
   call.db.execute(kInsertReady);
 }
 
-// Returns how many went in: all, or fewer because some were there.
-std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
+// None of them is there. `alone`: their ids may lie among those of rows that hold several jobs, so each gets a row of its own.
+void insert(Call& call, std::int64_t ns_id, std::vector<Added>& added, bool alone) {
   Ties ties;
   std::set<std::int64_t> groups_taken;
   for (Added& one : added) {
@@ -149,30 +185,9 @@ std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
     tie(call, one, groups_taken, ties);
   }
   const std::int64_t first = next_seq(call);
-  call.db.batch().show(added.size(), [&](std::size_t row, int column) {
-    const Added& one = added[row];
-    switch (column) {
-      case 0: return Value::blob(as_bytes(one.job->id));
-      case 1: return Value::integer(one.queue_id);
-      case 2: return Value::integer(one.job->priority);
-      case 3: return Value::integer(one.job->attempts_max);
-      case 4: return Value::integer(one.run_at);
-      case 5: return Value::text(one.job->payload);
-      case 6: return Value::integer(one.flags);
-      case 7: return Value::maybe(one.group_id);
-      case 8: return Value::maybe(one.limit_id);
-      default: return one.extras.empty() ? Value{} : Value::blob(one.extras);
-    }
-  });
-  const bool alike = are_alike(added);
-  const Added& like = added.front();
-  if (alike)
-    call.db.execute(kInsertJobsAlike, first, ns_id, call.wall_us(), like.queue_id, like.job->priority, like.job->attempts_max, like.run_at);
-  else call.db.execute(kInsertJobs, first, ns_id, call.wall_us());
-  const std::int64_t inserted = call.db.changes();
-  if (inserted != static_cast<std::int64_t>(added.size())) return inserted;
-  if (ties.groups) call.db.execute(kInsertMembers, first);
+  insert_jobs(call, ns_id, added, first, alone);
   insert_ready(call, added, first);
+  if (ties.groups) insert_members(call, added, first);
   call.db.execute(kFirstSeq, ns_id, first);
   for (std::size_t i = 0, next = 0; i < added.size(); i = next) {
     while (next < added.size() && added[next].queue_id == added[i].queue_id) ++next;
@@ -181,7 +196,25 @@ std::int64_t insert(Call& call, std::int64_t ns_id, std::vector<Added>& added) {
   }
   if (ties.tags_or_keys) add_tags_and_keys(call, ns_id, added, first);
   for (const auto& [home_id, limit_id] : ties.limit_keys) choose_of_key(call, home_id, limit_id);
-  return inserted;
+}
+
+// Whether some of the ids may be there already, or lie among those of others: asked for all of them at once, then, as another
+// producer may be at work, for stretches that ascend.
+bool may_be_there(Call& call, std::int64_t ns_id, const std::vector<Added>& wanted) {
+  const auto [least, most] =
+      std::minmax_element(wanted.begin(), wanted.end(), [](const Added& a, const Added& b) { return a.job->id < b.job->id; });
+  if (!may_be_there(call, ns_id, least->job->id, most->job->id)) return false;
+  constexpr std::size_t kStretchMost = 64;  // short ones seldom lie across those of another producer
+  for (std::size_t i = 0, next = 0; i < wanted.size(); i = next) {
+    // From the one before, if both may stand in one row: nothing of others may lie between them.
+    const bool goes_on = i > 0 && wanted[i - 1].job->id < wanted[i].job->id && of_one_millisecond(wanted[i - 1].job->id, wanted[i].job->id);
+    const JobId& first = wanted[goes_on ? i - 1 : i].job->id;
+    for (next = i + 1; next < wanted.size() && next - i < kStretchMost; ++next) {
+      if (!(wanted[next - 1].job->id < wanted[next].job->id) || !of_one_millisecond(first, wanted[next].job->id)) break;
+    }
+    if (may_be_there(call, ns_id, first, wanted[next - 1].job->id)) return true;
+  }
+  return false;
 }
 
 std::unexpected<Error> key_conflict(const NewJob& wanted, const JobId& holder, JobState state) {
@@ -192,13 +225,15 @@ std::unexpected<Error> key_conflict(const NewJob& wanted, const JobId& holder, J
 // Who answers for each job of a request, looked at one by one.
 class Lookup {
  public:
-  Lookup(Call& call, std::int64_t ns_id) : call_(call), ns_id_(ns_id), some_alias_(call.db.number(kSomeAlias, ns_id).has_value()) {}
+  Lookup(Call& call, std::int64_t ns_id)
+      : call_(call), ns_id_(ns_id), ids_(call, ns_id), some_alias_(call.db.number(kSomeAlias, ns_id).has_value()) {}
 
   // The id of the job that is there already and stands for this one; empty: it is to be added. Errors: conflict.
   Result<std::optional<JobId>> find(const Added& wanted) {
     const NewJob& job = *wanted.job;
-    if (auto there = call_.db.query(kSameId, ns_id_, Bytes{as_bytes(job.id)}); there.next()) {
-      if (there.integer(0) != wanted.queue_id || there.bytes(1) != job.payload)
+    if (const auto seq = ids_.find(job.id)) {
+      JobWalk there(call_);
+      if (!there.find(*seq) || there.queue_id() != wanted.queue_id || there.payload() != job.payload)
         return fail(Code::conflict, "job " + to_string(job.id) + " is there already with another queue, stage or payload");
       return job.id;
     }
@@ -242,6 +277,7 @@ class Lookup {
 
   Call& call_;
   std::int64_t ns_id_;
+  IdWalk ids_;
   bool some_alias_;
   std::map<std::pair<std::int64_t, std::string>, const NewJob*> new_keys_;  // by home and key
   std::map<JobId, JobId> new_aliases_;
@@ -258,7 +294,7 @@ Result<EnqueueReply> enqueue_one_by_one(Call& call, std::int64_t ns_id, const st
     else fresh.push_back(one);
     reply.ids.push_back(there->value_or(one.job->id));
   }
-  if (!fresh.empty()) insert(call, ns_id, fresh);
+  if (!fresh.empty()) insert(call, ns_id, fresh, true);
   for (const auto& [id, holder] : lookup.new_aliases())
     call.db.execute(kAddAlias, ns_id, Bytes{as_bytes(id)}, Bytes{as_bytes(holder)}, call.wall_us());
   return reply;
@@ -281,16 +317,8 @@ Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
     added.queue_id = same ? last->queue_id : call.names.intern_queue(ns_id, job.queue, job.stage);
     keys = keys || !job.key.empty();
   }
-  if (keys || call.db.number(kSomeAlias, ns_id)) return enqueue_one_by_one(call, ns_id, wanted);
-
-  call.db.execute("SAVEPOINT attempt");
-  const std::int64_t inserted = insert(call, ns_id, wanted);
-  if (inserted != static_cast<std::int64_t>(wanted.size())) {
-    call.db.execute("ROLLBACK TO attempt");
-    call.db.execute("RELEASE attempt");
-    return enqueue_one_by_one(call, ns_id, wanted);
-  }
-  call.db.execute("RELEASE attempt");
+  if (keys || call.db.number(kSomeAlias, ns_id) || may_be_there(call, ns_id, wanted)) return enqueue_one_by_one(call, ns_id, wanted);
+  insert(call, ns_id, wanted, false);
   reply.ids.reserve(request.jobs.size());
   for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);
   return reply;

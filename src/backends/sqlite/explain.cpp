@@ -13,18 +13,20 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kQueueHolders = R"sql(
-  SELECT j.seq FROM run r CROSS JOIN claim c ON c.id = r.claim_id CROSS JOIN queue q ON q.id = c.queue_id
-    CROSS JOIN job j NOT INDEXED ON j.seq BETWEEN r.seq AND r.seq + r.more WHERE q.home_id = ?1
-  UNION SELECT seq FROM slot WHERE home_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
+  SELECT r.seq, r.more FROM run r CROSS JOIN claim c ON c.id = r.claim_id CROSS JOIN queue q ON q.id = c.queue_id WHERE q.home_id = ?1
+  UNION SELECT seq, 0 FROM slot WHERE home_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
 constexpr const char* kKeyHolders = R"sql(
-  SELECT seq FROM run WHERE limit_id = ?1 UNION SELECT seq FROM slot WHERE limit_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
+  SELECT seq, 0 FROM run WHERE limit_id = ?1 UNION SELECT seq, 0 FROM slot WHERE limit_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
 constexpr const char* kSlotOfGroup = "SELECT seq FROM slot WHERE group_id = ?1 AND lease_end > ?2 LIMIT 1";
 constexpr const char* kSlotEnd = "SELECT lease_end FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
 std::vector<JobId> holders(Call& call, const char* sql, std::int64_t of) {
   std::vector<JobId> ids;
   auto rows = call.db.query(sql, of, call.now_us(), static_cast<std::int64_t>(kHoldersShown));
-  while (rows.next()) ids.push_back(id_of(call, rows.integer(0)));
+  while (rows.next()) {
+    const std::int64_t last = rows.integer(0) + rows.integer(1);
+    for (std::int64_t seq = rows.integer(0); seq <= last && ids.size() < kHoldersShown; ++seq) ids.push_back(id_of(call, seq));
+  }
   return ids;
 }
 

@@ -82,7 +82,7 @@ void part_before(Call& call, std::int64_t seq) {
 // Whether the second, with the next number, may stand in the row of the first.
 bool share_a_row(const Delivery& a, const std::string& past_of_a, const Delivery& b, const std::string& past_of_b) {
   return a.state == JobState::done && b.state == JobState::done && is_first_of_plain(a, past_of_a) && is_first_of_plain(b, past_of_b) &&
-         a.finished_at == b.finished_at && a.fence == b.fence && a.run_at == b.run_at && a.started_at == b.started_at && a.owner == b.owner;
+         a.queue_id == b.queue_id && a.finished_at == b.finished_at && a.fence == b.fence && a.run_at == b.run_at && a.started_at == b.started_at && a.owner == b.owner;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/past.hpp"
 #include "backends/sqlite/ready_lanes.hpp"
@@ -18,7 +19,6 @@ constexpr const char* kPutReady = R"sql(
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
 
 constexpr const char* kAgain = "SELECT queue_id, lane, rank, run_at, limit_id, past FROM ready WHERE seq = ?1 AND deliveries > 0";
-constexpr const char* kFirst = "SELECT queue_id, -priority, coalesce(run_at, created_at), limit_id, flags FROM job WHERE seq = ?1";
 constexpr const char* kLaneOf = R"sql(
   SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
 // A plain job stands in the common lane, perhaps in the middle of a row.
@@ -84,13 +84,13 @@ std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
   }
   Standing standing{.seq = seq};
   {
-    auto first = call.db.query(kFirst, seq);
-    if (!first.next()) return std::nullopt;
-    standing.queue_id = first.integer(0);
-    standing.rank = first.integer(1);
-    standing.run_at = first.integer(2);
-    standing.limit_id = first.maybe_integer(3);
-    if (first.integer(4) == 0) return find_plain(call, standing);
+    JobWalk job(call);
+    if (!job.find(seq)) return std::nullopt;
+    standing.queue_id = job.queue_id();
+    standing.rank = -job.priority();
+    standing.run_at = job.run_at();
+    standing.limit_id = job.limit_id();
+    if (job.flags() == 0) return find_plain(call, standing);
   }
   const auto lane = call.db.number(kLaneOf, standing.queue_id, standing.rank, standing.run_at, seq);
   if (!lane) return std::nullopt;

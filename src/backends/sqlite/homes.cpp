@@ -158,7 +158,7 @@ Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns) {
         queue.depth[static_cast<std::size_t>(state)] = rows.integer(column++);
     }
   }
-  const std::int64_t newest = call.db.number("SELECT max(seq) FROM job").value_or(0);
+  const std::int64_t newest = call.db.number("SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1").value_or(0);
   for (auto& [home_id, queue] : all) {
     const Home home = read_home(call, home_id);
     const bool has_jobs = std::any_of(queue.depth.begin(), queue.depth.end(), [](std::int64_t depth) { return depth > 0; });

@@ -38,18 +38,19 @@ CREATE TABLE queue (
   looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
 CREATE INDEX queue_home ON queue (home_id);
 
--- flags: see delivery.hpp. run_at: null if it is created_at, as for most. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see
+-- more, last_id, ids, payload: see job_rows.hpp. flags: see delivery.hpp. run_at: null if it is created_at, as for most. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see
 -- extras.hpp.
 CREATE TABLE job (
-  seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, id BLOB NOT NULL, queue_id INTEGER NOT NULL, priority INTEGER NOT NULL,
+  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, ns_id INTEGER NOT NULL, id BLOB NOT NULL, last_id BLOB, queue_id INTEGER NOT NULL, priority INTEGER NOT NULL,
   attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL, run_at INTEGER, flags INTEGER NOT NULL,
-  group_id INTEGER, limit_id INTEGER, place INTEGER, acted TEXT, extras BLOB, payload TEXT NOT NULL,
+  group_id INTEGER, limit_id INTEGER, place INTEGER, acted TEXT, extras BLOB, ids BLOB, payload TEXT NOT NULL,
   UNIQUE (ns_id, id));
+CREATE INDEX job_shared ON job (ns_id, last_id, id) WHERE more > 0;
 -- Groups and limit keys are forgotten with their last job.
 CREATE INDEX job_group ON job (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX job_limit ON job (limit_id) WHERE limit_id IS NOT NULL;
 
--- more, here and in run and done: so many jobs of the next numbers stand in the same row. Plain jobs that share all else, as those of
+-- more, here and in the others: so many jobs of the next numbers stand in the same row. Plain jobs that share all else, as those of
 -- a batch do, come and go as one row; whoever touches one of them parts it. past, here and below: see past.hpp.
 CREATE TABLE ready (
   queue_id INTEGER NOT NULL, lane INTEGER NOT NULL, rank INTEGER NOT NULL, run_at INTEGER NOT NULL, seq INTEGER NOT NULL,

@@ -9,6 +9,7 @@
 #include "backends/sqlite/delivery.hpp"
 #include "backends/sqlite/finished.hpp"
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
@@ -25,7 +26,7 @@ constexpr const char* kAskAgain = R"sql(
   SELECT ?1, ?2, ?3, 1 + coalesce((SELECT max(n) FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3), 0), ?4)sql";
 constexpr const char* kCutEnded = "UPDATE ended SET seqs = ?5 WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kState = R"sql(
-  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at FROM done d CROSS JOIN job j ON j.seq = ?1
+  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= ?1)
   WHERE d.seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND d.seq + d.more >= ?1)sql";
 constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
@@ -45,11 +46,10 @@ constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = 
 // c0 number
 constexpr const char* kForgetRows[] = {
     "DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)", "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM job WHERE seq IN (SELECT c0 FROM batch)"};
+    "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)"};
 
 constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
-constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT max(seq) FROM job), 0)) WHERE key = 'seq_floor'";
+constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0)) WHERE key = 'seq_floor'";
 constexpr const char* kJobOfGroup = "SELECT 1 FROM job WHERE group_id = ?1 LIMIT 1";
 constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
 constexpr const char* kForgetGroup = "DELETE FROM grp WHERE id = ?1";
@@ -188,7 +188,8 @@ class Retention {
     call_.db.execute(kRaiseSeqFloor);
     std::vector<std::int64_t> seqs;
     for (const Over& over : over_) seqs.push_back(over.seq);
-    drop_finished(call_, std::move(seqs));
+    drop_finished(call_, seqs);
+    drop_jobs(call_, std::move(seqs));
     call_.db.batch().show(over_.size(), [&](std::size_t row, int) { return Value::integer(over_[row].seq); });
     for (const char* sql : kForgetRows) call_.db.execute(sql);
     for (const std::int64_t group_id : groups) {
@@ -217,11 +218,6 @@ class Retention {
 constexpr const char* kRemoveAll[] = {
     "DELETE FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)",
     "DELETE FROM ended WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)",
-    "DELETE FROM run WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
-    "DELETE FROM done WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
-    "DELETE FROM attempt WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
-    "DELETE FROM note WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
-    "DELETE FROM log WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)",
     "DELETE FROM member WHERE group_id IN (SELECT g.id FROM grp g JOIN home h ON h.id = g.home_id WHERE h.ns_id = ?1)",
     "DELETE FROM grp WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)",
     "DELETE FROM limit_key WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)",
@@ -240,10 +236,17 @@ constexpr const char* kRemoveAll[] = {
     "UPDATE namespace SET first_seq = 0 WHERE id = ?1",
 };
 
+// Of each of its jobs, by ranges of their numbers: no row holds jobs of two namespaces.
+constexpr const char* kNumbers = "SELECT seq, more FROM job WHERE ns_id = ?1";
+constexpr const char* kRemoveNumbers[] = {
+    "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2",  "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM attempt WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM note WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM log WHERE seq BETWEEN ?1 AND ?2",
+};
+constexpr const char* kLargestOfNumbers = R"sql(
+  SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0), coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0)))sql";
+
 constexpr const char* kLargestFence = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)), 0),
-             coalesce((SELECT max(fence) FROM run WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)), 0),
-             coalesce((SELECT max(fence) FROM done WHERE seq IN (SELECT seq FROM job WHERE ns_id = ?1)), 0),
              coalesce((SELECT max(fence) FROM grp WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)), 0)))sql";
 
 }  // namespace
@@ -273,7 +276,17 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
 
 Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act) {
   if (const auto ns_id = call.names.find_namespace(ns)) {
-    call.db.execute(kRaiseFloor, call.db.number(kLargestFence, *ns_id).value_or(0));
+    std::vector<SeqRange> numbers;
+    {
+      auto rows = call.db.query(kNumbers, *ns_id);
+      while (rows.next()) numbers.push_back({rows.integer(0), rows.integer(0) + rows.integer(1)});
+    }
+    Fence largest = call.db.number(kLargestFence, *ns_id).value_or(0);
+    for (const SeqRange& range : numbers) {
+      largest = std::max(largest, call.db.number(kLargestOfNumbers, range.first, range.last).value_or(0));
+      for (const char* sql : kRemoveNumbers) call.db.execute(sql, range.first, range.last);
+    }
+    call.db.execute(kRaiseFloor, largest);
     call.db.execute(kRaiseSeqFloor);
     for (const char* sql : kRemoveAll) call.db.execute(sql, *ns_id);
   }
