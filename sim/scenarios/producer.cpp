@@ -42,6 +42,12 @@ void World::make_batches() {
 
 NewJob World::make_job(int number) {
   Random& random = simulation_.random();
+  if (!options_.jobs.empty()) {
+    NewJob job = options_.jobs.at(static_cast<std::size_t>(number));
+    const std::uint64_t words = random.next();
+    job.id = make_uuid7(store_clock_.wall_now(), words, random.next());
+    return job;
+  }
   const Features& features = plan_.features;
   const auto one_of = [&](std::string_view name, int count) {
     return std::string(name) + std::to_string(random.below(static_cast<std::size_t>(count)));

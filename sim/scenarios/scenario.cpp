@@ -43,7 +43,11 @@ Plan plan_of(const Scenario& scenario, std::uint64_t seed) {
 SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
   Plan plan = plan_of(scenario, seed);
   apply(options.change, plan);
-  World world(options.change.world.value_or(seed), plan, stacks, options);
+  return play(plan, options.change.world.value_or(seed), stacks, options);
+}
+
+SeedReport play(const Plan& plan, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
+  World world(seed, plan, stacks, options);
   return world.run();
 }
 

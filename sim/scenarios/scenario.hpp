@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "runtime/runtime.hpp"
+#include "services/handler.hpp"
 #include "sim/checks/violations.hpp"
 #include "sim/runtime/random.hpp"
 #include "sim/runtime/stack_pool.hpp"
@@ -137,6 +139,11 @@ struct SeedOptions {
   std::stop_token stop;  // asked now and then
   PlanChange change = {};  // of the seed's plan
   std::int64_t operations_most = std::numeric_limits<std::int64_t>::max();  // then it ends, with what was found by then
+  // In place of the made-up ones, for handlers of users: their jobs (ids are made here), what runs them, and who is shown
+  // the jobs in the end.
+  std::vector<NewJob> jobs = {};
+  std::function<RunResult(const Run&, Runtime& process, const std::string& worker)> handler = {};
+  std::function<void(std::vector<Job>)> at_end = {};
   // Puts something between the checks and the real store: how tests plant a bug.
   std::function<std::unique_ptr<Store>(Store&)> wrap_store;
 };
@@ -145,6 +152,7 @@ struct SeedOptions {
 Plan plan_of(const Scenario& scenario, std::uint64_t seed);
 
 // Plays one seed. The same seed gives the same report, byte for byte, in every build.
+SeedReport play(const Plan& plan, std::uint64_t seed, StackPool& stacks, const SeedOptions& options);
 SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const SeedOptions& options = {});
 
 }  // namespace fenceline::sim

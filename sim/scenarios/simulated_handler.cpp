@@ -15,6 +15,7 @@ RunResult SimulatedHandler::run(const Run& run) {
   };
   world_.handlers().started(process_, run);
   const Returned returned{world_.handlers(), process_, run};
+  if (world_.options().handler) return world_.options().handler(run, process_, process_.name());
 
   const Plan& plan = world_.plan();
   Random& random = world_.simulation().random();

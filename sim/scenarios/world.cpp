@@ -21,13 +21,12 @@ constexpr Instant kStart{1h};  // so that moments before the start are moments t
 
 World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const SeedOptions& options)
     : plan_(plan),
-      stop_(options.stop),
-      operations_most_(options.operations_most),
+      options_(options),
       simulation_(seed, stacks, options.tracing),
       store_machine_("store", 0s, 0, plan.numbers.wall_ahead),
       store_clock_(simulation_, store_machine_) {
   simulation_.run_until(kStart);
-  make_store(options);
+  make_store();
   make_hosts();
   make_settings();
   make_batches();
@@ -35,7 +34,7 @@ World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const Seed
 
 World::~World() = default;
 
-void World::make_store(const SeedOptions& options) {
+void World::make_store() {
   store_runtime_ = std::make_unique<SimRuntime>(simulation_, store_machine_, "store");
   if (plan_.sqlite) {
     auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()), {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
@@ -46,7 +45,7 @@ void World::make_store(const SeedOptions& options) {
     memory_ = memory.get();
     real_store_ = std::move(memory);
   }
-  if (options.wrap_store) wrapped_store_ = options.wrap_store(*real_store_);
+  if (options_.wrap_store) wrapped_store_ = options_.wrap_store(*real_store_);
   Store& store = wrapped_store_ ? *wrapped_store_ : *real_store_;
   checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_, memory_ ? plan_.numbers.deliveries : 0);
   handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace, plan_.drift_promised);
@@ -134,7 +133,7 @@ void World::work(Process& process, std::stop_token stop) {
                         .host = process.runtime.name(),
                         .pid = 1,
                         .version = "sim"};
-  for (int i = 0; i < plan_.queues; ++i) options.queues.push_back(queue_name(i));
+  options.queues = queue_names();
   Worker worker(process.runtime, Log(process.log), process.store, process.handler, options);
   owners_.push_back(worker.owner());
   const Result<WorkReport> report = worker.run(stop);
@@ -152,20 +151,43 @@ SeedReport World::run() {
   end_storm();
   if (!over()) ends_in_time();
   if (!over()) ends_as_planned();
-  if (!over()) starts_soon();
+  if (!over() && plan_.queues > 0) starts_soon();
   if (!over()) stops_in_time();
   if (!over()) checks_->compare_all(simulation_.now());
   if (!over()) checks_->compare_stories();
+  show_the_end();
   closing_ = true;
   SeedReport report;
   report.simulated = simulation_.now() - kStart;
-  report.stopped = stop_.stop_requested();
+  report.stopped = options_.stop.stop_requested();
   // Newest first, as they would go: what a process leaves under way must find its store.
   while (!processes_.empty()) processes_.pop_back();
   report.tally = tally_;
   report.violations = violations_.found();
   report.trace = simulation_.trace().text();
   return report;
+}
+
+std::vector<std::string> World::queue_names() const {
+  std::vector<std::string> names;
+  for (int i = 0; i < plan_.queues; ++i) names.push_back(queue_name(i));
+  for (const NewJob& job : options_.jobs) {
+    if (std::find(names.begin(), names.end(), job.queue) == names.end()) names.push_back(job.queue);
+  }
+  return names;
+}
+
+void World::show_the_end() {
+  if (!options_.at_end) return;
+  std::vector<Job> jobs;
+  for (JobsRequest request{.ns = std::string(kNamespace), .limit = 1000, .with_payload = true};;) {
+    const Result<JobsReply> page = real_store_->jobs(request);
+    if (!page) break;
+    jobs.insert(jobs.end(), page->jobs.begin(), page->jobs.end());
+    if (!page->next) break;
+    request.after = *page->next;
+  }
+  options_.at_end(std::move(jobs));
 }
 
 // J8: nothing is stuck once the weather is fine. Retries wait for minutes, a poison job needs five leases.

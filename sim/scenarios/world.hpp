@@ -40,6 +40,7 @@ class MachineClock final : public Clock {
 
 class World final : public StoreObserver {
  public:
+  // `stacks` and `options` must outlive it.
   World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const SeedOptions& options);
   ~World() override;
 
@@ -47,6 +48,7 @@ class World final : public StoreObserver {
 
   // For what runs in the processes.
   const Plan& plan() const { return plan_; }
+  const SeedOptions& options() const { return options_; }
   Simulation& simulation() { return simulation_; }
   StoreChecks& checks() { return *checks_; }
   HandlerChecks& handlers() { return *handler_checks_; }
@@ -93,11 +95,12 @@ class World final : public StoreObserver {
 
   void applied(const Applied& applied) override;
 
-  void make_store(const SeedOptions& options);
+  void make_store();
   void make_hosts();
   void make_settings();
   void make_batches();
   NewJob make_job(int number);
+  std::vector<std::string> queue_names() const;
   void start_on(Host& host);
   void ended(Host& host, Process& process, ProcessEnd end);
   void work(Process& process, std::stop_token stop);
@@ -146,17 +149,17 @@ class World final : public StoreObserver {
   void kill_again_and_again(Host& host);
   bool is_well(const Host& host) const { return host.lasting == Lasting::none; }
 
-  bool over() const { return stop_.stop_requested() || !violations_.empty() || tally_.of(Count::operations) > operations_most_; }
+  bool over() const { return options_.stop.stop_requested() || !violations_.empty() || tally_.of(Count::operations) > options_.operations_most; }
   void ends_in_time();
   void wait_for_the_rest(Duration patience);
   void resume_what_was_left();
   void ends_as_planned();
+  void show_the_end();
   void starts_soon();
   void stops_in_time();
 
   Plan plan_;
-  std::stop_token stop_;
-  std::int64_t operations_most_;
+  const SeedOptions& options_;
   Simulation simulation_;
   Violations violations_;
   Tally tally_;
