@@ -6,8 +6,6 @@
 namespace fenceline::sim {
 namespace {
 
-constexpr Duration kAliasLeast = std::chrono::hours{25};
-
 bool same_value(const std::string& a, const std::string& b) { return nlohmann::json::parse(a) == nlohmann::json::parse(b); }
 
 }  // namespace
@@ -21,7 +19,7 @@ const KnownJob* StoreChecks::key_holder(const std::string& queue, const std::str
 void StoreChecks::forget_aliases(const Applied& when, const EnqueueCall& call) {
   for (std::size_t i = 0; i < call.request.jobs.size(); ++i) {
     const auto alias = aliases_.find(call.request.jobs[i].id);
-    if (alias == aliases_.end() || when.wall < alias->second.since + kAliasLeast) continue;
+    if (alias == aliases_.end() || (!alias->second.may_be_gone && when.wall < alias->second.since + kAliasLeast)) continue;
     const bool still_known = call.reply && i < call.reply->ids.size() && call.reply->ids[i] == alias->second.of;
     if (!still_known) aliases_.erase(alias);
   }
@@ -122,9 +120,12 @@ void StoreChecks::acknowledged(const std::vector<NewJob>& jobs, const std::vecto
 }
 
 void StoreChecks::see(const Applied& when, const BatchCall& call) {
+  if (const auto old = batches_.find(call.request.name); old != batches_.end() && old->second.may_be_gone) {
+    if (call.reply && call.reply->first_seen == when.wall) batches_.erase(old);
+  }
   const auto known = batches_.find(call.request.name);
-  const bool remembered = known != batches_.end() && when.wall < known->second + kBatchRememberedFor;
-  const bool repeatable = remembered && when.wall <= known->second + kBatchRepeatableFor;
+  const bool remembered = known != batches_.end() && when.wall < known->second.first + kBatchRememberedFor;
+  const bool repeatable = remembered && when.wall <= known->second.first + kBatchRepeatableFor;
   if (!call.reply) {
     if (call.reply.error().code == Code::refused && (!remembered || repeatable))
       violations_.add("J1", "the batch " + call.request.name + " was refused within its day");
@@ -132,11 +133,11 @@ void StoreChecks::see(const Applied& when, const BatchCall& call) {
   }
   if (remembered && !repeatable) return violations_.add("J1", "the batch " + call.request.name + " was opened again after its day");
   if (!remembered) {
-    batches_[call.request.name] = when.wall;
+    batches_[call.request.name] = {.first = when.wall};
   } else {
     tally_.add(Count::batches_opened_again);
   }
-  if (call.reply->first_seen != batches_[call.request.name])
+  if (call.reply->first_seen != batches_[call.request.name].first)
     violations_.add("J1", "the batch " + call.request.name + " has another first moment");
 }
 

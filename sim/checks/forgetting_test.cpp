@@ -100,6 +100,29 @@ TEST_F(Forgetting, L5_AGrantFromBeforeTheLostTailCountsAsEver) {
   EXPECT_FALSE(checks.is_forgotten(held));
 }
 
+TEST_F(Forgetting, J6_AnIdThatATidyFoundOldMayBeForgottenThoughTheClockWasSetBackAfterIt) {
+  job.key = "k";
+  enqueue();
+  const Holding held = claim();
+  EXPECT_TRUE(store.settle({.ns = "n", .owner = "o", .settlements = {{held.id, held.fence, {}}}}).has_value());
+  clock.advance(1min);
+  const WallTime before = clock.wall_now();
+  NewJob other = job;
+  other.key_for = 1h;
+  other.id = make_uuid7(WallTime{}, 3, 4);
+  must(store.enqueue({.ns = "n", .jobs = {other}}));
+  NewJob third = other;
+  third.id = make_uuid7(WallTime{}, 5, 6);
+  must(store.enqueue({.ns = "n", .jobs = {third}}));  // stands for the other one
+  const Holding second = claim();
+  EXPECT_TRUE(store.settle({.ns = "n", .owner = "o", .settlements = {{second.id, second.fence, {}}}}).has_value());
+  clock.set_wall(before + std::chrono::hours{26});
+  must(store.tidy({.ns = "n"}));
+  clock.set_wall(before + std::chrono::hours{2});
+  must(store.enqueue({.ns = "n", .jobs = {third}}));
+  EXPECT_EQ(broken(), "nothing");
+}
+
 TEST_F(Forgetting, J8_ARefusalForWantOfFencesWhileThereAreSomeIsFoundOut) {
   enqueue();
   const Result<ClaimReply> refused = fail(Code::refused, "fences are used up");

@@ -7,6 +7,8 @@ namespace fenceline::sim {
 
 void StoreChecks::see(const Applied& when, const TidyCall& call) {
   if (!call.reply) return;
+  for (auto& [id, alias] : aliases_) alias.may_be_gone = alias.may_be_gone || when.wall >= alias.since + kAliasLeast;
+  for (auto& [name, batch] : batches_) batch.may_be_gone = batch.may_be_gone || when.wall >= batch.first + kBatchRememberedFor;
   std::vector<JobId> gone;
   for (const auto& [id, job] : jobs_) {
     if (!job.finished()) continue;  // compare_all() misses them

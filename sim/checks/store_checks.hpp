@@ -22,6 +22,9 @@
 
 namespace fenceline::sim {
 
+// How long an id stands for another job at least.
+inline constexpr Duration kAliasLeast = std::chrono::hours{25};
+
 class StoreChecks final : public StoreObserver, private StoreTruth {
  public:
   // `store` is the real one, to look at without being seen. All must outlive it. `deliveries_from`: where a new job's

@@ -23,6 +23,12 @@ struct StoreTruth {
   struct Alias {
     JobId of;
     WallTime since;
+    bool may_be_gone = false;  // a tidy found it old enough, whatever the clock was set to later
+  };
+  // A name of a batch.
+  struct BatchSeen {
+    WallTime first;
+    bool may_be_gone = false;
   };
 
   std::map<JobId, KnownJob> jobs_;
@@ -32,7 +38,7 @@ struct StoreTruth {
   std::map<JobId, Fence> tidied_;  // the newest fence of what is gone
   std::map<Slots::Name, Fence> group_fences_;
   std::map<Slots::Name, JobId> group_last_;  // the last job granted of a group
-  std::map<std::string, WallTime> batches_;  // first seen
+  std::map<std::string, BatchSeen> batches_;
   std::map<Holding, KeptSlot> kept_;
   std::map<Holding, Instant> revoked_;
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
