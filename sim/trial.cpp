@@ -132,7 +132,7 @@ Result<void> check_trial(const Trial& trial) {
 TrialStory play_one(const Trial& trial, std::uint64_t seed, StackPool& stacks) {
   TrialStory story;
   story.seed = seed;
-  SeedOptions options{.tracing = trial.trace};
+  SeedOptions options{.tracing = trial.trace, .audit = Audit::none};
   for (const TrialJob& job : trial.jobs) options.jobs.push_back(new_job(job));
   options.handler = [&](const Run& run, Runtime& process, const std::string& worker) {
     return call(trial, story.deliveries, run, process, worker);

@@ -16,13 +16,16 @@ class Violations {
  public:
   // The first ones tell the story; what follows from them is not kept.
   void add(std::string_view promise, std::string sentence) {
-    if (found_.size() < 5) found_.push_back({std::string(promise), std::move(sentence)});
+    if (!deaf_ && found_.size() < 5) found_.push_back({std::string(promise), std::move(sentence)});
   }
+  // From now on nothing is kept, or everything again.
+  void deaf(bool deaf) { deaf_ = deaf; }
   bool empty() const { return found_.empty(); }
   const std::vector<Violation>& found() const { return found_; }
 
  private:
   std::vector<Violation> found_;
+  bool deaf_ = false;
 };
 
 }  // namespace fenceline::sim

@@ -1,11 +1,13 @@
 // One start of one simulated program, with all that it alone uses.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/log.hpp"
+#include "history/history_store.hpp"
 #include "sim/runtime/sim_runtime.hpp"
 #include "sim/scenarios/simulated_handler.hpp"
 #include "sim/scenarios/world.hpp"
@@ -69,12 +71,16 @@ struct World::Process {
       : runtime(world.simulation(), machine, name),
         log(world, runtime),
         wire(runtime, truth, world.server(), weather, world.tally()),
-        store(wire, world, runtime),
-        handler(world, runtime) {}
+        recorder(world.history() ? &world.history()->recorder(name) : nullptr),
+        noted(recorder && world.history()->of() == Audit::clients ? std::make_unique<history::HistoryStore>(*recorder, wire) : nullptr),
+        store(noted ? static_cast<Store&>(*noted) : wire, world, runtime),
+        handler(world, runtime, recorder) {}
 
   SimRuntime runtime;
   ProcessLog log;
   FaultyStore wire;
+  history::Recorder* recorder;      // none: this seed is not audited
+  std::unique_ptr<Store> noted;     // none: the history is not of what it sees
   ListeningStore store;
   SimulatedHandler handler;
 };

@@ -18,6 +18,7 @@
 #include "sim/runtime/random.hpp"
 #include "sim/runtime/stack_pool.hpp"
 #include "sim/scenarios/plan_change.hpp"
+#include "sim/scenarios/seed_history.hpp"
 #include "sim/store/tally.hpp"
 #include "sim/store/weather.hpp"
 #include "store/store.hpp"
@@ -131,6 +132,7 @@ struct SeedReport {
   Duration simulated{};
   std::vector<Violation> violations;
   std::string trace;  // if asked for
+  std::string history;  // if it was audited and something was found
   bool stopped = false;
 };
 
@@ -146,6 +148,8 @@ struct SeedOptions {
   std::function<void(std::vector<Job>)> at_end = {};
   // Puts something between the checks and the real store: how tests plant a bug.
   std::function<std::unique_ptr<Store>(Store&)> wrap_store;
+  Audit audit = Audit::by_seed;  // whether the seed's history goes to the checker too
+  bool audit_alone = false;   // what the simulator's own checks find counts for nothing
 };
 
 // What a seed makes of a scenario.

@@ -1,6 +1,7 @@
 #include "sim/scenarios/simulated_handler.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace fenceline::sim {
@@ -8,13 +9,16 @@ namespace fenceline::sim {
 RunResult SimulatedHandler::run(const Run& run) {
   // Also when it throws or its process dies: then it does not run any more either.
   struct Returned {
-    HandlerChecks& checks;
-    const SimRuntime& process;
+    SimulatedHandler& handler;
     const Run& run;
-    ~Returned() { checks.returned(process, run); }
+    ~Returned() {
+      handler.world_.handlers().returned(handler.process_, run);
+      handler.note(history::Kind::ended, run);
+    }
   };
   world_.handlers().started(process_, run);
-  const Returned returned{world_.handlers(), process_, run};
+  note(history::Kind::started, run);
+  const Returned returned{*this, run};
   if (world_.options().handler) return world_.options().handler(run, process_, process_.name());
 
   const Plan& plan = world_.plan();
@@ -35,6 +39,7 @@ RunResult SimulatedHandler::run(const Run& run) {
 
 void SimulatedHandler::act(const Run& run) {
   world_.handlers().acts(process_, run);
+  if (std::abs(process_.machine().rate_ppm()) <= world_.plan().drift_promised) note(history::Kind::acted, run);
   Random& random = world_.simulation().random();
   if (!random.chance(world_.plan().habits.speaks)) return;
   run.progress(static_cast<int>(random.between(0, 100)), "so far");

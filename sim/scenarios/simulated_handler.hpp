@@ -9,7 +9,8 @@ namespace fenceline::sim {
 
 class SimulatedHandler final : public Handler {
  public:
-  SimulatedHandler(World& world, SimRuntime& process) : world_(world), process_(process) {}
+  // `recorder`: none if this seed is not audited.
+  SimulatedHandler(World& world, SimRuntime& process, history::Recorder* recorder) : world_(world), process_(process), recorder_(recorder) {}
 
   RunResult run(const Run& run) override;
 
@@ -19,9 +20,13 @@ class SimulatedHandler final : public Handler {
   // Does something to the world, and perhaps says so.
   void act(const Run& run);
   RunResult result();
+  void note(history::Kind kind, const Run& run) {
+    if (recorder_) recorder_->handler(kind, run.job.owner, run.job.id, run.job.fence);
+  }
 
   World& world_;
   SimRuntime& process_;
+  history::Recorder* recorder_;
 };
 
 }  // namespace fenceline::sim

@@ -17,6 +17,11 @@ using namespace std::chrono_literals;
 
 constexpr Instant kStart{1h};  // so that moments before the start are moments too
 
+Audit audit_of(std::uint64_t seed) {
+  const std::uint64_t turn = seed / scenarios().size() % 8;
+  return turn == 1 ? Audit::clients : turn == 5 ? Audit::store : Audit::none;
+}
+
 }  // namespace
 
 World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const SeedOptions& options)
@@ -24,9 +29,12 @@ World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const Seed
       options_(options),
       simulation_(seed, stacks, options.tracing),
       store_machine_("store", 0s, 0, plan.numbers.wall_ahead),
-      store_clock_(simulation_, store_machine_) {
+      store_clock_(simulation_, store_machine_),
+      true_clock_(simulation_, store_machine_) {
   simulation_.run_until(kStart);
+  violations_.deaf(options_.audit_alone);
   make_store();
+  make_history(options_.audit == Audit::by_seed ? audit_of(seed) : options_.audit);
   make_hosts();
   make_settings();
   make_batches();
@@ -53,6 +61,19 @@ void World::make_store() {
   recorded_ = std::make_unique<RecordingStore>(store_clock_, store, *this);
 }
 
+// Of the store: each call as it takes effect, which says too much if some of that may be unsaved. Of its clients: the world's
+// own calls need no bad line. A store that forgets what it had acknowledged is for the simulator's own checks, and so is
+// one whose counts begin with large numbers.
+void World::make_history(Audit audit) {
+  const Weather& weather = plan_.weather;
+  const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
+  if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
+  const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
+  history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
+  if (of == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *recorded_);
+  if (of == Audit::clients) own_ = std::make_unique<history::HistoryStore>(history_->recorder("world"), *recorded_);
+}
+
 void World::make_hosts() {
   Random& random = simulation_.random();
   const auto make = [&](Role role, int count, std::string_view name) {
@@ -75,7 +96,7 @@ void World::make_settings() {
   Random& random = simulation_.random();
   for (int i = 0; i < plan_.queues; ++i) {
     const auto made =
-        recorded_->set_queue({.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
+        own().set_queue({.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
     check(made.has_value(), "the settings of a plan are good");
   }
   if (plan_.operators.act_every != Duration{0} && random.chance(plan_.operators.leaves_paused)) left_paused_ = some_queue();
@@ -96,7 +117,7 @@ void World::start_on(Host& host) {
   if (host.lasting == Lasting::paused) return;
   host.starts += 1;
   const std::string name = host.machine->name() + "." + std::to_string(host.starts);
-  processes_.push_back(std::make_unique<Process>(*this, *host.machine, name, *recorded_, host.weather));
+  processes_.push_back(std::make_unique<Process>(*this, *host.machine, name, at_store(), host.weather));
   Process& process = *processes_.back();
   host.running.push_back(&process);
   process.runtime.on_step([this](SimRuntime& runtime) { on_step(runtime); });
@@ -150,6 +171,7 @@ SeedReport World::run() {
   simulation_.run_until(simulation_.now() + plan_.storm, [this] { return over(); });
   end_storm();
   if (!over()) ends_in_time();
+  if (!over() && history_) history_->recorder("rest").mark(history::Kind::rest);
   if (!over()) ends_as_planned();
   if (!over() && plan_.queues > 0) starts_soon();
   if (!over()) stops_in_time();
@@ -158,6 +180,7 @@ SeedReport World::run() {
   show_the_end();
   closing_ = true;
   SeedReport report;
+  give_to_the_checker(report);
   report.simulated = simulation_.now() - kStart;
   report.stopped = options_.stop.stop_requested();
   // Newest first, as they would go: what a process leaves under way must find its store.
@@ -190,6 +213,14 @@ void World::show_the_end() {
   options_.at_end(std::move(jobs));
 }
 
+// What the simulator's own checks let pass, the checker of histories may still find.
+void World::give_to_the_checker(SeedReport& report) {
+  if (!history_ || options_.stop.stop_requested() || !violations_.empty()) return;
+  violations_.deaf(false);
+  history_->tell(violations_);
+  if (!violations_.empty()) report.history = history_->text();
+}
+
 // J8: nothing is stuck once the weather is fine. Retries wait for minutes, a poison job needs five leases.
 void World::ends_in_time() {
   const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most + checks_->set_back_by();
@@ -219,7 +250,7 @@ void World::wait_for_the_rest(Duration patience) {
 void World::resume_what_was_left() {
   const PauseRequest request{.ns = std::string(kNamespace), .queue = left_paused_, .paused = false, .act = {"sim", "at last"}};
   left_paused_.clear();
-  if (const Result<void> resumed = recorded_->pause(request); !resumed)
+  if (const Result<void> resumed = own().pause(request); !resumed)
     violations_.add("pause", "a queue cannot be resumed: " + resumed.error().message);
 }
 
@@ -245,7 +276,7 @@ void World::starts_soon() {
     const std::uint64_t high = simulation_.random().next();
     request.jobs.push_back({.id = make_uuid7(store_clock_.wall_now(), high, simulation_.random().next()), .queue = queue_name(i)});
   }
-  if (!recorded_->enqueue(request)) return violations_.add("J1", "an enqueue in fine weather was refused");
+  if (!own().enqueue(request)) return violations_.add("J1", "an enqueue in fine weather was refused");
   Duration patience = 20s + plan_.queues * plan_.ttl / 2;
   if (plan_.healthy_hosts > 0) patience += 10 * plan_.ttl;  // the sick ones claim it first, and lose it
   if (!simulation_.run_until(simulation_.now() + patience, [&] { return over() || checks_->unfinished() <= before; }))

@@ -38,6 +38,19 @@ class MachineClock final : public Clock {
   const Machine& machine_;
 };
 
+// True time, and the store's wall clock.
+class TrueClock final : public Clock {
+ public:
+  TrueClock(const Simulation& simulation, const Machine& store) : simulation_(simulation), store_(store) {}
+  Instant now() const override { return simulation_.now(); }
+  WallTime wall_now() const override { return store_.wall(simulation_.now()); }
+  std::string boot_id() const override { return "true"; }
+
+ private:
+  const Simulation& simulation_;
+  const Machine& store_;
+};
+
 class World final : public StoreObserver {
  public:
   // `stacks` and `options` must outlive it.
@@ -55,6 +68,8 @@ class World final : public StoreObserver {
   Tally& tally() { return tally_; }
   StoreServer& server() { return server_; }
   Violations& violations() { return violations_; }
+  // None: this seed is not audited.
+  SeedHistory* history() { return history_.get(); }
   bool storm() const { return storm_; }
   bool is_poison(const JobId& id) const { return poison_.contains(id); }
   // A handler ends the process it is in; does not return.
@@ -96,6 +111,7 @@ class World final : public StoreObserver {
   void applied(const Applied& applied) override;
 
   void make_store();
+  void make_history(Audit audit);
   void make_hosts();
   void make_settings();
   void make_batches();
@@ -149,6 +165,8 @@ class World final : public StoreObserver {
   void kill_again_and_again(Host& host);
   bool is_well(const Host& host) const { return host.lasting == Lasting::none; }
 
+  Store& at_store() { return noted_ ? *noted_ : *recorded_; }
+  Store& own() { return own_ ? *own_ : at_store(); }
   bool over() const { return options_.stop.stop_requested() || !violations_.empty() || tally_.of(Count::operations) > options_.operations_most; }
   void ends_in_time();
   void wait_for_the_rest(Duration patience);
@@ -157,6 +175,7 @@ class World final : public StoreObserver {
   void show_the_end();
   void starts_soon();
   void stops_in_time();
+  void give_to_the_checker(SeedReport& report);
 
   Plan plan_;
   const SeedOptions& options_;
@@ -178,6 +197,10 @@ class World final : public StoreObserver {
   std::unique_ptr<StoreChecks> checks_;
   std::unique_ptr<HandlerChecks> handler_checks_;
   std::unique_ptr<RecordingStore> recorded_;
+  TrueClock true_clock_;
+  std::unique_ptr<SeedHistory> history_;
+  std::unique_ptr<Store> noted_;  // what reaches the store passes here, if that is what the history is of
+  std::unique_ptr<Store> own_;    // for what the world itself does
   std::set<JobId> poison_;
   std::vector<Batch> batches_;
   Deed deed_;                // at hand, whoever of the operator's starts carries it out

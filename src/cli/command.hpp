@@ -149,6 +149,7 @@ CommandSpec doctor_command();
 CommandSpec drill_lease_expiry_command();
 CommandSpec drill_kill_command();
 CommandSpec sim_command();
+CommandSpec audit_command();
 CommandSpec bench_command();
 CommandSpec config_show_command();
 CommandSpec completion_command();

@@ -33,6 +33,7 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(drill_lease_expiry_command());
   commands.push_back(drill_kill_command());
   commands.push_back(sim_command());
+  commands.push_back(audit_command());
   commands.push_back(bench_command());
   commands.push_back(config_show_command());
   commands.push_back(completion_command());

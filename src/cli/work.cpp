@@ -9,12 +9,14 @@
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "fenceline/version.hpp"
+#include "history/work_history.hpp"
 #include "library/open_store.hpp"
 #include "model/trust.hpp"
 #include "runtime/child_process.hpp"
 #include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
 #include "services/command_handler.hpp"
+#include "services/history_handler.hpp"
 #include "services/worker.hpp"
 
 namespace fenceline::cli {
@@ -128,7 +130,16 @@ Result<int> run(Invocation& invocation) {
                                                .clean_env = invocation.has("--clean-env"),
                                                .grace = LeaseTimes::of(options->ttl).grace,
                                                .owns_children = become_subreaper()});
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), **store, handler, *options);
+  std::unique_ptr<history::WorkHistory> noted;
+  if (const std::optional<std::string> path = invocation.value("--history")) {
+    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
+    if (!opened) return std::unexpected(opened.error());
+    noted = std::move(*opened);
+  }
+  std::optional<HistoryHandler> noted_handler;
+  if (noted) noted_handler.emplace(noted->recorder(), handler);
+  Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
+  Worker worker(*invocation.runtime, Log(*invocation.log_sink), noted ? noted->store() : **store, chosen_handler, *options);
   const Result<WorkReport> report = worker.run(invocation.stop);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(as_json(*report));
@@ -146,6 +157,7 @@ CommandSpec work_command() {
                       {"--concurrency", "N", "run so many at a time; cores of this machine if not given"},
                       {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, 30s if not given"},
                       {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
+                      {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"},
                       {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
                       {"--on", "END=OUTCOME", "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, later or done", true},
                       {"--strict", "", "end this process if a handler works on without its lease"},

@@ -5,9 +5,11 @@
 
 #include "fenceline/fenceline.hpp"
 #include "fenceline/version.hpp"
+#include "history/work_history.hpp"
 #include "library/open_store.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "services/history_handler.hpp"
 
 namespace fenceline {
 namespace {
@@ -151,8 +153,17 @@ Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->store->
 
 Result<WorkReport> Client::work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler, std::stop_token stop) {
   FunctionHandler function_handler(handler);
+  std::unique_ptr<history::WorkHistory> noted;
+  if (!options.history.empty()) {
+    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(options.history, parts_->runtime, parts_->log, *parts_->store);
+    if (!opened) return std::unexpected(opened.error());
+    noted = std::move(*opened);
+  }
+  std::optional<HistoryHandler> noted_handler;
+  if (noted) noted_handler.emplace(noted->recorder(), function_handler);
+  Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : function_handler;
   const int concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax);
-  Worker worker(parts_->runtime, parts_->log, *parts_->store, function_handler,
+  Worker worker(parts_->runtime, parts_->log, noted ? noted->store() : *parts_->store, chosen_handler,
                 {.ns = parts_->ns,
                  .queues = options.queues,
                  .stage = options.stage,

@@ -181,6 +181,9 @@ Result<void> check_key(std::string_view what, std::string_view key);
 // not count. Both are valid (see check_payload).
 bool same_json(std::string_view a, std::string_view b);
 
+// Sixteen hexadecimal digits, the same for the same value: for histories, which hold no payload. No proof against people who try.
+std::string json_digest(std::string_view payload);
+
 // Full jitter: uniform in [0, min(most, first * 2^failures)]; `failures` counts those before this one.
 Duration retry_delay(const Backoff& backoff, std::int64_t failures, std::uint64_t random);
 

@@ -50,23 +50,26 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"store", {"base", "model"}},
       {"backends/memory", {"base", "model", "runtime", "store"}},
       {"backends/sqlite", {"base", "model", "runtime", "store"}},
-      {"services", {"base", "model", "runtime", "store"}},
-      {"library", {"base", "model", "runtime", "store", "services", "backends/sqlite"}},
+      {"history/format", {"base"}},
+      {"history", {"base", "model", "runtime", "store", "history/format"}},
+      {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
+      {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite"}},
       {"bench", {"base", "runtime"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "library", "bench", "backends/memory", "backends/sqlite", "sim"}},
-      {"sim", {"base", "model", "runtime", "store", "services", "backends/memory", "backends/sqlite"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "sim", "check"}},
+      {"sim", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
+      {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };
   return rules;
 }
 
 // "src/backends/sqlite/x.cpp" -> "backends/sqlite"; "sim/..." -> "sim"; empty: not layered.
 std::string layer_of(std::string_view path) {
-  if (path.starts_with("sim/")) return "sim";
   if (path.starts_with("src/")) path.remove_prefix(4);
+  std::string longest;  // a folder in a folder may have rules of its own
   for (const auto& [folder, allowed] : layers()) {
-    if (path.starts_with(folder + "/")) return folder;
+    if (path.starts_with(folder + "/") && folder.size() > longest.size()) longest = folder;
   }
-  return {};
+  return longest;
 }
 
 bool is_test(std::string_view path) { return path.starts_with("tests/") || path.ends_with("_test.cpp"); }
@@ -170,7 +173,7 @@ std::string read_text(const std::string& path) {
 
 std::vector<SourceFile> read_tree(const std::string& root) {
   std::vector<SourceFile> files;
-  for (const char* folder : {"src", "sim", "include", "tests"}) {
+  for (const char* folder : {"src", "sim", "check", "include", "tests"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root + "/" + folder)) {
       const std::string extension = entry.path().extension();
       if (!entry.is_regular_file() || (extension != ".hpp" && extension != ".cpp")) continue;

@@ -36,7 +36,7 @@ std::vector<std::string> defined_tests(const SourceFile& file);
 // Test names, and paths under tests/, that a document sets in backquotes.
 std::vector<std::string> tests_named_in(const std::string& document);
 
-// Every *.hpp and *.cpp of src, sim, include and tests, sorted by path.
+// Every *.hpp and *.cpp of src, sim, check, include and tests, sorted by path.
 std::vector<SourceFile> read_tree(const std::string& root);
 std::string read_text(const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/crash_point.hpp"
+#include "check/switches.hpp"
 #include "rules.hpp"
 
 namespace fenceline::tidy {
@@ -76,6 +77,15 @@ TEST(Tidy, EveryTestThatTheGuaranteesNameExists) {
   }
 }
 
+TEST(Tidy, TheTableOfClassesIsTheCheckersOwn) {
+  const std::string page = read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/guarantees.md");
+  for (const audit::PromiseRow& row : audit::promises()) {
+    std::string line = "| " + std::string(row.promise) + " |";
+    for (const audit::Keeps keeps : {row.a, row.b, row.c, row.d}) line += " " + std::string(to_string(keeps)) + " |";
+    EXPECT_NE(page.find("\n" + line + "\n"), std::string::npos) << "docs/guarantees.md lacks the row " << line;
+  }
+}
+
 // The rules can fail: each is shown a file that breaks it.
 TEST(TidyRules, FindAClockAThreadAndChanceAwayFromHome) {
   EXPECT_EQ(things_away_from_home({"src/services/x.cpp", "auto t = std::chrono::steady_clock::now();"}).size(), 1U);
@@ -90,6 +100,9 @@ TEST(TidyRules, FindAnIncludeAgainstTheLayers) {
   EXPECT_EQ(includes_against_the_layers({"src/base/x.cpp", "#include \"model/job.hpp\""}).size(), 1U);
   EXPECT_EQ(includes_against_the_layers({"src/services/x.cpp", "#include \"backends/memory/memory_store.hpp\""}).size(), 1U);
   EXPECT_TRUE(includes_against_the_layers({"src/services/x.cpp", "#include \"model/job.hpp\""}).empty());
+  EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"base/result.hpp\""}).size(), 1U);
+  EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"history/recorder.hpp\""}).size(), 1U);
+  EXPECT_TRUE(includes_against_the_layers({"check/x.cpp", "#include \"history/format/event.hpp\""}).empty());
 }
 
 TEST(TidyRules, FindAnUnfinishedMarkAndALongFile) {

@@ -1,0 +1,33 @@
+// The checks of what one job's calls alone do not show. Each tells what it finds; none stops at the first.
+#pragma once
+
+#include <functional>
+
+#include "check/call_log.hpp"
+#include "check/deliveries.hpp"
+#include "check/job_ops.hpp"
+#include "check/violation.hpp"
+
+namespace fenceline::audit {
+
+struct Scene {
+  const CallLog& log;
+  const JobOps& ops;
+  const Deliveries& deliveries;
+  std::function<void(Violation)> tell;
+
+  // Tells of calls, and of handlers' events if there are some.
+  void broken(std::string promise, std::string sentence, std::vector<CallNumber> calls, std::uint32_t job, Time at,
+              const std::vector<const HandlerEvent*>& handlers = {}) const;
+};
+
+// J2: no more than was asked for, and a repeat grants nothing else. J5: alone, if it must be. L2: in groups. L3: no longer than asked for.
+void check_grants(const Scene& scene);
+// J7: groups and limits. `pause`: a paused queue grants nothing.
+void check_slots(const Scene& scene);
+// J1: what an enqueue finds, what a batch is told. J6: unique keys.
+void check_enqueues(const Scene& scene);
+// L5, J5 and J7 on the side of the worker.
+void check_handlers(const Scene& scene);
+
+}  // namespace fenceline::audit

@@ -1,0 +1,109 @@
+// Histories written by hand, for the tests: one line an event, the times in milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check/checker.hpp"
+
+namespace fenceline::audit {
+
+// A worker's whole history on one clock, which is also the clock of leases.
+class HistoryText {
+ public:
+  explicit HistoryText(char guarantee = 'B', bool whole = true) {
+    add({.kind = Kind::recorder,
+         .version = history::kFormatVersion,
+         .store = "test",
+         .guarantee = std::string(1, guarantee),
+         .clock = "c",
+         .store_clock = "c",
+         .whole = whole});
+  }
+
+  // The call from `from` to `to`; a reply of kind `unknown` leaves it open.
+  HistoryText& call(std::int64_t from, std::int64_t to, Event request, Event reply = {.kind = Kind::ok}) {
+    request.kind = Kind::invoke;
+    request.n = reply.n = ++calls_;
+    if (request.ns.empty()) request.ns = "n";
+    request.at = from * 1000;
+    reply.at = to * 1000;
+    if (reply.kind == Kind::invoke) reply.kind = Kind::ok;
+    add(std::move(request));
+    return add(std::move(reply));
+  }
+
+  HistoryText& enqueue(std::int64_t from, std::int64_t to, history::JobPart job, std::int64_t existing = 0) {
+    if (job.queue.empty()) job.queue = "q";
+    if (job.digest.empty()) job.digest = "d";
+    if (job.attempts == 0) job.attempts = 10;
+    const std::string id = job.id;
+    return call(from, to, {.verb = Verb::enqueue, .jobs = {std::move(job)}}, {.ids = {id}, .existing = existing});
+  }
+
+  // Grants `job` for 10 s; its queue is q if it has none.
+  HistoryText& claim(std::int64_t from, std::int64_t to, const std::string& owner, history::JobPart job, const std::string& request = "") {
+    return claim_many(from, to, owner, {std::move(job)}, request);
+  }
+  HistoryText& claim_many(std::int64_t from, std::int64_t to, const std::string& owner, std::vector<history::JobPart> jobs, const std::string& request = "") {
+    for (history::JobPart& job : jobs) {
+      if (job.queue.empty()) job.queue = "q";
+      if (job.left == 0) job.left = 10'000'000;
+      if (job.deliveries == 0) job.deliveries = 1;
+      if (job.attempts == 0) job.attempts = 10;
+    }
+    const auto limit = static_cast<std::int64_t>(jobs.size());
+    return call(from, to,
+                {.verb = Verb::claim, .owner = owner, .request = request.empty() ? "r" + std::to_string(calls_) : request, .queues = {"q"}, .limit = limit, .ttl = 10'000'000},
+                {.jobs = std::move(jobs)});
+  }
+  HistoryText& settle(std::int64_t from, std::int64_t to, const std::string& owner, const std::string& id, std::int64_t fence, const std::string& outcome = "done") {
+    return call(from, to, {.verb = Verb::settle, .owner = owner, .jobs = {{.id = id, .fence = fence, .outcome = outcome}}});
+  }
+  HistoryText& refused(std::int64_t from, std::int64_t to, Verb verb, const std::string& owner, const std::string& id, std::int64_t fence, const std::string& reason,
+                       std::int64_t current) {
+    return call(from, to, {.verb = verb, .owner = owner, .ttl = 10'000'000, .jobs = {{.id = id, .fence = fence, .outcome = verb == Verb::settle ? "done" : ""}}},
+                {.refused = {{.id = id, .fence = fence, .reason = reason, .current = current}}});
+  }
+  HistoryText& extend(std::int64_t from, std::int64_t to, const std::string& owner, const std::string& id, std::int64_t fence) {
+    return call(from, to, {.verb = Verb::extend, .owner = owner, .ttl = 10'000'000, .jobs = {{.id = id, .fence = fence}}}, {.left = 10'000'000});
+  }
+  HistoryText& act(std::int64_t from, std::int64_t to, Verb verb, const std::string& id, const std::string& request, const std::string& reason = "") {
+    Event reply;
+    if (!reason.empty()) reply.refused = {{.id = id, .reason = reason}};
+    return call(from, to, {.verb = verb, .owner = "op", .request = request, .jobs = {{.id = id}}}, std::move(reply));
+  }
+  HistoryText& handler(std::int64_t at, Kind kind, const std::string& owner, const std::string& id, std::int64_t fence) {
+    return add({.kind = kind, .at = at * 1000, .owner = owner, .jobs = {{.id = id, .fence = fence}}});
+  }
+  HistoryText& mark(std::int64_t at, Kind kind) { return add({.kind = kind, .at = at * 1000}); }
+
+  HistoryText& add(Event event) {
+    event.by = "w";
+    lines_.push_back(history::to_line(event));
+    return *this;
+  }
+
+  Verdict verdict(CheckOptions options = {}) const {
+    Checker checker(options);
+    std::uint32_t number = 0;
+    for (const std::string& line : lines_) {
+      ++number;
+      if (const Result<Event> event = history::parse_line(line)) checker.add(*event, {0, number});
+    }
+    return checker.finish();
+  }
+  // The promise that is broken first; "" if all hold.
+  std::string broken(CheckOptions options = {}) const {
+    const Verdict said = verdict(std::move(options));
+    return said.violations.empty() ? "" : said.violations.front().promise;
+  }
+
+ private:
+  std::vector<std::string> lines_;
+  std::int64_t calls_ = 0;
+};
+
+}  // namespace fenceline::audit

@@ -1,0 +1,86 @@
+#include "check/violation.hpp"
+
+#include <algorithm>
+
+namespace fenceline::audit {
+namespace {
+
+std::string seconds(Time micros) {
+  const bool negative = micros < 0;
+  const Time most = negative ? -micros : micros;
+  std::string digits = std::to_string(most % 1'000'000);
+  digits.insert(0, 6 - digits.size(), '0');
+  return (negative ? "-" : "") + std::to_string(most / 1'000'000) + "." + digits + "s";
+}
+
+const Item* item_of(const CallLog& log, const Call& call, std::uint32_t job) {
+  for (std::uint32_t i = 0; i < call.item_count; ++i) {
+    if (log.items[call.items + i].job == job) return &log.items[call.items + i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string Words::asked(const Call& call, std::uint32_t job) const {
+  std::string text = seconds(call.asked) + "  " + owner(call.owner != 0 ? call.owner : call.by) + ": " + std::string(history::to_string(call.verb));
+  const Item* item = item_of(log_, call, job);
+  if (call.queue != 0) text += " of queue " + std::string(log_.text(call.queue));
+  if (call.verb == Verb::pause) text += call.holds_others ? ", on" : ", off";
+  if (call.verb == Verb::set_queue && call.limit >= 0) text += ", limit " + std::to_string(call.limit);
+  if (call.verb == Verb::set_queue && call.limit_per_key >= 0) text += ", limit per key " + std::to_string(call.limit_per_key);
+  if (call.verb == Verb::claim) text += " of at most " + std::to_string(call.limit);
+  if (call.verb != Verb::claim && item != nullptr) {
+    text += " of job " + log_.job_text(job);
+    if (item->fence != 0) text += " under fence " + std::to_string(item->fence);
+    if (item->outcome != Outcome::none) text += ": " + std::string(to_string(item->outcome));
+  }
+  if (call.request != 0) text += " (request " + std::string(log_.text(call.request)) + ")";
+  return text;
+}
+
+std::string Words::answered(const Call& call, std::uint32_t job) const {
+  std::string text = seconds(call.answered) + "  " + owner(call.owner != 0 ? call.owner : call.by) + ": " + std::string(history::to_string(call.verb));
+  if (call.status == Status::fail) return text + (call.conflict ? " refused as a conflict" : " failed");
+  const Item* item = item_of(log_, call, job);
+  if (call.verb == Verb::claim) {
+    if (item == nullptr) return text + " answered, " + std::to_string(call.item_count) + " granted";
+    text += " granted job " + log_.job_text(job) + " under fence " + std::to_string(item->fence) + ", " + seconds(item->amount) + " left, delivery " +
+            std::to_string(item->deliveries);
+    if (item->losses_in_row > 0) text += ", " + std::to_string(item->losses_in_row) + " lost in a row";
+    return text + (item->forced ? ", taken over" : "");
+  }
+  if (item != nullptr && item->reason != Reason::none) {
+    text += " refused: " + std::string(to_string(item->reason));
+    return item->amount == 0 ? text : text + ", the newest fence is " + std::to_string(item->amount);
+  }
+  if (call.verb == Verb::enqueue && item != nullptr && item->answer != 0 && item->answer != item->job)
+    return text + " answered: job " + log_.job_text(item->answer) + " stands for it";
+  if (call.verb == Verb::enqueue) return text + " answered, " + std::to_string(call.left) + " were there already";
+  if (call.verb == Verb::look) return text + " answered: " + std::string(to_string(call.state));
+  if (call.verb == Verb::extend) return text + " answered, " + seconds(call.left) + " left";
+  return text + " answered ok";
+}
+
+void Words::add_call(std::vector<ExcerptLine>& to, std::uint32_t number, std::uint32_t job) const {
+  const Call& call = log_.calls[number];
+  to.push_back({call.asked_line, asked(call, job)});
+  if (call.status != Status::unknown) to.push_back({call.answered_line, answered(call, job)});
+  else if (call.answered_line.number != 0) to.push_back({call.answered_line, owner(call.owner != 0 ? call.owner : call.by) + ": its answer is not known"});
+}
+
+void Words::add_handler(std::vector<ExcerptLine>& to, const HandlerEvent& event) const {
+  to.push_back({event.line, seconds(event.at) + "  " + owner(event.owner != 0 ? event.owner : event.by) + ": handler of job " + log_.job_text(event.job) +
+                                " under fence " + std::to_string(event.fence) + " " + std::string(history::to_string(event.kind))});
+}
+
+std::vector<ExcerptLine> excerpt_of(const CallLog& log, std::vector<std::uint32_t> calls, std::uint32_t job) {
+  std::sort(calls.begin(), calls.end());
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+  std::vector<ExcerptLine> lines;
+  for (const std::uint32_t call : calls) Words(log).add_call(lines, call, job);
+  std::sort(lines.begin(), lines.end(), [](const ExcerptLine& a, const ExcerptLine& b) { return a.line < b.line; });
+  return lines;
+}
+
+}  // namespace fenceline::audit

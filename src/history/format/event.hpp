@@ -1,0 +1,142 @@
+// The format of histories: what happened between some processes and their store, one event a line, as JSON. Whoever checks
+// a history knows this folder and nothing else of the program.
+//
+// A recorder (one start of one process) begins with a line that says who it is. Then each call has two lines: `invoke` before
+// it, and one of `ok`, `fail` (it did not happen, or was refused) and `unknown` (it may have happened, or still may) after
+// it. An invoke without a second line is unknown too. Both carry the recorder and its number of the call. Several
+// recorders may share a file, since every line is whole. What a field does not say has its default, and is left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace fenceline::history {
+
+inline constexpr std::int64_t kFormatVersion = 1;
+inline constexpr std::size_t kLineBytesMax = 16 << 20;  // an enqueue of 10,000 jobs with long names fits
+inline constexpr int kDepthMax = 3;                     // an object, in a list, in an object
+
+enum class Kind {
+  recorder,  // the first line of a recorder
+  invoke,
+  ok,
+  fail,
+  unknown,
+  started,  // a handler begins with its job
+  acted,    // it did something to the world, and believed that it may
+  told,     // it was told to stop
+  ended,    // it returned
+  rest,     // from here on all that was enqueued, and not held back by a pause, should be finished
+  crash,    // the store crashed here, and may have forgotten what its class lets it forget
+};
+std::string_view to_string(Kind kind);
+
+// The verbs of a store that a history knows. `look` is job().
+enum class Verb {
+  none,
+  enqueue,
+  open_batch,
+  claim,
+  give_back,
+  extend,
+  settle,
+  record,
+  cancel,
+  retry,
+  purge,
+  set_queue,
+  pause,
+  tidy,
+  stopped,
+  look,
+  remove_namespace,
+};
+std::string_view to_string(Verb verb);
+
+// A job in a request or a reply. Times are microseconds, everywhere.
+struct JobPart {
+  std::string id;
+  std::string queue;      // enqueue, and what a claim granted; so are the next three
+  std::string stage;
+  std::string group;
+  std::string limit_key;
+  std::string key;        // enqueue
+  std::int64_t key_for = 0;
+  std::string digest;     // of the payload as a JSON value
+  bool delayed = false;   // its run time lies ahead
+  std::int64_t attempts = 0;  // allowed; enqueue and claim
+  std::int64_t fence = 0;
+  std::int64_t left = 0;  // what a claim granted; so are the next six
+  std::int64_t deliveries = 0;
+  std::int64_t failures = 0;
+  std::int64_t losses = 0;
+  std::int64_t losses_in_row = 0;
+  bool forced = false;
+  std::string from;       // whose lease had run out
+  std::string outcome;    // settle
+  std::string reason;     // of a refusal
+  std::int64_t current = 0;  // the fence that a refusal names
+  std::string holder;     // of the unique key, in a refused retry
+
+  bool operator==(const JobPart&) const = default;
+};
+
+struct Event {
+  Kind kind = Kind::invoke;
+  std::string by;         // the recorder
+  std::int64_t n = 0;     // its number of the call
+  std::int64_t at = 0;    // on the recorder's clock, which never jumps
+  std::optional<std::int64_t> store_at;  // on the store's own, where somebody knows it
+
+  // Of a recorder.
+  std::int64_t version = 0;
+  std::string store;        // "sqlite"
+  std::string guarantee;    // its class: A, B, C or D
+  std::string clock;        // names the clock of `at`: times of one clock can be compared
+  std::string store_clock;  // the clock that leases run on; the same name: they can be compared with `at`
+  bool whole = false;       // every call of anyone to these queues is in the history
+  std::int64_t repeats = 0; // the way to the store may deliver a request again, so long after it was sent
+
+  // Of an invoke.
+  Verb verb = Verb::none;
+  std::string ns;
+  std::string owner;        // the actor; of handlers' events too
+  std::string request;
+  std::vector<std::string> queues;
+  std::string queue;
+  std::string stage;
+  std::string name;         // of a batch
+  std::string only;         // the state that an act is for
+  std::optional<std::int64_t> limit;  // of a claim, a queue
+  std::optional<std::int64_t> limit_per_key;
+  std::int64_t ttl = 0;
+  bool holds_others = false;
+  bool paused = false;
+  std::vector<JobPart> jobs;  // of requests, and what a claim granted; a look and handlers' events have one
+
+  // Of an answer.
+  std::string code;           // of fail and unknown
+  std::vector<JobPart> refused;
+  std::vector<std::string> ids;  // of an enqueue
+  std::int64_t existing = 0;
+  std::optional<std::int64_t> first_seen;
+  std::int64_t left = 0;
+  std::int64_t waited = 0;
+  std::int64_t count = 0;     // purged, or tidied
+  std::string state;          // of a look; empty: no such job
+
+  bool operator==(const Event&) const = default;
+};
+
+// One line, without its end.
+std::string to_line(const Event& event);
+
+// Strict: what is not exactly this format is refused, in words for people that name the field. Errors: invalid.
+Result<Event> parse_line(std::string_view line);
+
+}  // namespace fenceline::history

@@ -1,0 +1,66 @@
+#include "history/history_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace fenceline::history {
+namespace {
+
+constexpr std::string_view kBegins = "{\"e\":\"recorder\"";
+
+// Whether more may follow what is there already.
+Result<void> check_what_is_there(int fd, const std::string& path) {
+  struct stat about {};
+  if (::fstat(fd, &about) != 0) return fail(Code::broken, "cannot look at " + path + ": " + std::strerror(errno));
+  if (!S_ISREG(about.st_mode) || about.st_size == 0) return {};
+  std::string begin(kBegins.size(), '\0');
+  const ssize_t got = ::pread(fd, begin.data(), begin.size(), 0);
+  if (got != static_cast<ssize_t>(begin.size()) || begin != kBegins) return fail(Code::invalid, path + " is there and no history; name another file");
+  char last = 0;
+  if (::pread(fd, &last, 1, about.st_size - 1) != 1 || last != '\n')
+    return fail(Code::invalid, path + " ends in the middle of a line, so nothing can follow; name another file");
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HistoryFile>> HistoryFile::open(const std::string& path, Log log) {
+  int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  // A pipe or a device cannot be read back, and need not.
+  if (fd < 0 && errno != ENOENT) fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return fail(Code::broken, "cannot write the history " + path + ": " + std::strerror(errno));
+  std::unique_ptr<HistoryFile> file(new HistoryFile(fd, path, log));
+  if (const Result<void> ok = check_what_is_there(fd, path); !ok) return std::unexpected(ok.error());
+  return file;
+}
+
+HistoryFile::HistoryFile(int fd, std::string path, Log log) : fd_(fd), path_(std::move(path)), log_(log) {}
+
+HistoryFile::~HistoryFile() { ::close(fd_); }
+
+void HistoryFile::write(std::string line) {
+  line += '\n';
+  std::string_view left = line;
+  int error = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!left.empty() && !failed_) {
+      const ssize_t written = ::write(fd_, left.data(), left.size());
+      if (written >= 0) {
+        left.remove_prefix(static_cast<std::size_t>(written));
+      } else if (errno != EINTR) {
+        error = errno;
+        failed_ = true;
+      }
+    }
+  }
+  if (error != 0) log_.error("history_failed", {{"file", path_}, {"error", std::strerror(error)}});
+}
+
+}  // namespace fenceline::history

@@ -1,0 +1,246 @@
+#include "history/history_store.hpp"
+
+#include <utility>
+
+namespace fenceline::history {
+namespace {
+
+JobPart part(const Holding& holding) { return {.id = to_string(holding.id), .fence = holding.fence}; }
+JobPart part(const JobId& id) { return {.id = to_string(id)}; }
+JobPart part(const Refusal& refusal) {
+  return {.id = to_string(refusal.id), .fence = refusal.sent, .reason = refusal.reason, .current = refusal.current};
+}
+JobPart part(const ActRefusal& refusal) {
+  return {.id = to_string(refusal.id), .reason = refusal.reason, .holder = refusal.holder ? to_string(*refusal.holder) : ""};
+}
+JobPart part(const Note& note) { return {.id = to_string(note.id), .fence = note.fence}; }
+JobPart part(const Settlement& settlement) {
+  return {.id = to_string(settlement.id), .fence = settlement.fence, .outcome = std::string(to_string(settlement.outcome.kind))};
+}
+JobPart part(const NewJob& job) {
+  return {.id = to_string(job.id),
+          .queue = job.queue,
+          .stage = job.stage,
+          .group = job.group,
+          .limit_key = job.limit_key,
+          .key = job.key,
+          .key_for = job.key_for.count(),
+          .digest = json_digest(job.payload),
+          .delayed = job.at.has_value() || job.delay > Duration{0},
+          .attempts = job.attempts_max};
+}
+JobPart part(const Job& job) {
+  return {.id = to_string(job.id),
+          .queue = job.queue,
+          .stage = job.stage,
+          .group = job.group,
+          .limit_key = job.limit_key,
+          .attempts = job.attempts_max,
+          .fence = job.fence,
+          .deliveries = job.deliveries,
+          .failures = job.failures,
+          .losses = job.losses,
+          .losses_in_row = job.losses_in_row};
+}
+JobPart part(const ClaimedJob& claimed) {
+  JobPart granted = part(claimed.job);
+  granted.left = claimed.left.count();
+  granted.forced = claimed.forced;
+  granted.from = claimed.previous_owner;
+  return granted;
+}
+
+template <class Items>
+std::vector<JobPart> parts(const Items& items) {
+  std::vector<JobPart> all;
+  all.reserve(items.size());
+  for (const auto& item : items) all.push_back(part(item));
+  return all;
+}
+
+std::optional<std::int64_t> number(const std::optional<int>& value) { return value ? std::optional<std::int64_t>(*value) : std::nullopt; }
+
+template <class Reply>
+Event as_event(const Result<Reply>& reply) {
+  if (reply) return {.kind = Kind::ok};
+  return {.kind = kind_of(reply.error()), .code = std::string(to_string(reply.error().code))};
+}
+
+Event request_of(const ActRequest& request, Verb verb) {
+  return {.verb = verb,
+          .ns = request.ns,
+          .owner = request.act.actor,
+          .request = request.request,
+          .only = request.only ? std::string(to_string(*request.only)) : "",
+          .jobs = parts(request.ids)};
+}
+
+template <class Reply>
+Event with_refusals(const Result<Reply>& reply) {
+  Event event = as_event(reply);
+  if (reply) event.refused = parts(reply->refused);
+  return event;
+}
+
+}  // namespace
+
+Kind kind_of(const Error& error) { return error.code == Code::in_doubt || error.code == Code::broken ? Kind::unknown : Kind::fail; }
+
+Result<EnqueueReply> HistoryStore::enqueue(const EnqueueRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::enqueue, .ns = request.ns, .jobs = parts(request.jobs)});
+  Result<EnqueueReply> reply = inner_.enqueue(request);
+  Event event = as_event(reply);
+  if (reply) {
+    event.existing = reply->existing;
+    for (const JobId& id : reply->ids) event.ids.push_back(to_string(id));
+  }
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<BatchReply> HistoryStore::open_batch(const BatchRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::open_batch, .ns = request.ns, .name = request.name});
+  Result<BatchReply> reply = inner_.open_batch(request);
+  Event event = as_event(reply);
+  if (reply) event.first_seen = reply->first_seen.time_since_epoch().count();
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<ClaimReply> HistoryStore::claim(const ClaimRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::claim,
+                                              .ns = request.ns,
+                                              .owner = request.owner,
+                                              .request = request.request,
+                                              .queues = request.queues,
+                                              .stage = request.stage,
+                                              .limit = request.limit,
+                                              .ttl = request.ttl.count(),
+                                              .holds_others = request.holds_others});
+  Result<ClaimReply> reply = inner_.claim(request);
+  Event event = as_event(reply);
+  if (reply) {
+    event.waited = reply->waited.count();
+    event.jobs = parts(reply->jobs);
+  }
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<void> HistoryStore::give_back(const GiveBackRequest& request) {
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::give_back, .ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl.count()});
+  Result<void> reply = inner_.give_back(request);
+  recorder_.answer(call, as_event(reply));
+  return reply;
+}
+
+Result<ExtendReply> HistoryStore::extend(const ExtendRequest& request) {
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::extend, .ns = request.ns, .owner = request.owner, .ttl = request.ttl.count(), .jobs = parts(request.jobs)});
+  Result<ExtendReply> reply = inner_.extend(request);
+  Event event = with_refusals(reply);
+  if (reply) {
+    event.left = reply->left.count();
+    event.waited = reply->waited.count();
+  }
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<SettleReply> HistoryStore::settle(const SettleRequest& request) {
+  const std::int64_t call =
+      recorder_.invoke({.verb = Verb::settle, .ns = request.ns, .owner = request.owner, .jobs = parts(request.settlements)});
+  Result<SettleReply> reply = inner_.settle(request);
+  recorder_.answer(call, with_refusals(reply));
+  return reply;
+}
+
+Result<RecordReply> HistoryStore::record(const RecordRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::record, .ns = request.ns, .jobs = parts(request.notes)});
+  Result<RecordReply> reply = inner_.record(request);
+  recorder_.answer(call, with_refusals(reply));
+  return reply;
+}
+
+Result<std::optional<Job>> HistoryStore::job(const std::string& ns, const JobId& id) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::look, .ns = ns, .jobs = {part(id)}});
+  Result<std::optional<Job>> reply = inner_.job(ns, id);
+  Event event = as_event(reply);
+  if (reply && *reply) {
+    event.state = std::string(to_string((*reply)->state));
+    event.jobs = {part(**reply)};
+  }
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<ActReply> HistoryStore::cancel(const ActRequest& request) {
+  const std::int64_t call = recorder_.invoke(request_of(request, Verb::cancel));
+  Result<ActReply> reply = inner_.cancel(request);
+  recorder_.answer(call, with_refusals(reply));
+  return reply;
+}
+
+Result<ActReply> HistoryStore::retry(const ActRequest& request) {
+  const std::int64_t call = recorder_.invoke(request_of(request, Verb::retry));
+  Result<ActReply> reply = inner_.retry(request);
+  recorder_.answer(call, with_refusals(reply));
+  return reply;
+}
+
+Result<PurgeReply> HistoryStore::purge(const PurgeRequest& request) {
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::purge, .ns = request.ns, .owner = request.act.actor, .queue = request.queue, .limit = request.limit});
+  Result<PurgeReply> reply = inner_.purge(request);
+  Event event = as_event(reply);
+  if (reply) event.count = reply->cancelled;
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<void> HistoryStore::set_queue(const SetQueueRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::set_queue,
+                                              .ns = request.ns,
+                                              .owner = request.act.actor,
+                                              .queue = request.queue,
+                                              .limit = number(request.change.limit),
+                                              .limit_per_key = number(request.change.limit_per_key)});
+  Result<void> reply = inner_.set_queue(request);
+  recorder_.answer(call, as_event(reply));
+  return reply;
+}
+
+Result<void> HistoryStore::pause(const PauseRequest& request) {
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::pause, .ns = request.ns, .owner = request.act.actor, .queue = request.queue, .paused = request.paused});
+  Result<void> reply = inner_.pause(request);
+  recorder_.answer(call, as_event(reply));
+  return reply;
+}
+
+Result<TidyReply> HistoryStore::tidy(const TidyRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::tidy, .ns = request.ns, .limit = request.limit});
+  Result<TidyReply> reply = inner_.tidy(request);
+  Event event = as_event(reply);
+  if (reply) event.count = reply->removed;
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<void> HistoryStore::stopped(const StoppedRequest& request) {
+  const std::int64_t call =
+      recorder_.invoke({.verb = Verb::stopped, .ns = request.ns, .owner = request.owner, .jobs = parts(request.jobs)});
+  Result<void> reply = inner_.stopped(request);
+  recorder_.answer(call, as_event(reply));
+  return reply;
+}
+
+Result<void> HistoryStore::remove_namespace(const std::string& ns, const Act& act) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::remove_namespace, .ns = ns, .owner = act.actor});
+  Result<void> reply = inner_.remove_namespace(ns, act);
+  recorder_.answer(call, as_event(reply));
+  return reply;
+}
+
+}  // namespace fenceline::history

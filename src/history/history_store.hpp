@@ -1,0 +1,41 @@
+// A Store that writes every call that may change something, and each look at one job, into a history: a line before the call
+// and one after it. It changes nothing and waits for nothing but the file.
+#pragma once
+
+#include "history/recorder.hpp"
+#include "store/forwarding_store.hpp"
+
+namespace fenceline::history {
+
+class HistoryStore final : public ForwardingStore {
+ public:
+  // Both must outlive it.
+  HistoryStore(Recorder& recorder, Store& inner) : ForwardingStore(inner), recorder_(recorder) {}
+
+  Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
+  Result<BatchReply> open_batch(const BatchRequest& request) override;
+  Result<ClaimReply> claim(const ClaimRequest& request) override;
+  Result<void> give_back(const GiveBackRequest& request) override;
+  Result<ExtendReply> extend(const ExtendRequest& request) override;
+  Result<SettleReply> settle(const SettleRequest& request) override;
+  Result<RecordReply> record(const RecordRequest& request) override;
+  Result<std::optional<Job>> job(const std::string& ns, const JobId& id) override;
+
+  Result<ActReply> cancel(const ActRequest& request) override;
+  Result<ActReply> retry(const ActRequest& request) override;
+  Result<PurgeReply> purge(const PurgeRequest& request) override;
+  Result<void> set_queue(const SetQueueRequest& request) override;
+  Result<void> pause(const PauseRequest& request) override;
+  Result<TidyReply> tidy(const TidyRequest& request) override;
+
+  Result<void> stopped(const StoppedRequest& request) override;
+  Result<void> remove_namespace(const std::string& ns, const Act& act) override;
+
+ private:
+  Recorder& recorder_;
+};
+
+// What an error says of its call: `broken` and `in_doubt` leave it open whether it happened, all others do not.
+Kind kind_of(const Error& error);
+
+}  // namespace fenceline::history

@@ -1,0 +1,146 @@
+// What a history holds of the calls of a process, and that a kill leaves it whole.
+#include "history/history_store.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+#include "backends/memory/memory_store.hpp"
+#include "history/history_file.hpp"
+#include "history/format/event_reader.hpp"
+#include "support/manual_clock.hpp"
+
+namespace fenceline::history {
+namespace {
+
+using namespace std::chrono_literals;
+using test::ManualClock;
+
+struct Lines final : Sink {
+  void write(std::string line) override { events.push_back(*parse_line(line)); }
+  std::vector<Event> events;
+};
+
+// Answers one error to everything.
+struct BadStore final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  Code code = Code::unavailable;
+  Result<TidyReply> tidy(const TidyRequest&) override { return fail(code, "bad"); }
+};
+
+JobId id(std::uint8_t last) {
+  JobId made;
+  made.bytes[15] = last;
+  return made;
+}
+
+TEST(HistoryStore, WritesALineBeforeEachCallAndOneAfterIt) {
+  ManualClock clock;
+  MemoryStore memory(clock);
+  Lines lines;
+  Recorder recorder(clock, lines, {.by = "w", .store = "memory", .guarantee = 'D', .store_clock = clock.boot_id(), .whole = true});
+  HistoryStore store(recorder, memory);
+  ASSERT_TRUE(store.enqueue({.ns = "n", .jobs = {{.id = id(1), .queue = "q", .payload = "{}", .key = "k"}}}));
+  const Result<ClaimReply> claimed = store.claim({.ns = "n", .queues = {"q"}, .owner = "a", .request = "r", .limit = 2, .ttl = 10s});
+  ASSERT_TRUE(claimed);
+  ASSERT_EQ(claimed->jobs.size(), 1U);
+  const Fence fence = claimed->jobs.front().job.fence;
+  ASSERT_TRUE(store.settle({.ns = "n", .owner = "b", .settlements = {{.id = id(1), .fence = fence, .outcome = {}}}}));
+
+  ASSERT_EQ(lines.events.size(), 7U);
+  EXPECT_EQ(lines.events[0].kind, Kind::recorder);
+  EXPECT_EQ(lines.events[0].guarantee, "D");
+  EXPECT_EQ(lines.events[1].verb, Verb::enqueue);
+  EXPECT_EQ(lines.events[1].jobs.front().key, "k");
+  EXPECT_EQ(lines.events[2].ids, std::vector<std::string>{to_string(id(1))});
+  EXPECT_EQ(lines.events[3].owner, "a");
+  EXPECT_EQ(lines.events[3].limit, 2);
+  EXPECT_EQ(lines.events[4].kind, Kind::ok);
+  EXPECT_EQ(lines.events[4].n, lines.events[3].n);
+  EXPECT_EQ(lines.events[4].jobs.front().fence, fence);
+  EXPECT_EQ(lines.events[4].jobs.front().left, 10'000'000);
+  EXPECT_EQ(lines.events[5].jobs.front().outcome, "done");
+  ASSERT_EQ(lines.events[6].refused.size(), 1U);
+  EXPECT_EQ(lines.events[6].refused.front().reason, "other_owner");
+}
+
+TEST(HistoryStore, WhatDidNotHappenFailsAndWhatMayHaveIsUnknown) {
+  ManualClock clock;
+  MemoryStore memory(clock);
+  BadStore bad(memory);
+  Lines lines;
+  Recorder recorder(clock, lines, {.by = "w"});
+  HistoryStore store(recorder, bad);
+  for (const Code code : {Code::unavailable, Code::refused, Code::in_doubt, Code::broken}) {
+    bad.code = code;
+    EXPECT_FALSE(store.tidy({.ns = "n"}));
+  }
+  ASSERT_EQ(lines.events.size(), 9U);
+  EXPECT_EQ(lines.events[2].kind, Kind::fail);
+  EXPECT_EQ(lines.events[2].code, "unavailable");
+  EXPECT_EQ(lines.events[4].kind, Kind::fail);
+  EXPECT_EQ(lines.events[6].kind, Kind::unknown);
+  EXPECT_EQ(lines.events[8].kind, Kind::unknown);
+}
+
+TEST(HistoryStore, TheSamePayloadHasTheSameDigestHoweverItIsSpelled) {
+  EXPECT_EQ(json_digest(R"({"a":1,"b":[1.0]})"), json_digest(R"({ "b":[1], "a":1e0})"));
+  EXPECT_NE(json_digest(R"({"a":1})"), json_digest(R"({"a":2})"));
+}
+
+class HistoryFileTest : public testing::Test {
+ protected:
+  std::string path_ = testing::TempDir() + "history-" + std::to_string(::getpid()) + ".jsonl";
+  void SetUp() override { ::unlink(path_.c_str()); }
+  void TearDown() override { ::unlink(path_.c_str()); }
+  std::string text() const {
+    std::ostringstream out;
+    out << std::ifstream(path_).rdbuf();
+    return out.str();
+  }
+};
+
+TEST_F(HistoryFileTest, SeveralProcessesAddWholeLinesAndAKillLeavesThem) {
+  constexpr int kProcesses = 4;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ManualClock clock;
+      Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path_, Log(null_log_sink()));
+      if (!file) ::_exit(1);
+      Recorder recorder(clock, **file, {.by = "w" + std::to_string(i)});
+      for (int n = 0; n < 300; ++n) recorder.invoke({.verb = Verb::tidy, .ns = std::string(static_cast<std::size_t>(n), 'n')});
+      ::kill(::getpid(), SIGKILL);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status));
+  }
+  std::int64_t events = 0;
+  EventReader reader("f", [&](Event, std::int64_t) { ++events; });
+  const Result<void> fed = reader.feed(text());
+  ASSERT_TRUE(fed) << fed.error().message;
+  ASSERT_TRUE(reader.end());
+  EXPECT_FALSE(reader.torn());
+  EXPECT_EQ(events, kProcesses * 301);
+}
+
+TEST_F(HistoryFileTest, NothingIsAddedToWhatIsNoHistoryOrIsTorn) {
+  std::ofstream(path_) << "my diary\n";
+  EXPECT_EQ(HistoryFile::open(path_, Log(null_log_sink())).error().code, Code::invalid);
+  std::ofstream(path_) << R"({"e":"recorder","by":"w)";
+  EXPECT_EQ(HistoryFile::open(path_, Log(null_log_sink())).error().code, Code::invalid);
+  EXPECT_EQ(HistoryFile::open(path_ + "/no/such/folder", Log(null_log_sink())).error().code, Code::broken);
+}
+
+}  // namespace
+}  // namespace fenceline::history
