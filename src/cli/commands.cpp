@@ -32,6 +32,11 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(doctor_command());
   commands.push_back(drill_lease_expiry_command());
   commands.push_back(drill_kill_command());
+  commands.push_back(drill_pause_command());
+  commands.push_back(drill_clock_command());
+  commands.push_back(drill_disk_full_command());
+  commands.push_back(drill_store_restart_command());
+  commands.push_back(drill_cut_command());
   commands.push_back(sim_command());
   commands.push_back(audit_command());
   commands.push_back(bench_command());

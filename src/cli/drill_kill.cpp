@@ -14,6 +14,7 @@
 
 #include "base/crash_point.hpp"
 #include "cli/command.hpp"
+#include "cli/drill_fleet.hpp"
 #include "cli/drill_process.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -68,10 +69,11 @@ class KillAt {
     return ended;
   }
 
+  std::string history() const { return folder_.path() + "/history"; }
   std::vector<std::string> enqueue() const { return {"enqueue", "drill", "--jsonl", folder_.path() + "/jobs.jsonl", "--json"}; }
   // The command outlives a third of the ttl, so that leases are renewed under it.
-  static std::vector<std::string> work() {
-    return {"work", "drill", "--ttl", "1s", "--concurrency", "2", "--drain", "--", "/bin/sh", "-c", "cat; sleep 0.5"};
+  std::vector<std::string> work() const {
+    return {"work", "drill", "--ttl", "1s", "--concurrency", "2", "--drain", "--history", history(), "--", "/bin/sh", "-c", "cat; sleep 0.5"};
   }
 
   // Every command of a job's life under the order to die at the point; the one that met it is then repeated without.
@@ -138,7 +140,9 @@ class KillAt {
     if (found.size() < acknowledged_.size() || found.empty()) return "J1: jobs are missing";
     const Ended doctor = run({"doctor", "--json"}, false);
     if (doctor.exit.status != kExitOk && doctor.exit.status != kExitFound) return "doctor ended with " + std::to_string(doctor.exit.status);
-    return {};
+    DrillReport report;
+    audit_history(runtime_, history(), {}, report);
+    return report.violations.empty() ? std::string{} : report.violations.front();
   }
 
   // /bin/cat answers with what it was given.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/drill_fleet.hpp"
 #include "cli/drill_process.hpp"
 #include "cli/drill_trace.hpp"
 #include "cli/output.hpp"
@@ -43,9 +44,12 @@ class Drill {
     return round;
   }
 
+  // What all workers of all rounds did.
+  std::string history() const { return folder_.path() + "/history"; }
+
  private:
   Result<std::unique_ptr<DrillProcess>> start(const std::string& who, const std::string& queue, const std::string& ttl) {
-    return DrillProcess::start(runtime_, {"drill-worker", who, queue, "--ttl", ttl, "--store", invocation_.store_url, "--namespace", ns_});
+    return DrillProcess::start(runtime_, {"drill-worker", who, queue, "--ttl", ttl, "--history", history(), "--store", invocation_.store_url, "--namespace", ns_});
   }
 
   std::string race(const std::string& queue, std::vector<TraceEvent>& trace) {
@@ -83,6 +87,7 @@ class Drill {
   Invocation& invocation_;
   Store& store_;
   std::string ns_;
+  DrillFolder folder_;
 };
 
 // Plays rounds side by side; the first fault of each lands in `faults`.
@@ -136,6 +141,9 @@ Result<int> run(Invocation& invocation) {
          std::to_string(tally.faults.size()) + " of them broken" + (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
+  DrillReport report;
+  audit_history(runtime, drill.history(), {}, report);
+  tally.faults.insert(tally.faults.end(), report.violations.begin(), report.violations.end());
   const bool held = tally.faults.empty();
   for (const TraceEvent& event : tally.shown) print_line(to_json(event));
   if (invocation.json) {

@@ -11,6 +11,7 @@
 #include "cli/drill_doubt.hpp"
 #include "cli/drill_trace.hpp"
 #include "cli/output.hpp"
+#include "history/work_history.hpp"
 #include "services/worker.hpp"
 
 namespace fenceline::cli {
@@ -82,7 +83,11 @@ Result<int> run(Invocation& invocation) {
   Result<std::unique_ptr<Store>> store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const std::string role = invocation.argument("ROLE");
-  return role == "doubt" ? doubt(invocation, **store, *ttl) : race(invocation, **store, role, *ttl);
+  const std::optional<std::string> path = invocation.value("--history");
+  if (!path) return role == "doubt" ? doubt(invocation, **store, *ttl) : race(invocation, **store, role, *ttl);
+  Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
+  if (!noted) return std::unexpected(noted.error());
+  return race(invocation, (*noted)->store(), role, *ttl);
 }
 
 }  // namespace
@@ -91,7 +96,7 @@ CommandSpec drill_worker_command() {
   return {.name = "drill-worker",
           .summary = "One side of a drill.",
           .arguments = {{"ROLE", "A, B or doubt"}, {"QUEUE", "the drill's queue"}},
-          .options = {{"--ttl", "DURATION", "lease time"}},
+          .options = {{"--ttl", "DURATION", "lease time"}, {"--history", "FILE", "write every call to the store into FILE"}},
           .hidden = true,
           .run = run};
 }

@@ -64,6 +64,16 @@ TEST(Tidy, EveryListedCrashPointIsPassedSomewhere) {
   EXPECT_GE(passed.size(), 25U);
 }
 
+TEST(Tidy, TheTableOfCrashPointsIsTheList) {
+  const std::string page = read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/testing.md");
+  for (const CrashPointInfo& info : crash_points()) {
+    const std::string begin = "| `" + std::string(info.name) + "` | " + std::string(info.meaning) + " | ";
+    const std::string end = " | `fenceline drill kill --point " + std::string(info.name) + "` |";
+    EXPECT_NE(page.find(begin), std::string::npos) << "docs/testing.md lacks the row: " << begin;
+    EXPECT_NE(page.find(end), std::string::npos) << "docs/testing.md does not say what tests " << info.name;
+  }
+}
+
 TEST(Tidy, EveryTestThatTheGuaranteesNameExists) {
   std::set<std::string> defined;
   for (const SourceFile& file : tree()) {
