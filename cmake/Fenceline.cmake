@@ -27,9 +27,17 @@ function(fenceline_library name)
   endif()
 endfunction()
 
-# A target for all tests that also run under the sanitizers. Called once, at the end; a test outside
-# fenceline_library joins by appending itself to the property.
+# Targets for the tests that also run under the sanitizers: all but those of the program itself, which cost as much again
+# (sanitized_program_tests), and, for the thread sanitizer, those of the parts that have threads. Called once, at the end; a
+# test outside fenceline_library joins by appending itself to the property.
 function(fenceline_sanitized_tests)
   get_property(targets GLOBAL PROPERTY FENCELINE_SANITIZED_TESTS)
+  set(program ${targets})
+  list(FILTER program INCLUDE REGEX "^(cli|guardian|bench)_test$")
+  list(FILTER targets EXCLUDE REGEX "^(cli|guardian|bench)_test$")
+  set(threaded ${targets})
+  list(FILTER threaded EXCLUDE REGEX "^(sim.*|check|history_format)_test$")
   add_custom_target(sanitized_tests DEPENDS ${targets})
+  add_custom_target(sanitized_program_tests DEPENDS ${program})
+  add_custom_target(sanitized_threaded_tests DEPENDS ${threaded})
 endfunction()

@@ -59,7 +59,9 @@ Result<int> run(Invocation& invocation) {
     set_clock(fleet, 2, "+0");
     return fleet.wait(kBetween);
   };
-  return play_drill(invocation, **store, {.name = "clock", .store_url = invocation.store_url, .jobs = 80, .environment = environment, .storm = storm});
+  // The library that lies about the time breaks the timers of guardians, which is not what this is about.
+  return play_drill(invocation, **store,
+                    {.name = "clock", .store_url = invocation.store_url, .jobs = 80, .commands = false, .environment = environment, .storm = storm});
 }
 
 }  // namespace

@@ -52,11 +52,12 @@ Result<void> DrillFleet::start() {
   for (int i = 0; i < plan_.workers; ++i) {
     std::map<std::string, std::string> environment = plan_.environment ? plan_.environment(*this, i) : std::map<std::string, std::string>{};
     environment["FENCELINE_LOG"] = "info";
+    std::vector<std::string> arguments = plan_.commands ? std::vector<std::string>{"work", kQueue, "--concurrency", "2"}
+                                                        : std::vector<std::string>{"drill-worker", "steady", kQueue};
+    for (const std::string& word : std::vector<std::string>{"--store", plan_.store_url, "--namespace", ns_, "--ttl", "1s", "--history", history()}) arguments.push_back(word);
     // The command is longer than a third of the ttl, so that leases are renewed under it.
-    auto worker = DrillProcess::start(runtime_,
-                                      {"work", kQueue, "--store", plan_.store_url, "--namespace", ns_, "--ttl", "1s", "--concurrency", "2", "--history",
-                                       history(), "--", "/bin/sh", "-c", "cat; sleep 0.4"},
-                                      environment, folder_.path() + "/words");
+    if (plan_.commands) arguments.insert(arguments.end(), {"--", "/bin/sh", "-c", "cat; sleep 0.4"});
+    auto worker = DrillProcess::start(runtime_, arguments, environment, folder_.path() + "/words");
     if (!worker) return std::unexpected(worker.error());
     workers_.push_back(std::move(*worker));
   }

@@ -23,6 +23,7 @@ struct DrillPlan {
   int workers = 3;
   int jobs = 40;
   bool owes_takeovers = false;  // without one it shows nothing
+  bool commands = true;         // each job is a process of its own; else the workers run them themselves
   // Of a worker, laid over this process's own.
   std::function<std::map<std::string, std::string>(const DrillFleet&, int worker)> environment;
   // Plays the fault on the running fleet. False if it was interrupted.

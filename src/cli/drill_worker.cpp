@@ -12,6 +12,7 @@
 #include "cli/drill_trace.hpp"
 #include "cli/output.hpp"
 #include "history/work_history.hpp"
+#include "services/history_handler.hpp"
 #include "services/worker.hpp"
 
 namespace fenceline::cli {
@@ -77,6 +78,30 @@ Result<int> doubt(Invocation& invocation, Store& store, Duration ttl) {
   return kExitOk;
 }
 
+// What `fenceline work -- sh -c 'cat; sleep 0.4'` does, without a process for each job.
+class SlowEcho final : public Handler {
+ public:
+  explicit SlowEcho(Runtime& runtime) : runtime_(runtime) {}
+  RunResult run(const Run& run) override {
+    if (!runtime_.sleep_for(std::chrono::milliseconds{400}, run.stop)) return {.kind = OutcomeKind::failed, .result = {}, .error = "told to stop"};
+    return {.kind = OutcomeKind::done, .result = run.job.payload, .error = {}};
+  }
+
+ private:
+  Runtime& runtime_;
+};
+
+// A whole worker until it is asked to stop.
+Result<int> steady(Invocation& invocation, history::WorkHistory& noted, Duration ttl) {
+  SlowEcho echo(*invocation.runtime);
+  HistoryHandler handler(noted.recorder(), echo);
+  Worker worker(*invocation.runtime, Log(*invocation.log_sink), noted.store(), handler,
+                {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .concurrency = 2, .ttl = ttl});
+  const Result<WorkReport> report = worker.run(invocation.stop);
+  if (!report) return std::unexpected(report.error());
+  return kExitOk;
+}
+
 Result<int> run(Invocation& invocation) {
   const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{1}, kTtlRange.least, kTtlRange.most);
   if (!ttl) return std::unexpected(ttl.error());
@@ -87,7 +112,7 @@ Result<int> run(Invocation& invocation) {
   if (!path) return role == "doubt" ? doubt(invocation, **store, *ttl) : race(invocation, **store, role, *ttl);
   Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
   if (!noted) return std::unexpected(noted.error());
-  return race(invocation, (*noted)->store(), role, *ttl);
+  return role == "steady" ? steady(invocation, **noted, *ttl) : race(invocation, (*noted)->store(), role, *ttl);
 }
 
 }  // namespace
@@ -95,7 +120,7 @@ Result<int> run(Invocation& invocation) {
 CommandSpec drill_worker_command() {
   return {.name = "drill-worker",
           .summary = "One side of a drill.",
-          .arguments = {{"ROLE", "A, B or doubt"}, {"QUEUE", "the drill's queue"}},
+          .arguments = {{"ROLE", "A, B, doubt or steady"}, {"QUEUE", "the drill's queue"}},
           .options = {{"--ttl", "DURATION", "lease time"}, {"--history", "FILE", "write every call to the store into FILE"}},
           .hidden = true,
           .run = run};
