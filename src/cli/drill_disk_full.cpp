@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* kDiskSize = "size=32m";  // several times what the write-ahead log takes between two checkpoints
 constexpr int kRounds = 4;
 constexpr Duration kFull = 1500ms;
 constexpr Duration kBetween = 1500ms;
@@ -29,7 +30,7 @@ std::string mount_small_disk(const std::string& path) {
   if (::geteuid() != 0) return "only root may mount a memory disk; run it as `unshare -Urm fenceline drill disk-full`";
   if (::unshare(CLONE_NEWNS) != 0) return "no mounts of our own: " + error_now();
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return "mounts cannot be made private: " + error_now();
-  if (::mount("tmpfs", path.c_str(), "tmpfs", 0, "size=4m") != 0) return "no memory disk: " + error_now();
+  if (::mount("tmpfs", path.c_str(), "tmpfs", 0, kDiskSize) != 0) return "no memory disk: " + error_now();
   return {};
 }
 
