@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fenceline/fenceline.hpp"
+#include "base/ascending_uuids.hpp"
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
 #include "library/open_store.hpp"
@@ -108,8 +109,9 @@ Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const st
   const auto twice = std::ranges::unique(job.tags);
   job.tags.erase(twice.begin(), twice.end());
   EnqueueRequest request{.ns = parts_->ns, .jobs = {}};
+  AscendingUuids ids;
   for (const std::string& payload : payloads) {
-    job.id = fresh_job_id(parts_->runtime);
+    job.id = ids.next(parts_->runtime.wall_now(), parts_->runtime.random(), parts_->runtime.random());
     job.payload = payload;
     request.jobs.push_back(job);
   }

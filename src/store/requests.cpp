@@ -1,5 +1,6 @@
 // What makes a request malformed, the same on every backend.
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -76,6 +77,14 @@ Result<void> first_error(Results... results) {
   return first;
 }
 
+// Numbers go on after a cursor, so the last there is leaves no room for one.
+Result<void> check_cursor(std::int64_t after) {
+  if (after < 0) return fail(Code::invalid, "cursor must not be negative");
+  if (after == std::numeric_limits<std::int64_t>::max()) return fail(Code::invalid, "cursor is out of range");
+  return {};
+}
+
+// A store may rest on it that no call names a job twice (J1).
 template <class Items>
 Result<void> check_no_job_twice(const Items& items) {
   std::vector<const JobId*> ids;
@@ -139,7 +148,7 @@ Result<void> check_request(const SettleRequest& request) {
 
 Result<void> check_request(const JobsRequest& request) {
   if (request.limit < 1 || request.limit > 1000) return fail(Code::invalid, "limit must be 1 to 1000");
-  if (request.after < 0) return fail(Code::invalid, "cursor must not be negative");
+  if (auto ok = check_cursor(request.after); !ok) return ok;
   return first_error(check_name("namespace", request.ns), request.queue ? check_name("queue", *request.queue) : Result<void>{},
                      request.tag.empty() ? Result<void>{} : check_key("tag", request.tag));
 }
@@ -177,7 +186,7 @@ Result<void> check_request(const RecordRequest& request) {
 }
 
 Result<void> check_request(const LogRequest& request) {
-  if (request.after < 0) return fail(Code::invalid, "cursor must not be negative");
+  if (auto ok = check_cursor(request.after); !ok) return ok;
   return first_error(check_name("namespace", request.ns), check_limit(request.limit, 1000));
 }
 
@@ -202,7 +211,8 @@ Result<void> check_request(const PauseRequest& request) {
 }
 
 Result<void> check_request(const PurgeRequest& request) {
-  if (request.after < 0 || request.up_to < 0) return fail(Code::invalid, "cursor must not be negative");
+  if (auto ok = check_cursor(request.after); !ok) return ok;
+  if (request.up_to < 0) return fail(Code::invalid, "cursor must not be negative");
   return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_limit(request.limit, kBatchMax),
                      check_act(request.act));
 }

@@ -1,6 +1,7 @@
 // What every store promises to those who look: one state a job, complete listings, a true backlog, no sight of
 // another namespace.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "conformance/conformance.hpp"
@@ -32,6 +33,15 @@ TEST_P(JobConformance, J4_EachJobIsListedUnderExactlyOneState) {
   ASSERT_EQ(seen.size(), ids.size());
   for (const auto& [id, times] : seen) EXPECT_EQ(times, 1);
   EXPECT_EQ(ids_of(everything()), ids);
+}
+
+TEST_P(JobConformance, ACursorBehindTheLastNumberThereCanBeIsRefusedAndChangesNothing) {
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  added(new_job());
+  EXPECT_EQ(code_of(store().jobs({.ns = "default", .after = last})), Code::invalid);
+  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .after = last, .up_to = last, .act = {"ana", ""}})), Code::invalid);
+  EXPECT_TRUE(must(store().jobs({.ns = "default", .after = last - 1})).jobs.empty());
+  EXPECT_EQ(everything().front().state, JobState::ready);
 }
 
 TEST_P(JobConformance, IdsAreFoundByTheirBeginningInTheirOrder) {
