@@ -166,6 +166,7 @@ void StoreChecks::see(const Applied&, const PauseCall& call) {
 void StoreChecks::see(const Applied&, const OrderCall& call) {
   if (!call.reply) return;
   orders_[call.request.owner] = call.request.order;
+  unsure_orders_.erase(call.request.owner);
   tally_.add(Count::workers_ordered);
 }
 

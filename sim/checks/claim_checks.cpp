@@ -21,7 +21,7 @@ void StoreChecks::see(const Applied& when, const ClaimCall& call) {
   const std::pair key{call.request.owner, call.request.request};
   const auto before = claims_.find(key);
   const bool is_repeat = before != claims_.end();
-  const bool ordered = is_ordered(call.request.owner);
+  const bool ordered = unsure_orders_.contains(call.request.owner) ? call.reply->ordered : is_ordered(call.request.owner);
   see_burials(when, call, is_repeat || ordered);
   if (is_repeat) {
     for (const ClaimedJob& claimed : granted) see_repeat(when, call, claimed, before->second);

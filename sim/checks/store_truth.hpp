@@ -43,6 +43,7 @@ struct StoreTruth {
   std::map<Holding, Instant> revoked_;
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
   std::map<std::string, WorkerOrder> orders_;  // the last one of each owner that had one
+  std::set<std::string> unsure_orders_;        // of these it may be forgotten: the store's wall clock leapt since
   std::int64_t sequence_ = 0;
   std::int64_t unfinished_ = 0;
 };

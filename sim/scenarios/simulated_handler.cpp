@@ -7,18 +7,20 @@
 namespace fenceline::sim {
 
 RunResult SimulatedHandler::run(const Run& run) {
-  // Also when it throws or its process dies: then it does not run any more either.
+  // Also when it throws or its process dies: then it does not run any more either. By then the handler itself may be gone.
   struct Returned {
-    SimulatedHandler& handler;
+    HandlerChecks& checks;
+    const SimRuntime& process;
+    history::Recorder* recorder;
     const Run& run;
     ~Returned() {
-      handler.world_.handlers().returned(handler.process_, run);
-      handler.note(history::Kind::ended, run);
+      checks.returned(process, run);
+      note(recorder, history::Kind::ended, run);
     }
   };
   world_.handlers().started(process_, run);
-  note(history::Kind::started, run);
-  const Returned returned{*this, run};
+  note(recorder_, history::Kind::started, run);
+  const Returned returned{world_.handlers(), process_, recorder_, run};
   if (world_.options().handler) return world_.options().handler(run, process_, process_.name());
 
   const Plan& plan = world_.plan();
@@ -39,7 +41,7 @@ RunResult SimulatedHandler::run(const Run& run) {
 
 void SimulatedHandler::act(const Run& run) {
   world_.handlers().acts(process_, run);
-  if (std::abs(process_.machine().rate_ppm()) <= world_.plan().drift_promised) note(history::Kind::acted, run);
+  if (std::abs(process_.machine().rate_ppm()) <= world_.plan().drift_promised) note(recorder_, history::Kind::acted, run);
   Random& random = world_.simulation().random();
   if (!random.chance(world_.plan().habits.speaks)) return;
   run.progress(static_cast<int>(random.between(0, 100)), "so far");

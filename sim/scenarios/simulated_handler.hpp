@@ -20,8 +20,8 @@ class SimulatedHandler final : public Handler {
   // Does something to the world, and perhaps says so.
   void act(const Run& run);
   RunResult result();
-  void note(history::Kind kind, const Run& run) {
-    if (recorder_) recorder_->handler(kind, run.job.owner, run.job.id, run.job.fence);
+  static void note(history::Recorder* recorder, history::Kind kind, const Run& run) {
+    if (recorder) recorder->handler(kind, run.job.owner, run.job.id, run.job.fence);
   }
 
   World& world_;

@@ -26,6 +26,14 @@ TEST_P(ActConformance, AnOrderReachesItsWorkerAndStandsInItsRow) {
   EXPECT_EQ(must(store().orders("default", "a")).order, WorkerOrder::stop);
 }
 
+TEST_P(ActConformance, AnOrderStandsForAWorkerThatReportsThoughTheClockLeaptByDays) {
+  must(store().report_worker(report_of("a")));
+  must(store().order_worker(ordering("a", WorkerOrder::quiet)));
+  set_wall(wall() + 24h * 3);
+  must(store().report_worker(report_of("a")));
+  EXPECT_EQ(must(store().orders("default", "a")).order, WorkerOrder::quiet);
+}
+
 TEST_P(ActConformance, NobodyComesBackFromStop) {
   must(store().report_worker(report_of("a")));
   must(store().order_worker(ordering("a", WorkerOrder::stop)));

@@ -11,7 +11,8 @@ Result<void> MemoryStore::report_worker(const WorkerReport& report) {
   const std::lock_guard lock(mutex_);
   const WallTime wall = clock_.wall_now();
   auto& workers = spaces_[report.ns].workers;
-  std::erase_if(workers, [&](const auto& entry) { return entry.second.seen_at <= wall - kWorkerForgottenAfter; });
+  // Not the one that reports: it is here, whatever the clock says, and keeps its order.
+  std::erase_if(workers, [&](const auto& entry) { return entry.second.seen_at <= wall - kWorkerForgottenAfter && entry.first != report.owner; });
   const auto [place, is_new] = workers.try_emplace(report.owner);
   WorkerRow& row = place->second;
   row.report = report;

@@ -63,9 +63,10 @@ std::vector<std::string> split(std::string_view joined) {
 
 Result<void> report_worker(Call& call, const WorkerReport& report) {
   const std::int64_t ns_id = call.names.intern_namespace(report.ns);
-  call.db.execute(kForgetWorkers, ns_id, call.wall_us() - kWorkerForgottenAfter.count());
   call.db.execute(kReportWorker, ns_id, report.owner, call.wall_us(), report.host, report.pid, report.version, join(report.queues),
                   report.stage, report.concurrency, report.ttl.count(), Bytes{pack_holdings(report.holding)});
+  // After it: the one that reports is here, whatever the clock says, and keeps its order.
+  call.db.execute(kForgetWorkers, ns_id, call.wall_us() - kWorkerForgottenAfter.count());
   return {};
 }
 
