@@ -24,7 +24,7 @@ Plan plan(Random& random) {
       .job_delay_most = ttl,
       .features = {.keyed = 0.2, .keys = 3, .grouped = 0.4, .groups = 2, .limited = 0.3, .limit_keys = 2},
       .settings = {.limit_per_key = 2},
-      .habits = {.works_most = ttl, .fails = 0.1, .later = 0.1, .stubborn = rough ? 0.1 : 0, .speaks = 0.3},
+      .habits = {.works_most = ttl, .fails = 0.1, .later = 0.1, .obstinate = rough ? 0.1 : 0, .speaks = 0.3},
       .operators = {.act_every = ttl / 4, .cancel = 3, .retry = 3, .purge = 1},
       .weather = rough ? rough_weather(ttl, 0.03, hosts) : calm,
       .storm = 40 * ttl,

@@ -24,7 +24,7 @@ Plan plan(Random& random) {
       .batch_most = 10,
       .enqueue_pause_most = ttl,
       .job_delay_most = 2 * ttl,
-      .habits = {.works_most = 2 * ttl, .fails = 0.05, .later = 0.1, .stubborn = rough ? 0.1 : 0},
+      .habits = {.works_most = 2 * ttl, .fails = 0.05, .later = 0.1, .obstinate = rough ? 0.1 : 0},
       .operators = {.act_every = 2 * ttl, .order = 1},
       .weather = weather,
       .storm = 40 * ttl,

@@ -25,7 +25,7 @@ Plan plan(Random& random) {
       .backoff = {.first = 1s, .most = 30s},
       .features = {.grouped = 0.7, .groups = 3, .limited = 0.5, .limit_keys = 2},
       .settings = {.limit = 3, .limit_per_key = 1},
-      .habits = {.works_most = ttl / 2, .fails = 0.1, .dies = 0.02, .later = 0.1, .stubborn = 0.1},
+      .habits = {.works_most = ttl / 2, .fails = 0.1, .dies = 0.02, .later = 0.1, .obstinate = 0.1},
       .operators = {.act_every = ttl, .cancel = 3, .retry = 2, .limits = 2},
       .weather = rough_weather(ttl, 0.03, hosts),
       .storm = 40 * ttl,

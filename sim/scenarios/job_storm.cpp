@@ -44,7 +44,7 @@ Plan plan(Random& random) {
                    .named = 0.1,
                    .repeated = 0.1},
       .settings = {.limit_per_key = 2},
-      .habits = {.works_most = ttl, .fails = 0.1, .throws = 0.03, .dies = 0.02, .later = 0.1, .stubborn = 0.1, .speaks = 0.2},
+      .habits = {.works_most = ttl, .fails = 0.1, .throws = 0.03, .dies = 0.02, .later = 0.1, .obstinate = 0.1, .speaks = 0.2},
       .operators =
           {.act_every = ttl, .cancel = 3, .retry = 3, .pause = 2, .purge = 1, .limits = 2, .order = 1, .tidy = 1, .leaves_paused = 0.2},
       .weather = weather,

@@ -21,7 +21,7 @@ Plan plan(Random& random) {
       .delayed = 0.1,
       .job_delay_most = 10 * ttl,
       .backoff = {.first = 1s, .most = 10s},
-      .habits = {.works_most = 20 * ttl, .fails = 0.1, .later = 0.05, .stubborn = 0.2},
+      .habits = {.works_most = 20 * ttl, .fails = 0.1, .later = 0.05, .obstinate = 0.2},
       .weather = {.drop_request = 0.01,
                   .drop_reply = 0.02,
                   .late_request = 0.01,

@@ -109,7 +109,7 @@ const std::vector<Switch>& switches() {
       habit<&Habits::throws>("throws"),
       habit<&Habits::dies>("dies"),
       habit<&Habits::later>("later"),
-      habit<&Habits::stubborn>("stubborn"),
+      habit<&Habits::obstinate>("obstinate"),
       habit<&Habits::speaks>("speaks"),
       // jobs
       feature<&Features::keyed>("keyed"),

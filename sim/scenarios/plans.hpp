@@ -54,6 +54,45 @@ inline Weather rough_weather(Duration ttl, double badness, int hosts) {
   return weather;
 }
 
+inline Duration some_ttl(Random& random) {
+  constexpr Duration kTtls[] = {std::chrono::seconds{2}, std::chrono::seconds{10}, std::chrono::seconds{30}};
+  return kTtls[random.below(std::size(kTtls))];
+}
+
+// A fleet with a little of every feature, in which people act now and then: for scenarios that are about the weather.
+inline Plan busy_plan(Random& random, Duration ttl, int hosts, const Weather& weather) {
+  return {
+      .hosts = hosts,
+      .concurrency = static_cast<int>(random.between(1, 4)),
+      .prefetch = static_cast<int>(random.between(0, 2)),
+      .queues = static_cast<int>(random.between(1, 2)),
+      .ttl = ttl,
+      .producers = 2,
+      .jobs = static_cast<int>(random.between(10, 40)),
+      .batch_most = 5,
+      .enqueue_pause_most = ttl,
+      .job_delay_most = 10 * ttl,
+      .features = {.keyed = 0.3,
+                   .keys = 4,
+                   .key_for_most = 5 * ttl,
+                   .grouped = 0.3,
+                   .groups = 2,
+                   .limited = 0.2,
+                   .limit_keys = 2,
+                   .timed = 0.1,
+                   .timeout_most = ttl,
+                   .named = 0.1,
+                   .repeated = 0.3},
+      .settings = {.limit_per_key = 2},
+      .habits = {.works_most = ttl, .fails = 0.1, .later = 0.05, .speaks = 0.2},
+      .operators = {.act_every = 2 * ttl, .cancel = 3, .retry = 3, .pause = 1, .purge = 1, .limits = 1, .order = 1},
+      .weather = weather,
+      .storm = 40 * ttl,
+      .drift_ppm = 20'000,
+      .compare_every = 64,
+  };
+}
+
 // What every scenario in rough weather meets.
 inline std::vector<Count> rough_counts(std::vector<Count> and_these) {
   for (const Count what : {Count::takeovers, Count::refusals, Count::losses, Count::lost_requests, Count::lost_replies,

@@ -32,7 +32,7 @@ struct Habits {
   double throws = 0;
   double dies = 0;  // asks for the dead letters
   double later = 0;
-  double stubborn = 0;  // does not listen to its stop token, for a while
+  double obstinate = 0;  // does not listen to its stop token, for a while
   double speaks = 0;    // says how far it is and logs a line, at each act
 };
 

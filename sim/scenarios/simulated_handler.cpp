@@ -27,9 +27,9 @@ RunResult SimulatedHandler::run(const Run& run) {
   Random& random = world_.simulation().random();
   const bool calm = !world_.storm();
   const Duration takes = random.between(Duration{0}, calm ? plan.ttl / 4 : plan.habits.works_most);
-  const bool stubborn = !calm && random.chance(plan.habits.stubborn);
+  const bool obstinate = !calm && random.chance(plan.habits.obstinate);
   const Instant begun = process_.now();
-  if (!work(run, takes, stubborn)) {
+  if (!work(run, takes, obstinate)) {
     if (world_.checks().revoked_at({run.job.id, run.job.fence})) world_.tally().add(Count::stopped_handlers);
     if (run.job.timeout != Duration{0} && process_.now() - begun >= run.job.timeout) world_.tally().add(Count::timeouts);
     return {.kind = random.chance(0.9) ? OutcomeKind::failed : OutcomeKind::done, .error = "stopped"};
@@ -48,24 +48,24 @@ void SimulatedHandler::act(const Run& run) {
   run.log("delivery " + std::to_string(run.job.deliveries) + " at " + std::to_string(process_.now().time_since_epoch().count()) + "\n");
 }
 
-bool SimulatedHandler::work(const Run& run, Duration takes, bool stubborn) {
+bool SimulatedHandler::work(const Run& run, Duration takes, bool obstinate) {
   const Instant begun = process_.now();
   const Instant end = begun + takes;
   while (true) {
-    if (run.stop.stop_requested() && !stubborn) return false;
+    if (run.stop.stop_requested() && !obstinate) return false;
     // A careful handler looks at the deadline before each act: a paused one cannot be told.
     const Instant trusted = run.trust.until();
     if (process_.now() < trusted && !run.stop.stop_requested()) act(run);
     if (process_.now() > trusted && !run.stop.stop_requested()) {
       world_.handlers().untold(process_, run);
-      if (!stubborn) return false;
+      if (!obstinate) return false;
     }
     const bool overdue = run.job.timeout != Duration{0} && process_.now() - begun > run.job.timeout + world_.plan().ttl / 6;
     if (overdue && !run.stop.stop_requested()) world_.handlers().overdue(process_, run);
     if (process_.now() >= end) return true;
     const Instant next_act = process_.now() + world_.plan().ttl / 5;
     const Instant past_trust = process_.now() <= trusted ? trusted + Duration{1} : next_act;
-    process_.sleep_until(std::min({end, next_act, past_trust}), stubborn ? std::stop_token{} : run.stop);
+    process_.sleep_until(std::min({end, next_act, past_trust}), obstinate ? std::stop_token{} : run.stop);
   }
 }
 

@@ -16,7 +16,7 @@ class SimulatedHandler final : public Handler {
 
  private:
   // False if it was stopped, or saw its trust end.
-  bool work(const Run& run, Duration takes, bool stubborn);
+  bool work(const Run& run, Duration takes, bool obstinate);
   // Does something to the world, and perhaps says so.
   void act(const Run& run);
   RunResult result();

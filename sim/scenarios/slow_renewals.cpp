@@ -25,7 +25,7 @@ Plan plan(Random& random) {
       .enqueue_pause_most = ttl,
       .job_delay_most = ttl,
       .features = {.timed = 0.3, .timeout_most = 10 * ttl},
-      .habits = {.works_most = 20 * ttl, .fails = 0.05, .later = 0.05, .stubborn = 0.05, .speaks = 0.2},
+      .habits = {.works_most = 20 * ttl, .fails = 0.05, .later = 0.05, .obstinate = 0.05, .speaks = 0.2},
       .weather = weather,
       .storm = 80 * ttl,
       .drift_ppm = 20'000,

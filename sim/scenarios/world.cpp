@@ -292,7 +292,7 @@ void World::stops_in_time() {
     return std::all_of(hosts_.begin(), hosts_.end(), [this](const Host& host) { return host.running.empty() || !is_well(host); });
   };
   // One that does not listen to its stop token is waited for.
-  const Duration deaf_for = plan_.habits.stubborn > 0 ? plan_.habits.works_most : Duration{0};
+  const Duration deaf_for = plan_.habits.obstinate > 0 ? plan_.habits.works_most : Duration{0};
   if (!simulation_.run_until(simulation_.now() + 5 * plan_.ttl + deaf_for + 1min, stopped))
     violations_.add("stop", "a worker that was asked to stop is still there");
 }

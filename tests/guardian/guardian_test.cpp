@@ -289,9 +289,9 @@ TEST_F(Guardian, ACommandThatTimedOutHasFailedUnlessItSaysThatItIsDone) {
   EXPECT_EQ(polite.kind, OutcomeKind::dead);
   EXPECT_EQ(polite.exit_status, 3);
   EXPECT_TRUE(polite.error.starts_with("words")) << polite.error;  // the worker says the rest
-  const RunResult stubborn = time_out("trap '' TERM");
-  EXPECT_EQ(stubborn.kind, OutcomeKind::dead);
-  EXPECT_EQ(stubborn.exit_status, 128 + SIGKILL);
+  const RunResult obstinate = time_out("trap '' TERM");
+  EXPECT_EQ(obstinate.kind, OutcomeKind::dead);
+  EXPECT_EQ(obstinate.exit_status, 128 + SIGKILL);
 }
 
 TEST_F(Guardian, L5_ACommandIsKilledAtItsTrustDeadlineAndNotBefore) {
