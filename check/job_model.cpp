@@ -10,8 +10,8 @@ namespace fenceline::audit {
 bool JobState::same_as(const JobState& o) const {
   return life == o.life && bump == o.bump && outcome == o.outcome && run_out == o.run_out && told == o.told && strange == o.strange && owner == o.owner &&
          request == o.request && act == o.act && fence == o.fence && now == o.now && lease_least == o.lease_least && lease_most == o.lease_most &&
-         stretch == o.stretch && slot_least == o.slot_least && slot_fence == o.slot_fence && deliveries == o.deliveries && failures == o.failures &&
-         losses_in_row == o.losses_in_row && unseen == o.unseen;
+         stretch == o.stretch && stretch_fence == o.stretch_fence && slot_least == o.slot_least && slot_fence == o.slot_fence && deliveries == o.deliveries &&
+         failures == o.failures && losses_in_row == o.losses_in_row && unseen == o.unseen;
 }
 
 std::uint64_t JobState::hash() const {
@@ -123,7 +123,11 @@ void JobModel::step(const JobState& state, const JobOp& op, std::vector<JobState
 }
 
 void JobModel::stretch(JobState& state, const JobOp& op) const {
-  if (state.life == Life::running && state.fence == log_.items[op.item].fence) state.stretch += log_.calls[op.call].ttl;
+  const std::int64_t fence = log_.items[op.item].fence;
+  if (fence < state.fence) return;
+  if (fence != state.stretch_fence) state.stretch = 0;
+  state.stretch_fence = fence;
+  state.stretch += log_.calls[op.call].ttl;
 }
 
 void JobModel::forget(JobState& state) const {

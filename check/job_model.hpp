@@ -40,7 +40,8 @@ struct JobState {
   Time now = kAlways;     // no sooner than this was the last step
   Time lease_least = kAlways;  // the lease ends no sooner,
   Time lease_most = kNever;    // and no later
-  Time stretch = 0;       // by which renewals without an answer may have moved that
+  Time stretch = 0;       // by which renewals without an answer may have moved that,
+  std::int64_t stretch_fence = 0;  // under this fence; its grant may be answered in the same moment
   Time slot_least = kAlways;   // a revoked delivery keeps its slot at least so long
   std::int64_t slot_fence = 0;
   std::int32_t deliveries = 0;

@@ -70,7 +70,6 @@ bool JobModel::grant(At& at) const {
   s.owner = at.call().owner;
   s.request = at.call().request;
   s.fence = item.fence;
-  s.stretch = 0;
   s.slot_least = kAlways;
   s.lease_least = log_.about.lease_times ? s.now + item.amount : kAlways;
   s.lease_most = log_.about.lease_times ? at.op.answered + item.amount : kNever;
@@ -118,7 +117,8 @@ bool JobModel::extend(At& at) const {
   const std::string who = at.name(at.call().owner);
   if (s.life != Life::running) return at.no("L4", "was renewed for " + who + " though it is " + std::string(to_string(s.life)), {s.granted, s.ended});
   if (s.owner != 0 && s.owner != at.call().owner) return at.no("L4", "was renewed for " + who + ", its holder is " + at.name(s.owner), {s.granted});
-  const bool over = s.lease_most != kNever && s.now >= s.lease_most + s.stretch;
+  const Time stretch = s.stretch_fence == s.fence ? s.stretch : 0;
+  const bool over = s.lease_most != kNever && s.now >= s.lease_most + stretch;
   if (s.run_out || over) return at.no("L4", "was renewed for " + who + " after its lease had run out", {s.granted, s.renewed});
   s.bump = 0;
   s.renewed = at.op.call;

@@ -116,6 +116,10 @@ TEST(LeasePromises, L4_ARenewalWithoutAnAnswerMayHaveMovedTheEnd) {
   history.call(9'000, 9'500, {.verb = Verb::extend, .owner = "a", .ttl = 10'000'000, .jobs = {{.id = "j", .fence = 5}}}, {.kind = Kind::unknown});
   EXPECT_EQ(history.extend(15'000, 15'001, "a", "j", 5).broken(), "");
   EXPECT_EQ(granted_to_a().extend(15'000, 15'001, "a", "j", 5).broken(), "L4");
+  // Sent in the moment in which the claim was answered.
+  HistoryText at_once = granted_to_a();
+  at_once.call(12, 9'500, {.verb = Verb::extend, .owner = "a", .ttl = 10'000'000, .jobs = {{.id = "j", .fence = 5}}}, {.kind = Kind::unknown});
+  EXPECT_EQ(at_once.extend(15'000, 15'001, "a", "j", 5).broken(), "");
 }
 
 TEST(LeasePromises, L5_AHandlerThatActsAfterItsLeaseOrUnderAnOlderFenceIsFound) {
