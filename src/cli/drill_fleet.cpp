@@ -96,13 +96,13 @@ void DrillFleet::judge(DrillReport& report) {
   }
   for (const auto& worker : workers_) worker->finish(runtime_.now() + kStopMost);
   workers_.clear();
-  count_words(report);
+  count_words(folder_.path() + "/words", report);
   look_at_the_jobs(report);
   audit(report);
 }
 
-void DrillFleet::count_words(DrillReport& report) const {
-  std::ifstream words(folder_.path() + "/words");
+void count_words(const std::string& path, DrillReport& report) {
+  std::ifstream words(path);
   for (std::string line; std::getline(words, line);) {
     const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
     if (!event.is_object()) continue;

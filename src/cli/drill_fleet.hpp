@@ -68,7 +68,6 @@ class DrillFleet {
 
  private:
   std::string history() const { return folder_.path() + "/history"; }
-  void count_words(DrillReport& report) const;
   void look_at_the_jobs(DrillReport& report);
   void audit(DrillReport& report);
 
@@ -87,6 +86,9 @@ Result<int> play_drill(Invocation& invocation, Store& store, DrillPlan plan);
 
 // Gives a history to the checker, in a process of its own; `report` gets what it found.
 void audit_history(Runtime& runtime, const std::string& path, const std::vector<std::string>& options, DrillReport& report);
+
+// Adds what the workers said in their logs: takeovers, and late writes that were refused.
+void count_words(const std::string& path, DrillReport& report);
 
 // Prints the report, as text or JSON, and gives the exit code: held, broken, or nothing could be injected at all.
 int tell_drill(const Invocation& invocation, const std::string& name, const DrillReport& report);

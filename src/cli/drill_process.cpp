@@ -129,8 +129,9 @@ Exit DrillProcess::finish(Instant deadline, std::string* output) {
   return {WEXITSTATUS(status), 0};
 }
 
-DrillFolder::DrillFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "fenceline-drill-XXXXXX").string();
+DrillFolder::DrillFolder(const std::string& parent) {
+  const std::filesystem::path above = parent.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(parent);
+  std::string pattern = (above / "fenceline-drill-XXXXXX").string();
   check(::mkdtemp(pattern.data()) != nullptr, "a folder for the drill can be made");
   path_ = pattern;
 }

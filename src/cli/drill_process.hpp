@@ -53,7 +53,8 @@ class DrillProcess {
 // A folder that is removed with all it holds when it goes away.
 class DrillFolder {
  public:
-  DrillFolder();
+  // In `parent`, or where temporary files are if it is empty.
+  explicit DrillFolder(const std::string& parent = "");
   ~DrillFolder();
   DrillFolder(const DrillFolder&) = delete;
   DrillFolder& operator=(const DrillFolder&) = delete;

@@ -68,10 +68,13 @@ struct Echo final : Handler {
 };
 
 // A real worker whose first claim stays in doubt, so that it gives it back.
-Result<int> doubt(Invocation& invocation, Store& store, Duration ttl) {
+Result<int> doubt(Invocation& invocation, Store& store, const std::string& path, Duration ttl) {
   DoubtfulStore doubtful(store);
+  Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(path, *invocation.runtime, Log(*invocation.log_sink), doubtful);
+  if (!noted) return std::unexpected(noted.error());
   Echo echo;
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), doubtful, echo,
+  HistoryHandler handler((*noted)->recorder(), echo);
+  Worker worker(*invocation.runtime, Log(*invocation.log_sink), (*noted)->store(), handler,
                 {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .ttl = ttl, .drain = true});
   const Result<WorkReport> report = worker.run(invocation.stop);
   if (!report) return std::unexpected(report.error());
@@ -109,7 +112,8 @@ Result<int> run(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   const std::string role = invocation.argument("ROLE");
   const std::optional<std::string> path = invocation.value("--history");
-  if (!path) return role == "doubt" ? doubt(invocation, **store, *ttl) : race(invocation, **store, role, *ttl);
+  if (!path) return race(invocation, **store, role, *ttl);
+  if (role == "doubt") return doubt(invocation, **store, *path, *ttl);
   Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
   if (!noted) return std::unexpected(noted.error());
   return role == "steady" ? steady(invocation, **noted, *ttl) : race(invocation, (*noted)->store(), role, *ttl);

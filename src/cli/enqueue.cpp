@@ -81,7 +81,8 @@ CommandSpec enqueue_command() {
   std::vector<OptionSpec> options{{"--payload", "JSON", "what the handler gets on stdin; default null"},
                                   {"--payload-file", "FILE", "the same from a file, - for stdin"},
                                   {"--jsonl", "FILE", "one job for each line, - for stdin; prints how many"},
-                                  {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"}};
+                                  {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"},
+                                  {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"}};
   for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
   return {.name = "enqueue",
           .summary = "Adds a job to a queue, or one for each line of a file, and prints the ids.",

@@ -19,7 +19,14 @@ Result<Store*> Sender::store() {
     if (!opened) return std::unexpected(opened.error());
     store_ = std::move(*opened);
   }
-  return store_.get();
+  const std::optional<std::string> path = invocation_.value("--history");
+  if (!path) return store_.get();
+  if (!noted_) {
+    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(*path, *invocation_.runtime, Log(*invocation_.log_sink), *store_);
+    if (!opened) return std::unexpected(opened.error());
+    noted_ = std::move(*opened);
+  }
+  return &noted_->store();
 }
 
 Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {

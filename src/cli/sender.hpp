@@ -8,6 +8,7 @@
 #include "base/ascending_uuids.hpp"
 #include "base/result.hpp"
 #include "cli/command.hpp"
+#include "history/work_history.hpp"
 
 namespace fenceline::cli {
 
@@ -16,7 +17,7 @@ class Sender {
   explicit Sender(Invocation& invocation) : invocation_(invocation) {}
 
   JobId new_id();
-  // The store, made if there is none yet.
+  // The store, made if there is none yet; with --history, what is asked of it is written down.
   Result<Store*> store();
 
   // All or none. The ids that stand for these jobs now: their own, or of those that have their unique keys.
@@ -33,6 +34,7 @@ class Sender {
   Invocation& invocation_;
   AscendingUuids ids_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<history::WorkHistory> noted_;  // what is sent through it, if it is to be written down
   std::int64_t sent_ = 0;
   std::int64_t existing_ = 0;
   bool opened_ = false;

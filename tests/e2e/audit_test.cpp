@@ -30,6 +30,24 @@ TEST(Audit, TheHistoryOfAGoodDayBreaksNothing) {
   EXPECT_EQ(said["lease_times"], true);
 }
 
+TEST(Audit, WithTheProducersHistoryItIsWhole) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", "1", "--history", "run.jsonl"}).status, 0);
+  ASSERT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-", "--history", "run.jsonl"}, {.input = "2\n3\n"}).status, 0);
+  drain(place, "exit 0", {"--history", "run.jsonl"});
+  const Json said = answer(place, {"audit", "run.jsonl", "--whole", "--drained"});
+  EXPECT_EQ(said["violations"], 0);
+  EXPECT_EQ(said["recorders"], 3);
+  EXPECT_EQ(said["jobs"], 3);
+}
+
+TEST(Audit, AProducerAddsNothingIfItsHistoryCannotBeWritten) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
+  EXPECT_EQ(place.fenceline({"enqueue", "q", "--history", "."}).status, 74);
+  EXPECT_TRUE(place.jobs().empty());
+}
+
 TEST(Audit, ABrokenPromiseIsNamedWithTheLinesThatShowIt) {
   const Workplace place;
   const Ended ended = place.fenceline({"audit", "-"}, {.input = kTwoHolders});
