@@ -182,6 +182,26 @@ Result<TidyReply> FaultyStore::tidy(const TidyRequest& request) {
   return deliver<Result<TidyReply>>(Kind::changes, "tidy", request.timeout, [this, request] { return inner_.tidy(request); });
 }
 
+Result<Fence> FaultyStore::raise_floor(const RaiseFloorRequest& request) {
+  return deliver<Result<Fence>>(Kind::changes, "raise_floor", request.timeout, [this, request] { return inner_.raise_floor(request); });
+}
+
+Result<BeginEffectReply> FaultyStore::begin_effect(const BeginEffectRequest& request) {
+  return deliver<Result<BeginEffectReply>>(Kind::changes, "begin_effect", request.timeout, [this, request] { return inner_.begin_effect(request); });
+}
+
+Result<FinishEffectReply> FaultyStore::finish_effect(const FinishEffectRequest& request) {
+  return deliver<Result<FinishEffectReply>>(Kind::changes, "finish_effect", request.timeout, [this, request] { return inner_.finish_effect(request); });
+}
+
+Result<void> FaultyStore::resolve_effect(const ResolveEffectRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "resolve_effect", request.timeout, [this, request] { return inner_.resolve_effect(request); });
+}
+
+Result<EffectsReply> FaultyStore::effects(const EffectsRequest& request) {
+  return deliver<Result<EffectsReply>>(Kind::reads, "effects", request.timeout, [this, request] { return inner_.effects(request); });
+}
+
 Result<std::optional<JobFacts>> FaultyStore::facts(const std::string& ns, const JobId& id) {
   return deliver<Result<std::optional<JobFacts>>>(Kind::reads, "facts", kCallTimeout, [this, ns, id] { return inner_.facts(ns, id); });
 }

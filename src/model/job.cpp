@@ -63,8 +63,8 @@ std::string_view to_string(OutcomeKind kind) {
 }
 
 std::string_view to_string(AttemptEnd end) {
-  constexpr std::array<std::string_view, 9> kNames{"running",    "done", "failed",    "dead",   "later",
-                                                   "given_back", "lost", "cancelled", "retried"};
+  constexpr std::array<std::string_view, 10> kNames{"running",    "done", "failed",    "dead",    "later",
+                                                    "given_back", "lost", "cancelled", "retried", "held"};
   return kNames[static_cast<std::size_t>(end)];
 }
 

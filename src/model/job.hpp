@@ -109,7 +109,8 @@ struct Progress {
 };
 
 // How a delivery ended, or that it has not.
-enum class AttemptEnd { running, done, failed, dead, later, given_back, lost, cancelled, retried };
+// held: one of its effects is in doubt.
+enum class AttemptEnd { running, done, failed, dead, later, given_back, lost, cancelled, retried, held };
 std::string_view to_string(AttemptEnd end);
 AttemptEnd attempt_end(OutcomeKind kind);
 
@@ -181,8 +182,10 @@ Result<void> check_key(std::string_view what, std::string_view key);
 // not count. Both are valid (see check_payload).
 bool same_json(std::string_view a, std::string_view b);
 
-// Sixteen hexadecimal digits, the same for the same value: for histories, which hold no payload. No proof against people who try.
+// Sixteen hexadecimal digits, the same for the same value: for histories, which hold no payload; and of any bytes. No proof
+// against people who try.
 std::string json_digest(std::string_view payload);
+std::string bytes_digest(std::string_view bytes);
 
 // Full jitter: uniform in [0, min(most, first * 2^failures)]; `failures` counts those before this one.
 Duration retry_delay(const Backoff& backoff, std::int64_t failures, std::uint64_t random);

@@ -93,10 +93,11 @@ bool same_json(std::string_view a, std::string_view b) {
   return canon && canon == canonical(b);
 }
 
-std::string json_digest(std::string_view payload) {
-  const std::string text = canonical(payload).value_or(std::string(payload));
+std::string json_digest(std::string_view payload) { return bytes_digest(canonical(payload).value_or(std::string(payload))); }
+
+std::string bytes_digest(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::string digits;
   for (int shift = 60; shift >= 0; shift -= 4) digits += "0123456789abcdef"[hash >> shift & 15];
   return digits;

@@ -36,8 +36,14 @@ class ForwardingStore : public Store {
   Result<void> pause(const PauseRequest& request) override { return inner_.pause(request); }
   Result<std::vector<QueueRow>> queues(const std::string& ns) override { return inner_.queues(ns); }
   Result<TidyReply> tidy(const TidyRequest& request) override { return inner_.tidy(request); }
+  Result<Fence> raise_floor(const RaiseFloorRequest& request) override { return inner_.raise_floor(request); }
   Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override { return inner_.facts(ns, id); }
   Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override { return inner_.attempts(ns, id); }
+
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override { return inner_.begin_effect(request); }
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override { return inner_.finish_effect(request); }
+  Result<void> resolve_effect(const ResolveEffectRequest& request) override { return inner_.resolve_effect(request); }
+  Result<EffectsReply> effects(const EffectsRequest& request) override { return inner_.effects(request); }
 
   Result<void> report_worker(const WorkerReport& report) override { return inner_.report_worker(report); }
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner_.remove_worker(ns, owner); }

@@ -13,6 +13,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "model/fence.hpp"
 #include "model/job.hpp"
 #include "store/job_store.hpp"
 #include "store/trail.hpp"
@@ -33,6 +34,7 @@ struct ActRequest {
 //   state      it is not in the state `only`
 //   finished   (cancel) it is done or dead; (retry) it is done: enqueue it anew
 //   key_taken  (retry) `holder` has its unique key
+//   effect_in_doubt  (retry) it waits for an effect: say first what became of that
 struct ActRefusal {
   JobId id;
   std::string reason;
@@ -135,6 +137,16 @@ struct TidyReply {
   bool more = false;
 };
 
+// Above the store's own last fence and floor, a floor may lie so far ahead of the wall clock.
+inline constexpr Duration kFloorAheadMost = std::chrono::days{1};
+
+struct RaiseFloorRequest {
+  std::string ns;   // whose operator did it, for the trail; the floor is the whole store's
+  Fence floor = 0;  // 1 to kFenceMax - 1
+  Act act;
+  Duration timeout = kCallTimeout;
+};
+
 // All that `job explain` speaks of, as it stood at one moment.
 struct JobFacts {
   Job job;
@@ -151,6 +163,7 @@ struct JobFacts {
   std::optional<Duration> slot_left; // its delivery was revoked, and keeps its slot so long at most
   bool must_run_alone = false;       // unfinished jobs; an expired one counts the loss at hand
   std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are neither quiet nor stopping
+  std::vector<std::string> effects_in_doubt;  // of a waiting job: the names of those that it waits for, sorted
   std::vector<std::string> quiet_workers;  // owners of those that are quiet, by start, then owner; at most kHoldersShown
 
   bool operator==(const JobFacts&) const = default;
@@ -169,7 +182,7 @@ class JobControl {
   // Makes jobs claimable now: a dead or cancelled one becomes ready with no failures and no losses in a row, and if it
   // has a group takes the last place in it; a ready one loses its delay; a running one is revoked as by cancel, and
   // ready again when its slot is free. Each job that is changed has its run time now; one that could be claimed as it is,
-  // or waits for a gate, stays as it is. The repeat of a request that was the last cancel or retry to be answered ok
+  // or waits for a gate, stays as it is; one that waits for an effect in doubt is refused. The repeat of a request that was the last cancel or retry to be answered ok
   // for a job changes nothing, whatever became of it since, also if the job was as asked for already (J3).
   // Refused, and named, if a finished job's unique key is taken (J6).
   virtual Result<ActReply> retry(const ActRequest& request) = 0;
@@ -187,10 +200,15 @@ class JobControl {
   virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;
 
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
-  // the same step (L2). A job that still has its unique key or a slot stays. A step looks at a bounded number of jobs: `more`
+  // the same step (L2). A job that still has its unique key, a slot or an effect in doubt stays. A step looks at a bounded number of jobs: `more`
   // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups
   // without jobs and what else nobody can ask for any more.
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
+
+  // Every fence that is granted from now on is larger than `floor`, and than any floor before: for gates that remember more than a store that
+  // was restored. Answers the floor that stands. An entry in the trail only if it was raised. Errors: invalid, refused (more than kFloorAheadMost
+  // ahead of the store's clock, and above all that it ever granted).
+  virtual Result<Fence> raise_floor(const RaiseFloorRequest& request) = 0;
 
   // Empty if there is no such job, as are the attempts.
   virtual Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) = 0;

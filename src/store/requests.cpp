@@ -1,5 +1,6 @@
 // What makes a request malformed, the same on every backend.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <vector>
@@ -227,6 +228,40 @@ Result<void> check_request(const OrderRequest& request) {
 
 Result<void> check_request(const StoppedRequest& request) {
   return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_size(request.jobs.size(), "jobs"));
+}
+
+Result<void> check_request(const RaiseFloorRequest& request) {
+  if (request.floor < 1 || request.floor >= kFenceMax) return fail(Code::invalid, "a floor must be 1 to 2^53 - 2");
+  return first_error(check_name("namespace", request.ns), check_act(request.act));
+}
+
+Result<void> check_request(const BeginEffectRequest& request) {
+  if (request.digest.empty() || request.digest.size() > kEffectDigestBytesMax) return fail(Code::invalid, "digest must have 1 to 128 bytes");
+  if (request.actor.size() > kEffectActorBytesMax || !is_valid_utf8(request.actor)) return fail(Code::invalid, "actor must have at most 256 bytes of UTF-8");
+  if (!request.dead_call.empty() && request.dead_call == request.call) return fail(Code::invalid, "a call cannot be gone and begin again");
+  return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_id("call", request.call));
+}
+
+Result<void> check_request(const FinishEffectRequest& request) {
+  if (request.result.size() > kEffectResultBytesMax) return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
+  if (request.exit_status && (*request.exit_status < 0 || *request.exit_status > kExitStatusMost)) return fail(Code::invalid, "exit status must be 0 to 255");
+  return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_id("call", request.call));
+}
+
+Result<void> check_request(const ResolveEffectRequest& request) {
+  if (request.result.size() > kEffectResultBytesMax) return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
+  if (!request.done && !request.result.empty()) return fail(Code::invalid, "an effect that did not happen has no result");
+  return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_act(request.act));
+}
+
+Result<void> check_request(const EffectsRequest& request) {
+  if (auto ok = check_cursor(request.after); !ok) return ok;
+  return first_error(check_name("namespace", request.ns), check_limit(request.limit, 1000));
+}
+
+std::string_view to_string(EffectVerdict verdict) {
+  constexpr std::array<std::string_view, 7> kNames{"act", "again", "probe", "done", "busy", "held", "lost"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view to_string(WorkerOrder order) {

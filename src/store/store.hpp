@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/effect_ledger.hpp"
 #include "store/job_control.hpp"
 #include "store/job_store.hpp"
 #include "store/trail.hpp"
@@ -49,7 +50,7 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-class Store : public JobStore, public JobControl, public WorkerRegistry, public Trail {
+class Store : public JobStore, public JobControl, public EffectLedger, public WorkerRegistry, public Trail {
  public:
   virtual StoreProfile profile() const = 0;
   virtual Result<std::vector<Finding>> examine() = 0;
@@ -76,5 +77,10 @@ Result<void> check_request(const PurgeRequest& request);
 Result<void> check_request(const TidyRequest& request);
 Result<void> check_request(const OrderRequest& request);
 Result<void> check_request(const StoppedRequest& request);
+Result<void> check_request(const RaiseFloorRequest& request);
+Result<void> check_request(const BeginEffectRequest& request);
+Result<void> check_request(const FinishEffectRequest& request);
+Result<void> check_request(const ResolveEffectRequest& request);
+Result<void> check_request(const EffectsRequest& request);
 
 }  // namespace fenceline

@@ -18,7 +18,7 @@ Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& requ
     if (request.only && *request.only != JobState::running) continue;
     Fence last = entry->job.fence;
     if (!entry->job.group.empty()) last = std::max(last, space.groups.at({entry->job.queue, entry->job.group}));
-    if (const Result<Fence> next = next_fence(last, now.wall); !next) return std::unexpected(next.error());
+    if (const Result<Fence> next = next_fence(std::max(last, floor_), now.wall); !next) return std::unexpected(next.error());
   }
   return {};
 }
@@ -84,6 +84,7 @@ Result<ActReply> MemoryStore::retry(const ActRequest& request) {
   return act_on_each(request, [this](Space& space, Entry& entry, Acting& acting) {
     Job& job = entry.job;
     if (job.state == JobState::done) return acting.refuse(job.id, "finished");
+    if (!waited_for(entry).empty() && job.state == JobState::waiting) return acting.refuse(job.id, "effect_in_doubt");
     if (job.state == JobState::waiting || due(entry, acting.now)) {
       entry.last_act = acting.request.request;
       return;

@@ -80,7 +80,7 @@ Fence MemoryStore::last_fence(const Space& space) {
 
 Result<Fence> MemoryStore::minted(Space& space, const Entry& entry, const Now& now) {
   const Job& job = entry.job;
-  const Fence own = job.fence > 0 ? job.fence : floor_;
+  const Fence own = std::max(job.fence, floor_);
   if (job.group.empty()) return next_fence(own, now.wall);
   Fence& of_group = space.groups[{job.queue, job.group}];
   const Result<Fence> fence = next_fence(std::max(own, of_group), now.wall);

@@ -74,6 +74,7 @@ Result<std::optional<JobFacts>> MemoryStore::facts(const std::string& ns, const 
       facts.limit_key_holders = first_ten(slots.of_limit_key.at({job.queue, job.limit_key}));
     }
   }
+  if (job.state == JobState::waiting) facts.effects_in_doubt = waited_for(*entry);
   if (is_finished(job.state)) {
     const Entry* holder = job.key.empty() ? nullptr : key_holder(*space, job.queue, job.key, now);
     if (holder) facts.key_holder = holder->job.id;

@@ -87,6 +87,21 @@ Result<std::vector<QueueRow>> MemoryStore::queues(const std::string& ns) {
   return rows;
 }
 
+Result<Fence> MemoryStore::raise_floor(const RaiseFloorRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  const std::lock_guard lock(mutex_);
+  const Now now = this->now();
+  Fence last = floor_;
+  for (const auto& [ns, space] : spaces_) last = std::max(last, last_fence(space));
+  const Fence most = std::max(last, (now.wall + kFloorAheadMost).time_since_epoch().count());
+  if (request.floor > most)
+    return fail(Code::refused, "a floor of " + std::to_string(request.floor) + " is more than a day ahead of the store's clock; at most " + std::to_string(most));
+  if (request.floor <= floor_) return floor_;
+  floor_ = request.floor;
+  note_act(request.ns, request.act, "floor_raised", std::to_string(floor_), now);
+  return floor_;
+}
+
 Result<TidyReply> MemoryStore::tidy(const TidyRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const std::lock_guard lock(mutex_);
@@ -102,7 +117,7 @@ Result<TidyReply> MemoryStore::tidy(const TidyRequest& request) {
     const QueueSettings& settings = queue_of(*space, job.queue).settings;
     const Duration keep = job.state == JobState::done ? settings.keep_done : settings.keep_dead;
     const bool has_key = !job.key.empty() && key_holder(*space, job.queue, job.key, now) == &entry;
-    if (*job.finished_at + keep <= now.wall && !has_key && !keeps_slot(entry, now)) over.push_back(&entry);
+    if (*job.finished_at + keep <= now.wall && !has_key && !keeps_slot(entry, now) && !has_doubt(entry, now)) over.push_back(&entry);
   }
   std::sort(over.begin(), over.end(), [](const Entry* a, const Entry* b) {
     return std::tie(*a->job.finished_at, a->order) < std::tie(*b->job.finished_at, b->order);

@@ -32,6 +32,7 @@ class MemoryStore::Snapshot {
  public:
   std::map<std::string, Space> spaces;
   std::int64_t last_order = 0;
+  std::int64_t last_effect = 0;
   Fence floor = 0;
   std::vector<TrailEntry> trail;
 };
@@ -45,6 +46,7 @@ std::shared_ptr<const MemoryStore::Snapshot> MemoryStore::snapshot() const {
   auto taken = std::make_shared<Snapshot>();
   taken->spaces = spaces_;
   taken->last_order = last_order_;
+  taken->last_effect = last_effect_;
   taken->floor = floor_;
   taken->trail = trail_;
   return taken;
@@ -54,6 +56,7 @@ void MemoryStore::restore(const Snapshot& snapshot) {
   const std::lock_guard lock(mutex_);
   spaces_ = snapshot.spaces;
   last_order_ = snapshot.last_order;
+  last_effect_ = snapshot.last_effect;
   floor_ = snapshot.floor;
   trail_ = snapshot.trail;
 }

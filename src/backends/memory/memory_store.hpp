@@ -60,8 +60,14 @@ class MemoryStore final : public Store {
   Result<void> pause(const PauseRequest& request) override;
   Result<std::vector<QueueRow>> queues(const std::string& ns) override;
   Result<TidyReply> tidy(const TidyRequest& request) override;
+  Result<Fence> raise_floor(const RaiseFloorRequest& request) override;
   Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override;
   Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override;
+
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override;
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override;
+  Result<void> resolve_effect(const ResolveEffectRequest& request) override;
+  Result<EffectsReply> effects(const EffectsRequest& request) override;
 
   Result<void> report_worker(const WorkerReport& report) override;
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override;
@@ -93,6 +99,10 @@ class MemoryStore final : public Store {
     std::int64_t number = 0;  // from 1, in the order in which they came
     LogChunk chunk;
   };
+  struct NumberedEffect {
+    std::int64_t number = 0;  // in the order in which they were first begun
+    Effect effect;            // its in_doubt is left false: that depends on when one asks
+  };
   struct Entry {
     Job job;                       // its lease_left is left empty: that depends on when one asks
     std::int64_t order = 0;        // of enqueue
@@ -106,6 +116,7 @@ class MemoryStore final : public Store {
     std::int64_t log_chunks = 0;   // that ever came
     std::int64_t log_dropped = 0;  // bytes
     std::int64_t log_end = 0;      // how far the delivery at hand has logged
+    std::map<std::string, NumberedEffect> effects;  // by name
   };
   struct Granted {
     Holding holding;
@@ -199,6 +210,16 @@ class MemoryStore final : public Store {
   // A slot of it became free: others may be claimable now.
   static void note_free_slot(const Space& space, const Entry& entry, Changes& changes);
 
+  // Effects (memory_effects.cpp).
+  static std::optional<Refusal> not_held(const Entry* entry, const BeginEffectRequest& request, const Now& now);
+  static bool in_doubt(const Entry& entry, const Effect& effect, const Now& now);
+  static std::vector<std::string> waited_for(const Entry& entry);
+  static bool has_doubt(const Entry& entry, const Now& now);
+  static void hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes);
+  static void end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes);
+  static void begin(Effect& effect, const BeginEffectRequest& request, const Now& now);
+  Result<BeginEffectReply> meet(Space& space, Entry& entry, const BeginEffectRequest& request, const Now& now, Changes& changes);
+
   // Acts (memory_acts.cpp).
   struct Acting {
     const ActRequest& request;
@@ -225,7 +246,8 @@ class MemoryStore final : public Store {
   mutable std::mutex mutex_;
   std::map<std::string, Space> spaces_;
   std::int64_t last_order_ = 0;
-  Fence floor_ = 0;  // the largest fence ever deleted
+  std::int64_t last_effect_ = 0;
+  Fence floor_ = 0;  // the largest fence ever deleted, or more if an operator raised it
   std::vector<TrailEntry> trail_;
   std::vector<std::shared_ptr<Listener>> listeners_;  // in the order in which they came, so that a seed replays
 };

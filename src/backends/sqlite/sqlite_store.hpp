@@ -70,8 +70,14 @@ class SqliteStore final : public Store {
   Result<void> pause(const PauseRequest& request) override;
   Result<std::vector<QueueRow>> queues(const std::string& ns) override;
   Result<TidyReply> tidy(const TidyRequest& request) override;
+  Result<Fence> raise_floor(const RaiseFloorRequest& request) override;
   Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override;
   Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override;
+
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override;
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override;
+  Result<void> resolve_effect(const ResolveEffectRequest& request) override;
+  Result<EffectsReply> effects(const EffectsRequest& request) override;
 
   Result<void> report_worker(const WorkerReport& report) override;
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override;

@@ -1,0 +1,215 @@
+// The ledger: what of a job's side effects has happened.
+#include <algorithm>
+
+#include "backends/memory/memory_store.hpp"
+
+namespace fenceline {
+
+// Why the caller may not begin: it does not hold the job by a live lease.
+std::optional<Refusal> MemoryStore::not_held(const Entry* entry, const BeginEffectRequest& request, const Now& now) {
+  const auto refused = [&](std::string reason) { return Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)}; };
+  if (!entry) return refused("not_found");
+  if (entry->job.fence != request.fence) return refused("superseded");
+  if (is_finished(entry->job.state)) return refused("finished");
+  if (entry->job.state != JobState::running) return refused("settled");
+  if (expired(*entry, now)) return refused("expired");
+  return std::nullopt;
+}
+
+bool MemoryStore::in_doubt(const Entry& entry, const Effect& effect, const Now& now) {
+  if (effect.state != EffectState::intent) return false;
+  const bool at_it = entry.job.state == JobState::running && entry.job.fence == effect.fence && !expired(entry, now);
+  return !at_it;
+}
+
+std::vector<std::string> MemoryStore::waited_for(const Entry& entry) {
+  std::vector<std::string> names;
+  for (const auto& [name, numbered] : entry.effects) {
+    if (numbered.effect.held) names.push_back(name);
+  }
+  return names;
+}
+
+bool MemoryStore::has_doubt(const Entry& entry, const Now& now) {
+  return std::any_of(entry.effects.begin(), entry.effects.end(), [&](const auto& one) { return in_doubt(entry, one.second.effect, now); });
+}
+
+void MemoryStore::hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes) {
+  effect.held = true;
+  entry.job = held_for_effect(entry.job);
+  end_attempt(entry, AttemptEnd::held, {}, now);
+  note_free_slot(space, entry, changes);
+}
+
+void MemoryStore::end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes) {
+  effect.state = state;
+  effect.ended_at = now.wall;
+  effect.held = false;
+  if (entry.job.state != JobState::waiting || !waited_for(entry).empty()) return;
+  entry.job = released_from_hold(entry.job);
+  changes.claimable.emplace(entry.job.queue, entry.job.stage);
+  note_free_slot(space, entry, changes);
+}
+
+void MemoryStore::begin(Effect& effect, const BeginEffectRequest& request, const Now& now) {
+  effect.state = EffectState::intent;
+  effect.policy = request.in_doubt;
+  effect.digest = request.digest;
+  effect.fence = request.fence;
+  effect.call = request.call;
+  effect.actor = request.actor;
+  effect.began_at = now.wall;
+  effect.ended_at.reset();
+  effect.exit_status.reset();
+  effect.result.clear();
+  effect.resolved_by.clear();
+}
+
+// The caller holds the job.
+Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const BeginEffectRequest& request, const Now& now, Changes& changes) {
+  const auto in_its_way = [&] { return request.in_doubt == InDoubt::probe ? EffectVerdict::probe : EffectVerdict::again; };
+  const auto found = entry.effects.find(request.name);
+  if (found == entry.effects.end()) {
+    if (static_cast<std::int64_t>(entry.effects.size()) >= kEffectsOfAJobMost) return fail(Code::refused, "job " + to_string(request.job) + " has 10000 effects already");
+    NumberedEffect& made = entry.effects[request.name];
+    made.number = ++last_effect_;
+    made.effect.job = request.job;
+    made.effect.name = request.name;
+    begin(made.effect, request, now);
+    return BeginEffectReply{.verdict = EffectVerdict::act};
+  }
+  Effect& effect = found->second.effect;
+  if (effect.state == EffectState::none) {
+    effect.doubts = 0;
+    begin(effect, request, now);
+    return BeginEffectReply{.verdict = EffectVerdict::act};
+  }
+  if (effect.digest != request.digest)
+    return fail(Code::conflict, "effect " + request.name + " of job " + to_string(request.job) + " was " +
+                                    (effect.state == EffectState::done ? "done" : "begun") + " for another command or request; give this one another name");
+  if (effect.state == EffectState::done) return BeginEffectReply{.verdict = EffectVerdict::done, .result = effect.result, .exit_status = effect.exit_status};
+  if (effect.call == request.call) return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way()};
+  const bool may_be_at_it = effect.fence == request.fence && effect.call != request.dead_call;
+  if (may_be_at_it) return BeginEffectReply{.verdict = EffectVerdict::busy, .call = effect.call, .actor = effect.actor};
+  if (request.in_doubt == InDoubt::hold) {
+    hold(space, entry, effect, now, changes);
+    return BeginEffectReply{.verdict = EffectVerdict::held};
+  }
+  effect.doubts += 1;
+  begin(effect, request, now);
+  return BeginEffectReply{.verdict = in_its_way()};
+}
+
+Result<BeginEffectReply> MemoryStore::begin_effect(const BeginEffectRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  Changes changes;
+  Result<BeginEffectReply> reply;
+  {
+    const std::lock_guard lock(mutex_);
+    const Now now = this->now();
+    Space& space = spaces_[request.ns];
+    Entry* entry = find_job(space, request.job);
+    if (std::optional<Refusal> refusal = not_held(entry, request, now)) {
+      const bool same_fence = entry && entry->job.fence == request.fence && entry->job.state == JobState::waiting;
+      const auto effect = same_fence ? entry->effects.find(request.name) : decltype(entry->effects)::iterator{};
+      if (same_fence && effect != entry->effects.end() && effect->second.effect.held) return BeginEffectReply{.verdict = EffectVerdict::held};
+      return BeginEffectReply{.verdict = EffectVerdict::lost, .refusal = std::move(refusal)};
+    }
+    reply = meet(space, *entry, request, now, changes);
+  }
+  tell(request.ns, changes);
+  return reply;
+}
+
+Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    const Now now = this->now();
+    Space& space = spaces_[request.ns];
+    Entry* entry = find_job(space, request.job);
+    const auto refused = [&](std::string reason) {
+      return FinishEffectReply{.refusal = Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)}};
+    };
+    if (!entry) return refused("not_found");
+    if (entry->job.fence != request.fence) return refused("superseded");
+    const auto found = entry->effects.find(request.name);
+    if (found == entry->effects.end() || found->second.effect.call != request.call) return refused("other_call");
+    Effect& effect = found->second.effect;
+    if (effect.state != EffectState::intent) {
+      const bool same = (effect.state == EffectState::done) == (request.end == EffectEnd::done) && request.end != EffectEnd::held;
+      return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
+    }
+    if (request.end == EffectEnd::held) {
+      if (entry->job.state == JobState::running) hold(space, *entry, effect, now, changes);
+    } else {
+      if (request.end == EffectEnd::done) {
+        effect.result = request.result;
+        effect.exit_status = request.exit_status;
+      }
+      end_effect(space, *entry, effect, request.end == EffectEnd::done ? EffectState::done : EffectState::none, now, changes);
+    }
+  }
+  tell(request.ns, changes);
+  return FinishEffectReply{};
+}
+
+Result<void> MemoryStore::resolve_effect(const ResolveEffectRequest& request) {
+  if (auto ok = check_request(request); !ok) return ok;
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    const Now now = this->now();
+    Space& space = spaces_[request.ns];
+    Entry* entry = find_job(space, request.job);
+    const std::string of_job = " of job " + to_string(request.job);
+    if (!entry) return fail(Code::not_found, "there is no job " + to_string(request.job));
+    const auto found = entry->effects.find(request.name);
+    if (found == entry->effects.end()) return fail(Code::not_found, "there is no effect " + request.name + of_job);
+    Effect& effect = found->second.effect;
+    const EffectState wanted = request.done ? EffectState::done : EffectState::none;
+    if (effect.state == wanted) return {};
+    if (effect.state != EffectState::intent)
+      return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: it is " + std::string(to_string(effect.state)));
+    if (!in_doubt(*entry, effect, now))
+      return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
+    effect.resolved_by = request.act.actor;
+    effect.result = request.result;
+    end_effect(space, *entry, effect, wanted, now, changes);
+    note_act(request.ns, request.act, "effect_resolved", to_string(request.job) + " " + request.name + " " + std::string(to_string(wanted)), now);
+  }
+  tell(request.ns, changes);
+  return {};
+}
+
+Result<EffectsReply> MemoryStore::effects(const EffectsRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  const std::lock_guard lock(mutex_);
+  const Now now = this->now();
+  EffectsReply reply;
+  const Space* space = find_space(request.ns);
+  if (!space) return reply;
+  std::map<std::int64_t, Effect> matching;
+  for (const auto& [id, entry] : space->jobs) {
+    if (request.job && id != *request.job) continue;
+    for (const auto& [name, numbered] : entry.effects) {
+      Effect effect = numbered.effect;
+      effect.in_doubt = in_doubt(entry, effect, now);
+      if (numbered.number > request.after && (effect.in_doubt || !request.in_doubt)) matching.emplace(numbered.number, std::move(effect));
+    }
+  }
+  std::int64_t last = request.after;
+  for (auto& [number, effect] : matching) {
+    if (reply.effects.size() == static_cast<std::size_t>(request.limit)) {
+      reply.next = last;
+      break;
+    }
+    last = number;
+    if (!request.with_result) effect.result.clear();
+    reply.effects.push_back(std::move(effect));
+  }
+  return reply;
+}
+
+}  // namespace fenceline

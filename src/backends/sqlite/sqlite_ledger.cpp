@@ -1,0 +1,12 @@
+// The ledger of effects as calls of the store.
+#include "backends/sqlite/sqlite_store.hpp"
+
+namespace fenceline {
+
+Result<Fence> SqliteStore::raise_floor(const RaiseFloorRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
+Result<BeginEffectReply> SqliteStore::begin_effect(const BeginEffectRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
+Result<FinishEffectReply> SqliteStore::finish_effect(const FinishEffectRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
+Result<void> SqliteStore::resolve_effect(const ResolveEffectRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
+Result<EffectsReply> SqliteStore::effects(const EffectsRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
+
+}  // namespace fenceline
