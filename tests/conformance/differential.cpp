@@ -55,7 +55,7 @@ const std::map<std::string, std::vector<std::string>>& possible_answers() {
 }  // namespace
 
 DifferentialReport run_differential(Store& oracle, Store& store, ManualClock& clock, const DifferentialOptions& options) {
-  DifferentialStream stream(oracle, store, clock, options.seed);
+  DifferentialStream stream(oracle, store, clock, options.seed, options.alike);
   for (int i = 0; i < options.operations && !stream.difference(); ++i) stream.step();
   return {stream.seen(), stream.difference()};
 }

@@ -21,6 +21,9 @@ namespace fenceline::test {
 struct DifferentialOptions {
   std::uint64_t seed = 1;
   int operations = 10'000;
+  // Besides all else, many plain jobs in one call with ids close to each other, claimed and settled together: what a store
+  // may keep in common for several jobs.
+  bool alike = false;
 };
 
 // How often each answer of each verb was seen, by (verb, answer).

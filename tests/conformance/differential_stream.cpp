@@ -26,8 +26,8 @@ constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, Outcom
 
 }  // namespace
 
-DifferentialStream::DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed)
-    : oracle_(oracle), store_(store), clock_(clock), chance_(seed), seed_(seed) {}
+DifferentialStream::DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed, bool alike)
+    : oracle_(oracle), store_(store), clock_(clock), chance_(seed), seed_(seed), alike_(alike) {}
 
 void DifferentialStream::compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
   if (difference_ || expected == got) return;
@@ -74,6 +74,9 @@ void DifferentialStream::step() {
       {2, &S::stopped},
       {14, &S::let_time_pass},
       {1, &S::set_wall_clock},
+      {alike_ && !crowded_ ? 6u : 0u, &S::enqueue_alike},
+      {alike_ ? settling / 2 : 0u, &S::extend_alike},
+      {alike_ ? settling : 0u, &S::settle_alike},
   };
   std::uint64_t total = 0;
   for (const Choice& choice : choices) total += choice.weight;
@@ -172,7 +175,7 @@ void DifferentialStream::enqueue() {
 ClaimRequest DifferentialStream::made_up_claim() {
   ClaimRequest request{.ns = any_namespace(), .queues = any_queues(), .stage = any_stage(), .owner = any_owner()};
   request.request = std::to_string(++last_number_);
-  request.limit = static_cast<int>(1 + below(one_in(10) ? kManyJobs : 4));
+  request.limit = static_cast<int>(1 + below(alike_ && one_in(3) ? kJobsAlike : one_in(10) ? kManyJobs : 4));
   request.ttl = any_ttl();
   request.holds_others = one_in(3);
   return request;
@@ -202,7 +205,7 @@ void DifferentialStream::send_claim(const ClaimRequest& request) {
   if (claims_.size() > 40) claims_.pop_front();
   for (const ClaimedJob& claimed : reply->jobs) {
     holdings_.push_back({request.ns, request.owner, {claimed.job.id, claimed.job.fence}});
-    if (holdings_.size() > 200) holdings_.pop_front();
+    if (holdings_.size() > (alike_ ? 2 * kJobsAlike : 200)) holdings_.pop_front();
     if (claimed.forced) note("claim", "forced");
     if (must_run_alone(claimed.job.losses_in_row)) note("claim", "alone");
   }
@@ -313,6 +316,10 @@ void DifferentialStream::settle() {
     Duration unused{};
     spoil(request.ns, request.owner, unused);
   }
+  send_settle(request);
+}
+
+void DifferentialStream::send_settle(const SettleRequest& request) {
   std::map<JobId, Job> before;
   for (const Settlement& settlement : request.settlements) {
     if (const auto job = oracle_.job(request.ns, settlement.id); job && *job) before[settlement.id] = **job;

@@ -17,9 +17,11 @@
 
 namespace fenceline::test {
 
+inline constexpr std::uint64_t kJobsAlike = 400;  // in one call, at most
+
 class DifferentialStream {
  public:
-  DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed);
+  DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed, bool alike = false);
 
   // One operation; every so often the whole listing as well.
   void step();
@@ -41,6 +43,10 @@ class DifferentialStream {
   void give_back();
   void extend();
   void settle();
+  // The same for jobs that are alike, many at once.
+  void enqueue_alike();
+  void extend_alike();
+  void settle_alike();
   void job();
   void jobs();
   void ids();
@@ -101,6 +107,9 @@ class DifferentialStream {
   void send_claim(const ClaimRequest& request);
   // A few of those remembered, most of them fresh, some spoiled, no job twice; and who sends them.
   std::vector<Holding> some_holdings(std::string& ns, std::string& owner);
+  // Those of one grant that are still remembered, or a stretch of them, in their order, with gaps.
+  std::vector<Holding> holdings_alike(std::string& ns, std::string& owner);
+  void send_settle(const SettleRequest& request);
   void spoil(std::string& ns, std::string& owner, Duration& ttl);
 
   void note(const std::string& verb, const std::string& answer) { seen_[{verb, answer}] += 1; }
@@ -125,7 +134,20 @@ class DifferentialStream {
   AnswersSeen seen_;
   std::optional<std::string> difference_;
 
+  // Plain jobs whose ids are of one millisecond, `step` apart.
+  struct Crowd {
+    std::string ns;
+    std::string queue;
+    WallTime at;
+    std::uint64_t first;
+    std::uint64_t step;
+    std::uint64_t size;
+  };
+  Crowd any_crowd();
+
+  const bool alike_;
   std::uint64_t last_number_ = 0;
+  std::deque<Crowd> crowds_;                              // the last ones
   std::vector<std::pair<std::string, NewJob>> enqueued_;  // by namespace
   std::deque<Remembered> holdings_;
   std::deque<ClaimRequest> claims_;

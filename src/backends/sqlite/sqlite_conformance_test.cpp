@@ -66,6 +66,18 @@ void run_seeds(std::uint64_t seeds, int operations, bool on_file) {
   std::cout << table_of(total);
 }
 
+// Plain jobs of one call share rows, which are parted and put anew as they are claimed, settled, cancelled and removed.
+TEST(SqliteDifferential, JobsThatShareARowAreAsIfEachHadItsOwn) {
+  for (std::uint64_t seed = 1; seed <= seeds_to_run(); ++seed) {
+    ManualClock clock;
+    ThreadRuntime runtime;
+    MemoryStore oracle(clock);
+    const auto store = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), {.path = ":memory:"}));
+    const DifferentialReport report = run_differential(oracle, *store, clock, {.seed = seed, .operations = 3'000, .alike = true});
+    ASSERT_FALSE(report.difference) << "seed " << seed << ": " << *report.difference;
+  }
+}
+
 TEST(SqliteDifferential, InMemoryItAnswersAsTheMemoryStoreDoes) { run_seeds(seeds_to_run(), 10'000, false); }
 
 TEST(SqliteDifferential, OnAFileItAnswersAsTheMemoryStoreDoes) { run_seeds(1, 10'000, true); }
