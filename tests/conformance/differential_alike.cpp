@@ -11,6 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kCrowdsRemembered = 20;
+constexpr std::uint64_t kFarApart = 1000;
+constexpr std::uint64_t kStretch = 64;  // of ids that a store may look for at once
 
 // Depends on nothing but the id, so that a repeat is one.
 std::string payload_of(std::uint64_t number) {
@@ -24,18 +26,26 @@ std::string payload_of(std::uint64_t number) {
 
 }  // namespace
 
-// A new one; or one that goes on where an earlier one was, between its ids, or over it again.
+// A new one; or one that goes on where an earlier one was, between its ids, over it again, or around it.
 DifferentialStream::Crowd DifferentialStream::any_crowd() {
   static const std::vector<std::string> queues{"q", "r"};
-  static const std::vector<std::uint64_t> steps{1, 4, 1000};
+  static const std::vector<std::uint64_t> steps{1, 4, kFarApart};
   const std::uint64_t size = 1 + below(one_in(4) ? kJobsAlike : one_in(2) ? 80 : 6);
-  if (crowds_.empty() || one_in(2)) return {any_namespace(), one_of(queues), clock_.wall_now(), below(1u << 30) * 1000, one_of(steps), size};
+  if (crowds_.empty() || one_in(2)) return {any_namespace(), one_of(queues), clock_.wall_now(), (kStretch + below(1u << 30)) * kFarApart, one_of(steps), size};
   Crowd crowd = one_of(std::vector<Crowd>(crowds_.begin(), crowds_.end()));
+  if (one_in(3)) {  // its first id where two stretches meet
+    crowd.first -= (kStretch - 1) * kFarApart + kFarApart / 2;
+    crowd.step = kFarApart;
+    crowd.size = kStretch + 1 + below(kJobsAlike - kStretch);
+    crowd.whole = true;
+    return crowd;
+  }
   const std::uint64_t from = crowd.first + below(crowd.size + 2) * crowd.step;
   const bool again = crowd.step == 1 || one_in(3);
   crowd.first = again ? from : from + 1 + below(crowd.step - 1);
   if (!again && one_in(2)) crowd.step = 1;
   crowd.size = one_in(3) ? 1 : size;
+  crowd.whole = false;
   return crowd;
 }
 
@@ -43,13 +53,13 @@ void DifferentialStream::enqueue_alike() {
   const Crowd crowd = any_crowd();
   EnqueueRequest request{.ns = crowd.ns};
   for (std::uint64_t i = 0; i < crowd.size; ++i) {
-    if (one_in(20)) continue;
+    if (!crowd.whole && one_in(20)) continue;
     const std::uint64_t number = crowd.first + i * crowd.step;
     request.jobs.push_back({.id = make_uuid7(crowd.at, 0, number), .queue = crowd.queue, .payload = payload_of(number)});
   }
   if (request.jobs.empty()) return;
-  if (one_in(5)) std::reverse(request.jobs.begin(), request.jobs.end());
-  if (one_in(8)) std::swap(request.jobs.front(), request.jobs[below(request.jobs.size())]);
+  if (!crowd.whole && one_in(5)) std::reverse(request.jobs.begin(), request.jobs.end());
+  if (!crowd.whole && one_in(8)) std::swap(request.jobs.front(), request.jobs[below(request.jobs.size())]);
   // One among them that is not like the others.
   NewJob& odd = request.jobs[below(request.jobs.size())];
   if (one_in(6)) odd.priority = 1;

@@ -142,6 +142,7 @@ class DifferentialStream {
     std::uint64_t first;
     std::uint64_t step;
     std::uint64_t size;
+    bool whole = false;  // none is left out, and they ascend
   };
   Crowd any_crowd();
 
