@@ -32,7 +32,7 @@ Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& de
   keep_slot(call, ns_id, delivery);
   leave_claims(call, {delivery});
   drop_running(call, {delivery});
-  const Result<Fence> fence = mint_fence(call, delivery, 0);
+  const Result<Fence> fence = mint_fence(call, delivery, floor_of_fences(call));
   if (!fence) return std::unexpected(fence.error());
   delivery.fence = *fence;
   delivery.owner.clear();

@@ -126,10 +126,11 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
   if (lost.empty()) return {};
   leave_claims(call, lost);
   drop_running(call, lost);
+  const Fence floor = floor_of_fences(call);
   for (Delivery& delivery : lost) {
     add_place(call, delivery);
     end_attempt(call, delivery, AttemptEnd::lost);
-    const Result<Fence> fence = mint_fence(call, delivery, 0);
+    const Result<Fence> fence = mint_fence(call, delivery, floor);
     if (!fence) return std::unexpected(fence.error());
     delivery.fence = *fence;
     delivery.owner.clear();
@@ -147,7 +148,7 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
 // Mints the fences and writes claim and run: what was chosen is granted.
 Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, Grants& chosen) {
   if (chosen.empty()) return {};
-  const Fence floor = call.db.number("SELECT value FROM meta WHERE key = 'floor'").value_or(0);
+  const Fence floor = floor_of_fences(call);
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
   struct OfQueue {
     std::vector<std::int64_t> seqs;

@@ -36,6 +36,7 @@ constexpr const char* kLeave = "DELETE FROM member WHERE group_id = ?1 AND place
 constexpr const char* kHead = "SELECT seq FROM member WHERE group_id = ?1 ORDER BY place LIMIT 1";
 constexpr const char* kSlotOfGroup = "SELECT 1 FROM slot WHERE group_id = ?1 LIMIT 1";
 constexpr const char* kSlotOfJob = "SELECT 1 FROM slot WHERE seq = ?1";
+constexpr const char* kFloor = "SELECT value FROM meta WHERE key = 'floor'";
 constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
 constexpr const char* kNoteFence = "UPDATE grp SET fence = ?2 WHERE id = ?1";
 
@@ -178,8 +179,10 @@ void open_job(Call& call, std::int64_t seq) {
   if (const auto standing = find_standing(call, seq)) let_out(call, *standing);
 }
 
+Fence floor_of_fences(Call& call) { return call.db.number(kFloor).value_or(0); }
+
 Result<Fence> mint_fence(Call& call, const Delivery& delivery, Fence floor) {
-  const Fence own = delivery.deliveries > 0 ? delivery.fence : floor;
+  const Fence own = std::max(delivery.fence, floor);
   if (!delivery.group_id) return next_fence(own, call.wall);
   const Result<Fence> fence = next_fence(std::max(own, call.db.number(kGroupFence, *delivery.group_id).value_or(0)), call.wall);
   if (fence) call.db.execute(kNoteFence, *delivery.group_id, *fence);

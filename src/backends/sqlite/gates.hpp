@@ -48,8 +48,10 @@ void open_head(Call& call, std::int64_t group_id);
 // The slot of its own revoked delivery is free.
 void open_job(Call& call, std::int64_t seq);
 
-// The next fence of the job, above all that its group had, which remembers it. A job that was never granted starts from
-// `floor`. Its place is known, if it has a group. Errors: refused.
+// No fence is granted at or below it; asked for once in a call.
+Fence floor_of_fences(Call& call);
+// The next fence of the job, above its last one, `floor`, and all that its group had, which remembers it. Its place is known,
+// if it has a group. Errors: refused.
 Result<Fence> mint_fence(Call& call, const Delivery& delivery, Fence floor);
 
 }  // namespace fenceline::sqlite

@@ -69,6 +69,11 @@ Result<TidyReply> SqliteStore::tidy(const TidyRequest& request) {
   return write(*parts_, request, {static_cast<std::size_t>(request.limit), 0}, request.timeout, &sqlite::tidy);
 }
 
+Result<Fence> SqliteStore::raise_floor(const RaiseFloorRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  return write(*parts_, request, {}, request.timeout, &sqlite::raise_floor);
+}
+
 Result<std::optional<JobFacts>> SqliteStore::facts(const std::string& ns, const JobId& id) {
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   return read<std::optional<JobFacts>>(*parts_, [&](sqlite::Call& call) { return sqlite::facts(call, ns, id); });

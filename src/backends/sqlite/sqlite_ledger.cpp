@@ -3,7 +3,6 @@
 
 namespace fenceline {
 
-Result<Fence> SqliteStore::raise_floor(const RaiseFloorRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
 Result<BeginEffectReply> SqliteStore::begin_effect(const BeginEffectRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
 Result<FinishEffectReply> SqliteStore::finish_effect(const FinishEffectRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }
 Result<void> SqliteStore::resolve_effect(const ResolveEffectRequest&) { return fail(Code::refused, "this store keeps no effects yet"); }

@@ -67,6 +67,7 @@ Result<ActReply> retry(Call& call, const ActRequest& request);
 Result<PurgeReply> purge(Call& call, const PurgeRequest& request);
 Result<void> set_queue(Call& call, const SetQueueRequest& request);
 Result<void> pause(Call& call, const PauseRequest& request);
+Result<Fence> raise_floor(Call& call, const RaiseFloorRequest& request);
 Result<TidyReply> tidy(Call& call, const TidyRequest& request);
 Result<void> order_worker(Call& call, const OrderRequest& request);
 Result<void> stopped(Call& call, const StoppedRequest& request);
