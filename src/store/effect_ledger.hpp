@@ -82,6 +82,8 @@ struct ResolveEffectRequest {
   std::string ns;
   JobId job;
   std::string name;
+  std::string call;    // of the intent that it is about, as effects() showed it; empty: whichever there is. A request that arrives late must
+                       // not speak of a later doubt
   bool done = false;   // it happened, with this result; or it did not
   std::string result;
   Act act;
@@ -115,7 +117,8 @@ class EffectLedger {
   //                      waiting at once, at no cost, and what its holder says of it later is refused as settled; under `repeat` and
   //                      `probe` the intent becomes this call's, with its fence
   // A repeat of a call that was answered `held` is, while the job waits for it under this fence.
-  // Errors: invalid, conflict (it was begun or done for another digest), refused (kEffectsOfAJobMost), full.
+  // Errors: invalid, conflict (it was begun or done for another digest), refused (kEffectsOfAJobMost; or this call was the last to begin and has ended
+  // as none: a copy of it that arrives late begins nothing), full.
   virtual Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) = 0;
 
   // Ends the intent of this call. A repeat of the same end is ok. A job that waits for nothing else is ready again in its old place
@@ -125,7 +128,7 @@ class EffectLedger {
 
   // An operator says what became of an effect in doubt. Its job, if it waits for nothing else, is ready again in its old place. One that is as asked
   // for already: ok; no entry in the trail then. Errors: invalid, not_found, refused (it is done, or
-  // none, or its holder is at it: its lease is alive), full.
+  // none, or its holder is at it: its lease is alive; or its intent is another call's than the one asked about), full.
   virtual Result<void> resolve_effect(const ResolveEffectRequest& request) = 0;
 
   virtual Result<EffectsReply> effects(const EffectsRequest& request) = 0;

@@ -80,6 +80,8 @@ Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const Beg
   }
   Effect& effect = found->second.effect;
   if (effect.state == EffectState::none) {
+    if (effect.call == request.call)
+      return fail(Code::refused, "this call of effect " + request.name + " of job " + to_string(request.job) + " has ended as none; begin again with a new one");
     effect.doubts = 0;
     begin(effect, request, now);
     return BeginEffectReply{.verdict = EffectVerdict::act};
@@ -172,6 +174,8 @@ Result<void> MemoryStore::resolve_effect(const ResolveEffectRequest& request) {
     if (effect.state == wanted) return {};
     if (effect.state != EffectState::intent)
       return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: it is " + std::string(to_string(effect.state)));
+    if (!request.call.empty() && request.call != effect.call)
+      return fail(Code::refused, "effect " + request.name + of_job + " was begun again since by another call; look at it again");
     if (!in_doubt(*entry, effect, now))
       return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
     effect.resolved_by = request.act.actor;

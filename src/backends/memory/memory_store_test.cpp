@@ -50,6 +50,42 @@ TEST(MemoryStore, TellsAWatcherOfNewJobsInItsQueuesOnly) {
   EXPECT_EQ(calls, 1) << "a repeat adds nothing";
 }
 
+// A message may arrive long after its sender has gone on: it must not speak of what came later.
+TEST(MemoryStore, ALateCopyOfAnEndedCallBeginsNothing) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  must(store.enqueue(one_job(1)));
+  const Job job = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl})).jobs.front().job;
+  const BeginEffectRequest begin{.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .digest = "d", .call = "c1"};
+  EXPECT_EQ(must(store.begin_effect(begin)).verdict, EffectVerdict::act);
+  must(store.finish_effect({.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .call = "c1", .end = EffectEnd::none}));
+  EXPECT_EQ(code_of(store.begin_effect(begin)), Code::refused);
+  EXPECT_EQ(must(store.effects({.ns = "default"})).effects.front().state, EffectState::none);
+  BeginEffectRequest next = begin;
+  next.call = "c2";
+  EXPECT_EQ(must(store.begin_effect(next)).verdict, EffectVerdict::act);
+}
+
+TEST(MemoryStore, ALateWordOnADoubtSaysNothingOfTheNextOne) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  must(store.enqueue(one_job(1)));
+  const auto begun_and_lost = [&](const std::string& call) {
+    const ClaimRequest claim{.ns = "default", .queues = {"q"}, .owner = call, .request = call, .ttl = kTtl};
+    const Job job = must(store.claim(claim)).jobs.front().job;
+    const auto begun = must(store.begin_effect({.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .digest = "d", .call = call}));
+    EXPECT_EQ(begun.verdict, EffectVerdict::act);
+    clock.advance(kTtl);
+    return job.id;
+  };
+  ResolveEffectRequest none{.ns = "default", .job = begun_and_lost("c1"), .name = "pay", .call = "c1", .act = {"op", "not in their books"}};
+  must(store.resolve_effect(none));
+  begun_and_lost("c2");
+  EXPECT_EQ(code_of(store.resolve_effect(none)), Code::refused);
+  none.call = "c2";
+  must(store.resolve_effect(none));
+}
+
 TEST(MemoryStore, TellsAWatcherOfJobsThatCameBack) {
   ManualClock clock;
   MemoryStore store(clock);
