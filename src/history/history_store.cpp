@@ -1,5 +1,6 @@
 #include "history/history_store.hpp"
 
+#include <array>
 #include <utility>
 
 namespace fenceline::history {
@@ -80,6 +81,11 @@ Event with_refusals(const Result<Reply>& reply) {
   Event event = as_event(reply);
   if (reply) event.refused = parts(reply->refused);
   return event;
+}
+
+// A result may be long, and may be nobody's business: what it is replayed as can be compared all the same.
+std::string digest_of(const std::string& result, const std::optional<int>& exit_status) {
+  return bytes_digest(result + "/" + (exit_status ? std::to_string(*exit_status) : ""));
 }
 
 }  // namespace
@@ -225,6 +231,65 @@ Result<TidyReply> HistoryStore::tidy(const TidyRequest& request) {
   Event event = as_event(reply);
   if (reply) event.count = reply->removed;
   recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<Fence> HistoryStore::raise_floor(const RaiseFloorRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::raise_floor, .ns = request.ns, .owner = request.act.actor, .floor = request.floor});
+  Result<Fence> reply = inner_.raise_floor(request);
+  Event event = as_event(reply);
+  if (reply) event.floor = *reply;
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<BeginEffectReply> HistoryStore::begin_effect(const BeginEffectRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::begin_effect,
+                                              .ns = request.ns,
+                                              .request = request.call,
+                                              .name = request.name,
+                                              .digest = request.digest,
+                                              .policy = std::string(to_string(request.in_doubt)),
+                                              .dead_call = request.dead_call,
+                                              .jobs = {part(Holding{request.job, request.fence})}});
+  Result<BeginEffectReply> reply = inner_.begin_effect(request);
+  Event event = as_event(reply);
+  if (reply) {
+    event.verdict = std::string(to_string(reply->verdict));
+    if (reply->verdict == EffectVerdict::done) event.result = digest_of(reply->result, reply->exit_status);
+    if (reply->refusal) event.refused = {part(*reply->refusal)};
+  }
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<FinishEffectReply> HistoryStore::finish_effect(const FinishEffectRequest& request) {
+  constexpr std::array<std::string_view, 3> kEnds{"done", "none", "held"};
+  const std::int64_t call = recorder_.invoke({.verb = Verb::finish_effect,
+                                              .ns = request.ns,
+                                              .request = request.call,
+                                              .name = request.name,
+                                              .end = std::string(kEnds[static_cast<std::size_t>(request.end)]),
+                                              .jobs = {part(Holding{request.job, request.fence})},
+                                              .result = request.end == EffectEnd::done ? digest_of(request.result, request.exit_status) : ""});
+  Result<FinishEffectReply> reply = inner_.finish_effect(request);
+  Event event = as_event(reply);
+  if (reply && reply->refusal) event.refused = {part(*reply->refusal)};
+  recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+Result<void> HistoryStore::resolve_effect(const ResolveEffectRequest& request) {
+  const std::int64_t call = recorder_.invoke({.verb = Verb::resolve_effect,
+                                              .ns = request.ns,
+                                              .owner = request.act.actor,
+                                              .request = request.call,
+                                              .name = request.name,
+                                              .end = request.done ? "done" : "none",
+                                              .jobs = {part(request.job)},
+                                              .result = request.done ? digest_of(request.result, std::nullopt) : ""});
+  Result<void> reply = inner_.resolve_effect(request);
+  recorder_.answer(call, as_event(reply));
   return reply;
 }
 

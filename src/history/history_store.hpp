@@ -27,6 +27,11 @@ class HistoryStore final : public ForwardingStore {
   Result<void> set_queue(const SetQueueRequest& request) override;
   Result<void> pause(const PauseRequest& request) override;
   Result<TidyReply> tidy(const TidyRequest& request) override;
+  Result<Fence> raise_floor(const RaiseFloorRequest& request) override;
+
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override;
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override;
+  Result<void> resolve_effect(const ResolveEffectRequest& request) override;
 
   Result<void> stopped(const StoppedRequest& request) override;
   Result<void> remove_namespace(const std::string& ns, const Act& act) override;

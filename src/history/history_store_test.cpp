@@ -9,6 +9,7 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "backends/memory/memory_store.hpp"
 #include "history/history_file.hpp"
@@ -67,6 +68,41 @@ TEST(HistoryStore, WritesALineBeforeEachCallAndOneAfterIt) {
   EXPECT_EQ(lines.events[5].jobs.front().outcome, "done");
   ASSERT_EQ(lines.events[6].refused.size(), 1U);
   EXPECT_EQ(lines.events[6].refused.front().reason, "other_owner");
+}
+
+TEST(HistoryStore, WritesWhatACheckerNeedsOfEffects) {
+  ManualClock clock;
+  MemoryStore memory(clock);
+  Lines lines;
+  Recorder recorder(clock, lines, {.by = "w"});
+  HistoryStore store(recorder, memory);
+  ASSERT_TRUE(store.enqueue({.ns = "n", .jobs = {{.id = id(1), .queue = "q"}}}));
+  const Fence fence = store.claim({.ns = "n", .queues = {"q"}, .owner = "a", .request = "r", .ttl = 10s})->jobs.front().job.fence;
+  lines.events.clear();
+  BeginEffectRequest begin{.ns = "n", .job = id(1), .fence = fence, .name = "pay", .digest = "ten", .call = "c1", .in_doubt = InDoubt::probe};
+  ASSERT_TRUE(store.begin_effect(begin));
+  ASSERT_TRUE(store.finish_effect({.ns = "n", .job = id(1), .fence = fence, .name = "pay", .call = "c1", .result = "secret"}));
+  begin.call = "c2";
+  ASSERT_TRUE(store.begin_effect(begin));
+  begin.fence = fence - 1;
+  ASSERT_TRUE(store.begin_effect(begin));
+  ASSERT_TRUE(store.resolve_effect({.ns = "n", .job = id(1), .name = "pay", .call = "c1", .done = true, .act = {"op", "why"}}));
+  ASSERT_TRUE(store.raise_floor({.ns = "n", .floor = 7, .act = {"op", "why"}}));
+
+  ASSERT_EQ(lines.events.size(), 12U);
+  const Event& first = lines.events[0];
+  EXPECT_EQ(std::tie(first.name, first.request, first.digest, first.policy), std::make_tuple("pay", "c1", "ten", "probe"));
+  EXPECT_EQ(first.jobs.front().fence, fence);
+  EXPECT_EQ(lines.events[1].verdict, "act");
+  EXPECT_EQ(lines.events[2].end, "done");
+  EXPECT_EQ(lines.events[5].verdict, "done");
+  EXPECT_EQ(lines.events[5].result, lines.events[2].result);
+  EXPECT_NE(lines.events[5].result, "secret");
+  EXPECT_EQ(lines.events[7].verdict, "lost");
+  EXPECT_EQ(lines.events[7].refused.front().reason, "superseded");
+  EXPECT_EQ(lines.events[8].end, "done");
+  EXPECT_EQ(lines.events[8].request, "c1");
+  EXPECT_EQ(lines.events[10].floor, 7);
 }
 
 TEST(HistoryStore, WhatDidNotHappenFailsAndWhatMayHaveIsUnknown) {

@@ -84,6 +84,10 @@ std::string_view to_string(Verb verb) {
     case Verb::tidy: return "tidy";
     case Verb::stopped: return "stopped";
     case Verb::look: return "look";
+    case Verb::begin_effect: return "begin_effect";
+    case Verb::finish_effect: return "finish_effect";
+    case Verb::resolve_effect: return "resolve_effect";
+    case Verb::raise_floor: return "raise_floor";
     case Verb::remove_namespace: return "remove_namespace";
   }
   return "";

@@ -54,6 +54,10 @@ enum class Verb {
   tidy,
   stopped,
   look,
+  begin_effect,
+  finish_effect,
+  resolve_effect,
+  raise_floor,
   remove_namespace,
 };
 std::string_view to_string(Verb verb);
@@ -106,17 +110,21 @@ struct Event {
   Verb verb = Verb::none;
   std::string ns;
   std::string owner;        // the actor; of handlers' events too
-  std::string request;
+  std::string request;      // of begin_effect and finish_effect: the call; of resolve_effect: the one that it is about
   std::vector<std::string> queues;
   std::string queue;
   std::string stage;
-  std::string name;         // of a batch
+  std::string name;         // of a batch, of an effect
   std::string only;         // the state that an act is for
   std::optional<std::int64_t> limit;  // of a claim, a queue
   std::optional<std::int64_t> limit_per_key;
   std::int64_t ttl = 0;
   bool holds_others = false;
   bool paused = false;
+  std::string digest;       // of what an effect asks for
+  std::string policy;       // of an effect in doubt: hold, repeat, probe
+  std::string dead_call;    // an intent of this call counts as in doubt
+  std::string end;          // of an effect: done, none, held
   std::vector<JobPart> jobs;  // of requests, and what a claim granted; a look and handlers' events have one
 
   // Of an answer.
@@ -129,6 +137,11 @@ struct Event {
   std::int64_t waited = 0;
   std::int64_t count = 0;     // purged, or tidied
   std::string state;          // of a look; empty: no such job
+  std::string verdict;        // of begin_effect: act, again, probe, done, busy, held, lost; the last with its refusal
+
+  // Of either.
+  std::string result;         // digest of an effect's result: as its end says, or as it is replayed
+  std::int64_t floor = 0;     // of raise_floor: asked for, and as it stands
 
   bool operator==(const Event&) const = default;
 };

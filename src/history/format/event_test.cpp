@@ -36,6 +36,10 @@ Event full_event() {
           .ttl = 4,
           .holds_others = true,
           .paused = true,
+          .digest = "d",
+          .policy = "hold",
+          .dead_call = "e",
+          .end = "none",
           .jobs = {{.id = "j",
                     .queue = "q",
                     .stage = "s",
@@ -67,7 +71,10 @@ Event full_event() {
           .left = 2,
           .waited = 3,
           .count = 4,
-          .state = "done"};
+          .state = "done",
+          .verdict = "act",
+          .result = "r",
+          .floor = 8};
 }
 
 std::string refusal(std::string_view line) {

@@ -28,6 +28,10 @@ const std::vector<Field<Event>>& event_fields() {
       {"ttl", &Event::ttl},
       {"holds_others", &Event::holds_others},
       {"paused", &Event::paused},
+      {"digest", &Event::digest},
+      {"policy", &Event::policy},
+      {"dead_call", &Event::dead_call},
+      {"end", &Event::end},
       {"jobs", &Event::jobs},
       {"code", &Event::code},
       {"refused", &Event::refused},
@@ -38,6 +42,9 @@ const std::vector<Field<Event>>& event_fields() {
       {"waited", &Event::waited},
       {"count", &Event::count},
       {"state", &Event::state},
+      {"verdict", &Event::verdict},
+      {"result", &Event::result},
+      {"floor", &Event::floor},
   };
   return fields;
 }
