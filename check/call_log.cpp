@@ -14,8 +14,11 @@ Enum parse(std::string_view text, const std::array<std::string_view, N>& names, 
 }
 
 constexpr std::array<std::string_view, 6> kOutcomes{"", "done", "failed", "dead", "later", "given_back"};
-constexpr std::array<std::string_view, 10> kReasons{"",        "not_found", "superseded", "other_owner", "finished",
-                                                    "settled", "expired",   "state",      "key_taken",   "other"};
+constexpr std::array<std::string_view, 12> kReasons{"",        "not_found", "superseded", "other_owner", "finished",        "settled",
+                                                    "expired", "state",     "key_taken",  "other_call",  "effect_in_doubt", "other"};
+constexpr std::array<std::string_view, 8> kBegun{"", "act", "again", "probe", "done", "busy", "held", "lost"};
+constexpr std::array<std::string_view, 4> kEnded{"", "done", "none", "held"};
+constexpr std::array<std::string_view, 4> kDoubts{"", "hold", "repeat", "probe"};
 constexpr std::array<std::string_view, 7> kLives{"absent", "ready", "running", "waiting", "done", "dead", "cancelled"};
 
 std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, -1, std::numeric_limits<std::int32_t>::max())); }
@@ -25,6 +28,9 @@ std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(std::
 std::string_view to_string(Life life) { return kLives[static_cast<std::size_t>(life)]; }
 std::string_view to_string(Outcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; }
 std::string_view to_string(Reason reason) { return kReasons[static_cast<std::size_t>(reason)]; }
+
+std::string_view to_string(Begun begun) { return kBegun[static_cast<std::size_t>(begun)]; }
+std::string_view to_string(Ended ended) { return kEnded[static_cast<std::size_t>(ended)]; }
 
 Name Names::of(std::string_view text) {
   if (text.empty()) return 0;
@@ -106,6 +112,15 @@ void CallLog::add_invoke(const Event& event, Line line) {
             .asked_line = line,
             .asked = event.at,
             .ttl = event.ttl};
+  if (event.verb == Verb::begin_effect || event.verb == Verb::finish_effect || event.verb == Verb::resolve_effect) {
+    call.effect = static_cast<std::uint32_t>(effects.size());
+    effects.push_back({.name = names.of(event.name),
+                       .digest = names.of(event.digest),
+                       .dead_call = names.of(event.dead_call),
+                       .result = names.of(event.result),
+                       .ended = parse(event.end, kEnded, Ended::unsaid),
+                       .policy = parse(event.policy, kDoubts, Doubt::unsaid)});
+  }
   if (!event.queues.empty()) {
     std::string key = event.ns;
     for (const std::string& queue : event.queues) key += "\n" + queue;
@@ -148,6 +163,11 @@ void CallLog::add_answer(const Event& event, Line line) {
   call.waited = event.waited;
   call.left = event.left != 0 ? event.left : event.existing != 0 ? event.existing : event.count;
   if (event.first_seen) call.left = *event.first_seen;
+  if (event.floor != 0) call.left = event.floor;
+  if (call.verb == Verb::begin_effect) {
+    effects[call.effect].begun = parse(event.verdict, kBegun, Begun::unsaid);
+    effects[call.effect].result = names.of(event.result);
+  }
   call.state = parse(event.state, kLives, Life::absent);
   if (call.verb == Verb::claim || call.verb == Verb::look) add_granted(call, event);
   namespaces_.erase(number);

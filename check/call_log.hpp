@@ -41,11 +41,16 @@ class Names {
 
 enum class Status : std::uint8_t { unknown, ok, fail };
 enum class Outcome : std::uint8_t { none, done, failed, dead, later, given_back };
-enum class Reason : std::uint8_t { none, not_found, superseded, other_owner, finished, settled, expired, state, key_taken, other };
+enum class Reason : std::uint8_t { none, not_found, superseded, other_owner, finished, settled, expired, state, key_taken, other_call, effect_in_doubt, other };
+enum class Begun : std::uint8_t { unsaid, act, again, probe, done, busy, held, lost };
+enum class Ended : std::uint8_t { unsaid, done, none, held };
+enum class Doubt : std::uint8_t { unsaid, hold, repeat, probe };
 enum class Life : std::uint8_t { absent, ready, running, waiting, done, dead, cancelled };
 std::string_view to_string(Life life);
 std::string_view to_string(Outcome outcome);
 std::string_view to_string(Reason reason);
+std::string_view to_string(Begun begun);
+std::string_view to_string(Ended ended);
 constexpr bool is_finished(Life life) { return life >= Life::done; }
 
 // One job in one call.
@@ -63,6 +68,17 @@ struct Item {
   std::int64_t amount = 0;  // claim: what is left; of a refusal: the fence that it names
 };
 
+// What a call says of an effect; its call is the call's request.
+struct EffectCall {
+  Name name = 0;
+  Name digest = 0;
+  Name dead_call = 0;
+  Name result = 0;
+  Begun begun = Begun::unsaid;
+  Ended ended = Ended::unsaid;
+  Doubt policy = Doubt::unsaid;
+};
+
 struct Call {
   Verb verb = Verb::none;
   Status status = Status::unknown;
@@ -78,6 +94,7 @@ struct Call {
   std::uint32_t queues = 0;  // of a claim: a list of the log
   std::int32_t limit = -1;   // of a claim, a queue; -1: not said
   std::int32_t limit_per_key = -1;
+  std::uint32_t effect = 0;  // one of the log's; 0: none
   std::uint32_t items = 0;  // the first of them
   std::uint32_t item_count = 0;
   Line asked_line;
@@ -85,7 +102,7 @@ struct Call {
   Time asked = 0;
   Time answered = kNever;  // of an unknown one: never, it may still happen
   Time waited = 0;
-  Time left = 0;  // or what an enqueue found, a purge cancelled, a tidying removed, when a batch was first seen
+  Time left = 0;  // or the floor, what an enqueue found, a purge cancelled, a tidying removed, when a batch was first seen
   Time ttl = 0;
 
   // It took effect no sooner than this. What the store kept it waiting is known.
@@ -129,12 +146,13 @@ struct About {
 // The part of a history that was written on one clock.
 class CallLog {
  public:
-  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); }
+  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); }
 
   void add(const Event& event, Line line);
 
   std::string_view text(Name name) const { return names.text(name); }
   const Item* items_of(const Call& call) const { return items.data() + call.items; }
+  const EffectCall& effect_of(const Call& call) const { return effects[call.effect]; }
   std::uint32_t find_job(std::string_view id);  // made if it is new
   // "5f3a90c1": the end of its id, enough to tell jobs apart.
   std::string job_text(std::uint32_t job) const;
@@ -143,6 +161,7 @@ class CallLog {
   Names names;
   std::vector<Call> calls;
   std::vector<Item> items;
+  std::vector<EffectCall> effects;  // from 1
   std::vector<JobEntry> jobs;  // from 1
   std::vector<HandlerEvent> handlers;
   std::vector<std::vector<Name>> queue_lists;

@@ -116,6 +116,7 @@ void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verd
   check_grants(scene);
   check_slots(scene);
   check_enqueues(scene);
+  check_effects(scene);
   check_handlers(scene);
   findings.finish();
   verdict.calls += static_cast<std::int64_t>(log.calls.size());

@@ -21,12 +21,14 @@ struct Scene {
               const std::vector<const HandlerEvent*>& handlers = {}) const;
 };
 
-// J2: no more than was asked for, and a repeat grants nothing else. J5: alone, if it must be. L2: in groups. L3: no longer than asked for.
+// J2: no more than was asked for, and a repeat grants nothing else. J5: alone, if it must be. L2: in groups, and above a floor. L3: no longer than asked for.
 void check_grants(const Scene& scene);
 // J7: groups and limits. `pause`: a paused queue grants nothing.
 void check_slots(const Scene& scene);
 // J1: what an enqueue finds, what a batch is told. J6: unique keys.
 void check_enqueues(const Scene& scene);
+// E1 and E2: each effect of each job, by its name.
+void check_effects(const Scene& scene);
 // L5, J5 and J7 on the side of the worker.
 void check_handlers(const Scene& scene);
 

@@ -81,6 +81,9 @@ void Deliveries::find_ends(std::uint32_t job) {
     if (item != nullptr && item->reason != Reason::none) continue;
     const std::size_t i = item == nullptr ? own.size() : number_of(item->fence);
     if (call.verb == Verb::settle && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
+    const EffectCall& effect = log_.effect_of(call);
+    const bool may_hold = effect.begun == Begun::held || effect.ended == Ended::held || (call.verb == Verb::begin_effect && op->optional);
+    if (may_hold && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
     if (call.verb == Verb::extend && i < own.size()) {
       Delivery& delivery = own[i];
       if (op->optional) {

@@ -85,6 +85,23 @@ void check_group_fences(const Scene& scene) {
   }
 }
 
+// Whoever raised the floor was told of it: all that is granted from then on lies above.
+void check_floors(const Scene& scene) {
+  const CallLog& log = scene.log;
+  for (CallNumber number = 0; number < log.calls.size(); ++number) {
+    const Call& call = log.calls[number];
+    const bool forgotten = std::any_of(log.forgotten.begin(), log.forgotten.end(), [&](Time at) { return at >= call.asked; });
+    if (call.verb != Verb::raise_floor || call.status != Status::ok || forgotten) continue;
+    for (const Delivery& delivery : scene.deliveries.all()) {
+      if (delivery.asked <= call.answered || delivery.fence > call.left) continue;
+      scene.broken("L2", "job " + log.job_text(delivery.job) + " was granted under fence " + std::to_string(delivery.fence) + ", below the floor " +
+                             std::to_string(call.left),
+                   {number, delivery.call}, delivery.job, delivery.answered);
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void check_grants(const Scene& scene) {
@@ -94,6 +111,7 @@ void check_grants(const Scene& scene) {
   }
   check_repeats(scene);
   check_group_fences(scene);
+  check_floors(scene);
 }
 
 }  // namespace fenceline::audit

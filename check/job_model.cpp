@@ -11,7 +11,7 @@ bool JobState::same_as(const JobState& o) const {
   return life == o.life && bump == o.bump && outcome == o.outcome && run_out == o.run_out && told == o.told && strange == o.strange && owner == o.owner &&
          request == o.request && act == o.act && fence == o.fence && now == o.now && lease_least == o.lease_least && lease_most == o.lease_most &&
          stretch == o.stretch && stretch_fence == o.stretch_fence && slot_least == o.slot_least && slot_fence == o.slot_fence && deliveries == o.deliveries &&
-         failures == o.failures && losses_in_row == o.losses_in_row && unseen == o.unseen;
+         failures == o.failures && losses_in_row == o.losses_in_row && unseen == o.unseen && held == o.held;
 }
 
 std::uint64_t JobState::hash() const {
@@ -28,6 +28,7 @@ std::uint64_t JobState::hash() const {
   mix(static_cast<std::uint64_t>(deliveries) << 32 | static_cast<std::uint32_t>(failures));
   mix(static_cast<std::uint64_t>(losses_in_row) << 32 | static_cast<std::uint32_t>(unseen));
   mix(static_cast<std::uint64_t>(slot_least));
+  for (const Name effect : held) mix(effect);
   return hash;
 }
 
@@ -148,6 +149,9 @@ bool JobModel::apply(At& at) const {
     case Verb::extend: return extend(at);
     case Verb::settle: return settle(at);
     case Verb::record: return record(at);
+    case Verb::begin_effect: return begin_effect(at);
+    case Verb::finish_effect: return finish_effect(at);
+    case Verb::resolve_effect: return resolve_effect(at);
     case Verb::cancel: return cancel(at);
     case Verb::retry: return retry(at);
     case Verb::purge: return purge(at);
@@ -169,6 +173,7 @@ bool JobModel::enqueue(At& at) const {
   s.deliveries = s.failures = s.losses_in_row = s.unseen = 0;
   s.outcome = Outcome::none;
   s.act = 0;
+  s.held.clear();
   s.enqueued = at.op.call;
   return true;
 }

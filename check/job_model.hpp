@@ -48,6 +48,7 @@ struct JobState {
   std::int32_t failures = 0;
   std::int32_t losses_in_row = 0;
   std::int32_t unseen = 0;  // deliveries that nobody saw
+  std::vector<Name> held;   // effects in doubt for which it waits, or waited when an operator cancelled it; sorted
 
   // What led here, for the excerpt; no part of the state.
   CallNumber enqueued = kNoCall, granted = kNoCall, renewed = kNoCall, ended = kNoCall;
@@ -98,6 +99,12 @@ class JobModel {
   bool extend(At& at) const;
   bool settle(At& at) const;
   bool record(At& at) const;
+  bool begin_effect(At& at) const;
+  bool finish_effect(At& at) const;
+  bool resolve_effect(At& at) const;
+  static void hold(At& at);
+  static void release(At& at);
+  static bool has_live_lease(const JobState& state);
   bool refusal(At& at, const char* promise) const;
   bool cancel(At& at) const;
   bool retry(At& at) const;

@@ -68,6 +68,9 @@ bool JobModel::retry(At& at) const {
     case Reason::finished:
       return repeated || s.life == Life::done || !whole ||
              at.no("J3", "was not retried as done, and it is " + std::string(to_string(s.life)), {s.enqueued, s.granted, s.ended});
+    case Reason::effect_in_doubt:
+      return repeated || s.life == Life::waiting || !whole ||
+             at.no("E2", "was not retried since it waits for an effect, and it is " + std::string(to_string(s.life)), {s.granted, s.ended});
     case Reason::none: break;
     default: return true;
   }
@@ -76,6 +79,8 @@ bool JobModel::retry(At& at) const {
   if (at.op.optional && (s.life == Life::done || s.life == Life::absent || other_state)) return true;  // to no effect
   if (s.life == Life::absent) return !whole || at.no("J3", "was retried and nobody enqueued it");
   if (s.life == Life::done) return at.no("J3", "was retried though it is done", {s.granted, s.ended});
+  if (s.life == Life::waiting && !s.held.empty() && whole)
+    return at.op.optional || at.no("E2", "was retried though it waits for an effect in doubt", {s.granted, s.ended});
   s.act = request;
   if (s.life == Life::waiting) return true;
   if (s.life == Life::running) revoke(at);

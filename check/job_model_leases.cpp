@@ -38,6 +38,9 @@ bool JobModel::grant(At& at) const {
   const bool may_be_retried = !log_.about.whole && s.life != Life::done;  // by someone who is not in the history
   if (is_finished(s.life) && !may_be_retried)
     return at.no("J3", "was granted to " + to + " though it is " + std::string(to_string(s.life)), {s.ended});
+  if (s.life == Life::waiting && !s.strange && log_.about.whole)
+    return at.no("E2", "was granted to " + to + " though it waits for an effect in doubt", {s.granted, s.ended});
+  if (!log_.about.whole) s.held.clear();
   const bool taken_over = s.life == Life::running && !hidden;
   if (taken_over && at.op.answered < s.lease_least)
     return at.no("L3", "was granted to " + to + " under fence " + fence + " while " + at.name(s.owner) + " held it under fence " + std::to_string(s.fence),
@@ -109,6 +112,13 @@ bool JobModel::older_or_unknown_fence(At& at, const char* promise, const char* v
   return true;
 }
 
+// As far as one knows.
+bool JobModel::has_live_lease(const JobState& s) {
+  const Time stretch = s.stretch_fence == s.fence ? s.stretch : 0;
+  const bool over = s.lease_most != kNever && s.now >= s.lease_most + stretch;
+  return !s.run_out && !over;
+}
+
 bool JobModel::extend(At& at) const {
   JobState& s = at.state;
   if (at.item().reason != Reason::none) return refusal(at, "L4");
@@ -117,9 +127,7 @@ bool JobModel::extend(At& at) const {
   const std::string who = at.name(at.call().owner);
   if (s.life != Life::running) return at.no("L4", "was renewed for " + who + " though it is " + std::string(to_string(s.life)), {s.granted, s.ended});
   if (s.owner != 0 && s.owner != at.call().owner) return at.no("L4", "was renewed for " + who + ", its holder is " + at.name(s.owner), {s.granted});
-  const Time stretch = s.stretch_fence == s.fence ? s.stretch : 0;
-  const bool over = s.lease_most != kNever && s.now >= s.lease_most + stretch;
-  if (s.run_out || over) return at.no("L4", "was renewed for " + who + " after its lease had run out", {s.granted, s.renewed});
+  if (!has_live_lease(s)) return at.no("L4", "was renewed for " + who + " after its lease had run out", {s.granted, s.renewed});
   s.bump = 0;
   s.renewed = at.op.call;
   if (!log_.about.lease_times) return true;
@@ -180,7 +188,7 @@ bool JobModel::refusal(At& at, const char* promise) const {
   if (s.strange) return true;
   const bool whole = log_.about.whole;
   const bool newest = s.fence == item.fence && s.bump != 2;
-  const bool held = newest && s.life == Life::running && (s.owner == at.call().owner || at.call().verb == Verb::record);
+  const bool held = newest && s.life == Life::running && (s.owner == at.call().owner || at.call().verb == Verb::record || at.call().effect != 0);
   const std::string refused = "refused the " + at.verb() + " of " + at.name(at.call().owner) + " under fence " + std::to_string(item.fence) + " as " +
                               std::string(to_string(item.reason));
   switch (item.reason) {

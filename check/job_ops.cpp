@@ -23,6 +23,8 @@ void JobOps::each_op(Take take) const {
       continue;
     }
     if (optional && (call.verb == Verb::claim || call.verb == Verb::look || call.verb == Verb::record)) continue;
+    // A begin without an answer concerns the job only if it may have made it wait.
+    if (optional && call.verb == Verb::begin_effect && log_.effect_of(call).policy != Doubt::hold) continue;
     for (std::uint32_t i = 0; i < call.item_count; ++i) {
       const Item& item = log_.items[call.items + i];
       op.item = call.items + i;

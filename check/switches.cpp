@@ -31,6 +31,8 @@ const std::vector<PromiseRow>& promises() {
       {"J6", yes, yes, yes, tail, "no two unfinished jobs of a key; the same payload is the first one's id"},
       {"J7", yes, yes, yes, tail, "groups one at a time and in order, limits, slots of revoked deliveries"},
       {"J8", yes, yes, yes, tail, "nothing is left unfinished at the rest, if the history says that it rests"},
+      {"E1", yes, yes, tail, tail, "an effect is begun once, unless it is known not to have happened; what is done is replayed as it was"},
+      {"E2", yes, yes, tail, tail, "begun under a live lease alone; ended by the call that began; one in doubt is held, repeated or probed as declared"},
       {"pause", yes, yes, yes, tail, "no grant from a queue that is paused for certain"},
   };
   return rows;

@@ -35,6 +35,10 @@ std::string Words::asked(const Call& call, std::uint32_t job) const {
     if (item->fence != 0) text += " under fence " + std::to_string(item->fence);
     if (item->outcome != Outcome::none) text += ": " + std::string(to_string(item->outcome));
   }
+  if (call.effect != 0) {
+    text += ", effect " + std::string(log_.text(log_.effect_of(call).name));
+    if (log_.effect_of(call).ended != Ended::unsaid) text += ": " + std::string(to_string(log_.effect_of(call).ended));
+  }
   if (call.request != 0) text += " (request " + std::string(log_.text(call.request)) + ")";
   return text;
 }
@@ -58,6 +62,7 @@ std::string Words::answered(const Call& call, std::uint32_t job) const {
     return text + " answered: job " + log_.job_text(item->answer) + " stands for it";
   if (call.verb == Verb::enqueue) return text + " answered, " + std::to_string(call.left) + " were there already";
   if (call.verb == Verb::look) return text + " answered: " + std::string(to_string(call.state));
+  if (call.verb == Verb::begin_effect) return text + " answered: " + std::string(to_string(log_.effect_of(call).begun));
   if (call.verb == Verb::extend) return text + " answered, " + seconds(call.left) + " left";
   return text + " answered ok";
 }

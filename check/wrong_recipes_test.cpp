@@ -125,5 +125,24 @@ TEST(WrongRecipes, R6_AReleaseByGetThenDelete) {
   EXPECT_EQ(history.broken(), "L3");
 }
 
+// The key of an effect has the fence in it: whoever takes over finds no row, and pays again.
+TEST(WrongRecipes, R7_AnEffectKeyWithTheFenceInIt) {
+  std::map<std::string, std::string> ledger;  // by key: its state
+  const auto begin = [&](const std::string& job, std::int64_t fence, const std::string& name) {
+    return ledger.emplace(job + "." + std::to_string(fence) + "." + name, "intent").second ? "act" : "held";
+  };
+  HistoryText history = with_job();
+  const auto recorded = [&](std::int64_t at, std::int64_t fence, const std::string& call) {
+    history.call(at, at + 5,
+                 {.verb = Verb::begin_effect, .request = call, .name = "pay", .digest = "ten", .policy = "hold", .jobs = {{.id = "j", .fence = fence}}},
+                 {.verdict = begin("j", fence, "pay")});
+  };
+  history.claim(10, 12, "a", grant(5, 1));
+  recorded(20, 5, "c1");
+  history.claim(10'100, 10'110, "b", {.id = "j", .fence = 6, .deliveries = 2, .losses_in_row = 1, .forced = true});
+  recorded(10'120, 6, "c2");
+  EXPECT_EQ(history.broken(), "E1");
+}
+
 }  // namespace
 }  // namespace fenceline::audit
