@@ -22,13 +22,17 @@ function(fenceline_library name)
   if(tests AND FENCELINE_TESTS)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ${target} ${arg_TEST_DEPENDS} GTest::gtest_main)
-    gtest_discover_tests(${name}_test TEST_PREFIX "unit." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60)
+    set(label library)
+    if(name STREQUAL "bench")
+      set(label program)
+    endif()
+    gtest_discover_tests(${name}_test TEST_PREFIX "unit." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
     set_property(GLOBAL APPEND PROPERTY FENCELINE_SANITIZED_TESTS ${name}_test)
   endif()
 endfunction()
 
 # Targets for the tests that also run under the sanitizers: all but those of the program itself, which cost as much again
-# (sanitized_program_tests), and, for the thread sanitizer, those of the parts that have threads. Called once, at the end; a
+# (sanitized_program_tests, with the label `program`), and, for the thread sanitizer, those of the parts that have threads. Called once, at the end; a
 # test outside fenceline_library joins by appending itself to the property.
 function(fenceline_sanitized_tests)
   get_property(targets GLOBAL PROPERTY FENCELINE_SANITIZED_TESTS)

@@ -11,31 +11,71 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 #include <mutex>
+#include <optional>
 
 namespace fenceline::sqlite {
 namespace {
 
 constexpr off_t kLockByte = 0;
-constexpr off_t kTurnstileByte = 1;
-constexpr off_t kPresenceByte = 2;
+constexpr off_t kTopStep = 4;
+constexpr off_t kPresenceByte = 5;
 constexpr off_t kPidAt = 16;
 constexpr std::size_t kPidBytes = 16;
 constexpr int kNapMillis = 1;
+constexpr int kTickMillis = 250;
+// From which age on, in ticks, a step may be gone to at once: 5 s for the lowest, 2 s, half a second, none.
+constexpr std::array<int, 5> kOldEnough{0, 20, 8, 2, 0};
 
-struct flock one_byte(off_t byte, int type) {
+struct flock bytes(off_t first, off_t count, int type) {
   struct flock lock {};
   lock.l_type = static_cast<short>(type);
   lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
+  lock.l_start = first;
+  lock.l_len = count;
   return lock;
 }
+struct flock one_byte(off_t byte, int type) { return bytes(byte, 1, type); }
 
 bool try_lock(int file, off_t byte, int type) {
   struct flock lock = one_byte(byte, type);
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
+
+// The lock and the whole stair at once: only if nobody has any of it. Then the stair is free again.
+bool try_alone(int file) {
+  struct flock all = bytes(kLockByte, kTopStep + 1, F_WRLCK);
+  if (::fcntl(file, F_OFD_SETLK, &all) != 0) return false;
+  struct flock stair = bytes(1, kTopStep, F_UNLCK);
+  ::fcntl(file, F_OFD_SETLK, &stair);
+  return true;
+}
+
+// Interrupts the calling thread's waits every tick, so that it can look how long it has waited.
+class Ticks {
+ public:
+  Ticks() {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGURG;
+    event._sigev_un._tid = ::gettid();  // the C library has no name for it before 2.41
+    if (::timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) return;
+    made_ = true;
+    const timespec tick{.tv_sec = 0, .tv_nsec = kTickMillis * 1'000'000L};
+    const itimerspec every{.it_interval = tick, .it_value = tick};
+    ::timer_settime(timer_, 0, &every, nullptr);
+  }
+  ~Ticks() {
+    if (made_) ::timer_delete(timer_);
+  }
+  Ticks(const Ticks&) = delete;
+  Ticks& operator=(const Ticks&) = delete;
+
+ private:
+  timer_t timer_{};
+  bool made_ = false;
+};
 
 void ignore_signal(int) {}
 
@@ -67,8 +107,11 @@ Result<std::unique_ptr<LockFile>> LockFile::open(const std::string& path) {
 
 LockFile::~LockFile() { ::close(file_); }
 
-Result<bool> LockFile::wait_for(off_t byte, std::stop_token stop) {
+Result<LockFile::Waited> LockFile::wait_for(off_t byte, int old_after, std::stop_token stop) {
+  if (try_lock(file_, byte, F_WRLCK)) return Waited::got;
   const bool interruptible = make_waits_interruptible();
+  std::optional<Ticks> ticks;
+  if (interruptible && old_after > 0) ticks.emplace();
   const pthread_t waiter = ::pthread_self();
   std::atomic<bool> left{false};
   // A signal that comes just before the wait is lost, so it is sent until the waiter has left.
@@ -79,22 +122,49 @@ Result<bool> LockFile::wait_for(off_t byte, std::stop_token stop) {
     }
   };
   const std::stop_callback on_stop(stop, interrupt);
-  Result<bool> got = false;
-  while (!stop.stop_requested()) {
+  Result<Waited> ended = Waited::stopped;
+  for (int naps = 0; !stop.stop_requested(); ++naps) {
     struct flock lock = one_byte(byte, F_WRLCK);
     if (::fcntl(file_, interruptible ? F_OFD_SETLKW : F_OFD_SETLK, &lock) == 0) {
-      got = true;
+      ended = Waited::got;
       break;
     }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EACCES) {
-      got = fail(Code::broken, "store lock " + path_ + " failed: " + std::strerror(errno));
+    if (errno != EINTR && errno != EAGAIN && errno != EACCES) {
+      ended = fail(Code::broken, "store lock " + path_ + " failed: " + std::strerror(errno));
       break;
     }
-    ::poll(nullptr, 0, kNapMillis);
+    const int age = interruptible ? naps + 1 : naps * kNapMillis / kTickMillis;
+    if (old_after > 0 && age >= old_after) {
+      ended = Waited::grown_old;
+      break;
+    }
+    if (!interruptible) ::poll(nullptr, 0, kNapMillis);
   }
   left = true;
-  return got;
+  return ended;
+}
+
+// Down the stair, one step after the other, or further at once when old enough.
+Result<bool> LockFile::come_down(std::stop_token stop) {
+  off_t on = kTopStep + 1;  // in front of it
+  off_t next = kTopStep;
+  int age = 0;
+  while (on > kLockByte) {
+    const auto below = static_cast<std::size_t>(next - 1);
+    const int old_after = on > kTopStep && below >= 1 ? kOldEnough[below] - age : 0;
+    Result<Waited> waited = wait_for(next, old_after, stop);
+    if (waited && *waited == Waited::grown_old) {
+      age += old_after;
+      next -= 1;
+      continue;
+    }
+    if (on <= kTopStep) try_lock(file_, on, F_UNLCK);
+    if (!waited) return std::unexpected(waited.error());
+    if (*waited == Waited::stopped) return false;
+    on = next;
+    next -= 1;
+  }
+  return true;
 }
 
 Result<bool> LockFile::take_turn(std::stop_token stop) {
@@ -102,10 +172,10 @@ Result<bool> LockFile::take_turn(std::stop_token stop) {
   ::sigemptyset(&wake);
   ::sigaddset(&wake, SIGURG);
   ::pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
-  if (auto at_turnstile = wait_for(kTurnstileByte, stop); !at_turnstile || !*at_turnstile) return at_turnstile;
-  Result<bool> got = wait_for(kLockByte, stop);
-  try_lock(file_, kTurnstileByte, F_UNLCK);
-  if (!got || !*got) return got;
+  if (!try_alone(file_)) {
+    const Result<bool> down = come_down(stop);
+    if (!down || !*down) return down;
+  }
   std::array<char, kPidBytes> text{};
   std::to_chars(text.data(), text.data() + text.size(), ::getpid());
   // Only for people: on a full disk the turn is as good without.

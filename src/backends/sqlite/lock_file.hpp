@@ -1,9 +1,13 @@
 // The writers' turn, over all processes of one store: `<file>-lock`.
 //
-// A lock of one word is unfair (who releases it takes it again at once), so there are two: a turnstile (byte 1) that
-// one waiter holds while it waits for the lock itself (byte 0). Byte 2 is held shared by everyone who has the store
-// open. All are OFD locks, so the kernel frees them when their process dies. They show no pid, so the holder writes
-// its own into the file.
+// A lock of one word is unfair: who releases it takes it again at once, and of a crowd that waits any one may be next, so
+// that one of two hundred can wait for ever. So there is a stair. The lock itself is byte 0; the steps are bytes 1 to 4, and who
+// stands on one waits for the next one down: they are served in turn. At the foot of the stair (step 4) the crowd
+// pushes; who has waited long passes it by and goes to a lower step at once, and so waits among fewer and older ones. Nobody
+// who stands on a step and is stopped there holds up the others for long, but for the last two.
+//
+// Byte 5 is held shared by everyone who has the store open. All are OFD locks, so the kernel frees them when their
+// process dies. They show no pid, so the holder writes its own into the file.
 #pragma once
 
 #include <sys/types.h>
@@ -33,14 +37,17 @@ class LockFile {
   // Who has the turn now, this process included. 0: someone whose pid is not known. May be called from any thread.
   std::optional<pid_t> turn_holder() const;
 
-  // Byte 2. None of them waits; false: someone else is in the way.
+  // Byte 5. None of them waits; false: someone else is in the way.
   bool share_presence();
   bool own_presence();
   void leave_presence();
 
  private:
   LockFile(std::string path, int file) : path_(std::move(path)), file_(file) {}
-  Result<bool> wait_for(off_t byte, std::stop_token stop);
+  enum class Waited { got, stopped, grown_old };
+  // `old_after`: so many ticks from now on the wait is given up; 0: never.
+  Result<Waited> wait_for(off_t byte, int old_after, std::stop_token stop);
+  Result<bool> come_down(std::stop_token stop);
 
   std::string path_;
   int file_;

@@ -1,6 +1,7 @@
 // Group commit, deadlines, checkpoints, and the turn over several processes with their deaths.
 #include "backends/sqlite/writer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -207,6 +208,20 @@ TEST_F(SqliteWriter, TurnsAreTakenInTurn) {
   int changes = 0;
   for (std::size_t i = 1; i < order.size(); ++i) changes += order[i] != order[i - 1] ? 1 : 0;
   EXPECT_GT(changes, kTurns) << "a lock that its releaser takes again at once changes hands far less";
+}
+
+TEST_F(SqliteWriter, WhoHasWaitedLongPassesByAStepThatIsNotLeft) {
+  const std::string path = options().path + "-lock";
+  auto turn = must(LockFile::open(path));
+  const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock top_step {};
+  top_step.l_type = F_WRLCK;
+  top_step.l_start = 4;
+  top_step.l_len = 1;
+  ASSERT_EQ(::fcntl(other, F_OFD_SETLK, &top_step), 0);
+  EXPECT_TRUE(must(turn->take_turn({})));
+  turn->end_turn();
+  ::close(other);
 }
 
 TEST_F(SqliteWriter, APausedHolderIsNamedAndItsDeathFreesTheTurn) {
