@@ -194,6 +194,28 @@ TEST_F(SqliteFile, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
   EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);
 }
 
+TEST_F(SqliteFile, ALogThatFillsTheDiskIsEmptiedIntoTheFile) {
+  SmallDisk disk(folder_ / "disk", "1m");
+  if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";
+  SqliteOptions options = this->options();
+  options.path = disk / "store.db";
+  const auto store = must(try_open(options));
+  must(store->enqueue(one_job(1)));
+  const ClaimedJob held = must(store->claim(a_claim("a", "1"))).jobs.at(0);
+  const auto renew = [&] {
+    return code_of(store->extend({.ns = "default", .owner = "a", .jobs = {{held.job.id, held.job.fence}}, .ttl = std::chrono::seconds{30}}));
+  };
+  int full = 0;
+  for (int i = 0; i < 600; ++i) {  // each needs a page or two of the log, and the disk has 256
+    const std::optional<Code> code = renew();
+    if (!code) continue;
+    ASSERT_EQ(*code, Code::full);
+    full += 1;
+    ASSERT_EQ(renew(), std::nullopt) << "after a full disk there is room again";
+  }
+  EXPECT_GT(full, 0);
+}
+
 TEST_F(SqliteFile, ADiskWithoutRoomForTheSchemaIsFull) {
   SmallDisk disk(folder_ / "disk", "16k");
   if (!disk.is_mounted()) GTEST_SKIP() << "this user may not mount";

@@ -162,7 +162,9 @@ void Writer::loop(std::stop_token stop) {
       const std::optional<Error> error = commit(group, awakened);
       answer(group, error);
       if (error) awakened.clear();
-      else checkpoint_if_due();
+      // A log that cannot grow may still be emptied into the file: then there is room for the next call.
+      if (error && error->code == Code::full) checkpoint();
+      else if (!error) checkpoint_if_due();
     } else if (!no_begin) {
       undo();
     }
@@ -242,10 +244,13 @@ std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awa
   return std::nullopt;
 }
 
+void Writer::checkpoint_if_due() {
+  if (wal_pages_ >= next_checkpoint_ || wal_pages_ >= kWalPagesPressing) checkpoint();
+}
+
 // Never waits for a reader: a later commit tries again. In the writers' turn, so that no commit and no second
 // checkpoint can overlap it.
-void Writer::checkpoint_if_due() {
-  if (wal_pages_ < next_checkpoint_ && wal_pages_ < kWalPagesPressing) return;
+void Writer::checkpoint() {
   struct stat wal {};
   const bool large = ::stat((options_.path + "-wal").c_str(), &wal) == 0 && wal.st_size > kWalBytesLarge;
   FENCELINE_CRASH_POINT(sqlite_checkpoint_before);

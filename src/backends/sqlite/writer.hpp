@@ -81,6 +81,7 @@ class Writer {
   void answer(const Group& group, const std::optional<Error>& error);
   void fail_queued(const Error& error);
   void checkpoint_if_due();
+  void checkpoint();
   Error mark_broken(Error error);  // as everyone is told from now on
 
   Runtime& runtime_;
