@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Plan plan(Random& random) {
-  constexpr Duration kTtls[] = {2s, 5s, 10s, 30s};
+  constexpr Duration kTtls[] = {2s, 5s, 10s, 30s, 40s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   return {
       .hosts = static_cast<int>(random.between(2, 3)),
