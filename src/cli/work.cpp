@@ -12,6 +12,7 @@
 #include "history/work_history.hpp"
 #include "library/open_store.hpp"
 #include "model/trust.hpp"
+#include "runtime/actor.hpp"
 #include "runtime/child_process.hpp"
 #include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
@@ -51,6 +52,7 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
                         .drain_grace = *grace,
                         .drain = invocation.has("--drain"),
                         .strict = invocation.has("--strict"),
+                        .actor = this_actor(*invocation.runtime),
                         .host = host_name(),
                         .pid = ::getpid(),
                         .version = std::string(kVersion)};

@@ -8,6 +8,7 @@
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
 #include "library/open_store.hpp"
+#include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
 #include "services/history_handler.hpp"

@@ -164,6 +164,19 @@ std::string to_string(const ExitStatus& status) {
   return (status.exited ? "exit status " : "killed by signal ") + std::to_string(status.number);
 }
 
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& ours) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    bool replaced = false;
+    for (const auto& [key, value] : ours) replaced = replaced || key == name;
+    if (!replaced) environment.push_back(text);
+  }
+  for (const auto& [key, value] : ours) environment.push_back(key + "=" + value);
+  return environment;
+}
+
 Result<ChildProcess> spawn_child(const SpawnRequest& request) {
   SpawnSettings settings;
   for (const auto& [ours, theirs] : request.descriptors) ::posix_spawn_file_actions_adddup2(&settings.actions, ours, theirs);

@@ -48,6 +48,9 @@ struct ChildProcess {
   UniqueFd exited;  // a pidfd: readable when it has ended
 };
 
+// Our own environment with these in place of what it has of their names.
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& ours);
+
 // The caller reaps it. Errors: not_found, refused (there, but not to be executed), unavailable (no room for a process).
 Result<ChildProcess> spawn_child(const SpawnRequest& request);
 

@@ -1,12 +1,16 @@
-// How long to wait before a store that did not answer is asked again.
+// Whether a store that did not do what it was asked for is asked again, and how long to wait before.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "base/result.hpp"
 #include "base/time.hpp"
 
 namespace fenceline {
+
+// Whether a repeat of the call can help. What else a store answers ends the worker.
+constexpr bool may_repeat(Code code) { return code == Code::unavailable || code == Code::in_doubt || code == Code::full; }
 
 inline constexpr Duration kBackoffFirst = std::chrono::milliseconds{50};
 inline constexpr Duration kBackoffMost = std::chrono::seconds{2};

@@ -11,24 +11,8 @@
 #include "runtime/process_tree.hpp"
 #include "services/valid_text.hpp"
 
-extern char** environ;
-
 namespace fenceline {
 namespace {
-
-// Ours over what is inherited.
-std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& ours) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
-    bool replaced = false;
-    for (const auto& [key, value] : ours) replaced = replaced || key == name;
-    if (!replaced) environment.push_back(text);
-  }
-  for (const auto& [key, value] : ours) environment.push_back(key + "=" + value);
-  return environment;
-}
 
 // What went wrong, then the end of what the command said about it.
 std::string error_text(std::string what, std::string_view said) {

@@ -5,9 +5,34 @@
 
 #include "base/crash_point.hpp"
 #include "base/duration_text.hpp"
+#include "base/sha256.hpp"
 #include "services/valid_text.hpp"
 
 namespace fenceline {
+namespace {
+
+// The effects of one delivery, as its handler sees them.
+class DeliveryEffects final : public RunEffects {
+ public:
+  DeliveryEffects(EffectRunner& runner, const Delivery& delivery) : runner_(runner), delivery_(delivery) {}
+
+  Result<std::string> effect(std::string_view name, std::string_view request, const EffectAct& act, const EffectOptions& options) override {
+    return as_result(runner_.run({.job = delivery_.job.id,
+                                  .fence = delivery_.job.fence,
+                                  .name = std::string(name),
+                                  .digest = sha256_hex(request),
+                                  .act = act,
+                                  .options = options,
+                                  .trusted_until = [this] { return delivery_.trust.until(); },
+                                  .stop = delivery_.stop.get_token()}));
+  }
+
+ private:
+  EffectRunner& runner_;
+  const Delivery& delivery_;
+};
+
+}  // namespace
 
 void Executor::work(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { context_.slots->notify(); });
@@ -51,9 +76,10 @@ void Executor::run(const DeliveryPtr& delivery) {
 RunResult Executor::call_handler(const DeliveryPtr& delivery) {
   // Only what a handler may throw: whatever else passes through here is not ours to swallow.
   DeliveryNotes notes(recorder_, delivery);
+  DeliveryEffects effects(effects_, *delivery);
   try {
     FENCELINE_CRASH_POINT(handler_start_after);
-    return handler_.run({.job = delivery->job, .stop = delivery->stop.get_token(), .trust = delivery->trust, .notes = &notes});
+    return handler_.run({.job = delivery->job, .stop = delivery->stop.get_token(), .trust = delivery->trust, .notes = &notes, .effects = &effects});
   } catch (const std::exception& thrown) {
     return {.kind = OutcomeKind::failed, .error = std::string("handler threw: ") + thrown.what()};
   }

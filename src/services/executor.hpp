@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "services/effect_runner.hpp"
 #include "services/handler.hpp"
 #include "services/recorder.hpp"
 #include "services/worker_context.hpp"
@@ -13,7 +14,8 @@ namespace fenceline {
 
 class Executor {
  public:
-  Executor(WorkerContext& context, Recorder& recorder, Handler& handler) : context_(context), recorder_(recorder), handler_(handler) {}
+  Executor(WorkerContext& context, Recorder& recorder, EffectRunner& effects, Handler& handler)
+      : context_(context), recorder_(recorder), effects_(effects), handler_(handler) {}
 
   // One slot: takes what waits and runs it, until `stop` or, once closed, nothing waits.
   void work(std::stop_token stop);
@@ -27,6 +29,7 @@ class Executor {
 
   WorkerContext& context_;
   Recorder& recorder_;
+  EffectRunner& effects_;
   Handler& handler_;
   std::atomic<bool> closed_ = false;
 };

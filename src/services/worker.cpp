@@ -75,7 +75,9 @@ Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   TrustWatch watch(context);
   Recorder recorder(context);
   Settler settler(context, recorder);
-  Executor executor(context, recorder, handler_);
+  EffectRunner effects(runtime_, log_, store_,
+                       {.ns = options_.ns, .owner = owner_, .actor = options_.actor.empty() ? owner_ : options_.actor, .wait_for_actor = options_.wait_for_actor});
+  Executor executor(context, recorder, effects, handler_);
   Fetcher fetcher(context);
   Retention retention(context);
   // An operator's order to stop is as good as the caller's.

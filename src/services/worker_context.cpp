@@ -36,7 +36,13 @@ std::optional<Error> WorkerContext::failure() const {
   return failure_;
 }
 
+bool ended_by_hold(const Refusal& refusal) { return refusal.reason == "settled" && refusal.sent == refusal.current; }
+
 void WorkerContext::log_refusal(std::string_view verb, const Refusal& refusal) {
+  if (ended_by_hold(refusal)) {
+    log.info("delivery_held", {{"job", to_string(refusal.id)}, {"owner", owner}, {"verb", verb}, {"fence", refusal.sent}});
+    return;
+  }
   count(&WorkReport::refused);
   log.warn("stale_write_refused", {{"job", to_string(refusal.id)},
                                    {"owner", owner},

@@ -10,14 +10,12 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "runtime/runtime.hpp"
+#include "services/backoff.hpp"
 #include "services/holdings.hpp"
 #include "services/worker.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
-
-// Whether a repeat of the call can help. What else a store answers ends the worker.
-constexpr bool may_repeat(Code code) { return code == Code::unavailable || code == Code::in_doubt || code == Code::full; }
 
 // A wait that only a notification ends; waits are renewed after it, so its length decides nothing.
 inline constexpr Duration kUntilNotified = std::chrono::hours{1};
@@ -27,6 +25,10 @@ inline constexpr std::string_view kRevoked = "revoked";
 inline constexpr std::string_view kTimedOut = "timed_out";
 inline constexpr std::string_view kLeaseNotRenewed = "lease_not_renewed";
 inline constexpr std::string_view kWorkerStops = "worker_stops";
+
+// A delivery ends under its own fence, and before its outcome, only if an effect in doubt makes its job wait. That is as it
+// should be, and no late write.
+bool ended_by_hold(const Refusal& refusal);
 
 struct WorkerContext {
   WorkerContext(Runtime& the_runtime, Log the_log, Store& the_store, const WorkerOptions& the_options, const std::string& the_owner)

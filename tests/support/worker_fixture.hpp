@@ -85,6 +85,12 @@ class TroubledStore final : public ForwardingStore {
   Result<RecordReply> record(const RecordRequest& r) override {
     return call<RecordReply>("record", [&] { return inner_.record(r); });
   }
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& r) override {
+    return call<BeginEffectReply>("begin_effect", [&] { return inner_.begin_effect(r); });
+  }
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& r) override {
+    return call<FinishEffectReply>("finish_effect", [&] { return inner_.finish_effect(r); });
+  }
   Result<TidyReply> tidy(const TidyRequest& r) override {
     return call<TidyReply>("tidy", [&] { return inner_.tidy(r); });
   }

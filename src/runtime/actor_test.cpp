@@ -1,0 +1,64 @@
+#include "runtime/actor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "runtime/child_process.hpp"
+#include "runtime/thread_runtime.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+
+// As that process itself would say it.
+std::string actor_of_child(const Clock& clock, pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  std::string rest = stat.substr(stat.rfind(')') + 2);
+  for (int i = 0; i < 19; ++i) rest.erase(0, rest.find(' ') + 1);
+  std::string text = this_actor(clock);
+  const std::size_t first = text.find('/');
+  const std::size_t third = text.find('/', text.find('/', first + 1) + 1);
+  return text.replace(first, third - first, "/" + std::to_string(pid) + "/" + rest.substr(0, rest.find(' ')));
+}
+
+TEST(Actor, ThisProcessLives) {
+  const ThreadRuntime runtime;
+  EXPECT_EQ(wait_for_actor(runtime, this_actor(runtime), runtime.now(), {}), ActorLife::lives);
+}
+
+TEST(Actor, AProcessIsWaitedForUntilItEndsAndIsGoneBeforeItIsReaped) {
+  const ThreadRuntime runtime;
+  const ChildProcess child = spawn_child({.program = "sleep", .arguments = {"sleep", "1000"}}).value();
+  const std::string actor = actor_of_child(runtime, child.pid);
+  EXPECT_EQ(wait_for_actor(runtime, actor, runtime.now() + 5ms, {}), ActorLife::lives);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(wait_for_actor(runtime, actor, runtime.now() + 1h, stop.get_token()), ActorLife::lives);
+  ::kill(child.pid, SIGKILL);
+  EXPECT_EQ(wait_for_actor(runtime, actor, runtime.now() + 10s, {}), ActorLife::gone);
+  reap(child);
+  EXPECT_EQ(wait_for_actor(runtime, actor, runtime.now() + 10s, {}), ActorLife::gone);
+}
+
+TEST(Actor, ANumberThatAnotherProcessHasNowIsNotTakenForIt) {
+  const ThreadRuntime runtime;
+  std::string text = this_actor(runtime);
+  const std::size_t start = text.find('/', text.find('/') + 1) + 1;
+  text.replace(start, text.find('/', start) - start, "12");
+  EXPECT_EQ(wait_for_actor(runtime, text, runtime.now() + 10s, {}), ActorLife::gone);
+}
+
+TEST(Actor, OfAnotherMachineNothingIsKnown) {
+  const ThreadRuntime runtime;
+  for (const std::string& text : {std::string(), std::string("worker 7"), "x" + this_actor(runtime), this_actor(runtime) + "x"})
+    EXPECT_EQ(wait_for_actor(runtime, text, runtime.now() + 10s, {}), ActorLife::unknown) << text;
+}
+
+}  // namespace
+}  // namespace fenceline
