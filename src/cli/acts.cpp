@@ -18,7 +18,8 @@ constexpr Duration kFirstPause = std::chrono::milliseconds{200};
 
 constexpr std::size_t kIdBeginningLeast = 8;
 
-// Whole, or by its beginning. Errors: invalid, not_found, conflict (several begin so).
+}  // namespace
+
 Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store) {
   if (const std::optional<JobId> id = parse_uuid(text)) return *id;
   constexpr std::string_view kFirst = "00000000-0000-0000-0000-000000000000", kLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
@@ -35,6 +36,8 @@ Result<JobId> find_id(const std::string& text, const std::string& ns, Store& sto
                                     to_string(found->back()) + " among them; type more of it");
   return found->front();
 }
+
+namespace {
 
 // What the person at the terminal types, without its end.
 Result<std::string> typed_line() {

@@ -24,6 +24,8 @@ std::string fresh_request(Runtime& runtime);
 inline constexpr const char* kIdHelp = "the job's id, as enqueue printed it, or its first 8 characters or more";
 inline constexpr const char* kIdsHelp = "the jobs' ids, as enqueue printed them, or the first 8 characters or more of each";
 
+// Whole, or by its beginning. Errors: invalid, not_found, conflict (several begin so).
+Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store);
 // The ids typed as ID..., none twice; each whole, or by its beginning if only one job has such an id. Errors: invalid
 // (not an id), not_found (no job begins so), conflict (more than one does).
 Result<std::vector<JobId>> ids_of(const Invocation& invocation, Store& store);

@@ -8,6 +8,7 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(enqueue_command());
   commands.push_back(work_command());
   commands.push_back(progress_command());
+  commands.push_back(effect_command());
   commands.push_back(jobs_command());
   commands.push_back(job_show_command());
   commands.push_back(job_explain_command());
@@ -23,6 +24,8 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(queue_purge_command());
   commands.push_back(dead_list_command());
   commands.push_back(dead_redrive_command());
+  commands.push_back(effects_list_command());
+  commands.push_back(effects_resolve_command());
   commands.push_back(workers_list_command());
   commands.push_back(workers_quiet_command());
   commands.push_back(workers_stop_command());

@@ -1,8 +1,8 @@
 // fenceline progress: how far a command that `fenceline work` runs is with its job.
 #include <charconv>
-#include <cstdlib>
 
 #include "cli/command.hpp"
+#include "cli/job_at_hand.hpp"
 #include "cli/text.hpp"
 
 namespace fenceline::cli {
@@ -10,37 +10,16 @@ namespace {
 
 constexpr int kTries = 3;  // of a call whose answer got lost; a repeat says the same
 
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-Result<std::string> from_worker(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0')
-    return std::unexpected(usage_error(std::string(name) + " is not set; fenceline progress is for commands that fenceline work runs"));
-  return std::string(value);
-}
-
 Result<Note> note_from(const Invocation& invocation) {
-  const Result<std::string> job = from_worker("FENCELINE_JOB");
+  const Result<Holding> job = job_at_hand("progress");
   if (!job) return std::unexpected(job.error());
-  const Result<std::string> fence_text = from_worker("FENCELINE_FENCE");
-  if (!fence_text) return std::unexpected(fence_text.error());
-  const std::optional<Uuid> id = parse_uuid(*job);
-  if (!id) return std::unexpected(usage_error("FENCELINE_JOB '" + printable(*job, 40) + "' is no job id; leave it as fenceline work sets it"));
-  const std::optional<Fence> fence = whole_number<Fence>(*fence_text);
-  if (!fence || *fence < 1)
-    return std::unexpected(usage_error("FENCELINE_FENCE '" + printable(*fence_text, 40) + "' is no fence; leave it as fenceline work sets it"));
 
   const std::string text = invocation.argument("PERCENT");
-  const std::optional<int> percent = whole_number<int>(text);
-  if (!percent || *percent < 0 || *percent > 100)
+  int percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc{} || end != text.data() + text.size() || percent < 0 || percent > 100)
     return std::unexpected(usage_error("progress '" + printable(text, 40) + "' is no percentage; use a whole number from 0 to 100"));
-  return Note{.id = *id, .fence = *fence, .progress = Progress{.percent = *percent, .note = invocation.argument("NOTE")}};
+  return Note{.id = job->id, .fence = job->fence, .progress = Progress{.percent = percent, .note = invocation.argument("NOTE")}};
 }
 
 Result<int> run(Invocation& invocation) {

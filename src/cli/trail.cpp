@@ -51,6 +51,7 @@ CommandSpec trail_command() {
           .sections = {{"Acts",
                         {{"job_cancelled", "by job cancel"},
                          {"job_retried", "by job retry or dead redrive"},
+                         {"effect_resolved", "by effects resolve"},
                          {"queue_...", "set, paused, resumed, purged"},
                          {"worker_...", "quiet, stop, work (resumed)"},
                          {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},

@@ -172,6 +172,7 @@ CommandSpec work_command() {
                           "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, FENCELINE_STAGE, "
                           "FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
                          {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},
+                         {"what must not happen twice", "fenceline effect NAME -- CMD ARG..., from inside the command"},
                          {"exit 0", "done"},
                          {"exit 65", "dead at once"},
                          {"exit 75", "again later at no cost: after 1s, then doubling to 1m"},

@@ -1,0 +1,14 @@
+// Which job a command that `fenceline work` runs is for, as its environment says.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "store/job_store.hpp"
+
+namespace fenceline::cli {
+
+// From FENCELINE_JOB and FENCELINE_FENCE; `command` is who asks: "progress". Errors: usage.
+Result<Holding> job_at_hand(std::string_view command);
+
+}  // namespace fenceline::cli
