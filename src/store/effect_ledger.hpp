@@ -122,7 +122,7 @@ class EffectLedger {
   virtual Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) = 0;
 
   // Ends the intent of this call. A repeat of the same end is ok. A job that waits for nothing else is ready again in its old place
-  // when its effect is known to be done or none after all; `held` makes a running job wait, and leaves any other as it is.
+  // when its effect is known to be done or none after all; `held` makes a running job wait; one that waits already, waits for this one too; any other stays as it is.
   // Errors: invalid, full.
   virtual Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) = 0;
 

@@ -98,6 +98,25 @@ class RetentionConformance : public StoreConformance {};
 class RegistryConformance : public StoreConformance {};
 class TrailConformance : public StoreConformance {};
 
+// Unless told otherwise everything is about an effect `pay` with digest `d`.
+class EffectConformance : public StoreConformance {
+ protected:
+  BeginEffectRequest calling(const ClaimedJob& claimed, const std::string& call, InDoubt in_doubt = InDoubt::hold);
+  BeginEffectRequest calling(const ClaimedJob& claimed, const std::string& call, const std::string& name);
+  // The verdict, and after a blank the reason of a refusal.
+  std::string begun(const BeginEffectRequest& request);
+  // The reason of the refusal; empty: accepted.
+  std::string finished(const BeginEffectRequest& begun, EffectEnd end, const std::string& result = "");
+  // The code of the error; empty: accepted.
+  std::string resolved(const JobId& id, bool done, const std::string& result = "", const std::string& name = "pay");
+  // As it stands, with its result; it must be there.
+  Effect effect(const JobId& id, const std::string& name = "pay");
+  // Begins the effect of this job, which can be claimed next, and lets the lease run out; then claims it again.
+  ClaimedJob left_in_doubt(const JobId& id);
+  // The next delivery of such a job has met the doubt under `hold`: it waits.
+  ClaimedJob held(const JobId& id);
+};
+
 }  // namespace fenceline::test
 
 #define FENCELINE_CONFORMANCE(name, open)                        \
@@ -111,6 +130,7 @@ class TrailConformance : public StoreConformance {};
   FENCELINE_CONFORMANCE_SUITE(name, HistoryConformance, open);   \
   FENCELINE_CONFORMANCE_SUITE(name, RetentionConformance, open); \
   FENCELINE_CONFORMANCE_SUITE(name, RegistryConformance, open);  \
+  FENCELINE_CONFORMANCE_SUITE(name, EffectConformance, open);    \
   FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)
 
 #define FENCELINE_CONFORMANCE_SUITE(name, suite, open)                       \

@@ -73,6 +73,7 @@ Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
       revoke(space, entry, AttemptEnd::cancelled, acting.now);
       acting.changes.orders = true;
     }
+    wait_for_none(entry);
     job.state = JobState::cancelled;
     job.finished_at = acting.now.wall;
     note_free_slot(space, entry, acting.changes);
@@ -129,6 +130,7 @@ Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
         reply.more = true;
         break;
       }
+      wait_for_none(*entry);
       entry->job.state = JobState::cancelled;
       entry->job.finished_at = now.wall;
       reply.cancelled += 1;

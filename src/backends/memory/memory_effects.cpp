@@ -30,6 +30,10 @@ std::vector<std::string> MemoryStore::waited_for(const Entry& entry) {
   return names;
 }
 
+void MemoryStore::wait_for_none(Entry& entry) {
+  for (auto& [name, numbered] : entry.effects) numbered.effect.held = false;
+}
+
 bool MemoryStore::has_doubt(const Entry& entry, const Now& now) {
   return std::any_of(entry.effects.begin(), entry.effects.end(), [&](const auto& one) { return in_doubt(entry, one.second.effect, now); });
 }
@@ -90,8 +94,9 @@ Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const Beg
     return fail(Code::conflict, "effect " + request.name + " of job " + to_string(request.job) + " was " +
                                     (effect.state == EffectState::done ? "done" : "begun") + " for another command or request; give this one another name");
   if (effect.state == EffectState::done) return BeginEffectReply{.verdict = EffectVerdict::done, .result = effect.result, .exit_status = effect.exit_status};
-  if (effect.call == request.call) return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way()};
-  const bool may_be_at_it = effect.fence == request.fence && effect.call != request.dead_call;
+  const bool under_this_fence = effect.fence == request.fence;
+  if (under_this_fence && effect.call == request.call) return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way()};
+  const bool may_be_at_it = under_this_fence && effect.call != request.dead_call;
   if (may_be_at_it) return BeginEffectReply{.verdict = EffectVerdict::busy, .call = effect.call, .actor = effect.actor};
   if (request.in_doubt == InDoubt::hold) {
     hold(space, entry, effect, now, changes);
@@ -137,7 +142,8 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
     if (!entry) return refused("not_found");
     if (entry->job.fence != request.fence) return refused("superseded");
     const auto found = entry->effects.find(request.name);
-    if (found == entry->effects.end() || found->second.effect.call != request.call) return refused("other_call");
+    if (found == entry->effects.end() || found->second.effect.call != request.call || found->second.effect.fence != request.fence)
+      return refused("other_call");
     Effect& effect = found->second.effect;
     if (effect.state != EffectState::intent) {
       const bool same = (effect.state == EffectState::done) == (request.end == EffectEnd::done) && request.end != EffectEnd::held;
@@ -145,6 +151,7 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
     }
     if (request.end == EffectEnd::held) {
       if (entry->job.state == JobState::running) hold(space, *entry, effect, now, changes);
+      else if (entry->job.state == JobState::waiting) effect.held = true;
     } else {
       if (request.end == EffectEnd::done) {
         effect.result = request.result;

@@ -214,6 +214,7 @@ class MemoryStore final : public Store {
   static std::optional<Refusal> not_held(const Entry* entry, const BeginEffectRequest& request, const Now& now);
   static bool in_doubt(const Entry& entry, const Effect& effect, const Now& now);
   static std::vector<std::string> waited_for(const Entry& entry);
+  static void wait_for_none(Entry& entry);
   static bool has_doubt(const Entry& entry, const Now& now);
   static void hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes);
   static void end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes);

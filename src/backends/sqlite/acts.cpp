@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/finish.hpp"
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/history.hpp"
@@ -15,6 +16,7 @@
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
 #include "backends/sqlite/verbs.hpp"
+#include "backends/sqlite/waiting.hpp"
 #include "base/check.hpp"
 
 namespace fenceline::sqlite {
@@ -42,7 +44,7 @@ Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& de
 }
 
 // In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
-std::vector<std::int64_t> oldest_ready(Call& call, std::int64_t home_id, std::int64_t after, std::int64_t up_to, std::size_t most) {
+std::vector<std::int64_t> oldest_idle(Call& call, std::int64_t home_id, std::int64_t after, std::int64_t up_to, std::size_t most) {
   constexpr std::size_t kRowsAtOnce = 1000;
   const std::vector<std::int64_t> stages = stages_of(call, home_id);
   std::vector<std::int64_t> found;
@@ -52,7 +54,7 @@ std::vector<std::int64_t> oldest_ready(Call& call, std::int64_t home_id, std::in
     after = rows.back().numbers.last;
     for (const JobsOfRow& row : rows) {
       if (std::find(stages.begin(), stages.end(), row.queue_id) == stages.end()) continue;
-      for (const std::int64_t seq : ready_among(call, row.numbers, most - found.size())) found.push_back(seq);
+      for (const std::int64_t seq : idle_among(call, row.numbers, most - found.size())) found.push_back(seq);
     }
   }
   return found;
@@ -70,13 +72,19 @@ void drop_ready(Call& call, std::int64_t seq) {
   drop_standing(call, *standing);
 }
 
+// Out of `ready`, or out of `waiting`.
+void drop_idle(Call& call, const Delivery& delivery) {
+  if (delivery.state == JobState::waiting) drop_waiting(call, delivery.seq);
+  else drop_ready(call, delivery.seq);
+}
+
 Result<void> cancel_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
   const JobState from = delivery.state;
   if (from == JobState::running) {
     if (auto ok = revoke(call, ns_id, AttemptEnd::cancelled, delivery); !ok) return ok;
     call.ordered.insert(ns);
   } else {
-    drop_ready(call, delivery.seq);
+    drop_idle(call, delivery);
   }
   delivery.state = JobState::cancelled;
   delivery.finished_at = call.wall_us();
@@ -124,6 +132,7 @@ struct Retried {
 
 Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
   const JobState from = delivery.state;
+  if (from == JobState::waiting && !waited_for(call, delivery.seq).empty()) return Retried{false, "effect_in_doubt", std::nullopt};
   if (from == JobState::waiting || (from == JobState::ready && delivery.run_at <= call.wall_us())) return Retried{};
   if (from == JobState::done) return Retried{false, "finished", std::nullopt};
   if (is_finished(from)) {
@@ -211,22 +220,26 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   if (!home_id) return reply;
   const std::int64_t first = call.db.number(kFirstSeq, *ns_id).value_or(0);
   std::vector<std::int64_t> seqs =
-      oldest_ready(call, *home_id, std::max(request.after, first - 1), request.up_to, static_cast<std::size_t>(request.limit) + 1);
+      oldest_idle(call, *home_id, std::max(request.after, first - 1), request.up_to, static_cast<std::size_t>(request.limit) + 1);
   if (seqs.size() > static_cast<std::size_t>(request.limit)) {
     seqs.pop_back();
     reply.more = true;
   }
   if (seqs.empty()) return reply;
   ChoosingOnce choosing(call);
-  std::vector<Delivery> finished;
+  std::vector<Delivery> ready;
+  std::vector<Delivery> waiting;
   for (const std::int64_t seq : seqs) {
-    Delivery& delivery = finished.emplace_back(find_delivery(call, seq));
+    Delivery delivery = find_delivery(call, seq);
     add_place(call, delivery);
-    drop_ready(call, seq);
+    drop_idle(call, delivery);
+    std::vector<Delivery>& from = delivery.state == JobState::waiting ? waiting : ready;
     delivery.state = JobState::cancelled;
     delivery.finished_at = call.wall_us();
+    from.push_back(std::move(delivery));
   }
-  finish(call, finished, JobState::ready);
+  finish(call, ready, JobState::ready);
+  finish(call, waiting, JobState::waiting);
   choosing.choose();
   reply.cancelled = static_cast<std::int64_t>(seqs.size());
   reply.next = seqs.back();

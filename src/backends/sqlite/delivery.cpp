@@ -22,7 +22,10 @@ constexpr const char* kRunningFrom = R"sql(
 // What the jobs of a claim share: asked for once, not with each of them.
 constexpr const char* kFindClaim = "SELECT owner, queue_id, started_at FROM claim WHERE id = ?1";
 
-constexpr const char* kFindAgain = "SELECT fence, run_at, deliveries, past FROM ready WHERE seq = ?1 AND deliveries > 0";
+// One that was granted before and does not run now, with its state.
+constexpr const char* kFindAgain = R"sql(
+  SELECT fence, run_at, deliveries, past, 0 FROM ready WHERE seq = ?1 AND deliveries > 0
+  UNION ALL SELECT fence, run_at, deliveries, past, 2 FROM waiting WHERE seq = ?1)sql";
 
 // c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key, c10 past
 constexpr const char* kPutRunning = R"sql(
@@ -212,6 +215,7 @@ Delivery find_delivery(Call& call, std::int64_t seq) {
   Delivery delivery{.seq = seq};
   if (auto finished = find_finished(call, seq)) return *finished;
   if (auto again = call.db.query(kFindAgain, seq); again.next()) {
+    delivery.state = static_cast<JobState>(again.integer(kCommonColumns));
     read_common(again, delivery, 0);
     return delivery;
   }

@@ -1,4 +1,4 @@
-// The changing half of a job, whichever of the tables ready, run and done it stands in, and its moves between them.
+// The changing half of a job, whichever of the tables ready, run, waiting and done it stands in, and its moves between them.
 #pragma once
 
 #include <cstdint>

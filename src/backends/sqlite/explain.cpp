@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/limit_keys.hpp"
@@ -76,8 +77,9 @@ Result<std::optional<JobFacts>> facts(Call& call, const std::string& ns, const J
   JobFacts facts;
   facts.job = to_job(call, delivery, true);
   facts.paused = home.paused;
-  if (delivery.state == JobState::ready) {
-    if (delivery.run_at > call.wall_us()) facts.due_in = Duration{delivery.run_at - call.wall_us()};
+  if (delivery.state == JobState::waiting) facts.effects_in_doubt = waited_for(call, *seq);
+  if (delivery.state == JobState::ready || delivery.state == JobState::waiting) {
+    if (delivery.state == JobState::ready && delivery.run_at > call.wall_us()) facts.due_in = Duration{delivery.run_at - call.wall_us()};
     explain_group(call, delivery, facts);
     explain_limits(call, home, delivery, facts);
   }

@@ -26,6 +26,11 @@ void note_ended(Call& call, const std::vector<Delivery>& finished) {
 
 }  // namespace
 
+void look_again(Call& call, const Delivery& finished) {
+  const std::vector<std::int64_t> seqs{finished.seq};
+  call.db.execute(kEnded, finished.queue_id, finished.state == JobState::done ? 0 : 1, finished.finished_at, Bytes{pack_ranges(seqs)});
+}
+
 void finish(Call& call, std::vector<Delivery>& finished, JobState from) {
   if (finished.empty()) return;
   put_finished(call, finished);

@@ -253,6 +253,7 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
   EXPECT_EQ(db->number(R"sql(
     SELECT count(*) FROM queue q WHERE q.ready <> (SELECT coalesce(sum(more + 1), 0) FROM ready r WHERE r.queue_id = q.id)
       OR q.running <> (SELECT coalesce(sum(r.more + 1), 0) FROM run r JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= r.seq) WHERE j.queue_id = q.id)
+      OR q.waiting <> (SELECT count(*) FROM waiting w JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) WHERE j.queue_id = q.id)
       OR q.done <> (SELECT coalesce(sum(d.more + 1), 0) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 3)
       OR q.dead <> (SELECT count(*) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 4)
       OR q.cancelled <> (SELECT count(*) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 5))sql"),
@@ -261,6 +262,7 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
     WITH RECURSIVE number (seq, last, queue_id) AS (
       SELECT seq, seq + more, queue_id FROM job UNION ALL SELECT seq + 1, last, queue_id FROM number WHERE seq < last)
     SELECT count(*) FROM number j WHERE 1 <> (SELECT count(*) FROM run WHERE j.seq BETWEEN seq AND seq + more) + (SELECT count(*) FROM done WHERE j.seq BETWEEN seq AND seq + more) +
+      (SELECT count(*) FROM waiting w WHERE w.seq = j.seq) +
       (SELECT count(*) FROM ready r WHERE r.queue_id = j.queue_id AND j.seq BETWEEN r.seq AND r.seq + r.more))sql"),
             0)
       << "a job stands in exactly one table";

@@ -24,11 +24,12 @@ constexpr const char* kSet = R"sql(
 constexpr const char* kPause = "UPDATE home SET paused_at = ?2, paused_by = ?3, pause_reason = ?4 WHERE id = ?1";
 constexpr const char* kResume = "UPDATE home SET paused_at = NULL, paused_by = NULL, pause_reason = NULL WHERE id = ?1";
 constexpr const char* kDepths = R"sql(
-  UPDATE queue SET ready = ready + ?2, running = running + ?3, done = done + ?4, dead = dead + ?5, cancelled = cancelled + ?6
+  UPDATE queue SET ready = ready + ?2, running = running + ?3, waiting = waiting + ?4, done = done + ?5, dead = dead + ?6,
+    cancelled = cancelled + ?7
   WHERE id = ?1)sql";
 constexpr const char* kHomes = R"sql(
-  SELECT h.id, h.name, coalesce(sum(q.ready), 0), coalesce(sum(q.running), 0), coalesce(sum(q.done), 0), coalesce(sum(q.dead), 0),
-         coalesce(sum(q.cancelled), 0)
+  SELECT h.id, h.name, coalesce(sum(q.ready), 0), coalesce(sum(q.running), 0), coalesce(sum(q.waiting), 0), coalesce(sum(q.done), 0),
+         coalesce(sum(q.dead), 0), coalesce(sum(q.cancelled), 0)
   FROM home h LEFT JOIN queue q ON q.home_id = h.id WHERE h.ns_id = ?1
   GROUP BY h.id ORDER BY h.name)sql";
 constexpr const char* kOldest = R"sql(
@@ -102,8 +103,8 @@ void awaken_stages(Call& call, std::int64_t home_id) {
 void write_depths(Call& call) {
   const auto of = [](const Call::Depths& depths, JobState state) { return depths[static_cast<std::size_t>(state)]; };
   for (const auto& [queue_id, depths] : call.depths) {
-    call.db.execute(kDepths, queue_id, of(depths, JobState::ready), of(depths, JobState::running), of(depths, JobState::done),
-                    of(depths, JobState::dead), of(depths, JobState::cancelled));
+    call.db.execute(kDepths, queue_id, of(depths, JobState::ready), of(depths, JobState::running), of(depths, JobState::waiting),
+                    of(depths, JobState::done), of(depths, JobState::dead), of(depths, JobState::cancelled));
   }
   call.depths.clear();
 }
@@ -153,9 +154,7 @@ Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns) {
     while (rows.next()) {
       QueueRow& queue = all.emplace_back(rows.integer(0), QueueRow{}).second;
       queue.queue = rows.text(1);
-      int column = 2;
-      for (const JobState state : {JobState::ready, JobState::running, JobState::done, JobState::dead, JobState::cancelled})
-        queue.depth[static_cast<std::size_t>(state)] = rows.integer(column++);
+      for (std::size_t state = 0; state < queue.depth.size(); ++state) queue.depth[state] = rows.integer(2 + static_cast<int>(state));
     }
   }
   const std::int64_t newest = call.db.number("SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1").value_or(0);

@@ -18,6 +18,9 @@ constexpr const char* kDone = R"sql(
   SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) CROSS JOIN queue q ON q.id = j.queue_id
   WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2 AND q.ns_id = ?1
     AND (?3 = '' OR q.name = ?3) ORDER BY d.seq LIMIT ?4)sql";
+constexpr const char* kWaiting = R"sql(
+  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) CROSS JOIN queue q ON q.id = j.queue_id
+  WHERE w.seq > ?2 AND q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) ORDER BY w.seq LIMIT ?4)sql";
 constexpr const char* kFinishedBadly = R"sql(
   SELECT d.seq, 0 FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
   WHERE d.state = ?5 AND d.state > 3 AND j.ns_id = ?1 AND d.seq > ?2
@@ -27,7 +30,8 @@ constexpr const char* kFinishedBadly = R"sql(
 constexpr const char* kTagged = R"sql(
   SELECT t.seq, 0 FROM tag t CROSS JOIN job j ON j.seq = t.seq WHERE t.ns_id = ?1 AND t.name = ?5 AND t.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3))
-    AND (?6 < 0 OR ?6 = coalesce((SELECT d.state FROM done d WHERE d.seq = t.seq), (SELECT 1 FROM run r WHERE r.seq = t.seq), 0))
+    AND (?6 < 0 OR ?6 = coalesce((SELECT d.state FROM done d WHERE d.seq = t.seq), (SELECT 1 FROM run r WHERE r.seq = t.seq),
+                             (SELECT 2 FROM waiting w WHERE w.seq = t.seq), 0))
   ORDER BY t.seq LIMIT ?4)sql";
 
 
@@ -76,6 +80,7 @@ std::vector<std::int64_t> list_numbers(Call& call, const JobsRequest& request, s
   if (!request.tag.empty()) read(call.db.query(kTagged, ns_id, after, queue, most, request.tag, state));
   else if (!request.state || request.state == JobState::ready) return list_jobs_or_ready(call, request, ns_id, after, static_cast<std::size_t>(most));
   else if (request.state == JobState::running) read(call.db.query(kRunning, ns_id, after, queue, most));
+  else if (request.state == JobState::waiting) read(call.db.query(kWaiting, ns_id, after, queue, most));
   else if (request.state == JobState::done) read(call.db.query(kDone, ns_id, after, queue, most));
   else read(call.db.query(kFinishedBadly, ns_id, after, queue, most, state));
   return seqs;

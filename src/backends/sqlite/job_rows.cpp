@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/sqlite/varint.hpp"
+#include "backends/sqlite/waiting.hpp"
 #include "base/check.hpp"
 
 namespace fenceline::sqlite {
@@ -241,13 +242,21 @@ std::vector<JobsOfRow> job_rows(Call& call, std::int64_t after, std::int64_t up_
 }
 
 std::vector<std::int64_t> ready_among(Call& call, const SeqRange& numbers, std::size_t most) {
-  std::vector<std::int64_t> ready;
-  for (std::int64_t seq = numbers.first; seq <= numbers.last && ready.size() < most; ++seq) {
+  const std::vector<std::int64_t> waiting = waiting_among(call, numbers);
+  std::vector<std::int64_t> ready = idle_among(call, numbers, most + waiting.size());
+  std::erase_if(ready, [&](std::int64_t seq) { return std::binary_search(waiting.begin(), waiting.end(), seq); });
+  if (ready.size() > most) ready.resize(most);
+  return ready;
+}
+
+std::vector<std::int64_t> idle_among(Call& call, const SeqRange& numbers, std::size_t most) {
+  std::vector<std::int64_t> idle;
+  for (std::int64_t seq = numbers.first; seq <= numbers.last && idle.size() < most; ++seq) {
     if (const auto finished = call.db.number(kDoneUpTo, seq)) seq = *finished;
     else if (const auto running = call.db.number(kRunsUpTo, seq)) seq = *running;
-    else ready.push_back(seq);
+    else idle.push_back(seq);
   }
-  return ready;
+  return idle;
 }
 
 void have_own_row(Call& call, std::int64_t seq) {

@@ -95,8 +95,9 @@ struct JobsOfRow {
 };
 std::vector<JobsOfRow> job_rows(Call& call, std::int64_t after, std::int64_t up_to, std::size_t most);
 
-// Of these numbers of jobs those that are ready, at most so many.
+// Of these numbers of jobs those that are ready, or that are ready or waiting; at most so many.
 std::vector<std::int64_t> ready_among(Call& call, const SeqRange& numbers, std::size_t most);
+std::vector<std::int64_t> idle_among(Call& call, const SeqRange& numbers, std::size_t most);
 
 // The job shares its row with no other from now on.
 void have_own_row(Call& call, std::int64_t seq);

@@ -19,10 +19,13 @@ std::optional<std::int64_t> usual_outcome(JobState state) {
   return state == JobState::done ? std::optional(static_cast<std::int64_t>(OutcomeKind::done)) : std::nullopt;
 }
 
+// Whether nothing else says who had the job last.
+bool keeps_owner(JobState state) { return state == JobState::ready || state == JobState::waiting; }
+
 // The name beside the error: who had the job last, or before.
 std::optional<std::string> name_of(const Delivery& d) {
   if (d.state == JobState::running) return d.previous_owner;
-  return d.state == JobState::ready && !d.owner.empty() ? std::optional(d.owner) : std::nullopt;
+  return keeps_owner(d.state) && !d.owner.empty() ? std::optional(d.owner) : std::nullopt;
 }
 
 }  // namespace
@@ -30,7 +33,7 @@ std::optional<std::string> name_of(const Delivery& d) {
 std::string pack_past(const Delivery& d) {
   const bool counts = d.failures != 0 || d.losses != 0 || d.losses_in_row != 0 || d.laters != 0;
   if (!counts && d.last_outcome == usual_outcome(d.state) && !d.exit_status && d.error.empty() && !d.previous_owner &&
-      (d.state != JobState::ready || d.owner.empty()))
+      (!keeps_owner(d.state) || d.owner.empty()))
     return {};
   const std::optional<std::string> name = name_of(d);
   std::string out;

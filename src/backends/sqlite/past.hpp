@@ -10,7 +10,7 @@
 
 namespace fenceline::sqlite {
 
-// Empty: nothing but what the state says. A ready job's owner is part of it, and a running one's previous owner.
+// Empty: nothing but what the state says. The owner of a ready or waiting job is part of it, and a running one's previous owner.
 std::string pack_past(const Delivery& delivery);
 
 // Into a delivery whose state is known.
@@ -23,7 +23,7 @@ inline Value past_value(const std::string& past) { return past.empty() ? Value{}
 // Such jobs share a row with their neighbours.
 inline bool is_first_of_plain(const Delivery& d, const std::string& past) { return d.deliveries == 1 && d.flags == 0 && past.empty(); }
 
-// The columns that ready, run and done have: fence, run_at, deliveries, past. The state is known.
+// The columns that ready, run, waiting and done have: fence, run_at, deliveries, past. The state is known.
 inline constexpr int kCommonColumns = 4;
 void read_common(const Rows& row, Delivery& delivery, int first);
 

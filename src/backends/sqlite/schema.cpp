@@ -13,8 +13,8 @@ namespace fenceline::sqlite {
 namespace {
 
 // A table for each state: a claim does not rewrite the job, and no index mentions what a renewal changes. A job is
-// `ready` if it has a row in ready, `running` if in run, finished if in done; it always has exactly one of the
-// three (J4).
+// `ready` if it has a row in ready, `running` if in run, `waiting` if in waiting, finished if in done; it always has exactly
+// one of the four (J4).
 //
 // seq is the order of enqueue and never used twice. queue_id names (namespace, queue, stage), home_id the queue with all
 // its stages. rank is -priority, so that all columns ascend. lane: see ready_lanes.hpp. Times named *_at are wall time
@@ -33,7 +33,7 @@ CREATE TABLE home (
 -- Its stages, with their depths. looked_at: when jobs of a limit key were last let in because their time had come.
 CREATE TABLE queue (
   id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL,
-  ready INTEGER NOT NULL DEFAULT 0, running INTEGER NOT NULL DEFAULT 0,
+  ready INTEGER NOT NULL DEFAULT 0, running INTEGER NOT NULL DEFAULT 0, waiting INTEGER NOT NULL DEFAULT 0,
   done INTEGER NOT NULL DEFAULT 0, dead INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
   looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
 CREATE INDEX queue_home ON queue (home_id);
@@ -66,6 +66,10 @@ CREATE TABLE run (
   seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, claim_id INTEGER NOT NULL, place INTEGER NOT NULL, fence INTEGER NOT NULL,
   lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, flags INTEGER NOT NULL, limit_id INTEGER, past BLOB);
 CREATE INDEX run_limited ON run (limit_id) WHERE limit_id IS NOT NULL;
+
+-- Jobs that wait for a person. The last delivery stands in attempt.
+CREATE TABLE waiting (
+  seq INTEGER PRIMARY KEY, fence INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, past BLOB);
 
 -- started_at: of its last delivery, if that is how it finished; null: see attempt. result: see finished.hpp.
 CREATE TABLE done (
@@ -122,6 +126,15 @@ CREATE TABLE tag (ns_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NU
 CREATE TABLE attempt (
   seq INTEGER NOT NULL, delivery INTEGER NOT NULL, fence INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER NOT NULL,
   ending INTEGER NOT NULL, exit_status INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (seq, delivery)) WITHOUT ROWID;
+
+-- The ledger. number: a cursor, never used twice. state: as EffectState, 1 is an intent. held: its job waits for it.
+CREATE TABLE effect (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, ns_id INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL, held INTEGER NOT NULL,
+  policy INTEGER NOT NULL, digest BLOB NOT NULL, fence INTEGER NOT NULL, call TEXT NOT NULL, actor TEXT NOT NULL, doubts INTEGER NOT NULL,
+  began_at INTEGER NOT NULL, ended_at INTEGER, exit_status INTEGER, resolved_by TEXT NOT NULL DEFAULT '', result BLOB NOT NULL DEFAULT x'',
+  UNIQUE (seq, name));
+CREATE INDEX effect_ns ON effect (ns_id);
+CREATE INDEX effect_intent ON effect (ns_id) WHERE state = 1;
 
 -- What jobs said: progress, and the lengths of the log. delivery and sent: how much that delivery has logged.
 CREATE TABLE note (

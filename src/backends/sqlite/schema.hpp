@@ -9,7 +9,7 @@
 namespace fenceline::sqlite {
 
 inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the file's header
-inline constexpr std::int64_t kSchemaVersion = 4;              // PRAGMA user_version
+inline constexpr std::int64_t kSchemaVersion = 5;              // PRAGMA user_version
 
 enum class FileState {
   empty,  // missing, no bytes, no tables, or not finished: may be set up

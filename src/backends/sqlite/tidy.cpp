@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/finished.hpp"
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/job_rows.hpp"
@@ -46,7 +47,8 @@ constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = 
 // c0 number
 constexpr const char* kForgetRows[] = {
     "DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)", "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)"};
+    "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
+    "DELETE FROM effect WHERE seq IN (SELECT c0 FROM batch)"};
 
 constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
 constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0)) WHERE key = 'seq_floor'";
@@ -86,7 +88,7 @@ using Place = std::tuple<std::int64_t, int, std::int64_t>;  // in `ended`: queue
 class Retention {
  public:
   Retention(Call& call, std::int64_t ns_id, std::size_t most)
-      : call_(call), ns_id_(ns_id), most_(most), looks_left_(most * kLooksForEach) {}
+      : call_(call), ns_id_(ns_id), most_(most), looks_left_(most * kLooksForEach), some_doubt_(some_intent_in(call, ns_id)) {}
 
   // Looks for the oldest that may go, as many as one step removes and one more.
   void look(std::int64_t queue_id, int kind, Duration keep) {
@@ -128,6 +130,8 @@ class Retention {
           ask_again_[*at].push_back(seq);
           continue;
         }
+        // Whoever ends its last doubt brings it back: see look_again().
+        if (some_doubt_ && has_intent(call_, seq)) continue;
         row.seqs.push_back(seq);
         if (call_.db.number(kSlot, seq, call_.now_us())) continue;
         over_.push_back(*over);
@@ -207,6 +211,7 @@ class Retention {
   std::int64_t ns_id_;
   std::size_t most_;
   std::size_t looks_left_;
+  bool some_doubt_;         // some effect of the namespace is an intent
   bool cut_short_ = false;  // there was more to look at
   std::map<Place, std::vector<std::int64_t>> ask_again_;
   std::vector<Over> over_;
@@ -230,7 +235,7 @@ constexpr const char* kRemoveAll[] = {
     "DELETE FROM worker WHERE ns_id = ?1",
     "DELETE FROM job WHERE ns_id = ?1",
     // Names stay, as numbers that others have remembered: as if they had never been used.
-    "UPDATE queue SET ready = 0, running = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
+    "UPDATE queue SET ready = 0, running = 0, waiting = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
     "UPDATE home SET running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
     "paused_by = NULL, pause_reason = NULL WHERE ns_id = ?1",
     "UPDATE namespace SET first_seq = 0 WHERE id = ?1",
@@ -241,9 +246,11 @@ constexpr const char* kNumbers = "SELECT seq, more FROM job WHERE ns_id = ?1";
 constexpr const char* kRemoveNumbers[] = {
     "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2",  "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM attempt WHERE seq BETWEEN ?1 AND ?2",
     "DELETE FROM note WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM log WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM waiting WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM effect WHERE seq BETWEEN ?1 AND ?2",
 };
 constexpr const char* kLargestOfNumbers = R"sql(
-  SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0), coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0)))sql";
+  SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0), coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0),
+             coalesce((SELECT max(fence) FROM waiting WHERE seq BETWEEN ?1 AND ?2), 0)))sql";
 
 constexpr const char* kLargestFence = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)), 0),

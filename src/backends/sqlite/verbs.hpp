@@ -75,7 +75,12 @@ Result<void> report_worker(Call& call, const WorkerReport& report);
 Result<void> remove_worker(Call& call, const std::string& ns, const std::string& owner);
 Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act);
 
+Result<BeginEffectReply> begin_effect(Call& call, const BeginEffectRequest& request);
+Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& request);
+Result<void> resolve_effect(Call& call, const ResolveEffectRequest& request);
+
 // Reading.
+Result<EffectsReply> effects(Call& call, const EffectsRequest& request);
 Result<std::optional<Job>> find_job(Call& call, const std::string& ns, const JobId& id);
 Result<JobsReply> list_jobs(Call& call, const JobsRequest& request);
 Result<std::vector<JobId>> list_ids(Call& call, const IdsRequest& request);

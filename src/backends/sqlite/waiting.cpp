@@ -1,0 +1,60 @@
+#include "backends/sqlite/waiting.hpp"
+
+#include "backends/sqlite/effect_rows.hpp"
+#include "backends/sqlite/gates.hpp"
+#include "backends/sqlite/history.hpp"
+#include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/lease_book.hpp"
+#include "backends/sqlite/limit_keys.hpp"
+#include "backends/sqlite/past.hpp"
+
+namespace fenceline::sqlite {
+namespace {
+
+constexpr const char* kPut = "INSERT INTO waiting (seq, fence, run_at, deliveries, past) VALUES (?1, ?2, ?3, ?4, ?5)";
+constexpr const char* kDrop = "DELETE FROM waiting WHERE seq = ?1";
+constexpr const char* kAmong = "SELECT seq FROM waiting WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
+
+}  // namespace
+
+void hold(Call& call, Delivery& delivery) {
+  end_attempt(call, delivery, AttemptEnd::held);
+  leave_claims(call, {delivery});
+  drop_running(call, {delivery});
+  add_place(call, delivery);
+  delivery.state = JobState::waiting;
+  delivery.losses_in_row = 0;
+  delivery.last_outcome.reset();
+  delivery.exit_status.reset();
+  delivery.started_at.reset();
+  delivery.previous_owner.reset();
+  const std::string past = pack_past(delivery);
+  call.db.execute(kPut, delivery.seq, delivery.fence, delivery.run_at, delivery.deliveries,
+                  past.empty() ? std::nullopt : std::optional(Bytes{past}));
+  call.moved(delivery.queue_id, JobState::running, JobState::waiting);
+  const std::int64_t home_id = call.names.home_of(delivery.queue_id);
+  if (delivery.limit_id) choose_of_key(call, home_id, *delivery.limit_id);
+  if (is_limited(call, home_id)) awaken_stages(call, home_id);
+}
+
+void release(Call& call, Delivery& delivery) {
+  call.db.execute(kDrop, delivery.seq);
+  add_place(call, delivery);
+  delivery.state = JobState::ready;
+  call.moved(delivery.queue_id, JobState::waiting, JobState::ready);
+  enter_ready(call, {delivery});
+}
+
+void drop_waiting(Call& call, std::int64_t seq) {
+  call.db.execute(kDrop, seq);
+  wait_for_none(call, seq);
+}
+
+std::vector<std::int64_t> waiting_among(Call& call, const SeqRange& numbers) {
+  std::vector<std::int64_t> found;
+  auto rows = call.db.query(kAmong, numbers.first, numbers.last);
+  while (rows.next()) found.push_back(rows.integer(0));
+  return found;
+}
+
+}  // namespace fenceline::sqlite
