@@ -179,7 +179,8 @@ TEST_F(SqliteFile, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
   options.path = disk / "store.db";
   auto store = must(try_open(options));
   EnqueueRequest request = one_job(1);
-  request.jobs[0].payload = "\"" + std::string(100'000, 'x') + "\"";
+  // So large that what is left when one is refused is room enough for what follows.
+  request.jobs[0].payload = "\"" + std::string(250'000, 'x') + "\"";
   std::uint64_t accepted = 0;
   std::optional<Code> code;
   while (!code && accepted < 100) {
