@@ -145,9 +145,9 @@ Result<int> run(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
 
   Runtime& runtime = *invocation.runtime;
-  EffectRunner runner(runtime, Log(*invocation.log_sink), **store,
+  // What there is to say, is said in words: our stderr is the handler's.
+  EffectRunner runner(runtime, Log(null_log_sink()), **store,
                       {.ns = invocation.ns,
-                       .owner = "",
                        .actor = this_actor(runtime),
                        .wait_for_actor = [&](const std::string& actor, Instant until, std::stop_token stop) { return wait_for_actor(runtime, actor, until, std::move(stop)); }});
   OnceCommand command(invocation, *declared);
