@@ -6,6 +6,8 @@
 //     return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = send(run.job.payload)};
 //   });
 //
+// What a handler does to the world outside, and must not do twice, goes through run.effect(): services/effect.hpp.
+//
 // Nothing here throws for what the world does: every call answers with a Result. (Look at it before you use it;
 // examples/cpp/hello.cpp does.)
 #pragma once
