@@ -61,7 +61,8 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     const KnownJob* holder = job && job->finished() ? key_holder(job->queue, job->key, when.wall) : nullptr;
     const bool taken = holder && holder->id != id;
     const bool other = job && call.request.only && job->state != *call.request.only;
-    const std::string must = !job ? "not_found" : other ? "state" : job->state == JobState::done ? "finished" : taken ? "key_taken" : "";
+    const bool held = job && job->state == JobState::waiting && !job->held_for().empty();
+    const std::string must = !job ? "not_found" : other ? "state" : job->state == JobState::done ? "finished" : held ? "effect_in_doubt" : taken ? "key_taken" : "";
     if (is == "key_taken") tally_.add(Count::keys_taken);
     if (is != must)
       return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");

@@ -51,6 +51,8 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
   if (job->leased(when.at)) return broken("L3", id, "was granted to " + call.request.owner + " while " + job->owner + " holds it");
   if (claimed.job.fence <= job->fence)
     return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + " after " + std::to_string(job->fence));
+  if (claimed.job.fence <= floor_)
+    return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + ", the floor is " + std::to_string(floor_));
   if (claimed.job.fence > kFenceMax) return broken("L2", id, "was granted under a fence past 2^53-1");
   see_fence(when, *job, claimed.job.fence);
   if (claimed.left > call.request.ttl) broken("L3", id, "was granted for longer than its ttl");
@@ -86,7 +88,7 @@ bool StoreChecks::see_slots(const Applied& when, const KnownJob& job, Slots& slo
   const bool was_ready = job.state == JobState::ready;
   switch (slots.why(job, when.at, when.wall)) {
     case Blocked::no: break;
-    case Blocked::not_waiting: broken("J4", job.id, "was granted though it is " + std::string(to_string(job.state))); return false;
+    case Blocked::not_waiting: broken(job.state == JobState::waiting ? "E2" : "J4", job.id, "was granted though it is " + std::string(to_string(job.state))); return false;
     case Blocked::paused: broken("pause", job.id, "was granted though its queue is paused"); return false;
     case Blocked::not_its_time: broken("J4", job.id, "was granted before its time"); return false;
     case Blocked::own_slot: broken("J7", job.id, "was granted while its revoked delivery keeps its slot"); return false;

@@ -68,6 +68,33 @@ void KnownJob::lose(bool by_a_neighbour) {
   if (by_a_neighbour) poisoned_in_row += 1;
 }
 
+bool KnownJob::has_doubt(Instant now) const {
+  return std::any_of(effects.begin(), effects.end(), [&](const auto& one) { return in_doubt(one.second, now); });
+}
+
+std::vector<std::string> KnownJob::held_for() const {
+  std::vector<std::string> names;
+  for (const auto& [name, effect] : effects) {
+    if (effect.held) names.push_back(name);
+  }
+  return names;
+}
+
+void KnownJob::hold(KnownEffect& for_this) {
+  for_this.held = true;
+  state = JobState::waiting;
+  end_attempt(AttemptEnd::held);
+  losses_in_row = 0;
+  poisoned_in_row = 0;
+  outcome.reset();
+}
+
+void KnownJob::end_effect(KnownEffect& effect, EffectState as) {
+  effect.state = as;
+  effect.held = false;
+  if (state == JobState::waiting && held_for().empty()) state = JobState::ready;
+}
+
 void KnownJob::note(const std::optional<Progress>& said, std::string_view bytes, std::int64_t at) {
   if (said) progress = said;
   const std::int64_t known = std::clamp<std::int64_t>(logged - at, 0, static_cast<std::int64_t>(bytes.size()));

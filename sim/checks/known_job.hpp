@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/effect.hpp"
 #include "model/job.hpp"
 
 namespace fenceline::sim {
@@ -18,6 +20,20 @@ struct KnownAttempt {
   Fence fence = 0;
   std::string owner;
   AttemptEnd end = AttemptEnd::running;
+};
+
+// A side effect, as the ledger must have it.
+struct KnownEffect {
+  EffectState state = EffectState::none;
+  InDoubt policy = InDoubt::hold;
+  std::string digest;
+  Fence fence = 0;
+  std::string call;
+  std::int64_t doubts = 0;
+  bool held = false;  // its job waits for it, or did when it was cancelled
+  bool by_operator = false;
+  std::string result;
+  std::optional<int> exit_status;
 };
 
 struct KnownJob {
@@ -52,6 +68,7 @@ struct KnownJob {
   std::optional<Progress> progress;
   std::string log;          // of all deliveries
   std::int64_t logged = 0;  // bytes of the last delivery
+  std::map<std::string, KnownEffect> effects;
 
   bool finished() const { return state == JobState::done || state == JobState::dead || state == JobState::cancelled; }
   bool expired(Instant now) const { return state == JobState::running && lease_end <= now; }
@@ -63,6 +80,18 @@ struct KnownJob {
 
   // How long a worker may make it wait after such an outcome: full jitter, or the fixed steps of `later`.
   bool may_wait(const Outcome& sent) const;
+
+  // Nobody who holds it is at this effect.
+  bool in_doubt(const KnownEffect& effect, Instant now) const {
+    return effect.state == EffectState::intent && !(leased(now) && fence == effect.fence);
+  }
+  bool has_doubt(Instant now) const;
+  // Those that it waits for.
+  std::vector<std::string> held_for() const;
+  // It waits for an operator, its delivery is over.
+  void hold(KnownEffect& for_this);
+  // What became of an effect is known.
+  void end_effect(KnownEffect& effect, EffectState as);
 
   // A new delivery began.
   void grant(Fence granted, const std::string& to, const std::string& by_request, Instant until);

@@ -18,6 +18,7 @@ void StoreChecks::see(const Applied& when, const TidyCall& call) {
     const Duration keep = std::max<Duration>(job.state == JobState::done ? settings.keep_done : settings.keep_dead, std::chrono::hours{24});
     if (when.wall < *job.finished_at + keep) broken("J1", id, "was removed before its retention was over");
     if (key_holder(job.queue, job.key, when.wall) == &job) broken("J6", id, "was removed while it has its key");
+    if (job.has_doubt(when.at)) broken("E2", id, "was removed with an effect in doubt");
     const auto same = [&](const auto& slot) { return slot.first.id == id; };
     if (std::any_of(kept_.begin(), kept_.end(), same)) broken("J7", id, "was removed while its revoked delivery has its slot");
     gone.push_back(id);

@@ -53,6 +53,7 @@ void StoreChecks::compare_all(Instant now) {
     if (!seen.contains(id)) return broken("J1", id, "was enqueued and is gone");
   }
   compare_queues();
+  compare_effects(now);
   for (const JobState state : kStates) {
     const Result<JobsReply> page = store_.jobs({.ns = ns_, .state = state, .limit = 1000});
     if (page && page->next) continue;
@@ -127,6 +128,7 @@ void StoreChecks::compare_facts(const KnownJob& job, Blocked by, const JobFacts&
   const QueueSettings& settings = queues_[job.queue].settings;
   const auto wrong = [&](std::string_view what) { broken("J8", job.id, "waits and the store does not name " + std::string(what)); };
   if (facts.paused.has_value() != is_paused(job.queue)) return wrong("the pause of its queue, or names one that is over");
+  if (facts.effects_in_doubt != (job.state == JobState::waiting ? job.held_for() : std::vector<std::string>{})) return wrong("the effects in doubt for which it waits, or others");
   switch (by) {
     case Blocked::no:
     case Blocked::not_waiting:

@@ -1,5 +1,5 @@
 // Watches every call that takes effect in the store and says which promise an answer breaks: L1 to L4 and J1 to
-// J8 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name among the
+// J8, E1 and E2 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name among the
 // promises goes under a word: `pause` (a paused queue grants nothing), `order` (nor does a claim of a worker that shall
 // be quiet or stop), `retry` (how long a job waits after an outcome),
 // `history` (of attempts), `notes` (progress and log).
@@ -63,6 +63,8 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   const KnownJob* find(const JobId& id) const;
   const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
   std::int64_t unfinished() const { return unfinished_; }
+  // Effects in doubt.
+  std::int64_t doubts(Instant now) const;
   bool is_paused(const std::string& queue) const;
   // The delivery was revoked, and its slot is still kept.
   bool keeps_slot(const Holding& delivery, Instant now) const;
@@ -92,6 +94,10 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void see(const Applied& when, const TidyCall& call);
   void see(const Applied& when, const OrderCall& call);
   void see(const Applied& when, const StoppedCall& call);
+  void see(const Applied& when, const BeginEffectCall& call);
+  void see(const Applied& when, const FinishEffectCall& call);
+  void see(const Applied& when, const ResolveEffectCall& call);
+  void see(const Applied& when, const RaiseFloorCall& call);
 
   // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its request.
   std::optional<Expected> expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const;
@@ -120,6 +126,14 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void take_over_from_store(const Applied& when, KnownJob& job, bool must_have_grown);
   void see_fence(const Applied& when, const KnownJob& job, Fence fence);
   void see_refused_for_fences(const Applied& when, const Error& error);
+
+  // How a begin must be answered: a verdict, or the code of an error.
+  std::string must_begin(const Applied& when, const BeginEffectRequest& request) const;
+  void see_begun(const Applied& when, const BeginEffectRequest& request, KnownJob& job, EffectVerdict verdict);
+  void compare_effects(Instant now);
+  void compare_effect(const KnownJob& job, const Effect& shown, Instant now);
+  // After a call about an effect of it.
+  void compare_now(const Applied& when, const KnownJob& job);
 
   KnownJob* known(const JobId& id);
   // What the store shows of one job is what must be true. `promise`: the one a silent change would break.

@@ -88,6 +88,21 @@ struct Describe {
     for (const Holding& holding : call.request.jobs) text += text_of(holding.id, holding.fence);
     return text + ": " + said(call);
   }
+  std::string operator()(const BeginEffectCall& call) const {
+    return "begin_effect " + call.request.name + " by " + call.request.call + text_of(call.request.job, call.request.fence) + " " +
+           std::string(to_string(call.request.in_doubt)) + ": " +
+           answer(call, [](const BeginEffectReply& reply) { return std::string(to_string(reply.verdict)) + (reply.refusal ? " " + reply.refusal->reason : ""); });
+  }
+  std::string operator()(const FinishEffectCall& call) const {
+    constexpr std::string_view kEnds[] = {"done", "none", "held"};
+    return "finish_effect " + call.request.name + " by " + call.request.call + text_of(call.request.job, call.request.fence) + " " +
+           std::string(kEnds[static_cast<std::size_t>(call.request.end)]) + ": " +
+           answer(call, [](const FinishEffectReply& reply) { return reply.refusal ? "refused " + reply.refusal->reason : std::string("ok"); });
+  }
+  std::string operator()(const ResolveEffectCall& call) const {
+    return "resolve_effect " + call.request.name + " of " + short_id(call.request.job) + " by " + call.request.call + (call.request.done ? " done" : " none") + ": " + said(call);
+  }
+  std::string operator()(const RaiseFloorCall& call) const { return "raise_floor " + std::to_string(call.request.floor) + ": " + said(call); }
 
   template <class AnyCall>
   static std::string said(const AnyCall& call) {

@@ -32,12 +32,16 @@ using PauseCall = Call<PauseRequest, void>;
 using TidyCall = Call<TidyRequest, TidyReply>;
 using OrderCall = Call<OrderRequest, void>;
 using StoppedCall = Call<StoppedRequest, void>;
+using BeginEffectCall = Call<BeginEffectRequest, BeginEffectReply>;
+using FinishEffectCall = Call<FinishEffectRequest, FinishEffectReply>;
+using ResolveEffectCall = Call<ResolveEffectRequest, void>;
+using RaiseFloorCall = Call<RaiseFloorRequest, Fence>;
 
 struct Applied {
   Instant at;     // true time, which is what the store's leases run on
   WallTime wall;  // the store's
   std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall, RetryCall, PurgeCall,
-               SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall>
+               SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall, FinishEffectCall, ResolveEffectCall, RaiseFloorCall>
       call;
 };
 

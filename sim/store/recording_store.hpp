@@ -31,6 +31,11 @@ class RecordingStore final : public ForwardingStore {
   Result<void> order_worker(const OrderRequest& request) override { return recorded<OrderCall>(request, inner_.order_worker(request)); }
   Result<void> stopped(const StoppedRequest& request) override { return recorded<StoppedCall>(request, inner_.stopped(request)); }
 
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override { return recorded<BeginEffectCall>(request, inner_.begin_effect(request)); }
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override { return recorded<FinishEffectCall>(request, inner_.finish_effect(request)); }
+  Result<void> resolve_effect(const ResolveEffectRequest& request) override { return recorded<ResolveEffectCall>(request, inner_.resolve_effect(request)); }
+  Result<Fence> raise_floor(const RaiseFloorRequest& request) override { return recorded<RaiseFloorCall>(request, inner_.raise_floor(request)); }
+
  private:
   template <class AnyCall, class Request, class Answer>
   Answer recorded(const Request& request, Answer reply) {

@@ -61,6 +61,27 @@ enum class Count {
   // what handlers say
   notes,
   notes_refused,
+  // effects
+  effects_begun,      // to act for the first time
+  effects_done,
+  effects_none,       // ended as not having happened
+  effect_doubts,      // begun though it may have happened before: repeated or probed
+  effect_holds,       // jobs that wait for an operator
+  effect_replays,
+  effect_busy,        // a second call while the first was at it
+  effect_conflicts,   // the same name for another request
+  effects_lost,       // begins of those that held their job no more
+  late_finishes,      // refused: of an older fence, or of a call that is not at it any more
+  effects_resolved,   // by an operator
+  late_resolves,      // refused: the doubt was another one by then
+  provider_acts,
+  provider_repeats,   // that it knew by their key
+  provider_lost_replies,
+  // gates
+  gate_passes,
+  gate_stale,         // refused: a newer fence has passed
+  gate_behind,        // refused: the store was restored, and the gate remembers more
+  floors_raised,
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
   calls_forgotten,     // applied, answered, and gone with a crash or a restore
