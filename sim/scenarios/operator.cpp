@@ -54,7 +54,7 @@ World::Deed World::some_deed() {
   const Operators& they = plan_.operators;
   const std::string ns(kNamespace);
   const std::string queue = some_queue();
-  std::int64_t chosen = random.between(0, they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy - 1);
+  std::int64_t chosen = random.between(0, they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve - 1);
   const auto is = [&](int weight) {
     chosen -= weight;
     return chosen < 0 && chosen >= -weight;
@@ -97,6 +97,7 @@ World::Deed World::some_deed() {
     const OrderRequest request{.ns = ns, .owner = owner, .order = kOrders[random.below(3)], .act = act(), .timeout = kTimeout};
     return [request](Store& store) { return store.order_worker(request); };
   }
+  if (is(they.resolve)) return [this](Store& store) { return resolve_doubts(store); };
   const TidyRequest request{.ns = ns, .limit = static_cast<int>(random.between(1, 20)), .timeout = kTimeout};
   return [request](Store& store) { return without_reply(store.tidy(request)); };
 }
@@ -139,6 +140,14 @@ void World::do_last_duties(Process& process, std::stop_token stop) {
     if (!carry_out(process, stop)) return;
   }
   duties_done_ = true;
+  if (someone_resolves()) go_on_resolving(process, stop);
+}
+
+void World::go_on_resolving(Process& process, std::stop_token stop) {
+  while (process.runtime.sleep_for(plan_.ttl, stop)) {
+    deed_ = [this](Store& store) { return resolve_doubts(store); };
+    if (!carry_out(process, stop)) return;
+  }
 }
 
 }  // namespace fenceline::sim

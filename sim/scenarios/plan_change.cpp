@@ -195,7 +195,7 @@ void apply(const PlanChange& change, Plan& plan) {
     if (!change.switches_on->contains(one.name)) one.off(plan);
   }
   const Operators& they = plan.operators;
-  if (they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy == 0) plan.operators = {};
+  if (they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve == 0) plan.operators = {};
 }
 
 std::string to_text(const PlanChange& change) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -36,6 +37,17 @@ struct Habits {
   double speaks = 0;    // says how far it is and logs a line, at each act
 };
 
+// What handlers do at a provider outside of the store, each under a name of the ledger; by job under `hold`, `repeat` or `probe`.
+struct Effects {
+  int of_a_job = 0;          // zero: there is no provider
+  double refused = 0;        // of the requests: declined, nothing happened
+  double request_lost = 0;
+  double reply_lost = 0;
+  Duration takes_most{0};    // of a request, and of a reply
+  double in_parallel = 0;    // a second call of the same effect beside the first
+  double other_request = 0;  // the same name for another request
+};
+
 // What producers make of their jobs, by chance. Shares are of all jobs, or of all requests.
 struct Features {
   double keyed = 0;          // has a unique key
@@ -63,6 +75,7 @@ struct Operators {
   int limits = 0;
   int order = 0;  // to a worker: quiet, work or stop
   int tidy = 0;
+  int resolve = 0;  // effects in doubt, from the provider's own books
   int limit_most = 4;        // of a queue; of a key: half of it
   double leaves_paused = 0;  // a queue stays paused when the storm is over, until the rest has ended
 };
@@ -98,6 +111,7 @@ struct Plan {
   Features features;
   QueueChange settings;  // of all queues, from the start
   Habits habits;
+  Effects effects;
   Operators operators;
   Weather weather;
   Duration storm{};                      // how long the weather lasts
@@ -146,6 +160,8 @@ struct SeedOptions {
   std::vector<NewJob> jobs = {};
   std::function<RunResult(const Run&, Runtime& process, const std::string& worker)> handler = {};
   std::function<void(std::vector<Job>)> at_end = {};
+  // What operators find out of an effect in doubt: its result if it happened. None: the made-up provider's books.
+  std::function<std::optional<std::string>(const Effect&)> books = {};
   // Puts something between the checks and the real store: how tests plant a bug.
   std::function<std::unique_ptr<Store>(Store&)> wrap_store;
   Audit audit = Audit::by_seed;  // whether the seed's history goes to the checker too

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "sim/scenarios/effect_handler.hpp"
+
 namespace fenceline::sim {
 
 RunResult SimulatedHandler::run(const Run& run) {
@@ -36,6 +38,7 @@ RunResult SimulatedHandler::run(const Run& run) {
   }
   if (takes > 2 * plan.ttl) world_.tally().add(Count::long_runs);
   if (world_.is_poison(run.job.id)) world_.die_of(process_, run);
+  if (plan.effects.of_a_job > 0 && !EffectHandler(world_, process_, run).perform_all()) return {.kind = OutcomeKind::failed, .error = "an effect did not come to its end"};
   return calm ? RunResult{.kind = OutcomeKind::done, .result = "calm"} : result();
 }
 

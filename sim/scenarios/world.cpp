@@ -9,6 +9,7 @@
 #include "model/trust.hpp"
 #include "services/worker.hpp"
 #include "sim/scenarios/process.hpp"
+#include "sim/scenarios/provider.hpp"
 
 namespace fenceline::sim {
 namespace {
@@ -33,6 +34,7 @@ World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const Seed
       true_clock_(simulation_, store_machine_) {
   simulation_.run_until(kStart);
   violations_.deaf(options_.audit_alone);
+  provider_ = std::make_unique<Provider>(simulation_, plan_.effects, tally_, violations_);
   make_store();
   make_history(options_.audit == Audit::by_seed ? audit_of(seed) : options_.audit);
   make_hosts();
@@ -237,8 +239,10 @@ void World::wait_for_the_rest(Duration patience) {
     return checks_->unfinished() > 0 &&
            std::any_of(checks_->jobs().begin(), checks_->jobs().end(), [&](const auto& job) { return waits(job.second); });
   };
-  if (simulation_.run_until(simulation_.now() + patience, [&] { return over() || (all_enqueued() && duties_done_ && !some_waits()); }))
+  const auto some_doubt = [&] { return someone_resolves() && checks_->doubts(simulation_.now()) > 0; };
+  if (simulation_.run_until(simulation_.now() + patience, [&] { return over() || (all_enqueued() && duties_done_ && !some_waits() && !some_doubt()); }))
     return;
+  if (some_doubt()) violations_.add("E2", std::to_string(checks_->doubts(simulation_.now())) + " effects are still in doubt, though an operator looks after them");
   const std::string then = std::to_string(patience / 1h) + " hours after the storm";
   if (!all_enqueued()) violations_.add("J8", "a producer is not done " + then);
   if (!duties_done_) violations_.add("J8", "the operator is not done " + then);
@@ -258,6 +262,7 @@ void World::resume_what_was_left() {
 void World::ends_as_planned() {
   if (plan_.nothing_lost && tally_.of(Count::losses) > 0)
     violations_.add("J5", "a graceful stop cost " + std::to_string(tally_.of(Count::losses)) + " deliveries");
+  if (plan_.effects.of_a_job > 0) books_agree();
   if (!plan_.only_poison_dies) return;
   for (const auto& [id, job] : checks_->jobs()) {
     const JobState must = is_poison(id) ? JobState::dead : JobState::done;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backends/memory/memory_store.hpp"
@@ -51,6 +52,8 @@ class TrueClock final : public Clock {
   const Machine& store_;
 };
 
+class Provider;
+
 class World final : public StoreObserver {
  public:
   // `stacks` and `options` must outlive it.
@@ -71,6 +74,7 @@ class World final : public StoreObserver {
   // None: this seed is not audited.
   SeedHistory* history() { return history_.get(); }
   bool storm() const { return storm_; }
+  Provider& provider() { return *provider_; }
   bool is_poison(const JobId& id) const { return poison_.contains(id); }
   // A handler ends the process it is in; does not return.
   void die_of(SimRuntime& process, const Run& run);
@@ -129,10 +133,19 @@ class World final : public StoreObserver {
   // Repeats it until it has its answer. False if asked to stop before.
   bool carry_out(Process& process, std::stop_token stop);
   void do_last_duties(Process& process, std::stop_token stop);
+  // Until it is asked to stop: what was in doubt when the storm was over may show only later.
+  void go_on_resolving(Process& process, std::stop_token stop);
   Deed some_deed();
   std::vector<JobId> some_jobs(bool (*preferred)(const KnownJob&));
   std::string some_queue();
   std::string fresh_request();
+
+  // Effects in doubt (doubts.cpp).
+  Duration doubt_is_ripe_after() const;
+  std::optional<std::string> in_the_books(const Effect& effect) const;
+  Result<void> resolve_doubts(Store& store);
+  void books_agree();
+  bool someone_resolves() const { return plan_.operators.resolve > 0; }
 
   void begin_storm();
   void end_storm();
@@ -206,6 +219,8 @@ class World final : public StoreObserver {
   Deed deed_;                // at hand, whoever of the operator's starts carries it out
   std::string left_paused_;  // a queue; empty: none
   bool duties_done_ = false;
+  std::unique_ptr<Provider> provider_;
+  std::map<std::tuple<JobId, std::string, std::string>, Instant> doubts_seen_;  // job, effect and call: when an operator first saw it
   std::vector<std::string> owners_;  // of all workers that ever started
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Process>> processes_;  // all there ever were: requests under way point to them
