@@ -110,6 +110,7 @@ TEST(EffectPromises, E2_AHeldEffectLeavesItsJobWaitingUntilSomebodyKnows) {
   EXPECT_EQ(Effects(held).begin(10'035, 6, "c2", "held").broken(), "");
   EXPECT_EQ(Effects(held).resolve(10'040, "none").claim(10'050, 10'051, "c", next(7)).broken(), "");
   EXPECT_EQ(Effects(held).resolve(10'040, "done").begin(10'045, 6, "c2", "lost", "hold", "ten", "settled", 6).claim(10'050, 10'051, "c", next(7)).broken(), "");
+  EXPECT_EQ(Effects().begin(20, 5, "c1", "act", "probe").finish(30, 5, "c1", "held").begin(40, 5, "c2", "held", "probe").broken(), "");
   Effects by_finish;
   by_finish.begin(20, 5, "c1", "act").finish(30, 5, "c1", "held");
   EXPECT_EQ(Effects(by_finish).extend(40, 41, "a", "j", 5).broken(), "L4");

@@ -90,6 +90,7 @@ Plan plan_for(const Trial& trial) {
   plan.storm = given.lasts;
   plan.drift_ppm = 10'000;
   plan.compare_every = 64;
+  if (trial.books) plan.operators = {.act_every = trial.ttl, .resolve = 1};
   return plan;
 }
 
@@ -137,6 +138,7 @@ TrialStory play_one(const Trial& trial, std::uint64_t seed, StackPool& stacks) {
   options.handler = [&](const Run& run, Runtime& process, const std::string& worker) {
     return call(trial, story.deliveries, run, process, worker);
   };
+  options.books = trial.books;
   options.at_end = [&](std::vector<Job> jobs) { story.jobs = std::move(jobs); };
   if (trial.begin) trial.begin();
   const SeedReport report = play(plan_for(trial), seed, stacks, options);

@@ -60,6 +60,62 @@ TEST(Trial, ItsTwinThatPaysOnceHolds) {
   EXPECT_GT(report->faults, 0);
 }
 
+// The cure: the payment is an effect of its job, whatever befalls the worker between intent, payment and record.
+TEST(Trial, E1_APaymentThroughTheLedgerIsMadeOnceAtATillThatKnowsKeys) {
+  std::set<std::string> keys;
+  int paid = 0;
+  Trial trial{.jobs = std::vector<TrialJob>(5),
+              .handler = [&](const fenceline::Run& run, Here& here) -> RunResult {
+                const auto pay = [&](const EffectCall& call) {
+                  if (keys.insert(call.key).second) paid += 10;
+                  here.work(1s);  // many a worker dies here
+                  return EffectReport::done("receipt");
+                };
+                const Result<std::string> receipt = run.effect("pay", run.job.payload, pay, {.in_doubt = InDoubt::repeat});
+                return receipt ? RunResult{.result = *receipt} : RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
+              },
+              .weather = Conditions::rough(),
+              .seeds = 30,
+              .begin = [&] { keys.clear(), paid = 0; },
+              .check = [&](const TrialStory& story) -> std::string {
+                return paid == 10 * static_cast<int>(story.jobs.size()) ? "" : "paid " + std::to_string(paid);
+              }};
+  const Result<TrialReport> report = try_handler(trial);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->held()) << report->failed.front().wrong.front();
+  EXPECT_GT(report->deliveries_again, 0);
+}
+
+TEST(Trial, E1_AtATillThatKnowsNothingAnOperatorDecides) {
+  std::set<JobId> paid;
+  int twice = 0;
+  int asked = 0;
+  Trial trial{.jobs = std::vector<TrialJob>(5),
+              .handler = [&](const fenceline::Run& run, Here& here) -> RunResult {
+                const auto pay = [&](const EffectCall&) {
+                  if (!paid.insert(run.job.id).second) twice += 1;
+                  here.work(1s);
+                  return EffectReport::done("receipt");
+                };
+                const Result<std::string> receipt = run.effect("pay", run.job.payload, pay);
+                return receipt ? RunResult{.result = *receipt} : RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
+              },
+              .weather = Conditions::rough(),
+              .seeds = 30,
+              .begin = [&] { paid.clear(); },
+              .books = [&](const Effect& effect) -> std::optional<std::string> {
+                asked += 1;
+                return paid.contains(effect.job) ? std::optional<std::string>("receipt") : std::nullopt;
+              },
+              .check = [&](const TrialStory& story) -> std::string {
+                return twice == 0 && paid.size() == story.jobs.size() ? "" : "paid " + std::to_string(paid.size()) + ", twice " + std::to_string(twice);
+              }};
+  const Result<TrialReport> report = try_handler(trial);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->held()) << report->failed.front().wrong.front();
+  EXPECT_GT(asked, 0);
+}
+
 TEST(Trial, InFineWeatherEachJobIsDeliveredOnce) {
   Till till;
   const Result<TrialReport> report = try_handler(trial_of(till, &Till::pay_and_hope, {}));

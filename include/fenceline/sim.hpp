@@ -13,16 +13,20 @@
 //        .begin = [&] { paid = 0; },
 //        .check = [&](const fenceline::sim::TrialStory&) { return paid == 10 ? "" : "paid " + std::to_string(paid); }});
 //
+// Its cure is run.effect (services/effect.hpp), under any policy: `repeat` if the other side knows keys, `probe` if it can be asked, `hold` with `books`.
+//
 // The same seed gives the same story. Everything runs on the calling thread. Link `fenceline_sim`.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "model/effect.hpp"
 #include "model/job.hpp"
 #include "services/handler.hpp"
 
@@ -108,6 +112,9 @@ struct Trial {
   std::uint64_t seeds = 100;
   bool trace = false;              // every event of each story, one a line
   std::function<void()> begin = {};  // before each seed: put your own state back
+  // For effects in doubt under `hold`: what an operator finds out, its result if it happened. One comes by every ttl and resolves what has
+  // been in doubt for two of them. Without it such jobs wait for ever, and the trial says so.
+  std::function<std::optional<std::string>(const Effect&)> books = {};
   // After each seed: whether your own state is as it must be. Empty: it is.
   std::function<std::string(const TrialStory&)> check = {};
 };

@@ -53,8 +53,8 @@ World::Deed World::some_deed() {
   Random& random = simulation_.random();
   const Operators& they = plan_.operators;
   const std::string ns(kNamespace);
-  const std::string queue = some_queue();
-  std::int64_t chosen = random.between(0, they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve - 1);
+  const std::string queue = plan_.queues > 0 ? some_queue() : "";
+  std::int64_t chosen = random.between(0, they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve + they.rebase - 1);
   const auto is = [&](int weight) {
     chosen -= weight;
     return chosen < 0 && chosen >= -weight;
@@ -98,6 +98,7 @@ World::Deed World::some_deed() {
     return [request](Store& store) { return store.order_worker(request); };
   }
   if (is(they.resolve)) return [this](Store& store) { return resolve_doubts(store); };
+  if (is(they.rebase)) return [this](Store& store) { return rebase_gates(store); };
   const TidyRequest request{.ns = ns, .limit = static_cast<int>(random.between(1, 20)), .timeout = kTimeout};
   return [request](Store& store) { return without_reply(store.tidy(request)); };
 }
@@ -140,12 +141,13 @@ void World::do_last_duties(Process& process, std::stop_token stop) {
     if (!carry_out(process, stop)) return;
   }
   duties_done_ = true;
-  if (someone_resolves()) go_on_resolving(process, stop);
+  if (someone_resolves() || plan_.operators.rebase > 0) go_on_resolving(process, stop);
 }
 
 void World::go_on_resolving(Process& process, std::stop_token stop) {
   while (process.runtime.sleep_for(plan_.ttl, stop)) {
-    deed_ = [this](Store& store) { return resolve_doubts(store); };
+    if (someone_resolves()) deed_ = [this](Store& store) { return resolve_doubts(store); };
+    else deed_ = [this](Store& store) { return rebase_gates(store); };
     if (!carry_out(process, stop)) return;
   }
 }

@@ -111,6 +111,7 @@ const std::vector<Switch>& switches() {
       habit<&Habits::later>("later"),
       habit<&Habits::obstinate>("obstinate"),
       habit<&Habits::speaks>("speaks"),
+      habit<&Habits::gated>("gated"),
       // jobs
       feature<&Features::keyed>("keyed"),
       feature<&Features::other_payload>("other_payload"),
@@ -195,7 +196,7 @@ void apply(const PlanChange& change, Plan& plan) {
     if (!change.switches_on->contains(one.name)) one.off(plan);
   }
   const Operators& they = plan.operators;
-  if (they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve == 0) plan.operators = {};
+  if (they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve + they.rebase == 0) plan.operators = {};
 }
 
 std::string to_text(const PlanChange& change) {

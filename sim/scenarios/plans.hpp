@@ -27,6 +27,7 @@ extern const Scenario store_clock_back;
 extern const Scenario large_numbers;
 extern const Scenario healthy_core;
 extern const Scenario effects;
+extern const Scenario gates;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.
 inline Weather bad_messages(Duration ttl, double badness) {

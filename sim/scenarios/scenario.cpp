@@ -17,7 +17,7 @@ const std::vector<Scenario>& scenarios() {
       lease_expiry,    job_storm,         poison,        retry_storm, groups_and_limits, unique_keys,   cancel_against_completion,
       graceful_stop,   pause_and_resume,  fleet_restart, retention,   clock_chaos,       lost_wakeups,  slow_renewals,
       store_crash,     forgetful_store,   restored_snapshot, amnesia, store_clock_back,  large_numbers, healthy_core,
-      effects};
+      effects,         gates};
   return all;
 }
 

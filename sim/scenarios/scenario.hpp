@@ -34,6 +34,7 @@ struct Habits {
   double dies = 0;  // asks for the dead letters
   double later = 0;
   double obstinate = 0;  // does not listen to its stop token, for a while
+  bool gated = false;   // writes through a gate in the end
   double speaks = 0;    // says how far it is and logs a line, at each act
 };
 
@@ -76,6 +77,7 @@ struct Operators {
   int order = 0;  // to a worker: quiet, work or stop
   int tidy = 0;
   int resolve = 0;  // effects in doubt, from the provider's own books
+  int rebase = 0;   // lifts the floor, if gates remember more than the store
   int limit_most = 4;        // of a queue; of a key: half of it
   double leaves_paused = 0;  // a queue stays paused when the storm is over, until the rest has ended
 };

@@ -39,6 +39,12 @@ RunResult SimulatedHandler::run(const Run& run) {
   if (takes > 2 * plan.ttl) world_.tally().add(Count::long_runs);
   if (world_.is_poison(run.job.id)) world_.die_of(process_, run);
   if (plan.effects.of_a_job > 0 && !EffectHandler(world_, process_, run).perform_all()) return {.kind = OutcomeKind::failed, .error = "an effect did not come to its end"};
+  if (plan.habits.gated) {
+    process_.step();  // it may be stopped here, past its lease
+    const GateVerdict verdict = world_.pass_gate(run.job.id, run.job.fence);
+    if (verdict == GateVerdict::behind) return {.kind = OutcomeKind::later};
+    if (verdict == GateVerdict::stale) return {.kind = OutcomeKind::failed, .error = "a newer holder has passed"};
+  }
   return calm ? RunResult{.kind = OutcomeKind::done, .result = "calm"} : result();
 }
 

@@ -16,6 +16,7 @@
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"
 #include "sim/runtime/simulation.hpp"
+#include "sim/scenarios/gate.hpp"
 #include "sim/scenarios/scenario.hpp"
 #include "sim/store/faulty_store.hpp"
 #include "sim/store/recording_store.hpp"
@@ -75,6 +76,8 @@ class World final : public StoreObserver {
   SeedHistory* history() { return history_.get(); }
   bool storm() const { return storm_; }
   Provider& provider() { return *provider_; }
+  // A write under this fence comes to the gate of its job.
+  GateVerdict pass_gate(const JobId& id, Fence fence);
   bool is_poison(const JobId& id) const { return poison_.contains(id); }
   // A handler ends the process it is in; does not return.
   void die_of(SimRuntime& process, const Run& run);
@@ -146,6 +149,7 @@ class World final : public StoreObserver {
   Result<void> resolve_doubts(Store& store);
   void books_agree();
   bool someone_resolves() const { return plan_.operators.resolve > 0; }
+  Result<void> rebase_gates(Store& store);
 
   void begin_storm();
   void end_storm();
@@ -221,6 +225,8 @@ class World final : public StoreObserver {
   bool duties_done_ = false;
   std::unique_ptr<Provider> provider_;
   std::map<std::tuple<JobId, std::string, std::string>, Instant> doubts_seen_;  // job, effect and call: when an operator first saw it
+  std::map<JobId, Fence> gates_;  // what each remembers; no part of the store, so it cannot forget
+  std::set<JobId> behind_;        // whose last write met a gate that remembered more than the store
   std::vector<std::string> owners_;  // of all workers that ever started
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Process>> processes_;  // all there ever were: requests under way point to them

@@ -81,6 +81,7 @@ enum class Count {
   gate_passes,
   gate_stale,         // refused: a newer fence has passed
   gate_behind,        // refused: the store was restored, and the gate remembers more
+  gate_recovered,     // passed after it had been behind
   floors_raised,
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
