@@ -45,7 +45,18 @@
   X(sqlite_checkpoint_before, "a checkpoint is about to run")                   \
   X(sqlite_checkpoint_after, "a checkpoint has run, the turnstile is held")     \
   X(sqlite_migrate_before, "the schema is about to be made")                    \
-  X(sqlite_migrate_after, "the schema is committed")
+  X(sqlite_migrate_after, "the schema is committed")                            \
+  X(gate_made, "a new gate is on the disk, not yet under its name")             \
+  X(gate_locked, "a gate is held, nothing is changed")                          \
+  X(gate_content_begun, "half of a new content is beside the old one")          \
+  X(gate_content_written, "a new content is beside the old one, on the disk")   \
+  X(gate_memory_written, "a new memory is beside the old one, on the disk")     \
+  X(gate_memory_renamed, "a gate has its new memory, the old content stands")   \
+  X(gate_raised, "so it is on the disk: older fences are refused")              \
+  X(gate_content_renamed, "the new content stands")                             \
+  X(gate_content_placed, "so it is on the disk, the writer does not know")      \
+  X(gate_command_started, "a command runs and holds its gate too")              \
+  X(gate_command_ended, "the command ended, its gate is still held")
 
 namespace fenceline {
 

@@ -79,6 +79,7 @@ class Invocation {
 
   std::string store_url;
   std::string ns = "default";
+  std::string gates;  // the folder of write gates; empty: none
   bool json = false;
   std::vector<Setting> settings;  // all there are, in the order of the manual
 
@@ -146,6 +147,11 @@ CommandSpec workers_list_command();
 CommandSpec workers_quiet_command();
 CommandSpec workers_stop_command();
 CommandSpec workers_resume_command();
+CommandSpec gate_check_command();
+CommandSpec gate_run_command();
+CommandSpec gate_put_command();
+CommandSpec gate_show_command();
+CommandSpec gate_rebase_command();
 CommandSpec trail_command();
 CommandSpec migrate_command();
 CommandSpec doctor_command();

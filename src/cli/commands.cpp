@@ -30,6 +30,11 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(workers_quiet_command());
   commands.push_back(workers_stop_command());
   commands.push_back(workers_resume_command());
+  commands.push_back(gate_check_command());
+  commands.push_back(gate_run_command());
+  commands.push_back(gate_put_command());
+  commands.push_back(gate_show_command());
+  commands.push_back(gate_rebase_command());
   commands.push_back(trail_command());
   commands.push_back(migrate_command());
   commands.push_back(doctor_command());

@@ -66,6 +66,7 @@ const std::vector<Known>& known_settings() {
   static const std::vector<Known> all{
       {.name = "store", .option = "--store", .variable = "FENCELINE_STORE", .otherwise = "sqlite:fenceline.db"},
       {.name = "namespace", .option = "--namespace", .variable = "FENCELINE_NAMESPACE", .otherwise = "default"},
+      {.name = "gates", .option = "--gates", .variable = "FENCELINE_GATES"},  // beside the store, if nobody says otherwise
       {"work.ttl", "work", "--ttl", "", "30s", Kind::duration, kTtlRange},
       {"work.concurrency", "work", "--concurrency", "", std::to_string(std::min(usable_cores(), kConcurrencyMax)), Kind::number, {}, {1, kConcurrencyMax}},
       {"work.grace", "work", "--drain-timeout", "", "30s", Kind::duration, kWaitRange},
@@ -201,6 +202,19 @@ std::string beside(const std::string& file, const std::string& url) {
   return path.is_absolute() ? url : std::string(kEmbedded) + (folder / path).string();
 }
 
+// The same for a folder.
+std::string folder_beside(const std::string& file, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return path.empty() || folder.empty() || path.starts_with('/') ? path : (folder / path).string();
+}
+
+// Gates remember what a store that is restored has forgotten, so theirs is a folder of its own.
+std::string gates_of(const std::string& store_url) {
+  constexpr std::string_view kEmbedded = "sqlite:";
+  if (!store_url.starts_with(kEmbedded) || store_url.size() == kEmbedded.size()) return {};
+  return store_url.substr(kEmbedded.size()) + "-gates";
+}
+
 Setting in_force(const Known& known, const Invocation& invocation, const LoadedFile& file) {
   if (const auto typed = invocation.value(known.option)) return {known.name, *typed, "flag"};
   if (!known.variable.empty()) {
@@ -208,7 +222,9 @@ Setting in_force(const Known& known, const Invocation& invocation, const LoadedF
   }
   const auto found = file.settings.find(known.name);
   if (found == file.settings.end()) return {known.name, known.otherwise, "default"};
-  const std::string value = known.name == "store" ? beside(file.path, found->second.value) : found->second.value;
+  const std::string value = known.name == "store"   ? beside(file.path, found->second.value)
+                            : known.name == "gates" ? folder_beside(file.path, found->second.value)
+                                                    : found->second.value;
   return {known.name, value, file.path + ":" + std::to_string(found->second.line)};
 }
 
@@ -282,6 +298,9 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     } else if (known.name == "namespace") {
       if (auto ok = check_name("namespace", setting.value); !ok) return fail(Code::invalid, with_origin(setting, ok.error().message));
       invocation.ns = setting.value;
+    } else if (known.name == "gates") {
+      if (setting.value.empty()) setting.value = gates_of(invocation.store_url);
+      invocation.gates = setting.value;
     } else if (known.command == command.name && file->settings.contains(known.name) && !invocation.has(known.option)) {
       invocation.options[known.option] = {setting.value};
     }
@@ -320,6 +339,8 @@ std::string login_name() {
     return printable(found->pw_name, 64);
   return "uid-" + std::to_string(::geteuid());
 }
+
+std::optional<std::string> from_environment(const char* name) { return environment(name); }
 
 std::string trace_from_environment() { return environment("TRACEPARENT").value_or(""); }
 

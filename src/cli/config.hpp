@@ -12,7 +12,7 @@
 
 namespace fenceline::cli {
 
-// Sets the store's URL, the namespace and the list of settings; what the file says for this command stands in its options
+// Sets the store's URL, the namespace, the folder of gates and the list of settings; what the file says for this command stands in its options
 // as if it had been typed. A store that the file names by a relative path lies beside the file. Errors: usage (a store of no
 // known kind), invalid (a namespace that is no name; a file with an error, with its line), not_found (a file that was asked for).
 Result<void> settle_config(const CommandSpec& command, Invocation& invocation);
@@ -46,6 +46,9 @@ Result<std::optional<ArmedCrashPoint>> armed_crash_point();
 
 // Who acts, for the trail.
 std::string login_name();
+
+// A variable that a worker sets for its commands; empty counts as unset.
+std::optional<std::string> from_environment(const char* name);
 
 // TRACEPARENT, or empty.
 std::string trace_from_environment();

@@ -49,6 +49,7 @@ CommandSpec config_show_command() {
           .options = {{"--origin", "", "and where each one comes from"}},
           .sections = {{"fenceline.toml",
                         {{"store, namespace", "as the options of that name; a relative store lies beside the file"},
+                         {"gates", "the folder of write gates; default the store's file and '-gates'"},
                          {"[work]", "ttl, concurrency, grace (--drain-timeout)"},
                          {"[enqueue]", "priority, max_attempts, timeout, backoff, backoff_max"}}}},
           .examples = {{"fenceline config show --origin", "why does it use that store?"}},

@@ -8,6 +8,7 @@
 #include "base/crash_point.hpp"
 #include "cli/command.hpp"
 #include "cli/drill_fleet.hpp"
+#include "cli/drill_kill_gate.hpp"
 #include "cli/drill_kill_point.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -26,10 +27,10 @@ int list(const Invocation& invocation) {
 }
 
 void tell_point(const Invocation& invocation, const CrashPointInfo& point, const std::string& fault) {
-  const std::string where = needs_new_file(point) ? "a new file" : "this store";
+  const std::string where = is_of_a_gate(point) ? "gates of its own" : needs_new_file(point) ? "a new file" : "this store";
   if (invocation.json)
     print_line(nlohmann::ordered_json{{"point", point.name}, {"on", where}, {"verdict", fault.empty() ? "held" : "broken"}, {"fault", fault}}.dump());
-  else print_line(std::string(point.name) + "\t" + (fault.empty() ? "held" : "BROKEN: " + fault) + (needs_new_file(point) ? " (on a new file beside the store)" : ""));
+  else print_line(std::string(point.name) + "\t" + (fault.empty() ? "held" : "BROKEN: " + fault) + (needs_new_file(point) ? " (on a new file beside the store)" : is_of_a_gate(point) ? " (at gates of its own)" : ""));
   flush_output();
 }
 
@@ -43,7 +44,7 @@ std::size_t play_all(Invocation& invocation, const std::string& ns, const std::v
     players.push_back(invocation.runtime->spawn("drill", [&](std::stop_token) {
       for (std::size_t at = next++; at < points.size() && !invocation.stop.stop_requested(); at = next++) {
         DrillReport part;
-        const std::string fault = KillAtPoint(invocation, ns, points[at]).play(part);
+        const std::string fault = is_of_a_gate(points[at]) ? KillAtGate(invocation, points[at]).play() : KillAtPoint(invocation, ns, points[at]).play(part);
         // A Ctrl-C ends the drill's processes too: what then looks broken says nothing of the store.
         if (!fault.empty() && was_interrupted(invocation.stop)) return;
         const std::lock_guard lock(mutex);

@@ -110,6 +110,7 @@ HelpRows environment_rows() {
   return {{"FENCELINE_STORE", "as --store"},
           {"FENCELINE_NAMESPACE", "as --namespace"},
           {"FENCELINE_CONFIG", "as --config"},
+          {"FENCELINE_GATES", "as --gates of the gate commands"},
           {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn"},
           {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
           {"TZ", "enqueue --at: the zone of a time that names none"},
@@ -127,8 +128,8 @@ HelpRows exit_code_rows() {
           {"70", "a bug here"},
           {"74", "disk full or I/O error"},
           {"75", "held, or try later; job wait: not finished in time"},
-          {"76", "lease lost"},
-          {"126, 127", "work: the command cannot be run, or is not there"},
+          {"76", "lease lost, or a fence that is stale or behind"},
+          {"126, 127", "work, gate run: the command cannot be run, or is not there"},
           {"128 + N", "ended by signal N"}};
 }
 

@@ -1,4 +1,4 @@
-// Programs that we start: never through a shell, each in a process group of its own, with no descriptor of ours but
+// Programs that we start: never through a shell, each in a process group of its own unless told otherwise, with no descriptor of ours but
 // those it is given, and with every signal as it would be from a shell.
 #pragma once
 
@@ -40,6 +40,7 @@ struct SpawnRequest {
   std::vector<std::string> arguments;                                  // the first is its own name
   std::optional<std::vector<std::string>> environment = std::nullopt;  // "NAME=value"; empty: ours
   std::vector<std::pair<int, int>> descriptors = {};                   // ours, and its number there; others are as they are
+  bool own_group = true;                                               // false: it stays in ours, where a terminal's signals reach it
   bool dies_with_us = false;                                           // killed by the kernel when the calling thread ends
 };
 

@@ -48,6 +48,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"model", {"base"}},
       {"runtime", {"base"}},
       {"store", {"base", "model"}},
+      {"gates", {"base", "model", "runtime"}},
       {"backends/memory", {"base", "model", "runtime", "store"}},
       {"backends/sqlite", {"base", "model", "runtime", "store"}},
       {"history/format", {"base"}},
@@ -55,7 +56,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
       {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite"}},
       {"bench", {"base", "runtime"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "sim", "check"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };
