@@ -7,6 +7,7 @@ Listens on a free port of the loopback, whose number it writes into PORT_FILE, a
 each payment. POST /payments with an Idempotency-Key books once for each key; --forgetful: it does not know keys. GET
 /payments/KEY says whether a payment was booked.
 """
+import itertools
 import json
 import os
 import random
@@ -17,9 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 BOOKS, PORT_FILE = sys.argv[1:3]
 FORGETFUL = "--forgetful" in sys.argv[3:]
-LOST_REPLIES = 0.2
+LOST_EVERY = 5  # replies
 TAKES_MOST = 0.2  # seconds, before and after it books
 booked = {}
+replies = itertools.count(1)
 lock = threading.Lock()
 
 
@@ -39,7 +41,7 @@ class Provider(BaseHTTPRequestHandler):
         time.sleep(random.random() * TAKES_MOST)
         receipt = book(self.headers.get("Idempotency-Key", ""), order)
         time.sleep(random.random() * TAKES_MOST)
-        if random.random() < LOST_REPLIES:
+        if next(replies) % LOST_EVERY == 0:
             self.close_connection = True  # it is booked, and nobody hears of it
             return
         self.answer(200, receipt)
