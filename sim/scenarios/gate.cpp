@@ -1,5 +1,5 @@
 // A gate before the target of a handler's writes: its memory lies beside the target, not in the store, so that a store which was restored
-// is seen to be behind.
+// is seen to be behind. The rule is the production code's; here is what must come of it.
 #include <algorithm>
 
 #include "sim/scenarios/process.hpp"
@@ -11,7 +11,7 @@ GateVerdict World::pass_gate(const JobId& id, Fence fence) {
   const KnownJob* job = checks_->find(id);
   const std::optional<Fence> newest = job ? std::optional(job->fence) : std::nullopt;
   Fence& remembered = gates_[id];
-  const GateVerdict verdict = judge_at_gate(fence, remembered, newest);
+  const GateVerdict verdict = judge_fence(fence, remembered, newest).verdict;
   const bool overtaken = newest && fence < *newest;
   if (simulation_.trace().on())
     simulation_.trace().write(simulation_.now(), "gate", short_id(id) + "/" + std::to_string(fence) + " " + std::string(to_string(verdict)));

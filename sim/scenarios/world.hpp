@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "backends/memory/memory_store.hpp"
+#include "fenceline/gated_file.hpp"
 #include "sim/checks/handler_checks.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"
 #include "sim/runtime/simulation.hpp"
-#include "sim/scenarios/gate.hpp"
 #include "sim/scenarios/scenario.hpp"
 #include "sim/store/faulty_store.hpp"
 #include "sim/store/recording_store.hpp"
