@@ -26,29 +26,16 @@
 #include "model/job.hpp"
 #include "services/handler.hpp"
 #include "services/worker.hpp"
+#include "store/enqueue_options.hpp"
 
 namespace fenceline {
+
+class SqliteConnection;  // fenceline/sqlite.hpp
 
 struct ClientOptions {
   std::string store = "sqlite:fenceline.db";  // set up if it is empty
   std::string ns = "default";                 // a namespace of your own in that store
   LogSink* log = nullptr;                     // where events go (docs/events.md); none: nowhere
-};
-
-struct EnqueueOptions {
-  std::string stage;    // only workers with the same stage take it
-  int priority = 0;     // -1000 to 1000, larger is sooner
-  Duration delay{0};    // not before, from now on
-  std::optional<WallTime> at = std::nullopt;  // not before; in place of the delay
-  int attempts_max = kAttemptsMaxDefault;     // failures until it is dead
-  Backoff backoff{};       // between them: full jitter over `first` doubling to `most`
-  Duration timeout{0};     // of one attempt, 1 s to 30 d: then its handler is told to stop, and it has failed; one that hangs on loses its lease; 0: none
-  std::string key;         // one unfinished job for it in its queue: the same payload again is that job
-  Duration key_for{0};     // the key stays taken that long after the finish
-  std::string group;       // its jobs run one at a time, in the order of their enqueue
-  std::string limit_key;   // counts for the queue's limit per key
-  std::vector<std::string> tags = {};  // for people; at most 16, in any order
-  std::string traceparent;             // W3C trace context, for the handler
 };
 
 struct WorkOptions {
@@ -94,6 +81,11 @@ class Client {
   // Waits until the job is finished: it comes with its payload and result. Errors: held (not finished within `timeout`,
   // or `stop` was requested), not_found, broken. A store that is away is waited for.
   Result<Job> wait(const JobId& id, Duration timeout, std::stop_token stop = {});
+
+  // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
+  // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),
+  // unavailable, full, broken.
+  Result<SqliteConnection> connect();
 
   // Works until `stop` is requested, an operator orders it, or with `drain` until nothing is left. The handler is called from several
   // threads at once; a std::exception that it throws counts as failed, anything else ends the process. A

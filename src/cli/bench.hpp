@@ -112,6 +112,7 @@ using BenchResults = Result<std::vector<BenchResult>>;
 BenchResults measure_one_by_one(Bench& bench);        // enqueue_one, enqueue_64
 BenchResults measure_bulk_and_drain(Bench& bench);    // enqueue_bulk, drain, drain_worker
 BenchResults measure_four_processes(Bench& bench);    // drain_4
+BenchResults measure_guarded(Bench& bench);           // guarded
 BenchResults measure_start_latency(Bench& bench);     // start_latency
 BenchResults measure_backlog(Bench& bench);           // backlog
 BenchResults measure_held_horizon(Bench& bench);      // held_horizon

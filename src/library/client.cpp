@@ -5,6 +5,8 @@
 
 #include "fenceline/fenceline.hpp"
 #include "base/ascending_uuids.hpp"
+#include "backends/sqlite/sqlite_store.hpp"
+#include "fenceline/sqlite.hpp"
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
 #include "library/open_store.hpp"
@@ -90,25 +92,7 @@ Result<JobId> Client::enqueue(std::string_view queue, std::string_view payload, 
 }
 
 Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const std::vector<std::string>& payloads, const EnqueueOptions& options) {
-  NewJob job{.id = {},
-             .queue = std::string(queue),
-             .stage = options.stage,
-             .payload = {},
-             .priority = options.priority,
-             .delay = options.delay,
-             .at = options.at,
-             .attempts_max = options.attempts_max,
-             .backoff = options.backoff,
-             .timeout = options.timeout,
-             .key = options.key,
-             .key_for = options.key_for,
-             .group = options.group,
-             .limit_key = options.limit_key,
-             .tags = options.tags,
-             .traceparent = options.traceparent};
-  std::ranges::sort(job.tags);
-  const auto twice = std::ranges::unique(job.tags);
-  job.tags.erase(twice.begin(), twice.end());
+  NewJob job = new_job(queue, options);
   EnqueueRequest request{.ns = parts_->ns, .jobs = {}};
   AscendingUuids ids;
   for (const std::string& payload : payloads) {
@@ -150,6 +134,12 @@ Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop
     if (now >= deadline || !runtime.sleep_until(std::min(deadline, now + pause), stop))
       return fail(Code::held, "job " + to_string(id) + (away ? " cannot be looked at: the store is away" : " is not finished: it is " + std::string(to_string((*job)->state))));
   }
+}
+
+Result<SqliteConnection> Client::connect() {
+  auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());
+  if (store == nullptr) return fail(Code::refused, "the store is no SQLite file: it has no connections for your own tables");
+  return store->connect({.ns = parts_->ns});
 }
 
 Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->store->job(parts_->ns, id); }

@@ -96,6 +96,21 @@ TEST(Tidy, TheTableOfClassesIsTheCheckersOwn) {
   }
 }
 
+TEST(Tidy, TheCodeOfTheGuardedPageIsThatOfTheExamples) {
+  const std::string root = FENCELINE_SOURCE_DIR;
+  const std::string page = read_text(root + "/docs/guarded.md");
+  const std::string examples = read_text(root + "/examples/cpp/accounts.cpp") + read_text(root + "/examples/cpp/outbox.cpp");
+  const std::string begin = "```cpp\n";
+  int blocks = 0;
+  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size();
+    const std::string block = page.substr(from, page.find("```", from) - from);
+    EXPECT_NE(examples.find(block), std::string::npos) << block;
+    blocks += 1;
+  }
+  EXPECT_GE(blocks, 5);
+}
+
 // The rules can fail: each is shown a file that breaks it.
 TEST(TidyRules, FindAClockAThreadAndChanceAwayFromHome) {
   EXPECT_EQ(things_away_from_home({"src/services/x.cpp", "auto t = std::chrono::steady_clock::now();"}).size(), 1U);

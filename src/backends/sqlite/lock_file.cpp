@@ -176,10 +176,20 @@ Result<bool> LockFile::take_turn(std::stop_token stop) {
     const Result<bool> down = come_down(stop);
     if (!down || !*down) return down;
   }
+  write_pid();
+  return true;
+}
+
+// Only for people: on a full disk the turn is as good without.
+void LockFile::write_pid() const {
   std::array<char, kPidBytes> text{};
   std::to_chars(text.data(), text.data() + text.size(), ::getpid());
-  // Only for people: on a full disk the turn is as good without.
   [[maybe_unused]] const ssize_t written = ::pwrite(file_, text.data(), text.size(), kPidAt);
+}
+
+bool LockFile::try_turn() {
+  if (!try_alone(file_)) return false;
+  write_pid();
   return true;
 }
 

@@ -32,6 +32,8 @@ class LockFile {
   // Waits for the turn, however long it takes; false if `stop` was requested first. One thread at a time may call it.
   // Errors: broken.
   Result<bool> take_turn(std::stop_token stop);
+  // The turn, if nobody has it and nobody waits for it.
+  bool try_turn();
   void end_turn();
 
   // Who has the turn now, this process included. 0: someone whose pid is not known. May be called from any thread.
@@ -48,6 +50,7 @@ class LockFile {
   // `old_after`: so many ticks from now on the wait is given up; 0: never.
   Result<Waited> wait_for(off_t byte, int old_after, std::stop_token stop);
   Result<bool> come_down(std::stop_token stop);
+  void write_pid() const;
 
   std::string path_;
   int file_;

@@ -37,6 +37,9 @@ struct SqliteOptions {
   Duration open_timeout = kCallTimeout;
 };
 
+class SqliteConnection;       // fenceline/sqlite.hpp
+struct SqliteConnectOptions;
+
 class SqliteStore final : public Store {
  public:
   // Opens the file, sets it up or brings its schema up to date. `runtime` runs the writer and the watchers;
@@ -46,6 +49,10 @@ class SqliteStore final : public Store {
   static Result<std::unique_ptr<SqliteStore>> open(Runtime& runtime, Clock& clock, Log log, SqliteOptions options);
   // No call may be under way, and no watch alive.
   ~SqliteStore() override;
+
+  // A connection for the application's own tables in the same file; see fenceline/sqlite.hpp. The store must outlive it.
+  // Errors: refused (in memory, or after a fork), invalid, broken, full, unavailable.
+  Result<SqliteConnection> connect(const SqliteConnectOptions& options);
 
   SqliteStore(const SqliteStore&) = delete;
   SqliteStore& operator=(const SqliteStore&) = delete;

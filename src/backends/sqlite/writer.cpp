@@ -1,7 +1,6 @@
 #include "backends/sqlite/writer.hpp"
 
-#include <sqlite3.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -13,9 +12,7 @@ namespace {
 
 constexpr std::size_t kGroupCalls = 64;
 constexpr std::size_t kGroupRows = 10'000;
-constexpr std::size_t kGroupBytes = 16 << 20;      // so that one commit does not make the WAL large
-constexpr std::int64_t kWalBytesLarge = 16 << 20;  // from here on the file is cut, not only used again
-constexpr int kWalPagesPressing = 8000;            // from here on every commit tries
+constexpr std::size_t kGroupBytes = 16 << 20;  // so that one commit does not make the WAL large
 constexpr Duration kIdle = std::chrono::hours{1};
 
 }  // namespace
@@ -29,6 +26,7 @@ std::string describe_holder(std::optional<pid_t> holder) {
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("State:") && line.find('T') != std::string::npos) state = " and is stopped";
   }
+  if (*holder == ::getpid()) state = " (this one: is a transaction of its own open?)";
   return "process " + pid + " holds the write lock" + state;
 }
 
@@ -41,14 +39,8 @@ Writer::Writer(Runtime& runtime, const Clock& clock, Log log, Database& db, Lock
       locks_(locks),
       wakes_(wakes),
       options_(std::move(options)),
-      next_checkpoint_(options_.checkpoint_pages),
-      work_(runtime.make_event()) {
-  const auto remember_pages = [](void* pages, sqlite3*, const char*, int count) {
-    *static_cast<int*>(pages) = count;
-    return SQLITE_OK;
-  };
-  sqlite3_wal_hook(db_.handle(), remember_pages, &wal_pages_);
-}
+      checkpoints_(db, log, options_.path, options_.checkpoint_pages),
+      work_(runtime.make_event()) {}
 
 Writer::~Writer() = default;
 
@@ -163,8 +155,10 @@ void Writer::loop(std::stop_token stop) {
       answer(group, error);
       if (error) awakened.clear();
       // A log that cannot grow may still be emptied into the file: then there is room for the next call.
-      if (error && error->code == Code::full) checkpoint();
-      else if (!error) checkpoint_if_due();
+      const bool is_full = error && error->code == Code::full;
+      if (!error || is_full) {
+        if (const auto failed = is_full ? checkpoints_.run() : checkpoints_.run_if_due()) mark_broken(*failed);
+      }
     } else if (!no_begin) {
       undo();
     }
@@ -242,32 +236,6 @@ std::optional<Error> Writer::commit(const Group& group, std::set<QueueName>& awa
   FENCELINE_CRASH_POINT(sqlite_commit_after);
   commits_ += 1;
   return std::nullopt;
-}
-
-void Writer::checkpoint_if_due() {
-  if (wal_pages_ >= next_checkpoint_ || wal_pages_ >= kWalPagesPressing) checkpoint();
-}
-
-// Never waits for a reader: a later commit tries again. In the writers' turn, so that no commit and no second
-// checkpoint can overlap it.
-void Writer::checkpoint() {
-  struct stat wal {};
-  const bool large = ::stat((options_.path + "-wal").c_str(), &wal) == 0 && wal.st_size > kWalBytesLarge;
-  FENCELINE_CRASH_POINT(sqlite_checkpoint_before);
-  sqlite3_busy_timeout(db_.handle(), 0);
-  const int code =
-      sqlite3_wal_checkpoint_v2(db_.handle(), "main", large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
-  const SqliteFailure failure{sqlite3_extended_errcode(db_.handle()), sqlite3_errmsg(db_.handle())};
-  sqlite3_busy_timeout(db_.handle(), 2000);
-  FENCELINE_CRASH_POINT(sqlite_checkpoint_after);
-  if (code == SQLITE_OK) {
-    wal_pages_ = 0;
-    next_checkpoint_ = options_.checkpoint_pages;
-    return;
-  }
-  next_checkpoint_ = wal_pages_ + std::max(1, options_.checkpoint_pages / 4);
-  if (failure.is_io_error()) mark_broken(failure.error(options_.path));
-  else log_.debug("checkpoint_put_off", {{"store", options_.path}, {"wal_pages", wal_pages_}, {"reason", failure.message}});
 }
 
 }  // namespace fenceline::sqlite

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/sqlite/checkpoints.hpp"
 #include "backends/sqlite/database.hpp"
 #include "backends/sqlite/lock_file.hpp"
 #include "backends/sqlite/names.hpp"
@@ -57,6 +58,9 @@ class Writer {
   // How many calls stand in the queue, not begun.
   std::size_t waiting() const;
   std::optional<Error> broken() const;
+  // From now on nothing is written in this process, and everyone is told so: also by a connection of the application that met
+  // the same disk. The error as it is told.
+  Error mark_broken(Error error);
 
  private:
   enum class Stage { queued, begun, answered };
@@ -80,9 +84,6 @@ class Writer {
   std::optional<Error> perform(Pending& pending, std::set<QueueName>& awakened);
   void answer(const Group& group, const std::optional<Error>& error);
   void fail_queued(const Error& error);
-  void checkpoint_if_due();
-  void checkpoint();
-  Error mark_broken(Error error);  // as everyone is told from now on
 
   Runtime& runtime_;
   const Clock& clock_;
@@ -92,6 +93,7 @@ class Writer {
   LockFile& locks_;
   WakeFile& wakes_;
   WriterOptions options_;
+  Checkpoints checkpoints_;
 
   mutable std::mutex mutex_;  // guards the two below and the stage and error of each call
   std::deque<std::shared_ptr<Pending>> queue_;
@@ -99,8 +101,6 @@ class Writer {
 
   std::atomic<std::int64_t> commits_{0};
   std::atomic<bool> blocked_{false};  // the last turn met a lock that is not ours
-  int wal_pages_ = 0;        // after the last commit, of any process
-  int next_checkpoint_ = 0;  // pages at which to try (again)
   std::unique_ptr<Event> work_;
   std::atomic<bool> started_{false};
   Task task_;

@@ -1,0 +1,28 @@
+# The library for other projects: one archive, the headers that its public ones need, and find_package(fenceline).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(parts base model runtime store history_format history sqlite services library)
+foreach(part ${parts})
+  list(APPEND objects $<TARGET_OBJECTS:fenceline_${part}>)
+endforeach()
+add_library(fenceline_package STATIC ${objects})
+set_target_properties(fenceline_package PROPERTIES OUTPUT_NAME fenceline EXPORT_NAME fenceline LINKER_LANGUAGE CXX)
+target_compile_features(fenceline_package INTERFACE cxx_std_23)
+target_include_directories(fenceline_package INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(fenceline_package PUBLIC Threads::Threads PkgConfig::sqlite3)
+if(FENCELINE_SANITIZE)
+  target_link_options(fenceline_package INTERFACE -fsanitize=${FENCELINE_SANITIZE})
+endif()
+
+set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/fenceline)
+install(TARGETS fenceline_package EXPORT fenceline ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(EXPORT fenceline NAMESPACE fenceline:: FILE fencelineTargets.cmake DESTINATION ${folder} COMPONENT development)
+configure_package_config_file(cmake/fencelineConfig.cmake.in ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake INSTALL_DESTINATION ${folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake ${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake
+  DESTINATION ${folder} COMPONENT development)
+install(CODE "set(from \"${PROJECT_SOURCE_DIR}\")
+  set(made \"${PROJECT_BINARY_DIR}/include\")
+  set(to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")" COMPONENT development)
+install(SCRIPT cmake/install_headers.cmake COMPONENT development)
