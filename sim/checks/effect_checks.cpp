@@ -118,7 +118,6 @@ void StoreChecks::see(const Applied& when, const ResolveEffectCall& call) {
   const std::string must = !effect ? "not_found" : as_asked || (about_it && job->in_doubt(*effect, when.at)) ? "ok" : "refused";
   const std::string is = call.reply ? "ok" : std::string(to_string(call.reply.error().code));
   if (is != must) return broken("E2", request.job, "had effect " + request.name + " resolved with the answer '" + is + "', it must be '" + must + "'");
-  if (is == "refused" && !about_it) tally_.add(Count::late_resolves);
   if (is != "ok" || as_asked) return;
   effect->by_operator = true;
   effect->result = request.result;

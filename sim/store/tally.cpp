@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> 
                                                                                        "effect_holds",      "effect_replays",
                                                                                        "effect_busy",       "effect_conflicts",
                                                                                        "effects_lost",      "late_finishes",
-                                                                                       "effects_resolved",  "late_resolves",
+                                                                                       "effects_resolved",
                                                                                        "provider_acts",     "provider_repeats",
                                                                                        "provider_lost_replies", "gate_passes",
                                                                                        "gate_stale",        "gate_behind",

@@ -73,7 +73,6 @@ enum class Count {
   effects_lost,       // begins of those that held their job no more
   late_finishes,      // refused: of an older fence, or of a call that is not at it any more
   effects_resolved,   // by an operator
-  late_resolves,      // refused: the doubt was another one by then
   provider_acts,
   provider_repeats,   // that it knew by their key
   provider_lost_replies,
