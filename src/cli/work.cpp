@@ -89,6 +89,7 @@ std::string as_json(const WorkReport& report) {
   add("refused", report.refused);
   add("lost", report.lost);
   add("revoked", report.revoked);
+  add("held", report.held);
   add("ahead", report.ahead);
   add("blocked", report.blocked);
   return text + "}";
@@ -105,6 +106,7 @@ std::string as_words(const WorkReport& report, bool drained) {
   add(report.lost, "leases lost");
   add(report.refused, "late writes refused");
   add(report.revoked, "cancelled or retried while they ran");
+  add(report.held, "waiting for 'fenceline effects resolve'");
   if (!drained) return text;
   if (report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
   if (report.blocked > 0) text += (report.ahead > 0 ? ", " : "; ") + std::to_string(report.blocked) + " held back by a group, a limit or a pause";

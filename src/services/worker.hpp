@@ -61,6 +61,7 @@ struct WorkReport {
   std::int64_t refused = 0;     // late writes of ours that the store refused
   std::int64_t lost = 0;        // leases we had to give up
   std::int64_t revoked = 0;     // deliveries that an operator ended: cancelled, or retried
+  std::int64_t held = 0;        // deliveries that ended with a doubt about an effect: their jobs wait
   std::int64_t ahead = 0;       // at the end of a drain: jobs whose time lies ahead
   std::int64_t blocked = 0;     // and those held back by their group, a limit or a pause
 };

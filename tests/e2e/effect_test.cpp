@@ -121,6 +121,7 @@ TEST(Effect, AWorkerWhoseJobWaitsRaisesNoAlarm) {
   const Json report = Json::parse(ended.out);
   EXPECT_EQ(report["refused"], 0);
   EXPECT_EQ(report["lost"], 0);
+  EXPECT_EQ(report["held"], 1);
   EXPECT_TRUE(has(ended.err, "\"delivery_held\"")) << ended.err;
   EXPECT_FALSE(has(ended.err, "stale_write_refused")) << ended.err;
   EXPECT_TRUE(has(ended.err, "\"status\":\"success\"")) << ended.err;
