@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(parts base model runtime store history_format history sqlite services library)
+set(parts base model runtime store history_format history gates sqlite services library)
 foreach(part ${parts})
   list(APPEND objects $<TARGET_OBJECTS:fenceline_${part}>)
 endforeach()
