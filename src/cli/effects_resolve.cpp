@@ -94,7 +94,7 @@ CommandSpec effects_resolve_command() {
                          {"65", "it is not in doubt: it is known to have ended the other way"},
                          {"66", "there is no such job or effect"},
                          {"75", "its holder is at it; wait, or cancel the job first"}}}},
-          .examples = {{"fenceline effects resolve $ID charge --done --result 'receipt 17' --reason 'seen at the provider'", "it was booked"},
+          .examples = {{"fenceline effects resolve $ID charge --done --result 'receipt 17'", "it was booked"},
                        {"fenceline effects resolve $ID charge --none", "it was not: do it"}},
           .run = run};
 }
