@@ -91,7 +91,8 @@ void DifferentialStream::compare_everything() {
         if (!is_finished(job.state)) ++unfinished;
         if (job.state == JobState::dead && job.owner.empty()) note("jobs", "buried");
         if (job.lease_left && *job.lease_left <= 0s) note("jobs", "run_out");
-        if (one_in(20)) {
+        const bool may_meet_a_limit = job.state == JobState::ready && !job.limit_key.empty();
+        if (one_in(may_meet_a_limit ? 3 : 20)) {
           compare_facts(ns, job.id);
           compare_attempts(ns, job.id);
         }
@@ -101,6 +102,7 @@ void DifferentialStream::compare_everything() {
       others.after = *got->next;
     }
   }
+  for (const char* ns : {"one", "two"}) compare_effects({.ns = ns, .job = {}, .limit = 1000, .with_result = true});
   for (const char* ns : {"one", "two"}) both("queues", ns, [&](Store& store) { return store.queues(ns); });
   crowded_ = unfinished > (alike_ ? 600 : 60);
 }
@@ -194,6 +196,7 @@ void DifferentialStream::compare_facts(const std::string& ns, const JobId& id) {
   if (facts.key_holder) note("facts", *facts.key_holder == id ? "own_key" : "key_holder");
   if (facts.slot_left) note("facts", "slot_left");
   if (facts.must_run_alone) note("facts", "alone");
+  if (!facts.effects_in_doubt.empty()) note("facts", "effects");
   if (facts.workers > 0) note("facts", "workers");
   if (!facts.quiet_workers.empty()) note("facts", "quiet");
 }

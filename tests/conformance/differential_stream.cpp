@@ -64,14 +64,18 @@ void DifferentialStream::step() {
       {4, &S::log},
       {3, &S::cancel},
       {5, &S::retry},
-      {1, &S::set_queue},
+      {2, &S::set_queue},
       {3, &S::pause},
       {2, &S::queues},
-      {9, &S::facts},
+      {12, &S::facts},
       {3, &S::attempts},
       {3, &S::order_worker},
       {3, &S::orders},
       {2, &S::stopped},
+      {10, &S::begin_effect},
+      {6, &S::finish_effect},
+      {3, &S::resolve_effect},
+      {2, &S::effects},
       {14, &S::let_time_pass},
       {1, &S::set_wall_clock},
       {alike_ && !crowded_ ? 6u : 0u, &S::enqueue_alike},
@@ -90,6 +94,7 @@ void DifferentialStream::step() {
   }
   if (one_in(300)) remove_namespace();
   if (one_in(150)) purge();
+  if (one_in(200)) raise_floor();
   if (one_in(100)) tidy();
   if (one_in(300)) {
     let_days_pass();

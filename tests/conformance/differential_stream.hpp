@@ -72,6 +72,11 @@ class DifferentialStream {
   void order_worker();
   void orders();
   void stopped();
+  void begin_effect();
+  void finish_effect();
+  void resolve_effect();
+  void effects();
+  void raise_floor();
   // The world goes on.
   void let_time_pass();
   void let_days_pass();
@@ -104,6 +109,12 @@ class DifferentialStream {
   // Notes what the attempts of a job show.
   void compare_attempts(const std::string& ns, const JobId& id);
   ClaimRequest made_up_claim();
+  BeginEffectRequest made_up_call();
+  void hold_two(BeginEffectRequest request);
+  void send_finish(const BeginEffectRequest& call);
+  void send_resolve(const std::string& ns, const std::optional<Effect>& effect);
+  // Page by page to the end.
+  void compare_effects(EffectsRequest request);
   void send_claim(const ClaimRequest& request);
   // A few of those remembered, most of them fresh, some spoiled, no job twice; and who sends them.
   std::vector<Holding> some_holdings(std::string& ns, std::string& owner);
@@ -153,6 +164,7 @@ class DifferentialStream {
   std::deque<Remembered> holdings_;
   std::deque<ClaimRequest> claims_;
   std::deque<std::pair<std::string, ActRequest>> acts_;  // by verb
+  std::deque<BeginEffectRequest> calls_;  // of effects, that were not refused
   struct Logged {
     std::string ns;
     JobId id;

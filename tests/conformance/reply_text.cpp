@@ -177,7 +177,7 @@ std::string text_of(const std::optional<JobFacts>& facts) {
       << id_or_none(facts->group_head) << (facts->group_head_revoked ? " revoked" : "") << " limit " << facts->limit
       << ids(facts->limit_holders) << " per_key " << facts->limit_per_key << ids(facts->limit_key_holders) << " key_holder "
       << id_or_none(facts->key_holder) << " slot_left " << maybe(facts->slot_left) << " alone " << facts->must_run_alone << " workers "
-      << facts->workers << " quiet " << joined(facts->quiet_workers);
+      << facts->workers << " quiet " << joined(facts->quiet_workers) << " effects " << joined(facts->effects_in_doubt);
   return out.str();
 }
 
@@ -197,6 +197,27 @@ std::string text_of(const OrdersReply& reply) {
   for (const Holding& holding : reply.revoked) out += "\n  " + to_string(holding.id) + "@" + std::to_string(holding.fence);
   return out;
 }
+
+std::string text_of(const BeginEffectReply& reply) {
+  return std::string(to_string(reply.verdict)) + " result " + bytes(reply.result) + " exit " + number(reply.exit_status) + " call " + bytes(reply.call) + " actor " +
+         bytes(reply.actor) + (reply.refusal ? text_of(std::vector{*reply.refusal}) : "");
+}
+
+std::string text_of(const FinishEffectReply& reply) { return reply.refusal ? text_of(std::vector{*reply.refusal}) : "finished"; }
+
+std::string text_of(const EffectsReply& reply) {
+  std::ostringstream out;
+  out << (reply.next ? "more" : "last");
+  for (const Effect& effect : reply.effects) {
+    out << "\n  " << to_string(effect.job) << " " << effect.name << " " << to_string(effect.state) << (effect.in_doubt ? " in doubt" : "")
+        << (effect.held ? " held" : "") << " " << to_string(effect.policy) << " digest " << bytes(effect.digest) << " fence " << effect.fence << " call "
+        << bytes(effect.call) << " actor " << bytes(effect.actor) << " doubts " << effect.doubts << " began " << micros(effect.began_at) << " ended "
+        << maybe(effect.ended_at) << " exit " << number(effect.exit_status) << " result " << bytes(effect.result) << " by " << bytes(effect.resolved_by);
+  }
+  return out.str();
+}
+
+std::string text_of(Fence fence) { return "fence " + std::to_string(fence); }
 
 std::string text_of(const EnqueueRequest& request) {
   std::string out = "ns " + request.ns;

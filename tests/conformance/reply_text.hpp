@@ -26,6 +26,10 @@ std::string text_of(const std::vector<QueueRow>& rows);
 std::string text_of(const std::optional<JobFacts>& facts);
 std::string text_of(const std::vector<Attempt>& attempts);
 std::string text_of(const OrdersReply& reply);
+std::string text_of(const BeginEffectReply& reply);
+std::string text_of(const FinishEffectReply& reply);
+std::string text_of(const EffectsReply& reply);
+std::string text_of(Fence fence);
 std::string text_of(const std::vector<JobId>& found);
 std::string text_of(const std::vector<WorkerRow>& rows);
 // The entries of namespaces; what a store says of itself is its own affair.
