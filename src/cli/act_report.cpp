@@ -30,6 +30,9 @@ Error refusal_error(const ActRefusal& refusal, const std::string& ns) {
     const std::string holder = refusal.holder ? to_string(*refusal.holder) : "another job";
     return {Code::conflict, "job " + id + " cannot be retried: job " + holder + " has its unique key; wait for that one, or cancel it"};
   }
+  if (refusal.reason == "effect_in_doubt")
+    return {Code::conflict, "job " + id + " cannot be retried: it waits for an effect that may have happened; 'fenceline job explain " + id +
+                                "' names it and how to resolve it"};
   if (refusal.reason == "finished") return {Code::conflict, "job " + id + " is finished already; see 'fenceline job show " + id + "'"};
   return {Code::conflict, "job " + id + " was refused: " + refusal.reason + "; see 'fenceline job explain " + id + "'"};
 }

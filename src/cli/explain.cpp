@@ -39,9 +39,7 @@ class Explainer {
     switch (job_.state) {
       case JobState::ready: ready(); break;
       case JobState::running: running(); break;
-      case JobState::waiting:
-        add("waiting", "it waits for a person or for the gate of its stage" + (job_.stage.empty() ? "" : " " + job_.stage));
-        break;
+      case JobState::waiting: waiting(); break;
       case JobState::done: add("done", "it is done" + since() + ", by " + job_.owner + " under fence " + std::to_string(job_.fence)); break;
       case JobState::dead: dead(); break;
       case JobState::cancelled: cancelled(); break;
@@ -123,6 +121,16 @@ class Explainer {
     if (reasons_.empty())
       add("claimable", "nothing holds it back: the next free one of " + std::to_string(facts_.workers) +
                            (facts_.workers == 1 ? " worker" : " workers") + " takes it, after those of higher priority");
+  }
+
+  void waiting() {
+    if (facts_.effects_in_doubt.empty())
+      add("waiting", "it waits for a person or for the gate of its stage" + (job_.stage.empty() ? "" : " " + job_.stage));
+    for (const std::string& effect : facts_.effects_in_doubt) {
+      const std::string resolve = "fenceline effects resolve " + id() + " " + effect;
+      add("effect_in_doubt", "nobody knows whether its effect " + effect + " has happened, and it must not happen twice: find out, then say: " + resolve +
+                                 " --done, or " + resolve + " --none");
+    }
   }
 
   void running() {

@@ -144,6 +144,17 @@ TEST(Explain, EveryStateHasAReason) {
   EXPECT_NE(said(in_state(JobState::done), "done"), "");
 }
 
+TEST(Explain, NamesEachEffectInDoubtAndTheCommandThatResolvesIt) {
+  JobFacts facts = in_state(JobState::waiting);
+  facts.effects_in_doubt = {"mail", "pay"};
+  const std::vector<Reason> reasons = explain(facts, kNow);
+  ASSERT_EQ(reasons.size(), 2u);
+  EXPECT_EQ(reasons[1].name, "effect_in_doubt");
+  EXPECT_NE(reasons[0].sentence.find("its effect mail"), std::string::npos);
+  EXPECT_NE(reasons[1].sentence.find("fenceline effects resolve " + to_string(facts.job.id) + " pay --done"), std::string::npos);
+  EXPECT_NE(reasons[1].sentence.find(" pay --none"), std::string::npos);
+}
+
 TEST(Explain, NamesWhoCancelledAJobIfThatIsKnown) {
   EXPECT_EQ(explain(in_state(JobState::cancelled), kNow, {.ended = Act{"ana", "wrong address"}, .quieted = {}}).at(0).sentence,
             "it was cancelled by ana (wrong address) at 2026-11-15T11:00:00.000000Z; to run it after all: fenceline job retry "
