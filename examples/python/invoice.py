@@ -36,12 +36,15 @@ def main():
 # Drawn again after a doubt, it leaves a gap and never a number twice.
 NEXT_NUMBER = """
 import fcntl, os, sys
-with open(os.path.join(sys.argv[1], "last-number"), "a+") as file:
-    fcntl.flock(file, fcntl.LOCK_EX)
-    file.seek(0)
-    number = int(file.read() or 0) + 1
-    file.truncate(0)
-    file.write(str(number))
+last = os.path.join(sys.argv[1], "last-number")
+with open(last + ".lock", "w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    number = int(open(last).read()) + 1 if os.path.exists(last) else 1
+    with open(last + ".new", "w") as file:
+        file.write(str(number))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(last + ".new", last)  # the old number or the new one, never none
 print(number)
 """
 

@@ -86,13 +86,25 @@ Findings leases_are_alive(Invocation& invocation, Store& store) {
            "fenceline work " + queue + " -- CMD"}};
 }
 
+// Whether or not their jobs wait: of a job that was cancelled, or died otherwise, nobody would be told else.
+Findings effects_are_known(Invocation& invocation, Store& store) {
+  const Result<EffectsReply> doubts = store.effects({.ns = invocation.ns, .in_doubt = true, .limit = 1000});
+  if (!doubts) return {failed("effects", doubts.error())};
+  const std::size_t number = doubts->effects.size();
+  if (number == 0) return {{"effects", FindingStatus::ok, "none is in doubt", ""}};
+  const auto held = std::ranges::count_if(doubts->effects, &Effect::held);
+  return {{"effects", FindingStatus::warning,
+           (doubts->next ? "more than " : "") + std::to_string(number) + " in doubt, " + std::to_string(held) + " of them with a job that waits for an operator",
+           "fenceline effects list --in-doubt"}};
+}
+
 Findings store_is_well(Invocation&, Store& store) {
   const Result<Findings> findings = store.examine();
   return findings ? *findings : Findings{failed("store", findings.error())};
 }
 
 using Check = Findings (*)(Invocation&, Store&);
-constexpr std::array<Check, 5> kChecks{store_is_well, clock_is_sane, read_is_quick, workers_are_seen, leases_are_alive};
+constexpr std::array<Check, 6> kChecks{store_is_well, clock_is_sane, read_is_quick, workers_are_seen, leases_are_alive, effects_are_known};
 
 std::string_view status_name(FindingStatus status) {
   switch (status) {

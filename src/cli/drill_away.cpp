@@ -6,8 +6,6 @@ namespace fenceline::cli {
 namespace {
 
 Result<int> nothing_to_play(Invocation& invocation, const std::string& name, const std::string& what) {
-  const Result<std::unique_ptr<Store>> store = invocation.open_store(true);
-  if (!store) return std::unexpected(store.error());
   DrillReport report;
   report.not_injected.push_back(what + ": the store is embedded in its users' processes; `drill kill` and `drill pause` play what can befall it");
   return tell_drill(invocation, name, report);

@@ -53,7 +53,7 @@ Result<Declared> declared_by(const Invocation& invocation) {
 
 // What makes it this command and no other. No argument holds a zero byte.
 std::string digest_of(const Invocation& invocation) {
-  std::string text;
+  std::string text = std::to_string(invocation.command.size()) + '\0';
   for (const std::string& word : invocation.command) text += word + '\0';
   if (const auto request = invocation.value("--request")) text += '\0' + *request;
   return sha256_hex(text);

@@ -74,6 +74,7 @@ Result<int> run(Invocation& invocation) {
   if (!resolved && resolved.error().code == Code::refused) return std::unexpected(refusal_of(*effect, resolved.error()));
   if (!resolved) return std::unexpected(resolved.error());
   const std::string state(to_string(request->done ? EffectState::done : EffectState::none));
+  if (effect->state == EffectState::done && !request->result.empty()) tell("fenceline: it was done already; the result that is recorded stays");
   if (invocation.json) print_line(Json{{"job", to_string(*id)}, {"name", request->name}, {"state", state}}.dump());
   else print_line(to_string(*id) + " " + request->name + " " + state);
   return kExitOk;

@@ -105,14 +105,17 @@ Result<int> run_rebase(Invocation& invocation) {
   if (!act) return std::unexpected(act.error());
   const Result<std::vector<ShownGate>> asked = gates(invocation);
   if (!asked) return std::unexpected(asked.error());
-  Fence largest = 0;
-  for (const ShownGate& gate : *asked) largest = std::max(largest, gate.record.fence);
+  const auto worst = std::ranges::max_element(*asked, {}, [](const ShownGate& gate) { return gate.record.fence; });
+  const Fence largest = worst == asked->end() ? 0 : worst->record.fence;
   if (largest == 0) return fail(Code::not_found, "no gate remembers a fence in " + invocation.gates + "; name the folder with --gates, or a file with --file");
   const RaiseFloorRequest request{.ns = invocation.ns, .floor = largest, .act = *act};
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<Fence> floor = sure(invocation, [&] { return (*store)->raise_floor(request); });
+  // The store is fine: a gate is not.
+  if (!floor && floor.error().code == Code::refused)
+    return fail(Code::conflict, floor.error().message + "; the gate of " + worst->record.resource + " was fed a wrong fence: stop what writes through it, and remove " + worst->path);
   if (!floor) return std::unexpected(floor.error());
   if (invocation.json) print_line(Json{{"gates", asked->size()}, {"remembered", largest}, {"floor", *floor}}.dump());
   else print_line("every fence from now on is above " + std::to_string(*floor) + (*floor > largest ? ", as before; the gates remember " + std::to_string(largest) : ""));

@@ -40,6 +40,7 @@ CommandSpec job_retry_command() {
                         {{"dead, cancelled", "ready, with all its attempts; the last of its group"},
                          {"ready", "it loses its delay"},
                          {"running", "its process is stopped within a second, and it is run again"},
+                         {"waiting", "refused: say first what became of its effect, with 'effects resolve'"},
                          {"done", "refused: enqueue it anew"}}},
                        kSeveral},
           .examples = {{"fenceline job retry $ID --reason 'the disk has room again'", "once more, from the first attempt"}},

@@ -34,13 +34,24 @@ KnownActs known_acts(const Invocation& invocation, Store& store, const JobFacts&
   return acts;
 }
 
+// A job that does not wait may have left a doubt all the same: its worker died, or it was cancelled.
+void add_doubts(const Invocation& invocation, Store& store, const Job& job, std::vector<Reason>& reasons) {
+  const Result<EffectsReply> doubts = store.effects({.ns = invocation.ns, .job = job.id, .in_doubt = true});
+  if (!doubts) return;
+  for (const Effect& effect : doubts->effects)
+    reasons.push_back({"effect_in_doubt", "nobody knows whether its effect " + effect.name + " has happened; its next delivery decides by '" +
+                                              std::string(to_string(effect.policy)) + "', or say what you found out: fenceline effects resolve " + to_string(job.id) + " " + effect.name +
+                                              " --done, or --none"});
+}
+
 // Errors: not_found.
 Result<void> explain_one(const Invocation& invocation, Store& store, const JobId& id) {
   const Result<std::optional<JobFacts>> facts = store.facts(invocation.ns, id);
   if (!facts) return std::unexpected(facts.error());
   if (!*facts) return std::unexpected(no_such_job(id, invocation.ns));
   const Job& job = (*facts)->job;
-  const std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
+  std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
+  if (job.state != JobState::waiting) add_doubts(invocation, store, job, reasons);
   if (!invocation.json) {
     print_line("job " + to_string(id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
     for (const Reason& reason : reasons) print_line("- " + reason.sentence);

@@ -1,4 +1,6 @@
 // fenceline job wait: until jobs are finished; their status becomes this program's own.
+#include <utility>
+
 #include "base/duration_text.hpp"
 #include "cli/acts.hpp"
 #include "cli/command.hpp"
@@ -33,10 +35,13 @@ class Waiting {
   // Empty: not in time, or asked to stop.
   Result<std::optional<Job>> finished(const JobId& id, std::optional<Instant> until) {
     std::optional<JobLooks> looks;
+    bool told = false;
     while (true) {
       Result<Job> job = look(id);
       if (!job) return std::unexpected(job.error());
       if (is_finished(job->state)) return std::move(*job);
+      if (job->state == JobState::waiting && !std::exchange(told, true))
+        tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) + "'");
       if (until && invocation_.runtime->now() >= *until) return std::nullopt;
       if (!looks) looks.emplace(invocation_, store_, *job);
       if (!looks->wait(until)) return std::nullopt;

@@ -1,6 +1,7 @@
 // fenceline: where concrete things meet. Reads argv, sets up the runtime, the log and the signals, runs one
 // command and turns its answer into an exit code.
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   using namespace fenceline::cli;
   keep_freed_memory();
   hold_standard_files();
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would hide how our children end
   try {
     return run({argv + (argc > 0 ? 1 : 0), argv + argc});
   } catch (const std::exception& error) {

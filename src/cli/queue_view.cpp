@@ -41,11 +41,11 @@ std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
   return out;
 }
 
-std::vector<Column> columns() {
+// Where no job waits for a person, on a terminal that place is better used.
+std::vector<Column> columns(bool some_wait) {
   std::vector<Column> out{{.name = "queue", .whole = true}};
   for (const JobState state : kStates) {
-    // No stage has a gate yet, so none waits: on a terminal that place is better used.
-    out.push_back({.name = std::string(to_string(state)), .wide_only = state == JobState::waiting, .right = true});
+    out.push_back({.name = std::string(to_string(state)), .wide_only = state == JobState::waiting && !some_wait, .right = true});
     if (state == JobState::ready) out.push_back({.name = "not_due", .right = true});
   }
   out.insert(out.end(), {{.name = "limit", .right = true, .spare = true},
@@ -77,7 +77,7 @@ std::string queue_json(const QueueRow& row) {
 }
 
 Table queue_table(const std::vector<QueueRow>& rows, std::optional<WallTime> now) {
-  Table table{columns(), {}};
+  Table table{columns(std::ranges::any_of(rows, [](const QueueRow& row) { return row.depth_of(JobState::waiting) > 0; })), {}};
   for (const QueueRow& row : rows) table.rows.push_back(cells(row, now));
   return table;
 }
@@ -85,7 +85,7 @@ Table queue_table(const std::vector<QueueRow>& rows, std::optional<WallTime> now
 Table queue_card(const QueueRow& row) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
   const std::vector<Cell> values = cells(row, std::nullopt);
-  const std::vector<Column> names = columns();
+  const std::vector<Column> names = columns(true);
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
   return table;
 }

@@ -51,6 +51,15 @@ TEST(GatedFile, AsksTheStoreForItsNewestGrant) {
   EXPECT_EQ(report(place).remembered(), 20);
 }
 
+TEST(GatedFile, RefusesNamesThatAGateBesideItWouldRemove) {
+  const GatePlace place;
+  for (const char* ending : {".gate", ".gate.new", ".gate.first", ".gate.content"}) {
+    const GatedFile file({.path = place.file() + ending, .resource = "r"});
+    const Result<GateAnswer> answer = file.put({.fence = 1, .content = "mine"});
+    EXPECT_EQ(answer ? std::nullopt : std::optional(answer.error().code), Code::invalid) << ending;
+  }
+}
+
 TEST(GatedFile, KeepsTheModeOfAFileThatIsThere) {
   const GatePlace place;
   place.write("report", "old");

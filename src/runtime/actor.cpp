@@ -83,8 +83,10 @@ ActorLife wait_for_actor(const Clock& clock, const std::string& actor, Instant u
   if (!pid) return ActorLife::unknown;
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
   if (!process) return errno == ESRCH || errno == EINVAL ? ActorLife::gone : ActorLife::unknown;
-  // The number may have gone to another one before it was opened.
-  if (start_of(*pid) != theirs[2]) return ActorLife::gone;
+  // The number may have gone to another one before it was opened. Where /proc hides it from us, nobody can tell.
+  const std::string start = start_of(*pid);
+  if (start.empty()) return ActorLife::unknown;
+  if (start != theirs[2]) return ActorLife::gone;
   const UniqueFd stopped(::eventfd(0, EFD_CLOEXEC));
   const std::stop_callback wake(stop, [&] {
     const std::uint64_t one = 1;

@@ -198,7 +198,8 @@ ExitStatus reap(const ChildProcess& child) {
   do {
     reaped = ::waitpid(child.pid, &status, 0);
   } while (reaped < 0 && errno == EINTR);
-  return reaped == child.pid ? exit_status_of(status) : ExitStatus{.exited = true, .number = 0};
+  // Somebody else has taken its status, as the kernel does where SIGCHLD is ignored: whether it did its work, nobody knows.
+  return reaped == child.pid ? exit_status_of(status) : ExitStatus{.exited = false, .number = SIGKILL};
 }
 
 Result<std::string> find_program(const std::string& program) {

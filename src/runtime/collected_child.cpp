@@ -32,7 +32,7 @@ void read_until_end(int output, int exited, const CollectRequest& request, Colle
     std::array<pollfd, 2> fds{{{open ? output : -1, POLLIN, 0}, {exited, POLLIN, 0}}};
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
     if (fds[0].revents != 0) open = read_some(output, request, collected) != ReadEnd::closed;
-    ended = fds[1].revents != 0;
+    ended = exited >= 0 ? fds[1].revents != 0 : !open;  // without a descriptor of it, its last words are its end
   }
   while (read_some(output, request, collected) == ReadEnd::open) {
   }

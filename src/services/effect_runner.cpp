@@ -112,6 +112,7 @@ Result<EffectAnswer> EffectRunner::run_as(const EffectAsk& ask, const std::strin
 }
 
 Result<BeginEffectReply> EffectRunner::begin(const EffectAsk& ask, const std::string& call, const std::string& dead_call) {
+  // A call that died in this delivery may have left a process behind that acts after any probe; at the end of the delivery it is gone.
   const BeginEffectRequest request{.ns = options_.ns,
                                    .job = ask.job,
                                    .fence = ask.fence,
@@ -119,7 +120,7 @@ Result<BeginEffectReply> EffectRunner::begin(const EffectAsk& ask, const std::st
                                    .digest = ask.digest,
                                    .call = call,
                                    .actor = options_.actor,
-                                   .in_doubt = ask.options.in_doubt,
+                                   .in_doubt = !dead_call.empty() && ask.options.in_doubt == InDoubt::probe ? InDoubt::hold : ask.options.in_doubt,
                                    .dead_call = dead_call};
   return repeated(ask, [&] { return store_.begin_effect(request); });
 }

@@ -230,6 +230,14 @@ TEST_F(EffectsOnMemory, ACallOfAProcessThatIsGoneIsInDoubt) {
   EXPECT_TRUE(calls.at(0).again);
 }
 
+TEST_F(EffectsOnMemory, E2_WhatADeadProcessOfThisDeliveryLeftBehindIsNotProbed) {
+  begin_elsewhere();
+  other_lives = ActorLife::gone;
+  const EffectOptions options{.in_doubt = InDoubt::probe, .probe = [](const EffectCall&) { return EffectReport::none(""); }};
+  EXPECT_EQ(must(ask(says(EffectReport::done("x")), options)).kind, Kind::held);
+  EXPECT_EQ(acted, 0);
+}
+
 TEST_F(EffectsOnMemory, ACallOfAProcessThatLivesIsWaitedForWhileTheLeaseIsTrusted) {
   begin_elsewhere();
   other_lives = ActorLife::lives;

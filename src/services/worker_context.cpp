@@ -41,7 +41,7 @@ bool ended_by_hold(const Refusal& refusal) { return refusal.reason == "settled" 
 void WorkerContext::log_refusal(std::string_view verb, const Refusal& refusal) {
   if (ended_by_hold(refusal)) {
     count(&WorkReport::held);
-    log.info("delivery_held", {{"job", to_string(refusal.id)}, {"owner", owner}, {"verb", verb}, {"fence", refusal.sent}});
+    log.warn("delivery_held", {{"job", to_string(refusal.id)}, {"owner", owner}, {"verb", verb}, {"fence", refusal.sent}});
     return;
   }
   count(&WorkReport::refused);

@@ -196,6 +196,20 @@ TEST(Effect, E2_ACallWhoseProcessWasKilledIsInDoubtAndItsCommandIsGone) {
   EXPECT_FALSE(std::filesystem::exists(place.file("alive")));
 }
 
+TEST(Effect, E2_AFailureIsSeenThoughTheHandlerIgnoresTheEndOfChildren) {
+  const Workplace place;
+  const std::string id = worked(place, "trap '' CHLD; exec " + effect("charge -- sh -c 'exit 1'"));
+  EXPECT_EQ(state_of(place, id), "waiting");
+  EXPECT_EQ(effects_of(place, id)[0]["state"], "intent");
+}
+
+TEST(Effect, AnEmptyWordAndAnEmptyRequestAreNotTheSame) {
+  const Workplace place;
+  const std::string id = worked(place, effect("say -- echo ''") + " && " + effect("say --request '' -- echo") + "; echo $?");
+  EXPECT_EQ(effects_of(place, id).size(), 1U);
+  EXPECT_NE(std::string(show(place, id)["result"]).find("65"), std::string::npos);
+}
+
 TEST(Effect, ASignalIsPassedOnToTheCommand) {
   const Workplace place;
   enqueue(place);

@@ -91,7 +91,11 @@ std::string ApplicationRules::why_not(int action, std::string_view first, std::s
     case SQLITE_DELETE:
     case SQLITE_REINDEX:
     case SQLITE_ANALYZE: return write_to(first);
-    case SQLITE_ALTER_TABLE: return write_to(second);
+    case SQLITE_ALTER_TABLE:
+      // It is not said what a table is renamed to: a temporary one could stand before one of the store's, and a protected one slip out of its triggers.
+      if (lower_case(first) == "temp") return "a temporary table is not altered here; make a new one";
+      if (protected_.contains(lower_case(second))) return "table " + std::string(second) + " is protected; unprotect_table() first";
+      return write_to(second);
     case SQLITE_CREATE_TABLE:
     case SQLITE_CREATE_TEMP_TABLE:
     case SQLITE_CREATE_VIEW:

@@ -149,6 +149,8 @@ Result<SqliteConnection> SqliteStore::connect(const SqliteConnectOptions& option
     static const sqlite::OwnNames own(parts_->clock);
     auto db = std::make_unique<sqlite::Database>(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX);
     sqlite::configure(*db, parts_->options.synchronous == SqliteSync::full ? "FULL" : "NORMAL");
+    // A statement outside a transaction is refused when it commits; until then nothing of it may reach the log, where it would meet a checkpoint.
+    db->run_script("PRAGMA cache_spill = OFF");
     // After a fork nothing of this is the child's to close.
     const auto close = [](SqliteConnectionParts* parts) {
       if (::getpid() == parts->pid) delete parts;

@@ -66,6 +66,9 @@ TEST_F(ApplicationConnection, TheStoresTablesCannotBeWrittenBySql) {
   // Nor by a trigger of the application's own.
   must(transaction.execute("CREATE TRIGGER sly AFTER INSERT ON mine BEGIN DELETE FROM job; END"));
   EXPECT_EQ(code_of(transaction.execute("INSERT INTO mine VALUES (1)")), Code::refused);
+  // Nor hidden behind a table of its own.
+  must(transaction.execute("CREATE TEMP TABLE scratch (x)"));
+  EXPECT_EQ(code_of(transaction.execute("ALTER TABLE scratch RENAME TO job")), Code::refused);
   must(transaction.commit());
   EXPECT_NE(raw(connection.handle(), "VACUUM"), "");
   EXPECT_TRUE(must(store->job("default", test::job_id(1))).has_value());
@@ -129,6 +132,15 @@ TEST_F(ApplicationConnection, KeepsTheLogShort) {
   struct stat wal {};
   ASSERT_EQ(::stat((options().path + "-wal").c_str(), &wal), 0);
   EXPECT_LT(wal.st_size, 50 * 4096);
+}
+
+TEST_F(ApplicationConnection, AStatementOutOfTurnWritesNothingIntoTheLogBeforeItIsRefused) {
+  make_table("CREATE TABLE bulk (bytes BLOB)");
+  const auto log_size = [&] { return std::filesystem::file_size(options().path + "-wal"); };
+  const auto before = log_size();
+  const std::string many = "INSERT INTO bulk WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 320) SELECT zeroblob(100000) FROM n";
+  EXPECT_NE(raw(connection.handle(), many.c_str()), "");
+  EXPECT_EQ(log_size(), before);
 }
 
 TEST_F(ApplicationConnection, DoesNotCrossAFork) {

@@ -88,10 +88,6 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
                       whole ? "settings are there and in range" : "rows are missing or out of range",
                       whole ? "" : "restore a backup"});
-  const std::int64_t waiting = call.db.number("SELECT count(*) FROM waiting").value_or(0);
-  findings.push_back({"effects", waiting == 0 ? FindingStatus::ok : FindingStatus::warning,
-                      waiting == 0 ? "no job waits for an effect in doubt" : std::to_string(waiting) + " jobs wait for an operator to say what became of an effect",
-                      waiting == 0 ? "" : "fenceline effects list --in-doubt"});
   const std::int64_t stale = call.db.number("SELECT count(*) FROM worker WHERE seen_at + ttl < ?1", call.wall_us()).value_or(0);
   findings.push_back(
       {"workers", stale == 0 ? FindingStatus::ok : FindingStatus::warning,

@@ -25,8 +25,9 @@ constexpr off_t kPidAt = 16;
 constexpr std::size_t kPidBytes = 16;
 constexpr int kNapMillis = 1;
 constexpr int kTickMillis = 250;
-// From which age on, in ticks, a step may be gone to at once: 5 s for the lowest, 2 s, half a second, none.
-constexpr std::array<int, 5> kOldEnough{0, 20, 8, 2, 0};
+// From which age on, in ticks, a step may be gone to at once: after half a second the third, then the second, the first, and after
+// 4 s the lock itself, which alone keeps writers apart.
+constexpr std::array<int, 5> kOldEnough{16, 8, 4, 2, 0};
 
 struct flock bytes(off_t first, off_t count, int type) {
   struct flock lock {};
@@ -37,6 +38,8 @@ struct flock bytes(off_t first, off_t count, int type) {
   return lock;
 }
 struct flock one_byte(off_t byte, int type) { return bytes(byte, 1, type); }
+
+off_t pid_at(off_t step) { return kPidAt + step * static_cast<off_t>(kPidBytes); }
 
 bool try_lock(int file, off_t byte, int type) {
   struct flock lock = one_byte(byte, type);
@@ -82,16 +85,14 @@ void ignore_signal(int) {}
 // A wait for a lock has no time-out; only a signal ends it. SIGURG is ignored by default and so free to use, unless
 // the application has a use for it. False: it does, and its handler lets the wait go on.
 bool make_waits_interruptible() {
-  static const bool done = [] {
-    struct sigaction there {};
-    ::sigaction(SIGURG, nullptr, &there);
-    const bool is_ours_to_set = (there.sa_flags & SA_SIGINFO) == 0 && (there.sa_handler == SIG_DFL || there.sa_handler == SIG_IGN);
-    if (!is_ours_to_set) return (there.sa_flags & SA_RESTART) == 0;
-    struct sigaction wake {};
-    wake.sa_handler = ignore_signal;
-    return ::sigaction(SIGURG, &wake, nullptr) == 0;
-  }();
-  return done;
+  // Looked at each time: the application may have taken the signal since.
+  struct sigaction there {};
+  ::sigaction(SIGURG, nullptr, &there);
+  const bool is_ours_to_set = (there.sa_flags & SA_SIGINFO) == 0 && (there.sa_handler == SIG_DFL || there.sa_handler == SIG_IGN);
+  if (!is_ours_to_set) return (there.sa_flags & SA_RESTART) == 0;
+  struct sigaction wake {};
+  wake.sa_handler = ignore_signal;
+  return ::sigaction(SIGURG, &wake, nullptr) == 0;
 }
 
 }  // namespace
@@ -107,11 +108,11 @@ Result<std::unique_ptr<LockFile>> LockFile::open(const std::string& path) {
 
 LockFile::~LockFile() { ::close(file_); }
 
-Result<LockFile::Waited> LockFile::wait_for(off_t byte, int old_after, std::stop_token stop) {
+Result<LockFile::Waited> LockFile::wait_for(off_t byte, int old_at, int& age, std::stop_token stop) {
   if (try_lock(file_, byte, F_WRLCK)) return Waited::got;
   const bool interruptible = make_waits_interruptible();
   std::optional<Ticks> ticks;
-  if (interruptible && old_after > 0) ticks.emplace();
+  if (interruptible && old_at > 0) ticks.emplace();
   const pthread_t waiter = ::pthread_self();
   std::atomic<bool> left{false};
   // A signal that comes just before the wait is lost, so it is sent until the waiter has left.
@@ -123,7 +124,7 @@ Result<LockFile::Waited> LockFile::wait_for(off_t byte, int old_after, std::stop
   };
   const std::stop_callback on_stop(stop, interrupt);
   Result<Waited> ended = Waited::stopped;
-  for (int naps = 0; !stop.stop_requested(); ++naps) {
+  for (int naps = 1; !stop.stop_requested(); ++naps) {
     struct flock lock = one_byte(byte, F_WRLCK);
     if (::fcntl(file_, interruptible ? F_OFD_SETLKW : F_OFD_SETLK, &lock) == 0) {
       ended = Waited::got;
@@ -133,8 +134,8 @@ Result<LockFile::Waited> LockFile::wait_for(off_t byte, int old_after, std::stop
       ended = fail(Code::broken, "store lock " + path_ + " failed: " + std::strerror(errno));
       break;
     }
-    const int age = interruptible ? naps + 1 : naps * kNapMillis / kTickMillis;
-    if (old_after > 0 && age >= old_after) {
+    if (interruptible || naps % (kTickMillis / kNapMillis) == 0) age += 1;
+    if (old_at > 0 && age >= old_at) {
       ended = Waited::grown_old;
       break;
     }
@@ -150,11 +151,9 @@ Result<bool> LockFile::come_down(std::stop_token stop) {
   off_t next = kTopStep;
   int age = 0;
   while (on > kLockByte) {
-    const auto below = static_cast<std::size_t>(next - 1);
-    const int old_after = on > kTopStep && below >= 1 ? kOldEnough[below] - age : 0;
-    Result<Waited> waited = wait_for(next, old_after, stop);
+    const int old_at = next > kLockByte ? kOldEnough[static_cast<std::size_t>(next - 1)] : 0;
+    Result<Waited> waited = wait_for(next, old_at, age, stop);
     if (waited && *waited == Waited::grown_old) {
-      age += old_after;
       next -= 1;
       continue;
     }
@@ -163,6 +162,7 @@ Result<bool> LockFile::come_down(std::stop_token stop) {
     if (*waited == Waited::stopped) return false;
     on = next;
     next -= 1;
+    write_pid(on);
   }
   return true;
 }
@@ -174,22 +174,22 @@ Result<bool> LockFile::take_turn(std::stop_token stop) {
   ::pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
   if (!try_alone(file_)) {
     const Result<bool> down = come_down(stop);
-    if (!down || !*down) return down;
+    return down;
   }
-  write_pid();
+  write_pid(kLockByte);
   return true;
 }
 
 // Only for people: on a full disk the turn is as good without.
-void LockFile::write_pid() const {
+void LockFile::write_pid(off_t step) const {
   std::array<char, kPidBytes> text{};
   std::to_chars(text.data(), text.data() + text.size(), ::getpid());
-  [[maybe_unused]] const ssize_t written = ::pwrite(file_, text.data(), text.size(), kPidAt);
+  [[maybe_unused]] const ssize_t written = ::pwrite(file_, text.data(), text.size(), pid_at(step));
 }
 
 bool LockFile::try_turn() {
   if (!try_alone(file_)) return false;
-  write_pid();
+  write_pid(kLockByte);
   return true;
 }
 
@@ -199,15 +199,19 @@ std::optional<pid_t> LockFile::turn_holder() const {
   // A description of its own: one does not see its own locks.
   const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return std::nullopt;
-  struct flock lock = one_byte(kLockByte, F_WRLCK);
-  const bool held = ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  std::array<char, kPidBytes> text{};
-  const ssize_t got = ::pread(file, text.data(), text.size(), kPidAt);
+  std::optional<pid_t> holder;
+  // Nobody may have it, and one who was stopped on the last step be in the way of the others.
+  for (off_t step = kLockByte; step <= 1 && !holder; ++step) {
+    struct flock lock = one_byte(step, F_WRLCK);
+    if (::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) continue;
+    std::array<char, kPidBytes> text{};
+    const ssize_t got = ::pread(file, text.data(), text.size(), pid_at(step));
+    pid_t pid = 0;
+    if (got > 0) std::from_chars(text.data(), text.data() + got, pid);
+    holder = pid;
+  }
   ::close(file);
-  if (!held) return std::nullopt;
-  pid_t pid = 0;
-  if (got > 0) std::from_chars(text.data(), text.data() + got, pid);
-  return pid;
+  return holder;
 }
 
 bool LockFile::share_presence() { return try_lock(file_, kPresenceByte, F_RDLCK); }

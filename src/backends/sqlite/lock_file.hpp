@@ -3,11 +3,11 @@
 // A lock of one word is unfair: who releases it takes it again at once, and of a crowd that waits any one may be next, so
 // that one of two hundred can wait for ever. So there is a stair. The lock itself is byte 0; the steps are bytes 1 to 4, and who
 // stands on one waits for the next one down: they are served in turn. At the foot of the stair (step 4) the crowd
-// pushes; who has waited long passes it by and goes to a lower step at once, and so waits among fewer and older ones. Nobody
-// who stands on a step and is stopped there holds up the others for long, but for the last two.
+// pushes; who has waited long passes it by and goes to a lower step at once, in the end to the lock itself, and so waits among fewer
+// and older ones. Nobody who stands on a step and is stopped there keeps the others waiting for more than some seconds.
 //
 // Byte 5 is held shared by everyone who has the store open. All are OFD locks, so the kernel frees them when their
-// process dies. They show no pid, so the holder writes its own into the file.
+// process dies. They show no pid, so whoever has one writes its own into the file.
 #pragma once
 
 #include <sys/types.h>
@@ -47,10 +47,10 @@ class LockFile {
  private:
   LockFile(std::string path, int file) : path_(std::move(path)), file_(file) {}
   enum class Waited { got, stopped, grown_old };
-  // `old_after`: so many ticks from now on the wait is given up; 0: never.
-  Result<Waited> wait_for(off_t byte, int old_after, std::stop_token stop);
+  // Counts ticks on `age`, and gives up at the age `old_at`; 0: never.
+  Result<Waited> wait_for(off_t byte, int old_at, int& age, std::stop_token stop);
   Result<bool> come_down(std::stop_token stop);
-  void write_pid() const;
+  void write_pid(off_t step) const;
 
   std::string path_;
   int file_;

@@ -135,7 +135,10 @@ Result<Fence> TableGate::pass(sqlite3_value** values) {
   if (after < 0 || (what == "assign" && after == 0)) return fail(Code::lost, "table " + name + ": what was assigned to its fence column is no fence");
 
   const bool is_update = what == "update";
-  const bool assigns = what == "assign" || (what == "insert" && after > 0) || (is_update && assigned_.erase(row) > 0);
+  // What was looked at before the UPDATE counts for this very change only: a row that a constraint kept as it was leaves its mark behind.
+  const auto looked_at = is_update ? assigned_.extract(row) : Assigned::node_type{};
+  const bool assigned = looked_at && looked_at.mapped() == std::pair(to, after);
+  const bool assigns = what == "assign" || (what == "insert" && after > 0) || assigned;
   const bool changes_hands = from && to && *from != *to;
   Result<Fence> fence = after;
   if (!assigns) fence = in_force(name, what == "delete" ? from : to);
@@ -156,7 +159,7 @@ Result<Fence> TableGate::pass(sqlite3_value** values) {
   if (to && to != from) {
     if (auto ok = check(*to, *fence); !ok) return std::unexpected(ok.error());
   }
-  if (what == "assign") assigned_.insert(row);
+  if (what == "assign") assigned_.insert_or_assign(row, std::pair(to, after));
   return fence;
 }
 

@@ -74,7 +74,9 @@ class TableGate {
   std::optional<std::string> acting_last_;
   std::map<std::string, JobFence> jobs_;
   std::map<std::string, Fence> seen_;  // of resources that are no jobs
-  std::set<std::string> assigned_;     // rows whose fence column is being assigned
+  // Rows whose fence column is being assigned: to whom, and which.
+  using Assigned = std::map<std::string, std::pair<std::optional<std::string>, Fence>>;
+  Assigned assigned_;
 };
 
 }  // namespace fenceline::sqlite

@@ -191,6 +191,20 @@ TEST_F(ProtectedTables, WithoutAResourceColumnEachRowStandsForItself) {
   EXPECT_EQ(text_of("SELECT id, fence, text FROM cell"), "1,6,b");
 }
 
+TEST_F(ProtectedTables, AnAssignmentThatFailedLetsNoLaterStatementThrough) {
+  make_table("CREATE TABLE purse (id INTEGER PRIMARY KEY, fence INTEGER, cents INTEGER CHECK (cents >= 0))");
+  must(connection.protect_table({.table = "purse"}));
+  EXPECT_EQ(write("INSERT INTO purse (fence, cents) VALUES (5, 100)"), ok);
+  SqliteTransaction transaction = must(connection.begin());
+  EXPECT_EQ(code_of(transaction.execute("UPDATE purse SET cents = cents - 500, fence = 7")), Code::conflict);
+  EXPECT_EQ(code_of(transaction.execute("UPDATE OR IGNORE purse SET cents = cents - 500, fence = 7")), ok);
+  EXPECT_EQ(code_of(transaction.execute("UPDATE purse SET cents = cents - 50")), Code::lost);
+  must(transaction.act_as("x", 8));
+  EXPECT_EQ(code_of(transaction.execute("UPDATE purse SET cents = cents - 1")), ok);
+  must(transaction.commit());
+  EXPECT_EQ(text_of("SELECT fence, cents FROM purse"), "8,99");
+}
+
 TEST_F(ProtectedTables, ARowChangesHandsUnderBothFences) {
   protect_lines();
   EXPECT_EQ(write("INSERT INTO line (owner, fence, text) VALUES ('x', 5, 'a')"), ok);
@@ -219,7 +233,7 @@ TEST_F(ProtectedTables, OtherConnectionsAreRefusedAndToldWhy) {
 
 TEST_F(ProtectedTables, AreNotUndoneBySqlButByACall) {
   protect_lines();
-  for (const char* sql : {"DROP TRIGGER fenceline_gate_update_line", "DROP TABLE line", "DROP TABLE fenceline_fence", "DELETE FROM fenceline_fence"})
+  for (const char* sql : {"DROP TRIGGER fenceline_gate_update_line", "DROP TABLE line", "ALTER TABLE line RENAME TO other", "ALTER TABLE Line ADD COLUMN more", "DROP TABLE fenceline_fence", "DELETE FROM fenceline_fence"})
     EXPECT_EQ(write(sql), Code::refused) << sql;
   must(connection.protect_table({.table = "line", .resource_column = "owner"}));  // again: ok
   EXPECT_EQ(write("INSERT INTO line (owner, text) VALUES ('x', 'a')"), Code::lost);

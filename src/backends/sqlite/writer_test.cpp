@@ -214,13 +214,16 @@ TEST_F(SqliteWriter, WhoHasWaitedLongPassesByAStepThatIsNotLeft) {
   const std::string path = options().path + "-lock";
   auto turn = must(LockFile::open(path));
   const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  struct flock top_step {};
-  top_step.l_type = F_WRLCK;
-  top_step.l_start = 4;
-  top_step.l_len = 1;
-  ASSERT_EQ(::fcntl(other, F_OFD_SETLK, &top_step), 0);
-  EXPECT_TRUE(must(turn->take_turn({})));
-  turn->end_turn();
+  struct flock step_of_another {};
+  step_of_another.l_type = F_WRLCK;
+  step_of_another.l_len = 1;
+  for (const off_t step : {4, 1}) {
+    step_of_another.l_start = step;
+    ASSERT_EQ(::fcntl(other, F_OFD_SETLK, &step_of_another), 0);
+    EXPECT_TRUE(must(turn->take_turn({}))) << "step " << step;
+    turn->end_turn();
+    EXPECT_EQ(turn->turn_holder().has_value(), step == 1) << "who stands on the last step may be in the way, and is named";
+  }
   ::close(other);
 }
 
