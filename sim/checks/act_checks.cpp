@@ -164,9 +164,9 @@ void StoreChecks::see(const Applied&, const PauseCall& call) {
   tally_.add(call.request.paused ? Count::queues_paused : Count::queues_resumed);
 }
 
-void StoreChecks::see(const Applied&, const OrderCall& call) {
+void StoreChecks::see(const Applied& when, const OrderCall& call) {
   if (!call.reply) return;
-  orders_[call.request.owner] = call.request.order;
+  orders_[call.request.owner] = {call.request.order, when.wall};
   unsure_orders_.erase(call.request.owner);
   tally_.add(Count::workers_ordered);
 }

@@ -142,12 +142,12 @@ void StoreChecks::see_repeat(const Applied& when, const ClaimCall& call, const C
   if (when.at + claimed.left != job->lease_end) broken("L3", id, "was granted again by a repeat with another lease end");
 }
 
-// A row that was removed, or forgotten with the day, binds nobody.
+// A row that was removed, or forgotten with the day, binds nobody, nor does one that a late report of a worker that has gone made anew.
 bool StoreChecks::is_ordered(const std::string& owner) const {
   const auto order = orders_.find(owner);
-  if (order == orders_.end() || order->second == WorkerOrder::work) return false;
+  if (order == orders_.end() || order->second.order == WorkerOrder::work) return false;
   const Result<std::vector<WorkerRow>> rows = store_.workers(ns_);
-  return rows && std::any_of(rows->begin(), rows->end(), [&](const WorkerRow& row) { return row.report.owner == owner; });
+  return rows && std::any_of(rows->begin(), rows->end(), [&](const WorkerRow& row) { return row.report.owner == owner && row.started_at <= order->second.at; });
 }
 
 void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool does_nothing) {

@@ -29,7 +29,8 @@ void StoreChecks::broken(std::string_view promise, const JobId& id, std::string_
 void StoreChecks::applied(const Applied& when) {
   tally_.add(Count::operations);
   // A worker that nobody has seen for a day is forgotten with its order, and to a clock set ahead that is all of them.
-  if (when.wall - wall_last_ >= std::chrono::hours{1}) {
+  // Set back, it cannot tell a row that was made anew from one that was there.
+  if (std::chrono::abs(when.wall - wall_last_) >= std::chrono::hours{1}) {
     for (const auto& [owner, order] : orders_) unsure_orders_.insert(owner);
   }
   wall_last_ = when.wall;

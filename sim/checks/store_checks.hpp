@@ -45,7 +45,7 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids);
 
   // How far the store's wall clock is behind what it showed before.
-  Duration set_back_by() const { return wall_high_ - wall_last_; }
+  Duration set_back_by(WallTime now) const { return std::max(Duration{0}, wall_high_ - now); }
 
   // What must be true now.
   const StoreTruth& truth() const { return *this; }

@@ -44,9 +44,9 @@ void World::end_storm() {
   set_weather({.drop_wakeup = plan_.deaf ? 1.0 : 0.0, .delay_most = plan_.weather.delay_most});
   simulation_.trace().write(simulation_.now(), "world", "the storm is over");
   // Most often someone sets the clock right; else what was enqueued before has to wait for it.
-  const bool bearable = checks_->set_back_by() < std::chrono::hours{1};
+  const bool bearable = checks_->set_back_by(store_clock_.wall_now()) < std::chrono::hours{1};
   if (plan_.weather.wall_back_most != Duration{0} && (!bearable || simulation_.random().chance(0.5)))
-    store_machine_.jump_wall(checks_->set_back_by());
+    store_machine_.jump_wall(checks_->set_back_by(store_clock_.wall_now()));
   for (Host& host : hosts_) {
     if (host.lasting == Lasting::paused) continue;
     for (Process* process : host.running) process->runtime.resume();

@@ -225,7 +225,7 @@ void World::give_to_the_checker(SeedReport& report) {
 
 // J8: nothing is stuck once the weather is fine. Retries wait for minutes, a poison job needs five leases.
 void World::ends_in_time() {
-  const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most + checks_->set_back_by();
+  const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most + checks_->set_back_by(store_clock_.wall_now());
   wait_for_the_rest(patience);
   if (over() || left_paused_.empty()) return;
   checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), checks_->jobs().size(), 0);
