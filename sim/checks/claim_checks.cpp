@@ -21,7 +21,7 @@ void StoreChecks::see(const Applied& when, const ClaimCall& call) {
   const std::pair key{call.request.owner, call.request.request};
   const auto before = claims_.find(key);
   const bool is_repeat = before != claims_.end();
-  const bool ordered = unsure_orders_.contains(call.request.owner) ? call.reply->ordered : is_ordered(call.request.owner);
+  const bool ordered = is_ordered(call.request.owner).value_or(call.reply->ordered);
   see_burials(when, call, is_repeat || ordered);
   if (is_repeat) {
     for (const ClaimedJob& claimed : granted) see_repeat(when, call, claimed, before->second);
@@ -142,12 +142,17 @@ void StoreChecks::see_repeat(const Applied& when, const ClaimCall& call, const C
   if (when.at + claimed.left != job->lease_end) broken("L3", id, "was granted again by a repeat with another lease end");
 }
 
-// A row that was removed, or forgotten with the day, binds nobody, nor does one that a late report of a worker that has gone made anew.
-bool StoreChecks::is_ordered(const std::string& owner) const {
+// A row that was removed, or forgotten with the day, binds nobody. Of one that began after its order nothing can be said: a late report of a worker
+// that has gone may have made it anew. Empty then.
+std::optional<bool> StoreChecks::is_ordered(const std::string& owner) const {
   const auto order = orders_.find(owner);
   if (order == orders_.end() || order->second.order == WorkerOrder::work) return false;
+  if (unsure_orders_.contains(owner)) return std::nullopt;
   const Result<std::vector<WorkerRow>> rows = store_.workers(ns_);
-  return rows && std::any_of(rows->begin(), rows->end(), [&](const WorkerRow& row) { return row.report.owner == owner && row.started_at <= order->second.at; });
+  if (!rows) return false;
+  const auto row = std::ranges::find(*rows, owner, [](const WorkerRow& one) { return one.report.owner; });
+  if (row == rows->end()) return false;
+  return row->started_at <= order->second.at ? std::optional(true) : std::nullopt;
 }
 
 void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool does_nothing) {

@@ -111,7 +111,7 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   bool see_slots(const Applied& when, const KnownJob& job, Slots& slots);
   void see_repeat(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, const ClaimSeen& before);
   // Its claims bring nothing: it was told to be quiet or to stop, and its row is still there.
-  bool is_ordered(const std::string& owner) const;
+  std::optional<bool> is_ordered(const std::string& owner) const;
   void see_burials(const Applied& when, const ClaimCall& call, bool does_nothing);
   void see_passed_over(const Applied& when, const ClaimCall& call, const Slots& slots);
   void see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding);
