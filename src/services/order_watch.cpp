@@ -114,7 +114,9 @@ void OrderWatch::obey(WorkerOrder order) {
 }
 
 bool OrderWatch::tell_stopped(const std::vector<Holding>& stopped) {
+  FENCELINE_CRASH_POINT(stopped_before);
   const Result<void> told = context_.store.stopped({.ns = context_.options.ns, .owner = context_.owner, .jobs = stopped, .timeout = std::min(kCallTimeout, context_.times.renew_after)});
+  FENCELINE_CRASH_POINT(stopped_after);
   const Instant now = context_.runtime.now();
   if (told) {
     context_.store_answered();
