@@ -47,7 +47,9 @@ create table job (
   failures bigint, losses bigint, losses_in_row bigint, laters bigint, last_outcome smallint, exit_status smallint, percent smallint,
   -- what does not, or seldom
   attempts_max int not null, created_at bigint not null, group_id bigint, limit_id bigint, place bigint, word text, acted text, error bytea, extras jsonb,
-  payload text not null)
+  payload text not null,
+  -- 2^53 - 1: a grant past it is refused, never wrapped.
+  constraint fences_left check (fence <= 9007199254740991))
   with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000, autovacuum_vacuum_insert_scale_factor = 0,
         autovacuum_vacuum_insert_threshold = 200000, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000);
 create unique index job_id on job (id, ns_id);
@@ -72,10 +74,13 @@ create index done_badly on done (ns_id, state, seq) where state > 3;
 
 -- One row for a queue in a claim: answers repeats until `until`, finds leases that ran out (no index on job may). live: jobs that run under it.
 -- bound: no lease of these ends before. losses_most: the largest losses_in_row of these when they were granted. ids: what it granted, in the
--- order of the reply. forced: {"index": "previous owner"} for those taken over, index from 1. A claim that was given back before it arrived has queue 0.
+-- order of the reply, the first of them at `place` there. forced_from: of those taken over, their owners before; null if none was. A claim that was given
+-- back before it arrived has queue 0.
+create sequence claim_seq;
 create table claim (
-  id bigint generated always as identity primary key, ns_id int not null, owner_id bigint not null, request text not null, queue_id int not null,
-  until bigint not null, bound bigint not null, live int not null, losses_most bigint not null, ids uuid[] not null, forced jsonb)
+  id bigint primary key, ns_id int not null, owner_id bigint not null, request text not null, queue_id int not null,
+  until bigint not null, bound bigint not null, live int not null, losses_most bigint not null, place int not null, ids uuid[] not null,
+  forced_from text[])
   with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 create index claim_request on claim (owner_id, request);
 create index claim_bound on claim (queue_id, bound) where live > 0;
