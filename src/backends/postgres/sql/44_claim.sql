@@ -167,34 +167,45 @@ begin
   if from_ready > 0 then perform count_moved(queue_, -from_ready, from_ready, 0, 0, 0, 0); end if;
 end $$;
 
--- Plain jobs of one queue by one statement: found, granted, kept and counted. after_*: the cursors, one for each rank.
-create function grant_plain(c claiming, queue_ int, q_ int, n_ int, after_rank smallint[], after_run_at bigint[], after_seq bigint[]) returns setof granted_job
-language plpgsql as $$
+-- Ready jobs of one queue by one statement: granted, kept and counted. places: where their rows are, locked. None has a group, whose fence would have to be asked.
+create function grant_places(c claiming, queue_ int, q_ int, places tid[]) returns setof granted_job language plpgsql as $$
 declare
+  -- Plain variables: a statement reads them for every row, and a member of a record costs more.
   claim_ bigint := nextval('claim_seq');
+  ns_ int := c.ns;
+  owner_ bigint := c.owner_id;
+  request_ text := c.request;
+  lowest bigint := greatest(c.floor + 1, c.wall);
+  wall bigint := c.wall;
+  ends bigint := c.lease + c.ttl;
+  ttl_ bigint := c.ttl;
+  place_ int := c.granted;
 begin
   return query
     with updated as (
-      update job set fence = greatest(fence + 1, c.floor + 1, c.wall), lease_end = c.lease + c.ttl, started_at = c.wall, claim_id = claim_, owner_id = c.owner_id,
-                     deliveries = deliveries + 1
-      where ctid = any (array(
-        select x.place
-        from unnest(after_rank, after_run_at, after_seq) as a (rank, run_at, seq)
-        cross join lateral (
-          select j.ctid as place from job j
-          where j.queue_id = queue_ and j.blocked = 0 and j.rank = a.rank and (j.run_at, j.seq) > (a.run_at, a.seq) and j.run_at <= c.wall and j.lease_end is null
-          order by j.run_at, j.seq limit n_ for update skip locked) as x
-        limit n_))
-      returning *),
+      update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
+      where ctid = any (places) returning *),
     ordered as (select * from updated order by rank, run_at, seq),
     kept as (
       insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, ids)
-      select claim_, c.ns, c.owner_id, c.request, queue_, c.lease + c.ttl, c.lease + c.ttl, count(*), coalesce(max(losses_in_row), 0), c.granted, array_agg(id)
-      from ordered having count(*) > 0),
+      select claim_, ns_, owner_, request_, queue_, ends, ends, count(*), coalesce(max(losses_in_row), 0), place_, array_agg(id) from ordered having count(*) > 0),
     counted as (insert into depth (queue_id, ready, running) select queue_, -count(*), count(*) from updated having count(*) > 0)
-    select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, c.ttl, failures, losses, losses_in_row, laters, last_outcome, exit_status, percent,
+    select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, ttl_, failures, losses, losses_in_row, laters, last_outcome, exit_status, percent,
            word, error, extras, null::text, payload
     from ordered;
+end $$;
+
+-- Where due jobs of a queue are that nobody has, best first, each rank after its cursor. Their rows are locked.
+create function due_places(queue_ int, wall bigint, n_ int, after_rank smallint[], after_run_at bigint[], after_seq bigint[]) returns tid[] language plpgsql as $$
+begin
+  return array(
+    select x.place
+    from unnest(after_rank, after_run_at, after_seq) as a (rank, run_at, seq)
+    cross join lateral (
+      select j.ctid as place from job j
+      where j.queue_id = queue_ and j.blocked = 0 and j.rank = a.rank and (j.run_at, j.seq) > (a.run_at, a.seq) and j.run_at <= wall and j.lease_end is null
+      order by j.run_at, j.seq limit n_ for update skip locked) as x
+    limit n_);
 end $$;
 
 -- In how long something may become claimable: run times of ready jobs and lease ends of others that lie ahead.
@@ -260,6 +271,8 @@ declare
   alone job;
   j job;
   jobs job[];
+  places tid[];
+  ranks smallint[];
   at_queue int;
   i int;
 begin
@@ -327,13 +340,13 @@ begin
 
   if not any_special and not claim.rescan and cursor_q is not null then
     for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
-      return query select * from grant_plain(
-        c, c.queue_ids[i], c.q_of[i], c.n - c.granted,
+      places := due_places(
+        c.queue_ids[i], c.wall, c.n - c.granted,
         array(select r from unnest(cursor_q, cursor_rank) as x (q, r) where x.q = c.q_of[i] order by r),
         array(select t from unnest(cursor_q, cursor_rank, cursor_run_at) as x (q, r, t) where x.q = c.q_of[i] order by r),
         array(select s from unnest(cursor_q, cursor_rank, cursor_seq) as x (q, r, s) where x.q = c.q_of[i] order by r));
-      get diagnostics got = row_count;
-      c.granted := c.granted + got;
+      if cardinality(places) > 0 then return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], places); end if;
+      c.granted := c.granted + cardinality(places);
       exit when c.granted >= c.n;
     end loop;
   end if;
@@ -371,18 +384,18 @@ begin
       end if;
       for i in 1 .. array_length(c.queue_ids, 1) loop
         exit when c.granted >= c.n;
-        if not specials[i] then
-          return query select * from grant_plain(
-            c, c.queue_ids[i], c.q_of[i], c.n - c.granted, array(select r from ranks_of(c.queue_ids[i], 0::smallint) as r),
-            array(select -1::bigint from ranks_of(c.queue_ids[i], 0::smallint)), array(select 0::bigint from ranks_of(c.queue_ids[i], 0::smallint)));
-          get diagnostics got = row_count;
+        ranks := array(select r from ranks_of(c.queue_ids[i], 0::smallint) as r);
+        room := case when specials[i] then room_in(c.home_ids[i], c.lease) end;
+        places := due_places(c.queue_ids[i], c.wall, least(c.n - c.granted, coalesce(room, c.n))::int, ranks, array_fill(-1::bigint, array[cardinality(ranks)]),
+                             array_fill(0::bigint, array[cardinality(ranks)]));
+        if cardinality(places) = 0 then continue; end if;
+        if specials[i] and exists (select 1 from job where ctid = any (places) and (group_id is not null or limit_id is not null)) then
+          jobs := array(select x from job as x where ctid = any (places) order by x.rank, x.run_at, x.seq);
+          return query select * from grant_jobs(c, c.queue_ids[i], c.q_of[i], jobs);
         else
-          room := room_in(c.home_ids[i], c.lease);
-          jobs := array(select x from due_jobs(c.queue_ids[i], 0::smallint, c.wall, least(c.n - c.granted, coalesce(room, c.n))) as x);
-          got := cardinality(jobs);
-          if got > 0 then return query select * from grant_jobs(c, c.queue_ids[i], c.q_of[i], jobs); end if;
+          return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], places);
         end if;
-        c.granted := c.granted + got;
+        c.granted := c.granted + cardinality(places);
       end loop;
     end if;
   end if;
