@@ -71,16 +71,18 @@ create unique index done_id on done (id, ns_id);
 create index done_seq_brin on done using brin (seq) with (pages_per_range = 32, autosummarize = on);
 create index done_finished_brin on done using brin (finished_at) with (pages_per_range = 32, autosummarize = on);
 create index done_badly on done (ns_id, state, seq) where state > 3;
+create index done_group on done (group_id) where group_id is not null;
+create index done_limit on done (limit_id) where limit_id is not null;
 
--- One row for a queue in a claim: answers repeats until `until`, finds leases that ran out (no index on job may). live: jobs that run under it.
--- bound: no lease of these ends before. losses_most: the largest losses_in_row of these when they were granted. ids: what it granted, in the
--- order of the reply, the first of them at `place` there. forced_from: of those taken over, their owners before; null if none was. A claim that was given
--- back before it arrived has queue 0.
+-- What a claim granted, a row for each stretch of one rank: answers repeats until `until`, finds leases that ran out (no index on job may). live: jobs that run under it.
+-- bound: no lease of these ends before. losses_most: the largest losses_in_row of these when they were granted. They stand in job_order between lo and hi and have
+-- its id (see jobs_of): naming each of them here would cost as much as granting it. place: of the first of them in the reply. forced_from: the owner before, of one that was
+-- taken over. A claim that was given back before it arrived has queue 0.
 create sequence claim_seq;
 create table claim (
   id bigint primary key, ns_id int not null, owner_id bigint not null, request text not null, queue_id int not null,
-  until bigint not null, bound bigint not null, live int not null, losses_most bigint not null, place int not null, ids uuid[] not null,
-  forced_from text[])
+  until bigint not null, bound bigint not null, live int not null, losses_most bigint not null, place int not null, rank smallint not null default 0,
+  lo_run_at bigint not null default 0, lo_seq bigint not null default 0, hi_run_at bigint not null default 0, hi_seq bigint not null default 0, forced_from text)
   with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 create index claim_request on claim (owner_id, request);
 create index claim_bound on claim (queue_id, bound) where live > 0;

@@ -1,9 +1,11 @@
 -- The store's clocks, in microseconds. Leases and wall time are one clock here, the server's, read anew by each call; never now(), which stands still
 -- in a transaction. They are two names so that a test can replace this function and move each by hand. waited: since the call arrived.
-create function clock(out lease bigint, out wall bigint, out waited bigint) language sql volatile as $$
-  select t, t, greatest(t - (extract(epoch from statement_timestamp()) * 1000000)::bigint, 0)
-  from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as t) as now;
-$$;
+create function clock(out lease bigint, out wall bigint, out waited bigint) language plpgsql volatile as $$
+begin
+  wall := extract(epoch from clock_timestamp()) * 1000000;
+  lease := wall;
+  waited := greatest(wall - (extract(epoch from statement_timestamp()) * 1000000)::bigint, 0);
+end $$;
 
 -- What a call says no with: the code tells the kind, the message is for people.
 create function fail_conflict(message text) returns void language plpgsql as $$ begin raise exception using errcode = 'FL001', message = message; end $$;

@@ -46,9 +46,10 @@ begin
   return found_id;
 end $$;
 
-create function owner_name(owner_id_ bigint) returns text language sql stable as $$
-  select coalesce((select name from owner where id = owner_id_), '');
-$$;
+create function owner_name(owner_id_ bigint) returns text language plpgsql stable as $$
+begin
+  return coalesce((select name from owner where id = owner_id_), '');
+end $$;
 
 -- The turns of a home: claims of a plain one take it together, claims of a special one and changes of its settings one by one. And the settings, which
 -- an enqueue with a limit key holds still while it looks at them.
@@ -62,23 +63,28 @@ begin
 end $$;
 
 -- Depths change by so many.
-create function count_moved(queue_ int, ready_ bigint, running_ bigint, waiting_ bigint, done_ bigint, dead_ bigint, cancelled_ bigint) returns void language sql as $$
+create function count_moved(queue_ int, ready_ bigint, running_ bigint, waiting_ bigint, done_ bigint, dead_ bigint, cancelled_ bigint) returns void language plpgsql as $$
+begin
   insert into depth values (queue_, ready_, running_, waiting_, done_, dead_, cancelled_);
-$$;
+end $$;
 
--- Tells those who sleep: jobs of this queue may be claimable (stage null: of all its stages). Only if somebody came back short lately.
-create function wake(queue_ int) returns void language sql as $$
-  select pg_notify('fenceline', current_schema() || ' ' || n.name || ' ' || q.name || ' ' || q.stage)
-  from queue q join namespace n on n.id = q.ns_id
-  where q.id = queue_ and q.hungry_at > (clock()).wall - 30000000;
-$$;
-create function wake_stages(home_ int) returns void language sql as $$
-  select wake(id) from queue where home_id = home_;
-$$;
--- And that there may be orders for some worker of the namespace. Queue names hold no blank, so `orders` alone after the namespace cannot be one.
-create function wake_workers(ns int) returns void language sql as $$
-  select pg_notify('fenceline', current_schema() || ' ' || name) from namespace where id = ns;
-$$;
+-- Tells those who sleep that jobs of this queue may be claimable. Only if somebody came back short lately: a notification makes commits wait for each other.
+create function wake(queue_ int) returns void language plpgsql as $$
+declare
+  one record;
+begin
+  select n.name as ns, q.name, q.stage, q.hungry_at into one from queue q join namespace n on n.id = q.ns_id where q.id = queue_;
+  if one.hungry_at > (clock()).wall - 30000000 then perform pg_notify('fenceline', concat_ws(' ', current_schema(), one.ns, one.name, one.stage)); end if;
+end $$;
+create function wake_stages(home_ int) returns void language plpgsql as $$
+begin
+  perform wake(id) from queue where home_id = home_;
+end $$;
+-- And that there may be orders for some worker of the namespace: a name of a queue is never missing otherwise.
+create function wake_workers(ns int) returns void language plpgsql as $$
+begin
+  perform pg_notify('fenceline', concat_ws(' ', current_schema(), name)) from namespace where id = ns;
+end $$;
 
 -- The next claim of the home shall look at the group, the limit key or the job (any may be null), from `at_` on of that clock (0 lease, 1 wall); 0: now.
 create function look_later(home_ int, group_ bigint, limit_ bigint, id_ uuid, clock_ smallint, at_ bigint) returns void language plpgsql as $$
@@ -90,6 +96,16 @@ create function look_at(home_ int, group_ bigint, limit_ bigint, id_ uuid) retur
 begin
   if group_ is null and limit_ is null and id_ is null then return; end if;
   perform look_later(home_, group_, limit_, id_, 0::smallint, 0);
+end $$;
+
+-- The jobs that run under a row of claim, in the order of its reply.
+create function jobs_of(k claim) returns setof job language plpgsql stable as $$
+begin
+  return query
+    select * from job j
+    where j.queue_id = k.queue_id and j.blocked = 0 and j.rank = k.rank and (j.run_at, j.seq) >= (k.lo_run_at, k.lo_seq) and (j.run_at, j.seq) <= (k.hi_run_at, k.hi_seq)
+      and j.claim_id = k.id and j.lease_end is not null
+    order by j.run_at, j.seq;
 end $$;
 
 -- So many jobs have left each of these claims (one element a job, nulls do not count).
@@ -155,9 +171,10 @@ exception when others then
   return false;
 end $$;
 
-create function note_act(ns_name text, actor_ text, act_ text, subject_ text, reason_ text, wall bigint) returns void language sql as $$
+create function note_act(ns_name text, actor_ text, act_ text, subject_ text, reason_ text, wall bigint) returns void language plpgsql as $$
+begin
   insert into trail (ns, at, actor, act, subject, reason) values (ns_name, wall, actor_, act_, subject_, reason_);
-$$;
+end $$;
 
 -- A job as people see it; bytes in hexadecimal. Names of members are those of Job in the model; see read_job in C++.
 create function shown_job(j job, lease bigint, with_payload boolean) returns jsonb language sql stable as $$

@@ -16,19 +16,15 @@ create type claiming as (
 -- is passed over. Claims are met by the bound of their leases, and only so many as can matter.
 create function run_out(c claiming, losses_least bigint, losses_most_ bigint, n_ int) returns setof job language plpgsql as $$
 declare
-  one record;
+  one claim;
   ids_ uuid[] := '{}';
   ends bigint[] := '{}';
   worst bigint;
-  first bigint;
 begin
-  for one in
-    select id, bound, ids from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease and losses_most >= losses_least order by bound, id
-  loop
+  for one in select * from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease and losses_most >= losses_least order by bound, id loop
     exit when worst is not null and one.bound > worst;
     select ids_ || coalesce(array_agg(j.id), '{}'), ends || coalesce(array_agg(j.lease_end), '{}') into ids_, ends
-    from job j
-    where j.id = any (one.ids) and j.ns_id = c.ns and j.claim_id = one.id and j.lease_end <= c.lease and coalesce(j.losses_in_row, 0) between losses_least and losses_most_;
+    from jobs_of(one) as j where j.lease_end <= c.lease and coalesce(j.losses_in_row, 0) between losses_least and losses_most_;
     if cardinality(ends) >= n_ then select e into worst from unnest(ends) as e order by e offset n_ - 1 limit 1; end if;
   end loop;
   if cardinality(ids_) = 0 then return; end if;
@@ -39,11 +35,11 @@ end $$;
 -- A claim whose leases were renewed in part keeps the old bound; when that is over the true one is found.
 create function tighten_bounds(c claiming) returns void language plpgsql as $$
 declare
-  one record;
+  one claim;
   first bigint;
 begin
-  for one in select id, ids from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease order by id for update skip locked loop
-    select min(lease_end) into first from job j where j.id = any (one.ids) and j.ns_id = c.ns and j.claim_id = one.id and j.lease_end is not null;
+  for one in select * from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease order by id for update skip locked loop
+    select min(lease_end) into first from jobs_of(one);
     if first > c.lease then update claim set bound = first where id = one.id; end if;
   end loop;
 end $$;
@@ -136,39 +132,31 @@ create function as_granted(j job, q_ int, left_ bigint, forced_from_ text) retur
           j.exit_status, j.percent, j.word, j.error, j.extras, forced_from_, j.payload)::granted_job;
 $$;
 
--- Grants these jobs, in this order, all of one queue, and keeps the claim. Their rows are locked.
+-- Grants these jobs one by one, in this order, all of one queue, and keeps each as a claim of its own: they stand anywhere. Their rows are locked.
 create function grant_jobs(c claiming, queue_ int, q_ int, jobs job[]) returns setof granted_job language plpgsql as $$
 declare
-  claim_ bigint := nextval('claim_seq');
+  claim_ bigint;
   j job;
   granted job;
-  ids_ uuid[];
-  forced text[];
+  forced text;
   from_ready int := 0;
-  losses bigint := 0;
-  taken_over boolean := false;
 begin
   foreach j in array jobs loop
+    claim_ := nextval('claim_seq');
     granted := grant_one(c, j, claim_);
-    ids_ := ids_ || j.id;
-    if j.lease_end is not null then
-      forced := forced || owner_name(j.owner_id);
-      taken_over := true;
-    else
-      forced := forced || null::text;
-      from_ready := from_ready + 1;
-    end if;
-    losses := greatest(losses, coalesce(granted.losses_in_row, 0));
-    return next as_granted(granted, q_, c.ttl, case when j.lease_end is not null then owner_name(j.owner_id) end);
+    forced := case when j.lease_end is not null then owner_name(j.owner_id) end;
+    if forced is null then from_ready := from_ready + 1; end if;
+    insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq, forced_from)
+    values (claim_, c.ns, c.owner_id, c.request, queue_, c.lease + c.ttl, c.lease + c.ttl, 1, coalesce(granted.losses_in_row, 0), c.granted, j.rank, j.run_at, j.seq,
+            j.run_at, j.seq, forced);
+    c.granted := c.granted + 1;
+    return next as_granted(granted, q_, c.ttl, forced);
   end loop;
-  insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, ids, forced_from)
-  values (claim_, c.ns, c.owner_id, c.request, queue_, c.lease + c.ttl, c.lease + c.ttl, cardinality(ids_), losses, c.granted, ids_,
-          case when taken_over then forced end);
   if from_ready > 0 then perform count_moved(queue_, -from_ready, from_ready, 0, 0, 0, 0); end if;
 end $$;
 
--- Ready jobs of one queue by one statement: granted, kept and counted. places: where their rows are, locked. None has a group, whose fence would have to be asked.
-create function grant_places(c claiming, queue_ int, q_ int, places tid[]) returns setof granted_job language plpgsql as $$
+-- Ready jobs of one queue and rank by one statement: granted, kept and counted. places: where their rows are, locked. None has a group, whose fence would have to be asked.
+create function grant_places(c claiming, queue_ int, q_ int, rank_ smallint, places tid[]) returns setof granted_job language plpgsql as $$
 declare
   -- Plain variables: a statement reads them for every row, and a member of a record costs more.
   claim_ bigint := nextval('claim_seq');
@@ -185,27 +173,25 @@ begin
     with updated as (
       update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
       where ctid = any (places) returning *),
-    ordered as (select * from updated order by rank, run_at, seq),
+    ordered as (select * from updated order by run_at, seq),
     kept as (
-      insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, ids)
-      select claim_, ns_, owner_, request_, queue_, ends, ends, count(*), coalesce(max(losses_in_row), 0), place_, array_agg(id) from ordered having count(*) > 0),
+      insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq)
+      select claim_, ns_, owner_, request_, queue_, ends, ends, count(*), coalesce(max(losses_in_row), 0), place_, rank_, (min(array[run_at, seq]))[1],
+             (min(array[run_at, seq]))[2], (max(array[run_at, seq]))[1], (max(array[run_at, seq]))[2]
+      from updated having count(*) > 0),
     counted as (insert into depth (queue_id, ready, running) select queue_, -count(*), count(*) from updated having count(*) > 0)
     select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, ttl_, failures, losses, losses_in_row, laters, last_outcome, exit_status, percent,
            word, error, extras, null::text, payload
     from ordered;
 end $$;
 
--- Where due jobs of a queue are that nobody has, best first, each rank after its cursor. Their rows are locked.
-create function due_places(queue_ int, wall bigint, n_ int, after_rank smallint[], after_run_at bigint[], after_seq bigint[]) returns tid[] language plpgsql as $$
+-- Where due jobs of a queue and rank are that nobody has, behind the cursor, best first. Their rows are locked.
+create function due_places(queue_ int, rank_ smallint, after_run_at bigint, after_seq bigint, wall bigint, n_ int) returns tid[] language plpgsql as $$
 begin
   return array(
-    select x.place
-    from unnest(after_rank, after_run_at, after_seq) as a (rank, run_at, seq)
-    cross join lateral (
-      select j.ctid as place from job j
-      where j.queue_id = queue_ and j.blocked = 0 and j.rank = a.rank and (j.run_at, j.seq) > (a.run_at, a.seq) and j.run_at <= wall and j.lease_end is null
-      order by j.run_at, j.seq limit n_ for update skip locked) as x
-    limit n_);
+    select j.ctid from job j
+    where j.queue_id = queue_ and j.blocked = 0 and j.rank = rank_ and (j.run_at, j.seq) > (after_run_at, after_seq) and j.run_at <= wall and j.lease_end is null
+    order by j.run_at, j.seq limit n_ for update skip locked);
 end $$;
 
 -- In how long something may become claimable: run times of ready jobs and lease ends of others that lie ahead.
@@ -215,7 +201,7 @@ declare
   one bigint;
   q int;
   at record;
-  c record;
+  c claim;
 begin
   foreach q in array queues loop
     select blocked, rank into at from job where queue_id = q order by blocked, rank limit 1;
@@ -228,22 +214,26 @@ begin
       select blocked, rank into at from job where queue_id = q and (blocked, rank) > (at.blocked, at.rank) order by blocked, rank limit 1;
     end loop;
   end loop;
-  for c in select id, bound, ids from claim where queue_id = any (queues) and live > 0 and owner_id <> owner_ order by bound loop
+  for c in select * from claim where queue_id = any (queues) and live > 0 and owner_id <> owner_ order by bound loop
     exit when first is not null and c.bound - lease >= first;
-    select min(j.lease_end) - lease into one from job j where j.id = any (c.ids) and j.ns_id = ns and j.claim_id = c.id and j.lease_end > lease;
+    select min(j.lease_end) - lease into one from jobs_of(c) as j where j.lease_end > lease;
     first := least(first, one);
   end loop;
   return first;
 end $$;
 
 -- What a repeated request was granted and still has.
-create function still_held(c claiming, queues text[]) returns setof granted_job language sql as $$
-  select as_granted(j, array_position(queues, qu.name), j.lease_end - c.lease, k.forced_from[u.at])
-  from claim k cross join lateral unnest(k.ids) with ordinality as u (id, at)
-  join job j on j.id = u.id and j.ns_id = c.ns join queue qu on qu.id = j.queue_id
-  where k.owner_id = c.owner_id and k.request = c.request and j.claim_id = k.id and j.lease_end > c.lease
-  order by k.place, k.id, u.at;
-$$;
+create function still_held(c claiming, queues text[]) returns setof granted_job language plpgsql as $$
+declare
+  k claim;
+  j job;
+begin
+  for k in select * from claim where owner_id = c.owner_id and request = c.request order by place, id loop
+    for j in select * from jobs_of(k) as x where x.lease_end > c.lease loop
+      return next as_granted(j, array_position(queues, (select name from queue where id = j.queue_id)), j.lease_end - c.lease, k.forced_from);
+    end loop;
+  end loop;
+end $$;
 
 -- Two calls with the same request of the same owner take turns: the second one is a repeat.
 create function take_request(owner_ bigint, request_ text) returns void language sql as $$
@@ -272,7 +262,7 @@ declare
   j job;
   jobs job[];
   places tid[];
-  ranks smallint[];
+  rank_ smallint;
   at_queue int;
   i int;
 begin
@@ -340,14 +330,12 @@ begin
 
   if not any_special and not claim.rescan and cursor_q is not null then
     for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
-      places := due_places(
-        c.queue_ids[i], c.wall, c.n - c.granted,
-        array(select r from unnest(cursor_q, cursor_rank) as x (q, r) where x.q = c.q_of[i] order by r),
-        array(select t from unnest(cursor_q, cursor_rank, cursor_run_at) as x (q, r, t) where x.q = c.q_of[i] order by r),
-        array(select s from unnest(cursor_q, cursor_rank, cursor_seq) as x (q, r, s) where x.q = c.q_of[i] order by r));
-      if cardinality(places) > 0 then return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], places); end if;
-      c.granted := c.granted + cardinality(places);
-      exit when c.granted >= c.n;
+      for one in select x.rank, x.run_at, x.seq from unnest(cursor_q, cursor_rank, cursor_run_at, cursor_seq) as x (q, rank, run_at, seq) where x.q = c.q_of[i] order by x.rank loop
+        exit when c.granted >= c.n;
+        places := due_places(c.queue_ids[i], one.rank, one.run_at, one.seq, c.wall, c.n - c.granted);
+        if cardinality(places) > 0 then return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], one.rank, places); end if;
+        c.granted := c.granted + cardinality(places);
+      end loop;
     end loop;
   end if;
 
@@ -384,18 +372,20 @@ begin
       end if;
       for i in 1 .. array_length(c.queue_ids, 1) loop
         exit when c.granted >= c.n;
-        ranks := array(select r from ranks_of(c.queue_ids[i], 0::smallint) as r);
         room := case when specials[i] then room_in(c.home_ids[i], c.lease) end;
-        places := due_places(c.queue_ids[i], c.wall, least(c.n - c.granted, coalesce(room, c.n))::int, ranks, array_fill(-1::bigint, array[cardinality(ranks)]),
-                             array_fill(0::bigint, array[cardinality(ranks)]));
-        if cardinality(places) = 0 then continue; end if;
-        if specials[i] and exists (select 1 from job where ctid = any (places) and (group_id is not null or limit_id is not null)) then
-          jobs := array(select x from job as x where ctid = any (places) order by x.rank, x.run_at, x.seq);
-          return query select * from grant_jobs(c, c.queue_ids[i], c.q_of[i], jobs);
-        else
-          return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], places);
-        end if;
-        c.granted := c.granted + cardinality(places);
+        for rank_ in select * from ranks_of(c.queue_ids[i], 0::smallint) loop
+          exit when c.granted >= c.n or room <= 0;
+          places := due_places(c.queue_ids[i], rank_, -1, 0, c.wall, least(c.n - c.granted, coalesce(room, c.n))::int);
+          if cardinality(places) = 0 then continue; end if;
+          if specials[i] and exists (select 1 from job where ctid = any (places) and (group_id is not null or limit_id is not null)) then
+            jobs := array(select x from job as x where ctid = any (places) order by x.run_at, x.seq);
+            return query select * from grant_jobs(c, c.queue_ids[i], c.q_of[i], jobs);
+          else
+            return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], rank_, places);
+          end if;
+          c.granted := c.granted + cardinality(places);
+          room := room - cardinality(places);
+        end loop;
       end loop;
     end if;
   end if;
@@ -422,18 +412,16 @@ declare
 begin
   perform take_request(owner_, give_back.request);
   select * into now from clock();
+  perform 1 from job where id = any (array(select x.id from claim k cross join lateral jobs_of(k) as x where k.owner_id = owner_ and k.request = give_back.request))
+    and ns_id = ns_ order by id for update;
   for j in
-    select j.* from job j
-    where j.id = any (array(select u from claim k cross join lateral unnest(k.ids) as u where k.owner_id = owner_ and k.request = give_back.request))
-      and j.ns_id = ns_ and j.owner_id = owner_ and j.lease_end is not null
-      and j.claim_id = any (array(select k.id from claim k where k.owner_id = owner_ and k.request = give_back.request))
-    order by j.id for update
+    select x.* from claim k cross join lateral jobs_of(k) as x where k.owner_id = owner_ and k.request = give_back.request and x.owner_id = owner_ order by k.place, x.seq
   loop
     perform settle_one(j, 4::smallint, null, null, 0, null, now.lease, now.wall);
   end loop;
   update claim set until = greatest(until, now.lease + give_back.ttl) where owner_id = owner_ and claim.request = give_back.request;
   if not found then
-    insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, ids)
-    values (nextval('claim_seq'), ns_, owner_, give_back.request, 0, now.lease + give_back.ttl, 0, 0, 0, 0, '{}');
+    insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place)
+    values (nextval('claim_seq'), ns_, owner_, give_back.request, 0, now.lease + give_back.ttl, 0, 0, 0, 0);
   end if;
 end $$;

@@ -17,7 +17,7 @@ begin
 end $$;
 
 -- Of the ready jobs of a queue: how many have their time ahead, and how many are due, each counted up to so many; the first of either.
-create function ready_counts(queue_ int, wall bigint, most bigint, out ahead bigint, out first_ahead bigint, out due bigint, out first_due bigint) language plpgsql stable as $$
+create function ready_counts(queue_ int, wall bigint, most bigint, due_most bigint, out ahead bigint, out first_ahead bigint, out due bigint, out first_due bigint) language plpgsql stable as $$
 declare
   lane record;
   n bigint;
@@ -40,10 +40,10 @@ begin
     where j.queue_id = queue_ and j.blocked = lane.blocked and j.rank = lane.rank and j.run_at <= wall and j.lease_end is null order by j.run_at, j.seq limit 1;
     if found then
       first_due := least(first_due, at_);
-      if due < most then
+      if due < due_most then
         select count(*) into n from (
-          select 1 from job j where j.queue_id = queue_ and j.blocked = lane.blocked and j.rank = lane.rank and j.run_at <= wall and j.lease_end is null limit most) as u;
-        due := least(due + n, most);
+          select 1 from job j where j.queue_id = queue_ and j.blocked = lane.blocked and j.rank = lane.rank and j.run_at <= wall and j.lease_end is null limit due_most) as u;
+        due := least(due + n, due_most);
       end if;
     end if;
   end loop;
@@ -122,7 +122,7 @@ begin
     select * into home_ from home where id = one.home_id;
     select coalesce(bool_or(j.lease_end > now.lease), false), count(*) filter (where j.lease_end <= now.lease) into alive, run_out from running_jobs(ns_, array[one.id]) j;
     running_ := running_ or alive;
-    select * into ready from ready_counts(one.id, now.wall, counted_most);
+    select * into ready from ready_counts(one.id, now.wall, counted_most, case when home_.paused_at is not null then counted_most else 1 end);
     ahead_ := least(ahead_ + ready.ahead, counted_most);
     first := least(first, ready.first_ahead - now.wall);
     if home_.paused_at is not null then
@@ -172,7 +172,7 @@ begin
   loop
     if not coalesce(0 < any (one.depth), false) and (one.home_).paused_at is null and shown_settings(one.home_) = '{"limit": 0, "limit_per_key": 0, "keep_done": 604800000000, "keep_dead": 2592000000000}'
     then continue; end if;
-    select coalesce(least(sum(c.ahead), counted_most), 0) as ahead, min(c.first_due) as first_due into ready from unnest(one.queues) as q (id) cross join lateral ready_counts(q.id, wall, counted_most) as c;
+    select coalesce(least(sum(c.ahead), counted_most), 0) as ahead, min(c.first_due) as first_due into ready from unnest(one.queues) as q (id) cross join lateral ready_counts(q.id, wall, counted_most, 0) as c;
     rows := rows || jsonb_strip_nulls(jsonb_build_object(
       'queue', (one.home_).name, 'settings', shown_settings(one.home_), 'paused', shown_pause(one.home_), 'depth', to_jsonb(coalesce(one.depth, '{0,0,0,0,0,0}')),
       'ahead', ready.ahead, 'oldest_ready_at', ready.first_due, 'newest', newest));

@@ -39,40 +39,78 @@ $$;
 
 -- The next claim looks at a job that has just become ready: at once, and when the slot of its revoked delivery is over, and when its time has come.
 create function look_at_ready(j job, home_ home, slot_end bigint, wall bigint) returns void language plpgsql as $$
+declare
+  limit_ bigint := case when home_.per_key_most > 0 then j.limit_id end;
 begin
-  perform look_at(home_.id, j.group_id, j.limit_id, null);
-  if slot_end is not null then perform look_later(home_.id, j.group_id, j.limit_id, j.id, 0::smallint, slot_end); end if;
-  if j.limit_id is not null and j.run_at > wall then perform look_later(home_.id, null, j.limit_id, null, 1::smallint, j.run_at); end if;
+  perform look_at(home_.id, j.group_id, limit_, null);
+  if slot_end is not null then perform look_later(home_.id, j.group_id, limit_, j.id, 0::smallint, slot_end); end if;
+  if limit_ is not null and j.run_at > wall then perform look_later(home_.id, null, limit_, null, 1::smallint, j.run_at); end if;
 end $$;
 
 -- The delivery of a running job ends, but its worker has not stopped: it keeps its slot. The caller changes the job.
 create function keep_slot(j job, home_ home, ending_ smallint, wall bigint) returns void language plpgsql as $$
+declare
+  limit_ bigint := case when home_.per_key_most > 0 then j.limit_id end;
 begin
   insert into slot (ns_id, id, seq, home_id, queue_id, group_id, limit_id, fence, lease_end, owner_id)
   values (j.ns_id, j.id, j.seq, home_.id, j.queue_id, j.group_id, j.limit_id, j.fence, j.lease_end, j.owner_id)
   on conflict (ns_id, id) do update set fence = excluded.fence, lease_end = excluded.lease_end, owner_id = excluded.owner_id;
   perform end_attempt(j, ending_, null, null, wall);
   perform leave_claims(array[j.claim_id]);
-  if j.group_id is not null or j.limit_id is not null then perform look_later(home_.id, j.group_id, j.limit_id, null, 0::smallint, j.lease_end); end if;
+  if j.group_id is not null or limit_ is not null then perform look_later(home_.id, j.group_id, limit_, null, 0::smallint, j.lease_end); end if;
   perform wake_workers(j.ns_id);
 end $$;
 
 create function home_of_queue(queue_ int) returns home language sql stable as $$ select h.* from queue q join home h on h.id = q.home_id where q.id = queue_; $$;
 
--- An unfinished job, whose row is locked, becomes cancelled.
-create function cancel_one(j job, wall bigint) returns void language plpgsql as $$
+-- A job that runs or waits, whose row is locked, becomes cancelled, under a new fence: its handler may still speak.
+create function cancel_held(j job, wall bigint) returns void language plpgsql as $$
 declare
   was int := state_of(j);
 begin
   if was = 1 then perform keep_slot(j, home_of_queue(j.queue_id), 7::smallint, wall); end if;
-  if was <> 0 then  -- its old handler may still speak
-    j.fence := mint(j, wall);
-    j.owner_id := null;
-  end if;
+  j.fence := mint(j, wall);
+  j.owner_id := null;
   update effect set held = false where id = j.id and ns_id = j.ns_id and held;
   perform finish(j, 5::smallint, null, null, wall);
-  perform count_moved(j.queue_id, case when was = 0 then -1 else 0 end, case when was = 1 then -1 else 0 end, case when was = 2 then -1 else 0 end, 0, 0, 1);
+  perform count_moved(j.queue_id, 0, case when was = 1 then -1 else 0 end, case when was = 2 then -1 else 0 end, 0, 0, 1);
   perform free_slot(j);
+end $$;
+
+-- Ready jobs, whose rows are locked, become cancelled, all by one statement. try_: request of the act, null if there is none to remember.
+create function cancel_ready(ns_ int, ids uuid[], try_ text, wall bigint) returns void language plpgsql as $$
+declare
+  home_ int;
+begin
+  if coalesce(cardinality(ids), 0) = 0 then return; end if;
+  for home_ in
+    with gone as (delete from job j where j.id = any (ids) and j.ns_id = ns_ returning j.*),
+    moved as (
+      insert into done (seq, id, ns_id, queue_id, run_at, rank, state, finished_at, fence, deliveries, owner_id, failures, losses, losses_in_row, laters, last_outcome,
+                        exit_status, percent, attempts_max, created_at, group_id, limit_id, place, word, acted, error, extras, payload)
+      select g.seq, g.id, g.ns_id, g.queue_id, g.run_at, g.rank, 5, wall, g.fence, g.deliveries, g.owner_id, g.failures, g.losses, g.losses_in_row, g.laters, g.last_outcome,
+             g.exit_status, g.percent, g.attempts_max, g.created_at, g.group_id, g.limit_id, g.place, g.word, coalesce(try_, g.acted), g.error, g.extras, g.payload
+      from gone g order by g.seq),
+    freed as (
+      update unique_key k set until = wall + coalesce((g.extras ->> 'key_for')::bigint, 0)
+      from gone g join queue q on q.id = g.queue_id
+      where g.extras ? 'key' and k.home_id = q.home_id and k.name = g.extras ->> 'key' and k.id = g.id),
+    counted as (insert into depth (queue_id, ready, cancelled) select g.queue_id, -count(*), count(*) from gone g group by g.queue_id),
+    looks as (
+      select distinct h.id, h.running_most, h.per_key_most, g.group_id, case when h.per_key_most > 0 then g.limit_id end as limit_id
+      from gone g join queue q on q.id = g.queue_id join home h on h.id = q.home_id),
+    noted as (insert into todo (home_id, clock, at, group_id, limit_id) select l.id, 0, 0, l.group_id, l.limit_id from looks l where l.group_id is not null or l.limit_id is not null)
+    select distinct l.id from looks l where l.group_id is not null or l.running_most > 0 or l.per_key_most > 0 order by l.id
+  loop
+    perform wake_stages(home_);
+  end loop;
+end $$;
+
+-- One entry in the trail for each job, in this order.
+create function note_acts(ns_name text, act jsonb, verb text, ids uuid[], wall bigint) returns void language plpgsql as $$
+begin
+  insert into trail (ns, at, actor, act, subject, reason)
+  select ns_name, wall, note_acts.act ->> 'actor', verb, u.id::text, note_acts.act ->> 'reason' from unnest(ids) with ordinality as u (id, at) order by u.at;
 end $$;
 
 -- A running job becomes ready again as soon as its slot is free.
@@ -155,6 +193,8 @@ declare
   id_ uuid;
   j job;
   d done;
+  ready uuid[] := '{}';
+  cancelled uuid[] := '{}';
   refused jsonb := '[]';
 begin
   perform lock_jobs(ns_, ids, true);
@@ -167,10 +207,13 @@ begin
         refused := refused || refused_act(id_, 'state', null);
         continue;
       end if;
-      perform check_fence_left(j, wall);
+      cancelled := cancelled || id_;
+      if state_of(j) = 0 then
+        ready := ready || id_;
+        continue;
+      end if;
       j.acted := try_;
-      perform cancel_one(j, wall);
-      perform note_act(ns, request -> 'act' ->> 'actor', 'job_cancelled', id_::text, request -> 'act' ->> 'reason', wall);
+      perform cancel_held(j, wall);
       continue;
     end if;
     select * into d from done where id = id_ and ns_id = ns_;
@@ -186,6 +229,8 @@ begin
       update done set acted = try_ where id = id_ and ns_id = ns_;
     end if;
   end loop;
+  perform cancel_ready(ns_, ready, try_, wall);
+  perform note_acts(ns, request -> 'act', 'job_cancelled', cancelled, wall);
   return jsonb_build_object('refused', refused);
 end $$;
 
@@ -264,9 +309,10 @@ declare
   most bigint := coalesce((request ->> 'limit')::bigint, 1000);
   wall bigint;
   ids uuid[];
+  ready uuid[];
   j job;
-  cancelled bigint := 0;
-  next_ bigint := after_;
+  cancelled bigint;
+  next_ bigint;
   more boolean;
 begin
   if cardinality(queues) = 0 then return jsonb_build_object('cancelled', 0, 'more', false, 'next', after_); end if;
@@ -275,11 +321,12 @@ begin
   ids := ids[1:most];
   perform lock_jobs(ns_, ids, true);
   wall := (clock()).wall;
-  for j in select x.* from job x where x.id = any (ids) and x.ns_id = ns_ and x.lease_end is null order by x.seq loop
-    next_ := j.seq;
-    cancelled := cancelled + 1;
-    perform cancel_one(j, wall);
+  select count(*), coalesce(max(x.seq), after_), array_agg(x.id) filter (where state_of(x) = 0) into cancelled, next_, ready
+  from job x where x.id = any (ids) and x.ns_id = ns_ and x.lease_end is null;
+  for j in select x.* from job x where x.id = any (ids) and x.ns_id = ns_ and state_of(x) = 2 order by x.seq loop
+    perform cancel_held(j, wall);
   end loop;
+  perform cancel_ready(ns_, ready, null, wall);
   if cancelled > 0 then
     perform note_act(ns, request -> 'act' ->> 'actor', 'queue_purged', format('%s: %s jobs', request ->> 'queue', cancelled), request -> 'act' ->> 'reason', wall);
   end if;
