@@ -16,13 +16,13 @@ begin
       return;
     end if;
     current := d.fence;
-    reason := case when d.fence <> sent_ then 'superseded' when d.owner_id is distinct from owner_ then 'other_owner' when d.last_outcome = kind then null else 'finished' end;
+    reason := case when d.fence <> sent_ then 'superseded' when owner_ is null or d.owner_id is distinct from owner_ then 'other_owner' when d.last_outcome = kind then null else 'finished' end;
     return;
   end if;
   current := j.fence;
   reason := case
     when j.fence <> sent_ then 'superseded'
-    when j.owner_id is distinct from owner_ then 'other_owner'
+    when owner_ is null or j.owner_id is distinct from owner_ then 'other_owner'
     when j.lease_end is null then case when j.last_outcome = kind then null else 'settled' end
     when kind = -1 and j.lease_end <= lease then 'expired' end;
 end $$;
