@@ -82,7 +82,7 @@ begin
   if kind <> 4 then j.losses_in_row := null; end if;
   ends := kind in (0, 2) or (kind = 1 and j.failures >= j.attempts_max);
   if ends then
-    perform finish(j, case when kind = 0 then 3 else 4 end::smallint, result_, j.started_at, wall);
+    perform finish(j, case when kind = 0 then 3 else 4 end::smallint, case when kind = 0 then result_ end, j.started_at, wall);
     perform count_moved(j.queue_id, 0, -1, 0, case when kind = 0 then 1 else 0 end, case when kind = 0 then 0 else 1 end, 0);
   else
     perform end_attempt(j, case kind when 1 then 2 when 3 then 4 else 5 end::smallint, exit_, case when kind = 1 then error_ end, wall);
