@@ -131,8 +131,13 @@ Result<PostgresAddress> address_of(std::string_view url) {
 
 std::string with_address(std::string_view url, const std::string& host, std::uint16_t port) {
   Parts parts = parts_of(url);
+  const std::string named = parameter_of(url, "host");
   for (const char* name : {"host", "hostaddr", "port"}) remove(parts, name);
-  parts.host = host + ":" + std::to_string(port);
+  // A name stays: a certificate is of that name.
+  std::string name = named.empty() ? parts.host.substr(0, parts.host.rfind(':')) : named;
+  const bool is_name = !name.empty() && !name.starts_with('/') && !name.starts_with("%2") && name.find_first_of(",[") == std::string::npos;
+  parts.host = (is_name ? name : host) + ":" + std::to_string(port);
+  if (is_name) parts.parameters.push_back("hostaddr=" + host);
   return text_of(parts);
 }
 

@@ -27,7 +27,7 @@ struct PostgresAddress {
 };
 // Errors: invalid (libpq does not understand it, or it names several hosts).
 Result<PostgresAddress> address_of(std::string_view url);
-// The same database at another address.
+// The same database, reached at another address: `host` must be a number of four parts.
 std::string with_address(std::string_view url, const std::string& host, std::uint16_t port);
 
 // As a user may see it.

@@ -20,7 +20,7 @@ TEST(PostgresUrls, GetAnotherSchemaAndKeepTheRest) {
 }
 
 TEST(PostgresUrls, GetAnotherAddressAndKeepTheRest) {
-  EXPECT_EQ(with_address("postgres://u:p@db.example:5433/d?schema=a&hostaddr=10.0.0.1", "127.0.0.1", 7), "postgres://u:p@127.0.0.1:7/d?schema=a");
+  EXPECT_EQ(with_address("postgres://u:p@db.example:5433/d?schema=a&hostaddr=10.0.0.1", "127.0.0.1", 7), "postgres://u:p@db.example:7/d?schema=a&hostaddr=127.0.0.1");
   EXPECT_EQ(with_address("postgres:///d?host=/run/x&port=6", "127.0.0.1", 7), "postgres://127.0.0.1:7/d");
 }
 
