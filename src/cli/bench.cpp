@@ -90,6 +90,9 @@ Result<int> run(Invocation& invocation) {
     if (auto found = find_program(*peer); !found) return fail(found.error().code, "--peer: " + found.error().message + "; nothing was measured");
   }
   BenchSizes sizes = quick ? BenchSizes::quick() : invocation.has("--large") ? BenchSizes::large() : BenchSizes{};
+  const Result<std::int64_t> rounds = invocation.number("--rounds", sizes.rounds, 1, 100);
+  if (!rounds) return std::unexpected(rounds.error());
+  if (invocation.has("--rounds")) sizes.rounds = sizes.process_rounds = static_cast<int>(*rounds);
   // Whoever asks for it alone has the time.
   if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
   // The folder on a server's disk is out of reach, and how much room there is, too.
@@ -181,6 +184,7 @@ CommandSpec bench_command() {
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
                       {"--large", "", "10,000,000 jobs wait in `backlog`, and the horizon is held for more than 60 s"},
                       {"--only", "NAME", "only this measure; may be given more than once", true},
+                      {"--rounds", "N", "of each measure that compares; by default 7, and 5 for processes"},
                       {"--check", "", "exit 1 if a mark is missed"},
                       {"--peer", "PROGRAM", "another queue to drain beside us; see bench/peers and script/bench"}},
           .sections = {{"Measures",
