@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backends/postgres/dsn.hpp"
+#include "backends/postgres/postgres_store.hpp"
 #include "backends/sqlite/sqlite_store.hpp"
 
 namespace fenceline {
@@ -20,12 +22,25 @@ std::string scheme_of(std::string_view url) {
 }  // namespace
 
 Result<void> check_store_url(std::string_view url) {
-  if (!url.starts_with(kSqlite)) return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) + "'; there is sqlite:PATH");
+  if (postgres::is_postgres_url(url)) {
+    const Result<postgres::Dsn> dsn = postgres::parse_dsn(url);
+    return dsn ? Result<void>{} : std::unexpected(dsn.error());
+  }
+  if (!url.starts_with(kSqlite))
+    return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) + "'; there is sqlite:PATH and postgres://USER@HOST:PORT/DATABASE");
   const std::string_view path = url.substr(kSqlite.size());
   if (path.empty()) return fail(Code::invalid, "the store 'sqlite:' names no file; use sqlite:PATH");
   if (path == ":memory:") return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
   if (path.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's path holds a NUL; use sqlite:PATH");
   return {};
+}
+
+bool is_on_a_server(std::string_view url) { return postgres::is_postgres_url(url); }
+
+std::string shown_store_url(const std::string& url) {
+  if (!is_on_a_server(url)) return url;
+  const Result<postgres::Dsn> dsn = postgres::parse_dsn(url);
+  return dsn ? dsn->shown : scheme_of(url) + ":";
 }
 
 std::string from_any_folder(const std::string& url) {
@@ -37,6 +52,12 @@ std::string from_any_folder(const std::string& url) {
 
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options) {
   if (auto ok = check_store_url(options.url); !ok) return std::unexpected(ok.error());
+  if (is_on_a_server(options.url)) {
+    Result<std::unique_ptr<PostgresStore>> store =
+        PostgresStore::open(runtime, log, {.url = options.url, .may_create = options.may_create, .actor = options.actor});
+    if (!store) return std::unexpected(store.error());
+    return std::unique_ptr<Store>(std::move(*store));
+  }
   Result<std::unique_ptr<SqliteStore>> store =
       SqliteStore::open(runtime, runtime, log,
                         {.path = options.url.substr(kSqlite.size()),

@@ -13,7 +13,7 @@
 namespace fenceline {
 
 struct OpenOptions {
-  std::string url;                // sqlite:PATH
+  std::string url;                // sqlite:PATH or postgres://USER@HOST:PORT/DATABASE?schema=NAME
   bool may_create = true;         // set up a missing or empty store
   bool accept_shared_fs = false;
   bool accept_no_sync = false;    // acknowledge before the disk has it: class C
@@ -22,6 +22,12 @@ struct OpenOptions {
 
 // Whether it is a URL of a store that is known. Errors: invalid, with what there is.
 Result<void> check_store_url(std::string_view url);
+
+// Whether it is one that processes of several machines share.
+bool is_on_a_server(std::string_view url);
+
+// As people may see it: without a password.
+std::string shown_store_url(const std::string& url);
 
 // The same store for a process that works in another folder.
 std::string from_any_folder(const std::string& url);

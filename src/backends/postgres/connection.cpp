@@ -1,0 +1,202 @@
+#include "backends/postgres/connection.hpp"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace fenceline::postgres {
+namespace {
+
+constexpr int kBinary = 1;
+constexpr Duration kPollSlice = std::chrono::seconds{1};  // a wait stands still in suspend, the clock does not
+
+bool poll_until(const Clock& clock, int socket, short events, Instant deadline) {
+  for (;;) {
+    const Duration left = deadline - clock.now();
+    if (left <= Duration{0}) return false;
+    pollfd waited{socket, events, 0};
+    const int found = ::poll(&waited, 1, static_cast<int>(std::min(left, kPollSlice).count() / 1000 + 1));
+    if (found > 0) return true;
+    if (found < 0 && errno != EINTR) return true;  // the next read says what is wrong
+  }
+}
+
+// libpq has no other way to tell the SQLSTATE of a connection that was not made: "... FATAL:  28P01: password ...\nLOCATION: ...".
+ServerError connect_error(std::string_view words) {
+  ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION")))};
+  const std::size_t at = error.message.find("FATAL:  ");
+  if (at == std::string::npos || error.message.size() < at + 15 || error.message[at + 13] != ':') return error;
+  error.state = error.message.substr(at + 8, 5);
+  error.message = error.message.substr(at + 15);
+  return error;
+}
+
+ServerError error_in(const PGresult* result) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  return {state ? state : "", message ? message : "the connection broke"};
+}
+
+void forget_notice(void*, const PGresult*) {}
+
+}  // namespace
+
+Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline) {
+  std::vector<const char*> names;
+  std::vector<const char*> values;
+  for (const auto& [name, value] : dsn.options) {
+    names.push_back(name.c_str());
+    values.push_back(value.c_str());
+  }
+  for (const auto& [name, value] : {std::pair{"fallback_application_name", "fenceline"}, std::pair{"client_encoding", "UTF8"}}) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+  std::unique_ptr<Connection> made(new Connection(clock, PQconnectStartParams(names.data(), values.data(), 0)));
+  pg_conn* connection = made->connection_;
+  const auto failed = [&]() -> Result<std::unique_ptr<Connection>> { return std::unexpected(error_of(connect_error(PQerrorMessage(connection)), dsn.shown)); };
+  if (!connection || PQstatus(connection) == CONNECTION_BAD) return failed();
+  PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
+  PQsetNoticeReceiver(connection, &forget_notice, nullptr);
+  for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(connection)) {
+    if (next == PGRES_POLLING_FAILED) return failed();
+    const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    if (!made->wait(events, deadline)) return fail(Code::unavailable, "cannot reach " + dsn.shown + ": no answer in time");
+  }
+  if (PQsetnonblocking(connection, 1) != 0) return failed();
+  return made;
+}
+
+Connection::~Connection() { PQfinish(connection_); }
+
+int Connection::socket() const { return PQsocket(connection_); }
+
+bool Connection::wait(short events, Instant deadline) const { return poll_until(clock_, PQsocket(connection_), events, deadline); }
+
+bool Connection::is_alive() {
+  pollfd waited{PQsocket(connection_), POLLIN, 0};
+  if (PQstatus(connection_) != CONNECTION_OK) return false;
+  if (::poll(&waited, 1, 0) <= 0) return true;
+  return PQconsumeInput(connection_) == 1 && PQstatus(connection_) == CONNECTION_OK;
+}
+
+bool Connection::take_notices(const std::function<void(const std::string& payload)>& take) {
+  const bool alive = PQconsumeInput(connection_) == 1;
+  while (PGnotify* notice = PQnotifies(connection_)) {
+    take(notice->extra);
+    PQfreemem(notice);
+  }
+  return alive && PQstatus(connection_) == CONNECTION_OK;
+}
+
+bool Connection::send(const Step& step, bool named) {
+  const std::size_t count = step.params.size();
+  std::vector<Oid> types;
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  const std::vector<int> formats(count, kBinary);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::optional<std::string>& value = step.params.value(i);
+    types.push_back(static_cast<Oid>(step.params.types()[i]));
+    values.push_back(value ? value->data() : nullptr);
+    lengths.push_back(value ? static_cast<int>(value->size()) : 0);
+  }
+  const int size = static_cast<int>(count);
+  const Statement& statement = step.statement;
+  if (!named) return PQsendQueryParams(connection_, statement.sql.c_str(), size, types.data(), values.data(), lengths.data(), formats.data(), kBinary) == 1;
+  if (!prepared_.contains(statement.name) && std::find(being_prepared_.begin(), being_prepared_.end(), statement.name) == being_prepared_.end()) {
+    if (PQsendPrepare(connection_, statement.name.c_str(), statement.sql.c_str(), size, types.data()) != 1) return false;
+    being_prepared_.push_back(statement.name);
+  }
+  return PQsendQueryPrepared(connection_, statement.name.c_str(), size, values.data(), lengths.data(), formats.data(), kBinary) == 1;
+}
+
+bool Connection::flush(Instant deadline) {
+  for (;;) {
+    const int left = PQflush(connection_);
+    if (left <= 0) return left == 0;
+    if (!wait(POLLIN | POLLOUT, deadline)) return false;
+    if (PQconsumeInput(connection_) != 1) return false;
+  }
+}
+
+Reply Connection::read(Instant deadline) {
+  Reply reply;
+  reply.fate = Reply::Fate::answered;
+  std::size_t prepared = 0;
+  for (int ends_in_a_row = 0; ends_in_a_row < 2;) {
+    while (PQisBusy(connection_) == 1) {
+      if (!wait(POLLIN, deadline) || PQconsumeInput(connection_) != 1) {
+        reply.fate = Reply::Fate::no_answer;
+        return reply;
+      }
+    }
+    PGresult* result = PQgetResult(connection_);
+    if (!result) {
+      ++ends_in_a_row;
+      continue;
+    }
+    ends_in_a_row = 0;
+    Rows rows(result);
+    switch (PQresultStatus(result)) {
+      case PGRES_PIPELINE_SYNC: return reply;
+      case PGRES_PIPELINE_ABORTED: break;
+      case PGRES_COMMAND_OK:
+        if (prepared < being_prepared_.size()) prepared_.insert(being_prepared_[prepared++]);
+        break;
+      case PGRES_TUPLES_OK: reply.rows = std::move(rows); break;
+      default:
+        if (reply.fate == Reply::Fate::answered) reply.error = error_in(result);
+        reply.fate = Reply::Fate::refused;
+    }
+  }
+  // No Sync came back: the connection is over, whatever was said before.
+  if (reply.fate == Reply::Fate::answered || reply.error.state.empty()) reply.fate = Reply::Fate::no_answer;
+  return reply;
+}
+
+Reply Connection::call(const std::vector<Step>& steps, bool named, Instant deadline) {
+  Reply reply;
+  being_prepared_.clear();
+  if (PQenterPipelineMode(connection_) != 1) return reply;
+  for (const Step& step : steps) {
+    if (!send(step, named)) return reply;
+  }
+  // Nothing of this can be committed before the Sync is out.
+  if (PQpipelineSync(connection_) != 1) return reply;
+  if (!flush(deadline)) {
+    reply.fate = PQstatus(connection_) == CONNECTION_OK && PQflush(connection_) == 1 ? Reply::Fate::not_sent : Reply::Fate::no_answer;
+    return reply;
+  }
+  return read(deadline);
+}
+
+Reply Connection::script(const std::string& sql, Instant deadline) {
+  Reply reply;
+  if (PQexitPipelineMode(connection_) != 1 || PQsendQuery(connection_, sql.c_str()) != 1) return reply;
+  reply.fate = Reply::Fate::no_answer;
+  if (!flush(deadline)) return reply;
+  reply.fate = Reply::Fate::answered;
+  for (;;) {
+    while (PQisBusy(connection_) == 1) {
+      if (!wait(POLLIN, deadline) || PQconsumeInput(connection_) != 1) {
+        reply.fate = Reply::Fate::no_answer;
+        return reply;
+      }
+    }
+    PGresult* result = PQgetResult(connection_);
+    if (!result) return reply;
+    const Rows rows(result);
+    const ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY && reply.fate == Reply::Fate::answered) {
+      reply.error = error_in(result);
+      reply.fate = reply.error.state.empty() ? Reply::Fate::no_answer : Reply::Fate::refused;
+    }
+  }
+}
+
+}  // namespace fenceline::postgres

@@ -1,0 +1,80 @@
+// One connection to the server, which never blocks longer than it is told. Used by one thread at a time.
+//
+// A call is one pipeline of statements that ends in one Sync: the server runs it as one transaction and commits it when it meets
+// the Sync. So what was cut before the Sync went out has not happened and will not; after it, only an answer tells.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/postgres/dsn.hpp"
+#include "backends/postgres/errors.hpp"
+#include "backends/postgres/wire.hpp"
+#include "base/result.hpp"
+#include "runtime/clock.hpp"
+
+struct pg_conn;
+
+namespace fenceline::postgres {
+
+// A name is that of its text, for ever.
+struct Statement {
+  std::string name;
+  std::string sql;
+};
+
+struct Step {
+  const Statement& statement;
+  Params params;
+};
+
+struct Reply {
+  enum class Fate {
+    answered,   // committed; `rows` are of the last step
+    refused,    // rolled back, or the server ended the connection; see `error`
+    not_sent,   // and never will be: the connection is of no use
+    no_answer,  // sent: it may have happened. The connection is of no use
+  };
+  Fate fate = Fate::not_sent;
+  Rows rows;
+  ServerError error;
+};
+
+class Connection {
+ public:
+  // Errors: as error_of; unavailable if the deadline comes first.
+  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Dsn& dsn, Instant deadline);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // With `named`, statements are prepared once and kept by the server's session.
+  Reply call(const std::vector<Step>& steps, bool named, Instant deadline);
+  // Several statements without parameters in one go; results are dropped. A transaction may stay open between two of these.
+  Reply script(const std::string& sql, Instant deadline);
+
+  // Whether the server has closed it while nobody looked.
+  bool is_alive();
+  int socket() const;
+  // What NOTIFY brought since the last look. False: the connection is over.
+  bool take_notices(const std::function<void(const std::string& payload)>& take);
+
+ private:
+  Connection(const Clock& clock, pg_conn* connection) : clock_(clock), connection_(connection) {}
+
+  bool wait(short events, Instant deadline) const;
+  bool send(const Step& step, bool named);
+  // False: not all of it is out, and the deadline came or the connection broke.
+  bool flush(Instant deadline);
+  Reply read(Instant deadline);
+
+  const Clock& clock_;
+  pg_conn* connection_;
+  std::set<std::string> prepared_;
+  std::vector<std::string> being_prepared_;
+};
+
+}  // namespace fenceline::postgres

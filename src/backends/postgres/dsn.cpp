@@ -1,0 +1,133 @@
+#include "backends/postgres/dsn.hpp"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace fenceline::postgres {
+namespace {
+
+constexpr std::string_view kAlone = "postgres:";
+constexpr std::string_view kForm = "use postgres://USER@HOST:PORT/DATABASE?schema=NAME";
+
+using Options = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
+
+std::optional<std::string> decoded(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return std::nullopt;
+    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+    i += 2;
+  }
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 40)) out += (c > 0x20 && c < 0x7f) ? c : '?';
+  return out;
+}
+
+bool is_schema_name(std::string_view name) {
+  if (name.empty() || name.size() > 63 || (name.front() >= '0' && name.front() <= '9') || name.starts_with("pg_")) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+// One of our own options. False: it is libpq's.
+Result<bool> take_own(const std::string& name, const std::string& value, Dsn& dsn) {
+  if (name == "schema") {
+    if (!is_schema_name(value))
+      return fail(Code::invalid, "the schema of the store must have 1 to 63 of a-z, 0-9 and _, the first one no digit, and not begin with pg_");
+    dsn.schema = value;
+  } else if (name == "pooler") {
+    if (value != "transaction" && value != "none") return fail(Code::invalid, "the option pooler of the store is transaction or none");
+    dsn.pooled = value == "transaction";
+  } else if (name == "listen") {
+    if (value != "0" && value != "1") return fail(Code::invalid, "the option listen of the store is 0 or 1");
+    dsn.listens = value == "1";
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Takes our own options out of the URL, and looks whether the others are known to libpq.
+Result<std::string> without_own(std::string_view url, Dsn& dsn) {
+  const std::size_t at = url.find('?');
+  std::string rest(url.substr(0, at));
+  if (at == std::string_view::npos) return rest;
+  const Options known(PQconndefaults(), &PQconninfoFree);
+  std::string_view query = url.substr(at + 1);
+  char separator = '?';
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const std::size_t equals = pair.find('=');
+    const std::optional<std::string> name = decoded(pair.substr(0, equals));
+    const std::optional<std::string> value = equals == std::string_view::npos ? std::nullopt : decoded(pair.substr(equals + 1));
+    if (!name || !value) return fail(Code::invalid, "an option in the store's URL is not NAME=VALUE; " + std::string(kForm));
+    const Result<bool> own = take_own(*name, *value, dsn);
+    if (!own) return std::unexpected(own.error());
+    if (*own) continue;
+    bool is_known = *name == "ssl";
+    for (const PQconninfoOption* option = known.get(); option && option->keyword; ++option) is_known = is_known || *name == option->keyword;
+    if (!is_known) return fail(Code::invalid, "the store's URL has an unknown option '" + printable(*name) + "'; there is schema, pooler, listen, and what libpq knows, such as sslmode");
+    rest += separator;
+    rest += pair;
+    separator = '&';
+  }
+  return rest;
+}
+
+// As people may see it.
+std::string shown(const Dsn& dsn) {
+  std::map<std::string, std::string> parts;
+  const Options defaults(PQconndefaults(), &PQconninfoFree);
+  for (const PQconninfoOption* option = defaults.get(); option && option->keyword; ++option) {
+    if (option->val) parts[option->keyword] = option->val;
+  }
+  for (const auto& [name, value] : dsn.options) parts[name] = value;
+  const std::string user = parts["user"];
+  const std::string host = parts["host"].empty() ? parts["hostaddr"].empty() ? "localhost" : parts["hostaddr"] : parts["host"];
+  const std::string database = parts["dbname"].empty() ? user : parts["dbname"];
+  return "postgres://" + printable(user) + "@" + printable(host) + ":" + (parts["port"].empty() ? "5432" : printable(parts["port"])) + "/" +
+         printable(database) + "?schema=" + dsn.schema;
+}
+
+}  // namespace
+
+bool is_postgres_url(std::string_view url) { return url == kAlone || url.starts_with("postgres://") || url.starts_with("postgresql://"); }
+
+Result<Dsn> parse_dsn(std::string_view url) {
+  if (url == kAlone) {
+    const char* from_environment = std::getenv("DATABASE_URL");
+    if (!from_environment) return fail(Code::invalid, "the store 'postgres:' names no server and DATABASE_URL is not set; " + std::string(kForm));
+    url = from_environment;
+    if (url == kAlone || !is_postgres_url(url)) return fail(Code::invalid, "DATABASE_URL is not the URL of a PostgreSQL server; " + std::string(kForm));
+  }
+  if (!is_postgres_url(url) || url.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
+  Dsn dsn;
+  const Result<std::string> rest = without_own(url, dsn);
+  if (!rest) return std::unexpected(rest.error());
+  // libpq's own words would repeat the part that it does not understand, which may be the password.
+  char* words = nullptr;
+  const Options parsed(PQconninfoParse(rest->c_str(), &words), &PQconninfoFree);
+  if (words) PQfreemem(words);
+  if (!parsed) return fail(Code::invalid, "the store's URL is not understood: is a character of the password not written as %XX? " + std::string(kForm));
+  for (const PQconninfoOption* option = parsed.get(); option->keyword; ++option) {
+    if (option->val) dsn.options.emplace_back(option->keyword, option->val);
+  }
+  dsn.shown = shown(dsn);
+  return dsn;
+}
+
+}  // namespace fenceline::postgres

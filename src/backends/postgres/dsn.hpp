@@ -1,0 +1,30 @@
+// The address of a store on a PostgreSQL server: postgres://user@host:port/db?schema=NAME&sslmode=verify-full. Passwords come from
+// the URL, PGPASSWORD or .pgpass, and go nowhere but to the server: `shown` has user, host, port, database and schema only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace fenceline::postgres {
+
+inline constexpr std::string_view kSchemaDefault = "fenceline";
+
+struct Dsn {
+  std::vector<std::pair<std::string, std::string>> options;  // for libpq, the password included
+  std::string schema{kSchemaDefault};
+  bool pooled = false;  // pooler=transaction: what a session remembers cannot be relied on
+  bool listens = true;  // listen=0: no connection of its own for wake-ups
+  std::string shown;
+};
+
+// Whether it is meant for this store: postgres://, postgresql://, or postgres: alone, which reads DATABASE_URL.
+bool is_postgres_url(std::string_view url);
+
+// Errors: invalid, in words that repeat nothing of the URL but the name of an option.
+Result<Dsn> parse_dsn(std::string_view url);
+
+}  // namespace fenceline::postgres

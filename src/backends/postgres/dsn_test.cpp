@@ -1,0 +1,79 @@
+#include "backends/postgres/dsn.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "support/results.hpp"
+
+namespace fenceline::postgres {
+namespace {
+
+using test::code_of;
+using test::must;
+
+std::map<std::string, std::string> options_of(const Dsn& dsn) { return {dsn.options.begin(), dsn.options.end()}; }
+
+TEST(PostgresDsn, TakesOurOptionsOutAndLeavesTheRestToLibpq) {
+  const Dsn dsn = must(parse_dsn("postgresql://ann@db.example:6000/app?schema=work&sslmode=verify-full&pooler=transaction&listen=0"));
+  EXPECT_EQ(dsn.schema, "work");
+  EXPECT_TRUE(dsn.pooled);
+  EXPECT_FALSE(dsn.listens);
+  const auto options = options_of(dsn);
+  EXPECT_EQ(options.at("host"), "db.example");
+  EXPECT_EQ(options.at("sslmode"), "verify-full");
+  EXPECT_FALSE(options.contains("schema"));
+  EXPECT_EQ(dsn.shown, "postgres://ann@db.example:6000/app?schema=work");
+}
+
+TEST(PostgresDsn, HasItsDefaults) {
+  const Dsn dsn = must(parse_dsn("postgres://ann@h/app"));
+  EXPECT_EQ(dsn.schema, "fenceline");
+  EXPECT_FALSE(dsn.pooled);
+  EXPECT_TRUE(dsn.listens);
+}
+
+TEST(PostgresDsn, ShowsNoPassword) {
+  for (const char* url : {"postgres://ann:s3cret@h/app", "postgres://ann@h/app?password=s3cret", "postgres://ann:s3cret@h/app?sslpassword=s3cret"}) {
+    const Dsn dsn = must(parse_dsn(url));
+    EXPECT_EQ(dsn.shown.find("s3cret"), std::string::npos) << dsn.shown;
+  }
+}
+
+TEST(PostgresDsn, AnErrorRepeatsNoPartThatMayBeSecret) {
+  for (const char* url : {"postgres://ann:s3cret%zz@h/app", "postgres://ann:s3cret@[h/app", "postgres://ann:s3cret@h/app?schema=BAD", "postgres://ann:s3cret@h/app?s3cret",
+                          "postgres://ann:s3cret@h/app?password=s3cret%", "postgres://ann:s3cret@h/app?nonsense=s3cret", "postgres://ann:s3cret@h/app?pooler=s3cret"}) {
+    const Result<Dsn> dsn = parse_dsn(url);
+    ASSERT_EQ(code_of(dsn), Code::invalid) << url;
+    EXPECT_EQ(dsn.error().message.find("s3cret"), std::string::npos) << dsn.error().message;
+    EXPECT_EQ(dsn.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(PostgresDsn, ASchemaIsAPlainName) {
+  for (const char* name : {"", "1a", "a-b", "a%22b", "A", "pg_x"}) EXPECT_EQ(code_of(parse_dsn(std::string("postgres://h/app?schema=") + name)), Code::invalid) << name;
+  EXPECT_EQ(must(parse_dsn("postgres://h/app?schema=%61b_2")).schema, "ab_2");
+}
+
+TEST(PostgresDsn, AloneItReadsTheEnvironment) {
+  ::unsetenv("DATABASE_URL");
+  EXPECT_EQ(code_of(parse_dsn("postgres:")), Code::invalid);
+  ::setenv("DATABASE_URL", "mysql://ann:s3cret@h/app", 1);
+  const Result<Dsn> other = parse_dsn("postgres:");
+  ASSERT_EQ(code_of(other), Code::invalid);
+  EXPECT_EQ(other.error().message.find("s3cret"), std::string::npos);
+  ::setenv("DATABASE_URL", "postgres://ann:s3cret@h/app", 1);
+  EXPECT_EQ(must(parse_dsn("postgres:")).shown, "postgres://ann@h:5432/app?schema=fenceline");
+  ::unsetenv("DATABASE_URL");
+}
+
+TEST(PostgresDsn, KnowsWhichUrlsAreItsOwn) {
+  EXPECT_TRUE(is_postgres_url("postgres:"));
+  EXPECT_TRUE(is_postgres_url("postgresql://h/d"));
+  EXPECT_FALSE(is_postgres_url("sqlite:postgres.db"));
+  EXPECT_FALSE(is_postgres_url("postgres"));
+}
+
+}  // namespace
+}  // namespace fenceline::postgres

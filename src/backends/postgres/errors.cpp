@@ -1,0 +1,57 @@
+#include "backends/postgres/errors.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace fenceline::postgres {
+namespace {
+
+bool is_one_of(std::string_view state, std::initializer_list<std::string_view> states) { return std::find(states.begin(), states.end(), state) != states.end(); }
+
+}  // namespace
+
+bool passes_by_itself(std::string_view state) { return is_one_of(state, {"40P01", "40001", "55P03", "57014"}); }
+
+bool ends_the_connection(std::string_view state) {
+  return state.empty() || state.starts_with("08") || is_one_of(state, {"57P01", "57P02", "57P03", "57P05", "25P03"});
+}
+
+bool is_of_a_shared_session(std::string_view state) { return is_one_of(state, {"26000", "42P05"}); }
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    if (!control) out += c;
+    else if (!out.empty() && out.back() != ' ') out += ' ';
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+Error error_of(const ServerError& error, std::string_view shown_url) {
+  const std::string_view state = error.state;
+  const std::string said = one_line(error.message);
+  const std::string at(shown_url);
+  if (state == "FL001") return {Code::conflict, said};
+  if (state == "FL002") return {Code::refused, said};
+  if (state == "FL003") return {Code::not_found, said};
+  if (passes_by_itself(state)) return {Code::unavailable, at + " is busy: " + said};
+  if (state == "53100") return {Code::full, at + " has no room: " + said};
+  if (state.starts_with("53") || ends_the_connection(state) || is_of_a_shared_session(state)) return {Code::unavailable, "cannot reach " + at + ": " + said};
+  if (state.starts_with("28")) return {Code::refused, at + " lets us not in: " + said + "; set PGPASSWORD or ~/.pgpass, and look at the server's pg_hba.conf"};
+  if (state == "42501") return {Code::refused, at + ": " + said + "; the role needs the rights that docs/postgres.md lists"};
+  if (state == "3D000") return {Code::not_found, at + ": " + said + "; make it with createdb"};
+  if (is_one_of(state, {"22021", "22P05"})) return {Code::invalid, "a text holds a NUL or is not valid UTF-8, which this store cannot keep"};
+  if (is_one_of(state, {"3F000", "42P01", "42883"})) return {Code::not_found, at + " is not set up for this version (" + said + "); run `fenceline migrate --store URL`"};
+  if (state == "25006") return {Code::refused, at + " is read-only, a standby perhaps; name the primary"};
+  if (state.starts_with("58") || state.starts_with("XX")) return {Code::broken, at + " failed: " + said};
+  return {Code::refused, at + " said " + std::string(state) + ": " + said};
+}
+
+Error without_answer(CallKind kind, std::string_view shown_url) {
+  if (kind == CallKind::look) return {Code::unavailable, "no answer came from " + std::string(shown_url)};
+  return {Code::in_doubt, "the answer from " + std::string(shown_url) + " was lost: it may have happened"};
+}
+
+}  // namespace fenceline::postgres

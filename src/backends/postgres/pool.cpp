@@ -1,0 +1,130 @@
+#include "backends/postgres/pool.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+namespace fenceline::postgres {
+namespace {
+
+constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
+constexpr Duration kBackoffMost = std::chrono::seconds{5};
+constexpr Duration kConnectMost = std::chrono::seconds{5};    // of one try: the next may reach a server that came back
+constexpr Duration kWorthATry = std::chrono::milliseconds{20};
+
+const Statement kSetTimeout{"fenceline_timeout", "select set_config('statement_timeout', $1, true)"};
+const Statement kSetClock{"fenceline_clock", "select set_config('fenceline.lease', $1, true), set_config('fenceline.wall', $2, true)"};
+
+}  // namespace
+
+Pool::Pool(Runtime& runtime, Dsn dsn, TestClock test_clock)
+    : runtime_(runtime), dsn_(std::move(dsn)), test_clock_(std::move(test_clock)), pid_(::getpid()), named_(!dsn_.pooled), freed_(runtime.make_event()) {}
+
+Duration Pool::backoff(int failures) const {
+  const Duration most = std::min(kBackoffMost, kBackoffFirst * (1 << std::min(failures, 10)));
+  return most / 2 + Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
+}
+
+Result<std::unique_ptr<Connection>> Pool::connect(Instant deadline) {
+  for (int failures = 0;; ++failures) {
+    Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost));
+    if (made || made.error().code != Code::unavailable) return made;
+    const Instant next = runtime_.now() + backoff(failures);
+    if (next + kWorthATry > deadline) return made;
+    runtime_.sleep_until(next, {});
+  }
+}
+
+Pool::Taken Pool::take_idle() {
+  const std::lock_guard lock(mutex_);
+  Taken taken;
+  if (!idle_.empty()) {
+    taken.idle = std::move(idle_.back());
+    idle_.pop_back();
+    taken.more_idle = !idle_.empty();
+  } else if (open_ < kConnectionsMost) {
+    taken.may_open = true;
+    ++open_;
+  }
+  return taken;
+}
+
+Result<std::unique_ptr<Connection>> Pool::take(Instant deadline) {
+  if (::getpid() != pid_) return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
+  for (;;) {
+    Taken taken = take_idle();
+    if (taken.more_idle) freed_->notify();  // an event wakes one of those who wait
+    if (taken.idle) {
+      if (taken.idle->is_alive()) return std::move(taken.idle);
+      drop(std::move(taken.idle));
+      continue;
+    }
+    if (taken.may_open) {
+      Result<std::unique_ptr<Connection>> made = connect(deadline);
+      if (!made) drop(nullptr);
+      return made;
+    }
+    if (!freed_->wait_until(deadline)) return fail(Code::unavailable, "all connections to " + dsn_.shown + " are at work");
+  }
+}
+
+void Pool::put_back(std::unique_ptr<Connection> connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(connection));
+  }
+  freed_->notify();
+}
+
+void Pool::drop(std::unique_ptr<Connection> connection) {
+  connection.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    --open_;
+  }
+  freed_->notify();
+}
+
+// The server gives up a moment before we do, so that its answer, that nothing happened, can still arrive.
+std::vector<Step> Pool::opening_steps(Instant deadline) const {
+  const Duration left = std::max(deadline - runtime_.now(), Duration{0});
+  const Duration for_the_server = left - std::min<Duration>(left / 10, std::chrono::milliseconds{200});
+  std::vector<Step> steps;
+  steps.push_back({kSetTimeout, Params().text(std::to_string(std::max<std::int64_t>(1, for_the_server.count() / 1000)))});
+  if (test_clock_) {
+    const auto [lease, wall] = test_clock_();
+    steps.push_back({kSetClock, Params().text(std::to_string(lease)).text(std::to_string(wall))});
+  }
+  return steps;
+}
+
+Result<Rows> Pool::run(const Statement& statement, const Params& params, CallKind kind, Duration timeout) {
+  const Instant deadline = runtime_.now() + timeout;
+  for (int tries = 0;; ++tries) {
+    Result<std::unique_ptr<Connection>> taken = take(deadline);
+    if (!taken) return std::unexpected(taken.error());
+    std::vector<Step> steps = opening_steps(deadline);
+    steps.push_back({statement, params});
+    Reply reply = (*taken)->call(steps, named_, deadline);
+    if (reply.fate == Reply::Fate::answered) {
+      put_back(std::move(*taken));
+      return std::move(reply.rows);
+    }
+    const bool is_over = reply.fate != Reply::Fate::refused || ends_the_connection(reply.error.state);
+    if (is_over) drop(std::move(*taken));
+    else put_back(std::move(*taken));
+
+    Error error = without_answer(kind, dsn_.shown);
+    if (reply.fate == Reply::Fate::not_sent) error = {Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke"};
+    else if (reply.fate == Reply::Fate::refused && !is_over) error = error_of(reply.error, dsn_.shown);
+    if (reply.fate == Reply::Fate::refused && is_of_a_shared_session(reply.error.state)) named_ = false;
+
+    if (error.code != Code::unavailable) return std::unexpected(std::move(error));
+    const Instant next = runtime_.now() + backoff(tries) / 10;
+    if (next + kWorthATry > deadline) return std::unexpected(std::move(error));
+    runtime_.sleep_until(next, {});
+  }
+}
+
+}  // namespace fenceline::postgres

@@ -1,0 +1,63 @@
+// The connections of one store: a few, opened when they are needed, opened anew when they broke. No lock is held while the
+// server is spoken to.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backends/postgres/connection.hpp"
+#include "backends/postgres/dsn.hpp"
+#include "runtime/runtime.hpp"
+
+namespace fenceline::postgres {
+
+inline constexpr int kConnectionsMost = 4;
+
+// (lease, wall) in microseconds, for a server whose clock() reads settings.
+using TestClock = std::function<std::pair<std::int64_t, std::int64_t>()>;
+
+class Pool {
+ public:
+  Pool(Runtime& runtime, Dsn dsn, TestClock test_clock);
+
+  const Dsn& dsn() const { return dsn_; }
+  Runtime& runtime() const { return runtime_; }
+
+  // One call, one transaction. What passes by itself is tried again until the deadline.
+  Result<Rows> run(const Statement& statement, const Params& params, CallKind kind, Duration timeout);
+
+  // A connection for work of several steps; put_back it if it is whole.
+  Result<std::unique_ptr<Connection>> take(Instant deadline);
+  void put_back(std::unique_ptr<Connection> connection);
+  void drop(std::unique_ptr<Connection> connection);
+
+  // For the first steps of a session: setting the timeout, and the test's clock.
+  std::vector<Step> opening_steps(Instant deadline) const;
+  bool named() const { return named_; }
+
+ private:
+  Result<std::unique_ptr<Connection>> connect(Instant deadline);
+  struct Taken {
+    std::unique_ptr<Connection> idle;
+    bool may_open = false;    // none is idle, and there is room for another
+    bool more_idle = false;
+  };
+  Taken take_idle();
+  Duration backoff(int failures) const;
+
+  Runtime& runtime_;
+  const Dsn dsn_;
+  const TestClock test_clock_;
+  const int pid_;
+  std::atomic<bool> named_;
+  std::unique_ptr<Event> freed_;
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::unique_ptr<Connection>> idle_;
+  int open_ = 0;
+};
+
+}  // namespace fenceline::postgres

@@ -1,0 +1,125 @@
+#include "backends/postgres/postgres_store.hpp"
+
+#include <unistd.h>
+
+#include "backends/postgres/schema.hpp"
+#include "backends/postgres/store_parts.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace postgres;
+
+Statement hot(const std::string& schema, const std::string& verb, int parameters) {
+  std::string sql = "select * from \"" + schema + "\"." + verb + "(";
+  for (int i = 1; i <= parameters; ++i) sql += (i > 1 ? ", $" : "$") + std::to_string(i);
+  return {"fenceline_" + verb, sql + ")"};
+}
+
+// What a crash can take, by the server's own settings.
+Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
+  const Statement settings{"fenceline_settings",
+                           "select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
+                           "current_setting('synchronous_standby_names'), pg_is_in_recovery()"};
+  const Result<Rows> rows = pool.run(settings, {}, CallKind::look, timeout);
+  if (!rows) return std::unexpected(rows.error());
+  if (rows->integer(0, 4) != 0) return fail(Code::refused, pool.dsn().shown + " is a standby and read-only; name the primary");
+  StoreProfile profile{"postgres", pool.dsn().shown, GuaranteeClass::b, {}};
+  const std::string commit = rows->text(0, 2);
+  const bool torn = rows->text(0, 0) == "off" || rows->text(0, 1) == "off";
+  if (torn) profile.reasons.push_back("fsync or full_page_writes is off: a crash of the server's machine may take everything");
+  if (commit == "off") profile.reasons.push_back("synchronous_commit=off: a crash of the server takes the last commits");
+  if (torn || commit == "off") {
+    profile.guarantee = GuaranteeClass::c;
+    return profile;
+  }
+  if (rows->text(0, 3).empty() || commit == "local") {
+    profile.reasons.push_back("synchronous_commit=" + commit + ": a commit is on the server's disk before it is acknowledged");
+  } else if (commit == "on" || commit == "remote_apply") {
+    profile.guarantee = GuaranteeClass::a;
+    profile.reasons.push_back("synchronous_standby_names is set and synchronous_commit=" + commit + ": a commit is on a standby's disk too before it is acknowledged");
+  } else {
+    profile.reasons.push_back("synchronous_commit=" + commit + ": a standby has a commit in memory, and the server on disk, before it is acknowledged");
+  }
+  return profile;
+}
+
+}  // namespace
+
+PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& options)
+    : pid(::getpid()),
+      always_rescan(options.always_rescan),
+      pool(runtime, dsn, options.test_clock),
+      listener(runtime, dsn),
+      enqueue(hot(dsn.schema, "enqueue", 11)),
+      claim(hot(dsn.schema, "claim", 13)),
+      give_back(hot(dsn.schema, "give_back", 4)),
+      extend(hot(dsn.schema, "extend", 5)),
+      settle(hot(dsn.schema, "settle", 9)) {}
+
+Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {
+  std::string text;
+  try {
+    text = request.dump();
+  } catch (const json::exception&) {
+    return fail(Code::invalid, "a text is not valid UTF-8, which this store cannot keep");
+  }
+  const Result<Rows> rows = pool.run(hot(pool.dsn().schema, verb, 2), Params().text(ns).jsonb(text), kind, timeout);
+  if (!rows) return std::unexpected(rows.error());
+  return decoded(pool.dsn(), [&] {
+    std::vector<json> values;
+    for (int row = 0; row < rows->size(); ++row) values.push_back(rows->is_null(row, 0) || rows->bytes(row, 0).empty() ? json() : json::parse(rows->jsonb(row, 0)));
+    return values;
+  });
+}
+
+Result<json> PostgresStore::Parts::call_one(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {
+  Result<std::vector<json>> values = call(verb, ns, request, kind, timeout);
+  if (!values) return std::unexpected(values.error());
+  return values->empty() ? json() : std::move(values->front());
+}
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::open(Runtime& runtime, Log, PostgresOptions options) {
+  Result<Dsn> dsn = parse_dsn(options.url);
+  if (!dsn) return std::unexpected(dsn.error());
+  auto parts = std::make_unique<Parts>(runtime, std::move(*dsn), options);
+  Result<StoreProfile> profile = profile_of(parts->pool, options.open_timeout);
+  if (!profile) return std::unexpected(profile.error());
+  parts->profile = std::move(*profile);
+  if (auto ok = prepare_schema(parts->pool, options.may_create, options.actor, options.open_timeout); !ok) return std::unexpected(ok.error());
+  return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts)));
+}
+
+PostgresStore::PostgresStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+PostgresStore::~PostgresStore() {
+  // After a fork nothing of this is the child's to close: its connections are the parent's.
+  if (::getpid() != parts_->pid) static_cast<void>(parts_.release());
+}
+
+StoreProfile PostgresStore::profile() const { return parts_->profile; }
+
+Result<std::vector<Finding>> PostgresStore::examine() {
+  Pool& pool = parts_->pool;
+  const Statement look{"fenceline_examine", "select \"" + pool.dsn().schema + "\".examine()"};
+  const Result<Rows> rows = pool.run(look, {}, CallKind::look, kCallTimeout);
+  if (!rows) return std::unexpected(rows.error());
+  Result<std::vector<Finding>> findings = decoded(pool.dsn(), [&] {
+    std::vector<Finding> out;
+    for (const json& found : json::parse(rows->jsonb(0, 0)))
+      out.push_back({text_in(found, "name"), static_cast<FindingStatus>(integer_in(found, "status")), text_in(found, "detail"), text_in(found, "remedy")});
+    return out;
+  });
+  if (!findings) return findings;
+  const Result<bool> same = is_as_installed(pool, kCallTimeout);
+  if (!same) return std::unexpected(same.error());
+  if (*same) findings->push_back({"schema", FindingStatus::ok, "as version " + std::to_string(kSchemaVersion) + " installed it", ""});
+  else findings->push_back({"schema", FindingStatus::bad, "a function, column or index is not as it was installed", "undo the change, or restore the schema from a backup"});
+  return findings;
+}
+
+std::unique_ptr<Watch> PostgresStore::watch(const WatchRequest& request, std::function<void()> on_change) {
+  return parts_->listener.watch(request, std::move(on_change));
+}
+
+}  // namespace fenceline

@@ -1,0 +1,280 @@
+-- Looks that change nothing. They are `stable`, so that all statements of a call see one moment; none of them reads more of a table than it must.
+
+-- The namespace, if it is known.
+create function find_ns(name_ text) returns int language sql stable as $$ select id from namespace where name = name_; $$;
+
+-- As JobState, of an unfinished job.
+create function state_of(j job) returns smallint language sql immutable as $$
+  select (case when j.lease_end is not null then 1 when j.blocked & 1 = 1 then 2 else 0 end)::smallint;
+$$;
+
+-- A job wherever it stands, as people see it; null if there is none.
+create function shown(ns_ int, id_ uuid, lease bigint, with_payload boolean) returns jsonb language plpgsql stable as $$
+declare
+  j job;
+  d done;
+begin
+  select * into j from job where id = id_ and ns_id = ns_;
+  if found then return shown_job(j, lease, with_payload); end if;
+  select * into d from done where id = id_ and ns_id = ns_;
+  if found then return shown_done(d, with_payload); end if;
+  return null;
+end $$;
+
+-- {"id"}: one row, the job, or none.
+create function get_job(ns text, request jsonb) returns setof jsonb language plpgsql stable set search_path from current as $$
+declare
+  shown_ jsonb := shown(find_ns(ns), (request ->> 'id')::uuid, (clock()).lease, true);
+begin
+  if shown_ is not null then return next shown_; end if;
+end $$;
+
+-- Jobs of the namespace whose place in the order of enqueue is in (low, high], of these queues and states (null: any); the first so many. The order of
+-- enqueue is indexed by blocks of pages only: windows are narrow, or asked only whether they hold anything.
+create function jobs_between(ns_ int, low bigint, high bigint, queues int[], states int[], most bigint) returns table (seq bigint, id uuid) language sql stable as $$
+  select u.seq, u.id from (
+    select j.seq, j.id from job j
+    where j.seq > low and j.seq <= high and j.ns_id = ns_ and (queues is null or j.queue_id = any (queues)) and (states is null or state_of(j) = any (states))
+    union all
+    select d.seq, d.id from done d
+    where d.seq > low and d.seq <= high and d.ns_id = ns_ and (queues is null or d.queue_id = any (queues)) and (states is null or d.state = any (states))
+      and (states is null or states && array[3, 4, 5])) as u
+  order by u.seq limit most;
+$$;
+create function some_between(ns_ int, low bigint, high bigint, queues int[], states int[]) returns boolean language sql stable as $$
+  select exists (
+      select 1 from job j
+      where j.seq > low and j.seq <= high and j.ns_id = ns_ and (queues is null or j.queue_id = any (queues)) and (states is null or state_of(j) = any (states)))
+    or exists (
+      select 1 from done d
+      where d.seq > low and d.seq <= high and d.ns_id = ns_ and (queues is null or d.queue_id = any (queues)) and (states is null or d.state = any (states))
+        and (states is null or states && array[3, 4, 5]));
+$$;
+
+-- The last place that was given in the order of enqueue.
+create function newest_seq() returns bigint language sql stable as $$ select case when is_called then last_value else 0 end from job_seq; $$;
+
+-- The first `most` jobs behind `after` and not behind `up_to`, in the order of enqueue. Goes window by window; where jobs are few and far between, windows
+-- double, and one that holds something is halved until it is narrow again.
+create function first_jobs(ns_ int, after_ bigint, up_to bigint, queues int[], states int[], most bigint) returns table (seq bigint, id uuid)
+language plpgsql stable as $$
+declare
+  narrow constant bigint := 20000;
+  last bigint := least(up_to, newest_seq());
+  low bigint := after_;
+  width bigint := narrow;
+  got bigint := 0;
+  more bigint;
+begin
+  while low < last and got < most loop
+    width := least(width, last - low);
+    if width > 4 * narrow then
+      if not some_between(ns_, low, low + width, queues, states) then
+        low := low + width;
+        width := width * 2;
+        continue;
+      end if;
+      while width > narrow loop
+        if some_between(ns_, low, low + width / 2, queues, states) then
+          width := width / 2;
+        else
+          low := low + width / 2;
+          width := width - width / 2;
+        end if;
+      end loop;
+    end if;
+    return query select * from jobs_between(ns_, low, low + width, queues, states, most - got);
+    get diagnostics more = row_count;
+    got := got + more;
+    low := low + width;
+    width := width * 2;
+  end loop;
+end $$;
+
+-- Those that run, from the claims under which they do.
+create function running_jobs(ns_ int, queues int[]) returns setof job language sql stable as $$
+  select x.* from claim k cross join lateral jobs_of(k) as x where k.queue_id = any (queues) and k.live > 0;
+$$;
+
+-- A page: {"queue", "state", "tag", "after", "limit", "with_payload"}. A row {"job": ...} each, in the order of enqueue; the last one is {"next": cursor} if there is more.
+create function list_jobs(ns text, request jsonb) returns setof jsonb language plpgsql stable set search_path from current as $$
+declare
+  ns_ int := find_ns(ns);
+  after_ bigint := coalesce((request ->> 'after')::bigint, 0);
+  most int := coalesce((request ->> 'limit')::int, 100);
+  state_ int := (request ->> 'state')::int;
+  tag_ text := coalesce(request ->> 'tag', '');
+  with_payload boolean := coalesce((request ->> 'with_payload')::boolean, false);
+  lease bigint := (clock()).lease;
+  queues int[];
+  every int[];
+  low bigint := after_;
+  chunk bigint;
+  found_seqs bigint[] := '{}';
+  found_ids uuid[] := '{}';
+  seqs_ bigint[];
+  ids_ uuid[];
+begin
+  if ns_ is null then return; end if;
+  every := array(select q.id from queue q where q.ns_id = ns_);
+  if request ->> 'queue' is not null then queues := array(select q.id from queue q where q.ns_id = ns_ and q.name = request ->> 'queue'); end if;
+  if cardinality(queues) = 0 then return; end if;
+
+  if tag_ <> '' then
+    loop
+      select count(*), max(t.seq),
+             array_agg(t.seq order by t.seq) filter (where t.fits), array_agg(t.id order by t.seq) filter (where t.fits)
+      into chunk, low, seqs_, ids_
+      from (
+        select t.seq, t.id,
+               (queues is null or coalesce(j.queue_id, d.queue_id) = any (queues)) and (state_ is null or coalesce(case when j.id is not null then state_of(j) end, d.state) = state_)
+               and (j.id is not null or d.id is not null) as fits
+        from (select g.seq, g.id from tag g where g.ns_id = ns_ and g.name = tag_ and g.seq > low order by g.seq limit 2000) as t
+        left join job j on j.id = t.id and j.ns_id = ns_ left join done d on d.id = t.id and d.ns_id = ns_) as t;
+      found_seqs := found_seqs || coalesce(seqs_, '{}');
+      found_ids := found_ids || coalesce(ids_, '{}');
+      exit when chunk < 2000 or cardinality(found_ids) > most;
+    end loop;
+  elsif state_ = 1 then
+    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
+    from (select j.seq, j.id from running_jobs(ns_, coalesce(queues, every)) j where j.seq > after_ order by j.seq limit most + 1) as u;
+  elsif state_ = 2 then
+    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
+    from (
+      select j.seq, j.id from job j
+      where j.queue_id = any (coalesce(queues, every)) and j.blocked = any ('{1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31}'::smallint[]) and j.lease_end is null and j.seq > after_
+      order by j.seq limit most + 1) as u;
+  elsif state_ >= 4 then
+    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
+    from (
+      select d.seq, d.id from done d
+      where d.ns_id = ns_ and d.state = state_ and d.state > 3 and d.seq > after_ and (queues is null or d.queue_id = any (queues))
+      order by d.seq limit most + 1) as u;
+  else
+    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
+    from first_jobs(ns_, after_, 9223372036854775807, queues, case when state_ is not null then array[state_] end, most + 1) as u;
+  end if;
+
+  for i in 1 .. least(coalesce(cardinality(found_ids), 0), most) loop
+    return next jsonb_build_object('job', shown(ns_, found_ids[i], lease, with_payload));
+  end loop;
+  if cardinality(found_ids) > most then return next jsonb_build_object('next', found_seqs[most]); end if;
+end $$;
+
+-- {"first", "last", "limit"}: an array of ids.
+create function list_ids(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+declare
+  ns_ int := find_ns(ns);
+  first_ uuid := (request ->> 'first')::uuid;
+  last_ uuid := (request ->> 'last')::uuid;
+  most int := coalesce((request ->> 'limit')::int, 2);
+begin
+  return coalesce((
+    select jsonb_agg(u.id order by u.id)
+    from (
+      select v.id from (
+        (select j.id from job j where j.id between first_ and last_ and j.ns_id = ns_ order by j.id limit most)
+        union all
+        (select d.id from done d where d.id between first_ and last_ and d.ns_id = ns_ order by d.id limit most)) as v
+      order by v.id limit most) as u), '[]');
+end $$;
+
+-- {"id", "after", "limit"}: {"chunks": [{"delivery", "at", "bytes"}], "dropped", "next"}; null if there is no such job.
+create function get_log(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+declare
+  ns_ int := find_ns(ns);
+  id_ uuid := (request ->> 'id')::uuid;
+  after_ bigint := coalesce((request ->> 'after')::bigint, 0);
+  most int := coalesce((request ->> 'limit')::int, 100);
+  chunks_ jsonb;
+  last bigint;
+begin
+  if not exists (select 1 from job where id = id_ and ns_id = ns_) and not exists (select 1 from done where id = id_ and ns_id = ns_) then return null; end if;
+  select jsonb_agg(jsonb_build_object('delivery', u.delivery, 'at', u.at, 'bytes', encode(u.bytes, 'hex')) order by u.n), max(u.n) into chunks_, last
+  from (select * from log_chunk l where l.id = id_ and l.ns_id = ns_ and l.n > after_ order by l.n limit most) as u;
+  return jsonb_build_object('chunks', coalesce(chunks_, '[]'), 'next', coalesce(last, after_),
+                            'dropped', coalesce((select s.dropped from log_state s where s.id = id_ and s.ns_id = ns_), 0));
+end $$;
+
+-- {"id"}: an array, oldest first, the one at hand included. It stands in the job, or in `done` if that is how it finished.
+create function job_attempts(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+declare
+  ns_ int := find_ns(ns);
+  id_ uuid := (request ->> 'id')::uuid;
+begin
+  return coalesce((
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('delivery', u.delivery, 'fence', u.fence, 'owner', owner_name(u.owner_id), 'started_at', u.started_at,
+                                                          'ended_at', u.ended_at, 'end', u.ending, 'exit_status', u.exit_status, 'error', encode(u.error, 'hex')))
+                     order by u.delivery)
+    from (
+      select v.* from (
+        select a.delivery, a.fence, a.owner_id, a.started_at, a.ended_at, a.ending, a.exit_status, a.error from attempt a where a.id = id_ and a.ns_id = ns_
+        union all
+        select j.deliveries, j.fence, j.owner_id, j.started_at, null, 0::smallint, null, null from job j where j.id = id_ and j.ns_id = ns_ and j.lease_end is not null
+        union all
+        select d.deliveries, d.fence, d.owner_id, d.started_at, d.finished_at, (d.last_outcome + 1)::smallint, d.exit_status, case when d.last_outcome in (1, 2) then d.error end
+        from done d where d.id = id_ and d.ns_id = ns_ and d.started_at is not null) as v
+      order by v.delivery desc limit 50) as u), '[]');
+end $$;
+
+-- {"limit"}: an array of the newest entries of the namespace and of the whole store, oldest first.
+create function read_trail(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+declare
+  ns_name text := ns;
+  most int := (request ->> 'limit')::int;
+begin
+  return coalesce((
+    select jsonb_agg(jsonb_build_object('at', u.at, 'ns', u.ns, 'actor', u.actor, 'act', u.act, 'subject', u.subject, 'reason', u.reason) order by u.n)
+    from (
+      select v.* from (
+        (select t.* from trail t where t.ns = ns_name order by t.n desc limit most)
+        union all
+        (select t.* from trail t where t.ns = '' and ns_name <> '' order by t.n desc limit most)) as v
+      order by v.n desc limit most) as u), '[]');
+end $$;
+
+-- What `doctor` looks at: an array of {"name", "status", "detail", "remedy"}, status as FindingStatus: 0 ok, 1 warning, 2 bad.
+create function examine() returns jsonb language plpgsql stable set search_path from current as $$
+declare
+  findings jsonb := '[]';
+  n bigint;
+  text_ text;
+begin
+  n := current_setting('server_version_num')::bigint;
+  findings := findings || jsonb_build_object('name', 'server_version', 'status', case when n >= 150000 then 0 else 2 end, 'detail', current_setting('server_version'),
+                                             'remedy', case when n >= 150000 then '' else 'upgrade to PostgreSQL 15 or later' end);
+  text_ := case when current_setting('fsync') = 'off' then 'fsync=off: a power cut may take everything'
+                when current_setting('full_page_writes') = 'off' then 'full_page_writes=off: a power cut may tear pages' end;
+  findings := findings || jsonb_build_object('name', 'durability', 'status', case when text_ is null then 0 else 2 end,
+                                             'detail', coalesce(text_, 'fsync=on'), 'remedy', case when text_ is null then '' else 'set it to on in postgresql.conf' end);
+  text_ := current_setting('synchronous_commit');
+  findings := findings || jsonb_build_object('name', 'synchronous_commit', 'status', case when text_ = 'off' then 1 else 0 end,
+                                             'detail', case when text_ = 'off' then 'off: a power cut takes the last commits' else text_ end,
+                                             'remedy', case when text_ = 'off' then 'alter role ... set synchronous_commit = on' else '' end);
+  text_ := case when current_setting('autovacuum') = 'off' then 'off: tables grow and claims become slow'
+                when current_setting('track_counts') = 'off' then 'track_counts=off: it never starts' end;
+  findings := findings || jsonb_build_object('name', 'autovacuum', 'status', case when text_ is null then 0 else 2 end, 'detail', coalesce(text_, 'on'),
+                                             'remedy', case when text_ is null then '' else 'set autovacuum and track_counts to on in postgresql.conf' end);
+  -- What an old transaction may still see nobody may remove.
+  select max(extract(epoch from clock_timestamp() - a.xact_start))::bigint into n from pg_stat_activity a where a.backend_type = 'client backend' and a.pid <> pg_backend_pid();
+  findings := findings || jsonb_build_object('name', 'oldest_transaction', 'status', case when coalesce(n, 0) < 300 then 0 else 1 end,
+    'detail', coalesce(n, 0) || 's' || case when coalesce(n, 0) < 300 then '' else ': what finished since cannot be vacuumed, and claims become slow' end,
+    'remedy', case when coalesce(n, 0) < 300 then '' else 'select pid, query from pg_stat_activity order by xact_start' end);
+  select age(datfrozenxid) into n from pg_database where datname = current_database();
+  findings := findings || jsonb_build_object('name', 'transaction_ids', 'status', case when n < 1000000000 then 0 when n < 1800000000 then 1 else 2 end,
+    'detail', n || ' since the oldest that is not frozen', 'remedy', case when n < 1000000000 then '' else 'vacuum freeze' end);
+  select count(*) into n from pg_stat_activity;
+  text_ := n || ' of ' || current_setting('max_connections');
+  findings := findings || jsonb_build_object('name', 'connections', 'status', case when n * 10 < current_setting('max_connections')::bigint * 9 then 0 else 1 end, 'detail', text_,
+    'remedy', case when n * 10 < current_setting('max_connections')::bigint * 9 then '' else 'raise max_connections, or put pgbouncer before it' end);
+  select count(*) into n from floor where value between 0 and 9007199254740991;
+  findings := findings || jsonb_build_object('name', 'meta', 'status', case when n = 1 then 0 else 2 end,
+    'detail', case when n = 1 then 'the floor is there and in range' else 'the floor is missing or out of range' end, 'remedy', case when n = 1 then '' else 'restore a backup' end);
+  select count(*) into n from depth;
+  findings := findings || jsonb_build_object('name', 'depths', 'status', case when n < 1000000 then 0 else 1 end, 'detail', n || ' rows to add up',
+    'remedy', case when n < 1000000 then '' else 'start a worker: it adds them up' end);
+  select count(*) into n from worker where seen_at + (report ->> 'ttl')::bigint < (clock()).wall;
+  return findings || jsonb_build_object('name', 'workers', 'status', case when n = 0 then 0 else 1 end,
+    'detail', case when n = 0 then 'all were seen within their ttl' else n || ' not seen for longer than their ttl: gone, or cut off' end,
+    'remedy', case when n = 0 then '' else 'fenceline workers list' end);
+end $$;

@@ -1,0 +1,54 @@
+// What a PostgresStore is made of, and how its verbs call the server.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/postgres/claim_cursors.hpp"
+#include "backends/postgres/json_wire.hpp"
+#include "backends/postgres/listener.hpp"
+#include "backends/postgres/pool.hpp"
+#include "backends/postgres/postgres_store.hpp"
+
+namespace fenceline {
+
+struct PostgresStore::Parts {
+  Parts(Runtime& runtime, postgres::Dsn dsn, const PostgresOptions& options);
+
+  int pid;
+  bool always_rescan;
+  postgres::Pool pool;
+  postgres::Listener listener;
+  postgres::ClaimCursors cursors;
+  StoreProfile profile;
+
+  // The hot verbs, with their parameters in the order in which sql/ declares them.
+  postgres::Statement enqueue, claim, give_back, extend, settle;
+
+  // A verb that takes and answers JSON: the rows of its answer.
+  Result<std::vector<nlohmann::json>> call(const std::string& verb, const std::string& ns, const nlohmann::json& request, postgres::CallKind kind,
+                                           Duration timeout);
+  // The same for one that answers one value.
+  Result<nlohmann::json> call_one(const std::string& verb, const std::string& ns, const nlohmann::json& request, postgres::CallKind kind, Duration timeout);
+};
+
+namespace postgres {
+
+// Runs a reader of the server's answer. An answer that is not understood means that the schema is not what this program knows.
+template <class Read>
+auto decoded(const Dsn& dsn, Read read) -> Result<decltype(read())> {
+  try {
+    return read();
+  } catch (const WireFailure& failure) {
+    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) + "; run `fenceline doctor`");
+  } catch (const nlohmann::json::exception& failure) {
+    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) + "; run `fenceline doctor`");
+  }
+}
+
+}  // namespace postgres
+}  // namespace fenceline
