@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <vector>
 
 namespace fenceline::bench {
 namespace {
 
 constexpr std::string_view kSchemes[] = {"postgres://", "postgresql://"};
+constexpr std::string_view kAlone = "postgres:";  // it stands in DATABASE_URL
 constexpr std::uint16_t kPort = 5432;
 constexpr const char* kSocketFolder = "/var/run/postgresql";  // of Debian's libpq
 
@@ -24,6 +26,10 @@ struct Parts {
 
 Parts parts_of(std::string_view url) {
   Parts parts;
+  if (url == kAlone) {
+    const char* const elsewhere = std::getenv("DATABASE_URL");
+    url = elsewhere == nullptr ? "" : elsewhere;
+  }
   for (const std::string_view scheme : kSchemes) {
     if (!url.starts_with(scheme)) continue;
     parts.scheme = scheme;
@@ -83,7 +89,7 @@ std::string decoded(std::string_view text) {
 }  // namespace
 
 bool is_postgres_url(std::string_view url) {
-  return std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return url.starts_with(scheme); });
+  return url == kAlone || std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return url.starts_with(scheme); });
 }
 
 std::string parameter_of(std::string_view url, std::string_view name) {
@@ -138,13 +144,6 @@ std::string with_address(std::string_view url, const std::string& host, std::uin
   const bool is_name = !name.empty() && !name.starts_with('/') && !name.starts_with("%2") && name.find_first_of(",[") == std::string::npos;
   parts.host = (is_name ? name : host) + ":" + std::to_string(port);
   if (is_name) parts.parameters.push_back("hostaddr=" + host);
-  return text_of(parts);
-}
-
-std::string without_password(std::string_view url) {
-  Parts parts = parts_of(url);
-  if (const std::size_t colon = parts.user.find(':'); colon != std::string::npos) parts.user = parts.user.substr(0, colon) + "@";
-  for (const char* name : {"password", "sslpassword"}) remove(parts, name);
   return text_of(parts);
 }
 

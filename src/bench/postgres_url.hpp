@@ -1,4 +1,4 @@
-// The few things that a bench or a drill does to a URL of a PostgreSQL store: another schema, another address, no password.
+// The few things that a bench or a drill does to a URL of a PostgreSQL store: another schema, another address.
 // `schema`, `pooler` and `listen` in its query are ours; libpq knows the rest.
 #pragma once
 
@@ -29,8 +29,5 @@ struct PostgresAddress {
 Result<PostgresAddress> address_of(std::string_view url);
 // The same database, reached at another address: `host` must be a number of four parts.
 std::string with_address(std::string_view url, const std::string& host, std::uint16_t port);
-
-// As a user may see it.
-std::string without_password(std::string_view url);
 
 }  // namespace fenceline::bench

@@ -113,7 +113,7 @@ Result<int> run(Invocation& invocation) {
   if (!results) return std::unexpected(results.error());
   // Too short to be judged.
   if (quick) std::ranges::for_each(*results, [](BenchResult& result) { result.marks.clear(); });
-  if (invocation.json) print_line(bench_json(server ? bench::without_password(invocation.store_url) : invocation.store_url, server ? "server" : bench.full() ? "full" : "normal", *results));
+  if (invocation.json) print_line(bench_json(shown_store_url(invocation.store_url), server ? "server" : bench.full() ? "full" : "normal", *results));
   else print_bench_table(*results);
   const bool missed = std::ranges::any_of(*results, [](const BenchResult& result) { return std::ranges::any_of(result.marks, [](const BenchMark& mark) { return !mark.met(); }); });
   return invocation.has("--check") && missed ? kExitFound : kExitOk;
