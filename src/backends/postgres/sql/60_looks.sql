@@ -30,8 +30,9 @@ begin
 end $$;
 
 -- Jobs of the namespace whose place in the order of enqueue is in (low, high], of these queues and states (null: any); the first so many. The order of
--- enqueue is indexed by blocks of pages only: windows are narrow, or asked only whether they hold anything.
-create function jobs_between(ns_ int, low bigint, high bigint, queues int[], states int[], most bigint) returns table (seq bigint, id uuid) language sql stable as $$
+-- enqueue is indexed by blocks of pages only: windows are narrow, or asked only whether they hold anything. The planner would rather try its luck with another index.
+create function jobs_between(ns_ int, low bigint, high bigint, queues int[], states int[], most bigint) returns table (seq bigint, id uuid)
+language sql stable set enable_seqscan = off set enable_indexscan = off as $$
   select u.seq, u.id from (
     select j.seq, j.id from job j
     where j.seq > low and j.seq <= high and j.ns_id = ns_ and (queues is null or j.queue_id = any (queues)) and (states is null or state_of(j) = any (states))
@@ -41,7 +42,8 @@ create function jobs_between(ns_ int, low bigint, high bigint, queues int[], sta
       and (states is null or states && array[3, 4, 5])) as u
   order by u.seq limit most;
 $$;
-create function some_between(ns_ int, low bigint, high bigint, queues int[], states int[]) returns boolean language sql stable as $$
+create function some_between(ns_ int, low bigint, high bigint, queues int[], states int[]) returns boolean
+language sql stable set enable_seqscan = off set enable_indexscan = off as $$
   select exists (
       select 1 from job j
       where j.seq > low and j.seq <= high and j.ns_id = ns_ and (queues is null or j.queue_id = any (queues)) and (states is null or state_of(j) = any (states)))

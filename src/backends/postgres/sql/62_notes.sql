@@ -46,7 +46,8 @@ begin
 end $$;
 
 -- {"notes": [{"id", "fence", "progress": {"percent", "note"}, "log", "log_at"}]}: {"refused": [{"id", "sent", "current", "reason"}]}.
-create function record_notes(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function record_notes(ns text, request jsonb) returns jsonb
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   wall bigint;

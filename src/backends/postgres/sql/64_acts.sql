@@ -183,7 +183,8 @@ create function refused_act(id_ uuid, reason text, holder uuid) returns jsonb la
 $$;
 
 -- {"ids", "request", "only", "act"}: {"refused": [{"id", "reason", "holder"}]}.
-create function cancel_jobs(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function cancel_jobs(ns text, request jsonb) returns jsonb
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   ids uuid[] := array(select x::uuid from jsonb_array_elements_text(request -> 'ids') as x);
@@ -234,7 +235,8 @@ begin
   return jsonb_build_object('refused', refused);
 end $$;
 
-create function retry_jobs(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function retry_jobs(ns text, request jsonb) returns jsonb
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   ids uuid[] := array(select x::uuid from jsonb_array_elements_text(request -> 'ids') as x);
@@ -301,7 +303,8 @@ begin
 end $$;
 
 -- {"queue", "after", "up_to", "limit", "act"}: {"cancelled", "more", "next"}. Those that a worker takes while this looks stay.
-create function purge_queue(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function purge_queue(ns text, request jsonb) returns jsonb
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   queues int[] := array(select q.id from queue q where q.ns_id = find_ns(ns) and q.name = request ->> 'queue');

@@ -119,7 +119,8 @@ end $$;
 
 -- {"limit"}: {"removed", "more"}. Finished jobs whose retention is over go, oldest first, with all that belongs to them; one that still has its unique key, a slot or an
 -- effect in doubt stays. Of many more than asked for, the oldest are looked for among so many only: to sort them all would cost more than it is worth.
-create function tidy(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function tidy(ns text, request jsonb) returns jsonb
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   most int := coalesce((request ->> 'limit')::int, 1000);
   alias_kept constant bigint := 90000000000;

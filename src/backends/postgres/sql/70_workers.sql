@@ -52,7 +52,8 @@ begin
 end $$;
 
 -- {"owner", "jobs": [{"id", "fence"}]}. The slots of these revoked deliveries are free.
-create function worker_stopped(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function worker_stopped(ns text, request jsonb) returns void
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   owner_ bigint := (select o.id from owner o where o.ns_id = find_ns(ns) and o.name = request ->> 'owner');
