@@ -55,6 +55,10 @@ Result<Enqueued> enqueue_file(Bench& bench) {
     for (std::int64_t i = 0; i < bench.sizes.lines; ++i) lines << payloads[static_cast<std::size_t>(i % bench.sizes.batch)] << '\n';
     if (!lines.flush()) return fail(Code::full, "the file of the bench could not be written");
   }
+  // A schema is never set up by the way.
+  if (bench.places.has_server()) {
+    if (const auto store = bench.open(path); !store) return std::unexpected(store.error());
+  }
   const Instant began = runtime.now();
   auto process = DrillProcess::start(runtime, bench.with_store({"enqueue", kBenchQueue, "--jsonl", file}, path), {}, bench.words_path());
   if (!process) return std::unexpected(process.error());
