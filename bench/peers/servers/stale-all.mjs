@@ -12,13 +12,13 @@ const children = (pid) => fs.readdirSync('/proc').filter((p) => /^\d+$/.test(p))
 // Ours: the command is stopped with its worker, as when a machine sleeps.
 async function ours() {
   const T = now(), say = (s) => console.log(`[fenceline pause] +${((now() - T) / 1e3).toFixed(2)}s ${s}`);
-  const show = (id) => { const j = JSON.parse(spawnSync(program, ['job', 'show', id, '--json'], { env }).stdout); return `${j.state}, fence ${j.fence}, deliveries ${j.deliveries}, result ${j.result ?? 'none'}`; };
+  const show = (id) => { const j = JSON.parse(spawnSync(program, ['job', 'show', id, '--json'], { env }).stdout); return `${j.state}, fence ${j.fence}, deliveries ${j.deliveries}, result ${j.result?.trim() ?? 'none'}`; };
   const worker = (label, hold) => {
     const k = spawn(program, ['work', 'stale', '--ttl', '2s', '--', '/bin/sh', '-c', `echo "${label} start" >>"$1"; sleep ${hold}; echo "${label} EFFECT" >>"$1"; echo '"${label}"'`, 'sh', log], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     k.words = ''; k.stderr.on('data', (d) => { k.words += d; }); k.over = new Promise((r) => k.on('exit', r)); return k;
   };
-  const added = spawnSync(program, ['enqueue', 'stale', '--payload', '1', '--json'], { env, encoding: 'utf8' });
-  const id = JSON.parse(added.stdout.trim().split('\n')[0]).id ?? JSON.parse(added.stdout.trim().split('\n')[0]);
+  spawnSync(program, ['migrate'], { env });
+  const [id] = JSON.parse(spawnSync(program, ['enqueue', 'stale', '--payload', '1', '--json'], { env }).stdout).ids;
   const a = worker('A', 1.5); if (!(await wait(/A start/, 10e3))) { say('A never started: ' + a.words); a.kill('SIGKILL'); return; }
   await sleep(200); const stopped = [a.pid, ...children(a.pid)]; for (const p of stopped) process.kill(p, 'SIGSTOP'); const t = now(); say('A stopped in the middle of its command');
   const b = worker('B', 6); const took = await wait(/B start/, 30e3); say(took ? `B started the same job ${((now() - t) / 1e3).toFixed(2)} s after the pause` : 'B never started it');
