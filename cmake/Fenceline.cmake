@@ -26,9 +26,19 @@ function(fenceline_library name)
     if(name STREQUAL "bench")
       set(label program)
     endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX "unit." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+    if(name STREQUAL "postgres")
+      fenceline_test_on_postgres(unit.postgres ${name}_test ${label})
+    else()
+      gtest_discover_tests(${name}_test TEST_PREFIX "unit." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+    endif()
     set_property(GLOBAL APPEND PROPERTY FENCELINE_SANITIZED_TESTS ${name}_test)
   endif()
+endfunction()
+
+# All tests of a program, or those that a filter lets through, as one test beside a PostgreSQL server of its own. It starts before the short ones.
+function(fenceline_test_on_postgres test target label)
+  add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/script/with_postgres --pgbouncer -- $<TARGET_FILE:${target}> ${ARGN})
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1500 COST 1000)
 endfunction()
 
 # Targets for the tests that also run under the sanitizers: all but those of the program itself, which cost as much again

@@ -11,10 +11,12 @@
 
 namespace fenceline::bench {
 
-// How the raw side puts and removes a batch.
+// There are two raw sides; which is the harder one to match depends on the store.
 enum class RawStyle {
-  row_by_row,  // one prepared statement, run once for each row
-  set_based,   // one statement for the batch, which it reads from a table that shows it
+  // SQLite: one prepared statement, run once for each row. PostgreSQL: a table as wide as ours, with a uuid for its key.
+  row_by_row,
+  // SQLite: one statement for the batch, which it reads from a table that shows it. PostgreSQL: a number and a flag, no payload.
+  set_based,
 };
 
 // One thread uses it. Errors of all calls: unavailable, with what the library said.
@@ -23,7 +25,7 @@ class RawQueue {
   virtual ~RawQueue() = default;
   // Each payload a row, all in one commit.
   virtual Result<void> enqueue(const std::vector<std::string>& payloads) = 0;
-  // Marks up to `most` waiting rows as taken in one commit, reads their payloads, and removes them in a second one.
+  // Marks up to `most` waiting rows as taken in one commit, reads their payloads if it has any, and removes them in a second one.
   // Returns how many there were.
   virtual Result<std::int64_t> take_and_finish(std::int64_t most) = 0;
 };
@@ -31,5 +33,12 @@ class RawQueue {
 // A SQLite file with one table of two columns (state, payload): WAL, synchronous=FULL (or NORMAL if not `full`), the
 // library's own checkpoints. Made if it is not there; several processes may open it. Errors: unavailable.
 Result<std::unique_ptr<RawQueue>> open_raw_sqlite(const std::string& path, RawStyle style, bool full);
+
+// A table `raw_queue` in the schema that the URL names (made if it is not there) of a PostgreSQL database: COPY for a batch, the
+// server's own durability. Errors: unavailable.
+Result<std::unique_ptr<RawQueue>> open_raw_postgres(const std::string& url, RawStyle style);
+
+// One of these, by the kind of the URL.
+Result<std::unique_ptr<RawQueue>> open_raw(const std::string& url, RawStyle style, bool full);
 
 }  // namespace fenceline::bench

@@ -1,5 +1,6 @@
 // `fenceline bench`: how fast this store is here, beside its own raw library at the same durability, in one run. It works
-// in a folder of its own on the disk of the store, never in the store itself, and removes it, also after Ctrl-C.
+// beside the store, never in it (in a folder of its own on the same disk, or in schemas of its own in the same database),
+// and removes what it made, also after Ctrl-C.
 #include "cli/bench.hpp"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <functional>
 
+#include "bench/postgres_url.hpp"
 #include "cli/bench_work.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -26,6 +28,7 @@ const std::vector<Measure>& measures() {
   static const std::vector<Measure> all{
       {{"enqueue_one", "enqueue_64"}, measure_one_by_one},
       {{"enqueue_bulk", "drain", "drain_worker"}, measure_bulk_and_drain},
+      {{"drain_2"}, measure_two_processes},
       {{"drain_4"}, measure_four_processes},
       {{"guarded"}, measure_guarded},
       {{"start_latency"}, measure_start_latency},
@@ -78,6 +81,7 @@ BenchResults run_all(Bench& bench, const std::vector<std::string>& wanted) {
 
 Result<int> run(Invocation& invocation) {
   const bool quick = invocation.has("--quick");
+  if (quick && invocation.has("--large")) return std::unexpected(usage_error("--quick and --large contradict each other; give one of them"));
   if (quick && invocation.has("--check")) return std::unexpected(usage_error("--check judges speed and --quick is too short for that; give one of them"));
   const Result<std::vector<std::string>> wanted = wanted_names(invocation);
   if (!wanted) return std::unexpected(wanted.error());
@@ -85,12 +89,22 @@ Result<int> run(Invocation& invocation) {
   if (const auto peer = invocation.value("--peer")) {
     if (auto found = find_program(*peer); !found) return fail(found.error().code, "--peer: " + found.error().message + "; nothing was measured");
   }
-  const BenchSizes sizes = quick ? BenchSizes::quick() : BenchSizes{};
+  BenchSizes sizes = quick ? BenchSizes::quick() : invocation.has("--large") ? BenchSizes::large() : BenchSizes{};
+  const Result<std::int64_t> rounds = invocation.number("--rounds", sizes.rounds, 1, 100);
+  if (!rounds) return std::unexpected(rounds.error());
+  if (invocation.has("--rounds")) sizes.rounds = sizes.process_rounds = static_cast<int>(*rounds);
+  // Whoever asks for it alone has the time.
+  if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
+  // The folder on a server's disk is out of reach, and how much room there is, too.
+  const bool server = bench::is_postgres_url(invocation.store_url);
   const std::filesystem::path store = invocation.store_url.substr(invocation.store_url.find(':') + 1);
-  Result<bench::ScratchFolder> folder = bench::ScratchFolder::make_in(store.parent_path().string(), sizes.room());
+  Result<bench::ScratchFolder> folder = server ? bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), sizes.lines * 120)
+                                               : bench::ScratchFolder::make_in(store.parent_path().string(), sizes.room());
   if (!folder) return std::unexpected(folder.error());
+  Result<std::unique_ptr<bench::Places>> places = server ? bench::postgres_places(invocation.store_url) : bench::sqlite_places(*folder);
+  if (!places) return std::unexpected(places.error());
 
-  Bench bench{invocation, *folder, sizes};
+  Bench bench{invocation, *folder, **places, sizes};
   BenchResults results = run_all(bench, *wanted);
   if (invocation.stop.stop_requested()) {
     tell("fenceline: interrupted; what the bench had made is removed");
@@ -99,7 +113,7 @@ Result<int> run(Invocation& invocation) {
   if (!results) return std::unexpected(results.error());
   // Too short to be judged.
   if (quick) std::ranges::for_each(*results, [](BenchResult& result) { result.marks.clear(); });
-  if (invocation.json) print_line(bench_json(invocation.store_url, bench.full() ? "full" : "normal", *results));
+  if (invocation.json) print_line(bench_json(shown_store_url(invocation.store_url), server ? "server" : bench.full() ? "full" : "normal", *results));
   else print_bench_table(*results);
   const bool missed = std::ranges::any_of(*results, [](const BenchResult& result) { return std::ranges::any_of(result.marks, [](const BenchMark& mark) { return !mark.met(); }); });
   return invocation.has("--check") && missed ? kExitFound : kExitOk;
@@ -121,9 +135,12 @@ BenchSizes BenchSizes::quick() {
           .slices = 2,
           .lines = 20'000,
           .idle_for = std::chrono::seconds{1},
+          .done_before = 2'000,
           .peer_rounds = 1,
           .peer_jobs = 500};
 }
+
+BenchSizes BenchSizes::large() { return {.deep = 10'000'000, .held_for = std::chrono::seconds{65}}; }
 
 bool accepts(const Invocation& invocation, const std::string& what) {
   const auto given = invocation.options.find("--accept");
@@ -136,13 +153,13 @@ Result<void> Bench::go_on(const std::string& what) const {
   return {};
 }
 
-Result<std::unique_ptr<Store>> Bench::open(const std::string& path) const {
+Result<std::unique_ptr<Store>> Bench::open(const std::string& place) const {
   return fenceline::open_store(runtime(), Log(*invocation.log_sink),
-                               {.url = "sqlite:" + path, .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .actor = "bench"});
+                               {.url = places.url_of(place), .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .actor = "bench"});
 }
 
-Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& path, bench::RawStyle style) const {
-  return bench::open_raw_sqlite(path, style, full());
+Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& place, bench::RawStyle style) const {
+  return bench::open_raw(places.url_of(place), style, full());
 }
 
 Error Bench::failed(const std::string& what) const {
@@ -152,8 +169,8 @@ Error Bench::failed(const std::string& what) const {
   return {Code::unavailable, what + (last.empty() ? "" : ": " + printable(last, 300)) + "; nothing of it is left"};
 }
 
-std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, const std::string& path) const {
-  arguments.insert(arguments.end(), {"--store", "sqlite:" + path, "--namespace", kBenchNamespace});
+std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, const std::string& place) const {
+  arguments.insert(arguments.end(), {"--store", places.url_of(place), "--namespace", kBenchNamespace});
   for (const char* what : {"no-sync", "shared-fs"}) {
     if (accepts(invocation, what)) arguments.insert(arguments.end(), {"--accept", what});
   }
@@ -162,10 +179,12 @@ std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, c
 
 CommandSpec bench_command() {
   return {.name = "bench",
-          .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk.",
+          .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk or in scratch schemas.",
           .arguments = {},
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
+                      {"--large", "", "10,000,000 jobs wait in `backlog`, and the horizon is held for more than 60 s"},
                       {"--only", "NAME", "only this measure; may be given more than once", true},
+                      {"--rounds", "N", "of each measure that compares; by default 7, and 5 for processes"},
                       {"--check", "", "exit 1 if a mark is missed"},
                       {"--peer", "PROGRAM", "another queue to drain beside us; see bench/peers and script/bench"}},
           .sections = {{"Measures",
@@ -174,11 +193,12 @@ CommandSpec bench_command() {
                          {"enqueue_bulk", "1000 jobs a call"},
                          {"drain", "claims of 1000, settled as done with a result, one process"},
                          {"drain_worker", "the same by a whole worker with a handler that does nothing"},
-                         {"drain_4", "four processes on one file, and how evenly they share it"},
+                         {"drain_2", "the same by two processes, for stores with a server"},
+                         {"drain_4", "four processes, and how evenly they share it"},
                          {"guarded", "transactions of an application's own, with and without a fence"},
                          {"start_latency", "from the enqueue call to the start of the handler in another process, 50 a second"},
                          {"backlog", "a job with 1,000,000 waiting against 20,000"},
-                         {"held_horizon", "for stores with a transaction horizon"},
+                         {"held_horizon", "claims of 10 while another transaction holds back the horizon, for stores that have one"},
                          {"memory", "a worker, and an enqueue of 1,000,000 lines"},
                          {"idle", "CPU of a worker with nothing to do"}}}},
           .examples = {{"fenceline bench", "everything, in some minutes"},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "bench/places.hpp"
 #include "bench/raw_queue.hpp"
 #include "bench/scratch_folder.hpp"
 #include "bench/usage.hpp"
@@ -66,10 +67,13 @@ struct BenchSizes {
   int slices = 10;
   std::int64_t lines = 1'000'000;     // of the file that is enqueued
   Duration idle_for = std::chrono::seconds{10};
+  std::int64_t done_before = 100'000;  // jobs finished under the held horizon before it is measured
+  Duration held_for{};                 // at the least, before it is measured
   int peer_rounds = 3;
   std::int64_t peer_jobs = 5'000;
 
   static BenchSizes quick();
+  static BenchSizes large();
   // Bytes on the disk at the most.
   std::int64_t room() const { return (deep + jobs + lines) * 700 + (std::int64_t{64} << 20); }
 };
@@ -77,10 +81,11 @@ struct BenchSizes {
 // Whether `--accept what` was given.
 bool accepts(const Invocation& invocation, const std::string& what);
 
-// Where measures run. Everything they make lies in the folder.
+// Where measures run. Everything they make lies in the folder and in the places.
 struct Bench {
   Invocation& invocation;
   bench::ScratchFolder& folder;
+  bench::Places& places;
   BenchSizes sizes;
 
   Runtime& runtime() const { return *invocation.runtime; }
@@ -89,14 +94,14 @@ struct Bench {
   // Errors: held, once a signal came.
   Result<void> go_on(const std::string& what) const;
 
-  Result<std::unique_ptr<Store>> open(const std::string& path) const;
-  Result<std::unique_ptr<bench::RawQueue>> open_raw(const std::string& path, bench::RawStyle style) const;
+  Result<std::unique_ptr<Store>> open(const std::string& place) const;
+  Result<std::unique_ptr<bench::RawQueue>> open_raw(const std::string& place, bench::RawStyle style) const;
   // What the last process that failed had to say, to be put behind what failed.
   Error failed(const std::string& what) const;
   // Where processes of the bench write their words.
   std::string words_path() const { return folder.path() + "/words"; }
-  // How a process of this program is told to use the file at `path` as we do.
-  std::vector<std::string> with_store(std::vector<std::string> arguments, const std::string& path) const;
+  // How a process of this program is told to use that place as we do.
+  std::vector<std::string> with_store(std::vector<std::string> arguments, const std::string& place) const;
 };
 
 // Costs of the same work on several sides, a round each.
@@ -104,6 +109,7 @@ struct BenchSides {
   std::vector<bench::Cost> ours;
   std::vector<bench::Cost> raw;
   std::vector<bench::Cost> raw_set;  // may be empty
+  std::string set_name = "set";      // what the numbers of these are called
 };
 // Rates, ratios of rounds with their range, CPU time a job, as named in the report.
 BenchResult compare_sides(const std::string& name, const BenchSides& sides);
@@ -111,6 +117,7 @@ BenchResult compare_sides(const std::string& name, const BenchSides& sides);
 using BenchResults = Result<std::vector<BenchResult>>;
 BenchResults measure_one_by_one(Bench& bench);        // enqueue_one, enqueue_64
 BenchResults measure_bulk_and_drain(Bench& bench);    // enqueue_bulk, drain, drain_worker
+BenchResults measure_two_processes(Bench& bench);     // drain_2
 BenchResults measure_four_processes(Bench& bench);    // drain_4
 BenchResults measure_guarded(Bench& bench);           // guarded
 BenchResults measure_start_latency(Bench& bench);     // start_latency

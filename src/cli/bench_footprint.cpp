@@ -10,7 +10,6 @@ namespace fenceline::cli {
 namespace {
 
 using bench::Cost;
-using bench::ScratchFolder;
 using Bound = BenchMark::Bound;
 
 constexpr Duration kProcessMost = std::chrono::minutes{10};
@@ -21,7 +20,7 @@ double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 <<
 
 // The peak of a worker that drains a full store.
 Result<double> memory_of_worker(Bench& bench) {
-  const std::string path = bench.folder.fresh_path("ours");
+  const std::string path = bench.places.fresh("ours");
   {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
@@ -35,7 +34,7 @@ Result<double> memory_of_worker(Bench& bench) {
   (*worker)->write_line("go");
   const nlohmann::json told = nlohmann::json::parse((*worker)->read_line(deadline).value_or(""), nullptr, false);
   (*worker)->finish(deadline);
-  ScratchFolder::drop(path);
+  bench.places.drop(path);
   if (!told.is_object()) return std::unexpected(bench.failed("the worker of the bench failed"));
   return mebibytes(told["peak_bytes"].get<std::int64_t>());
 }
@@ -48,13 +47,17 @@ struct Enqueued {
 // `fenceline enqueue --jsonl` as people run it.
 Result<Enqueued> enqueue_file(Bench& bench) {
   Runtime& runtime = bench.runtime();
-  const std::string path = bench.folder.fresh_path("lines");
-  const std::string file = path + ".jsonl";
+  const std::string path = bench.places.fresh("lines");
+  const std::string file = bench.folder.fresh_path("lines");
   {
     const std::vector<std::string> payloads = bench_payloads(bench.sizes.batch);
     std::ofstream lines(file);
     for (std::int64_t i = 0; i < bench.sizes.lines; ++i) lines << payloads[static_cast<std::size_t>(i % bench.sizes.batch)] << '\n';
     if (!lines.flush()) return fail(Code::full, "the file of the bench could not be written");
+  }
+  // A schema is never set up by the way.
+  if (bench.places.has_server()) {
+    if (const auto store = bench.open(path); !store) return std::unexpected(store.error());
   }
   const Instant began = runtime.now();
   auto process = DrillProcess::start(runtime, bench.with_store({"enqueue", kBenchQueue, "--jsonl", file}, path), {}, bench.words_path());
@@ -70,8 +73,8 @@ Result<Enqueued> enqueue_file(Bench& bench) {
   }
   const Duration took = runtime.now() - began;
   (*process)->finish(runtime.now() + kProcessMost);
-  ScratchFolder::drop(path);
-  ScratchFolder::drop(file);
+  bench.places.drop(path);
+  bench::ScratchFolder::drop(file);
   return Enqueued{mebibytes(peak), static_cast<double>(bench.sizes.lines) * 1e6 / static_cast<double>(took.count())};
 }
 
@@ -97,7 +100,7 @@ BenchResults measure_memory(Bench& bench) {
 BenchResults measure_idle(Bench& bench) {
   Runtime& runtime = bench.runtime();
   if (auto ok = bench.go_on("a worker with nothing to do"); !ok) return std::unexpected(ok.error());
-  const std::string path = bench.folder.fresh_path("idle");
+  const std::string path = bench.places.fresh("idle");
   {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());

@@ -84,11 +84,12 @@ double median_ratio(const Side& ours, const Side& other) {
 
 BenchResults measure_guarded(Bench& bench) {
   if (auto ok = bench.go_on("guarded: transactions of the application, with and without a fence"); !ok) return std::unexpected(ok.error());
-  const auto opened = bench.open(bench.folder.fresh_path("guarded"));
+  if (bench.places.has_server()) return std::vector{BenchResult{.name = "guarded", .skipped = "only a SQLite file has connections for the application"}};
+  const auto opened = bench.open(bench.places.fresh("guarded"));
   if (!opened) return std::unexpected(opened.error());
   auto* const store = dynamic_cast<SqliteStore*>(opened->get());
   if (store == nullptr) return std::vector{BenchResult{.name = "guarded", .skipped = "only a SQLite file has connections for the application"}};
-  const auto raw = bench.open_raw(bench.folder.fresh_path("guarded-raw"), bench::RawStyle::row_by_row);
+  const auto raw = bench.open_raw(bench.places.fresh("guarded_raw"), bench::RawStyle::row_by_row);
   if (!raw) return std::unexpected(raw.error());
   Result<SqliteConnection> connection = store->connect({.ns = kBenchNamespace});
   if (!connection) return std::unexpected(connection.error());

@@ -40,7 +40,8 @@ void tell_cost(const Invocation& invocation, const bench::Cost& cost) {
 }
 
 Result<int> drain_raw(Invocation& invocation) {
-  const auto raw = bench::open_raw_sqlite(invocation.value("--file").value_or(""), bench::RawStyle::row_by_row, !accepts(invocation, "no-sync"));
+  const auto raw = bench::open_raw(invocation.store_url, invocation.has("--narrow") ? bench::RawStyle::set_based : bench::RawStyle::row_by_row,
+                                   !accepts(invocation, "no-sync"));
   if (!raw) return std::unexpected(raw.error());
   say("ready");
   if (!wait_for_the_word()) return kExitOk;
@@ -119,7 +120,7 @@ CommandSpec bench_part_command() {
   return {.name = "bench-part",
           .summary = "One process of a bench.",
           .arguments = {{"PART", "drain, worker, raw-drain or start"}},
-          .options = {{"--file", "F", "of the raw side"}},
+          .options = {{"--narrow", "", "the other raw side"}},
           .hidden = true,
           .run = run};
 }

@@ -17,7 +17,6 @@ namespace fenceline::cli {
 namespace {
 
 using bench::Cost;
-using bench::ScratchFolder;
 using Bound = BenchMark::Bound;
 
 constexpr int kSlice = 200;  // ms between two looks at the stop
@@ -70,7 +69,7 @@ class Peer {
 };
 
 Result<double> our_drain(Bench& bench, bool by_worker) {
-  const std::string path = bench.folder.fresh_path("ours");
+  const std::string path = bench.places.fresh("ours");
   Result<Cost> cost = Cost{};
   {
     const auto store = bench.open(path);
@@ -79,7 +78,7 @@ Result<double> our_drain(Bench& bench, bool by_worker) {
     if (cost && by_worker) cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
     if (cost && !by_worker) cost = drain_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
   }
-  ScratchFolder::drop(path);
+  bench.places.drop(path);
   if (!cost) return std::unexpected(cost.error());
   return cost->rate();
 }

@@ -1,4 +1,6 @@
-// What several processes do on one file: drain it together, and start each other's jobs.
+// What several processes do on one store: drain it together, and start each other's jobs.
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "bench/statistics.hpp"
@@ -11,7 +13,6 @@ namespace {
 
 using bench::Cost;
 using bench::RawStyle;
-using bench::ScratchFolder;
 using Bound = BenchMark::Bound;
 
 constexpr Duration kPartMost = std::chrono::minutes{5};
@@ -22,11 +23,11 @@ struct Together {
 };
 
 // Starts the same part several times, lets all go at once, and adds up what they tell.
-Result<Together> run_together(Bench& bench, const std::vector<std::string>& arguments) {
+Result<Together> run_together(Bench& bench, int processes, const std::vector<std::string>& arguments) {
   Runtime& runtime = bench.runtime();
   const Instant deadline = runtime.now() + kPartMost;
   std::vector<std::unique_ptr<DrillProcess>> parts;
-  for (int i = 0; i < bench.sizes.processes; ++i) {
+  for (int i = 0; i < processes; ++i) {
     auto part = DrillProcess::start(runtime, arguments, {}, bench.words_path());
     if (!part) return std::unexpected(part.error());
     parts.push_back(std::move(*part));
@@ -57,39 +58,78 @@ Result<Together> run_together(Bench& bench, const std::vector<std::string>& argu
   return Together{sum, bench::jain_index(shares)};
 }
 
-Result<Together> ours_together(Bench& bench) {
-  const std::string path = bench.folder.fresh_path("ours");
+Result<Together> ours_together(Bench& bench, int processes) {
+  const std::string path = bench.places.fresh("ours");
   {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
     const Result<Cost> filled = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     if (!filled) return std::unexpected(filled.error());
   }
-  const Result<Together> together = run_together(bench, bench.with_store({"bench-part", "drain"}, path));
-  ScratchFolder::drop(path);
+  const Result<Together> together = run_together(bench, processes, bench.with_store({"bench-part", "drain"}, path));
+  bench.places.drop(path);
   return together;
 }
 
-Result<Together> raw_together(Bench& bench) {
-  const std::string path = bench.folder.fresh_path("raw");
+// On a server the narrow table is the harder one to match.
+RawStyle raw_style(const Bench& bench) { return bench.places.has_server() ? RawStyle::set_based : RawStyle::row_by_row; }
+
+Result<Together> raw_together(Bench& bench, int processes) {
+  const std::string path = bench.places.fresh("raw");
   {
-    const auto raw = bench.open_raw(path, RawStyle::row_by_row);
+    const auto raw = bench.open_raw(path, raw_style(bench));
     if (!raw) return std::unexpected(raw.error());
     const std::vector<std::string> payloads = bench_payloads(bench.sizes.batch);
     for (std::int64_t sent = 0; sent < bench.sizes.jobs; sent += bench.sizes.batch) {
       if (auto ok = (*raw)->enqueue(payloads); !ok) return std::unexpected(ok.error());
     }
   }
-  std::vector<std::string> arguments{"bench-part", "raw-drain", "--file", path};
-  if (!bench.full()) arguments.insert(arguments.end(), {"--accept", "no-sync"});
-  const Result<Together> together = run_together(bench, arguments);
-  ScratchFolder::drop(path);
+  std::vector<std::string> arguments{"bench-part", "raw-drain"};
+  if (bench.places.has_server()) arguments.push_back("--narrow");
+  const Result<Together> together = run_together(bench, processes, bench.with_store(arguments, path));
+  bench.places.drop(path);
   return together;
 }
 
 double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
 }  // namespace
+
+// Beside one process that does the same, in the same round.
+BenchResults measure_two_processes(Bench& bench) {
+  if (!bench.places.has_server()) return std::vector{BenchResult{.name = "drain_2", .skipped = "one file has one writer at a time; see drain_4"}};
+  BenchSides sides;
+  std::vector<double> times;
+  std::vector<double> raw_times;
+  for (int round = 0; round < bench.sizes.process_rounds; ++round) {
+    if (auto ok = bench.go_on("drain by two processes, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    struct Turn {
+      bool ours;
+      int processes;
+      Cost cost{};
+    };
+    std::vector<Turn> turns{{true, 1}, {false, 1}, {true, 2}, {false, 2}};
+    if (round % 2 == 1) std::swap(turns[0], turns[2]), std::swap(turns[1], turns[3]);
+    for (Turn& turn : turns) {
+      const Result<Together> together = turn.ours ? ours_together(bench, turn.processes) : raw_together(bench, turn.processes);
+      if (!together) return std::unexpected(together.error());
+      turn.cost = together->cost;
+    }
+    const auto cost = [&](bool ours, int processes) { return std::ranges::find_if(turns, [&](const Turn& turn) { return turn.ours == ours && turn.processes == processes; })->cost; };
+    sides.ours.push_back(cost(true, 2));
+    sides.raw.push_back(cost(false, 2));
+    times.push_back(cost(true, 2).rate() / cost(true, 1).rate());
+    raw_times.push_back(cost(false, 2).rate() / cost(false, 1).rate());
+  }
+  BenchResult result = compare_sides("drain_2", sides);
+  const bench::Spread spread = bench::spread_of(times);
+  result.add("times_one", spread.median);
+  result.add("times_one_low", spread.low);
+  result.add("times_one_high", spread.high);
+  result.add("raw_times_one", bench::median_of(raw_times));
+  result.must("times_one", spread.median, Bound::at_least, 1.4);
+  return std::vector{result};
+}
 
 BenchResults measure_four_processes(Bench& bench) {
   BenchSides sides;
@@ -98,9 +138,10 @@ BenchResults measure_four_processes(Bench& bench) {
   for (int round = 0; round < bench.sizes.process_rounds; ++round) {
     if (auto ok = bench.go_on("drain by four processes, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
     const bool ours_first = round % 2 == 0;
-    const Result<Together> first = ours_first ? ours_together(bench) : raw_together(bench);
+    const int four = bench.sizes.processes;
+    const Result<Together> first = ours_first ? ours_together(bench, four) : raw_together(bench, four);
     if (!first) return std::unexpected(first.error());
-    const Result<Together> second = ours_first ? raw_together(bench) : ours_together(bench);
+    const Result<Together> second = ours_first ? raw_together(bench, four) : ours_together(bench, four);
     if (!second) return std::unexpected(second.error());
     const Together& ours = ours_first ? *first : *second;
     const Together& raw = ours_first ? *second : *first;
@@ -113,6 +154,7 @@ BenchResults measure_four_processes(Bench& bench) {
   result.add("jain", bench::median_of(jain));
   result.add("jain_low", bench::spread_of(jain).low);
   result.add("raw_jain", bench::median_of(raw_jain));
+  if (bench.places.has_server()) return std::vector{result};  // its two cores are busy with two
   result.must("ratio", *result.ratio, Bound::at_least, 0.5);
   result.must("jain", bench::median_of(jain), Bound::at_least, 0.95);
   return std::vector{result};
@@ -122,8 +164,8 @@ BenchResults measure_four_processes(Bench& bench) {
 BenchResults measure_start_latency(Bench& bench) {
   constexpr Duration kApart = std::chrono::milliseconds{20};
   Runtime& runtime = bench.runtime();
-  const std::string path = bench.folder.fresh_path("ours");
-  const std::string raw_path = bench.folder.fresh_path("raw");
+  const std::string path = bench.places.fresh("ours");
+  const std::string raw_path = bench.places.fresh("raw");
   if (auto ok = bench.go_on("enqueue to start at 50 a second"); !ok) return std::unexpected(ok.error());
   const auto store = bench.open(path);
   if (!store) return std::unexpected(store.error());

@@ -53,9 +53,18 @@ Result<std::unique_ptr<DrillProcess>> DrillProcess::start(Runtime& runtime, cons
   posix_spawn_file_actions_adddup2(&files, from_child[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, stderr_path.empty() ? "/dev/null" : stderr_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
 
+  // A store's URL may hold a password, and whoever is on this machine sees arguments.
   std::vector<std::string> argv{"fenceline"};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> env = laid_over(environment);
+  std::map<std::string, std::string> changes = environment;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--") {
+      argv.insert(argv.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      break;
+    }
+    if (arguments[i] == "--store" && i + 1 < arguments.size()) changes["FENCELINE_STORE"] = arguments[++i];
+    else argv.push_back(arguments[i]);
+  }
+  std::vector<std::string> env = laid_over(changes);
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, "/proc/self/exe", &files, nullptr, pointers(argv).data(), pointers(env).data());
   posix_spawn_file_actions_destroy(&files);

@@ -22,8 +22,8 @@ struct Exit {
 // Killed and reaped when it goes away. One thread uses it.
 class DrillProcess {
  public:
-  // Starts `fenceline arguments...` with `environment` laid over this process's own. Its stderr goes to
-  // `stderr_path`, or nowhere if empty. Errors: unavailable.
+  // Starts `fenceline arguments...` with `environment` laid over this process's own; what follows --store goes by
+  // FENCELINE_STORE. Its stderr goes to `stderr_path`, or nowhere if empty. Errors: unavailable.
   static Result<std::unique_ptr<DrillProcess>> start(Runtime& runtime, const std::vector<std::string>& arguments,
                                                      const std::map<std::string, std::string>& environment = {}, const std::string& stderr_path = "");
   ~DrillProcess();

@@ -1,0 +1,155 @@
+#include "bench/places.hpp"
+
+#include <libpq-fe.h>
+
+#include <cstdlib>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "bench/postgres_url.hpp"
+
+namespace fenceline::bench {
+namespace {
+
+class SqlitePlaces final : public Places {
+ public:
+  explicit SqlitePlaces(ScratchFolder& folder) : folder_(folder) {}
+
+  std::string fresh(const std::string& stem) override { return folder_.fresh_path(stem); }
+  void drop(const std::string& place) override { ScratchFolder::drop(place); }
+  std::string url_of(const std::string& place) const override { return "sqlite:" + place; }
+  bool has_server() const override { return false; }
+  Result<void> settle(const std::string&) override { return {}; }
+  Result<std::unique_ptr<HeldHorizon>> hold_horizon() override { return nullptr; }
+
+ private:
+  ScratchFolder& folder_;
+};
+
+// A connection for what is not measured.
+class Session {
+ public:
+  explicit Session(const std::string& url) : connection_(PQconnectdb(libpq_url(url).c_str())) {}
+  ~Session() { PQfinish(connection_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  bool is_open() const { return PQstatus(connection_) == CONNECTION_OK; }
+  std::string problem() const {
+    const std::string words = PQerrorMessage(connection_);
+    return words.substr(0, words.find('\n'));
+  }
+  // The values of the first row; empty if it failed or there is none.
+  std::vector<std::string> row(const std::string& sql) {
+    PGresult* const answer = PQexec(connection_, sql.c_str());
+    std::vector<std::string> values;
+    if (PQresultStatus(answer) == PGRES_TUPLES_OK && PQntuples(answer) > 0) {
+      for (int i = 0; i < PQnfields(answer); ++i) values.emplace_back(PQgetvalue(answer, 0, i));
+    }
+    PQclear(answer);
+    return values;
+  }
+  bool run(const std::string& sql) {
+    PGresult* const answer = PQexec(connection_, sql.c_str());
+    const ExecStatusType status = PQresultStatus(answer);
+    PQclear(answer);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+  }
+
+ private:
+  PGconn* connection_;
+};
+
+// Two connections: one holds, one asks.
+class PostgresHorizon final : public HeldHorizon {
+ public:
+  explicit PostgresHorizon(const std::string& url) : holder_(url), asker_(url) {}
+
+  // A snapshot is taken and a transaction number with it; both hold.
+  bool hold() {
+    if (!holder_.is_open() || !asker_.is_open() || !holder_.run("begin isolation level repeatable read")) return false;
+    const std::vector<std::string> told = holder_.row("select pg_backend_pid(), txid_current()");
+    if (told.empty()) return false;
+    pid_ = told.front();
+    return true;
+  }
+
+  Result<Age> age() override {
+    const std::vector<std::string> told =
+        asker_.row("select extract(epoch from clock_timestamp() - xact_start), age(backend_xmin) from pg_stat_activity where pid = " + pid_ +
+                   " and backend_xmin is not null");
+    if (told.empty()) return fail(Code::unavailable, "the transaction of the bench that should hold the horizon does not: " + asker_.problem());
+    return Age{std::strtod(told[0].c_str(), nullptr), std::strtod(told[1].c_str(), nullptr)};
+  }
+
+ private:
+  Session holder_;
+  Session asker_;
+  std::string pid_;
+};
+
+class PostgresPlaces final : public Places {
+ public:
+  explicit PostgresPlaces(std::string url) : url_(std::move(url)), session_(url_) {}
+  ~PostgresPlaces() override {
+    while (!made_.empty()) drop(std::string(*made_.begin()));
+  }
+
+  Result<void> open() {
+    if (!session_.is_open()) return fail(Code::unavailable, "the bench cannot reach the server: " + session_.problem());
+    session_.run("set client_min_messages = warning");
+    const std::vector<std::string> told = session_.row("select has_database_privilege(current_database(), 'CREATE'), pg_backend_pid()");
+    if (told.empty()) return fail(Code::unavailable, "the bench cannot ask the server: " + session_.problem());
+    if (told[0] != "t") return fail(Code::refused, "the bench needs schemas of its own and its role may make none; grant CREATE on the database to it");
+    // The server's number of this session: no other bench has it meanwhile.
+    stem_ = "fenceline_bench_" + told[1] + "_";
+    return {};
+  }
+
+  std::string fresh(const std::string& stem) override {
+    const std::string place = stem_ + std::to_string(++given_) + "_" + stem;
+    made_.insert(place);
+    return place;
+  }
+  void drop(const std::string& place) override {
+    if (made_.erase(place) > 0) session_.run("drop schema if exists \"" + place + "\" cascade");
+  }
+  std::string url_of(const std::string& place) const override { return with_parameter(url_, "schema", place); }
+  bool has_server() const override { return true; }
+
+  // As the server would by itself in its own time; a checkpoint only if the role may ask for one.
+  Result<void> settle(const std::string& place) override {
+    session_.run("set search_path = \"" + place + "\"");
+    for (const char* table : {"job", "done", "raw_queue"}) {
+      if (!session_.row("select to_regclass('" + std::string(table) + "') where to_regclass('" + table + "') is not null").empty()) session_.run("vacuum analyze " + std::string(table));
+    }
+    session_.run("checkpoint");
+    return {};
+  }
+
+  Result<std::unique_ptr<HeldHorizon>> hold_horizon() override {
+    auto held = std::make_unique<PostgresHorizon>(url_);
+    if (!held->hold()) return fail(Code::unavailable, "the bench could not open the transaction that holds the horizon");
+    return held;
+  }
+
+ private:
+  const std::string url_;
+  Session session_;
+  std::string stem_;
+  int given_ = 0;
+  std::set<std::string> made_;
+};
+
+}  // namespace
+
+std::unique_ptr<Places> sqlite_places(ScratchFolder& folder) { return std::make_unique<SqlitePlaces>(folder); }
+
+Result<std::unique_ptr<Places>> postgres_places(const std::string& url) {
+  auto places = std::make_unique<PostgresPlaces>(url);
+  if (auto ok = places->open(); !ok) return std::unexpected(ok.error());
+  return places;
+}
+
+}  // namespace fenceline::bench
