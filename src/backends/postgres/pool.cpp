@@ -56,7 +56,7 @@ Result<std::unique_ptr<Connection>> Pool::take(Instant deadline) {
     Taken taken = take_idle();
     if (taken.more_idle) freed_->notify();  // an event wakes one of those who wait
     if (taken.idle) {
-      if (taken.idle->is_alive()) return std::move(taken.idle);
+      if (taken.idle->is_quiet()) return std::move(taken.idle);
       drop(std::move(taken.idle));
       continue;
     }

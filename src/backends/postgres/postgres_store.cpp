@@ -68,7 +68,13 @@ Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, co
   if (!rows) return std::unexpected(rows.error());
   return decoded(pool.dsn(), [&] {
     std::vector<json> values;
-    for (int row = 0; row < rows->size(); ++row) values.push_back(rows->is_null(row, 0) || rows->bytes(row, 0).empty() ? json() : json::parse(rows->jsonb(row, 0)));
+    for (int row = 0; row < rows->size(); ++row) {
+      const std::string_view bytes = rows->bytes(row, 0);
+      // A function without a value answers nothing; one number comes as such.
+      if (bytes.empty()) values.emplace_back();
+      else if (rows->type(0) == Type::int8) values.emplace_back(integer_of(bytes));
+      else values.push_back(json::parse(jsonb_of(bytes)));
+    }
     return values;
   });
 }

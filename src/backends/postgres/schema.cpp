@@ -87,7 +87,7 @@ Result<void> prepare_schema(Pool& pool, bool may_create, const std::string& acto
   Result<std::optional<int>> version = version_of(pool, timeout);
   if (!version) return std::unexpected(version.error());
   if (*version) return check_version(pool, **version);
-  if (!may_create) return fail(Code::not_found, pool.dsn().shown + " is not set up; run `fenceline migrate --store URL`");
+  if (!may_create) return fail(Code::not_found, pool.dsn().shown + " is not set up; run: fenceline migrate");
   if (auto ok = install(pool, actor, timeout); !ok) return ok;
   version = version_of(pool, timeout);
   if (!version) return std::unexpected(version.error());
