@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/sha256.hpp"
+
 namespace fenceline::postgres {
 namespace {
 
@@ -43,6 +45,8 @@ ServerError error_in(const PGresult* result) {
 void forget_notice(void*, const PGresult*) {}
 
 }  // namespace
+
+Statement::Statement(std::string text) : sql(std::move(text)), name("fenceline_" + sha256_hex(sql).substr(0, 32)) {}
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline) {
   std::vector<const char*> names;

@@ -20,10 +20,12 @@ struct pg_conn;
 
 namespace fenceline::postgres {
 
-// A name is that of its text, for ever.
+// Its name is made of its text: where a pooler mixes sessions, ours can never run what another client prepared under the same name.
 struct Statement {
-  std::string name;
+  explicit Statement(std::string text);
+
   std::string sql;
+  std::string name;
 };
 
 struct Step {

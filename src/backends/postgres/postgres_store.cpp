@@ -13,13 +13,12 @@ using namespace postgres;
 Statement hot(const std::string& schema, const std::string& verb, int parameters) {
   std::string sql = "select * from \"" + schema + "\"." + verb + "(";
   for (int i = 1; i <= parameters; ++i) sql += (i > 1 ? ", $" : "$") + std::to_string(i);
-  return {"fenceline_" + verb, sql + ")"};
+  return Statement(sql + ")");
 }
 
 // What a crash can take, by the server's own settings.
 Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
-  const Statement settings{"fenceline_settings",
-                           "select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
+  const Statement settings{"select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
                            "current_setting('synchronous_standby_names'), pg_is_in_recovery()"};
   const Result<Rows> rows = pool.run(settings, {}, CallKind::look, timeout);
   if (!rows) return std::unexpected(rows.error());
@@ -107,7 +106,7 @@ StoreProfile PostgresStore::profile() const { return parts_->profile; }
 
 Result<std::vector<Finding>> PostgresStore::examine() {
   Pool& pool = parts_->pool;
-  const Statement look{"fenceline_examine", "select \"" + pool.dsn().schema + "\".examine()"};
+  const Statement look{"select \"" + pool.dsn().schema + "\".examine()"};
   const Result<Rows> rows = pool.run(look, {}, CallKind::look, kCallTimeout);
   if (!rows) return std::unexpected(rows.error());
   Result<std::vector<Finding>> findings = decoded(pool.dsn(), [&] {

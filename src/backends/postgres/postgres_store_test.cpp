@@ -138,7 +138,7 @@ TEST_F(PostgresServer, ACallWhoseConnectionIsCutIsInDoubtAndALookIsMadeAgain) {
   must(store->enqueue(one_job()));
   const postgres::Dsn dsn = must(postgres::parse_dsn(named()));
   Pool pool(runtime_, dsn, nullptr);
-  const Statement slow{"slow", "select pg_sleep(1)"};
+  const Statement slow{"select pg_sleep(1)"};
   // It is at work when its connection is ended.
   const auto cut = [&](CallKind kind) {
     Result<Rows> answer = fail(Code::invalid, "");
@@ -155,7 +155,7 @@ TEST_F(PostgresServer, ACallWhoseConnectionIsCutIsInDoubtAndALookIsMadeAgain) {
 
 TEST_F(PostgresServer, ACallThatTakesTooLongIsRolledBackByTheServerAndUnavailable) {
   Pool pool(runtime_, must(postgres::parse_dsn(named())), nullptr);
-  const Statement slow{"slow", "select pg_sleep(30)"};
+  const Statement slow{"select pg_sleep(30)"};
   const Instant asked = runtime_.now();
   EXPECT_EQ(code_of(pool.run(slow, {}, CallKind::change, 1s)), Code::unavailable);
   EXPECT_LT(runtime_.now() - asked, 3s);
@@ -204,9 +204,36 @@ TEST_F(PostgresServer, BehindAPoolerNothingIsLeftInASession) {
   EXPECT_EQ(told, 0);
   // One connection stands for one session of the pool: it must know no prepared statement of ours, and no setting.
   Pool pool(runtime_, must(postgres::parse_dsn(named("&pooler=transaction"))), nullptr);
-  const Statement look{"look", "select (select count(*) from pg_prepared_statements), 0"};
+  const Statement look{"select (select count(*) from pg_prepared_statements), 0"};
   EXPECT_EQ(must(pool.run(look, {}, CallKind::look, 5s)).integer(0, 0), 0);
   EXPECT_EQ(must(pool.run(look, {}, CallKind::look, 5s)).integer(0, 0), 0);
+}
+
+// One session of the server for all of them, as script/with_postgres --pgbouncer starts it.
+TEST_F(PostgresServer, FourStoresShareOneSessionOfAPooler) {
+  const char* pooler = std::getenv("FENCELINE_TEST_PGBOUNCER");
+  if (!pooler) GTEST_SKIP() << "FENCELINE_TEST_PGBOUNCER names no pooler: run by script/with_postgres --pgbouncer";
+  const std::string url = pooler;
+  const std::string options = (url.find('?') == std::string::npos ? "?schema=" : "&schema=") + schema_.name();
+  // One of them was not told of the pooler, and finds out.
+  for (const char* more : {"&pooler=transaction", "&listen=0"}) {
+    std::vector<std::unique_ptr<PostgresStore>> stores;
+    for (int i = 0; i < 4; ++i) stores.push_back(must(try_open(url + options + more)));
+    std::vector<std::jthread> all;
+    for (const auto& store : stores) {
+      all.emplace_back([&, owner = std::to_string(all.size())] {
+        for (int n = 0; n < 20; ++n) {
+          must(store->enqueue(one_job()));
+          ClaimRequest claim = a_claim(std::to_string(n));
+          claim.owner = owner + more;
+          for (const ClaimedJob& job : must(store->claim(claim)).jobs)
+            EXPECT_TRUE(must(store->settle({.ns = "default", .owner = claim.owner, .settlements = {{job.job.id, job.job.fence, {}}}})).refused.empty());
+        }
+      });
+    }
+  }
+  const auto store = open();
+  EXPECT_EQ(must(store->jobs({.ns = "default", .limit = 1000})).jobs.size(), 160u);
 }
 
 TEST_F(PostgresServer, ClaimsFindWhatCameInBehindTheirCursors) {
