@@ -48,9 +48,10 @@ begin
     where j.id = s.id and j.ns_id = ns_ and j.fence = s.fence and j.owner_id = owner_ and j.lease_end > now.lease
     returning j.id, j.claim_id),
   bounds as (
-    -- All that run under the claim were renewed: none of their leases ends before.
-    update claim c set bound = now.lease + extend.ttl
-    from (select claim_id, count(*) as n from updated group by claim_id) as u where c.id = u.claim_id and c.live = u.n)
+    -- No lease under the claim ends before: if all that run were renewed, this is when; else some may end sooner, these too if the ttl is shorter now.
+    update claim c set bound = case when c.live = u.n then now.lease + extend.ttl else least(c.bound, now.lease + extend.ttl) end
+    from (select claim_id, count(*) as n from updated group by claim_id) as u
+    where c.id = u.claim_id and c.bound <> case when c.live = u.n then now.lease + extend.ttl else least(c.bound, now.lease + extend.ttl) end)
   select array_agg(u.id) into renewed from updated u;
   return query select null::uuid, extend.ttl, now.waited, null::text;
   if coalesce(cardinality(renewed), 0) = cardinality(extend.ids) then return; end if;
