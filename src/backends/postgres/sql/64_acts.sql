@@ -37,14 +37,15 @@ create function ready_bits(j job, home_ home, has_slot boolean) returns smallint
         + case when coalesce(j.losses_in_row, 0) >= 2 then 8 else 0 end + case when has_slot then 16 else 0 end)::smallint;
 $$;
 
--- The next claim looks at a job that has just become ready: at once, and when the slot of its revoked delivery is over, and when its time has come.
-create function look_at_ready(j job, home_ home, slot_end bigint, wall bigint) returns void language plpgsql as $$
+-- The next claim looks at a job that has just become ready: at once, and when the slot of its revoked delivery is over, and when its time has come, which may be
+-- later than one thinks if the clock is set back.
+create function look_at_ready(j job, home_ home, slot_end bigint) returns void language plpgsql as $$
 declare
   limit_ bigint := case when home_.per_key_most > 0 then j.limit_id end;
 begin
-  perform look_at(home_.id, j.group_id, limit_, null);
+  perform look_at(home_.id, j.group_id, null, null);
   if slot_end is not null then perform look_later(home_.id, j.group_id, limit_, j.id, 0::smallint, slot_end); end if;
-  if limit_ is not null and j.run_at > wall then perform look_later(home_.id, null, limit_, null, 1::smallint, j.run_at); end if;
+  if limit_ is not null then perform look_later(home_.id, null, limit_, null, 1::smallint, j.run_at); end if;
 end $$;
 
 -- The delivery of a running job ends, but its worker has not stopped: it keeps its slot. The caller changes the job.
@@ -125,7 +126,7 @@ begin
   update job set fence = j.fence, owner_id = null, lease_end = null, started_at = null, claim_id = null, run_at = wall, acted = request_, blocked = ready_bits(j, home_, true)
   where id = j.id and ns_id = j.ns_id;
   perform count_moved(j.queue_id, 1, -1, 0, 0, 0, 0);
-  perform look_at_ready(j, home_, slot_end, wall);
+  perform look_at_ready(j, home_, slot_end);
 end $$;
 
 -- A dead or cancelled job, whose row is locked, becomes ready: with no failures, no losses in a row, and the last place of its group. Its key is its own by now.
@@ -151,7 +152,7 @@ begin
   returning * into j;
   update job set blocked = ready_bits(j, home_, slot_end is not null) where id = j.id and ns_id = j.ns_id;
   perform count_moved(d.queue_id, 1, 0, 0, 0, case when d.state = 4 then -1 else 0 end, case when d.state = 5 then -1 else 0 end);
-  perform look_at_ready(j, home_, slot_end, wall);
+  perform look_at_ready(j, home_, slot_end);
 end $$;
 
 -- Takes its unique key for a finished job that comes back; answers another job that has it.
@@ -271,7 +272,7 @@ begin
         changed := true;
       else
         update job set acted = try_, run_at = now.wall where id = id_ and ns_id = ns_;
-        if j.limit_id is not null then perform look_at((home_of_queue(j.queue_id)).id, null, j.limit_id, null); end if;
+        if j.blocked & 4 = 4 then perform look_later((home_of_queue(j.queue_id)).id, null, j.limit_id, null, 1::smallint, now.wall); end if;
         changed := true;
       end if;
     else

@@ -42,7 +42,7 @@ begin
   -- The jobs first: who holds one of them may be waiting to write that the home is special.
   if after_.per_key_most <> before.per_key_most then perform limit_keys_changed(home_, before.per_key_most, after_.per_key_most, wall); end if;
   update home set running_most = after_.running_most, per_key_most = after_.per_key_most, keep_done = after_.keep_done, keep_dead = after_.keep_dead,
-                  special = special or after_.running_most > 0 or after_.per_key_most > 0
+                  special = special or after_.running_most > 0 or after_.per_key_most > 0, looked_at = greatest(looked_at, wall)
   where id = home_;
   perform wake_stages(home_);
   perform note_act(ns, request -> 'act' ->> 'actor', 'queue_set',

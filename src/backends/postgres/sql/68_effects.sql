@@ -28,7 +28,7 @@ begin
   select lease_end into slot_end from slot where ns_id = ns_ and id = id_ and lease_end > lease;
   update job set blocked = ready_bits(j, home_, slot_end is not null) where id = id_ and ns_id = ns_;
   perform count_moved(j.queue_id, 1, 0, -1, 0, 0, 0);
-  perform look_at_ready(j, home_, slot_end, wall);
+  perform look_at_ready(j, home_, slot_end);
   perform wake(j.queue_id);
   perform free_slot(j);
 end $$;
