@@ -86,6 +86,7 @@ Result<int> run(Invocation& invocation) {
   const Result<std::vector<std::string>> wanted = wanted_names(invocation);
   if (!wanted) return std::unexpected(wanted.error());
   if (auto ok = check_store_url(invocation.store_url); !ok) return std::unexpected(usage_error(ok.error().message));
+  if (is_on_a_server(invocation.store_url)) return std::unexpected(usage_error("bench measures a store in a file so far; use --store sqlite:PATH"));
   if (const auto peer = invocation.value("--peer")) {
     if (auto found = find_program(*peer); !found) return fail(found.error().code, "--peer: " + found.error().message + "; nothing was measured");
   }

@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
+#include "library/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -178,7 +179,7 @@ Result<int> run(Invocation& invocation) {
     for (const Check& check : kChecks) add(findings, check(invocation, **store));
   }
   const bool healthy = std::ranges::none_of(findings, is_bad);
-  if (invocation.json) print_json(profile, profile ? profile->url : invocation.store_url, findings, healthy);
+  if (invocation.json) print_json(profile, profile ? profile->url : shown_store_url(invocation.store_url), findings, healthy);
   else print_text(profile, findings);
   return healthy ? kExitOk : kExitFound;
 }

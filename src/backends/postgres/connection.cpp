@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/sha256.hpp"
+
 namespace fenceline::postgres {
 namespace {
 
@@ -25,7 +27,7 @@ bool poll_until(const Clock& clock, int socket, short events, Instant deadline) 
 
 // libpq has no other way to tell the SQLSTATE of a connection that was not made: "... FATAL:  28P01: password ...\nLOCATION: ...".
 ServerError connect_error(std::string_view words) {
-  ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION")))};
+  ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION"))), ""};
   const std::size_t at = error.message.find("FATAL:  ");
   if (at == std::string::npos || error.message.size() < at + 15 || error.message[at + 13] != ':') return error;
   error.state = error.message.substr(at + 8, 5);
@@ -36,12 +38,15 @@ ServerError connect_error(std::string_view words) {
 ServerError error_in(const PGresult* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  return {state ? state : "", message ? message : "the connection broke"};
+  const char* constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
+  return {state ? state : "", message ? message : "the connection broke", constraint ? constraint : ""};
 }
 
 void forget_notice(void*, const PGresult*) {}
 
 }  // namespace
+
+Statement::Statement(std::string text) : sql(std::move(text)), name("fenceline_" + sha256_hex(sql).substr(0, 32)) {}
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline) {
   std::vector<const char*> names;
@@ -77,11 +82,9 @@ int Connection::socket() const { return PQsocket(connection_); }
 
 bool Connection::wait(short events, Instant deadline) const { return poll_until(clock_, PQsocket(connection_), events, deadline); }
 
-bool Connection::is_alive() {
+bool Connection::is_quiet() const {
   pollfd waited{PQsocket(connection_), POLLIN, 0};
-  if (PQstatus(connection_) != CONNECTION_OK) return false;
-  if (::poll(&waited, 1, 0) <= 0) return true;
-  return PQconsumeInput(connection_) == 1 && PQstatus(connection_) == CONNECTION_OK;
+  return PQstatus(connection_) == CONNECTION_OK && ::poll(&waited, 1, 0) == 0;
 }
 
 bool Connection::take_notices(const std::function<void(const std::string& payload)>& take) {

@@ -20,10 +20,12 @@ struct pg_conn;
 
 namespace fenceline::postgres {
 
-// A name is that of its text, for ever.
+// Its name is made of its text: where a pooler mixes sessions, ours can never run what another client prepared under the same name.
 struct Statement {
-  std::string name;
+  explicit Statement(std::string text);
+
   std::string sql;
+  std::string name;
 };
 
 struct Step {
@@ -56,8 +58,8 @@ class Connection {
   // Several statements without parameters in one go; results are dropped. A transaction may stay open between two of these.
   Reply script(const std::string& sql, Instant deadline);
 
-  // Whether the server has closed it while nobody looked.
-  bool is_alive();
+  // Nobody calls, so whatever the server says is about its end, or nothing that we need.
+  bool is_quiet() const;
   int socket() const;
   // What NOTIFY brought since the last look. False: the connection is over.
   bool take_notices(const std::function<void(const std::string& payload)>& take);

@@ -36,6 +36,8 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   if (state == "FL001") return {Code::conflict, said};
   if (state == "FL002") return {Code::refused, said};
   if (state == "FL003") return {Code::not_found, said};
+  // The table itself keeps fences below their end, so that a claim need not look at each.
+  if (state == "23514" && error.constraint == "fences_left") return {Code::refused, "fences are used up: the last one is 2^53-1"};
   if (passes_by_itself(state)) return {Code::unavailable, at + " is busy: " + said};
   if (state == "53100") return {Code::full, at + " has no room: " + said};
   if (state.starts_with("53") || ends_the_connection(state) || is_of_a_shared_session(state)) return {Code::unavailable, "cannot reach " + at + ": " + said};
@@ -43,7 +45,7 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   if (state == "42501") return {Code::refused, at + ": " + said + "; the role needs the rights that docs/postgres.md lists"};
   if (state == "3D000") return {Code::not_found, at + ": " + said + "; make it with createdb"};
   if (is_one_of(state, {"22021", "22P05"})) return {Code::invalid, "a text holds a NUL or is not valid UTF-8, which this store cannot keep"};
-  if (is_one_of(state, {"3F000", "42P01", "42883"})) return {Code::not_found, at + " is not set up for this version (" + said + "); run `fenceline migrate --store URL`"};
+  if (is_one_of(state, {"3F000", "42P01", "42883"})) return {Code::not_found, at + " is not set up for this version (" + said + "); run: fenceline migrate"};
   if (state == "25006") return {Code::refused, at + " is read-only, a standby perhaps; name the primary"};
   if (state.starts_with("58") || state.starts_with("XX")) return {Code::broken, at + " failed: " + said};
   return {Code::refused, at + " said " + std::string(state) + ": " + said};

@@ -14,6 +14,7 @@ enum class CallKind { look, change };
 struct ServerError {
   std::string state;    // SQLSTATE; empty: the connection broke
   std::string message;
+  std::string constraint = {};  // that was violated
 };
 
 // Rolled back for a reason that passes: a deadlock, a lock that was not had, a statement that took too long.

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::string_view kUrl = "postgres://ann@h:5432/app?schema=work";
 
-Code code_of_state(const std::string& state) { return error_of({state, "words"}, kUrl).code; }
+Code code_of_state(const std::string& state) { return error_of({state, "words", ""}, kUrl).code; }
 
 TEST(PostgresErrors, OurOwnStatesKeepTheirWords) {
-  EXPECT_EQ(error_of({"FL001", "the key is taken"}, kUrl), (Error{Code::conflict, "the key is taken"}));
+  EXPECT_EQ(error_of({"FL001", "the key is taken", ""}, kUrl), (Error{Code::conflict, "the key is taken"}));
   EXPECT_EQ(code_of_state("FL002"), Code::refused);
   EXPECT_EQ(code_of_state("FL003"), Code::not_found);
 }
@@ -34,6 +34,7 @@ TEST(PostgresErrors, AServerThatGoesAwayLeavesItOpenWhatHappened) {
 }
 
 TEST(PostgresErrors, EachStateHasItsCode) {
+  EXPECT_EQ(error_of({"23514", "words", "fences_left"}, kUrl), (Error{Code::refused, "fences are used up: the last one is 2^53-1"}));
   EXPECT_EQ(code_of_state("53100"), Code::full);
   EXPECT_EQ(code_of_state("53300"), Code::unavailable);
   EXPECT_EQ(code_of_state("28P01"), Code::refused);
@@ -45,7 +46,7 @@ TEST(PostgresErrors, EachStateHasItsCode) {
   EXPECT_EQ(code_of_state("XX001"), Code::broken);
   for (const char* state : {"3F000", "42P01", "42883"}) {
     EXPECT_EQ(code_of_state(state), Code::not_found);
-    EXPECT_NE(error_of({state, ""}, kUrl).message.find("fenceline migrate"), std::string::npos);
+    EXPECT_NE(error_of({state, "", ""}, kUrl).message.find("fenceline migrate"), std::string::npos);
   }
 }
 

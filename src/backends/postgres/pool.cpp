@@ -13,8 +13,8 @@ constexpr Duration kBackoffMost = std::chrono::seconds{5};
 constexpr Duration kConnectMost = std::chrono::seconds{5};    // of one try: the next may reach a server that came back
 constexpr Duration kWorthATry = std::chrono::milliseconds{20};
 
-const Statement kSetTimeout{"fenceline_timeout", "select set_config('statement_timeout', $1, true)"};
-const Statement kSetClock{"fenceline_clock", "select set_config('fenceline.lease', $1, true), set_config('fenceline.wall', $2, true)"};
+const Statement kSetTimeout{"select set_config('statement_timeout', $1, true)"};
+const Statement kSetClock{"select set_config('fenceline.lease', $1, true), set_config('fenceline.wall', $2, true)"};
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Connection>> Pool::take(Instant deadline) {
     Taken taken = take_idle();
     if (taken.more_idle) freed_->notify();  // an event wakes one of those who wait
     if (taken.idle) {
-      if (taken.idle->is_alive()) return std::move(taken.idle);
+      if (taken.idle->is_quiet()) return std::move(taken.idle);
       drop(std::move(taken.idle));
       continue;
     }

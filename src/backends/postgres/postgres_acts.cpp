@@ -102,7 +102,7 @@ Result<Fence> PostgresStore::raise_floor(const RaiseFloorRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const Result<json> reply = parts_->call_one("raise_floor", request.ns, {{"floor", request.floor}, {"act", act_json(request.act)}}, CallKind::change, request.timeout);
   if (!reply) return std::unexpected(reply.error());
-  return decoded(parts_->pool.dsn(), [&] { return reply->is_object() ? Fence{integer_in(*reply, "floor")} : reply->get<Fence>(); });
+  return decoded(parts_->pool.dsn(), [&] { return reply->get<Fence>(); });
 }
 
 Result<BeginEffectReply> PostgresStore::begin_effect(const BeginEffectRequest& request) {

@@ -130,6 +130,7 @@ ClaimedJob claimed_job(const Rows& rows, int row, const ClaimRequest& request) {
   return claimed;
 }
 
+// One row with q = 0 is about the claim as a whole.
 struct Claimed {
   ClaimReply reply;
   bool ask_again = false;
@@ -138,19 +139,24 @@ struct Claimed {
 
 Claimed claimed_in(const Rows& rows, const ClaimRequest& request) {
   Claimed out;
-  if (rows.size() == 0 || rows.integer(0, kQ) != 0) throw WireFailure("a claim's answer has no head");
-  const std::int64_t flags = rows.integer(0, kSeq);
-  out.reply.alone_waiting = (flags & kAloneWaiting) != 0;
-  out.reply.ordered = (flags & kOrdered) != 0;
-  out.ask_again = (flags & kAskAgain) != 0;
-  if (const auto due = rows.optional_integer(0, kRunAt)) out.reply.next_due = Duration{*due};
-  out.reply.waited = Duration{rows.integer_or(0, kLeft, 0)};
-  for (int row = 1; row < rows.size(); ++row) {
+  bool has_head = false;
+  for (int row = 0; row < rows.size(); ++row) {
+    if (rows.integer(row, kQ) == 0) {
+      const std::int64_t flags = rows.integer(row, kSeq);
+      out.reply.alone_waiting = (flags & kAloneWaiting) != 0;
+      out.reply.ordered = (flags & kOrdered) != 0;
+      out.ask_again = (flags & kAskAgain) != 0;
+      if (const auto due = rows.optional_integer(row, kRunAt)) out.reply.next_due = Duration{*due};
+      out.reply.waited = Duration{rows.integer_or(row, kLeft, 0)};
+      has_head = true;
+      continue;
+    }
     out.reply.jobs.push_back(claimed_job(rows, row, request));
     if (out.reply.jobs.back().forced) continue;
     out.granted.push_back({static_cast<std::int32_t>(rows.integer(row, kQ)), static_cast<std::int16_t>(rows.integer(row, kRank)), rows.integer(row, kRunAt),
                            rows.integer(row, kSeq)});
   }
+  if (!has_head) throw WireFailure("a claim's answer has no head");
   return out;
 }
 

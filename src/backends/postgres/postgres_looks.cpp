@@ -6,6 +6,25 @@ namespace fenceline {
 
 using namespace postgres;
 
+namespace {
+
+std::vector<Holding> holdings_in(const json& reply, const char* name) {
+  std::vector<Holding> out;
+  for (const json& held : array_in(reply, name)) out.push_back({id_in(held, "id"), integer_in(held, "fence")});
+  return out;
+}
+
+template <class Reply>
+Reply read_orders(const json& reply) {
+  Reply out;
+  out.order = static_cast<WorkerOrder>(integer_in(reply, "order"));
+  out.revoked = holdings_in(reply, "revoked");
+  if constexpr (requires { out.held; }) out.held = holdings_in(reply, "held");
+  return out;
+}
+
+}  // namespace
+
 Result<std::optional<LogReply>> PostgresStore::log(const LogRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const Result<json> reply = parts_->call_one("get_log", request.ns, {{"id", to_string(request.id)}, {"after", request.after}, {"limit", request.limit}},
@@ -116,12 +135,7 @@ Result<OrdersReply> PostgresStore::orders(const std::string& ns, const std::stri
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   const Result<json> reply = parts_->call_one("worker_orders", ns, {{"owner", owner}}, CallKind::look, kCallTimeout);
   if (!reply) return std::unexpected(reply.error());
-  return decoded(parts_->pool.dsn(), [&] {
-    OrdersReply out;
-    out.order = static_cast<WorkerOrder>(integer_in(*reply, "order"));
-    for (const json& held : array_in(*reply, "revoked")) out.revoked.push_back({id_in(held, "id"), integer_in(held, "fence")});
-    return out;
-  });
+  return decoded(parts_->pool.dsn(), [&] { return read_orders<OrdersReply>(*reply); });
 }
 
 Result<std::vector<WorkerRow>> PostgresStore::workers(const std::string& ns) {

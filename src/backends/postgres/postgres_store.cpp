@@ -13,13 +13,12 @@ using namespace postgres;
 Statement hot(const std::string& schema, const std::string& verb, int parameters) {
   std::string sql = "select * from \"" + schema + "\"." + verb + "(";
   for (int i = 1; i <= parameters; ++i) sql += (i > 1 ? ", $" : "$") + std::to_string(i);
-  return {"fenceline_" + verb, sql + ")"};
+  return Statement(sql + ")");
 }
 
 // What a crash can take, by the server's own settings.
 Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
-  const Statement settings{"fenceline_settings",
-                           "select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
+  const Statement settings{"select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
                            "current_setting('synchronous_standby_names'), pg_is_in_recovery()"};
   const Result<Rows> rows = pool.run(settings, {}, CallKind::look, timeout);
   if (!rows) return std::unexpected(rows.error());
@@ -68,7 +67,13 @@ Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, co
   if (!rows) return std::unexpected(rows.error());
   return decoded(pool.dsn(), [&] {
     std::vector<json> values;
-    for (int row = 0; row < rows->size(); ++row) values.push_back(rows->is_null(row, 0) || rows->bytes(row, 0).empty() ? json() : json::parse(rows->jsonb(row, 0)));
+    for (int row = 0; row < rows->size(); ++row) {
+      const std::string_view bytes = rows->bytes(row, 0);
+      // A function without a value answers nothing; one number comes as such.
+      if (bytes.empty()) values.emplace_back();
+      else if (rows->type(0) == Type::int8) values.emplace_back(integer_of(bytes));
+      else values.push_back(json::parse(jsonb_of(bytes)));
+    }
     return values;
   });
 }
@@ -101,7 +106,7 @@ StoreProfile PostgresStore::profile() const { return parts_->profile; }
 
 Result<std::vector<Finding>> PostgresStore::examine() {
   Pool& pool = parts_->pool;
-  const Statement look{"fenceline_examine", "select \"" + pool.dsn().schema + "\".examine()"};
+  const Statement look{"select \"" + pool.dsn().schema + "\".examine()"};
   const Result<Rows> rows = pool.run(look, {}, CallKind::look, kCallTimeout);
   if (!rows) return std::unexpected(rows.error());
   Result<std::vector<Finding>> findings = decoded(pool.dsn(), [&] {

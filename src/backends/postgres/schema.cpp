@@ -23,11 +23,11 @@ std::string digest_sql(const std::string& schema) {
 
 // Nothing: the schema is not there.
 Result<std::optional<int>> version_of(Pool& pool, Duration timeout) {
-  const Statement exists{"fenceline_exists", "select to_regclass($1) is not null"};
+  const Statement exists{"select to_regclass($1) is not null"};
   const Result<Rows> there = pool.run(exists, Params().text(quoted(pool.dsn().schema) + ".meta"), CallKind::look, timeout);
   if (!there) return std::unexpected(there.error());
   if (there->integer(0, 0) == 0) return std::nullopt;
-  const Statement version{"fenceline_version", "select value from " + quoted(pool.dsn().schema) + ".meta where key = 'schema'"};
+  const Statement version{"select value from " + quoted(pool.dsn().schema) + ".meta where key = 'schema'"};
   const Result<Rows> rows = pool.run(version, {}, CallKind::look, timeout);
   if (!rows) return std::unexpected(rows.error());
   const std::string text = rows->size() == 1 ? rows->text(0, 0) : "";
@@ -73,7 +73,7 @@ Result<void> install(Pool& pool, const std::string& actor, Duration timeout) {
   for (const std::string& script : scripts) {
     if (const Reply reply = (*taken)->script(script, deadline); reply.fate != Reply::Fate::answered) return failed(reply, false);
   }
-  const Statement note{"", "insert into trail (ns, at, actor, act, subject, reason) values ('', (extract(epoch from clock_timestamp()) * 1000000)::bigint, $1, 'store_created', $2, '')"};
+  const Statement note{"insert into trail (ns, at, actor, act, subject, reason) values ('', (extract(epoch from clock_timestamp()) * 1000000)::bigint, $1, 'store_created', $2, '')"};
   Reply noted = (*taken)->call({{note, Params().text(actor).text("schema " + std::to_string(kSchemaVersion))}}, false, deadline);
   if (noted.fate != Reply::Fate::answered) return failed(noted, false);
   if (const Reply reply = (*taken)->script("commit", deadline); reply.fate != Reply::Fate::answered) return failed(reply, true);
@@ -87,7 +87,7 @@ Result<void> prepare_schema(Pool& pool, bool may_create, const std::string& acto
   Result<std::optional<int>> version = version_of(pool, timeout);
   if (!version) return std::unexpected(version.error());
   if (*version) return check_version(pool, **version);
-  if (!may_create) return fail(Code::not_found, pool.dsn().shown + " is not set up; run `fenceline migrate --store URL`");
+  if (!may_create) return fail(Code::not_found, pool.dsn().shown + " is not set up; run: fenceline migrate");
   if (auto ok = install(pool, actor, timeout); !ok) return ok;
   version = version_of(pool, timeout);
   if (!version) return std::unexpected(version.error());
@@ -96,7 +96,7 @@ Result<void> prepare_schema(Pool& pool, bool may_create, const std::string& acto
 }
 
 Result<bool> is_as_installed(Pool& pool, Duration timeout) {
-  const Statement compare{"fenceline_digest", "select (" + digest_sql(pool.dsn().schema) + ") = value from " + quoted(pool.dsn().schema) + ".meta where key = 'digest'"};
+  const Statement compare{"select (" + digest_sql(pool.dsn().schema) + ") = value from " + quoted(pool.dsn().schema) + ".meta where key = 'digest'"};
   const Result<Rows> rows = pool.run(compare, {}, CallKind::look, timeout);
   if (!rows) return std::unexpected(rows.error());
   return rows->size() == 1 && rows->integer(0, 0) == 1;

@@ -44,9 +44,9 @@ auto decoded(const Dsn& dsn, Read read) -> Result<decltype(read())> {
   try {
     return read();
   } catch (const WireFailure& failure) {
-    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) + "; run `fenceline doctor`");
+    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) + "; run: fenceline doctor");
   } catch (const nlohmann::json::exception& failure) {
-    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) + "; run `fenceline doctor`");
+    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) + "; run: fenceline doctor");
   }
 }
 

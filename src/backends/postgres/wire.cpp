@@ -149,6 +149,7 @@ Rows& Rows::operator=(Rows&& other) noexcept {
 }
 
 int Rows::size() const { return result_ ? PQntuples(result_) : 0; }
+Type Rows::type(int column) const { return static_cast<Type>(PQftype(result_, column)); }
 bool Rows::is_null(int row, int column) const { return PQgetisnull(result_, row, column) != 0; }
 std::string_view Rows::bytes(int row, int column) const {
   if (row >= size() || column >= PQnfields(result_)) throw WireFailure("a value is missing");

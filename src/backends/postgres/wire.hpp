@@ -99,6 +99,7 @@ class Rows {
   Rows& operator=(Rows&& other) noexcept;
 
   int size() const;
+  Type type(int column) const;
   bool is_null(int row, int column) const;
   std::string_view bytes(int row, int column) const;  // empty for null
   std::string text(int row, int column) const { return std::string(bytes(row, column)); }

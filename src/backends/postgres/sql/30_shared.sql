@@ -29,7 +29,8 @@ declare found_id int;
 begin
   select id into found_id from queue where ns_id = ns and name = name_ and stage = stage_;
   if found_id is null then
-    insert into queue (ns_id, home_id, name, stage) values (ns, home_of(ns, name_), name_, stage_) on conflict do nothing;
+    -- Who waits for a queue that is not there yet left no mark in it: its first job wakes them.
+    insert into queue (ns_id, home_id, name, stage, hungry_at) values (ns, home_of(ns, name_), name_, stage_, (clock()).wall) on conflict do nothing;
     select id into found_id from queue where ns_id = ns and name = name_ and stage = stage_;
   end if;
   return found_id;

@@ -142,7 +142,7 @@ declare
   queue_ids int[];
   wall bigint := (clock()).wall;
   wanted bigint := coalesce(array_length(ids, 1), 0);
-  plain boolean := extras is null;
+  plain boolean := extras is null or cardinality(array_remove(extras, null)) = 0;
   added uuid[];
   one uuid;
   i int;

@@ -84,6 +84,7 @@ declare
   chosen uuid[];
   shut uuid[];
   let uuid[];
+  due bigint;
 begin
   select per_key - (select count(*) from queue q join job j on j.queue_id = q.id and j.limit_id = limit_ and j.blocked = 0 where q.home_id = home_ and j.lease_end is not null)
                  - (select count(*) from slot where home_id = home_ and limit_id = limit_ and lease_end > lease)
@@ -105,6 +106,14 @@ begin
       if mark_jobs(ns, shut, 4, 0) < cardinality(shut) or mark_jobs(ns, let, 0, 4) < cardinality(let) then
         perform look_later(home_, null, limit_, null, 0::smallint, 0);
       end if;
+      -- Who is not due yet is looked at when it is. The row that an enqueue left for that may be gone: clocks are set back.
+      select min(j.run_at) into due from unnest(array[lane, lane | 4]) as b cross join lateral limit_ranks_of(limit_, stage_, b::smallint) as r
+      cross join lateral (
+        select run_at from job where limit_id = limit_ and queue_id = stage_ and blocked = b and rank = r and run_at > wall and lease_end is null
+        order by run_at, seq limit 1) as j;
+      if due is not null and not exists (select 1 from todo t where t.home_id = home_ and t.clock = 1 and t.at = due and t.limit_id = limit_) then
+        perform look_later(home_, null, limit_, null, 1::smallint, due);
+      end if;
     end loop;
   end loop;
 end $$;
@@ -122,8 +131,11 @@ declare
 begin
   select looked_at, per_key_most into looked, per_key from home where id = home_;
   if per_key > 0 then
-    -- The wall clock was set back: what was due may not be any more.
-    if wall < looked then keys := array(select k.id from limit_key k where k.home_id = home_ and exists (select 1 from job where limit_id = k.id)); end if;
+    -- The wall clock was set back: what was due may not be any more, and its time comes anew.
+    if wall < looked then
+      keys := array(select k.id from limit_key k where k.home_id = home_ and exists (select 1 from job where limit_id = k.id));
+      insert into todo (home_id, clock, at, limit_id) select distinct home_, 1, j.run_at, j.limit_id from job j where j.limit_id = any (keys) and j.run_at > wall and j.run_at <= looked;
+    end if;
     if wall <> looked then update home set looked_at = wall where id = home_; end if;
   end if;
   with gone as (

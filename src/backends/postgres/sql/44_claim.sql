@@ -169,6 +169,7 @@ declare
   ttl_ bigint := c.ttl;
   place_ int := c.granted;
 begin
+  if cardinality(places) > 0 then perform next_fence(0, c.floor, c.wall); end if;
   return query
     with updated as (
       update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
@@ -285,7 +286,6 @@ begin
   c.lease := now.lease;
   c.wall := now.wall;
   select value into c.floor from floor;
-  perform next_fence(0, c.floor, c.wall);
 
   if exists (select 1 from claim k where k.owner_id = c.owner_id and k.request = c.request and k.until > c.lease) then
     for one in select q.id from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage order by u.at loop

@@ -16,13 +16,13 @@ begin
       return;
     end if;
     current := d.fence;
-    reason := case when d.fence <> sent_ then 'superseded' when d.owner_id is distinct from owner_ then 'other_owner' when d.last_outcome = kind then null else 'finished' end;
+    reason := case when d.fence <> sent_ then 'superseded' when owner_ is null or d.owner_id is distinct from owner_ then 'other_owner' when d.last_outcome = kind then null else 'finished' end;
     return;
   end if;
   current := j.fence;
   reason := case
     when j.fence <> sent_ then 'superseded'
-    when j.owner_id is distinct from owner_ then 'other_owner'
+    when owner_ is null or j.owner_id is distinct from owner_ then 'other_owner'
     when j.lease_end is null then case when j.last_outcome = kind then null else 'settled' end
     when kind = -1 and j.lease_end <= lease then 'expired' end;
 end $$;
@@ -48,9 +48,10 @@ begin
     where j.id = s.id and j.ns_id = ns_ and j.fence = s.fence and j.owner_id = owner_ and j.lease_end > now.lease
     returning j.id, j.claim_id),
   bounds as (
-    -- All that run under the claim were renewed: none of their leases ends before.
-    update claim c set bound = now.lease + extend.ttl
-    from (select claim_id, count(*) as n from updated group by claim_id) as u where c.id = u.claim_id and c.live = u.n)
+    -- No lease under the claim ends before: if all that run were renewed, this is when; else some may end sooner, these too if the ttl is shorter now.
+    update claim c set bound = case when c.live = u.n then now.lease + extend.ttl else least(c.bound, now.lease + extend.ttl) end
+    from (select claim_id, count(*) as n from updated group by claim_id) as u
+    where c.id = u.claim_id and c.bound <> case when c.live = u.n then now.lease + extend.ttl else least(c.bound, now.lease + extend.ttl) end)
   select array_agg(u.id) into renewed from updated u;
   return query select null::uuid, extend.ttl, now.waited, null::text;
   if coalesce(cardinality(renewed), 0) = cardinality(extend.ids) then return; end if;
@@ -82,7 +83,7 @@ begin
   if kind <> 4 then j.losses_in_row := null; end if;
   ends := kind in (0, 2) or (kind = 1 and j.failures >= j.attempts_max);
   if ends then
-    perform finish(j, case when kind = 0 then 3 else 4 end::smallint, result_, j.started_at, wall);
+    perform finish(j, case when kind = 0 then 3 else 4 end::smallint, case when kind = 0 then result_ end, j.started_at, wall);
     perform count_moved(j.queue_id, 0, -1, 0, case when kind = 0 then 1 else 0 end, case when kind = 0 then 0 else 1 end, 0);
   else
     perform end_attempt(j, case kind when 1 then 2 when 3 then 4 else 5 end::smallint, exit_, case when kind = 1 then error_ end, wall);

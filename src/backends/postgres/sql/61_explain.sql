@@ -172,7 +172,7 @@ begin
   loop
     if not coalesce(0 < any (one.depth), false) and (one.home_).paused_at is null and shown_settings(one.home_) = '{"limit": 0, "limit_per_key": 0, "keep_done": 604800000000, "keep_dead": 2592000000000}'
     then continue; end if;
-    select coalesce(least(sum(c.ahead), counted_most), 0) as ahead, min(c.first_due) as first_due into ready from unnest(one.queues) as q (id) cross join lateral ready_counts(q.id, wall, counted_most, 0) as c;
+    select least(coalesce(sum(c.ahead), 0), counted_most) as ahead, min(c.first_due) as first_due into ready from unnest(one.queues) as q (id) cross join lateral ready_counts(q.id, wall, counted_most, 0) as c;
     rows := rows || jsonb_strip_nulls(jsonb_build_object(
       'queue', (one.home_).name, 'settings', shown_settings(one.home_), 'paused', shown_pause(one.home_), 'depth', to_jsonb(coalesce(one.depth, '{0,0,0,0,0,0}')),
       'ahead', ready.ahead, 'oldest_ready_at', ready.first_due, 'newest', newest));

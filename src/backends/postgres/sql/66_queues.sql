@@ -32,17 +32,18 @@ begin
   perform take_turn(home_, true);
   perform hold_settings(home_, true);
   wall := (clock()).wall;
-  select * into before from home where id = home_ for update;
+  select * into before from home where id = home_;
   after_ := before;
   after_.running_most := coalesce((change ->> 'limit')::int, before.running_most);
   after_.per_key_most := coalesce((change ->> 'limit_per_key')::int, before.per_key_most);
   after_.keep_done := coalesce((change ->> 'keep_done')::bigint, before.keep_done);
   after_.keep_dead := coalesce((change ->> 'keep_dead')::bigint, before.keep_dead);
   if shown_settings(after_) = shown_settings(before) then return; end if;
-  update home set running_most = after_.running_most, per_key_most = after_.per_key_most, keep_done = after_.keep_done, keep_dead = after_.keep_dead,
-                  special = before.special or after_.running_most > 0 or after_.per_key_most > 0
-  where id = home_;
+  -- The jobs first: who holds one of them may be waiting to write that the home is special.
   if after_.per_key_most <> before.per_key_most then perform limit_keys_changed(home_, before.per_key_most, after_.per_key_most, wall); end if;
+  update home set running_most = after_.running_most, per_key_most = after_.per_key_most, keep_done = after_.keep_done, keep_dead = after_.keep_dead,
+                  special = special or after_.running_most > 0 or after_.per_key_most > 0
+  where id = home_;
   perform wake_stages(home_);
   perform note_act(ns, request -> 'act' ->> 'actor', 'queue_set',
     (request ->> 'queue') || coalesce(' limit=' || (change ->> 'limit'), '') || coalesce(' limit_per_key=' || (change ->> 'limit_per_key'), '')
@@ -61,7 +62,7 @@ declare
 begin
   perform take_turn(home_, true);
   wall := (clock()).wall;
-  select * into before from home where id = home_ for update;
+  select * into before from home where id = home_;
   if (before.paused_at is not null) = paused then return; end if;
   if paused then
     update home set paused_at = wall, paused_by = request -> 'act' ->> 'actor', pause_reason = request -> 'act' ->> 'reason' where id = home_;

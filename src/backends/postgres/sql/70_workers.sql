@@ -37,18 +37,23 @@ begin
   perform note_act(ns, request -> 'act' ->> 'actor', 'worker_' || (array['work', 'quiet', 'stop'])[wanted + 1], owner_, request -> 'act' ->> 'reason', (clock()).wall);
 end $$;
 
--- {"owner"}: {"order", "revoked": [{"id", "fence"}]}.
+-- {"owner"}: {"order", "revoked": [{"id", "fence"}], "held": [{"id", "fence"}]}. held: those of them that a doubt ended, and no operator since: their job has no other fence.
 create function worker_orders(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
 declare
   ns_ int := find_ns(ns);
   owner_ text := request ->> 'owner';
   lease bigint := (clock()).lease;
 begin
-  return jsonb_build_object(
-    'order', coalesce((select w.told from worker w where w.ns_id = ns_ and w.owner = owner_), 0),
-    'revoked', coalesce((
-      select jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence) order by s.id)
-      from owner o join slot s on s.owner_id = o.id where o.ns_id = ns_ and o.name = owner_ and s.lease_end > lease), '[]'));
+  return (
+    with kept as materialized (
+      select s.id, jsonb_build_object('id', s.id, 'fence', s.fence) as holding,
+             exists (select 1 from job j where j.id = s.id and j.ns_id = ns_ and j.fence = s.fence)
+               or exists (select 1 from done d where d.id = s.id and d.ns_id = ns_ and d.fence = s.fence) as held
+      from owner o join slot s on s.owner_id = o.id where o.ns_id = ns_ and o.name = owner_ and s.lease_end > lease)
+    select jsonb_build_object(
+      'order', coalesce((select w.told from worker w where w.ns_id = ns_ and w.owner = owner_), 0),
+      'revoked', coalesce((select jsonb_agg(k.holding order by k.id) from kept k), '[]'),
+      'held', coalesce((select jsonb_agg(k.holding order by k.id) from kept k where k.held), '[]')));
 end $$;
 
 -- {"owner", "jobs": [{"id", "fence"}]}. The slots of these revoked deliveries are free.
