@@ -86,7 +86,6 @@ Result<int> run(Invocation& invocation) {
   const Result<std::vector<std::string>> wanted = wanted_names(invocation);
   if (!wanted) return std::unexpected(wanted.error());
   if (auto ok = check_store_url(invocation.store_url); !ok) return std::unexpected(usage_error(ok.error().message));
-  if (is_on_a_server(invocation.store_url)) return std::unexpected(usage_error("bench measures a store in a file so far; use --store sqlite:PATH"));
   if (const auto peer = invocation.value("--peer")) {
     if (auto found = find_program(*peer); !found) return fail(found.error().code, "--peer: " + found.error().message + "; nothing was measured");
   }
@@ -97,7 +96,7 @@ Result<int> run(Invocation& invocation) {
   // Whoever asks for it alone has the time.
   if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
   // The folder on a server's disk is out of reach, and how much room there is, too.
-  const bool server = bench::is_postgres_url(invocation.store_url);
+  const bool server = is_on_a_server(invocation.store_url);
   const std::filesystem::path store = invocation.store_url.substr(invocation.store_url.find(':') + 1);
   Result<bench::ScratchFolder> folder = server ? bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), sizes.lines * 120)
                                                : bench::ScratchFolder::make_in(store.parent_path().string(), sizes.room());
