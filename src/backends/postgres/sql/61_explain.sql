@@ -97,7 +97,7 @@ begin
 end $$;
 
 -- {"queues", "stage"}: {"running", "claimable", "ahead", "blocked", "next_due"}.
-create function backlog(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+create function backlog(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
   counted_most constant bigint := 100000;
   ns_ int := find_ns(ns);
@@ -147,7 +147,7 @@ create function shown_settings(h home) returns jsonb language sql immutable as $
 $$;
 
 -- An array by name of all that have a job, a setting other than the default, or a pause.
-create function list_queues(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+create function list_queues(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
   counted_most constant bigint := 10000;
   ns_ int := find_ns(ns);
@@ -186,7 +186,7 @@ create function holder_of_key(home_ int, key_ text, wall bigint) returns uuid la
 $$;
 
 -- {"id"}: members as in JobFacts, what is not so is absent; null if there is no such job.
-create function job_facts(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+create function job_facts(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
   shown_most constant int := 10;
   ns_ int := find_ns(ns);

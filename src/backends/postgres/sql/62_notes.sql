@@ -47,7 +47,7 @@ end $$;
 
 -- {"notes": [{"id", "fence", "progress": {"percent", "note"}, "log", "log_at"}]}: {"refused": [{"id", "sent", "current", "reason"}]}.
 create function record_notes(ns text, request jsonb) returns jsonb
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   wall bigint;
@@ -85,7 +85,7 @@ begin
 end $$;
 
 -- {"name"}: {"first_seen"}.
-create function open_batch(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function open_batch(ns text, request jsonb) returns jsonb language plpgsql set search_path from current set jit = off as $$
 declare
   repeatable_for constant bigint := 86400000000;
   remembered_for constant bigint := 2592000000000;

@@ -37,14 +37,15 @@ create function ready_bits(j job, home_ home, has_slot boolean) returns smallint
         + case when coalesce(j.losses_in_row, 0) >= 2 then 8 else 0 end + case when has_slot then 16 else 0 end)::smallint;
 $$;
 
--- The next claim looks at a job that has just become ready: at once, and when the slot of its revoked delivery is over, and when its time has come.
-create function look_at_ready(j job, home_ home, slot_end bigint, wall bigint) returns void language plpgsql as $$
+-- The next claim looks at a job that has just become ready: at once, and when the slot of its revoked delivery is over, and when its time has come, which may be
+-- later than one thinks if the clock is set back.
+create function look_at_ready(j job, home_ home, slot_end bigint) returns void language plpgsql as $$
 declare
   limit_ bigint := case when home_.per_key_most > 0 then j.limit_id end;
 begin
-  perform look_at(home_.id, j.group_id, limit_, null);
+  perform look_at(home_.id, j.group_id, null, null);
   if slot_end is not null then perform look_later(home_.id, j.group_id, limit_, j.id, 0::smallint, slot_end); end if;
-  if limit_ is not null and j.run_at > wall then perform look_later(home_.id, null, limit_, null, 1::smallint, j.run_at); end if;
+  if limit_ is not null then perform look_later(home_.id, null, limit_, null, 1::smallint, j.run_at); end if;
 end $$;
 
 -- The delivery of a running job ends, but its worker has not stopped: it keeps its slot. The caller changes the job.
@@ -61,7 +62,13 @@ begin
   perform wake_workers(j.ns_id);
 end $$;
 
-create function home_of_queue(queue_ int) returns home language sql stable as $$ select h.* from queue q join home h on h.id = q.home_id where q.id = queue_; $$;
+create function home_of_queue(queue_ int) returns home language plpgsql stable as $$
+declare
+  home_ home;
+begin
+  select h.* into home_ from queue q join home h on h.id = q.home_id where q.id = queue_;
+  return home_;
+end $$;
 
 -- A job that runs or waits, whose row is locked, becomes cancelled, under a new fence: its handler may still speak.
 create function cancel_held(j job, wall bigint) returns void language plpgsql as $$
@@ -125,33 +132,53 @@ begin
   update job set fence = j.fence, owner_id = null, lease_end = null, started_at = null, claim_id = null, run_at = wall, acted = request_, blocked = ready_bits(j, home_, true)
   where id = j.id and ns_id = j.ns_id;
   perform count_moved(j.queue_id, 1, -1, 0, 0, 0, 0);
-  perform look_at_ready(j, home_, slot_end, wall);
+  perform look_at_ready(j, home_, slot_end);
 end $$;
 
--- A dead or cancelled job, whose row is locked, becomes ready: with no failures, no losses in a row, and the last place of its group. Its key is its own by now.
-create function bring_back(d done, request_ text, lease bigint, wall bigint) returns void language plpgsql as $$
+-- Dead and cancelled jobs, whose rows are locked, become ready, all by one statement: with no failures, no losses in a row, and in this order the last places of their
+-- groups. Their keys are their own by now. A last delivery that finished its job becomes history like the others.
+create function bring_back(ns_ int, ids uuid[], try_ text, lease bigint, wall bigint) returns void language plpgsql as $$
 declare
-  home_ home := home_of_queue(d.queue_id);
-  j job;
-  slot_end bigint;
-  place_ bigint := nextval('job_seq');
+  queue_ int;
 begin
-  -- Its last delivery finished it: from now on that is history like the others.
-  if d.started_at is not null then
-    insert into attempt (ns_id, id, delivery, fence, started_at, ended_at, ending, exit_status, owner_id, error)
-    values (d.ns_id, d.id, d.deliveries, d.fence, d.started_at, d.finished_at, d.last_outcome + 1, d.exit_status, d.owner_id, case when d.last_outcome in (1, 2) then d.error end);
-    if d.deliveries > 50 then delete from attempt where id = d.id and ns_id = d.ns_id and delivery <= d.deliveries - 50; end if;
-  end if;
-  select lease_end into slot_end from slot where ns_id = d.ns_id and id = d.id and lease_end > lease;
-  delete from done where id = d.id and ns_id = d.ns_id;
-  insert into job (seq, id, ns_id, queue_id, run_at, rank, fence, deliveries, owner_id, losses, laters, last_outcome, exit_status, percent, attempts_max, created_at,
-                   group_id, limit_id, place, word, acted, error, extras, payload)
-  values (d.seq, d.id, d.ns_id, d.queue_id, wall, d.rank, d.fence, d.deliveries, d.owner_id, d.losses, d.laters, d.last_outcome, d.exit_status, d.percent, d.attempts_max, d.created_at,
-          d.group_id, d.limit_id, case when d.group_id is not null then place_ end, d.word, request_, d.error, d.extras, d.payload)
-  returning * into j;
-  update job set blocked = ready_bits(j, home_, slot_end is not null) where id = j.id and ns_id = j.ns_id;
-  perform count_moved(d.queue_id, 1, 0, 0, 0, case when d.state = 4 then -1 else 0 end, case when d.state = 5 then -1 else 0 end);
-  perform look_at_ready(j, home_, slot_end, wall);
+  if cardinality(ids) = 0 then return; end if;
+  for queue_ in
+    with gone as (delete from done d where d.id = any (ids) and d.ns_id = ns_ returning d.*),
+    placed as (
+      select o.*, nextval('job_seq') as new_place
+      from (
+        select g.*, h.id as home_, case when h.per_key_most > 0 then g.limit_id end as kept_back, s.lease_end as slot_end
+        from gone g join unnest(ids) with ordinality as u (wanted, at) on u.wanted = g.id join queue q on q.id = g.queue_id join home h on h.id = q.home_id
+        left join slot s on s.ns_id = ns_ and s.id = g.id and s.lease_end > lease
+        order by u.at) as o),
+    history as (
+      insert into attempt (ns_id, id, delivery, fence, started_at, ended_at, ending, exit_status, owner_id, error)
+      select ns_, g.id, g.deliveries, g.fence, g.started_at, g.finished_at, g.last_outcome + 1, g.exit_status, g.owner_id, case when g.last_outcome in (1, 2) then g.error end
+      from gone g where g.started_at is not null),
+    forgotten as (delete from attempt a using gone g where g.started_at is not null and g.deliveries > 50 and a.id = g.id and a.ns_id = ns_ and a.delivery <= g.deliveries - 50),
+    back as (
+      insert into job (seq, id, ns_id, queue_id, run_at, rank, blocked, fence, deliveries, owner_id, losses, laters, last_outcome, exit_status, percent, attempts_max, created_at,
+                       group_id, limit_id, place, word, acted, error, extras, payload)
+      select p.seq, p.id, ns_, p.queue_id, wall, p.rank,
+             case when p.group_id is not null then 2 else 0 end + case when p.kept_back is not null then 4 else 0 end + case when p.slot_end is not null then 16 else 0 end,
+             p.fence, p.deliveries, p.owner_id, p.losses, p.laters, p.last_outcome, p.exit_status, p.percent, p.attempts_max, p.created_at,
+             p.group_id, p.limit_id, case when p.group_id is not null then p.new_place end, p.word, try_, p.error, p.extras, p.payload
+      from placed p),
+    counted as (
+      insert into depth (queue_id, ready, dead, cancelled)
+      select g.queue_id, count(*), -count(*) filter (where g.state = 4), -count(*) filter (where g.state = 5) from gone g group by g.queue_id),
+    looks as (
+      select distinct p.home_, 0 as clock, 0::bigint as at, p.group_id, null::bigint as limit_id, null::uuid as id from placed p where p.group_id is not null
+      union all
+      select distinct p.home_, 1, wall, null::bigint, p.kept_back, null::uuid from placed p where p.kept_back is not null
+      union all
+      select p.home_, 0, p.slot_end, p.group_id, p.kept_back, p.id from placed p where p.slot_end is not null),
+    noted as (insert into todo (home_id, clock, at, group_id, limit_id, id) select l.home_, l.clock, l.at, l.group_id, l.limit_id, l.id from looks l),
+    told as (update home set special = true where id in (select l.home_ from looks l) and not special)
+    select distinct g.queue_id from gone g order by g.queue_id
+  loop
+    perform wake(queue_);
+  end loop;
 end $$;
 
 -- Takes its unique key for a finished job that comes back; answers another job that has it.
@@ -184,7 +211,7 @@ $$;
 
 -- {"ids", "request", "only", "act"}: {"refused": [{"id", "reason", "holder"}]}.
 create function cancel_jobs(ns text, request jsonb) returns jsonb
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   ids uuid[] := array(select x::uuid from jsonb_array_elements_text(request -> 'ids') as x);
@@ -236,7 +263,7 @@ begin
 end $$;
 
 create function retry_jobs(ns text, request jsonb) returns jsonb
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   ids uuid[] := array(select x::uuid from jsonb_array_elements_text(request -> 'ids') as x);
@@ -247,6 +274,8 @@ declare
   j job;
   d done;
   holder uuid;
+  back uuid[] := '{}';
+  retried uuid[] := '{}';
   refused jsonb := '[]';
   changed boolean;
 begin
@@ -271,7 +300,7 @@ begin
         changed := true;
       else
         update job set acted = try_, run_at = now.wall where id = id_ and ns_id = ns_;
-        if j.limit_id is not null then perform look_at((home_of_queue(j.queue_id)).id, null, j.limit_id, null); end if;
+        if j.blocked & 4 = 4 then perform look_later((home_of_queue(j.queue_id)).id, null, j.limit_id, null, 1::smallint, now.wall); end if;
         changed := true;
       end if;
     else
@@ -289,22 +318,24 @@ begin
         if holder is not null then
           refused := refused || refused_act(id_, 'key_taken', holder);
         else
-          perform bring_back(d, try_, now.lease, now.wall);
-          changed := true;
+          back := back || id_;
+          retried := retried || id_;
         end if;
       end if;
     end if;
     if changed then
-      perform wake(coalesce(j.queue_id, d.queue_id));
-      perform note_act(ns, request -> 'act' ->> 'actor', 'job_retried', id_::text, request -> 'act' ->> 'reason', now.wall);
+      perform wake(j.queue_id);
+      retried := retried || id_;
     end if;
   end loop;
+  perform bring_back(ns_, back, try_, now.lease, now.wall);
+  perform note_acts(ns, request -> 'act', 'job_retried', retried, now.wall);
   return jsonb_build_object('refused', refused);
 end $$;
 
 -- {"queue", "after", "up_to", "limit", "act"}: {"cancelled", "more", "next"}. Those that a worker takes while this looks stay.
 create function purge_queue(ns text, request jsonb) returns jsonb
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   queues int[] := array(select q.id from queue q where q.ns_id = find_ns(ns) and q.name = request ->> 'queue');

@@ -20,7 +20,7 @@ begin
 end $$;
 
 -- {"queue", "change": {"limit", "limit_per_key", "keep_done", "keep_dead"}, "act"}. What is absent stays as it is.
-create function set_queue(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function set_queue(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := ns_of(ns);
   home_ int := home_of(ns_, request ->> 'queue');
@@ -42,7 +42,7 @@ begin
   -- The jobs first: who holds one of them may be waiting to write that the home is special.
   if after_.per_key_most <> before.per_key_most then perform limit_keys_changed(home_, before.per_key_most, after_.per_key_most, wall); end if;
   update home set running_most = after_.running_most, per_key_most = after_.per_key_most, keep_done = after_.keep_done, keep_dead = after_.keep_dead,
-                  special = special or after_.running_most > 0 or after_.per_key_most > 0
+                  special = special or after_.running_most > 0 or after_.per_key_most > 0, looked_at = greatest(looked_at, wall)
   where id = home_;
   perform wake_stages(home_);
   perform note_act(ns, request -> 'act' ->> 'actor', 'queue_set',
@@ -52,7 +52,7 @@ begin
 end $$;
 
 -- {"queue", "paused", "act"}. Claims under way end first: none grants anything after this has returned.
-create function pause_queue(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function pause_queue(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := ns_of(ns);
   home_ int := home_of(ns_, request ->> 'queue');
@@ -121,7 +121,7 @@ end $$;
 -- {"limit"}: {"removed", "more"}. Finished jobs whose retention is over go, oldest first, with all that belongs to them; one that still has its unique key, a slot or an
 -- effect in doubt stays. Of many more than asked for, the oldest are looked for among so many only: to sort them all would cost more than it is worth.
 create function tidy(ns text, request jsonb) returns jsonb
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   most int := coalesce((request ->> 'limit')::int, 1000);
   alias_kept constant bigint := 90000000000;
@@ -180,7 +180,7 @@ begin
 end $$;
 
 -- {"floor", "act"}: the floor that stands. Claims under way end first, so that none that ends later grants less.
-create function raise_floor(ns text, request jsonb) returns bigint language plpgsql set search_path from current as $$
+create function raise_floor(ns text, request jsonb) returns bigint language plpgsql set search_path from current set jit = off as $$
 declare
   ahead_most constant bigint := 86400000000;
   wanted bigint := (request ->> 'floor')::bigint;
@@ -205,7 +205,7 @@ begin
 end $$;
 
 -- {"act"}. Removes all that a namespace holds, except its trail. Its name, its queues' names and its holders' names keep their numbers: an enqueue under way may have read them.
-create function remove_namespace(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function remove_namespace(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   homes int[];

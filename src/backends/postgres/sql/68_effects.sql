@@ -28,7 +28,7 @@ begin
   select lease_end into slot_end from slot where ns_id = ns_ and id = id_ and lease_end > lease;
   update job set blocked = ready_bits(j, home_, slot_end is not null) where id = id_ and ns_id = ns_;
   perform count_moved(j.queue_id, 1, 0, -1, 0, 0, 0);
-  perform look_at_ready(j, home_, slot_end, wall);
+  perform look_at_ready(j, home_, slot_end);
   perform wake(j.queue_id);
   perform free_slot(j);
 end $$;
@@ -88,7 +88,7 @@ create function refusal_of(id_ uuid, sent bigint, current_ bigint, reason text) 
 $$;
 
 -- {"job", "fence", "name", "digest", "call", "actor", "in_doubt", "dead_call"}: {"verdict", "result", "exit_status", "call", "actor", "refusal"}.
-create function begin_effect(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function begin_effect(ns text, request jsonb) returns jsonb language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   id_ uuid := (request ->> 'job')::uuid;
@@ -117,7 +117,7 @@ begin
 end $$;
 
 -- {"job", "fence", "name", "call", "end", "result", "exit_status"}: {"refusal"}, empty if it is as said. end as EffectEnd: 0 done, 1 none, 2 held.
-create function finish_effect(ns text, request jsonb) returns jsonb language plpgsql set search_path from current as $$
+create function finish_effect(ns text, request jsonb) returns jsonb language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   id_ uuid := (request ->> 'job')::uuid;
@@ -162,7 +162,7 @@ begin
 end $$;
 
 -- {"job", "name", "call", "done", "result", "act"}.
-create function resolve_effect(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function resolve_effect(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   id_ uuid := (request ->> 'job')::uuid;
@@ -199,7 +199,7 @@ create function is_in_doubt(e effect, lease bigint) returns boolean language sql
 $$;
 
 -- {"job", "in_doubt", "after", "limit", "with_result"}: a row {"effect": ...} each, in the order in which they were first begun; the last one is {"next": cursor} if there is more.
-create function list_effects(ns text, request jsonb) returns setof jsonb language plpgsql stable set search_path from current as $$
+create function list_effects(ns text, request jsonb) returns setof jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   id_ uuid := (request ->> 'job')::uuid;

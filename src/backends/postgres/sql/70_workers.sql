@@ -1,7 +1,7 @@
 -- Who works here, and what operators want of them.
 
 -- The members of WorkerReport. Also forgets those of the namespace that were not seen for a day; not the one that reports: it is here, whatever the clock says.
-create function report_worker(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function report_worker(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   forgotten_after constant bigint := 86400000000;
   ns_ int := ns_of(ns);
@@ -15,13 +15,13 @@ begin
 end $$;
 
 -- {"owner"}.
-create function remove_worker(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function remove_worker(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 begin
   delete from worker w where w.ns_id = find_ns(ns) and w.owner = request ->> 'owner';
 end $$;
 
 -- {"owner", "order", "act"}. order as WorkerOrder: 0 work, 1 quiet, 2 stop.
-create function order_worker(ns text, request jsonb) returns void language plpgsql set search_path from current as $$
+create function order_worker(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   owner_ text := request ->> 'owner';
@@ -38,7 +38,7 @@ begin
 end $$;
 
 -- {"owner"}: {"order", "revoked": [{"id", "fence"}], "held": [{"id", "fence"}]}. held: those of them that a doubt ended, and no operator since: their job has no other fence.
-create function worker_orders(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+create function worker_orders(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   owner_ text := request ->> 'owner';
@@ -58,7 +58,7 @@ end $$;
 
 -- {"owner", "jobs": [{"id", "fence"}]}. The slots of these revoked deliveries are free.
 create function worker_stopped(ns text, request jsonb) returns void
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   ns_ int := find_ns(ns);
   owner_ bigint := (select o.id from owner o where o.ns_id = find_ns(ns) and o.name = request ->> 'owner');
@@ -81,7 +81,7 @@ begin
 end $$;
 
 -- An array by start, then owner: {"report", "order", "started_at", "seen_at"}.
-create function list_workers(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current as $$
+create function list_workers(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
 begin
   return coalesce((
     select jsonb_agg(jsonb_build_object('report', w.report, 'order', w.told, 'started_at', w.started_at, 'seen_at', w.seen_at) order by w.started_at, w.owner collate "C")
