@@ -1,4 +1,5 @@
 // What one process does: enqueue one by one and in bulk, drain by calls and by a worker, each beside the raw library.
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -127,6 +128,8 @@ BenchResults measure_one_by_one(Bench& bench) {
   if (!store) return std::unexpected(store.error());
   const auto raw = bench.open_raw(raw_path, RawStyle::row_by_row);
   if (!raw) return std::unexpected(raw.error());
+  const auto only = bench.invocation.options.find("--only");
+  const bool crowded = only == bench.invocation.options.end() || std::ranges::find(only->second, "enqueue_64") != only->second.end();
   BenchSides alone;
   BenchSides many;
   std::vector<double> times;
@@ -143,22 +146,24 @@ BenchResults measure_one_by_one(Bench& bench) {
       first += *ours;
       plain += *theirs;
     }
-    const Result<Cost> crowd = enqueue_one_by_one(bench, **store, bench.sizes.threads, bench.sizes.per_thread);
-    if (!crowd) return std::unexpected(crowd.error());
     alone.ours.push_back(first);
     alone.raw.push_back(plain);
+    if (!crowded) continue;
+    const Result<Cost> crowd = enqueue_one_by_one(bench, **store, bench.sizes.threads, bench.sizes.per_thread);
+    if (!crowd) return std::unexpected(crowd.error());
     many.ours.push_back(*crowd);
     many.raw.push_back(plain);
     times.push_back(first.rate() > 0 ? crowd->rate() / first.rate() : 0);
   }
   BenchResult one = compare_sides("enqueue_one", alone);
+  if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, 0.8);
+  if (!crowded) return std::vector{one};
   BenchResult crowd = compare_sides("enqueue_64", many);
   const bench::Spread spread = bench::spread_of(times);
   crowd.add("times_one", spread.median);
   crowd.add("times_one_low", spread.low);
   crowd.add("times_one_high", spread.high);
-  if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, 0.8);
-  else crowd.must("times_one", spread.median, Bound::at_least, 8);
+  if (!bench.places.has_server()) crowd.must("times_one", spread.median, Bound::at_least, 8);
   return std::vector{one, crowd};
 }
 
