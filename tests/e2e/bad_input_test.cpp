@@ -170,7 +170,7 @@ TEST_F(BadInput, ActsOfOperators) {
 }
 
 TEST_F(BadInput, Stores) {
-  for (const char* url : {"", "postgres://db", "redis:", "fenceline.db", "sqlite:", "sqlite::memory:", "SQLITE:x"}) {
+  for (const char* url : {"", "postgres://db?schema=A-B", "postgres://db?no_such_option=1", "redis:", "fenceline.db", "sqlite:", "sqlite::memory:", "SQLITE:x"}) {
     bad({"enqueue", "q", "--store", url}, 64);
   }
   bad({"enqueue", "q", "--require", "E"}, 64);

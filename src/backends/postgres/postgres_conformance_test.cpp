@@ -37,14 +37,15 @@ class PostgresHarness final : public StoreHarness {
 
 std::unique_ptr<StoreHarness> open_postgres() { return std::make_unique<PostgresHarness>(); }
 
-std::uint64_t seeds_to_run() {
-  const char* text = std::getenv("FENCELINE_SEEDS");
+std::uint64_t number_in(const char* variable) {
+  const char* text = std::getenv(variable);
   return text ? std::strtoull(text, nullptr, 10) : 1;
 }
 
 void run_seeds(const DifferentialOptions& options, bool look_for_gaps) {
   AnswersSeen total;
-  for (std::uint64_t seed = 1; seed <= seeds_to_run(); ++seed) {
+  const std::uint64_t first = number_in("FENCELINE_FIRST_SEED");
+  for (std::uint64_t seed = first; seed < first + number_in("FENCELINE_SEEDS"); ++seed) {
     ManualClock clock;
     ThreadRuntime runtime;
     MemoryStore oracle(clock);

@@ -20,7 +20,7 @@ begin
   delete from worker w where w.ns_id = find_ns(ns) and w.owner = request ->> 'owner';
 end $$;
 
--- {"owner", "order", "act"}. order as WorkerOrder: 0 work, 1 quiet, 2 stop.
+-- {"owner", "order", "act"}. order as WorkerOrder: 0 work, 1 quiet, 2 stop. Claims under way end first: it is in force for every claim from then on.
 create function order_worker(ns text, request jsonb) returns void language plpgsql set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
@@ -28,6 +28,7 @@ declare
   wanted smallint := (request ->> 'order')::smallint;
   told_ smallint;
 begin
+  if ns_ is not null then perform take_all_turns(ns_); end if;
   select w.told into told_ from worker w where w.ns_id = ns_ and w.owner = owner_ for update;
   if not found then perform fail_not_found(format('no worker %s is known; `fenceline workers list` shows them', owner_)); end if;
   if told_ = wanted then return; end if;
