@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backends/postgres/schema.hpp"
 #include "backends/sqlite/schema.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
@@ -20,11 +21,11 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 Result<int> run(Invocation& invocation) {
   if (invocation.json) {
     print_line(nlohmann::ordered_json{
-        {"version", kVersion}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}}
+        {"version", kVersion}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}, {"postgres_schema", postgres::kSchemaVersion}}
                    .dump());
   } else {
     print_line("fenceline " + std::string(kVersion) + " (" + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " +
-               std::to_string(sqlite::kSchemaVersion) + ")");
+               std::to_string(sqlite::kSchemaVersion) + "; PostgreSQL, schema " + std::to_string(postgres::kSchemaVersion) + ")");
   }
   return kExitOk;
 }
@@ -33,7 +34,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec version_command() {
   return {.name = "version",
-          .summary = "Prints the version of the program, its compiler, SQLite and the schema.",
+          .summary = "Prints the version of the program, its compiler, SQLite and the schemas.",
           .examples = {{"fenceline version --json", "for a bug report"}},
           .without_config = true,
           .run = run};

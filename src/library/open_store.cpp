@@ -14,9 +14,9 @@ constexpr std::string_view kSqlite = "sqlite:";
 
 // What may be shown of a URL that is not understood: it could hold a secret after its scheme.
 std::string scheme_of(std::string_view url) {
-  std::string shown;
-  for (const char c : url.substr(0, std::min<std::size_t>(url.find(':'), 40))) shown += (c >= 0x20 && c < 0x7f) ? c : '?';
-  return shown;
+  // As far as a scheme or the name of a file goes: "host=db password=x" is shown as "host".
+  constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._/";
+  return std::string(url.substr(0, std::min<std::size_t>(url.find_first_not_of(kOfNames), 40)));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ bool poll_until(const Clock& clock, int socket, short events, Instant deadline) 
 // libpq has no other way to tell the SQLSTATE of a connection that was not made: "... FATAL:  28P01: password ...\nLOCATION: ...".
 ServerError connect_error(std::string_view words) {
   ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION"))), ""};
+  if (error.message.find("no password supplied") != std::string::npos) return {"28P01", "it wants a password and none was given", ""};
   const std::size_t at = error.message.find("FATAL:  ");
   if (at == std::string::npos || error.message.size() < at + 15 || error.message[at + 13] != ':') return error;
   error.state = error.message.substr(at + 8, 5);

@@ -42,6 +42,14 @@ bool is_schema_name(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
 }
 
+// A password with an '@' or '/' in it that is not written as %XX makes its own end look like the host, which is shown. So an '@' stands only where the
+// host begins.
+bool may_show_a_password(std::string_view url) {
+  const std::string_view rest = url.substr(url.find("://") + 3);
+  const std::size_t at = rest.find('@');
+  return at != std::string_view::npos && (rest.find('@', at + 1) != std::string_view::npos || rest.find_first_of("/?#") < at);
+}
+
 // One of our own options. False: it is libpq's.
 Result<bool> take_own(const std::string& name, const std::string& value, Dsn& dsn) {
   if (name == "schema") {
@@ -99,8 +107,9 @@ std::string shown(const Dsn& dsn) {
   const std::string user = parts["user"];
   const std::string host = parts["host"].empty() ? parts["hostaddr"].empty() ? "localhost" : parts["hostaddr"] : parts["host"];
   const std::string database = parts["dbname"].empty() ? user : parts["dbname"];
-  return "postgres://" + printable(user) + "@" + printable(host) + ":" + (parts["port"].empty() ? "5432" : printable(parts["port"])) + "/" +
-         printable(database) + "?schema=" + dsn.schema;
+  const std::string& port = parts["port"];
+  const bool one_port = port.find(',') == std::string::npos;  // of several hosts each has its own
+  return "postgres://" + printable(user) + "@" + printable(host) + (one_port ? ":" + (port.empty() ? "5432" : printable(port)) : "") + "/" + printable(database) + "?schema=" + dsn.schema;
 }
 
 }  // namespace
@@ -115,6 +124,7 @@ Result<Dsn> parse_dsn(std::string_view url) {
     if (url == kAlone || !is_postgres_url(url)) return fail(Code::invalid, "DATABASE_URL is not the URL of a PostgreSQL server; " + std::string(kForm));
   }
   if (!is_postgres_url(url) || url.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
+  if (may_show_a_password(url)) return fail(Code::invalid, "the store's URL has an '@' where none belongs; in a password write @ as %40, / as %2F, ? as %3F and # as %23");
   Dsn dsn;
   const Result<std::string> rest = without_own(url, dsn);
   if (!rest) return std::unexpected(rest.error());

@@ -29,7 +29,8 @@ Duration Pool::backoff(int failures) const {
 Result<std::unique_ptr<Connection>> Pool::connect(Instant deadline) {
   for (int failures = 0;; ++failures) {
     Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost));
-    if (made || made.error().code != Code::unavailable) return made;
+    if (made) was_reached_ = true;
+    if (made || made.error().code != Code::unavailable || !was_reached_) return made;
     const Instant next = runtime_.now() + backoff(failures);
     if (next + kWorthATry > deadline) return made;
     runtime_.sleep_until(next, {});

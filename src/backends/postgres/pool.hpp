@@ -54,6 +54,7 @@ class Pool {
   const TestClock test_clock_;
   const int pid_;
   std::atomic<bool> named_;
+  std::atomic<bool> was_reached_ = false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
   std::unique_ptr<Event> freed_;
   std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Connection>> idle_;

@@ -19,7 +19,7 @@ Reply read_orders(const json& reply) {
   Reply out;
   out.order = static_cast<WorkerOrder>(integer_in(reply, "order"));
   out.revoked = holdings_in(reply, "revoked");
-  if constexpr (requires { out.held; }) out.held = holdings_in(reply, "held");
+  out.held = holdings_in(reply, "held");
   return out;
 }
 
