@@ -39,6 +39,10 @@ class Effects : public HistoryText {
     call(at, at + 1, {.verb = Verb::resolve_effect, .owner = "op", .name = "pay", .end = end, .jobs = {{.id = "j"}}, .result = end == "done" ? "paid" : ""});
     return *this;
   }
+  Effects& stopped(std::int64_t at, const std::string& owner, std::int64_t fence) {
+    call(at, at + 1, {.verb = Verb::stopped, .owner = owner, .jobs = {{.id = "j", .fence = fence}}});
+    return *this;
+  }
   Effects& taken_over(std::int64_t at, std::int64_t fence) {
     claim(at, at + 1, "b", {.id = "j", .fence = fence, .deliveries = 2, .losses_in_row = 1, .forced = true});
     return *this;
@@ -108,13 +112,37 @@ TEST(EffectPromises, E2_AHeldEffectLeavesItsJobWaitingUntilSomebodyKnows) {
   EXPECT_EQ(Effects(held).refused(10'050, 10'051, Verb::settle, "b", "j", 6, "settled", 6).broken(), "");
   EXPECT_EQ(Effects(held).act(10'050, 10'051, Verb::retry, "j", "x", "effect_in_doubt").broken(), "");
   EXPECT_EQ(Effects(held).begin(10'035, 6, "c2", "held").broken(), "");
-  EXPECT_EQ(Effects(held).resolve(10'040, "none").claim(10'050, 10'051, "c", next(7)).broken(), "");
-  EXPECT_EQ(Effects(held).resolve(10'040, "done").begin(10'045, 6, "c2", "lost", "hold", "ten", "settled", 6).claim(10'050, 10'051, "c", next(7)).broken(), "");
+  EXPECT_EQ(Effects(held).resolve(10'040, "none").stopped(10'042, "b", 6).claim(10'050, 10'051, "c", next(7)).broken(), "");
+  EXPECT_EQ(Effects(held).stopped(10'038, "b", 6).resolve(10'040, "done").begin(10'045, 6, "c2", "lost", "hold", "ten", "settled", 6).claim(10'050, 10'051, "c", next(7)).broken(), "");
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act", "probe").finish(30, 5, "c1", "held").begin(40, 5, "c2", "held", "probe").broken(), "");
   Effects by_finish;
   by_finish.begin(20, 5, "c1", "act").finish(30, 5, "c1", "held");
   EXPECT_EQ(Effects(by_finish).extend(40, 41, "a", "j", 5).broken(), "L4");
-  EXPECT_EQ(Effects(by_finish).finish(40, 5, "c1").claim(50, 51, "c", {.id = "j", .fence = 7, .deliveries = 2}).broken(), "");
+  EXPECT_EQ(Effects(by_finish).finish(40, 5, "c1").stopped(45, "a", 5).claim(50, 51, "c", {.id = "j", .fence = 7, .deliveries = 2}).broken(), "");
+}
+
+TEST(EffectPromises, J7_AHeldDeliveryKeepsItsSlotUntilItsWorkerStoppedOrItsLeaseWouldHaveEnded) {
+  Effects released;
+  released.begin(20, 5, "c1", "act").finish(30, 5, "c1", "held").finish(40, 5, "c1");
+  const history::JobPart next{.id = "j", .fence = 7, .deliveries = 2};
+  EXPECT_EQ(Effects(released).claim(50, 51, "c", next).broken(), "J7");
+  EXPECT_EQ(Effects(released).stopped(45, "a", 4).claim(50, 51, "c", next).broken(), "J7");
+  EXPECT_EQ(Effects(released).stopped(45, "a", 5).claim(50, 51, "c", next).broken(), "");
+  EXPECT_EQ(Effects(released).claim(10'050, 10'051, "c", next).broken(), "");
+}
+
+TEST(EffectPromises, J3_AfterACancelOfAWaitingJobItsOldFenceIsNotTheNewest) {
+  Effects cancelled;
+  cancelled.begin(20, 5, "c1", "act").finish(30, 5, "c1", "held").act(40, 41, Verb::cancel, "j", "x");
+  EXPECT_EQ(Effects(cancelled).finish(50, 5, "c1").broken(), "J3");
+  EXPECT_EQ(Effects(cancelled).refused(50, 51, Verb::settle, "a", "j", 5, "superseded", 6).broken(), "");
+}
+
+TEST(EffectPromises, E2_TheCallItselfMayKnowBetterThanAnOperator) {
+  Effects guessed;
+  guessed.begin(20, 5, "c1", "act").finish(30, 5, "c1", "held").resolve(10'030, "none");
+  EXPECT_EQ(Effects(guessed).finish(10'040, 5, "c1").broken(), "");
+  EXPECT_EQ(Effects(guessed).finish(10'040, 5, "c1").resolve(10'050, "none").broken(), "E1");
 }
 
 TEST(EffectPromises, E2_EndedOnlyByTheCallThatBegan) {

@@ -47,7 +47,7 @@ bool JobModel::cancel(At& at) const {
   s.act = request;
   if (s.life == Life::cancelled) return true;
   if (s.life == Life::running) revoke(at);
-  else s.bump = std::max<std::uint8_t>(s.bump, 1);
+  else s.bump = s.life == Life::waiting ? std::uint8_t{2} : std::max<std::uint8_t>(s.bump, 1);
   s.life = Life::cancelled;
   s.ended = at.op.call;
   return true;
@@ -95,8 +95,8 @@ bool JobModel::retry(At& at) const {
 bool JobModel::purge(At& at) const {
   JobState& s = at.state;
   if (s.strange || (s.life != Life::ready && s.life != Life::waiting)) return true;
+  s.bump = s.life == Life::waiting ? std::uint8_t{2} : std::max<std::uint8_t>(s.bump, 1);
   s.life = Life::cancelled;
-  s.bump = std::max<std::uint8_t>(s.bump, 1);
   s.ended = at.op.call;
   return true;
 }

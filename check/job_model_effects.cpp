@@ -7,6 +7,8 @@ namespace fenceline::audit {
 
 void JobModel::hold(At& at) {
   JobState& s = at.state;
+  s.slot_fence = s.fence;  // its delivery is over, its handler not
+  s.slot_least = s.lease_least;
   s.life = Life::waiting;
   s.outcome = Outcome::none;
   s.losses_in_row = 0;

@@ -46,7 +46,7 @@ bool JobModel::grant(At& at) const {
     return at.no("L3", "was granted to " + to + " under fence " + fence + " while " + at.name(s.owner) + " held it under fence " + std::to_string(s.fence),
                  {s.granted, s.renewed});
   if (at.op.answered < s.slot_least)
-    return at.no("J7", "was granted to " + to + " while its revoked delivery kept its slot", {s.granted, s.renewed, s.ended});
+    return at.no("J7", "was granted to " + to + " while its delivery before, which was revoked or held, kept its slot", {s.granted, s.renewed, s.ended});
   const std::int32_t more = item.deliveries - s.deliveries - 1;
   if (!s.strange && log_.about.whole) {
     if (more < 0 || more > unseen_left(s, at.op.answered))

@@ -30,6 +30,7 @@ class Shrinker {
       smaller = switch_off();
       if (reduce_sizes()) smaller = true;
     }
+    reduce_sizes(kWorldsAtTheEnd);
     look_for_a_better_world();
     cut_the_storm();
     return best_;
@@ -94,7 +95,7 @@ class Shrinker {
   }
 
   // The least first, then towards what it was.
-  bool reduce_sizes() {
+  bool reduce_sizes(std::uint64_t worlds = kWorldsForACandidate) {
     bool any = false;
     for (const PlanSize& size : plan_sizes()) {
       if (size.name == "storm_ms") continue;
@@ -103,7 +104,7 @@ class Shrinker {
       for (std::int64_t to = size.least; to < now && goes_on(); to = std::max(to + 1, to + (now - to) / 2)) {
         PlanChange candidate = best_.change;
         candidate.sizes[std::string(size.name)] = to;
-        if (holds(candidate)) {
+        if (holds(candidate, worlds)) {
           any = true;
           break;
         }

@@ -35,6 +35,7 @@ void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::s
   job.last_act = request;
   if (job.state == JobState::cancelled) return;
   const bool ran = job.state == JobState::running;
+  const bool waited = job.state == JobState::waiting;  // its old handler may still speak
   if (ran) {
     revoke(when, job, AttemptEnd::cancelled);
     tally_.add(Count::cancelled_running);
@@ -42,7 +43,7 @@ void StoreChecks::see_cancelled(const Applied& when, KnownJob& job, const std::s
   job.finish(JobState::cancelled, when.wall);
   unfinished_ -= 1;
   tally_.add(Count::cancelled);
-  take_over_from_store(when, job, ran);
+  take_over_from_store(when, job, ran || waited);
 }
 
 void StoreChecks::see(const Applied& when, const RetryCall& call) {
@@ -99,6 +100,7 @@ void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::str
 void StoreChecks::revoke(const Applied& when, KnownJob& job, AttemptEnd end) {
   const Holding delivery{job.id, job.fence};
   revoked_[delivery] = when.at;
+  if (end == AttemptEnd::held) held_.insert(delivery);
   if (job.lease_end > when.at) kept_[delivery] = {job.queue, job.group, job.limit_key, job.owner, job.lease_end};
   job.end_attempt(end);
   job.owner.clear();
@@ -136,10 +138,11 @@ void StoreChecks::see(const Applied& when, const PurgeCall& call) {
     violations_.add("J4", "a purge of queue " + call.request.queue + " has a wrong word on whether there is more");
   for (std::size_t i = 0; i < some; ++i) {
     KnownJob& job = *waiting[i];
+    const bool waited = job.state == JobState::waiting;
     job.finish(JobState::cancelled, when.wall);
     unfinished_ -= 1;
     tally_.add(Count::purged);
-    take_over_from_store(when, job, false);
+    take_over_from_store(when, job, waited);
   }
   if (waiting.size() == some) return;
   const Result<std::optional<Job>> next = store_.job(ns_, waiting[some]->id);

@@ -52,6 +52,7 @@ void StoreChecks::see_begun(const Applied& when, const BeginEffectRequest& reque
     case EffectVerdict::busy: return tally_.add(Count::effect_busy);
     case EffectVerdict::held:
       if (job.state != JobState::waiting) {
+        revoke(when, job, AttemptEnd::held);  // its handler may run on: the slot stays taken
         job.hold(effect);
         tally_.add(Count::effect_holds);
       }
@@ -84,7 +85,9 @@ void StoreChecks::see(const Applied& when, const FinishEffectCall& call) {
   const bool ended = own && effect->state != EffectState::intent;
   const bool as_said = request.end == (own && effect->state == EffectState::done ? EffectEnd::done : EffectEnd::none);
   const bool again = ended && as_said && !effect->by_operator;
-  const std::string must = !job ? "not_found" : job->fence != request.fence ? "superseded" : !own || (ended && !again) ? "other_call" : "";
+  // What the call itself knows beats what an operator guessed.
+  const bool known_better = ended && effect->by_operator && effect->state == EffectState::none && request.end == EffectEnd::done && effect->fence == request.fence;
+  const std::string must = !job ? "not_found" : job->fence != request.fence ? "superseded" : !own || (ended && !again && !known_better) ? "other_call" : "";
   const std::string is = call.reply->refusal ? call.reply->refusal->reason : "";
   if (is != must)
     return broken(must == "superseded" ? "J3" : "E2", request.job, "had effect " + request.name + " ended with the answer '" + is + "', it must be '" + must + "'");
@@ -92,14 +95,18 @@ void StoreChecks::see(const Applied& when, const FinishEffectCall& call) {
   if (again) return;
   if (request.end == EffectEnd::held) {
     if (job->state == JobState::running) {
+      revoke(when, *job, AttemptEnd::held);
       job->hold(*effect);
       tally_.add(Count::effect_holds);
+    } else if (job->state == JobState::waiting) {
+      effect->held = true;
     }
   } else {
     const bool done = request.end == EffectEnd::done;
     if (done) {
       effect->result = request.result;
       effect->exit_status = request.exit_status;
+      effect->by_operator = false;
     }
     job->end_effect(*effect, done ? EffectState::done : EffectState::none);
     tally_.add(done ? Count::effects_done : Count::effects_none);
@@ -114,8 +121,9 @@ void StoreChecks::see(const Applied& when, const ResolveEffectCall& call) {
   KnownEffect* effect = job && found != job->effects.end() ? &found->second : nullptr;
   const EffectState wanted = request.done ? EffectState::done : EffectState::none;
   const bool as_asked = effect && effect->state == wanted;
+  const bool at_it = effect && keeps_slot({job->id, effect->fence}, when.at);  // its handler may be
   const bool about_it = effect && (request.call.empty() || request.call == effect->call);
-  const std::string must = !effect ? "not_found" : as_asked || (about_it && job->in_doubt(*effect, when.at)) ? "ok" : "refused";
+  const std::string must = !effect ? "not_found" : as_asked || (about_it && job->in_doubt(*effect, when.at) && !at_it) ? "ok" : "refused";
   const std::string is = call.reply ? "ok" : std::string(to_string(call.reply.error().code));
   if (is != must) return broken("E2", request.job, "had effect " + request.name + " resolved with the answer '" + is + "', it must be '" + must + "'");
   if (is != "ok" || as_asked) return;

@@ -6,6 +6,9 @@
 namespace fenceline::sim {
 namespace {
 
+// A handler whose job was made to wait was told so by its own call, and may end by itself.
+constexpr Duration kHeldPatience = std::chrono::seconds{1};
+
 std::string about(const SimRuntime& process, const Run& run) {
   return "the handler of job " + short_id(run.job.id) + " in " + process.name() + " ";
 }
@@ -49,12 +52,13 @@ void HandlerChecks::acts_after_revocation(const SimRuntime& process, const Run& 
   const Instant revoked = store_.revoked_at(delivery).value_or(now);
   const bool paused_since = process.resumed_at() != Instant{} && process.resumed_at() >= revoked;
   if (paused_since) return;
+  const Duration patience = store_.was_held(delivery) ? kHeldPatience : Duration{0};
   const std::map<Holding, Instant>& learned = learned_[&process];
   const auto found = learned.find(delivery);
-  if (found != learned.end() && now - found->second > stops_after_learning_)
-    violations_.add("cancel", about(process, run) + "acted on after its worker had learned that an operator ended it");
-  if (stops_after_act_ != Duration{0} && now - revoked > stops_after_act_)
-    violations_.add("cancel", about(process, run) + "acted on long after an operator ended it");
+  if (found != learned.end() && now - found->second > stops_after_learning_ + patience)
+    violations_.add("cancel", about(process, run) + "acted on after its worker had learned that its delivery is over");
+  if (stops_after_act_ != Duration{0} && now - revoked > stops_after_act_ + patience)
+    violations_.add("cancel", about(process, run) + "acted on long after its delivery was ended");
 }
 
 void HandlerChecks::learned(const SimRuntime& process, const Holding& delivery) {

@@ -83,6 +83,7 @@ std::vector<std::string> KnownJob::held_for() const {
 void KnownJob::hold(KnownEffect& for_this) {
   for_this.held = true;
   state = JobState::waiting;
+  owner = attempts.back().owner;  // its fence and its owner stay
   end_attempt(AttemptEnd::held);
   losses_in_row = 0;
   poisoned_in_row = 0;

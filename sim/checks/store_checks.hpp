@@ -70,6 +70,7 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   bool keeps_slot(const Holding& delivery, Instant now) const;
   // When an operator ended this delivery.
   std::optional<Instant> revoked_at(const Holding& delivery) const;
+  bool was_held(const Holding& delivery) const { return held_.contains(delivery); }
 
  private:
   // What one job of an enqueue must come to.

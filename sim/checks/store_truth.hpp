@@ -41,6 +41,7 @@ struct StoreTruth {
   std::map<std::string, BatchSeen> batches_;
   std::map<Holding, KeptSlot> kept_;
   std::map<Holding, Instant> revoked_;
+  std::set<Holding> held_;  // those of them that a doubt about an effect ended
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
   struct GivenOrder {
     WorkerOrder order = WorkerOrder::work;

@@ -26,11 +26,17 @@
   X(command_spawn_after, "in the guardian: the command runs")                   \
   X(command_exit, "in the guardian: the command ended, the worker was not told")\
   X(guardian_exit, "in the guardian: the worker was told, the guardian ends")   \
+  X(effect_begin_before, "an effect is asked for, nothing of it is recorded")   \
+  X(effect_begin_after, "its intent is recorded, nothing was done")             \
+  X(effect_finish_before, "it was done, that is not recorded")                  \
+  X(effect_finish_after, "how it ended is recorded, its caller does not know")  \
   X(handler_exit, "the handler returned, its outcome is only in memory")        \
   X(extend_before, "leases are held, their renewal was not sent")               \
   X(extend_after, "leases were renewed, the worker does not know")              \
   X(settle_before, "outcomes are known, none was sent")                         \
   X(settle_after, "outcomes are in, the worker does not know")                  \
+  X(stopped_before, "an ended delivery has stopped, the store was not told")    \
+  X(stopped_after, "its slot is free, the worker does not know")                \
   X(give_back_before, "a claim is in doubt, its return was not sent")           \
   X(give_back_after, "a claim was given back, the worker does not know")        \
   X(backlog_before, "a draining worker is about to ask whether it is done")     \

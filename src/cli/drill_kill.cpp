@@ -8,6 +8,7 @@
 #include "base/crash_point.hpp"
 #include "cli/command.hpp"
 #include "cli/drill_fleet.hpp"
+#include "cli/drill_kill_effect.hpp"
 #include "cli/drill_kill_gate.hpp"
 #include "cli/drill_kill_point.hpp"
 #include "cli/output.hpp"
@@ -44,7 +45,9 @@ std::size_t play_all(Invocation& invocation, const std::string& ns, const std::v
     players.push_back(invocation.runtime->spawn("drill", [&](std::stop_token) {
       for (std::size_t at = next++; at < points.size() && !invocation.stop.stop_requested(); at = next++) {
         DrillReport part;
-        const std::string fault = is_of_a_gate(points[at]) ? KillAtGate(invocation, points[at]).play() : KillAtPoint(invocation, ns, points[at]).play(part);
+        const std::string fault = is_of_a_gate(points[at])      ? KillAtGate(invocation, points[at]).play()
+                                  : is_of_an_effect(points[at]) ? KillAtEffect(invocation, ns, points[at]).play()
+                                                                : KillAtPoint(invocation, ns, points[at]).play(part);
         // A Ctrl-C ends the drill's processes too: what then looks broken says nothing of the store.
         if (!fault.empty() && was_interrupted(invocation.stop)) return;
         const std::lock_guard lock(mutex);

@@ -94,7 +94,7 @@ CommandSpec effects_resolve_command() {
                         {{"0", "it is so now, or was already"},
                          {"65", "it is not in doubt: it is known to have ended the other way"},
                          {"66", "there is no such job or effect"},
-                         {"75", "its holder is at it; wait, or cancel the job first"}}}},
+                         {"75", "its holder is at it, or may be until its worker has stopped or its lease would have ended; wait"}}}},
           .examples = {{"fenceline effects resolve $ID charge --done --result 'receipt 17'", "it was booked"},
                        {"fenceline effects resolve $ID charge --none", "it was not: do it"}},
           .run = run};

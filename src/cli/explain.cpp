@@ -88,7 +88,7 @@ class Explainer {
 
   void slot() {
     if (!facts_.slot_left) return;
-    add("slot", "its last delivery was ended by an operator, and keeps its slot until the worker says it stopped, at most " +
+    add("slot", "its last delivery was ended by an operator or a doubt, and keeps its slot until the worker says it stopped, at most " +
                     roughly(*facts_.slot_left) + " more");
   }
 
@@ -104,7 +104,7 @@ class Explainer {
       const std::string head = to_string(*facts_.group_head);
       add("group", facts_.group_head_revoked
                        ? "the slot of its group '" + printable(job_.group) + "' is still kept by job " + head +
-                             ", which an operator ended and whose worker has not said it stopped"
+                             ", whose delivery was ended and whose worker has not said it stopped"
                        : "it is behind job " + head + " of its group '" + printable(job_.group) + "'; ask: fenceline job explain " + head);
     }
     if (facts_.limit > 0) {
@@ -131,6 +131,7 @@ class Explainer {
       add("effect_in_doubt", "nobody knows whether its effect " + effect + " has happened, and it must not happen twice: find out, then say: " + resolve +
                                  " --done, or " + resolve + " --none");
     }
+    slot();  // until then nobody may say
   }
 
   void running() {

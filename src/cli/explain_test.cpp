@@ -153,6 +153,8 @@ TEST(Explain, NamesEachEffectInDoubtAndTheCommandThatResolvesIt) {
   EXPECT_NE(reasons[0].sentence.find("its effect mail"), std::string::npos);
   EXPECT_NE(reasons[1].sentence.find("fenceline effects resolve " + to_string(facts.job.id) + " pay --done"), std::string::npos);
   EXPECT_NE(reasons[1].sentence.find(" pay --none"), std::string::npos);
+  facts.slot_left = 12s;
+  EXPECT_NE(said(facts, "slot").find("until the worker says it stopped, at most 12s more"), std::string::npos) << "why nobody may say yet";
 }
 
 TEST(Explain, NamesWhoCancelledAJobIfThatIsKnown) {

@@ -69,8 +69,13 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
 }
 
 Result<std::unique_ptr<Store>> Invocation::open_or_make_store() {
-  // On a server, setting the schema up needs rights of its own: `fenceline migrate` does it.
-  if (is_on_a_server(store_url)) return open_store(false);
+  if (is_on_a_server(store_url)) {
+    Result<std::unique_ptr<Store>> there = open_store(false);
+    if (there || there.error().code != Code::not_found) return there;
+    Result<std::unique_ptr<Store>> made = open_store(true);  // or it says why it may not
+    if (made) tell("fenceline: made a new store: " + printable((*made)->profile().url));
+    return made;
+  }
   const std::filesystem::path path = store_url.substr(std::min(store_url.size(), store_url.find(':') + 1));
   std::error_code unknown;
   const bool was_there = std::filesystem::exists(path, unknown);

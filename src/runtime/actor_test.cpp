@@ -1,6 +1,10 @@
 #include "runtime/actor.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -52,6 +56,28 @@ TEST(Actor, ANumberThatAnotherProcessHasNowIsNotTakenForIt) {
   const std::size_t start = text.find('/', text.find('/') + 1) + 1;
   text.replace(start, text.find('/', start) - start, "12");
   EXPECT_EQ(wait_for_actor(runtime, text, runtime.now() + 10s, {}), ActorLife::gone);
+}
+
+// A user other than root under a /proc that shows everybody only their own. In a child process, so that nothing of it stays.
+TEST(Actor, OneThatProcHidesIsNotTakenForDead) {
+  constexpr int kCannotHide = 100;
+  constexpr uid_t kNobody = 65534;
+  const ThreadRuntime runtime;
+  const std::string actor = this_actor(runtime);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool hidden = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        ::mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0 &&
+                        ::access(("/proc/" + std::to_string(::getppid())).c_str(), F_OK) != 0;
+    if (!hidden) ::_exit(kCannotHide);
+    ::_exit(static_cast<int>(wait_for_actor(runtime, actor, runtime.now(), {})));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kCannotHide) GTEST_SKIP() << "only root may hide processes";
+  EXPECT_EQ(static_cast<ActorLife>(WEXITSTATUS(status)), ActorLife::unknown);
 }
 
 TEST(Actor, OfAnotherMachineNothingIsKnown) {

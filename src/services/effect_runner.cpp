@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/crash_point.hpp"
 #include "services/backoff.hpp"
 #include "services/fresh_id.hpp"
 
@@ -122,7 +123,10 @@ Result<BeginEffectReply> EffectRunner::begin(const EffectAsk& ask, const std::st
                                    .actor = options_.actor,
                                    .in_doubt = !dead_call.empty() && ask.options.in_doubt == InDoubt::probe ? InDoubt::hold : ask.options.in_doubt,
                                    .dead_call = dead_call};
-  return repeated(ask, [&] { return store_.begin_effect(request); });
+  FENCELINE_CRASH_POINT(effect_begin_before);
+  Result<BeginEffectReply> reply = repeated(ask, [&] { return store_.begin_effect(request); });
+  FENCELINE_CRASH_POINT(effect_begin_after);
+  return reply;
 }
 
 bool EffectRunner::is_gone(const EffectAsk& ask, const BeginEffectReply& busy, int asked) {
@@ -220,7 +224,9 @@ Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::strin
                                     .end = end,
                                     .result = done ? report.result : "",
                                     .exit_status = done ? report.exit_status : std::nullopt};
+  FENCELINE_CRASH_POINT(effect_finish_before);
   const Result<FinishEffectReply> reply = repeated(ask, [&] { return store_.finish_effect(request); });
+  FENCELINE_CRASH_POINT(effect_finish_after);
   if (!reply || reply->refusal) {
     std::vector<LogField> about = fields(ask);
     about.push_back({"end", kEnds[static_cast<std::size_t>(end)]});

@@ -15,6 +15,8 @@ constexpr Duration kIdlePause = std::chrono::seconds{5};
 constexpr Duration kPauseLeast = milliseconds{50};
 // Between TERM and KILL of a revoked command: with the pause between two questions it is gone within a second.
 constexpr Duration kRevokedGrace = milliseconds{300};
+// What a handler gets that was told by its own call that its job waits.
+constexpr Duration kHeldPatience = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -26,12 +28,15 @@ void OrderWatch::watch(std::stop_token stop) {
     const bool stopping = stop.stop_requested();
     // At the end only if there is a reason: what was refused may have been revoked.
     if (stopping ? context_.orders_hinted.load() : now >= ask_at()) ask();
+    end_held(now);
     const std::vector<Holding> stopped = context_.holdings.stopped(now);
     if (stopped.empty() && stopping) return;
     if (!stopped.empty() && now >= tell_at_ && tell_stopped(stopped)) continue;
     if (stopping && (now >= give_up_at_.load() || context_.failure())) return;
     const Instant ask_next = stopping ? Instant::max() : ask_at();
-    context_.orders->wait_until(stopped.empty() ? ask_next : std::min(ask_next, tell_at_));
+    Instant next = stopped.empty() ? ask_next : std::min(ask_next, tell_at_);
+    for (const auto& [holding, until] : held_) next = std::min(next, until);
+    context_.orders->wait_until(next);
   }
 }
 
@@ -54,18 +59,43 @@ void OrderWatch::ask() {
     return;
   }
   failed_ = false;
-  revoke(reply->revoked);
+  revoke(*reply);
   obey(reply->order);
 }
 
-void OrderWatch::revoke(const std::vector<Holding>& revoked) {
+void OrderWatch::revoke(const OrdersReply& reply) {
+  const Instant until = context_.runtime.now() + kHeldPatience;
+  std::erase_if(held_, [&](const auto& one) { return std::ranges::find(reply.held, one.first) == reply.held.end(); });
+  for (const Holding& holding : reply.held) held_.try_emplace(holding, until);
+  std::vector<Holding> at_once = reply.revoked;
+  for (const DeliveryPtr& delivery : context_.holdings.running()) {
+    if (held_.contains(delivery->holding())) std::erase(at_once, delivery->holding());
+  }
+  end(at_once);
+}
+
+void OrderWatch::end_held(Instant now) {
+  if (held_.empty()) return;
+  std::vector<Holding> over;
+  for (const DeliveryPtr& delivery : context_.holdings.running()) {
+    const auto found = held_.find(delivery->holding());
+    if (found != held_.end() && found->second <= now) over.push_back(found->first);
+  }
+  for (auto& [holding, until] : held_) {
+    if (until <= now) until = Instant::max();  // once
+  }
+  end(over);
+}
+
+void OrderWatch::end(const std::vector<Holding>& revoked) {
   const Instant now = context_.runtime.now();
   const std::vector<DeliveryPtr> changed = context_.holdings.revoke(revoked, now);
   for (const DeliveryPtr& delivery : changed) {
     // First by when it is gone: the order to end follows.
     delivery->trust.cut_at(now + kRevokedGrace, Cut::revoked);
     delivery->stop.request_stop();
-    context_.log_loss(*delivery, kRevoked);
+    if (held_.contains(delivery->holding())) context_.log_held("orders", delivery->holding());
+    else context_.log_loss(*delivery, kRevoked);
   }
   if (changed.empty()) return;
   context_.watch->notify();
@@ -84,7 +114,9 @@ void OrderWatch::obey(WorkerOrder order) {
 }
 
 bool OrderWatch::tell_stopped(const std::vector<Holding>& stopped) {
+  FENCELINE_CRASH_POINT(stopped_before);
   const Result<void> told = context_.store.stopped({.ns = context_.options.ns, .owner = context_.owner, .jobs = stopped, .timeout = std::min(kCallTimeout, context_.times.renew_after)});
+  FENCELINE_CRASH_POINT(stopped_after);
   const Instant now = context_.runtime.now();
   if (told) {
     context_.store_answered();

@@ -1,8 +1,10 @@
 // Asks the store what operators want of this worker, and does it: ends deliveries that were revoked, claims nothing
-// while it shall be quiet, stops. Tells the store when nothing of a revoked delivery runs any more.
+// while it shall be quiet, stops. Tells the store when nothing of a revoked delivery runs any more. A delivery that a doubt about an
+// effect ended is no surprise to its handler, which was told so and mostly ends by itself: it gets a second for its last words.
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -25,7 +27,10 @@ class OrderWatch {
   Instant ask_at() const;
   void ask();
   void obey(WorkerOrder order);
-  void revoke(const std::vector<Holding>& revoked);
+  void revoke(const OrdersReply& reply);
+  // Their handlers are told, and gone soon after.
+  void end(const std::vector<Holding>& revoked);
+  void end_held(Instant now);
   // True if the store knows of all of them.
   bool tell_stopped(const std::vector<Holding>& stopped);
 
@@ -36,6 +41,7 @@ class OrderWatch {
   bool failed_ = false;
   int tries_ = 0;            // to tell what stopped, since the last success
   Instant tell_at_;          // not before
+  std::map<Holding, Instant> held_;  // whose handler may still end by itself: until then
   std::atomic<Instant> give_up_at_ = Instant::max();
 };
 

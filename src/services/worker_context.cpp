@@ -1,6 +1,13 @@
 #include "services/worker_context.hpp"
 
+#include <algorithm>
+
 namespace fenceline {
+namespace {
+
+constexpr std::size_t kHeldRemembered = 1000;
+
+}  // namespace
 
 void WorkerContext::count(std::int64_t WorkReport::* what, std::int64_t by) {
   const std::lock_guard lock(mutex_);
@@ -38,10 +45,20 @@ std::optional<Error> WorkerContext::failure() const {
 
 bool ended_by_hold(const Refusal& refusal) { return refusal.reason == "settled" && refusal.sent == refusal.current; }
 
+void WorkerContext::log_held(std::string_view verb, const Holding& delivery) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(held_, delivery) != held_.end()) return;
+    held_.push_back(delivery);
+    if (held_.size() > kHeldRemembered) held_.pop_front();
+    report_.held += 1;
+  }
+  log.warn("delivery_held", {{"job", to_string(delivery.id)}, {"owner", owner}, {"verb", verb}, {"fence", delivery.fence}});
+}
+
 void WorkerContext::log_refusal(std::string_view verb, const Refusal& refusal) {
   if (ended_by_hold(refusal)) {
-    count(&WorkReport::held);
-    log.warn("delivery_held", {{"job", to_string(refusal.id)}, {"owner", owner}, {"verb", verb}, {"fence", refusal.sent}});
+    log_held(verb, {refusal.id, refusal.sent});
     return;
   }
   count(&WorkReport::refused);

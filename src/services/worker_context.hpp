@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -87,12 +88,15 @@ struct WorkerContext {
 
   // Both are logged alike, whichever verb was refused or whoever noticed.
   void log_refusal(std::string_view verb, const Refusal& refusal);
+  // A doubt about an effect ended it. An order and a refusal may both tell of one: it counts once.
+  void log_held(std::string_view verb, const Holding& delivery);
   void log_loss(const Delivery& delivery, std::string_view why);
   void log_told(const Delivery& delivery, std::string_view why);
 
  private:
   mutable std::mutex mutex_;
   WorkReport report_;
+  std::deque<Holding> held_;  // the last of which it was told
   std::optional<Error> failure_;
   std::atomic<bool> store_away_ = false;
 };

@@ -53,6 +53,58 @@ TEST_F(WorkerUnderOrders, J7_ACancelledHandlerKeepsItsSlotUntilItHasReturned) {
   EXPECT_EQ(events.field("worker_exit", "status"), "success");
 }
 
+// A call of an effect that cannot tell how it ended.
+void begin_and_doubt(Store& store, const Delivered& run) {
+  must(store.begin_effect({.ns = "default", .job = run.job.id, .fence = run.job.fence, .name = "pay", .digest = "d", .call = "c", .actor = "here", .dead_call = {}}));
+  must(store.finish_effect({.ns = "default", .job = run.job.id, .fence = run.job.fence, .name = "pay", .call = "c", .end = EffectEnd::held, .result = {}, .exit_status = {}}));
+}
+
+TEST_F(WorkerUnderOrders, J7_AHandlerWhoseJobIsMadeToWaitIsToldAndKeepsItsSlotUntilItHasReturned) {
+  must(store.set_queue({.ns = "default", .queue = "mail", .change = {.limit = 1}, .act = {"ana", ""}}));
+  const JobId first = enqueue(NewJob{});
+  const JobId second = enqueue(NewJob{});
+  options.concurrency = 2;
+  std::atomic<bool> first_runs{false};
+  std::atomic<bool> beside{false};
+  const WorkReport report = must(work([&](const Delivered& run) {
+    if (run.job.id == second) {
+      beside = first_runs.load();
+      return RunResult{};
+    }
+    first_runs = true;
+    begin_and_doubt(store, run);
+    const Instant held_at = runtime.now();
+    const RunResult result = wait_for_stop(run, runtime);
+    EXPECT_LT(runtime.now() - held_at, 5s);
+    runtime.sleep_for(200ms, {});  // it takes its time
+    first_runs = false;
+    return result;
+  }));
+  EXPECT_FALSE(beside);
+  EXPECT_EQ(job(first).state, JobState::waiting);
+  EXPECT_EQ(job(second).state, JobState::done);
+  EXPECT_EQ(report.held, 1);
+  EXPECT_EQ(report.revoked + report.lost + report.refused, 0);
+  EXPECT_EQ(events.count("delivery_held"), 1);
+  EXPECT_EQ(events.count("delivery_stopped"), 1);
+  EXPECT_EQ(must(store.facts("default", first))->slot_left, std::nullopt);
+}
+
+TEST_F(WorkerUnderOrders, J7_TheSlotOfAHandlerThatReturnedFromAHeldEffectIsFreeAtOnce) {
+  const JobId id = enqueue(NewJob{});
+  const Instant began = runtime.now();
+  const WorkReport report = must(work([&](const Delivered& run) {
+    begin_and_doubt(store, run);
+    return RunResult{.kind = OutcomeKind::failed, .error = "exit status 76"};
+  }));
+  EXPECT_LT(runtime.now() - began, options.ttl / 2);
+  EXPECT_EQ(must(store.facts("default", id))->slot_left, std::nullopt);
+  EXPECT_EQ(report.held, 1);
+  EXPECT_EQ(report.revoked + report.refused, 0);
+  EXPECT_EQ(events.count("delivery_held"), 1);
+  EXPECT_EQ(events.count("delivery_stopped"), 1);
+}
+
 TEST_F(WorkerUnderOrders, AFullWorkerClaimsNothingWhileACancelledHandlerRuns) {
   const JobId first = enqueue(NewJob{});
   const JobId second = enqueue(NewJob{});

@@ -5,6 +5,12 @@
 // recording does, so that what was done is not forgotten when nobody took over. Between the two, the store knows an
 // intent: it may have happened. An intent that is met by anybody but its own call is in doubt, and the caller's policy
 // decides (E2): nothing is guessed.
+//
+// A job that is made to wait ends its delivery, not the handler: that delivery keeps its slot as a revoked one does, though under no new
+// fence; its owner finds it among its orders, and the job, once released, is claimable only when that worker has said stopped or the
+// lease would have ended (J7). Cancel and purge of a waiting job mint a new fence, so that nothing its old handler still says counts. What became
+// of an effect is not for an operator to say while a slot of the delivery that began it is taken: its handler may still be at it.
+// What the very call of an intent knows beats what an operator guessed: see finish_effect.
 #pragma once
 
 #include <cstdint>
@@ -114,7 +120,7 @@ class EffectLedger {
   //   done               done, with its result
   //   its own intent     a repeat: answered as the first time
   //   another intent     under this fence, and not of `dead_call`: busy. Else it is in doubt: under `hold` the job becomes
-  //                      waiting at once, at no cost, and what its holder says of it later is refused as settled; under `repeat` and
+  //                      waiting at once, at no cost, its delivery keeps its slot, and what its holder says of it later is refused as settled; under `repeat` and
   //                      `probe` the intent becomes this call's, with its fence
   // A repeat of a call that was answered `held` is, while the job waits for it under this fence.
   // Errors: invalid, conflict (it was begun or done for another digest), refused (kEffectsOfAJobMost; or this call was the last to begin and has ended
@@ -123,12 +129,14 @@ class EffectLedger {
 
   // Ends the intent of this call. A repeat of the same end is ok. A job that waits for nothing else is ready again in its old place
   // when its effect is known to be done or none after all; `held` makes a running job wait; one that waits already, waits for this one too; any other stays as it is.
+  // An effect that an operator called none and that nobody has begun since is done all the same if its own call says so under the job's newest
+  // fence; that stands in the trail as effect_resolved by the actor "worker", once.
   // Errors: invalid, full.
   virtual Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) = 0;
 
   // An operator says what became of an effect in doubt. Its job, if it waits for nothing else, is ready again in its old place. One that is as asked
   // for already: ok; no entry in the trail then. Errors: invalid, not_found, refused (it is done, or
-  // none, or its holder is at it: its lease is alive; or its intent is another call's than the one asked about), full.
+  // none; or its holder may still be at it: its lease is alive, or the slot of its delivery is taken; or its intent is another call's than the one asked about), full.
   virtual Result<void> resolve_effect(const ResolveEffectRequest& request) = 0;
 
   virtual Result<EffectsReply> effects(const EffectsRequest& request) = 0;

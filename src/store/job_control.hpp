@@ -154,13 +154,13 @@ struct JobFacts {
   std::optional<QueuePause> paused;  // of its queue
   // The next six are of ready and waiting jobs only; holders in the order of their enqueue, revoked deliveries included.
   std::optional<JobId> group_head;   // another job: the one of its group that has its slot, or else comes first
-  bool group_head_revoked = false;   // it was cancelled or retried, and its worker has not said stopped yet
+  bool group_head_revoked = false;   // it was cancelled, retried or made to wait, and its worker has not said stopped yet
   int limit = 0;                     // of the queue, if reached: by these, at most kHoldersShown of them
   std::vector<JobId> limit_holders;
   int limit_per_key = 0;             // the same for its limit key
   std::vector<JobId> limit_key_holders;
   std::optional<JobId> key_holder;   // finished jobs: who has their unique key now; perhaps itself, for its key_for
-  std::optional<Duration> slot_left; // its delivery was revoked, and keeps its slot so long at most
+  std::optional<Duration> slot_left; // its delivery was revoked or made to wait, and keeps its slot so long at most
   bool must_run_alone = false;       // unfinished jobs; an expired one counts the loss at hand
   std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are neither quiet nor stopping
   std::vector<std::string> effects_in_doubt;  // of a waiting job: the names of those that it waits for, sorted
@@ -175,7 +175,7 @@ class JobControl {
  public:
   virtual ~JobControl() = default;
 
-  // Unfinished jobs become cancelled; one that runs, under a new fence at once and no owner. What it held of group and
+  // Unfinished jobs become cancelled; one that runs or waits, under a new fence at once and no owner. What it held of group and
   // limits stays taken until its worker says stopped or its lease would have ended. Already cancelled: ok.
   virtual Result<ActReply> cancel(const ActRequest& request) = 0;
 
@@ -188,7 +188,7 @@ class JobControl {
   virtual Result<ActReply> retry(const ActRequest& request) = 0;
 
   // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, between the cursors `after` and
-  // `up_to`, in one step with one entry in the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
+  // `up_to`, each as cancel does, in one step with one entry in the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
 
   // Sets what is not empty. An entry in the trail only if some setting changes. Errors: invalid.

@@ -8,8 +8,8 @@
 // threads or fibers.
 //
 // Slots. A running job has a slot in its queue, in its group and under its limit key, until it is settled: a lease that
-// ran out keeps it, since the claim that takes the job over needs no other. A delivery revoked by an operator keeps its
-// slot until its worker says stopped, or its lease would have ended. Of a group only the head may run: the unfinished
+// ran out keeps it, since the claim that takes the job over needs no other. A delivery revoked by an operator, or
+// ended by a doubt about an effect, keeps its slot until its worker says stopped, or its lease would have ended. Of a group only the head may run: the unfinished
 // job that is first by the store's own sequence; a slot of the group that is still taken holds back the next one (J7).
 // Every fence minted for a job of a group, a revoked or buried one's too, is above all that the group had before.
 #pragma once

@@ -15,7 +15,8 @@ struct TrailEntry {
   std::string actor;    // login name, or --as NAME
   // store_created, store_migrated, boot_changed, namespace_removed; job_cancelled, job_retried (subject: the id);
   // queue_set ("NAME limit=3 keep_done=24h", what was asked for), queue_paused, queue_resumed (NAME), queue_purged
-  // ("NAME: 17 jobs"); worker_quiet, worker_stop, worker_work (the owner); effect_resolved ("JOB NAME done" or "none");
+  // ("NAME: 17 jobs"); worker_quiet, worker_stop, worker_work (the owner); effect_resolved ("JOB NAME done" or "none"; by the
+  // actor "worker": the call itself said done after an operator had said none);
   // floor_raised (the floor)
   std::string act;
   std::string subject;

@@ -48,7 +48,8 @@ struct OrderRequest {
 // What a worker asks for often, so it only reads.
 struct OrdersReply {
   WorkerOrder order = WorkerOrder::work;
-  std::vector<Holding> revoked;  // deliveries to this owner that an operator ended and that keep their slot, by id
+  std::vector<Holding> revoked;  // deliveries to this owner that an operator ended, or a doubt about an effect, and that keep their slot, by id
+  std::vector<Holding> held;     // those of them that a doubt ended, and no operator since: their job has no other fence
 };
 
 struct StoppedRequest {

@@ -91,6 +91,12 @@ void DifferentialStream::hold_two(BeginEffectRequest request) {
     both("finish_effect", words(call) + " held", [&](Store& store) { return store.finish_effect(held); });
   }
   compare_facts(request.ns, request.job);
+  const auto waits = oracle_.job(request.ns, request.job);
+  if (waits && *waits && one_in(2)) {  // else its slot stays taken, and what it began cannot be resolved
+    const StoppedRequest stopped{.ns = request.ns, .owner = (*waits)->owner, .jobs = {{request.job, request.fence}}};
+    compare_orders(request.ns, stopped.owner);
+    both("stopped", request.ns + " " + stopped.owner, [&](Store& store) { return store.stopped(stopped); });
+  }
   if (one_in(2)) send_act(one_in(3) ? "cancel" : "retry", {.ns = request.ns, .ids = {request.job}, .request = std::to_string(++last_number_), .only = {}, .act = kTester});
   if (one_in(2)) return;
   const auto effects = oracle_.effects({.ns = request.ns, .job = request.job, .in_doubt = true});

@@ -77,7 +77,7 @@ TEST_P(EffectConformance, E2_WhoAsksAgainIsToldThatTheJobWaits) {
 
 TEST_P(EffectConformance, E2_ResolvedAsDoneItIsReplayed) {
   const JobId id = added(new_job());
-  held(id);
+  stopped(held(id));
   EXPECT_EQ(resolved(id, true, "receipt 7"), "");
   EXPECT_EQ(look(id).state, JobState::ready);
   EXPECT_EQ(effect(id).resolved_by, kAct.actor);
@@ -91,7 +91,7 @@ TEST_P(EffectConformance, E2_ResolvedAsDoneItIsReplayed) {
 
 TEST_P(EffectConformance, E2_ResolvedAsNoneItIsDoneAnew) {
   const JobId id = added(new_job());
-  held(id);
+  stopped(held(id));
   EXPECT_EQ(resolved(id, false), "");
   EXPECT_EQ(look(id).state, JobState::ready);
   EXPECT_EQ(begun(calling(claimed_as_next(id), "next")), "act");
@@ -130,7 +130,7 @@ TEST_P(EffectConformance, E2_OnlyADoubtCanBeResolved) {
 
 TEST_P(EffectConformance, E2_ALateWordSaysNothingOfALaterDoubt) {
   const JobId id = added(new_job());
-  held(id);
+  stopped(held(id));
   ResolveEffectRequest none{.ns = "default", .job = id, .name = "pay", .call = "lost", .done = false, .result = {}, .act = kAct};
   must(store().resolve_effect(none));
   const ClaimedJob again = claimed_as_next(id);
@@ -139,17 +139,6 @@ TEST_P(EffectConformance, E2_ALateWordSaysNothingOfALaterDoubt) {
   EXPECT_EQ(code_of(store().resolve_effect(none)), Code::refused);
   none.call = "second";
   EXPECT_EQ(code_of(store().resolve_effect(none)), std::nullopt);
-}
-
-TEST_P(EffectConformance, J3_WhatAnOperatorSaidIsNotTakenBackByTheCallItself) {
-  const JobId id = added(new_job());
-  const ClaimedJob job = claimed_as_next(id);
-  EXPECT_EQ(begun(calling(job, "c1")), "act");
-  EXPECT_EQ(finished(calling(job, "c1"), EffectEnd::held), "");
-  EXPECT_EQ(resolved(id, false), "");
-  EXPECT_EQ(finished(calling(job, "c1"), EffectEnd::done, "late"), "other_call");
-  EXPECT_EQ(finished(calling(job, "c1"), EffectEnd::none), "other_call") << "somebody else ended it";
-  EXPECT_EQ(effect(id).state, EffectState::none);
 }
 
 TEST_P(EffectConformance, E2_ACallMayEndItsOwnDoubt) {
@@ -169,7 +158,7 @@ TEST_P(EffectConformance, E2_ACallMayEndItsOwnDoubt) {
 
 TEST_P(EffectConformance, E2_AReleasedJobIsInItsOldPlace) {
   const JobId first = added(new_job());
-  held(first);
+  stopped(held(first));
   const JobId second = added(new_job());
   EXPECT_EQ(resolved(first, false), "");
   EXPECT_EQ(look(first).run_at, look(first).created_at);
@@ -183,7 +172,7 @@ TEST_P(EffectConformance, J7_AGroupWaitsBehindItsHeadThatWaits) {
   next.group = "g";
   added(head);
   added(next);
-  held(head.id);
+  stopped(held(head.id));
   EXPECT_TRUE(claimable_ids().empty());
   EXPECT_EQ(facts(next.id).group_head, head.id);
   EXPECT_EQ(facts(head.id).group_head, std::nullopt);
@@ -194,14 +183,14 @@ TEST_P(EffectConformance, J7_AGroupWaitsBehindItsHeadThatWaits) {
   EXPECT_EQ(claimable_ids(), std::vector{next.id});
 }
 
-TEST_P(EffectConformance, J7_AWaitingJobHasNoSlotOfItsQueueOrLimitKey) {
+TEST_P(EffectConformance, J7_AWaitingJobWhoseWorkerStoppedHasNoSlotOfItsQueueOrLimitKey) {
   set_queue({.limit = 1, .limit_per_key = 1});
   NewJob first = new_job();
   first.limit_key = "x";
   NewJob second = new_job();
   second.limit_key = "x";
   added(first);
-  held(first.id);
+  stopped(held(first.id));
   added(second);
   const ClaimedJob running = claimed_as_next(second.id);
   EXPECT_EQ(resolved(first.id, false), "");
@@ -239,6 +228,7 @@ TEST_P(EffectConformance, J4_ACancelledOneWaitsForNothingAnyMoreAndItsDoubtStays
   added(head);
   added(next);
   const ClaimedJob job = held(head.id);
+  stopped(job);
   EXPECT_EQ(cancelled(head.id), "");
   EXPECT_EQ(look(head.id).state, JobState::cancelled);
   EXPECT_EQ(queue_row().depth_of(JobState::waiting), 0);
@@ -246,7 +236,7 @@ TEST_P(EffectConformance, J4_ACancelledOneWaitsForNothingAnyMoreAndItsDoubtStays
   EXPECT_EQ(claimable_ids(), std::vector{next.id});
   EXPECT_FALSE(effect(head.id).held);
   EXPECT_TRUE(effect(head.id).in_doubt);
-  EXPECT_EQ(begun(calling(job, "meets")), "lost finished");
+  EXPECT_EQ(begun(calling(job, "meets")), "lost superseded");
   EXPECT_EQ(must(store().attempts("default", head.id)).back().end, AttemptEnd::held);
   EXPECT_EQ(retried(head.id), "") << "whoever runs it meets the doubt again";
   EXPECT_EQ(ended(claimed_as_next(next.id)), "");
@@ -274,6 +264,7 @@ TEST_P(EffectConformance, E2_AJobThatWaitsForTwoGoesOnWhenBothAreKnown) {
   EXPECT_EQ(finished(calling(job, "c1"), EffectEnd::held), "");
   EXPECT_EQ(finished(calling(job, "c2", "mail"), EffectEnd::held), "");
   EXPECT_EQ(facts(id).effects_in_doubt, (std::vector<std::string>{"mail", "pay"}));
+  stopped(job);
   EXPECT_EQ(resolved(id, true), "");
   EXPECT_EQ(look(id).state, JobState::waiting);
   EXPECT_EQ(facts(id).effects_in_doubt, std::vector<std::string>{"mail"});
@@ -339,6 +330,7 @@ TEST_P(EffectConformance, J4_OneOfManyThatAreAlikeWaitsAlone) {
   EXPECT_EQ(reply.refused[0], (Refusal{one.job.id, one.job.fence, one.job.fence, "settled"}));
   EXPECT_EQ(queue_row().depth_of(JobState::done), 19);
   EXPECT_EQ(queue_row().depth_of(JobState::waiting), 1);
+  stopped(one);
   EXPECT_EQ(resolved(one.job.id, true), "");
   EXPECT_EQ(claimable_ids(), std::vector{one.job.id});
 }

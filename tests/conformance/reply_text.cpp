@@ -1,5 +1,6 @@
 #include "conformance/reply_text.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
@@ -194,8 +195,11 @@ std::string text_of(const std::vector<Attempt>& attempts) {
 
 std::string text_of(const OrdersReply& reply) {
   std::string out(to_string(reply.order));
-  for (const Holding& holding : reply.revoked) out += "\n  " + to_string(holding.id) + "@" + std::to_string(holding.fence);
-  return out;
+  for (const Holding& holding : reply.revoked) {
+    const bool held = std::ranges::find(reply.held, holding) != reply.held.end();
+    out += "\n  " + to_string(holding.id) + "@" + std::to_string(holding.fence) + (held ? " held" : "");
+  }
+  return out + (reply.held.size() > reply.revoked.size() ? " and more" : "");
 }
 
 std::string text_of(const BeginEffectReply& reply) {

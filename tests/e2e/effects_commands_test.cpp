@@ -1,6 +1,7 @@
 // What an operator sees of effects, and says of those in doubt.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -39,6 +40,39 @@ TEST(EffectsList, NamesEveryDoubtAndNothingElse) {
   EXPECT_EQ(lines_of(table.out).size(), 1U) << table.out;
   const Ended words = place.fenceline({"effects", "list", "--in-doubt"});
   EXPECT_TRUE(has(words.out, waits + "\tmail\tintent\theld\thold")) << words.out;
+}
+
+TEST(EffectsList, OfAJobThatDoesNotWaitExplainAndDoctorNameTheDoubtToo) {
+  const Workplace place;
+  const std::string dead = enqueue(place, {"--max-attempts", "1"});
+  drain(place, program() + " effect mail --in-doubt repeat -- sh -c 'exit 3'");
+  EXPECT_EQ(show(place, dead)["state"], "dead");
+  const std::string told = explained(place, dead)["effect_in_doubt"];
+  EXPECT_TRUE(has(told, "decides by 'repeat'") && has(told, "fenceline effects resolve " + dead + " mail --done, or --none")) << told;
+  const auto effects_finding = [&] {
+    Json found;
+    for (const Json& finding : Json(Json::parse(place.fenceline({"doctor", "--json"}).out)["findings"])) {
+      if (finding["name"] == "effects") found = finding;
+    }
+    return found;
+  };
+  EXPECT_EQ(effects_finding()["status"], "warning");
+  EXPECT_EQ(effects_finding()["detail"], "1 in doubt, 0 of them with a job that waits for an operator");
+  EXPECT_EQ(effects_finding()["remedy"], "fenceline effects list --in-doubt");
+  EXPECT_EQ(place.fenceline({"effects", "resolve", dead, "mail", "--none"}).status, 0);
+  EXPECT_FALSE(explained(place, dead).contains("effect_in_doubt"));
+  EXPECT_EQ(effects_finding()["status"], "ok");
+}
+
+TEST(EffectsList, WhoWaitsForAJobThatWaitsIsToldSoOnce) {
+  const Workplace place;
+  const std::string id = in_doubt(place);
+  const Ended late = place.fenceline({"job", "wait", id, "--timeout", "300ms"});
+  EXPECT_EQ(late.status, 75);
+  const std::vector<std::string> lines = lines_of(late.err);
+  ASSERT_EQ(lines.size(), 2U) << late.err;
+  EXPECT_EQ(lines[0], "fenceline: job " + id + " waits for a person; see 'fenceline job explain " + id + "'");
+  EXPECT_TRUE(has(lines[1], "is not finished after 300ms")) << late.err;
 }
 
 TEST(EffectsList, GoesInPages) {
@@ -102,6 +136,29 @@ TEST(EffectsResolve, WhatAHolderIsAtIsLeftToIt) {
   place.write("go", "");
   EXPECT_EQ(worker->wait().status, 0);
   EXPECT_EQ(show(place, id)["state"], "done");
+}
+
+// A worker that is stopped cannot stop its handler: that one may be at anything still. So its place is kept, and nobody speaks over it.
+TEST(EffectsResolve, WhatTheHandlerOfAWaitingJobMayStillBeAtIsLeftToIt) {
+  const Workplace place;
+  EXPECT_EQ(place.fenceline({"queue", "set", "q", "--limit", "1"}).status, 0);
+  const std::string id = enqueue(place);
+  const auto worker = place.start({"work", "q", "--ttl", "1m", "--drain", "--", "sh", "-c",
+                                   "touch runs; while ! test -e go; do sleep 0.02; done; " + program() + " effect mail -- sh -c 'exit 3'; touch held; sleep 60"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("runs")); }));
+  worker->signal(SIGSTOP);
+  place.write("go", "");
+  const bool held = eventually([&] { return std::filesystem::exists(place.file("held")); });
+  const std::string behind = enqueue(place);
+  const Ended early = place.fenceline({"effects", "resolve", id, "mail", "--none"});
+  const std::string blocked = explained(place, behind)["limit"];
+  worker->signal(SIGCONT);
+  EXPECT_TRUE(held);
+  EXPECT_EQ(early.status, 75);
+  EXPECT_TRUE(one_line(early.err) && has(early.err, "its holder may still be at it")) << early.err;
+  EXPECT_TRUE(has(blocked, id)) << blocked;
+  EXPECT_TRUE(eventually([&] { return !explained(place, id).contains("slot"); })) << "its worker stopped it";
+  EXPECT_EQ(place.fenceline({"effects", "resolve", id, "mail", "--done"}).status, 0);
 }
 
 TEST(EffectsCommands, BadInputGetsOneLineAndChangesNothing) {

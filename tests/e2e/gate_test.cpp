@@ -178,6 +178,20 @@ TEST(Gate, InAHandlerTheNewestGrantOfItsJobCounts) {
   EXPECT_TRUE(has(late.err, "the store has granted " + std::to_string(fence))) << late.err;
 }
 
+// A day ahead of the clock, and above all that the store ever granted: that fence never came from it.
+TEST(Gate, RebaseAfterAWrongFenceNamesTheMemoryToRemoveAndChangesNothing) {
+  const Workplace place;
+  enqueue(place);
+  ASSERT_EQ(put(place, "9007199254740000", "wrong").status, 0);
+  const std::string before = place.dump();
+  const Ended refused = place.fenceline({"gate", "rebase", "--file", "report"});
+  EXPECT_EQ(refused.status, 65) << refused.err;
+  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "the gate of reports was fed a wrong fence") && has(refused.err, "remove report.gate")) << refused.err;
+  EXPECT_EQ(place.dump(), before);
+  std::filesystem::remove(place.file("report.gate"));
+  EXPECT_EQ(put(place, "5", "anew").status, 0);
+}
+
 // What the gate let through after the backup was made is forgotten by the store that is restored, and not by the gate. The clock of this
 // machine was an hour ahead then, so that the fences of the restored store are smaller.
 TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {

@@ -1,4 +1,4 @@
-// What people do to jobs: cancel, retry, purge. An act that ends a delivery mints a new fence at once, so that its
+// What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits, mints a new fence at once, so that its
 // holder is refused from then on, and leaves the slot taken until that holder has stopped.
 #include <algorithm>
 
@@ -10,12 +10,13 @@ void MemoryStore::note_act(const std::string& ns, const Act& act, std::string ve
   trail_.push_back({now.wall, ns, act.actor, std::move(verb), std::move(subject), act.reason});
 }
 
-// Of a group only one job runs, so no fence of one job here depends on that of another.
+// Of a group only one job runs or waits, so no fence of one job here depends on that of another.
 Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& request, const Now& now) const {
   for (const JobId& id : request.ids) {
     const Entry* entry = find_job(space, id);
-    if (!entry || entry->job.state != JobState::running || entry->last_act == request.request) continue;
-    if (request.only && *request.only != JobState::running) continue;
+    if (!entry || entry->last_act == request.request) continue;
+    const JobState state = entry->job.state;
+    if ((state != JobState::running && state != JobState::waiting) || (request.only && *request.only != state)) continue;
     Fence last = entry->job.fence;
     if (!entry->job.group.empty()) last = std::max(last, space.groups.at({entry->job.queue, entry->job.group}));
     if (const Result<Fence> next = next_fence(std::max(last, floor_), now.wall); !next) return std::unexpected(next.error());
@@ -72,6 +73,9 @@ Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
     if (job.state == JobState::running) {
       revoke(space, entry, AttemptEnd::cancelled, acting.now);
       acting.changes.orders = true;
+    } else if (job.state == JobState::waiting) {  // its old handler may still speak
+      job.fence = minted(space, entry, acting.now).value();
+      job.owner.clear();
     }
     wait_for_none(entry);
     job.state = JobState::cancelled;
@@ -125,10 +129,23 @@ Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
       const bool meant = entry.order > request.after && entry.order <= request.up_to;
       if (idle && meant && entry.job.queue == request.queue) oldest_first[entry.order] = &entry;
     }
+    std::map<const Entry*, Fence> fences;  // of those that wait: nothing is cancelled unless there is one for each
+    std::int64_t looked_at = 0;
+    for (const auto& [order, entry] : oldest_first) {
+      if (looked_at++ == request.limit) break;
+      if (entry->job.state != JobState::waiting) continue;
+      const Result<Fence> fence = minted(space, *entry, now);
+      if (!fence) return std::unexpected(fence.error());
+      fences.emplace(entry, *fence);
+    }
     for (const auto& [order, entry] : oldest_first) {
       if (reply.cancelled == request.limit) {
         reply.more = true;
         break;
+      }
+      if (const auto fence = fences.find(entry); fence != fences.end()) {
+        entry->job.fence = fence->second;
+        entry->job.owner.clear();
       }
       wait_for_none(*entry);
       entry->job.state = JobState::cancelled;

@@ -40,6 +40,8 @@ bool MemoryStore::has_doubt(const Entry& entry, const Now& now) {
 
 void MemoryStore::hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes) {
   effect.held = true;
+  entry.revoked = Revoked{entry.job.fence, entry.job.owner, entry.lease_end};
+  changes.orders = true;
   entry.job = held_for_effect(entry.job);
   end_attempt(entry, AttemptEnd::held, {}, now);
   note_free_slot(space, entry, changes);
@@ -145,7 +147,8 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
     if (found == entry->effects.end() || found->second.effect.call != request.call || found->second.effect.fence != request.fence)
       return refused("other_call");
     Effect& effect = found->second.effect;
-    if (effect.state != EffectState::intent) {
+    const bool known_better = effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
+    if (effect.state != EffectState::intent && !known_better) {
       const bool same = (effect.state == EffectState::done) == (request.end == EffectEnd::done) && request.end != EffectEnd::held;
       return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
     }
@@ -156,8 +159,10 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
       if (request.end == EffectEnd::done) {
         effect.result = request.result;
         effect.exit_status = request.exit_status;
+        effect.resolved_by.clear();
       }
       end_effect(space, *entry, effect, request.end == EffectEnd::done ? EffectState::done : EffectState::none, now, changes);
+      if (known_better) note_act(request.ns, {"worker", "its own call says so"}, "effect_resolved", to_string(request.job) + " " + request.name + " done", now);
     }
   }
   tell(request.ns, changes);
@@ -185,6 +190,8 @@ Result<void> MemoryStore::resolve_effect(const ResolveEffectRequest& request) {
       return fail(Code::refused, "effect " + request.name + of_job + " was begun again since by another call; look at it again");
     if (!in_doubt(*entry, effect, now))
       return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
+    if (keeps_slot(*entry, now) && entry->revoked->fence == effect.fence)
+      return fail(Code::refused, "effect " + request.name + of_job + ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
     effect.resolved_by = request.act.actor;
     effect.result = request.result;
     end_effect(space, *entry, effect, wanted, now, changes);

@@ -89,7 +89,7 @@ class MemoryStore final : public Store {
   // By queue and name: unique keys, groups and limit keys belong to a queue.
   using InQueue = std::pair<std::string, std::string>;
 
-  // A delivery that an operator ended. It keeps its slot until its worker says stopped or its lease would have ended.
+  // A delivery that an operator, or a doubt about an effect, ended. It keeps its slot until its worker says stopped or its lease would have ended.
   struct Revoked {
     Fence fence = 0;
     std::string owner;

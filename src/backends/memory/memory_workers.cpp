@@ -68,7 +68,9 @@ Result<OrdersReply> MemoryStore::orders(const std::string& ns, const std::string
   if (!space) return reply;
   if (const auto found = space->workers.find(owner); found != space->workers.end()) reply.order = found->second.order;
   for (const auto& [id, entry] : space->jobs) {
-    if (keeps_slot(entry, now) && entry.revoked->owner == owner) reply.revoked.push_back({id, entry.revoked->fence});
+    if (!keeps_slot(entry, now) || entry.revoked->owner != owner) continue;
+    reply.revoked.push_back({id, entry.revoked->fence});
+    if (entry.job.fence == entry.revoked->fence) reply.held.push_back(reply.revoked.back());
   }
   return reply;
 }

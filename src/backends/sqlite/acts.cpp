@@ -1,5 +1,5 @@
 // What people do to jobs: cancel, retry, purge. A running delivery that is ended so gets a new fence at once, and keeps its
-// slot until its worker has stopped.
+// slot until its worker has stopped. A waiting job that is cancelled gets a new fence too: its old handler may still speak.
 #include <algorithm>
 #include <vector>
 
@@ -28,16 +28,23 @@ constexpr const char* kRunAt = "UPDATE job SET run_at = ?2 WHERE seq = ?1";
 constexpr const char* kPlace = "UPDATE job SET place = ?2 WHERE seq = ?1";
 constexpr const char* kFirstSeq = "SELECT first_seq FROM namespace WHERE id = ?1";
 constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
+
+// Whatever is still said under its fence is refused.
+Result<void> outdate(Call& call, Delivery& delivery) {
+  const Result<Fence> fence = mint_fence(call, delivery, floor_of_fences(call));
+  if (!fence) return std::unexpected(fence.error());
+  delivery.fence = *fence;
+  delivery.owner.clear();
+  return {};
+}
+
 // A running job leaves its claim; whoever held it is refused from now on.
 Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& delivery) {
   end_attempt(call, delivery, end);
   keep_slot(call, ns_id, delivery);
   leave_claims(call, {delivery});
   drop_running(call, {delivery});
-  const Result<Fence> fence = mint_fence(call, delivery, floor_of_fences(call));
-  if (!fence) return std::unexpected(fence.error());
-  delivery.fence = *fence;
-  delivery.owner.clear();
+  if (auto ok = outdate(call, delivery); !ok) return ok;
   delivery.started_at.reset();
   delivery.previous_owner.reset();
   return {};
@@ -85,6 +92,9 @@ Result<void> cancel_one(Call& call, std::int64_t ns_id, const std::string& ns, D
     call.ordered.insert(ns);
   } else {
     drop_idle(call, delivery);
+    if (from == JobState::waiting) {
+      if (auto ok = outdate(call, delivery); !ok) return ok;
+    }
   }
   delivery.state = JobState::cancelled;
   delivery.finished_at = call.wall_us();
@@ -233,6 +243,9 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
     Delivery delivery = find_delivery(call, seq);
     add_place(call, delivery);
     drop_idle(call, delivery);
+    if (delivery.state == JobState::waiting) {
+      if (auto ok = outdate(call, delivery); !ok) return std::unexpected(ok.error());
+    }
     std::vector<Delivery>& from = delivery.state == JobState::waiting ? waiting : ready;
     delivery.state = JobState::cancelled;
     delivery.finished_at = call.wall_us();

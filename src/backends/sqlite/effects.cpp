@@ -11,6 +11,9 @@
 namespace fenceline::sqlite {
 namespace {
 
+// Of a delivery that is over and whose handler may still be at work.
+constexpr const char* kSlotOfDelivery = "SELECT 1 FROM slot WHERE seq = ?1 AND fence = ?2 AND lease_end > ?3";
+
 // The job that a request is about, as it stands.
 struct Found {
   std::int64_t ns_id = 0;
@@ -91,7 +94,7 @@ Result<BeginEffectReply> meet(Call& call, Found& found, const BeginEffectRequest
   if (request.in_doubt == InDoubt::hold) {
     effect.held = true;
     write_effect(call, found.ns_id, row);
-    hold(call, *found.job);
+    hold(call, found.ns_id, request.ns, *found.job);
     return BeginEffectReply{.verdict = EffectVerdict::held};
   }
   effect.doubts += 1;
@@ -101,25 +104,26 @@ Result<BeginEffectReply> meet(Call& call, Found& found, const BeginEffectRequest
 
 // It is known what became of it: whoever waited for that goes on.
 void end_effect(Call& call, Found& found, EffectRow& row, EffectState state) {
+  const bool was_open = row.effect.state == EffectState::intent;
   row.effect.state = state;
   row.effect.ended_at = call.wall;
   row.effect.held = false;
   write_effect(call, found.ns_id, row);
   Delivery& job = *found.job;
   if (job.state == JobState::waiting && waited_for(call, job.seq).empty()) release(call, job);
-  if (is_finished(job.state) && !has_intent(call, job.seq)) {
+  if (was_open && is_finished(job.state) && !has_intent(call, job.seq)) {
     add_place(call, job);
     look_again(call, job);
   }
 }
 
 // The caller's own intent: nobody knows.
-void end_as_held(Call& call, Found& found, EffectRow& row) {
+void end_as_held(Call& call, const std::string& ns, Found& found, EffectRow& row) {
   if (found.job->state != JobState::running && found.job->state != JobState::waiting) return;
   if (row.effect.held) return;
   row.effect.held = true;
   write_effect(call, found.ns_id, row);
-  if (found.job->state == JobState::running) hold(call, *found.job);
+  if (found.job->state == JobState::running) hold(call, found.ns_id, ns, *found.job);
 }
 
 }  // namespace
@@ -144,19 +148,23 @@ Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& r
   std::optional<EffectRow> row = find_effect(call, found.job->seq, request.name);
   if (!row || row->effect.call != request.call || row->effect.fence != request.fence) return refused("other_call");
   Effect& effect = row->effect;
-  if (effect.state != EffectState::intent) {
+  const bool known_better = effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
+  if (effect.state != EffectState::intent && !known_better) {
     const bool same = request.end != EffectEnd::held && (effect.state == EffectState::done) == (request.end == EffectEnd::done);
     return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
   }
   if (request.end == EffectEnd::held) {
-    end_as_held(call, found, *row);
+    end_as_held(call, request.ns, found, *row);
     return FinishEffectReply{};
   }
   if (request.end == EffectEnd::done) {
     effect.result = request.result;
     effect.exit_status = request.exit_status;
+    effect.resolved_by.clear();
   }
   end_effect(call, found, *row, request.end == EffectEnd::done ? EffectState::done : EffectState::none);
+  if (known_better)
+    enter_in_trail(call, request.ns, {"worker", "its own call says so"}, "effect_resolved", to_string(request.job) + " " + request.name + " done");
   return FinishEffectReply{};
 }
 
@@ -174,6 +182,8 @@ Result<void> resolve_effect(Call& call, const ResolveEffectRequest& request) {
     return fail(Code::refused, of_job + " was begun again since by another call; look at it again");
   if (!is_in_doubt(call, *found.job, effect))
     return fail(Code::refused, of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
+  if (call.db.number(kSlotOfDelivery, found.job->seq, effect.fence, call.now_us()))
+    return fail(Code::refused, of_job + ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
   effect.resolved_by = request.act.actor;
   effect.result = request.result;
   end_effect(call, found, *row, wanted);

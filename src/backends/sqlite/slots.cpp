@@ -17,7 +17,7 @@ constexpr const char* kOfJob = R"sql(
   SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE seq = ?1 AND owner = ?2 AND fence = ?3)sql";
 constexpr const char* kFree = "DELETE FROM slot WHERE seq = ?1";
 constexpr const char* kOfOwner = R"sql(
-  SELECT j.id, s.fence FROM slot s CROSS JOIN job j ON j.seq = s.seq WHERE s.ns_id = ?1 AND s.owner = ?2 AND s.lease_end > ?3 ORDER BY j.id)sql";
+  SELECT j.id, s.fence, s.seq FROM slot s CROSS JOIN job j ON j.seq = s.seq WHERE s.ns_id = ?1 AND s.owner = ?2 AND s.lease_end > ?3 ORDER BY j.id)sql";
 constexpr const char* kTold = "SELECT told FROM worker WHERE ns_id = ?1 AND owner = ?2";
 
 struct Slot {
@@ -76,7 +76,10 @@ Result<OrdersReply> orders(Call& call, const std::string& ns, const std::string&
   if (!ns_id) return reply;
   reply.order = static_cast<WorkerOrder>(call.db.number(kTold, *ns_id, owner).value_or(0));
   auto rows = call.db.query(kOfOwner, *ns_id, owner, call.now_us());
-  while (rows.next()) reply.revoked.push_back({as_id(rows.bytes(0)), rows.integer(1)});
+  while (rows.next()) {
+    reply.revoked.push_back({as_id(rows.bytes(0)), rows.integer(1)});
+    if (find_delivery(call, rows.integer(2)).fence == rows.integer(1)) reply.held.push_back(reply.revoked.back());
+  }
   return reply;
 }
 

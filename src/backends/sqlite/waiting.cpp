@@ -4,9 +4,11 @@
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/history.hpp"
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/lease_book.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/past.hpp"
+#include "backends/sqlite/slots.hpp"
 
 namespace fenceline::sqlite {
 namespace {
@@ -17,11 +19,14 @@ constexpr const char* kAmong = "SELECT seq FROM waiting WHERE seq BETWEEN ?1 AND
 
 }  // namespace
 
-void hold(Call& call, Delivery& delivery) {
+void hold(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
+  have_own_row(call, delivery.seq);  // the order of its owner names it by that
+  add_place(call, delivery);
   end_attempt(call, delivery, AttemptEnd::held);
+  keep_slot(call, ns_id, delivery);
+  call.ordered.insert(ns);
   leave_claims(call, {delivery});
   drop_running(call, {delivery});
-  add_place(call, delivery);
   delivery.state = JobState::waiting;
   delivery.losses_in_row = 0;
   delivery.last_outcome.reset();

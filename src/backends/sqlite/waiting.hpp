@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/sqlite/delivery.hpp"
@@ -11,8 +12,8 @@
 
 namespace fenceline::sqlite {
 
-// From `run` to `waiting`: one of its effects is in doubt.
-void hold(Call& call, Delivery& delivery);
+// From `run` to `waiting`: one of its effects is in doubt. Its slot is kept, and its owner has an order.
+void hold(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery);
 // From `waiting` to `ready`, in its old place.
 void release(Call& call, Delivery& delivery);
 // It leaves `waiting` for good, and waits for none of its effects any more. The caller puts it elsewhere.

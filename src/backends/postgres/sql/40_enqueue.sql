@@ -136,7 +136,7 @@ end $$;
 
 create function enqueue(ns text, queues text[], stages text[], q int[], ids uuid[], payloads text[], ranks smallint[], delays bigint[], ats bigint[], attempts int[],
                         extras jsonb[], out existing bigint, out answered uuid[])
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   ns_id_ int := ns_of(ns);
   queue_ids int[];
@@ -166,8 +166,11 @@ begin
       select array_agg(id) into added from fresh;
     end if;
     if array_length(added, 1) = wanted then
-      -- In a statement of its own, after the insert: an earlier try of the same may have come and finished meanwhile (J1). And ids that stand for others.
-      if not exists (select 1 from done d where d.id = any (ids) and d.ns_id = ns_id_) and not exists (select 1 from alias a where a.ns_id = ns_id_ and a.id = any (ids)) then
+      -- In statements of their own, after the insert: an earlier try of the same may have come and finished meanwhile (J1), and ids may stand for others. Ids ascend
+      -- with time, so most batches lie behind all that is done.
+      if (coalesce((select u.id from unnest(ids) as u (id) order by u.id limit 1) > (select d.id from done d order by d.id desc limit 1), true)
+          or not exists (select 1 from done d where d.id = any (ids) and d.ns_id = ns_id_))
+         and (not exists (select 1 from alias a where a.ns_id = ns_id_) or not exists (select 1 from alias a where a.ns_id = ns_id_ and a.id = any (ids))) then
         insert into depth (queue_id, ready) select queue_ids[u], count(*) from unnest(q) as u group by u;
         for i in 1 .. array_length(queue_ids, 1) loop perform wake(queue_ids[i]); end loop;
         return;

@@ -244,7 +244,7 @@ $$;
 create function claim(ns text, queues text[], stage text, owner text, request text, n int, ttl bigint, holds_others boolean, rescan boolean,
                       cursor_q int[], cursor_rank smallint[], cursor_run_at bigint[], cursor_seq bigint[])
 returns setof granted_job
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare

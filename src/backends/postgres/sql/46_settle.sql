@@ -28,7 +28,7 @@ begin
 end $$;
 
 create function extend(ns text, owner text, ids uuid[], fences bigint[], ttl bigint) returns table (id uuid, sent bigint, current bigint, reason text)
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
@@ -106,7 +106,7 @@ end $$;
 
 create function settle(ns text, owner text, ids uuid[], fences bigint[], kinds smallint[], results bytea[], errors bytea[], retry_in bigint[], exit_status smallint[])
 returns table (id uuid, sent bigint, current bigint, reason text)
-language plpgsql set search_path from current set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
