@@ -13,6 +13,10 @@ constexpr Duration kBackoffMost = std::chrono::seconds{5};
 constexpr Duration kConnectMost = std::chrono::seconds{5};    // of one try: the next may reach a server that came back
 constexpr Duration kWorthATry = std::chrono::milliseconds{20};
 
+// The functions rest on it that each statement sees what was committed before it. A role or a database may have another default: a session of our own is
+// told once, one that others share in each transaction.
+const std::string kReadCommitted = "set default_transaction_isolation to 'read committed'";
+const Statement kReadCommittedNow{"set transaction isolation level read committed"};
 const Statement kSetTimeout{"select set_config('statement_timeout', $1, true)"};
 const Statement kSetClock{"select set_config('fenceline.lease', $1, true), set_config('fenceline.wall', $2, true)"};
 
@@ -29,6 +33,7 @@ Duration Pool::backoff(int failures) const {
 Result<std::unique_ptr<Connection>> Pool::connect(Instant deadline) {
   for (int failures = 0;; ++failures) {
     Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost));
+    if (made && named_ && (*made)->script(kReadCommitted, deadline).fate != Reply::Fate::answered) made = fail(Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke");
     if (made) was_reached_ = true;
     if (made || made.error().code != Code::unavailable || !was_reached_) return made;
     const Instant next = runtime_.now() + backoff(failures);
@@ -92,6 +97,7 @@ std::vector<Step> Pool::opening_steps(Instant deadline) const {
   const Duration left = std::max(deadline - runtime_.now(), Duration{0});
   const Duration for_the_server = left - std::min<Duration>(left / 10, std::chrono::milliseconds{200});
   std::vector<Step> steps;
+  if (!named_) steps.push_back({kReadCommittedNow, Params()});
   steps.push_back({kSetTimeout, Params().text(std::to_string(std::max<std::int64_t>(1, for_the_server.count() / 1000)))});
   if (test_clock_) {
     const auto [lease, wall] = test_clock_();

@@ -54,7 +54,8 @@ Result<void> install(Pool& pool, const std::string& actor, Duration timeout) {
       " select pg_catalog.pg_advisory_xact_lock(1179535168, pg_catalog.hashtext(" + literal + "))",
       "do $$ begin if pg_catalog.to_regclass('" + schema + ".meta') is not null then raise exception using errcode = '42P07', message = 'there already'; end if;"
       " if not exists (select from pg_catalog.pg_namespace where nspname = " + literal + ") then create schema " + schema + "; end if; end $$;"
-      " set local search_path = " + schema + ", pg_catalog; set local check_function_bodies = off"};
+      // Somebody's temporary tables come last: unnamed, they would come first.
+      " set local search_path = " + schema + ", pg_catalog, pg_temp; set local check_function_bodies = off"};
   for (SqlFile& file : schema_sql()) scripts.push_back(std::move(file.text));
   scripts.push_back("insert into meta values ('schema', '" + std::to_string(kSchemaVersion) + "'), ('digest', (" + digest_sql(pool.dsn().schema) + "))");
 

@@ -44,6 +44,8 @@ begin
   insert into unique_key (home_id, name, id, until) values (home_, key_, id_, null) on conflict do nothing;
   if found then return null; end if;
   select * into taken from unique_key where home_id = home_ and name = key_ for update;
+  -- An earlier try of the same may have taken the key, and finished, while we waited for its row (J1).
+  if (known_job(ns, id_)).queue_id is not null then return id_; end if;
   if taken.id is not null and taken.id <> id_ and (taken.until is null or taken.until > wall) then
     -- A statement of its own, after the lock: who had the key may have finished while we waited for it.
     select * into there from known_job(ns, taken.id);
@@ -103,6 +105,7 @@ begin
   select * into place_ from queue where id = queue_;
   if extras_ ? 'key' then
     answered := take_key(ns, place_.home_id, id_, payload_, extras_, place_.name, wall);
+    if answered = id_ then return answered_before(ns, id_, queue_, payload_); end if;
     if answered is not null then return answered; end if;
   end if;
   if extras_ ? 'group' then

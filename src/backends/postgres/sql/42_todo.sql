@@ -168,5 +168,11 @@ begin
       if slot_end is not null then perform look_later(home_, null, one, null, 0::smallint, slot_end); end if;
       perform choose_of_key(ns, home_, one, per_key, lease, wall);
     end loop;
+  else
+    -- There is no limit any more. Whoever was settled while it was lifted may still wait for its key.
+    for one in select distinct k from unnest(keys) as k where k is not null order by k loop
+      jobs := array(select j.id from job j join queue q on q.id = j.queue_id where q.home_id = home_ and j.limit_id = one and j.blocked & 4 = 4);
+      if mark_jobs(ns, jobs, 0, 4) < cardinality(jobs) then perform look_later(home_, null, one, null, 0::smallint, 0); end if;
+    end loop;
   end if;
 end $$;

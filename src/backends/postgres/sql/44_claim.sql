@@ -10,7 +10,7 @@ create type granted_job as (
 -- What a claim carries from step to step. queue_ids: of the queues that are there and not paused, in the order in which they are served; q_of: their places in
 -- the request.
 create type claiming as (
-  ns int, owner_id bigint, request text, n int, ttl bigint, lease bigint, wall bigint, floor bigint, queue_ids int[], q_of int[], home_ids int[], granted int);
+  ns int, owner_id bigint, request text, n int, ttl bigint, lease bigint, wall bigint, queue_ids int[], q_of int[], home_ids int[], granted int);
 
 -- Jobs whose lease ran out and that lost so many deliveries in a row before, in the order in which they are granted. Their rows are locked; what somebody else has
 -- is passed over. Claims are met by the bound of their leases, and only so many as can matter.
@@ -163,13 +163,15 @@ declare
   ns_ int := c.ns;
   owner_ bigint := c.owner_id;
   request_ text := c.request;
-  lowest bigint := greatest(c.floor + 1, c.wall);
+  -- Read after the rows were locked: what was deleted before has raised it.
+  floor_ bigint := (select value from floor);
+  lowest bigint := greatest(floor_ + 1, c.wall);
   wall bigint := c.wall;
   ends bigint := c.lease + c.ttl;
   ttl_ bigint := c.ttl;
   place_ int := c.granted;
 begin
-  if cardinality(places) > 0 then perform next_fence(0, c.floor, c.wall); end if;
+  if cardinality(places) > 0 then perform next_fence(0, floor_, c.wall); end if;
   return query
     with updated as (
       update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
@@ -254,6 +256,8 @@ declare
   all_queues int[] := '{}';
   specials boolean[] := '{}';
   any_special boolean := false;
+  shared_turns int[] := '{}';
+  own_turns int[] := '{}';
   changed boolean := false;
   flags bigint := 0;
   due bigint;
@@ -280,12 +284,11 @@ begin
     select distinct h.id, h.special from unnest(claim.queues) as u (name) join home h on h.ns_id = c.ns and h.name = u.name order by h.id
   loop
     perform take_turn(one.id, one.special);
-    any_special := any_special or one.special;
+    if one.special then own_turns := own_turns || one.id; else shared_turns := shared_turns || one.id; end if;
   end loop;
   select * into now from clock();
   c.lease := now.lease;
   c.wall := now.wall;
-  select value into c.floor from floor;
 
   if exists (select 1 from claim k where k.owner_id = c.owner_id and k.request = c.request and k.until > c.lease) then
     for one in select q.id from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage order by u.at loop
@@ -296,7 +299,7 @@ begin
       select array_agg(q.id order by u.at), array_agg(u.at::int order by u.at), array_agg(q.home_id order by u.at) into c.queue_ids, c.q_of, c.home_ids
       from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage
       join home h on h.id = q.home_id where h.paused_at is null;
-      if any_special then perform work_off(c.ns, h, c.lease, c.wall) from unnest(c.home_ids) as h order by h; end if;
+      perform work_off(c.ns, h, c.lease, c.wall) from unnest(c.home_ids) as h where h = any (own_turns) order by h;
       if (first_alone(c)).id is not null then flags := flags | 1; end if;
     end if;
     if got < claim.n then due := next_due(c.ns, all_queues, c.owner_id, c.lease, c.wall); end if;
@@ -309,8 +312,8 @@ begin
     return;
   end if;
 
-  -- Read anew after the turns were taken: a setting that was changed before is seen. A home that became special in between must be claimed from in turn:
-  -- it is left out, and the caller comes again.
+  -- Read anew after the turns were taken: a setting that was changed before is seen. A queue that came in between has no turn of ours, and one that became
+  -- special must be claimed from in turn: both are left out, and the caller comes again.
   for one in
     select q.id, q.home_id, u.at::int as at, h.special, h.paused_at
     from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage join home h on h.id = q.home_id
@@ -318,10 +321,11 @@ begin
   loop
     all_queues := all_queues || one.id;
     if one.paused_at is not null then continue; end if;
-    if one.special and not any_special then
+    if one.home_id <> all (own_turns) and (one.special or one.home_id <> all (shared_turns)) then
       changed := true;
       continue;
     end if;
+    any_special := any_special or one.special;
     c.queue_ids := c.queue_ids || one.id;
     c.q_of := c.q_of || one.at;
     c.home_ids := c.home_ids || one.home_id;

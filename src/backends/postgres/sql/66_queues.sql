@@ -235,18 +235,21 @@ begin
       perform raise_floor_to(highest);
       exit when not again and n = 0;
     end loop;
-    delete from claim where ns_id = ns_;
-    delete from slot where ns_id = ns_;
+    -- An enqueue under way makes a queue whose turn we have not: what belongs to its jobs stays.
+    delete from claim k where k.ns_id = ns_ and not exists (select 1 from jobs_of(k));
+    delete from slot s where s.ns_id = ns_ and s.home_id = any (homes);
     perform forget_names(array(select g.id from grp g where g.home_id = any (homes)), array(select k.id from limit_key k where k.home_id = any (homes)));
     delete from todo t where t.home_id = any (homes) and not exists (select 1 from grp g where g.id = t.group_id) and not exists (select 1 from limit_key k where k.id = t.limit_id);
+    -- Locked by one statement and deleted by the next: whoever took a key while we waited for its row is seen.
+    perform 1 from unique_key where home_id = any (homes) order by home_id, name for update;
     delete from unique_key where home_id = any (homes) and not exists (select 1 from job j where j.id = unique_key.id and j.ns_id = ns_);
     delete from alias where ns_id = ns_;
     delete from batch_name where ns_id = ns_;
     delete from tag t where t.ns_id = ns_ and not exists (select 1 from job j where j.id = t.id and j.ns_id = ns_);
-    delete from attempt where ns_id = ns_;
-    delete from effect where ns_id = ns_;
-    delete from log_chunk where ns_id = ns_;
-    delete from log_state where ns_id = ns_;
+    delete from attempt a where a.ns_id = ns_ and not exists (select 1 from job j where j.id = a.id and j.ns_id = ns_);
+    delete from effect e where e.ns_id = ns_ and not exists (select 1 from job j where j.id = e.id and j.ns_id = ns_);
+    delete from log_chunk l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
+    delete from log_state l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
     delete from worker where ns_id = ns_;
     update home set running_most = 0, per_key_most = 0, keep_done = null, keep_dead = null, paused_at = null, paused_by = null, pause_reason = null where ns_id = ns_;
   end if;
