@@ -64,6 +64,9 @@ class Connection {
   // What NOTIFY brought since the last look. False: the connection is over.
   bool take_notices(const std::function<void(const std::string& payload)>& take);
 
+  // The statement timeout that its session has, as far as we told it.
+  std::chrono::milliseconds timeout{0};
+
  private:
   Connection(const Clock& clock, pg_conn* connection) : clock_(clock), connection_(connection) {}
 

@@ -18,6 +18,7 @@ constexpr Duration kWorthATry = std::chrono::milliseconds{20};
 const std::string kReadCommitted = "set default_transaction_isolation to 'read committed'";
 const Statement kReadCommittedNow{"set transaction isolation level read committed"};
 const Statement kSetTimeout{"select set_config('statement_timeout', $1, true)"};
+const Statement kKeepTimeout{"select set_config('statement_timeout', $1, false)"};
 const Statement kSetClock{"select set_config('fenceline.lease', $1, true), set_config('fenceline.wall', $2, true)"};
 
 }  // namespace
@@ -93,12 +94,24 @@ void Pool::drop(std::unique_ptr<Connection> connection) {
 }
 
 // The server gives up a moment before we do, so that its answer, that nothing happened, can still arrive.
-std::vector<Step> Pool::opening_steps(Instant deadline) const {
+std::chrono::milliseconds Pool::servers_share(Instant deadline) const {
   const Duration left = std::max(deadline - runtime_.now(), Duration{0});
-  const Duration for_the_server = left - std::min<Duration>(left / 10, std::chrono::milliseconds{200});
+  const Duration share = left - std::min<Duration>(left / 10, std::chrono::milliseconds{200});
+  return std::max(std::chrono::milliseconds{1}, std::chrono::floor<std::chrono::milliseconds>(share));
+}
+
+// Most calls have the same time, so a session of our own is told of it once. It may have a little more than is left: then the call ends by our own deadline.
+bool Pool::fits(std::chrono::milliseconds known, std::chrono::milliseconds wanted) { return known >= wanted && known - wanted <= std::chrono::milliseconds{100}; }
+
+std::vector<Step> Pool::opening_steps(std::chrono::milliseconds share, const Connection& connection) const {
   std::vector<Step> steps;
-  if (!named_) steps.push_back({kReadCommittedNow, Params()});
-  steps.push_back({kSetTimeout, Params().text(std::to_string(std::max<std::int64_t>(1, for_the_server.count() / 1000)))});
+  const Params in_milliseconds = Params().text(std::to_string(share.count()));
+  if (!named_) {
+    steps.push_back({kReadCommittedNow, Params()});
+    steps.push_back({kSetTimeout, in_milliseconds});
+  } else if (!fits(connection.timeout, share)) {
+    steps.push_back({kKeepTimeout, in_milliseconds});
+  }
   if (test_clock_) {
     const auto [lease, wall] = test_clock_();
     steps.push_back({kSetClock, Params().text(std::to_string(lease)).text(std::to_string(wall))});
@@ -111,10 +124,13 @@ Result<Rows> Pool::run(const Statement& statement, const Params& params, CallKin
   for (int tries = 0;; ++tries) {
     Result<std::unique_ptr<Connection>> taken = take(deadline);
     if (!taken) return std::unexpected(taken.error());
-    std::vector<Step> steps = opening_steps(deadline);
+    const std::chrono::milliseconds share = servers_share(deadline);
+    std::vector<Step> steps = opening_steps(share, **taken);
     steps.push_back({statement, params});
     Reply reply = (*taken)->call(steps, named_, deadline);
     if (reply.fate == Reply::Fate::answered) {
+      // What was rolled back has not told the session either.
+      if (named_ && !fits((*taken)->timeout, share)) (*taken)->timeout = share;
       put_back(std::move(*taken));
       return std::move(reply.rows);
     }

@@ -35,11 +35,11 @@ class Pool {
   void put_back(std::unique_ptr<Connection> connection);
   void drop(std::unique_ptr<Connection> connection);
 
-  // For the first steps of a session: setting the timeout, and the test's clock.
-  std::vector<Step> opening_steps(Instant deadline) const;
-  bool named() const { return named_; }
-
  private:
+  std::chrono::milliseconds servers_share(Instant deadline) const;
+  static bool fits(std::chrono::milliseconds known, std::chrono::milliseconds wanted);
+  // What comes before the statement: the timeout, and a test's clock.
+  std::vector<Step> opening_steps(std::chrono::milliseconds share, const Connection& connection) const;
   Result<std::unique_ptr<Connection>> connect(Instant deadline);
   struct Taken {
     std::unique_ptr<Connection> idle;
