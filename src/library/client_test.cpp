@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <atomic>
 #include <filesystem>
 
@@ -125,6 +127,22 @@ TEST(StoreUrl, MeansTheSameFileInAnyFolder) {
   EXPECT_EQ(from_any_folder("sqlite:/var/lib/x.db"), "sqlite:/var/lib/x.db");
   EXPECT_EQ(from_any_folder("sqlite:x.db"), "sqlite:" + (std::filesystem::current_path() / "x.db").string());
   EXPECT_EQ(from_any_folder("other:x"), "other:x");
+}
+
+TEST(StoreUrl, MeansTheSameServerWithoutTheEnvironment) {
+  ::unsetenv("DATABASE_URL");
+  EXPECT_EQ(from_any_folder("postgres:"), "postgres:");
+  ::setenv("DATABASE_URL", "postgres://ann@h/app", 1);
+  EXPECT_EQ(from_any_folder("postgres:"), "postgres://ann@h/app");
+  ::unsetenv("DATABASE_URL");
+}
+
+TEST(StoreUrl, AnErrorShowsNoMoreThanAKindOfStore) {
+  for (const char* url : {"host=db password=s3cret", "mysql://ann:s3cret@h/app", "redis:s3cret"}) {
+    const Result<void> checked = check_store_url(url);
+    ASSERT_EQ(code_of(checked), Code::invalid);
+    EXPECT_EQ(checked.error().message.find("s3cret"), std::string::npos) << checked.error().message;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "library/open_store.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "backends/postgres/dsn.hpp"
@@ -44,6 +45,8 @@ std::string shown_store_url(const std::string& url) {
 }
 
 std::string from_any_folder(const std::string& url) {
+  // A handler with an environment of its own has no DATABASE_URL.
+  if (const char* meant = url == "postgres:" ? std::getenv("DATABASE_URL") : nullptr) return meant;
   if (!url.starts_with(kSqlite)) return url;
   std::error_code unknown;
   const std::filesystem::path path = std::filesystem::absolute(url.substr(kSqlite.size()), unknown);
