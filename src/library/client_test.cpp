@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 
 #include "library/open_store.hpp"
