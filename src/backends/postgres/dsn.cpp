@@ -47,6 +47,11 @@ bool is_schema_name(std::string_view name) {
 bool may_show_a_password(std::string_view url) {
   const std::string_view rest = url.substr(url.find("://") + 3);
   const std::size_t at = rest.find('@');
+  // Without a host, what follows the user's name is taken for a port.
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+  const std::size_t port = authority.rfind(':');
+  if (at == std::string_view::npos && port != std::string_view::npos && !authority.ends_with(']'))
+    return authority.find_first_not_of("0123456789,", port + 1) != std::string_view::npos;
   return at != std::string_view::npos && (rest.find('@', at + 1) != std::string_view::npos || rest.find_first_of("/?#") < at);
 }
 
@@ -124,7 +129,7 @@ Result<Dsn> parse_dsn(std::string_view url) {
     if (url == kAlone || !is_postgres_url(url)) return fail(Code::invalid, "DATABASE_URL is not the URL of a PostgreSQL server; " + std::string(kForm));
   }
   if (!is_postgres_url(url) || url.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
-  if (may_show_a_password(url)) return fail(Code::invalid, "the store's URL has an '@' where none belongs; in a password write @ as %40, / as %2F, ? as %3F and # as %23");
+  if (may_show_a_password(url)) return fail(Code::invalid, "the store's URL has no host, or an '@' where none belongs; in a password write @ as %40, / as %2F, ? as %3F and # as %23");
   Dsn dsn;
   const Result<std::string> rest = without_own(url, dsn);
   if (!rest) return std::unexpected(rest.error());

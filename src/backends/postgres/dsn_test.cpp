@@ -42,7 +42,7 @@ TEST(PostgresDsn, ShowsNoPassword) {
 }
 
 TEST(PostgresDsn, AnErrorRepeatsNoPartThatMayBeSecret) {
-  for (const char* url : {"postgres://ann:ab@s3cret@h/app", "postgres://ann:ab/s3cret@h/app", "postgres://ann:ab?s3cret@h/app", "postgres://ann:s3cret%zz@h/app", "postgres://ann:s3cret@[h/app", "postgres://ann:s3cret@h/app?schema=BAD", "postgres://ann:s3cret@h/app?s3cret",
+  for (const char* url : {"postgres://ann:s3cret", "postgres://ann:s3cret/app", "postgres://ann:ab@s3cret@h/app", "postgres://ann:ab/s3cret@h/app", "postgres://ann:ab?s3cret@h/app", "postgres://ann:s3cret%zz@h/app", "postgres://ann:s3cret@[h/app", "postgres://ann:s3cret@h/app?schema=BAD", "postgres://ann:s3cret@h/app?s3cret",
                           "postgres://ann:s3cret@h/app?password=s3cret%", "postgres://ann:s3cret@h/app?nonsense=s3cret", "postgres://ann:s3cret@h/app?pooler=s3cret"}) {
     const Result<Dsn> dsn = parse_dsn(url);
     ASSERT_EQ(code_of(dsn), Code::invalid) << url;

@@ -13,7 +13,7 @@ bool is_one_of(std::string_view state, std::initializer_list<std::string_view> s
 bool passes_by_itself(std::string_view state) { return is_one_of(state, {"40P01", "40001", "55P03", "57014"}); }
 
 bool ends_the_connection(std::string_view state) {
-  return state.empty() || state.starts_with("08") || is_one_of(state, {"57P01", "57P02", "57P03", "57P05", "25P03"});
+  return state.empty() || state.starts_with("08") || is_one_of(state, {"57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04", "40003"});
 }
 
 bool is_of_a_shared_session(std::string_view state) { return is_one_of(state, {"26000", "42P05"}); }

@@ -52,9 +52,23 @@ TEST_F(PostgresRaces, J8_AJobThatFailsWhileItsLimitIsLiftedIsNotStuck) {
   const auto slow = session();
   run(*slow, "begin; select * from " + schema_.name() + ".settle('default', 'a', array['" + to_string(id) + "']::uuid[], array[" + std::to_string(first[0].job.fence) +
                  "]::bigint[], '{1}', null, null, '{0}', null)");
-  set_limit_per_key(0);
+  // It waits for those who rest on the setting as it was.
+  Task lifts = runtime_.spawn("lifts", [this](const std::stop_token&) { set_limit_per_key(0); });
   run(*slow, "commit");
+  lifts.join();
   EXPECT_EQ(claimed("r2").size(), 1u);
+}
+
+// Each of them is news for the next claim, which has its time like any other.
+TEST_F(PostgresRaces, J8_ManyGroupsAtOnceAreServedWithinTheTimeOfAClaim) {
+  EnqueueRequest many{.ns = "default", .jobs = {}};
+  for (int i = 0; i < 2'000; ++i) {
+    many.jobs.push_back({.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .group = "g" + std::to_string(i)});
+  }
+  must(store_->enqueue(many));
+  std::size_t got = 0;
+  for (int i = 0; i < 400 && got < many.jobs.size(); ++i) got += claimed("r" + std::to_string(i)).size();
+  EXPECT_EQ(got, many.jobs.size());
 }
 
 TEST_F(PostgresRaces, J1_TemporaryTablesOfASessionAreNotTakenForTheStores) {

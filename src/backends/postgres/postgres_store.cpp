@@ -19,10 +19,12 @@ Statement hot(const std::string& schema, const std::string& verb, int parameters
 // What a crash can take, by the server's own settings.
 Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
   const Statement settings{"select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
-                           "current_setting('synchronous_standby_names'), pg_is_in_recovery()"};
+                           "current_setting('synchronous_standby_names'), pg_is_in_recovery(), current_setting('server_encoding')"};
   const Result<Rows> rows = pool.run(settings, {}, CallKind::look, timeout);
   if (!rows) return std::unexpected(rows.error());
   if (rows->integer(0, 4) != 0) return fail(Code::refused, pool.dsn().shown + " is a standby and read-only; name the primary");
+  if (const std::string encoding = rows->text(0, 5); encoding != "UTF8")
+    return fail(Code::refused, "the database of " + pool.dsn().shown + " is in " + encoding + ", which cannot keep every text; make one with createdb -E UTF8 -T template0");
   StoreProfile profile{"postgres", pool.dsn().shown, GuaranteeClass::b, {}};
   const std::string commit = rows->text(0, 2);
   const bool torn = rows->text(0, 0) == "off" || rows->text(0, 1) == "off";

@@ -86,6 +86,12 @@ TEST_F(PostgresServer, IsNotFoundAndNotMadeUnlessItMay) {
   EXPECT_EQ(code_of(try_open(schema_.url(), false)), Code::not_found);
 }
 
+TEST_F(PostgresServer, ASchemaWithTablesOfSomebodyElseIsRefusedAndNotTouched) {
+  schema_.run("create schema " + schema_.name() + "; create table " + schema_.name() + ".theirs (n int)");
+  EXPECT_EQ(code_of(try_open(schema_.url())), Code::refused);
+  schema_.run("select n from theirs; do $$ begin if to_regclass('meta') is not null then raise exception 'it was touched'; end if; end $$");
+}
+
 TEST_F(PostgresServer, ANewerSchemaIsRefused) {
   open();
   schema_.run("update meta set value = '2' where key = 'schema'");

@@ -53,6 +53,9 @@ Result<void> install(Pool& pool, const std::string& actor, Duration timeout) {
       "begin; set local statement_timeout = " + std::to_string(limit) + "; set local client_min_messages = warning;"
       " select pg_catalog.pg_advisory_xact_lock(1179535168, pg_catalog.hashtext(" + literal + "))",
       "do $$ begin if pg_catalog.to_regclass('" + schema + ".meta') is not null then raise exception using errcode = '42P07', message = 'there already'; end if;"
+      // A table of somebody else's may have a name of ours, and theirs is not ours to remove.
+      " if exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = " + literal + ")"
+      " then raise exception using errcode = 'FL002', message = 'the schema " + pool.dsn().schema + " holds tables of somebody else; name a new one: ?schema=NAME'; end if;"
       " if not exists (select from pg_catalog.pg_namespace where nspname = " + literal + ") then create schema " + schema + "; end if; end $$;"
       // Somebody's temporary tables come last: unnamed, they would come first.
       " set local search_path = " + schema + ", pg_catalog, pg_temp; set local check_function_bodies = off"};

@@ -95,6 +95,8 @@ begin
 end $$;
 create function look_at(home_ int, group_ bigint, limit_ bigint, id_ uuid) returns void language plpgsql as $$
 begin
+  -- Without a limit nobody chooses; when one is set, every key is looked at.
+  if limit_ is not null and (select per_key_most from home where id = home_) = 0 then limit_ := null; end if;
   if group_ is null and limit_ is null and id_ is null then return; end if;
   perform look_later(home_, group_, limit_, id_, 0::smallint, 0);
 end $$;

@@ -131,10 +131,23 @@ begin
   if extras_ ? 'tags' then
     insert into tag (ns_id, name, seq, id) select ns, t, seq_, id_ from jsonb_array_elements_text(extras_ -> 'tags') as t;
   end if;
-  if group_ is not null then perform look_later(place_.home_id, group_, null, null, 0::smallint, 0); end if;
-  if blocked_ & 4 = 4 then perform look_later(place_.home_id, null, limit_, null, 1::smallint, run_at_); end if;
   perform count_moved(queue_, 1, 0, 0, 0, 0, 0);
   return null;
+end $$;
+
+-- What the next claim looks at because of these jobs: a row for each group, and for each limit key and run time.
+create function look_at_new(ns int, ids uuid[]) returns void language plpgsql as $$
+declare
+  homes int[];
+begin
+  with new as (
+    select distinct q.home_id, case when j.group_id is not null then j.group_id end as group_id, case when j.blocked & 4 = 4 then j.limit_id end as limit_id,
+                    case when j.blocked & 4 = 4 then j.run_at end as run_at
+    from job j join queue q on q.id = j.queue_id where j.id = any (ids) and j.ns_id = ns and (j.group_id is not null or j.blocked & 4 = 4)),
+  groups as (insert into todo (home_id, clock, at, group_id) select distinct n.home_id, 0, 0, n.group_id from new n where n.group_id is not null),
+  keys as (insert into todo (home_id, clock, at, limit_id) select distinct n.home_id, 1, n.run_at, n.limit_id from new n where n.limit_id is not null)
+  select array_agg(distinct n.home_id) into homes from new n;
+  update home set special = true where id = any (homes) and not special;
 end $$;
 
 create function enqueue(ns text, queues text[], stages text[], q int[], ids uuid[], payloads text[], ranks smallint[], delays bigint[], ats bigint[], attempts int[],
@@ -190,5 +203,6 @@ begin
       existing := existing + 1;
     end if;
   end loop;
+  perform look_at_new(ns_id_, ids);
   for i in 1 .. array_length(queue_ids, 1) loop perform wake(queue_ids[i]); end loop;
 end $$;

@@ -131,16 +131,24 @@ declare
 begin
   select looked_at, per_key_most into looked, per_key from home where id = home_;
   if per_key > 0 then
-    -- The wall clock was set back: what was due may not be any more, and its time comes anew.
+    -- The wall clock was set back: what was due may not be any more, and its time comes anew (see choose_of_key).
     if wall < looked then
-      keys := array(select k.id from limit_key k where k.home_id = home_ and exists (select 1 from job where limit_id = k.id));
-      insert into todo (home_id, clock, at, limit_id) select distinct home_, 1, j.run_at, j.limit_id from job j where j.limit_id = any (keys) and j.run_at > wall and j.run_at <= looked;
+      insert into todo (home_id, clock, at, limit_id) select home_, 0, 0, k.id from limit_key k where k.home_id = home_ and exists (select 1 from job where limit_id = k.id);
     end if;
     if wall <> looked then update home set looked_at = wall where id = home_; end if;
   end if;
-  with gone as (
-    delete from todo where home_id = home_ and ((clock = 0 and at <= lease) or (clock = 1 and at <= wall)) returning group_id, limit_id, id)
-  select array_agg(distinct group_id) filter (where group_id is not null), keys || array_agg(distinct limit_id) filter (where limit_id is not null),
+  -- A claim has its time: so many rows are looked at, and so many different groups, keys and jobs of theirs. The rest is the next one's.
+  with due as (
+    (select home_id, clock, at, n, group_id, limit_id, id from todo where home_id = home_ and clock = 0 and at <= lease order by at, n limit 10000)
+    union all
+    (select home_id, clock, at, n, group_id, limit_id, id from todo where home_id = home_ and clock = 1 and at <= wall order by at, n limit 10000)),
+  picked as (select group_id, limit_id, id from due group by group_id, limit_id, id order by min(at), min(n) limit 200),
+  gone as (
+    delete from todo t using due d, picked p
+    where t.home_id = d.home_id and t.clock = d.clock and t.at = d.at and t.n = d.n
+      and d.group_id is not distinct from p.group_id and d.limit_id is not distinct from p.limit_id and d.id is not distinct from p.id
+    returning t.group_id, t.limit_id, t.id)
+  select array_agg(distinct group_id) filter (where group_id is not null), array_agg(distinct limit_id) filter (where limit_id is not null),
          array_agg(distinct id) filter (where id is not null)
   into groups, keys, jobs from gone;
 

@@ -13,32 +13,35 @@ create type claiming as (
   ns int, owner_id bigint, request text, n int, ttl bigint, lease bigint, wall bigint, queue_ids int[], q_of int[], home_ids int[], granted int);
 
 -- Jobs whose lease ran out and that lost so many deliveries in a row before, in the order in which they are granted. Their rows are locked; what somebody else has
--- is passed over. Claims are met by the bound of their leases, and only so many as can matter.
+-- is passed over. Claims are met by the bound of their leases, and only so many as can matter: those up to the last lease end among the first that hold enough jobs.
 create function run_out(c claiming, losses_least bigint, losses_most_ bigint, n_ int) returns setof job language plpgsql as $$
 declare
   one claim;
-  ids_ uuid[] := '{}';
-  ends bigint[] := '{}';
+  live_ bigint := 0;
   worst bigint;
+  ids_ uuid[];
 begin
   for one in select * from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease and losses_most >= losses_least order by bound, id loop
-    exit when worst is not null and one.bound > worst;
-    select ids_ || coalesce(array_agg(j.id), '{}'), ends || coalesce(array_agg(j.lease_end), '{}') into ids_, ends
+    select live_ + count(*), greatest(worst, max(j.lease_end)) into live_, worst
     from jobs_of(one) as j where j.lease_end <= c.lease and coalesce(j.losses_in_row, 0) between losses_least and losses_most_;
-    if cardinality(ends) >= n_ then select e into worst from unnest(ends) as e order by e offset n_ - 1 limit 1; end if;
+    exit when live_ >= n_;
   end loop;
-  if cardinality(ids_) = 0 then return; end if;
+  if live_ = 0 then return; end if;
+  ids_ := array(
+    select j.id from claim k cross join lateral jobs_of(k) as j
+    where k.queue_id = any (c.queue_ids) and k.live > 0 and k.bound <= worst and k.losses_most >= losses_least and j.lease_end <= c.lease
+      and coalesce(j.losses_in_row, 0) between losses_least and losses_most_);
   return query
     select * from job j where j.id = any (ids_) and j.ns_id = c.ns and j.lease_end <= c.lease order by j.lease_end, j.seq limit n_ for update skip locked;
 end $$;
 
--- A claim whose leases were renewed in part keeps the old bound; when that is over the true one is found.
+-- A claim whose leases were renewed in part keeps the old bound; when that is over the true one is found. Some of them at a time.
 create function tighten_bounds(c claiming) returns void language plpgsql as $$
 declare
   one claim;
   first bigint;
 begin
-  for one in select * from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease order by id for update skip locked loop
+  for one in select * from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease order by bound, id limit 100 for update skip locked loop
     select min(lease_end) into first from jobs_of(one);
     if first > c.lease then update claim set bound = first where id = one.id; end if;
   end loop;
@@ -122,8 +125,6 @@ begin
                  losses = case when forced then coalesce(losses, 0) + 1 else losses end,
                  losses_in_row = case when forced then coalesce(losses_in_row, 0) + 1 else losses_in_row end
   where id = j.id and ns_id = j.ns_id returning * into granted;
-  -- One slot less for its limit key, in every stage; and the group's next is not open.
-  perform look_at((select home_id from queue where id = j.queue_id), null, j.limit_id, null);
   return granted;
 end $$;
 
@@ -153,6 +154,10 @@ begin
     return next as_granted(granted, q_, c.ttl, forced);
   end loop;
   if from_ready > 0 then perform count_moved(queue_, -from_ready, from_ready, 0, 0, 0, 0); end if;
+  -- One slot less for these limit keys, in every stage: who is let out is chosen anew before anybody else's turn.
+  perform choose_of_key(c.ns, h.id, k, h.per_key_most, c.lease, c.wall)
+  from (select distinct x.limit_id as k from unnest(jobs) as x where x.limit_id is not null order by 1) as keys, home h
+  where h.id = (select home_id from queue where id = queue_) and h.per_key_most > 0;
 end $$;
 
 -- Ready jobs of one queue and rank by one statement: granted, kept and counted. places: where their rows are, locked. None has a group, whose fence would have to be asked.
@@ -416,6 +421,9 @@ declare
 begin
   perform take_request(owner_, give_back.request);
   select * into now from clock();
+  perform hold_settings(u.home_id, false) from (
+    select distinct q.home_id from claim k cross join lateral jobs_of(k) as x join queue q on q.id = x.queue_id
+    where k.owner_id = owner_ and k.request = give_back.request and x.limit_id is not null order by q.home_id) as u;
   perform 1 from job where id = any (array(select x.id from claim k cross join lateral jobs_of(k) as x where k.owner_id = owner_ and k.request = give_back.request))
     and ns_id = ns_ order by id for update;
   for j in

@@ -143,13 +143,17 @@ begin
     where g.extras is not null and k.home_id = q.home_id and k.name = g.extras ->> 'key' and k.id = g.id),
   looked as (
     insert into todo (home_id, clock, at, group_id, limit_id)
-    select distinct q.home_id, 0, 0, g.group_id, g.limit_id from gone g join queue q on q.id = g.queue_id where g.group_id is not null or g.limit_id is not null)
+    select distinct q.home_id, 0, 0, g.group_id, case when h.per_key_most > 0 then g.limit_id end
+    from gone g join queue q on q.id = g.queue_id join home h on h.id = q.home_id where g.group_id is not null or (g.limit_id is not null and h.per_key_most > 0))
   select array_agg(g.id), (select array_agg(distinct q.home_id) from queue q join home h on h.id = q.home_id where q.id in (select x.queue_id from gone x) and h.special)
   into settled, homes from gone g;
   foreach h in array coalesce(homes, '{}') loop perform wake_stages(h); end loop;
   if coalesce(cardinality(settled), 0) = cardinality(settle.ids) then return; end if;
 
-  -- Other outcomes: their rows first, in the order of ids, as the caller sends them.
+  -- Other outcomes: the settings that decide what becomes of a job with a limit key are held still, then the rows, in the order of ids, as the caller sends them.
+  perform hold_settings(u.home_id, false) from (
+    select distinct q.home_id from unnest(settle.ids, settle.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ join queue q on q.id = j.queue_id
+    where s.kind <> 0 and j.limit_id is not null order by q.home_id) as u;
   perform 1 from unnest(settle.ids, settle.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ where s.kind <> 0 order by j.id for update of j;
   for one in
     select s.* from unnest(settle.ids, settle.fences, settle.kinds, settle.results, settle.errors, settle.retry_in, settle.exit_status)

@@ -8,7 +8,8 @@ declare
   keys bigint[] := array(select k.id from limit_key k where k.home_id = home_);
 begin
   if cardinality(keys) = 0 then return; end if;
-  if before = 0 then
+  -- A smaller limit shuts all in too: those who were let out may be too many for it, and looking at every key may take several claims.
+  if before = 0 or (after_ > 0 and after_ < before) then
     perform 1 from job j where j.limit_id = any (keys) and j.lease_end is null order by j.id for update;
     update job set blocked = blocked | 4 where limit_id = any (keys) and lease_end is null and blocked & 4 = 0;
     insert into todo (home_id, clock, at, limit_id) select distinct home_, 1, j.run_at, j.limit_id from job j where j.limit_id = any (keys) and j.run_at > wall;
