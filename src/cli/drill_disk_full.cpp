@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "cli/drill_fleet.hpp"
+#include "library/open_store.hpp"
 #include "cli/output.hpp"
 
 namespace fenceline::cli {
@@ -43,6 +44,11 @@ void fill(const std::string& path) {
 }
 
 Result<int> run(Invocation& invocation) {
+  if (is_on_a_server(invocation.store_url)) {
+    DrillReport report;
+    report.not_injected.push_back("a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it is played on a scratch store");
+    return tell_drill(invocation, "disk-full", report);
+  }
   const DrillFolder disk;
   const std::string trouble = mount_small_disk(disk.path());
   if (!trouble.empty()) {

@@ -402,6 +402,10 @@ begin
   if changed then flags := flags | 4; end if;
   if c.granted < c.n then
     due := next_due(c.ns, all_queues, c.owner_id, c.lease, c.wall);
+    -- What is there and was not to be had is being claimed at this moment by another: when its lease will end is known in a moment.
+    for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
+      if not specials[i] and exists (select 1 from job where queue_id = c.queue_ids[i] and blocked = 0 and run_at <= c.wall and lease_end is null) then due := least(due, 50000); end if;
+    end loop;
     update queue set hungry_at = c.wall
     where id = any (array(select id from queue where id = any (all_queues) and (hungry_at < c.wall - 10000000 or hungry_at > c.wall) order by id for update skip locked));
     if found then flags := flags | 4; end if;

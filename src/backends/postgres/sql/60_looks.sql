@@ -246,6 +246,10 @@ begin
   n := current_setting('server_version_num')::bigint;
   findings := findings || jsonb_build_object('name', 'server_version', 'status', case when n >= 150000 then 0 else 2 end, 'detail', current_setting('server_version'),
                                              'remedy', case when n >= 150000 then '' else 'upgrade to PostgreSQL 15 or later' end);
+  text_ := current_setting('default_transaction_read_only');
+  findings := findings || jsonb_build_object('name', 'writes', 'status', case when text_ = 'on' then 2 else 0 end,
+    'detail', case when text_ = 'on' then 'default_transaction_read_only=on: nothing can be written' else 'this role may' end,
+    'remedy', case when text_ = 'on' then 'alter role ... set default_transaction_read_only = off' else '' end);
   text_ := case when current_setting('fsync') = 'off' then 'fsync=off: a power cut may take everything'
                 when current_setting('full_page_writes') = 'off' then 'full_page_writes=off: a power cut may tear pages' end;
   findings := findings || jsonb_build_object('name', 'durability', 'status', case when text_ is null then 0 else 2 end,
