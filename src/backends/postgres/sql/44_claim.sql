@@ -404,6 +404,7 @@ begin
     due := next_due(c.ns, all_queues, c.owner_id, c.lease, c.wall);
     -- What is there and was not to be had is being claimed at this moment by another: when its lease will end is known in a moment.
     for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
+      exit when alone.id is not null and not claim.holds_others;  -- it was granted, and nothing else beside it
       if not specials[i] and exists (select 1 from job where queue_id = c.queue_ids[i] and blocked = 0 and run_at <= c.wall and lease_end is null) then due := least(due, 50000); end if;
     end loop;
     update queue set hungry_at = c.wall
