@@ -11,6 +11,7 @@ namespace {
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
 constexpr Duration kBackoffMost = std::chrono::seconds{5};
 constexpr Duration kConnectMost = std::chrono::seconds{5};    // of one try: the next may reach a server that came back
+constexpr Duration kReconnectFor = std::chrono::seconds{2};   // in one call: who called has a patience of its own, and may have been told to stop
 constexpr Duration kWorthATry = std::chrono::milliseconds{20};
 
 // The functions rest on it that each statement sees what was committed before it. A role or a database may have another default: a session of our own is
@@ -32,13 +33,14 @@ Duration Pool::backoff(int failures) const {
 }
 
 Result<std::unique_ptr<Connection>> Pool::connect(Instant deadline) {
+  const Instant given_up = std::min(deadline, runtime_.now() + kReconnectFor);
   for (int failures = 0;; ++failures) {
     Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost));
     if (made && named_ && (*made)->script(kReadCommitted, deadline).fate != Reply::Fate::answered) made = fail(Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke");
     if (made) was_reached_ = true;
     if (made || made.error().code != Code::unavailable || !was_reached_) return made;
     const Instant next = runtime_.now() + backoff(failures);
-    if (next + kWorthATry > deadline) return made;
+    if (next + kWorthATry > given_up) return made;
     runtime_.sleep_until(next, {});
   }
 }
