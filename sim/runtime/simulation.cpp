@@ -19,29 +19,38 @@ Simulation::Simulation(std::uint64_t seed, StackPool& stacks, bool tracing) : st
 
 Simulation::~Simulation() { check(!current_, "a simulation ended inside one of its fibers"); }
 
-bool Simulation::later(const Item& a, const Item& b) {
-  return std::tie(a.when, a.tie, a.number) > std::tie(b.when, b.tie, b.number);
+struct Simulation::Later {
+  bool operator()(const Key& a, const Key& b) const { return std::tie(a.when, a.tie, a.number) > std::tie(b.when, b.tie, b.number); }
+};
+
+void Simulation::push(Instant when, Item item) {
+  std::size_t place = items_.size();
+  if (free_places_.empty()) {
+    items_.push_back(std::move(item));
+  } else {
+    place = free_places_.back();
+    free_places_.pop_back();
+    items_[place] = std::move(item);
+  }
+  queue_.push_back({.when = std::max(when, now_), .tie = random_.next(), .number = numbers_++, .place = place});
+  std::push_heap(queue_.begin(), queue_.end(), Later{});
 }
 
-void Simulation::push(Item item) {
-  queue_.push_back(std::move(item));
-  std::push_heap(queue_.begin(), queue_.end(), &Simulation::later);
-}
-
-void Simulation::at(Instant when, std::function<void()> action) {
-  push({.when = std::max(when, now_), .tie = random_.next(), .number = numbers_++, .fiber = nullptr, .turn = 0, .action = std::move(action)});
-}
+void Simulation::at(Instant when, std::function<void()> action) { push(when, {.fiber = nullptr, .action = std::move(action)}); }
 
 void Simulation::wake_at(Instant when, const std::shared_ptr<SimFiber>& fiber) {
   if (when == Instant::max()) return;
-  push({.when = std::max(when, now_), .tie = random_.next(), .number = numbers_++, .fiber = fiber, .turn = fiber->turn, .action = {}});
+  push(when, {.fiber = fiber, .turn = fiber->turn, .action = {}});
 }
 
-bool Simulation::take_next(Instant end, Item& item) {
+bool Simulation::take_next(Instant end, Item& item, Instant& when) {
   while (!queue_.empty() && queue_.front().when <= end) {
-    std::pop_heap(queue_.begin(), queue_.end(), &Simulation::later);
-    item = std::move(queue_.back());
+    std::pop_heap(queue_.begin(), queue_.end(), Later{});
+    const Key key = queue_.back();
     queue_.pop_back();
+    item = std::exchange(items_[key.place], {});
+    free_places_.push_back(key.place);
+    when = key.when;
     const bool is_void = item.fiber && (item.fiber->fiber.finished() || item.turn != item.fiber->turn);
     if (!is_void) return true;
   }
@@ -51,12 +60,13 @@ bool Simulation::take_next(Instant end, Item& item) {
 bool Simulation::run_until(Instant end, const std::function<bool()>& done) {
   check(!current_, "a fiber cannot let time pass for all");
   Item item;
+  Instant when{};
   while (true) {
     if (done && done()) return true;
-    if (!take_next(end, item)) break;
-    events_at_this_moment_ = item.when == now_ ? events_at_this_moment_ + 1 : 0;
+    if (!take_next(end, item, when)) break;
+    events_at_this_moment_ = when == now_ ? events_at_this_moment_ + 1 : 0;
     check(events_at_this_moment_ < kEventsAtOneMoment, "a loop in the simulated code lets no time pass");
-    now_ = item.when;
+    now_ = when;
     if (item.fiber) {
       const std::shared_ptr<SimFiber> fiber = std::move(item.fiber);
       if (!fiber->process.hold_back(fiber)) resume(fiber);

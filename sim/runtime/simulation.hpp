@@ -4,6 +4,7 @@
 // What is due at the same moment runs in an order that chance picks: the order of threads is no promise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -60,23 +61,29 @@ class Simulation {
   void resume(const std::shared_ptr<SimFiber>& fiber);
 
  private:
-  struct Item {
+  // What is due is ordered by small keys; what it does stays in its place meanwhile.
+  struct Key {
     Instant when;
     std::uint64_t tie;
     std::uint64_t number;
+    std::size_t place;  // in `items_`
+  };
+  struct Item {
     std::shared_ptr<SimFiber> fiber;  // or an action
-    std::uint64_t turn;
+    std::uint64_t turn = 0;
     std::function<void()> action;
   };
-  static bool later(const Item& a, const Item& b);
-  void push(Item item);
-  bool take_next(Instant end, Item& item);
+  struct Later;
+  void push(Instant when, Item item);
+  bool take_next(Instant end, Item& item, Instant& when);
 
   StackPool& stacks_;
   Random random_;
   Trace trace_;
   Instant now_{};
-  std::vector<Item> queue_;  // a heap
+  std::vector<Key> queue_;  // a heap
+  std::vector<Item> items_;
+  std::vector<std::size_t> free_places_;
   std::uint64_t numbers_ = 0;
   std::uint64_t events_at_this_moment_ = 0;
   std::shared_ptr<SimFiber> current_;
