@@ -1,5 +1,5 @@
 // Calls that meet in the middle, and surroundings that are not as the functions want them. One side is a session in which a test keeps a
-// transaction open, as a server that is slow to commit would.
+// transaction open, as a server that is slow to commit would; the other is met where it waits for a lock of the first, never by its time.
 #include <gtest/gtest.h>
 
 #include "backends/postgres/pool.hpp"
@@ -22,7 +22,7 @@ class PostgresRaces : public testing::Test {
   PostgresRaces() : store_(must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url()}))) {}
 
   JobId added(NewJob job) {
-    job.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random());
+    job.id = new_id();
     return must(store_->enqueue({.ns = "default", .jobs = {job}})).ids.front();
   }
   std::vector<ClaimedJob> claimed(const std::string& request) {
@@ -34,6 +34,37 @@ class PostgresRaces : public testing::Test {
     const Reply reply = in.script(sql, runtime_.now() + 10s);
     ASSERT_EQ(reply.fate, Reply::Fate::answered) << reply.error.message;
   }
+  // In a transaction that stays open, beside the test. Whoever looks for it finds it by its name.
+  Task run_beside(Connection& in, const std::string& name, const std::string& sql) {
+    return runtime_.spawn(name, [this, &in, name, sql](const std::stop_token&) { run(in, "/* " + name + " */ begin; " + sql); });
+  }
+  void wait_until_it_waits(const std::string& name) {
+    const std::string waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '/* " + name + " */%'";
+    const Instant deadline = runtime_.now() + 10s;
+    while (number(waiting) == 0) {
+      if (runtime_.now() > deadline) throw std::runtime_error(name + " waits for nobody");
+      runtime_.sleep_for(2ms, {});
+    }
+  }
+  std::int64_t number(const std::string& query) { return must(looks_.run(Statement{query}, {}, CallKind::look, 10s)).integer(0, 0); }
+  std::int64_t running_in(const std::string& queue) {
+    const std::string& schema = schema_.name();
+    return number("select count(*) from " + schema + ".job j join " + schema + ".queue q on q.id = j.queue_id where q.name = '" + queue + "' and j.lease_end is not null");
+  }
+  // The same verbs as the store's, for a session that does not commit at once.
+  std::string enqueue_call(const JobId& id, const std::string& queue, const std::string& extras) {
+    return "select * from " + schema_.name() + ".enqueue('default', '{" + queue + "}', '{\"\"}', '{1}', array['" + to_string(id) + "']::uuid[], array['null'], '{0}', '{0}', '{null}', '{10}', " +
+           (extras.empty() ? "null" : "array['" + extras + "']::jsonb[]") + ")";
+  }
+  std::string claim_call(const std::string& queues, const std::string& owner, int n) {
+    return "select * from " + schema_.name() + ".claim('default', '{" + queues + "}', '', '" + owner + "', 'r', " + std::to_string(n) + ", 30000000, false, true, null, null, null, null)";
+  }
+  std::string turn_call(const std::string& queue) {
+    return "begin; select " + schema_.name() + ".take_turn(id, true) from " + schema_.name() + ".home where name = '" + queue + "'";
+  }
+  JobId new_id() { return make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()); }
+  void set_limit(const std::string& queue, int limit) { must(store_->set_queue({.ns = "default", .queue = queue, .change = {.limit = limit}, .act = {"ann", ""}})); }
+
   std::string isolation_of(const std::string& url) {
     Pool pool(runtime_, must(postgres::parse_dsn(url)), nullptr);
     return must(pool.run(Statement{"select current_setting('transaction_isolation')"}, {}, CallKind::look, 10s)).text(0, 0);
@@ -42,6 +73,7 @@ class PostgresRaces : public testing::Test {
   ThreadRuntime runtime_;
   TestSchema schema_{"races"};
   std::unique_ptr<PostgresStore> store_;
+  Pool looks_{runtime_, must(postgres::parse_dsn(schema_.url())), nullptr};
 };
 
 TEST_F(PostgresRaces, J8_AJobThatFailsWhileItsLimitIsLiftedIsNotStuck) {
@@ -59,11 +91,121 @@ TEST_F(PostgresRaces, J8_AJobThatFailsWhileItsLimitIsLiftedIsNotStuck) {
   EXPECT_EQ(claimed("r2").size(), 1u);
 }
 
+// The second try of an enqueue waits for the key that the first one takes, and goes on when the job has come, run and finished.
+TEST_F(PostgresRaces, J6_ARepeatThatComesAfterTheFinishLeavesTheKeyFree) {
+  added({.queue = "q", .delay = 1h});  // nobody waits for the names of namespace and queue
+  const JobId id = new_id();
+  const std::string enqueue = enqueue_call(id, "q", R"({"key": "k"})");
+  const auto first = session();
+  const auto second = session();
+  run(*first, "begin; " + enqueue);
+  Task repeats = run_beside(*second, "repeats", enqueue);
+  wait_until_it_waits("repeats");
+  const std::string& schema = schema_.name();
+  run(*first, claim_call("q", "a", 1) + "; select " + schema + ".settle('default', 'a', array[id], array[fence], '{0}', null, null, '{0}', null) from " + schema + ".job where id = '" + to_string(id) +
+                  "'; commit");
+  repeats.join();
+  run(*second, "commit");
+  ASSERT_EQ(number("select count(*) from " + schema + ".done"), 1);
+  EXPECT_EQ(number("select count(*) from " + schema + ".job"), 1);
+  const JobId next = added({.queue = "q", .key = "k"});
+  EXPECT_NE(next, id);
+  EXPECT_EQ(claimed("r2").size(), 1u);
+}
+
+// Two claims wait for turns elsewhere while a limit is set on a queue that both serve too: what they knew of it is of before.
+TEST_F(PostgresRaces, J7_ALimitThatIsSetWhileClaimsWaitForOtherTurnsHolds) {
+  for (const char* queue : {"a1", "a2"}) {
+    added({.queue = queue, .delay = 1h});
+    set_limit(queue, 10);
+  }
+  for (int i = 0; i < 4; ++i) added({.queue = "q"});
+  const auto turns = session();
+  const auto one = session();
+  const auto other = session();
+  run(*turns, turn_call("a1") + "; " + turn_call("a2").substr(std::string("begin; ").size()));
+  Task first = run_beside(*one, "first", claim_call("a1,q", "c1", 1));
+  Task second = run_beside(*other, "second", claim_call("a2,q", "c2", 1));
+  wait_until_it_waits("first");
+  wait_until_it_waits("second");
+  set_limit("q", 1);
+  run(*turns, "commit");
+  first.join();
+  second.join();
+  run(*one, "commit");
+  run(*other, "commit");
+  EXPECT_LE(running_in("q"), 1);
+  claimed("r1");
+  EXPECT_EQ(running_in("q"), 1);
+}
+
+// A queue whose first jobs come while a claim waits for another one's turn has no turn of that claim: whoever sets a limit on it would not wait for it.
+TEST_F(PostgresRaces, J7_AQueueThatAppearsInTheMiddleOfAClaimIsServedByTheNextOne) {
+  set_limit("aa", 10);
+  const auto turns = session();
+  const auto slow = session();
+  run(*turns, turn_call("aa"));
+  Task claims = run_beside(*slow, "claims", claim_call("aa,q", "c", 3));
+  wait_until_it_waits("claims");
+  for (int i = 0; i < 4; ++i) added({.queue = "q"});
+  run(*turns, "commit");
+  claims.join();
+  set_limit("q", 1);
+  EXPECT_LE(claimed("r1").size(), 1u);
+  run(*slow, "commit");
+  EXPECT_EQ(running_in("q"), 1);
+}
+
+TEST_F(PostgresRaces, J6_AKeyThatIsTakenWhileItsNamespaceIsRemovedStaysWithItsJob) {
+  added({.queue = "q", .key = "k"});
+  const std::vector<ClaimedJob> before = claimed("r1");
+  ASSERT_EQ(before.size(), 1u);
+  must(store_->settle({.ns = "default", .owner = "a", .settlements = {{before[0].job.id, before[0].job.fence, {.kind = OutcomeKind::done}}}}));
+  const JobId id = new_id();
+  const auto slow = session();
+  const auto remover = session();
+  run(*slow, "begin; " + enqueue_call(id, "q", R"({"key": "k"})"));
+  Task removes = run_beside(*remover, "removes", "select " + schema_.name() + R"(.remove_namespace('default', '{"act": {"actor": "ann", "reason": ""}}'))");
+  wait_until_it_waits("removes");
+  run(*slow, "commit");
+  removes.join();
+  run(*remover, "commit");
+  ASSERT_EQ(number("select count(*) from " + schema_.name() + ".job"), 1);
+  EXPECT_EQ(added({.queue = "q", .key = "k"}), id);
+}
+
+// The clock was an hour ahead when the job had its fence, and was set back. The job is forgotten, which raises the floor, and comes anew, both while a claim
+// waits for a row of another queue of its own.
+TEST_F(PostgresRaces, L2_AFloorThatIsRaisedWhileAClaimWaitsCountsForIt) {
+  const std::string& schema = schema_.name();
+  added({.queue = "aa", .group = "g"});
+  const JobId id = added({.queue = "q"});
+  schema_.run("update job set fence = " + std::to_string(runtime_.wall_now().time_since_epoch().count()) + " + 3600000000 where id = '" + to_string(id) + "'");
+  const std::vector<ClaimedJob> before = claimed("r1");
+  ASSERT_EQ(before.size(), 1u);
+  must(store_->settle({.ns = "default", .owner = "a", .settlements = {{id, before[0].job.fence, {.kind = OutcomeKind::done}}}}));
+  schema_.run("update done set finished_at = 1");
+  const auto todo = session();
+  const auto slow = session();
+  run(*todo, "begin; select * from " + schema + ".todo for update");
+  Task claims = run_beside(*slow, "claims", claim_call("aa,q", "c", 5));
+  wait_until_it_waits("claims");
+  ASSERT_EQ(must(store_->tidy({.ns = "default"})).removed, 1);
+  run(*session(), enqueue_call(id, "q", ""));
+  // It is due before the claim began.
+  schema_.run("update job set run_at = 1 where id = '" + to_string(id) + "'");
+  run(*todo, "commit");
+  claims.join();
+  run(*slow, "commit");
+  ASSERT_EQ(running_in("q"), 1);
+  EXPECT_GT(number("select fence from " + schema + ".job where id = '" + to_string(id) + "'"), before[0].job.fence);
+}
+
 // Each of them is news for the next claim, which has its time like any other.
 TEST_F(PostgresRaces, J8_ManyGroupsAtOnceAreServedWithinTheTimeOfAClaim) {
   EnqueueRequest many{.ns = "default", .jobs = {}};
   for (int i = 0; i < 2'000; ++i) {
-    many.jobs.push_back({.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .group = "g" + std::to_string(i)});
+    many.jobs.push_back({.id = new_id(), .queue = "q", .group = "g" + std::to_string(i)});
   }
   must(store_->enqueue(many));
   std::size_t got = 0;
