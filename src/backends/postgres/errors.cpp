@@ -36,6 +36,8 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   if (state == "FL001") return {Code::conflict, said};
   if (state == "FL002") return {Code::refused, said};
   if (state == "FL003") return {Code::not_found, said};
+  if (state == "FL004" || state == "FL005") return {Code::lost, said};
+  if (state == "22023") return {Code::invalid, said};
   // The table itself keeps fences below their end, so that a claim need not look at each.
   if (state == "23514" && error.constraint == "fences_left") return {Code::refused, "fences are used up: the last one is 2^53-1"};
   if (passes_by_itself(state)) return {Code::unavailable, at + " is busy: " + said};

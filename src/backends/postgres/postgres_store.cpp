@@ -52,11 +52,11 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       always_rescan(options.always_rescan),
       pool(runtime, dsn, options.test_clock),
       listener(runtime, dsn),
-      enqueue(hot(dsn.schema, "enqueue", 11)),
-      claim(hot(dsn.schema, "claim", 13)),
+      enqueue(hot(dsn.schema, "enqueue_jobs", 11)),
+      claim(hot(dsn.schema, "claim_jobs", 13)),
       give_back(hot(dsn.schema, "give_back", 4)),
-      extend(hot(dsn.schema, "extend", 5)),
-      settle(hot(dsn.schema, "settle", 9)) {}
+      extend(hot(dsn.schema, "extend_jobs", 5)),
+      settle(hot(dsn.schema, "settle_jobs", 9)) {}
 
 Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {
   std::string text;

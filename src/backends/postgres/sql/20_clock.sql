@@ -11,6 +11,9 @@ end $$;
 create function fail_conflict(message text) returns void language plpgsql as $$ begin raise exception using errcode = 'FL001', message = message; end $$;
 create function fail_refused(message text) returns void language plpgsql as $$ begin raise exception using errcode = 'FL002', message = message; end $$;
 create function fail_not_found(message text) returns void language plpgsql as $$ begin raise exception using errcode = 'FL003', message = message; end $$;
+-- A holder's fence is not the newest any more, or its delivery has another outcome; and: this store knows no fence as large, it was set back.
+create function fail_stale(message text, detail text) returns void language plpgsql as $$ begin raise exception using errcode = 'FL004', message = message, detail = detail; end $$;
+create function fail_behind(message text, detail text) returns void language plpgsql as $$ begin raise exception using errcode = 'FL005', message = message, detail = detail; end $$;
 
 -- The next fence after `last`: above the floor and the wall clock. Refused past 2^53 - 1, never wrapped.
 create function next_fence(last bigint, floor bigint, wall bigint) returns bigint language plpgsql immutable as $$

@@ -150,8 +150,8 @@ begin
   update home set special = true where id = any (homes) and not special;
 end $$;
 
-create function enqueue(ns text, queues text[], stages text[], q int[], ids uuid[], payloads text[], ranks smallint[], delays bigint[], ats bigint[], attempts int[],
-                        extras jsonb[], out existing bigint, out answered uuid[])
+create function enqueue_jobs(ns text, queues text[], stages text[], q int[], ids uuid[], payloads text[], ranks smallint[], delays bigint[], ats bigint[], attempts int[],
+                             extras jsonb[], out existing bigint, out answered uuid[])
 language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   ns_id_ int := ns_of(ns);

@@ -248,8 +248,8 @@ create function take_request(owner_ bigint, request_ text) returns void language
   select pg_advisory_xact_lock(hashtextextended(request_, owner_));
 $$;
 
-create function claim(ns text, queues text[], stage text, owner text, request text, n int, ttl bigint, holds_others boolean, rescan boolean,
-                      cursor_q int[], cursor_rank smallint[], cursor_run_at bigint[], cursor_seq bigint[])
+create function claim_jobs(ns text, queues text[], stage text, owner text, request text, n int, ttl bigint, holds_others boolean, rescan boolean,
+                           cursor_q int[], cursor_rank smallint[], cursor_run_at bigint[], cursor_seq bigint[])
 returns setof granted_job
 language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
@@ -276,17 +276,17 @@ declare
   at_queue int;
   i int;
 begin
-  c.ns := ns_of(claim.ns);
-  c.owner_id := owner_of(c.ns, claim.owner);
-  c.request := claim.request;
-  c.n := claim.n;
-  c.ttl := claim.ttl;
+  c.ns := ns_of(claim_jobs.ns);
+  c.owner_id := owner_of(c.ns, claim_jobs.owner);
+  c.request := claim_jobs.request;
+  c.n := claim_jobs.n;
+  c.ttl := claim_jobs.ttl;
   c.granted := 0;
-  perform take_request(c.owner_id, claim.request);
+  perform take_request(c.owner_id, claim_jobs.request);
 
   -- Turns in the order of homes, so that no two wait for each other.
   for one in
-    select distinct h.id, h.special from unnest(claim.queues) as u (name) join home h on h.ns_id = c.ns and h.name = u.name order by h.id
+    select distinct h.id, h.special from unnest(claim_jobs.queues) as u (name) join home h on h.ns_id = c.ns and h.name = u.name order by h.id
   loop
     perform take_turn(one.id, one.special);
     if one.special then own_turns := own_turns || one.id; else shared_turns := shared_turns || one.id; end if;
@@ -296,23 +296,23 @@ begin
   c.wall := now.wall;
 
   if exists (select 1 from claim k where k.owner_id = c.owner_id and k.request = c.request and k.until > c.lease) then
-    for one in select q.id from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage order by u.at loop
+    for one in select q.id from unnest(claim_jobs.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim_jobs.stage order by u.at loop
       all_queues := all_queues || one.id;
     end loop;
-    select count(*) into got from still_held(c, claim.queues);
-    if claim.holds_others then
+    select count(*) into got from still_held(c, claim_jobs.queues);
+    if claim_jobs.holds_others then
       select array_agg(q.id order by u.at), array_agg(u.at::int order by u.at), array_agg(q.home_id order by u.at) into c.queue_ids, c.q_of, c.home_ids
-      from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage
+      from unnest(claim_jobs.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim_jobs.stage
       join home h on h.id = q.home_id where h.paused_at is null;
       perform work_off(c.ns, h, c.lease, c.wall) from unnest(c.home_ids) as h where h = any (own_turns) order by h;
       if (first_alone(c)).id is not null then flags := flags | 1; end if;
     end if;
-    if got < claim.n then due := next_due(c.ns, all_queues, c.owner_id, c.lease, c.wall); end if;
+    if got < claim_jobs.n then due := next_due(c.ns, all_queues, c.owner_id, c.lease, c.wall); end if;
     return next (0, flags, null, null, null, null, due, null, null, now.waited, null, null, null, null, null, null, null, null, null, null, null, null)::granted_job;
-    return query select * from still_held(c, claim.queues);
+    return query select * from still_held(c, claim_jobs.queues);
     return;
   end if;
-  if exists (select 1 from worker w where w.ns_id = c.ns and w.owner = claim.owner and w.told <> 0) then
+  if exists (select 1 from worker w where w.ns_id = c.ns and w.owner = claim_jobs.owner and w.told <> 0) then
     return next (0, 2, null, null, null, null, null, null, null, now.waited, null, null, null, null, null, null, null, null, null, null, null, null)::granted_job;
     return;
   end if;
@@ -321,7 +321,7 @@ begin
   -- special must be claimed from in turn: both are left out, and the caller comes again.
   for one in
     select q.id, q.home_id, u.at::int as at, h.special, h.paused_at
-    from unnest(claim.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim.stage join home h on h.id = q.home_id
+    from unnest(claim_jobs.queues) with ordinality as u (name, at) join queue q on q.ns_id = c.ns and q.name = u.name and q.stage = claim_jobs.stage join home h on h.id = q.home_id
     order by u.at
   loop
     all_queues := all_queues || one.id;
@@ -337,7 +337,7 @@ begin
     specials := specials || one.special;
   end loop;
 
-  if not any_special and not claim.rescan and cursor_q is not null then
+  if not any_special and not claim_jobs.rescan and cursor_q is not null then
     for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
       for one in select x.rank, x.run_at, x.seq from unnest(cursor_q, cursor_rank, cursor_run_at, cursor_seq) as x (q, rank, run_at, seq) where x.q = c.q_of[i] order by x.rank loop
         exit when c.granted >= c.n;
@@ -359,8 +359,8 @@ begin
       end loop;
     end if;
     if c.granted = 0 then alone := first_alone(c); end if;
-    if alone.id is not null and claim.holds_others then flags := flags | 1; end if;
-    if alone.id is not null and not claim.holds_others then
+    if alone.id is not null and claim_jobs.holds_others then flags := flags | 1; end if;
+    if alone.id is not null and not claim_jobs.holds_others then
       at_queue := array_position(c.queue_ids, alone.queue_id);
       return query select * from grant_jobs(c, alone.queue_id, c.q_of[at_queue], array[alone]);
       c.granted := 1;
@@ -404,7 +404,7 @@ begin
     due := next_due(c.ns, all_queues, c.owner_id, c.lease, c.wall);
     -- What is there and was not to be had is being claimed at this moment by another: when its lease will end is known in a moment.
     for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
-      exit when alone.id is not null and not claim.holds_others;  -- it was granted, and nothing else beside it
+      exit when alone.id is not null and not claim_jobs.holds_others;  -- it was granted, and nothing else beside it
       if not specials[i] and exists (select 1 from job where queue_id = c.queue_ids[i] and blocked = 0 and run_at <= c.wall and lease_end is null) then due := least(due, 50000); end if;
     end loop;
     update queue set hungry_at = c.wall

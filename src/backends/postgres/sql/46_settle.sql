@@ -27,35 +27,35 @@ begin
     when kind = -1 and j.lease_end <= lease then 'expired' end;
 end $$;
 
-create function extend(ns text, owner text, ids uuid[], fences bigint[], ttl bigint) returns table (id uuid, sent bigint, current bigint, reason text)
+create function extend_jobs(ns text, owner text, ids uuid[], fences bigint[], ttl bigint) returns table (id uuid, sent bigint, current bigint, reason text)
 language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  ns_ int := ns_of(extend.ns);
-  owner_ bigint := (select o.id from owner o where o.ns_id = ns_ and o.name = extend.owner);
+  ns_ int := ns_of(extend_jobs.ns);
+  owner_ bigint := (select o.id from owner o where o.ns_id = ns_ and o.name = extend_jobs.owner);
   now record;
   renewed uuid[];
   one record;
   why record;
 begin
   -- The rows first, and the clock after them: a lease that ran out while we waited for a row is not renewed (L4).
-  perform 1 from unnest(extend.ids) as s (id) join job j on j.id = s.id and j.ns_id = ns_ order by j.id for update of j;
+  perform 1 from unnest(extend_jobs.ids) as s (id) join job j on j.id = s.id and j.ns_id = ns_ order by j.id for update of j;
   select * into now from clock();
-  with sent as (select * from unnest(extend.ids, extend.fences) as s (id, fence)),
+  with sent as (select * from unnest(extend_jobs.ids, extend_jobs.fences) as s (id, fence)),
   updated as (
-    update job j set lease_end = now.lease + extend.ttl from sent s
+    update job j set lease_end = now.lease + extend_jobs.ttl from sent s
     where j.id = s.id and j.ns_id = ns_ and j.fence = s.fence and j.owner_id = owner_ and j.lease_end > now.lease
     returning j.id, j.claim_id),
   bounds as (
     -- No lease under the claim ends before: if all that run were renewed, this is when; else some may end sooner, these too if the ttl is shorter now.
-    update claim c set bound = case when c.live = u.n then now.lease + extend.ttl else least(c.bound, now.lease + extend.ttl) end
+    update claim c set bound = case when c.live = u.n then now.lease + extend_jobs.ttl else least(c.bound, now.lease + extend_jobs.ttl) end
     from (select claim_id, count(*) as n from updated group by claim_id) as u
-    where c.id = u.claim_id and c.bound <> case when c.live = u.n then now.lease + extend.ttl else least(c.bound, now.lease + extend.ttl) end)
+    where c.id = u.claim_id and c.bound <> case when c.live = u.n then now.lease + extend_jobs.ttl else least(c.bound, now.lease + extend_jobs.ttl) end)
   select array_agg(u.id) into renewed from updated u;
-  return query select null::uuid, extend.ttl, now.waited, null::text;
-  if coalesce(cardinality(renewed), 0) = cardinality(extend.ids) then return; end if;
-  for one in select s.id, s.fence from unnest(extend.ids, extend.fences) as s (id, fence) where renewed is null or s.id <> all (renewed) loop
+  return query select null::uuid, extend_jobs.ttl, now.waited, null::text;
+  if coalesce(cardinality(renewed), 0) = cardinality(extend_jobs.ids) then return; end if;
+  for one in select s.id, s.fence from unnest(extend_jobs.ids, extend_jobs.fences) as s (id, fence) where renewed is null or s.id <> all (renewed) loop
     select * into why from why_not(ns_, owner_, one.id, one.fence, (-1)::smallint, now.lease);
     return query select one.id, one.fence, why.current, why.reason;
   end loop;
@@ -104,14 +104,14 @@ begin
   if j.group_id is not null or home_.running_most > 0 or home_.per_key_most > 0 then perform wake_stages(home_.id); end if;
 end $$;
 
-create function settle(ns text, owner text, ids uuid[], fences bigint[], kinds smallint[], results bytea[], errors bytea[], retry_in bigint[], exit_status smallint[])
+create function settle_jobs(ns text, owner text, ids uuid[], fences bigint[], kinds smallint[], results bytea[], errors bytea[], retry_in bigint[], exit_status smallint[])
 returns table (id uuid, sent bigint, current bigint, reason text)
 language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  ns_ int := ns_of(settle.ns);
-  owner_ bigint := (select o.id from owner o where o.ns_id = ns_ and o.name = settle.owner);
+  ns_ int := ns_of(settle_jobs.ns);
+  owner_ bigint := (select o.id from owner o where o.ns_id = ns_ and o.name = settle_jobs.owner);
   now record;
   settled uuid[];
   homes int[];
@@ -123,7 +123,7 @@ begin
   select * into now from clock();
   -- Done jobs, as most are, by one statement: their rows move, their claims and depths are told, their keys, groups and limit keys are free.
   with sent as (
-    select * from unnest(settle.ids, settle.fences, settle.kinds, settle.results, settle.exit_status) as s (id, fence, kind, result, exit_status) where s.kind = 0),
+    select * from unnest(settle_jobs.ids, settle_jobs.fences, settle_jobs.kinds, settle_jobs.results, settle_jobs.exit_status) as s (id, fence, kind, result, exit_status) where s.kind = 0),
   gone as (
     delete from job j using sent s
     where j.id = s.id and j.ns_id = ns_ and j.fence = s.fence and j.owner_id = owner_ and j.lease_end is not null
@@ -148,15 +148,15 @@ begin
   select array_agg(g.id), (select array_agg(distinct q.home_id) from queue q join home h on h.id = q.home_id where q.id in (select x.queue_id from gone x) and h.special)
   into settled, homes from gone g;
   foreach h in array coalesce(homes, '{}') loop perform wake_stages(h); end loop;
-  if coalesce(cardinality(settled), 0) = cardinality(settle.ids) then return; end if;
+  if coalesce(cardinality(settled), 0) = cardinality(settle_jobs.ids) then return; end if;
 
   -- Other outcomes: the settings that decide what becomes of a job with a limit key are held still, then the rows, in the order of ids, as the caller sends them.
   perform hold_settings(u.home_id, false) from (
-    select distinct q.home_id from unnest(settle.ids, settle.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ join queue q on q.id = j.queue_id
+    select distinct q.home_id from unnest(settle_jobs.ids, settle_jobs.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ join queue q on q.id = j.queue_id
     where s.kind <> 0 and j.limit_id is not null order by q.home_id) as u;
-  perform 1 from unnest(settle.ids, settle.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ where s.kind <> 0 order by j.id for update of j;
+  perform 1 from unnest(settle_jobs.ids, settle_jobs.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ where s.kind <> 0 order by j.id for update of j;
   for one in
-    select s.* from unnest(settle.ids, settle.fences, settle.kinds, settle.results, settle.errors, settle.retry_in, settle.exit_status)
+    select s.* from unnest(settle_jobs.ids, settle_jobs.fences, settle_jobs.kinds, settle_jobs.results, settle_jobs.errors, settle_jobs.retry_in, settle_jobs.exit_status)
       as s (id, fence, kind, result, error, retry_in, exit_status)
     where settled is null or s.id <> all (settled)
   loop
