@@ -144,3 +144,8 @@ create table trail (
   n bigint generated always as identity primary key, ns text not null, at bigint not null, actor text not null, act text not null, subject text not null,
   reason text not null);
 create index trail_ns on trail (ns, n);
+
+-- Fences that ended because a newer one was granted, or an operator or retention ended them: whoever commits under such a fence meets its key here (80_guard.sql). It matters
+-- only to transactions that were under way then, and none of those outlives a crash: so it need not either. marked: see forget_superseded().
+create unlogged table superseded (ns_id int not null, resource text not null, fence bigint not null, marked bigint, primary key (ns_id, resource, fence))
+  with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000);

@@ -126,7 +126,13 @@ begin
   if j.deliveries > 50 then delete from attempt where id = j.id and ns_id = j.ns_id and delivery <= j.deliveries - 50; end if;
 end $$;
 
--- A new fence for a job, above all that it and its group had. The group remembers it.
+-- Nobody commits under this fence of a job any more. Waits for a commit under it that is under way, and for nothing else (80_guard.sql).
+create function supersede(ns int, id_ uuid, fence_ bigint) returns void language plpgsql as $$
+begin
+  if fence_ > 0 then insert into superseded (ns_id, resource, fence) values (ns, id_::text, fence_) on conflict do nothing; end if;
+end $$;
+
+-- A new fence for a job, above all that it and its group had; it ends the one before. The group remembers it.
 create function mint(j job, wall bigint) returns bigint language plpgsql as $$
 declare
   floor_ bigint;
@@ -136,6 +142,7 @@ begin
   select value into floor_ from floor;
   if j.group_id is not null then select fence into group_fence from grp where id = j.group_id for no key update; end if;
   minted := next_fence(greatest(j.fence, group_fence), floor_, wall);
+  perform supersede(j.ns_id, j.id, j.fence);
   if j.group_id is not null then update grp set fence = minted where id = j.group_id; end if;
   return minted;
 end $$;

@@ -187,7 +187,11 @@ begin
       select claim_, ns_, owner_, request_, queue_, ends, ends, count(*), coalesce(max(losses_in_row), 0), place_, rank_, (min(array[run_at, seq]))[1],
              (min(array[run_at, seq]))[2], (max(array[run_at, seq]))[1], (max(array[run_at, seq]))[2]
       from updated having count(*) > 0),
-    counted as (insert into depth (queue_id, ready, running) select queue_, -count(*), count(*) from updated having count(*) > 0)
+    counted as (insert into depth (queue_id, ready, running) select queue_, -count(*), count(*) from updated having count(*) > 0),
+    ended as (
+      -- Of a job that comes again: its last holder may not have committed yet.
+      insert into superseded (ns_id, resource, fence)
+      select ns_, u.id::text, a.fence from updated u join attempt a on a.id = u.id and a.ns_id = ns_ and a.delivery = u.deliveries - 1 where u.deliveries > 1 on conflict do nothing)
     select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, ttl_, failures, losses, losses_in_row, laters, last_outcome, exit_status, percent,
            word, error, extras, null::text, payload
     from ordered;

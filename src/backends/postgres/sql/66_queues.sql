@@ -102,6 +102,24 @@ begin
   where k.id = any (ids) and not exists (select 1 from job j where j.limit_id = k.id) and not exists (select 1 from done d where d.limit_id = k.id);
 end $$;
 
+-- Removes keys of ended fences that no transaction can still need. One that was let in under such a fence had its own number, or its snapshot, before the fence was ended:
+-- so a key is marked with a number that is given out after it was seen, and goes when no transaction that runs, and no snapshot that is held, is older than its mark. A transaction
+-- that is paused for days keeps the keys that came after it. Must come first in its transaction: a number that it already had could be older than the key.
+create function forget_superseded() returns void language plpgsql as $$
+declare
+  seen tid[];
+  mark bigint;
+  oldest bigint;
+begin
+  if pg_current_xact_id_if_assigned() is not null or not exists (select 1 from superseded) then return; end if;
+  seen := array(select s.ctid from superseded s where s.marked is null limit 10000);
+  mark := pg_current_xact_id()::text::bigint;
+  update superseded set marked = mark where ctid = any (array(select s.ctid from superseded s where s.ctid = any (seen) and s.marked is null for update skip locked));
+  perform pg_stat_clear_snapshot();
+  select least(pg_snapshot_xmin(pg_current_snapshot())::text::bigint, mark - max(age(a.backend_xmin))) into oldest from pg_stat_activity a where a.backend_xmin is not null;
+  delete from superseded where ctid = any (array(select s.ctid from superseded s where s.marked < oldest limit 10000 for update skip locked));
+end $$;
+
 -- What is still asked of a job that is gone. Not its payload: ten thousand of those may not fit.
 create type gone_job as (seq bigint, id uuid, queue_id int, state smallint, fence bigint, group_id bigint, limit_id bigint, extras jsonb);
 
@@ -135,6 +153,7 @@ declare
   more boolean;
 begin
   if ns_ is null then return jsonb_build_object('removed', 0, 'more', false); end if;
+  perform forget_superseded();
   select * into now from clock();
   select min(least(coalesce(h.keep_done, 604800000000), coalesce(h.keep_dead, 2592000000000))) into shortest from home h where h.ns_id = ns_;
   ids := array(
@@ -157,6 +176,7 @@ begin
   select coalesce(array_agg((o.seq, o.id, o.queue_id, o.state, o.fence, o.group_id, o.limit_id, o.extras)::gone_job), '{}') into gone from out_ o;
   if cardinality(gone) > 0 then
     perform raise_floor_to((select max(g.fence) from unnest(gone) as g));
+    insert into superseded (ns_id, resource, fence) select ns_, g.id::text, g.fence from unnest(gone) as g where g.fence > 0 on conflict do nothing;
     insert into depth (queue_id, done, dead, cancelled)
     select g.queue_id, -count(*) filter (where g.state = 3), -count(*) filter (where g.state = 4), -count(*) filter (where g.state = 5) from unnest(gone) as g group by g.queue_id;
     perform forget_jobs_things(ns_, gone);
@@ -221,14 +241,16 @@ begin
     -- A job that is finished, or brought back, between the two statements is met by the next round.
     loop
       perform 1 from job j where j.ns_id = ns_ order by j.id for update;
-      with out_ as (delete from job j where j.ns_id = ns_ returning j.queue_id, j.fence, state_of(j) as state),
+      with out_ as (delete from job j where j.ns_id = ns_ returning j.id, j.queue_id, j.fence, state_of(j) as state),
+      ended as (insert into superseded (ns_id, resource, fence) select ns_, o.id::text, o.fence from out_ o where o.fence > 0 on conflict do nothing),
       counted as (
         insert into depth (queue_id, ready, running, waiting)
         select o.queue_id, -count(*) filter (where o.state = 0), -count(*) filter (where o.state = 1), -count(*) filter (where o.state = 2) from out_ o group by o.queue_id)
       select max(o.fence), count(*) into highest, n from out_ o;
       again := n > 0;
       perform raise_floor_to(highest);
-      with out_ as (delete from done d where d.ns_id = ns_ returning d.queue_id, d.fence, d.state),
+      with out_ as (delete from done d where d.ns_id = ns_ returning d.id, d.queue_id, d.fence, d.state),
+      ended as (insert into superseded (ns_id, resource, fence) select ns_, o.id::text, o.fence from out_ o where o.fence > 0 on conflict do nothing),
       counted as (
         insert into depth (queue_id, done, dead, cancelled)
         select o.queue_id, -count(*) filter (where o.state = 3), -count(*) filter (where o.state = 4), -count(*) filter (where o.state = 5) from out_ o group by o.queue_id)
