@@ -53,11 +53,11 @@ class PostgresRaces : public testing::Test {
   }
   // The same verbs as the store's, for a session that does not commit at once.
   std::string enqueue_call(const JobId& id, const std::string& queue, const std::string& extras) {
-    return "select * from " + schema_.name() + ".enqueue('default', '{" + queue + "}', '{\"\"}', '{1}', array['" + to_string(id) + "']::uuid[], array['null'], '{0}', '{0}', '{null}', '{10}', " +
+    return "select * from " + schema_.name() + ".enqueue_jobs('default', '{" + queue + "}', '{\"\"}', '{1}', array['" + to_string(id) + "']::uuid[], array['null'], '{0}', '{0}', '{null}', '{10}', " +
            (extras.empty() ? "null" : "array['" + extras + "']::jsonb[]") + ")";
   }
   std::string claim_call(const std::string& queues, const std::string& owner, int n) {
-    return "select * from " + schema_.name() + ".claim('default', '{" + queues + "}', '', '" + owner + "', 'r', " + std::to_string(n) + ", 30000000, false, true, null, null, null, null)";
+    return "select * from " + schema_.name() + ".claim_jobs('default', '{" + queues + "}', '', '" + owner + "', 'r', " + std::to_string(n) + ", 30000000, false, true, null, null, null, null)";
   }
   std::string turn_call(const std::string& queue) {
     return "begin; select " + schema_.name() + ".take_turn(id, true) from " + schema_.name() + ".home where name = '" + queue + "'";
@@ -82,7 +82,7 @@ TEST_F(PostgresRaces, J8_AJobThatFailsWhileItsLimitIsLiftedIsNotStuck) {
   const std::vector<ClaimedJob> first = claimed("r1");
   ASSERT_EQ(first.size(), 1u);
   const auto slow = session();
-  run(*slow, "begin; select * from " + schema_.name() + ".settle('default', 'a', array['" + to_string(id) + "']::uuid[], array[" + std::to_string(first[0].job.fence) +
+  run(*slow, "begin; select * from " + schema_.name() + ".settle_jobs('default', 'a', array['" + to_string(id) + "']::uuid[], array[" + std::to_string(first[0].job.fence) +
                  "]::bigint[], '{1}', null, null, '{0}', null)");
   // It waits for those who rest on the setting as it was.
   Task lifts = runtime_.spawn("lifts", [this](const std::stop_token&) { set_limit_per_key(0); });
@@ -102,7 +102,7 @@ TEST_F(PostgresRaces, J6_ARepeatThatComesAfterTheFinishLeavesTheKeyFree) {
   Task repeats = run_beside(*second, "repeats", enqueue);
   wait_until_it_waits("repeats");
   const std::string& schema = schema_.name();
-  run(*first, claim_call("q", "a", 1) + "; select " + schema + ".settle('default', 'a', array[id], array[fence], '{0}', null, null, '{0}', null) from " + schema + ".job where id = '" + to_string(id) +
+  run(*first, claim_call("q", "a", 1) + "; select " + schema + ".settle_jobs('default', 'a', array[id], array[fence], '{0}', null, null, '{0}', null) from " + schema + ".job where id = '" + to_string(id) +
                   "'; commit");
   repeats.join();
   run(*second, "commit");
@@ -217,7 +217,7 @@ TEST_F(PostgresRaces, J1_TemporaryTablesOfASessionAreNotTakenForTheStores) {
   const auto shared = session();
   const std::string& schema = schema_.name();
   run(*shared, "create temp table job (like " + schema + ".job including all); create temp table done (like " + schema + ".done including all); select * from " + schema +
-                   ".enqueue('default', '{q}', '{\"\"}', '{1}', array[gen_random_uuid()], '{1}', '{0}', '{0}', '{null}', '{10}', null)");
+                   ".enqueue_jobs('default', '{q}', '{\"\"}', '{1}', array[gen_random_uuid()], '{1}', '{0}', '{0}', '{null}', '{10}', null)");
   EXPECT_EQ(claimed("r1").size(), 1u);
 }
 

@@ -8,12 +8,12 @@ namespace {
 
 std::string quoted(const std::string& schema) { return "\"" + schema + "\""; }
 
-// Functions by their bodies, tables by their columns, indexes by theirs. Nothing in it depends on who asks.
+// Functions by their bodies, tables by their columns, indexes by theirs. Nothing in it depends on who asks, nor on the tables that are protected.
 std::string digest_sql(const std::string& schema) {
   const std::string of = "(select oid from pg_catalog.pg_namespace where nspname = '" + schema + "')";
   return "select pg_catalog.md5(pg_catalog.string_agg(line, ';' order by line collate \"C\")) from ("
          "select 'function ' || proname || ' ' || pronargs || ' ' || pg_catalog.md5(prosrc) || ' ' || coalesce(pg_catalog.array_to_string(proconfig, ','), '') "
-         "from pg_catalog.pg_proc where pronamespace = " + of +
+         "from pg_catalog.pg_proc where proname !~ '^protects_[0-9]' and pronamespace = " + of +
          " union all select 'column ' || c.relname || '.' || a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull "
          "from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid "
          "where c.relnamespace = " + of + " and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped"
