@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <utility>
 #include <vector>
@@ -12,19 +13,34 @@
 namespace fenceline::bench {
 namespace {
 
+std::optional<std::int64_t> room_at(const std::string& folder) {
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
+  if (unknown) return std::nullopt;
+  return static_cast<std::int64_t>(space.available);
+}
+
 class SqlitePlaces final : public Places {
  public:
   explicit SqlitePlaces(ScratchFolder& folder) : folder_(folder) {}
 
-  std::string fresh(const std::string& stem) override { return folder_.fresh_path(stem); }
-  void drop(const std::string& place) override { ScratchFolder::drop(place); }
+  std::string fresh(const std::string& stem) override { return *made_.insert(folder_.fresh_path(stem)).first; }
+  void drop(const std::string& place) override {
+    ScratchFolder::drop(place);
+    made_.erase(place);
+  }
+  void drop_all() override {
+    while (!made_.empty()) drop(std::string(*made_.begin()));
+  }
   std::string url_of(const std::string& place) const override { return "sqlite:" + place; }
   bool has_server() const override { return false; }
-  Result<void> settle(const std::string&) override { return {}; }
+  std::optional<std::int64_t> free_room() override { return room_at(folder_.path()); }
+  Result<void> settle(const std::string&, std::stop_token) override { return {}; }
   Result<std::unique_ptr<HeldHorizon>> hold_horizon() override { return nullptr; }
 
  private:
   ScratchFolder& folder_;
+  std::set<std::string> made_;
 };
 
 // A connection for what is not measured.
@@ -55,6 +71,26 @@ class Session {
     const ExecStatusType status = PQresultStatus(answer);
     PQclear(answer);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+  }
+  // The same for what may take minutes: the server is told to let it be when somebody wants to stop.
+  bool run(const std::string& sql, std::stop_token stop) {
+    PGcancel* const cancel = PQgetCancel(connection_);
+    bool ran = false;
+    {
+      const std::stop_callback on_stop(stop, [cancel] {
+        char why[256];
+        if (cancel) PQcancel(cancel, why, sizeof why);
+      });
+      ran = !stop.stop_requested() && run(sql);
+    }
+    PQfreeCancel(cancel);
+    return ran;
+  }
+  // Whether the server runs on this machine, as far as the address tells.
+  bool is_here() const {
+    const std::string host = PQhost(connection_) ? PQhost(connection_) : "";
+    const std::string address = PQhostaddr(connection_) ? PQhostaddr(connection_) : "";
+    return host.starts_with("/") || address.starts_with("127.") || address == "::1";
   }
 
  private:
@@ -92,9 +128,7 @@ class PostgresHorizon final : public HeldHorizon {
 class PostgresPlaces final : public Places {
  public:
   explicit PostgresPlaces(std::string url) : url_(std::move(url)), session_(url_) {}
-  ~PostgresPlaces() override {
-    while (!made_.empty()) drop(std::string(*made_.begin()));
-  }
+  ~PostgresPlaces() override { drop_all(); }
 
   Result<void> open() {
     if (!session_.is_open()) return fail(Code::unavailable, "the bench cannot reach the server: " + session_.problem());
@@ -115,16 +149,27 @@ class PostgresPlaces final : public Places {
   void drop(const std::string& place) override {
     if (made_.erase(place) > 0) session_.run("drop schema if exists \"" + place + "\" cascade");
   }
+  void drop_all() override {
+    while (!made_.empty()) drop(std::string(*made_.begin()));
+  }
   std::string url_of(const std::string& place) const override { return with_parameter(url_, "schema", place); }
   bool has_server() const override { return true; }
 
+  // Only a role that may read the setting knows the folder, and only on this machine it tells us something.
+  std::optional<std::int64_t> free_room() override {
+    if (!session_.is_here()) return std::nullopt;
+    const std::vector<std::string> folder = session_.row("select setting from pg_settings where name = 'data_directory'");
+    return folder.empty() ? std::nullopt : room_at(folder.front());
+  }
+
   // As the server would by itself in its own time; a checkpoint only if the role may ask for one.
-  Result<void> settle(const std::string& place) override {
+  Result<void> settle(const std::string& place, std::stop_token stop) override {
     session_.run("set search_path = \"" + place + "\"");
     for (const char* table : {"job", "done", "raw_queue"}) {
-      if (!session_.row("select to_regclass('" + std::string(table) + "') where to_regclass('" + table + "') is not null").empty()) session_.run("vacuum analyze " + std::string(table));
+      if (!session_.row("select to_regclass('" + std::string(table) + "') where to_regclass('" + table + "') is not null").empty()) session_.run("vacuum analyze " + std::string(table), stop);
     }
-    session_.run("checkpoint");
+    session_.run("checkpoint", stop);
+    if (stop.stop_requested()) return fail(Code::held, "interrupted");
     return {};
   }
 

@@ -2,7 +2,10 @@
 // file of SQLite's in a folder of the bench's own, or a schema of its own in a PostgreSQL database.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/result.hpp"
@@ -31,12 +34,16 @@ class Places {
   // A name that was not given out before.
   virtual std::string fresh(const std::string& stem) = 0;
   virtual void drop(const std::string& place) = 0;
+  // All that were given out and not dropped yet.
+  virtual void drop_all() = 0;
   // Of the store, or of the raw side, in that place.
   virtual std::string url_of(const std::string& place) const = 0;
   // Whether the work is done by a server, whose CPU time is not ours.
   virtual bool has_server() const = 0;
-  // Lets what a load left to do for later be done before something is measured.
-  virtual Result<void> settle(const std::string& place) = 0;
+  // Bytes that are free where places are made; none if that cannot be known from here.
+  virtual std::optional<std::int64_t> free_room() = 0;
+  // Lets what a load left to do for later be done before something is measured. Errors: held (stopped).
+  virtual Result<void> settle(const std::string& place, std::stop_token stop) = 0;
   // Null: the store has no such horizon.
   virtual Result<std::unique_ptr<HeldHorizon>> hold_horizon() = 0;
 };

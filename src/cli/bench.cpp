@@ -24,6 +24,8 @@ struct Measure {
   std::function<BenchResults(Bench&)> run;
 };
 
+constexpr const char* kPeer = "peer_drain";  // wanted whenever a peer is named
+
 const std::vector<Measure>& measures() {
   static const std::vector<Measure> all{
       {{"enqueue_one", "enqueue_64"}, measure_one_by_one},
@@ -60,23 +62,47 @@ Result<std::vector<std::string>> wanted_names(const Invocation& invocation) {
   return given->second;
 }
 
-BenchResults run_all(Bench& bench, const std::vector<std::string>& wanted) {
-  const auto is_wanted = [&](const std::string& name) { return wanted.empty() || std::ranges::find(wanted, name) != wanted.end(); };
+struct Report {
   std::vector<BenchResult> results;
-  for (const Measure& measure : measures()) {
-    if (std::ranges::none_of(measure.names, is_wanted)) continue;
+  std::optional<Error> first_failure;
+};
+
+// A measure that fails is told as such, and the others go on: minutes of measuring are not thrown away for one call without an answer.
+Report run_all(Bench& bench, const std::vector<std::string>& wanted) {
+  const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name == kPeer || std::ranges::find(wanted, name) != wanted.end(); };
+  std::vector<Measure> chosen = measures();
+  std::erase_if(chosen, [&](const Measure& measure) { return std::ranges::none_of(measure.names, is_wanted); });
+  const auto peer = bench.invocation.value("--peer");
+  if (peer) chosen.push_back({{kPeer}, [&](Bench& with) { return measure_peer(with, *peer); }});
+  Report report;
+  for (const Measure& measure : chosen) {
     BenchResults some = measure.run(bench);
-    if (!some) return some;
-    for (BenchResult& result : *some) {
-      if (is_wanted(result.name)) results.push_back(std::move(result));
+    if (bench.stopped()) break;
+    if (some) {
+      for (BenchResult& result : *some) {
+        if (is_wanted(result.name)) report.results.push_back(std::move(result));
+      }
+      continue;
     }
+    if (!report.first_failure) report.first_failure = some.error();
+    for (const std::string& name : measure.names) {
+      if (!is_wanted(name)) continue;
+      report.results.push_back({.name = name, .failed = error_text(some.error())});
+      tell("bench: " + name + " failed: " + report.results.back().failed);
+    }
+    bench.places.drop_all();
   }
-  if (const auto peer = bench.invocation.value("--peer")) {
-    BenchResults some = measure_peer(bench, *peer);
-    if (!some) return some;
-    results.insert(results.end(), some->begin(), some->end());
-  }
-  return results;
+  return report;
+}
+
+// Errors: full, before anything is made.
+Result<void> check_room(bench::Places& places, std::int64_t needed, bool large) {
+  const std::optional<std::int64_t> room = places.free_room();
+  const std::string amount = std::to_string(needed >> 20) + " MiB";
+  if (!room && large) tell("bench: how much room the server's disk has cannot be seen from here; about " + amount + " are needed");
+  if (room && *room < needed)
+    return fail(Code::full, "the bench needs " + amount + " on the server's disk and it has " + std::to_string(*room >> 20) + "; make room, or let fewer jobs wait with --waiting N");
+  return {};
 }
 
 Result<int> run(Invocation& invocation) {
@@ -92,6 +118,9 @@ Result<int> run(Invocation& invocation) {
   BenchSizes sizes = quick ? BenchSizes::quick() : invocation.has("--large") ? BenchSizes::large() : BenchSizes{};
   const Result<std::int64_t> rounds = invocation.number("--rounds", sizes.rounds, 1, 100);
   if (!rounds) return std::unexpected(rounds.error());
+  const Result<std::int64_t> waiting = invocation.number("--waiting", sizes.deep, 1'000, 1'000'000'000);
+  if (!waiting) return std::unexpected(waiting.error());
+  sizes.deep = *waiting;
   if (invocation.has("--rounds")) sizes.rounds = sizes.process_rounds = static_cast<int>(*rounds);
   // Whoever asks for it alone has the time.
   if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
@@ -103,19 +132,26 @@ Result<int> run(Invocation& invocation) {
   if (!folder) return std::unexpected(folder.error());
   Result<std::unique_ptr<bench::Places>> places = server ? bench::postgres_places(invocation.store_url) : bench::sqlite_places(*folder);
   if (!places) return std::unexpected(places.error());
+  if (server) {
+    if (auto ok = check_room(**places, sizes.room_on_server(), sizes.deep > BenchSizes{}.deep); !ok) return std::unexpected(ok.error());
+  }
 
   Bench bench{invocation, *folder, **places, sizes};
-  BenchResults results = run_all(bench, *wanted);
+  Report report = run_all(bench, *wanted);
   if (invocation.stop.stop_requested()) {
     tell("fenceline: interrupted; what the bench had made is removed");
     return interrupted_exit();
   }
-  if (!results) return std::unexpected(results.error());
+  std::vector<BenchResult>& results = report.results;
   // Too short to be judged.
-  if (quick) std::ranges::for_each(*results, [](BenchResult& result) { result.marks.clear(); });
-  if (invocation.json) print_line(bench_json(shown_store_url(invocation.store_url), server ? "server" : bench.full() ? "full" : "normal", *results));
-  else print_bench_table(*results);
-  const bool missed = std::ranges::any_of(*results, [](const BenchResult& result) { return std::ranges::any_of(result.marks, [](const BenchMark& mark) { return !mark.met(); }); });
+  if (quick) std::ranges::for_each(results, [](BenchResult& result) { result.marks.clear(); });
+  if (invocation.json) print_line(bench_json(shown_store_url(invocation.store_url), server ? "server" : bench.full() ? "full" : "normal", results));
+  else print_bench_table(results);
+  if (report.first_failure) {
+    tell("fenceline: not all could be measured; see FAILED in the report");
+    return exit_code(*report.first_failure);
+  }
+  const bool missed = std::ranges::any_of(results, [](const BenchResult& result) { return std::ranges::any_of(result.marks, [](const BenchMark& mark) { return !mark.met(); }); });
   return invocation.has("--check") && missed ? kExitFound : kExitOk;
 }
 
@@ -183,6 +219,7 @@ CommandSpec bench_command() {
           .arguments = {},
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
                       {"--large", "", "10,000,000 jobs wait in `backlog`, and the horizon is held for more than 60 s"},
+                      {"--waiting", "N", "so many jobs wait in `backlog`; by default 1,000,000"},
                       {"--only", "NAME", "only this measure; may be given more than once", true},
                       {"--rounds", "N", "of each measure that compares; by default 7, and 5 for processes"},
                       {"--check", "", "exit 1 if a mark is missed"},

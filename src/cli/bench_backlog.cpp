@@ -1,5 +1,7 @@
 // Whether jobs get dearer when many wait: the same claims and settles with few and with many jobs in the queue, in slices
 // that alternate. CPU time decides where it is ours, since it hardly feels what else the machine does.
+#include <algorithm>
+
 #include "bench/statistics.hpp"
 #include "cli/bench.hpp"
 #include "cli/bench_work.hpp"
@@ -26,6 +28,26 @@ Result<Cost> slice_of(Bench& bench, Store& store, std::int64_t jobs, std::int64_
   const Result<Cost> refill = enqueue_in_batches(bench.runtime(), store, cost->jobs, bench.sizes.batch, bench.invocation.stop);
   if (!refill) return refill;
   return cost;
+}
+
+// Millions take minutes: says now and then how far it is.
+Result<void> fill(Bench& bench, Store& store, std::int64_t waiting) {
+  constexpr std::int64_t kPart = 20'000;
+  constexpr Duration kBetweenWords = std::chrono::seconds{5};
+  const Instant began = bench.runtime().now();
+  Instant told = began;
+  for (std::int64_t filled = 0; filled < waiting;) {
+    const Result<Cost> part = enqueue_in_batches(bench.runtime(), store, std::min(kPart, waiting - filled), bench.sizes.batch, bench.invocation.stop);
+    if (!part) return std::unexpected(part.error());
+    filled += part->jobs;
+    const Instant now = bench.runtime().now();
+    if (now - told < kBetweenWords) continue;
+    told = now;
+    const std::int64_t rate = filled * 1'000'000 / (now - began).count();
+    const std::string words = "backlog, " + std::to_string(filled) + " of " + std::to_string(waiting) + " wait, " + std::to_string(rate) + " a second";
+    if (auto ok = bench.go_on(words); !ok) return ok;
+  }
+  return {};
 }
 
 Result<Slices> alternate(Bench& bench, Store& deep, Store& shallow, std::int64_t jobs, std::int64_t batch) {
@@ -63,11 +85,11 @@ BenchResults measure_backlog(Bench& bench) {
     if (!shallow) return std::unexpected(shallow.error());
     if (auto ok = bench.go_on("backlog, filling " + std::to_string(bench.sizes.deep)); !ok) return std::unexpected(ok.error());
     for (const auto& [store, waiting] : {std::pair{deep->get(), bench.sizes.deep}, std::pair{shallow->get(), bench.sizes.shallow}}) {
-      const Result<Cost> filled = enqueue_in_batches(bench.runtime(), *store, waiting, bench.sizes.batch, bench.invocation.stop);
-      if (!filled) return std::unexpected(filled.error());
+      if (auto ok = fill(bench, *store, waiting); !ok) return std::unexpected(ok.error());
     }
+    if (auto ok = bench.go_on("backlog, the store comes to rest"); !ok) return std::unexpected(ok.error());
     for (const std::string& place : {deep_path, shallow_path}) {
-      if (auto ok = bench.places.settle(place); !ok) return std::unexpected(ok.error());
+      if (auto ok = bench.places.settle(place, bench.invocation.stop); !ok) return std::unexpected(ok.error());
     }
     large = alternate(bench, **deep, **shallow, bench.sizes.slice, bench.sizes.batch);
     if (!large) return std::unexpected(large.error());

@@ -119,6 +119,7 @@ std::string bench_json(const std::string& store, const std::string& durability, 
       one["marks"].push_back({{"number", mark.number}, {"value", rounded(mark.value)}, {bound, mark.limit}, {"met", mark.met()}});
     }
     if (!result.skipped.empty()) one["skipped"] = result.skipped;
+    if (!result.failed.empty()) one["failed"] = result.failed;
     all["results"].push_back(std::move(one));
   }
   return all.dump();
@@ -144,7 +145,8 @@ void print_bench_table(const std::vector<BenchResult>& results) {
   }
   for (const BenchResult& result : results) {
     if (!result.skipped.empty()) print_line(result.name + ": not measured: " + result.skipped);
-    if (!result.raw_rate && result.skipped.empty()) {
+    if (!result.failed.empty()) print_line(result.name + ": FAILED: " + result.failed);
+    if (!result.raw_rate && result.skipped.empty() && result.failed.empty()) {
       std::string line = result.name + ":";
       if (result.rate) line += " rate " + shown(*result.rate);
       if (result.ratio) line += " ratio " + shown(*result.ratio);

@@ -51,10 +51,10 @@ TEST(BenchReport, HasTheShapeThatScriptsRelyOn) {
   latency.p50_ms = 1.5;
   latency.p99_ms = 61;
   latency.must("p99_ms", 61, BenchMark::Bound::at_most, 60);
-  const std::string text = bench_json("sqlite:x.db", "full", {compare_sides("drain", kSides), latency, {.name = "held_horizon", .skipped = "none here"}});
+  const std::string text = bench_json("sqlite:x.db", "full", {compare_sides("drain", kSides), latency, {.name = "held_horizon", .skipped = "none here"}, {.name = "backlog", .failed = "no answer"}});
   const nlohmann::json json = nlohmann::json::parse(text);
   EXPECT_EQ(json["store"], "sqlite:x.db");
-  ASSERT_EQ(json["results"].size(), 3U);
+  ASSERT_EQ(json["results"].size(), 4U);
   const nlohmann::json& drain = json["results"][0];
   EXPECT_EQ(drain["name"], "drain");
   EXPECT_EQ(drain["rate"], 500.0);
@@ -64,6 +64,7 @@ TEST(BenchReport, HasTheShapeThatScriptsRelyOn) {
   EXPECT_EQ(json["results"][1]["p99_ms"], 61.0);
   EXPECT_EQ(json["results"][1]["marks"][0]["met"], false);
   EXPECT_EQ(json["results"][2]["skipped"], "none here");
+  EXPECT_EQ(json["results"][3]["failed"], "no answer");
 }
 
 }  // namespace
