@@ -21,6 +21,8 @@ create table home (
   running_most int not null default 0, per_key_most int not null default 0, keep_done bigint, keep_dead bigint,
   paused_at bigint, paused_by text, pause_reason text, special boolean not null default false, looked_at bigint not null default 0,
   unique (ns_id, name));
+-- How often the settings of a home were changed. A row of its own, so that who has an old snapshot can see by its lock that they are still what it sees.
+create table home_change (home_id int primary key, n bigint not null);
 -- One stage of it. hungry_at: when a claim last came back short, give or take ten seconds: an enqueue notifies only if somebody may sleep.
 create table queue (
   id int generated always as identity primary key, ns_id int not null, home_id int not null, name text not null, stage text not null,

@@ -58,9 +58,20 @@ create function take_turn(home_ int, alone boolean) returns void language plpgsq
 begin
   if alone then perform pg_advisory_xact_lock(1179535169, home_); else perform pg_advisory_xact_lock_shared(1179535169, home_); end if;
 end $$;
+create function has_old_snapshot() returns boolean language plpgsql stable as $$
+begin
+  return current_setting('transaction_isolation') not in ('read committed', 'read uncommitted');
+end $$;
 create function hold_settings(home_ int, alone boolean) returns void language plpgsql as $$
 begin
   if alone then perform pg_advisory_xact_lock(1179535170, home_); else perform pg_advisory_xact_lock_shared(1179535170, home_); end if;
+  if alone then
+    insert into home_change as h (home_id, n) values (home_, 1) on conflict (home_id) do update set n = h.n + 1;
+  elsif has_old_snapshot() then
+    -- The application's own transaction: settings that were changed since its snapshot would be read as they were. Both statements fail then (40001).
+    insert into home_change (home_id, n) values (home_, 0) on conflict do nothing;
+    perform 1 from home_change where home_id = home_ for share;
+  end if;
 end $$;
 
 -- Depths change by so many.
@@ -69,13 +80,14 @@ begin
   insert into depth values (queue_, ready_, running_, waiting_, done_, dead_, cancelled_);
 end $$;
 
--- Tells those who sleep that jobs of this queue may be claimable. Only if somebody came back short lately: a notification makes commits wait for each other.
+-- Tells those who sleep that jobs of this queue may be claimable. Only if somebody came back short lately: a notification makes commits wait for each other. An old snapshot
+-- does not know, and tells.
 create function wake(queue_ int) returns void language plpgsql as $$
 declare
   one record;
 begin
   select n.name as ns, q.name, q.stage, q.hungry_at into one from queue q join namespace n on n.id = q.ns_id where q.id = queue_;
-  if one.hungry_at > (clock()).wall - 30000000 then perform pg_notify('fenceline', concat_ws(' ', current_schema(), one.ns, one.name, one.stage)); end if;
+  if one.hungry_at > (clock()).wall - 30000000 or has_old_snapshot() then perform pg_notify('fenceline', concat_ws(' ', current_schema(), one.ns, one.name, one.stage)); end if;
 end $$;
 create function wake_stages(home_ int) returns void language plpgsql as $$
 begin
