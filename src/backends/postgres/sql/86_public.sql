@@ -239,13 +239,14 @@ begin
   end;
 end $$;
 
--- Lets a role call these functions, and touch nothing else of the schema. For the schema's owner.
+-- Lets a role call what applications call, and touch nothing else of the schema. For the schema's owner.
 create function allow(role_ regrole) returns void language plpgsql set search_path from current as $$
 declare
   f regprocedure;
 begin
   execute format('grant usage on schema %I to %s', current_schema(), role_);
-  for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.prosecdef and p.prorettype <> 'trigger'::regtype loop
+  for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.prosecdef
+           and p.proname in ('enqueue', 'claim', 'extend', 'settle', 'complete', 'fail', 'record_effect', 'guard', 'gate', 'act_as') loop
     execute format('grant execute on function %s to %s', f, role_);
   end loop;
 end $$;
