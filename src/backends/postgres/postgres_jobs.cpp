@@ -75,6 +75,17 @@ Result<Params> enqueue_params(const EnqueueRequest& request) {
   return params;
 }
 
+bool is_one_plain_job(const EnqueueRequest& request) { return request.jobs.size() == 1 && extras_json(request.jobs.front()).is_null(); }
+
+Params plain_params(const std::string& ns, const NewJob& job) {
+  Params params;
+  params.text(ns).text(job.queue).text(job.stage).uuid(job.id).text(job.payload).int2(static_cast<std::int16_t>(-job.priority)).int8(job.delay.count());
+  if (job.at) params.int8(job.at->time_since_epoch().count());
+  else params.null(Type::int8);
+  params.int4(job.attempts_max);
+  return params;
+}
+
 Params claim_params(const ClaimRequest& request, const std::vector<ClaimCursor>& cursors) {
   Array queues(Type::text, request.queues.size());
   for (const std::string& queue : request.queues) queues.add_bytes(queue);
@@ -166,9 +177,10 @@ Result<EnqueueReply> PostgresStore::enqueue(const EnqueueRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   EnqueueReply reply;
   if (request.jobs.empty()) return reply;
-  const Result<Params> params = enqueue_params(request);
+  const bool is_plain = is_one_plain_job(request);
+  const Result<Params> params = is_plain ? plain_params(request.ns, request.jobs.front()) : enqueue_params(request);
   if (!params) return std::unexpected(params.error());
-  const Result<Rows> rows = parts_->pool.run(parts_->enqueue, *params, CallKind::change, request.timeout);
+  const Result<Rows> rows = parts_->pool.run(is_plain ? parts_->enqueue_plain : parts_->enqueue, *params, CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     reply.existing = rows->integer(0, 0);

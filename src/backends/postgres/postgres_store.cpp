@@ -53,6 +53,7 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       pool(runtime, dsn, options.test_clock),
       listener(runtime, dsn),
       enqueue(hot(dsn.schema, "enqueue_jobs", 11)),
+      enqueue_plain(hot(dsn.schema, "enqueue_plain", 9)),
       claim(hot(dsn.schema, "claim_jobs", 13)),
       give_back(hot(dsn.schema, "give_back", 4)),
       extend(hot(dsn.schema, "extend_jobs", 5)),

@@ -27,7 +27,7 @@ struct PostgresStore::Parts {
   StoreProfile profile;
 
   // The hot verbs, with their parameters in the order in which sql/ declares them.
-  postgres::Statement enqueue, claim, give_back, extend, settle;
+  postgres::Statement enqueue, enqueue_plain, claim, give_back, extend, settle;
 
   // A verb that takes and answers JSON: the rows of its answer.
   Result<std::vector<nlohmann::json>> call(const std::string& verb, const std::string& ns, const nlohmann::json& request, postgres::CallKind kind,

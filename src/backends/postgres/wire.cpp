@@ -94,6 +94,13 @@ Params& Params::int4(std::int32_t value) {
   return add(Type::int4, std::move(bytes));
 }
 
+Params& Params::int2(std::int16_t value) {
+  std::string bytes;
+  put(bytes, value);
+  return add(Type::int2, std::move(bytes));
+}
+Params& Params::uuid(const Uuid& value) { return add(Type::uuid, std::string(bytes_of(value))); }
+
 Params& Params::jsonb(std::string_view text) {
   std::string bytes(1, kJsonbVersion);
   bytes += text;

@@ -61,6 +61,8 @@ class Params {
   Params& text(std::string_view value) { return add(Type::text, std::string(value)); }
   Params& int8(std::int64_t value);
   Params& int4(std::int32_t value);
+  Params& int2(std::int16_t value);
+  Params& uuid(const Uuid& value);
   Params& boolean(bool value) { return add(Type::boolean, std::string(1, value ? '\1' : '\0')); }
   Params& jsonb(std::string_view text);
   Params& array(const Array& value) { return add(value.type(), value.bytes()); }

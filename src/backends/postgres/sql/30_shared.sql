@@ -126,6 +126,10 @@ end $$;
 -- So many jobs have left each of these claims (one element a job, nulls do not count).
 create function leave_claims(claims bigint[]) returns void language plpgsql as $$
 begin
+  if claims[1] = all (claims) then  -- as most are
+    update claim set live = live - cardinality(claims) where id = claims[1];
+    return;
+  end if;
   perform 1 from claim where id = any (claims) order by id for update;
   update claim c set live = live - left_.n from (select x, count(*)::int as n from unnest(claims) as x group by x) as left_ where c.id = left_.x;
 end $$;

@@ -159,7 +159,7 @@ declare
   wall bigint := (clock()).wall;
   wanted bigint := coalesce(array_length(ids, 1), 0);
   plain boolean := extras is null or cardinality(array_remove(extras, null)) = 0;
-  added uuid[];
+  are_new boolean;
   one uuid;
   i int;
 begin
@@ -169,19 +169,16 @@ begin
     queue_ids[i] := queue_of(ns_id_, queues[i], stages[i]);
   end loop;
   if plain then
-    if wanted = 1 then
+    -- Asking for each row whether its id is there (on conflict) would cost a third of the insert: one that is undoes them all, and each is looked at below.
+    begin
       insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, payload)
-      values (nextval('job_seq'), ids[1], ns_id_, queue_ids[q[1]], coalesce(ats[1], wall + delays[1]), ranks[1], attempts[1], wall, payloads[1])
-      on conflict do nothing returning array[ids[1]] into added;
-    else
-      with fresh as (
-        insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, payload)
-        select nextval('job_seq'), u.id, ns_id_, queue_ids[u.q], coalesce(u.at, wall + u.delay), u.rank, u.attempts, wall, u.payload
-        from unnest(q, ids, payloads, ranks, delays, ats, attempts) as u (q, id, payload, rank, delay, at, attempts)
-        on conflict do nothing returning id)
-      select array_agg(id) into added from fresh;
-    end if;
-    if array_length(added, 1) = wanted then
+      select nextval('job_seq'), u.id, ns_id_, queue_ids[u.q], coalesce(u.at, wall + u.delay), u.rank, u.attempts, wall, u.payload
+      from unnest(q, ids, payloads, ranks, delays, ats, attempts) as u (q, id, payload, rank, delay, at, attempts);
+      are_new := true;
+    exception when unique_violation then
+      are_new := false;
+    end;
+    if are_new then
       -- In statements of their own, after the insert: an earlier try of the same may have come and finished meanwhile (J1), and ids may stand for others. Ids ascend
       -- with time, so most batches lie behind all that is done.
       if (coalesce((select u.id from unnest(ids) as u (id) order by u.id limit 1) > (select d.id from done d order by d.id desc limit 1), true)
@@ -191,9 +188,8 @@ begin
         for i in 1 .. array_length(queue_ids, 1) loop perform wake(queue_ids[i]); end loop;
         return;
       end if;
+      delete from job where id = any (ids) and ns_id = ns_id_;
     end if;
-    -- Some are there already: take back what was added, and look at each.
-    delete from job where id = any (added) and ns_id = ns_id_;
   end if;
   answered := ids;
   for i in 1 .. wanted loop
@@ -205,4 +201,45 @@ begin
   end loop;
   perform look_at_new(ns_id_, ids);
   for i in 1 .. array_length(queue_ids, 1) loop perform wake(queue_ids[i]); end loop;
+end $$;
+
+-- One plain job, as most that come alone are: the same with fewer statements, and no transaction inside the transaction.
+create function enqueue_plain(ns text, queue text, stage text, id uuid, payload text, rank smallint, delay bigint, at bigint, attempts int, out existing bigint, out answered uuid[])
+language plpgsql set search_path from current set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  wall bigint := (clock()).wall;
+  ns_id_ int;
+  queue_id_ int;
+  hungry_at_ bigint;
+  is_new boolean;
+begin
+  select q.ns_id, q.id into ns_id_, queue_id_ from namespace n join queue q on q.ns_id = n.id
+  where n.name = enqueue_plain.ns and q.name = enqueue_plain.queue and q.stage = enqueue_plain.stage;
+  if found then
+    with fresh as (
+      insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, payload)
+      values (nextval('job_seq'), enqueue_plain.id, ns_id_, queue_id_, coalesce(enqueue_plain.at, wall + enqueue_plain.delay), enqueue_plain.rank, enqueue_plain.attempts, wall,
+              enqueue_plain.payload)
+      on conflict do nothing returning queue_id)
+    insert into depth (queue_id, ready) select f.queue_id, 1 from fresh f;
+    if found then
+      -- As for many, in a statement of its own after the insert.
+      select q.hungry_at,
+             (coalesce(enqueue_plain.id > (select d.id from done d order by d.id desc limit 1), true)
+              or not exists (select 1 from done d where d.id = enqueue_plain.id and d.ns_id = ns_id_))
+             and not exists (select 1 from alias a where a.ns_id = ns_id_ and a.id = enqueue_plain.id)
+      into hungry_at_, is_new from queue q where q.id = queue_id_;
+      if is_new then
+        if hungry_at_ > wall - 30000000 or has_old_snapshot() then perform wake(queue_id_); end if;
+        existing := 0;
+        return;
+      end if;
+      delete from job j where j.id = enqueue_plain.id and j.ns_id = ns_id_;
+      perform count_moved(queue_id_, -1, 0, 0, 0, 0, 0);
+    end if;
+  end if;
+  select e.existing, e.answered into existing, answered
+  from enqueue_jobs(enqueue_plain.ns, array[enqueue_plain.queue], array[enqueue_plain.stage], '{1}', array[enqueue_plain.id], array[enqueue_plain.payload], array[enqueue_plain.rank],
+                    array[enqueue_plain.delay], array[enqueue_plain.at], array[enqueue_plain.attempts], null) as e;
 end $$;

@@ -160,50 +160,18 @@ begin
   where h.id = (select home_id from queue where id = queue_) and h.per_key_most > 0;
 end $$;
 
--- Ready jobs of one queue and rank by one statement: granted, kept and counted. places: where their rows are, locked. None has a group, whose fence would have to be asked.
-create function grant_places(c claiming, queue_ int, q_ int, rank_ smallint, places tid[]) returns setof granted_job language plpgsql as $$
+-- Due jobs of a queue and rank that nobody has, behind the cursor, best first: where their rows are, locked, and what a row of claim says of them.
+create type stretch as (places tid[], come_again boolean, losses_most bigint, lo_run_at bigint, lo_seq bigint, hi_run_at bigint, hi_seq bigint);
+create function due_stretch(queue_ int, rank_ smallint, after_run_at bigint, after_seq bigint, wall bigint, n_ int) returns stretch language plpgsql as $$
 declare
-  -- Plain variables: a statement reads them for every row, and a member of a record costs more.
-  claim_ bigint := nextval('claim_seq');
-  ns_ int := c.ns;
-  owner_ bigint := c.owner_id;
-  request_ text := c.request;
-  -- Read after the rows were locked: what was deleted before has raised it.
-  floor_ bigint := (select value from floor);
-  lowest bigint := greatest(floor_ + 1, c.wall);
-  wall bigint := c.wall;
-  ends bigint := c.lease + c.ttl;
-  ttl_ bigint := c.ttl;
-  place_ int := c.granted;
+  found_ stretch;
 begin
-  if cardinality(places) > 0 then perform next_fence(0, floor_, c.wall); end if;
-  return query
-    with updated as (
-      update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
-      where ctid = any (places) returning *),
-    ordered as (select * from updated order by run_at, seq),
-    kept as (
-      insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq)
-      select claim_, ns_, owner_, request_, queue_, ends, ends, count(*), coalesce(max(losses_in_row), 0), place_, rank_, (min(array[run_at, seq]))[1],
-             (min(array[run_at, seq]))[2], (max(array[run_at, seq]))[1], (max(array[run_at, seq]))[2]
-      from updated having count(*) > 0),
-    counted as (insert into depth (queue_id, ready, running) select queue_, -count(*), count(*) from updated having count(*) > 0),
-    ended as (
-      -- Of a job that comes again: its last holder may not have committed yet.
-      insert into superseded (ns_id, resource, fence)
-      select ns_, u.id::text, a.fence from updated u join attempt a on a.id = u.id and a.ns_id = ns_ and a.delivery = u.deliveries - 1 where u.deliveries > 1 on conflict do nothing)
-    select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, ttl_, failures, losses, losses_in_row, laters, last_outcome, exit_status, percent,
-           word, error, extras, null::text, payload
-    from ordered;
-end $$;
-
--- Where due jobs of a queue and rank are that nobody has, behind the cursor, best first. Their rows are locked.
-create function due_places(queue_ int, rank_ smallint, after_run_at bigint, after_seq bigint, wall bigint, n_ int) returns tid[] language plpgsql as $$
-begin
-  return array(
-    select j.ctid from job j
+  select array_agg(x.ctid), max(x.deliveries) > 0, coalesce(max(x.losses_in_row), 0), min(x.run_at), min(x.seq), max(x.run_at), max(x.seq) into found_
+  from (
+    select j.ctid, j.deliveries, j.losses_in_row, j.run_at, j.seq from job j
     where j.queue_id = queue_ and j.blocked = 0 and j.rank = rank_ and (j.run_at, j.seq) > (after_run_at, after_seq) and j.run_at <= wall and j.lease_end is null
-    order by j.run_at, j.seq limit n_ for update skip locked);
+    order by j.run_at, j.seq limit n_ for update skip locked) as x;
+  return found_;
 end $$;
 
 -- In how long something may become claimable: run times of ready jobs and lease ends of others that lie ahead.
@@ -275,8 +243,15 @@ declare
   alone job;
   j job;
   jobs job[];
+  due_ stretch;
   places tid[];
-  rank_ smallint;
+  claim_ bigint;
+  owner_ bigint;
+  floor_ bigint;
+  lowest bigint;
+  ends bigint;
+  wall bigint;
+  q_ int;
   at_queue int;
   i int;
 begin
@@ -341,34 +316,28 @@ begin
     specials := specials || one.special;
   end loop;
 
-  if not any_special and not claim_jobs.rescan and cursor_q is not null then
-    for i in 1 .. coalesce(array_length(c.queue_ids, 1), 0) loop
-      for one in select x.rank, x.run_at, x.seq from unnest(cursor_q, cursor_rank, cursor_run_at, cursor_seq) as x (q, rank, run_at, seq) where x.q = c.q_of[i] order by x.rank loop
-        exit when c.granted >= c.n;
-        places := due_places(c.queue_ids[i], one.rank, one.run_at, one.seq, c.wall, c.n - c.granted);
-        if cardinality(places) > 0 then return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], one.rank, places); end if;
-        c.granted := c.granted + cardinality(places);
-      end loop;
-    end loop;
-  end if;
-
-  if c.granted < c.n and cardinality(c.queue_ids) > 0 then
-    if exists (select 1 from claim k where k.queue_id = any (c.queue_ids) and k.live > 0 and k.bound <= c.lease) then
-      perform tighten_bounds(c);
-      perform bury(c);
-    end if;
-    if any_special then
-      for i in 1 .. array_length(c.queue_ids, 1) loop
-        if specials[i] then perform work_off(c.ns, c.home_ids[i], c.lease, c.wall); end if;
-      end loop;
-    end if;
-    if c.granted = 0 then alone := first_alone(c); end if;
-    if alone.id is not null and claim_jobs.holds_others then flags := flags | 1; end if;
-    if alone.id is not null and not claim_jobs.holds_others then
-      at_queue := array_position(c.queue_ids, alone.queue_id);
-      return query select * from grant_jobs(c, alone.queue_id, c.q_of[at_queue], array[alone]);
-      c.granted := 1;
-    else
+  -- First what lies behind the cursors, then all: the second look is for leases that ran out, jobs that must run alone, and what a cursor has passed.
+  for look in 1 .. 2 loop
+    exit when c.granted >= c.n or c.queue_ids is null;
+    if look = 1 and (any_special or claim_jobs.rescan or cursor_q is null) then continue; end if;
+    if look = 2 then
+      if exists (select 1 from claim k where k.queue_id = any (c.queue_ids) and k.live > 0 and k.bound <= c.lease) then
+        perform tighten_bounds(c);
+        perform bury(c);
+      end if;
+      if any_special then
+        for i in 1 .. array_length(c.queue_ids, 1) loop
+          if specials[i] then perform work_off(c.ns, c.home_ids[i], c.lease, c.wall); end if;
+        end loop;
+      end if;
+      if c.granted = 0 then alone := first_alone(c); end if;
+      if alone.id is not null and claim_jobs.holds_others then flags := flags | 1; end if;
+      if alone.id is not null and not claim_jobs.holds_others then
+        at_queue := array_position(c.queue_ids, alone.queue_id);
+        return query select * from grant_jobs(c, alone.queue_id, c.q_of[at_queue], array[alone]);
+        c.granted := 1;
+        exit;
+      end if;
       -- Those whose lease ran out, over all queues; each stretch of one queue is kept as one claim.
       jobs := '{}';
       for j in select * from run_out(c, 0, 0, c.n - c.granted) loop
@@ -383,25 +352,66 @@ begin
         return query select * from grant_jobs(c, jobs[1].queue_id, c.q_of[array_position(c.queue_ids, jobs[1].queue_id)], jobs);
         c.granted := c.granted + cardinality(jobs);
       end if;
-      for i in 1 .. array_length(c.queue_ids, 1) loop
-        exit when c.granted >= c.n;
-        room := case when specials[i] then room_in(c.home_ids[i], c.lease) end;
-        for rank_ in select * from ranks_of(c.queue_ids[i], 0::smallint) loop
-          exit when c.granted >= c.n or room <= 0;
-          places := due_places(c.queue_ids[i], rank_, -1, 0, c.wall, least(c.n - c.granted, coalesce(room, c.n))::int);
-          if cardinality(places) = 0 then continue; end if;
-          if specials[i] and exists (select 1 from job where ctid = any (places) and (group_id is not null or limit_id is not null)) then
-            jobs := array(select x from job as x where ctid = any (places) order by x.run_at, x.seq);
-            return query select * from grant_jobs(c, c.queue_ids[i], c.q_of[i], jobs);
-          else
-            return query select * from grant_places(c, c.queue_ids[i], c.q_of[i], rank_, places);
-          end if;
-          c.granted := c.granted + cardinality(places);
-          room := room - cardinality(places);
-        end loop;
-      end loop;
     end if;
-  end if;
+
+    for i in 1 .. array_length(c.queue_ids, 1) loop
+      exit when c.granted >= c.n;
+      room := case when specials[i] then room_in(c.home_ids[i], c.lease) end;
+      for one in
+        select x.rank, x.run_at, x.seq from unnest(cursor_q, cursor_rank, cursor_run_at, cursor_seq) as x (q, rank, run_at, seq) where look = 1 and x.q = c.q_of[i]
+        union all
+        select x.rank, -1, 0 from ranks_of(c.queue_ids[i], 0::smallint) as x (rank) where look = 2
+        order by 1
+      loop
+        exit when c.granted >= c.n or room <= 0;
+        due_ := due_stretch(c.queue_ids[i], one.rank, one.run_at, one.seq, c.wall, least(c.n - c.granted, coalesce(room, c.n))::int);
+        places := due_.places;
+        got := cardinality(places);
+        continue when got is null;
+        if specials[i] and exists (select 1 from job where ctid = any (places) and (group_id is not null or limit_id is not null)) then
+          jobs := array(select x from job as x where ctid = any (places) order by x.run_at, x.seq);
+          return query select * from grant_jobs(c, c.queue_ids[i], c.q_of[i], jobs);
+        else
+          -- None has a group, whose fence would have to be asked, so one statement grants them all. The floor is read after their rows were locked: what was deleted before has
+          -- raised it. Plain variables, because a member of a record costs more for every row.
+          claim_ := nextval('claim_seq');
+          ends := c.lease + c.ttl;
+          select value into floor_ from floor;
+          lowest := next_fence(0, floor_, c.wall);
+          q_ := c.q_of[i];
+          wall := c.wall;
+          owner_ := c.owner_id;
+          insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq)
+          values (claim_, c.ns, owner_, c.request, c.queue_ids[i], ends, ends, got, due_.losses_most, c.granted, one.rank, due_.lo_run_at, due_.lo_seq, due_.hi_run_at, due_.hi_seq);
+          insert into depth (queue_id, ready, running) values (c.queue_ids[i], -got, got);
+          if due_.come_again then
+            -- The last holder of such a job may not have committed yet.
+            insert into superseded (ns_id, resource, fence)
+            select x.ns_id, x.id::text, a.fence from job x join attempt a on a.id = x.id and a.ns_id = x.ns_id and a.delivery = x.deliveries
+            where x.ctid = any (places) on conflict do nothing;
+          end if;
+          if places = array(select x from unnest(places) as x order by x) then
+            -- They stand in the table as they stand in the queue, and that is how they are met.
+            return query
+              update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
+              where ctid = any (places)
+              returning q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, claim_jobs.ttl, failures, losses, losses_in_row, laters, last_outcome, exit_status,
+                        percent, word, error, extras, null::text, payload;
+          else
+            return query
+              with updated as (
+                update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
+                where ctid = any (places) returning *)
+              select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, claim_jobs.ttl, failures, losses, losses_in_row, laters, last_outcome, exit_status,
+                     percent, word, error, extras, null::text, payload
+              from updated order by run_at, seq;
+          end if;
+        end if;
+        c.granted := c.granted + got;
+        room := room - got;
+      end loop;
+    end loop;
+  end loop;
 
   if changed then flags := flags | 4; end if;
   if c.granted < c.n then

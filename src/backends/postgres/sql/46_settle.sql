@@ -114,6 +114,12 @@ declare
   owner_ bigint := (select o.id from owner o where o.ns_id = ns_ and o.name = settle_jobs.owner);
   now record;
   settled uuid[];
+  claims bigint[];
+  queues int[];
+  one_queue int;
+  other_queue int;
+  have_extras boolean;
+  are_limited boolean;
   homes int[];
   h int;
   one record;
@@ -121,7 +127,7 @@ declare
   j job;
 begin
   select * into now from clock();
-  -- Done jobs, as most are, by one statement: their rows move, their claims and depths are told, their keys, groups and limit keys are free.
+  -- Done jobs, as most are, move by one statement; then their claims and depths are told, and their keys, groups and limit keys are free.
   with sent as (
     select * from unnest(settle_jobs.ids, settle_jobs.fences, settle_jobs.kinds, settle_jobs.results, settle_jobs.exit_status) as s (id, fence, kind, result, exit_status) where s.kind = 0),
   gone as (
@@ -133,20 +139,29 @@ begin
                       last_outcome, exit_status, percent, attempts_max, created_at, group_id, limit_id, place, word, acted, error, extras, result, payload)
     select g.seq, g.id, g.ns_id, g.queue_id, g.run_at, g.rank, 3, now.wall, g.fence, g.deliveries, g.started_at, g.owner_id, g.failures, g.losses, g.laters,
            0, g.exit_status_, g.percent, g.attempts_max, g.created_at, g.group_id, g.limit_id, g.place, g.word, g.acted, g.error, g.extras, g.result_, g.payload
-    from gone g),
-  left_claims as (
-    update claim c set live = live - l.n from (select g.claim_id, count(*)::int as n from gone g group by g.claim_id) as l where c.id = l.claim_id),
-  counted as (insert into depth (queue_id, running, done) select g.queue_id, -count(*), count(*) from gone g group by g.queue_id),
-  freed as (
-    update unique_key k set until = now.wall + coalesce((g.extras ->> 'key_for')::bigint, 0)
-    from gone g join queue q on q.id = g.queue_id
-    where g.extras is not null and k.home_id = q.home_id and k.name = g.extras ->> 'key' and k.id = g.id),
-  looked as (
-    insert into todo (home_id, clock, at, group_id, limit_id)
-    select distinct q.home_id, 0, 0, g.group_id, case when h.per_key_most > 0 then g.limit_id end
-    from gone g join queue q on q.id = g.queue_id join home h on h.id = q.home_id where g.group_id is not null or (g.limit_id is not null and h.per_key_most > 0))
-  select array_agg(g.id), (select array_agg(distinct q.home_id) from queue q join home h on h.id = q.home_id where q.id in (select x.queue_id from gone x) and h.special)
-  into settled, homes from gone g;
+    from gone g)
+  select array_agg(g.id), array_agg(g.claim_id), array_agg(g.queue_id), min(g.queue_id), max(g.queue_id), bool_or(g.extras is not null),
+         bool_or(g.group_id is not null or g.limit_id is not null)
+  into settled, claims, queues, one_queue, other_queue, have_extras, are_limited from gone g;
+  if settled is not null then
+    perform leave_claims(claims);
+    if one_queue = other_queue then insert into depth (queue_id, running, done) values (one_queue, -cardinality(settled), cardinality(settled));
+    else insert into depth (queue_id, running, done) select u, -count(*), count(*) from unnest(queues) as u group by u;
+    end if;
+    if have_extras then
+      update unique_key k set until = now.wall + coalesce((d.extras ->> 'key_for')::bigint, 0)
+      from done d join queue q on q.id = d.queue_id
+      where d.id = any (settled) and d.ns_id = ns_ and d.extras ? 'key' and k.home_id = q.home_id and k.name = d.extras ->> 'key' and k.id = d.id;
+    end if;
+    if are_limited then
+      insert into todo (home_id, clock, at, group_id, limit_id)
+      select distinct q.home_id, 0, 0, d.group_id, case when h.per_key_most > 0 then d.limit_id end
+      from done d join queue q on q.id = d.queue_id join home h on h.id = q.home_id
+      where d.id = any (settled) and d.ns_id = ns_ and (d.group_id is not null or (d.limit_id is not null and h.per_key_most > 0));
+    end if;
+    select array_agg(distinct q.home_id) into homes from queue q join home h on h.id = q.home_id
+    where q.id between one_queue and other_queue and q.id = any (queues) and h.special;
+  end if;
   foreach h in array coalesce(homes, '{}') loop perform wake_stages(h); end loop;
   if coalesce(cardinality(settled), 0) = cardinality(settle_jobs.ids) then return; end if;
 
