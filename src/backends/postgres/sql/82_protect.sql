@@ -256,6 +256,20 @@ create view refusals as
   union all
   select p."table", array_to_string(p.resource, ','), p.fence, p.unfenced, p.namespace, p.stale, p.behind, p.unfenced_refused, p.gaps from protections() as p;
 
+-- For doctor: what was refused is as it should be; a gap is not.
+create function guards_finding() returns jsonb language plpgsql stable security definer set search_path from current as $$
+declare
+  counts text;
+  gaps_ text;
+begin
+  select string_agg(format('%s: %s stale, %s behind, %s unfenced', coalesce(r."table"::text, 'calls'), r.stale, r.behind, r.unfenced_refused), '; '), string_agg(r.gaps, '; ')
+  into counts, gaps_
+  from (select * from refusals order by stale + behind + unfenced_refused desc limit 20) as r where r."table" is not null or r.stale + r.behind > 0;
+  return jsonb_build_object('name', 'guards', 'status', case when gaps_ is null then 0 else 2 end,
+    'detail', case when gaps_ is not null then gaps_ when counts is null then 'no table is protected' else 'refused so far: ' || counts end,
+    'remedy', case when gaps_ is null then '' else 'alter table ... enable trigger, or protect it again' end);
+end $$;
+
 -- Lifts the floor above all that protected tables and gates remember, so that the next grants pass: for a store that was set back. Reads the tables by the caller's rights. Answers the floor.
 create function rebase(reason text default '') returns bigint language plpgsql set search_path from current as $$
 declare
