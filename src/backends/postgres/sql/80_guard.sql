@@ -157,7 +157,7 @@ begin
     return null;
   end if;
   perform refuse_prepare();
-  if to_regproc('settle_noted') is not null then perform settle_noted(); end if;
+  perform settle_noted();
   for n in with gone as (delete from at_commit where xid = me returning *) select * from gone order by ns, resource, fence loop
     if n.leased then perform take_key(find_ns(n.ns), n); else perform raise_gate(ns_of(n.ns), n); end if;
   end loop;

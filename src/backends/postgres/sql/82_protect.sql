@@ -72,8 +72,9 @@ create function resource_sql(row_name text, columns_ text[]) returns text langua
               else format('resource(%s)', (select string_agg(format('%s%I::text', row_name, c), ', ' order by n) from unnest(columns_) with ordinality as u (c, n))) end;
 $$;
 
--- Writes the functions of a protected table and gives its number. Done by the store's owner, who need not own the table; whoever protects it makes the triggers.
-create function make_protection(columns_ text[], fence_ text, refuses_ boolean, ns_name text, moves boolean) returns int language plpgsql security definer set search_path from current as $$
+-- Writes the functions of a protected table and gives its number. They run with the rights of the store's owner, who need not own the table; whoever protects it makes the triggers, and
+-- nobody else can put these functions on a table.
+create function make_protection(columns_ text[], fence_ text, refuses_ boolean, ns_name text, moves boolean, maker regrole) returns int language plpgsql security definer set search_path from current as $$
 declare
   id_ int;
   schema_ text := current_schema();
@@ -121,6 +122,8 @@ begin
     schema_, format('protects_%s_truncate', id_),
     case when cardinality(columns_) = 1 then format('%I.plain_resource(%I::text)', schema_, columns_[1])
          else format('%I.%s', schema_, resource_sql('', columns_)) end, fence_, id_);
+  execute format('revoke execute on function %1$I.%2$I(), %1$I.%3$I() from public', schema_, format('protects_%s', id_), format('protects_%s_truncate', id_));
+  execute format('grant execute on function %1$I.%2$I(), %1$I.%3$I() to %4$s', schema_, format('protects_%s', id_), format('protects_%s_truncate', id_), maker);
   return id_;
 end $$;
 
@@ -167,9 +170,13 @@ begin
   end if;
   if unfenced is null or unfenced not in ('refuse', 'allow') then perform fail_refused('unfenced must be ''refuse'' or ''allow'''); end if;
   if coalesce(cardinality(columns_), 0) = 0 then perform fail_refused('name the column of the resource: resource => ''run_id'''); end if;
-  foreach column_ in array columns_ || fence loop
+  foreach column_ in array columns_ || protect.fence loop
     select a.* into one from pg_attribute a where a.attrelid = "table" and a.attname = column_ and a.attnum > 0 and not a.attisdropped;
     if not found then perform fail_refused(format('%s has no column %s', "table", coalesce(column_, 'null'))); end if;
+    -- Its text is taken with the rights of the store's owner: by functions of PostgreSQL itself only.
+    if not exists (select 1 from pg_type t where t.oid = one.atttypid and t.typtype in ('b', 'e') and (t.typtype = 'e' or t.typnamespace = 'pg_catalog'::regnamespace)) then
+      perform fail_refused(format('column %s of %s is of a type that PostgreSQL does not bring along; name one of text, uuid, a number or an enum', column_, "table"));
+    end if;
     if one.attgenerated <> '' then perform fail_refused(format('column %s of %s is generated, which is done after the check; name one that is written', column_, "table")); end if;
   end loop;
   if one.atttypid <> 'bigint'::regtype then perform fail_refused(format('column %s of %s holds fences and must be a bigint', fence, "table")); end if;
@@ -181,7 +188,7 @@ begin
     id_ := null;
   end if;
   if id_ is null then
-    id_ := make_protection(columns_, fence, unfenced = 'refuse', namespace, is_parted);
+    id_ := make_protection(columns_, fence, unfenced = 'refuse', namespace, is_parted, current_user::regrole);
     execute format('create trigger zz_fenceline_1_assigned before update of %I on %s for each row execute function %I.%I(''assigned'')', fence, "table", schema_, format('protects_%s', id_));
     execute format('create trigger zz_fenceline_2_row before insert or update or delete on %s for each row execute function %I.%I()', "table", schema_, format('protects_%s', id_));
   end if;
