@@ -29,7 +29,7 @@ constexpr const char* kPeer = "peer_drain";  // wanted whenever a peer is named
 const std::vector<Measure>& measures() {
   static const std::vector<Measure> all{
       {{"enqueue_one", "enqueue_64"}, measure_one_by_one},
-      {{"enqueue_bulk", "drain", "drain_worker"}, measure_bulk_and_drain},
+      {{"enqueue_bulk", "drain", "drain_beside", "drain_worker"}, measure_bulk_and_drain},
       {{"drain_2"}, measure_two_processes},
       {{"drain_4"}, measure_four_processes},
       {{"guarded"}, measure_guarded},

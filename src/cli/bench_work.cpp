@@ -1,5 +1,6 @@
 #include "cli/bench_work.hpp"
 
+#include <array>
 #include <limits>
 
 #include "base/ascending_uuids.hpp"
@@ -18,6 +19,21 @@ class NothingToDo final : public Handler {
  public:
   RunResult run(const Run&) override { return {.kind = OutcomeKind::done, .result = kResult}; }
 };
+
+Result<ClaimReply> claim_batch(Runtime& runtime, Store& store, const std::string& owner, std::int64_t most) {
+  return store.claim({.ns = kBenchNamespace, .queues = {kBenchQueue}, .owner = owner, .request = fresh_id(runtime), .limit = static_cast<int>(most), .ttl = kTtl});
+}
+
+Result<void> settle_batch(Store& store, const std::string& owner, const ClaimReply& claimed) {
+  SettleRequest outcomes{.ns = kBenchNamespace, .owner = owner, .settlements = {}};
+  outcomes.settlements.reserve(claimed.jobs.size());
+  for (const ClaimedJob& one : claimed.jobs)
+    outcomes.settlements.push_back({.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = kResult}});
+  const Result<SettleReply> settled = store.settle(outcomes);
+  if (!settled) return std::unexpected(settled.error());
+  if (!settled->refused.empty()) return fail(Code::lost, "an outcome of the bench was refused: " + settled->refused.front().reason);
+  return {};
+}
 
 }  // namespace
 
@@ -54,22 +70,40 @@ Result<bench::Cost> drain_in_batches(Runtime& runtime, Store& store, std::int64_
   std::int64_t done = 0;
   while (done < most) {
     if (stop.stop_requested()) return interrupted();
-    const Result<ClaimReply> claimed = store.claim({.ns = kBenchNamespace,
-                                                    .queues = {kBenchQueue},
-                                                    .owner = owner,
-                                                    .request = fresh_id(runtime),
-                                                    .limit = static_cast<int>(std::min(batch, most - done)),
-                                                    .ttl = kTtl});
+    const Result<ClaimReply> claimed = claim_batch(runtime, store, owner, std::min(batch, most - done));
     if (!claimed) return std::unexpected(claimed.error());
     if (claimed->jobs.empty()) break;
-    SettleRequest outcomes{.ns = kBenchNamespace, .owner = owner, .settlements = {}};
-    outcomes.settlements.reserve(claimed->jobs.size());
-    for (const ClaimedJob& one : claimed->jobs)
-      outcomes.settlements.push_back({.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = kResult}});
-    const Result<SettleReply> settled = store.settle(outcomes);
-    if (!settled) return std::unexpected(settled.error());
-    if (!settled->refused.empty()) return fail(Code::lost, "an outcome of the bench was refused: " + settled->refused.front().reason);
+    if (auto ok = settle_batch(store, owner, *claimed); !ok) return std::unexpected(ok.error());
     done += static_cast<std::int64_t>(claimed->jobs.size());
+  }
+  return watch.stop(done);
+}
+
+Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch, std::stop_token stop) {
+  struct Settling {
+    ClaimReply claimed;
+    Result<void> settled;
+    Task task;
+  };
+  const std::string owner = fresh_id(runtime);
+  const bench::Stopwatch watch(runtime);
+  std::array<Settling, 2> under_way;
+  std::int64_t done = 0;
+  for (std::size_t turn = 0; done < most; ++turn) {
+    if (stop.stop_requested()) return interrupted();
+    Result<ClaimReply> claimed = claim_batch(runtime, store, owner, std::min(batch, most - done));
+    if (!claimed) return std::unexpected(claimed.error());
+    if (claimed->jobs.empty()) break;
+    done += static_cast<std::int64_t>(claimed->jobs.size());
+    Settling& next = under_way[turn % under_way.size()];
+    next.task.join();
+    if (!next.settled) return std::unexpected(next.settled.error());
+    next.claimed = std::move(*claimed);
+    next.task = runtime.spawn("settle", [&](const std::stop_token&) { next.settled = settle_batch(store, owner, next.claimed); });
+  }
+  for (Settling& last : under_way) last.task.join();
+  for (const Settling& last : under_way) {
+    if (!last.settled) return std::unexpected(last.settled.error());
   }
   return watch.stop(done);
 }

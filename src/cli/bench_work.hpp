@@ -29,6 +29,9 @@ Result<bench::Cost> enqueue_in_batches(Runtime& runtime, Store& store, std::int6
 // are done. Errors: those of the store, held (stopped), lost (an outcome was refused).
 Result<bench::Cost> drain_in_batches(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch, std::stop_token stop);
 
+// The same, but a batch is settled while the next one is claimed, on another connection, as a worker does.
+Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch, std::stop_token stop);
+
 // What the worker of a bench is given: the most it takes in stock.
 inline constexpr int kBenchConcurrency = 4;
 inline constexpr int kBenchPrefetch = 500;
