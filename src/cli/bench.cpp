@@ -229,6 +229,7 @@ CommandSpec bench_command() {
                          {"enqueue_64", "the same by 64 threads at once"},
                          {"enqueue_bulk", "1000 jobs a call"},
                          {"drain", "claims of 1000, settled as done with a result, one process"},
+                         {"drain_beside", "the same, each batch settled while the next is claimed, for stores with a server"},
                          {"drain_worker", "the same by a whole worker with a handler that does nothing"},
                          {"drain_2", "the same by two processes, for stores with a server"},
                          {"drain_4", "four processes, and how evenly they share it"},
