@@ -23,6 +23,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/effect_once.hpp"
 #include "model/fence.hpp"
 #include "model/job.hpp"
 #include "store/enqueue_options.hpp"
@@ -43,18 +44,6 @@ struct ProtectedTable {
   std::string table;
   std::string fence_column = "fence";  // an INTEGER column: the fence under which the row was last written
   std::string resource_column = "";    // a TEXT column: whose row it is, such as a job's id; empty: each row stands for itself
-};
-
-// An effect that is nothing but the statements of its transaction.
-struct EffectOnce {
-  std::string name;    // as for run.effect: one for its job, whatever the fence
-  std::string digest;  // of what is done, 1 to 128 bytes; the same name for another one is a conflict
-  std::string result;  // kept, and replayed from then on
-};
-
-struct EffectOnceReply {
-  bool done_before = false;  // it had happened: nothing was recorded, and this transaction's statements must not be committed
-  std::string result;        // of the first time
 };
 
 struct SqliteConnectionParts;

@@ -72,6 +72,7 @@ class HandMovedSchema {
   std::unique_ptr<PostgresStore> open(Runtime& runtime, const Clock& clock) {
     return must(PostgresStore::open(runtime, Log(null_log_sink()), options(clock)));
   }
+  std::string url() const { return schema_.url(); }
   // As if nobody had ever used it.
   void empty() {
     schema_.run(

@@ -171,12 +171,11 @@ begin
   if extras_ ? 'key' then
     select * into noted from noted_job n where n.tx = pg_current_xact_id() and n.queue = queue_ and n.extras ->> 'key' = extras_ ->> 'key' and n.extras ? 'key' and n.ns = note_job.ns order by n.n limit 1;
     if found then
-      there := (in_queue, noted.payload, 0);
       taken.id := noted.id;
     else
       select * into taken from unique_key k where k.home_id = home_ and k.name = extras_ ->> 'key' and (k.until is null or k.until > wall);
-      select * into there from known_job(ns_, taken.id);
     end if;
+    select * into there from known_job(ns_, case when noted.id is null then taken.id end);
     if taken.id is not null and (noted.id is not null or there.queue_id is not null) then
       if not same_json(coalesce(noted.payload, there.payload), payload_) then
         perform fail_conflict(format('key ''%s'' of queue %s is taken by job %s (%s) with another payload', extras_ ->> 'key', queue_, taken.id,

@@ -244,6 +244,10 @@ create function allow(role_ regrole) returns void language plpgsql set search_pa
 declare
   f regprocedure;
 begin
+  -- A grant by anybody else would only be warned of.
+  if not pg_has_role(current_user, (select n.nspowner from pg_namespace n where n.nspname = current_schema()), 'member') then
+    raise exception using errcode = '42501', message = format('only the owner of schema %s can allow others to call its functions', current_schema());
+  end if;
   execute format('grant usage on schema %I to %s', current_schema(), role_);
   for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.prosecdef
            and p.proname in ('enqueue', 'claim', 'extend', 'settle', 'complete', 'fail', 'record_effect', 'guard', 'gate', 'act_as', 'checked_truncate', 'protections', 'refusals_of') loop

@@ -1,0 +1,387 @@
+// Applications' own transactions: what they note happens at their COMMIT, and a paused one holds up nobody. The clock is moved by hand.
+#include <gtest/gtest.h>
+
+#include "backends/postgres/inside_session.hpp"
+#include "backends/postgres/testing.hpp"
+#include "fenceline/postgres.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Inside : public testing::Test {
+ protected:
+  Inside() {
+    HandMovedSchema::shared().empty();
+    store_ = HandMovedSchema::shared().open(runtime_, clock_);
+    for (Session* one : {&app_, &other_}) {
+      // Nobody waits in these tests.
+      one->must_ask("set lock_timeout = '5s'");
+      set_clock(*one);
+    }
+    app_.must_ask("create table if not exists written (what text)");
+    app_.must_ask("truncate written");
+  }
+
+  void set_clock(Session& session) {
+    session.must_ask("set fenceline.lease = '" + std::to_string(clock_.now().time_since_epoch().count()) + "'; set fenceline.wall = '" +
+                     std::to_string(clock_.wall_now().time_since_epoch().count()) + "'");
+  }
+  void let_time_pass(Duration duration) {
+    clock_.advance(duration);
+    set_clock(other_);
+  }
+  static std::string enqueued(Session& in, const std::string& more = "") { return in.must_ask("select enqueue('q', '1'" + more + ")").text(); }
+  struct Held {
+    std::string id;
+    std::string fence;
+  };
+  static std::vector<Held> claimed(Session& in, const std::string& worker, int n = 1) {
+    std::vector<Held> out;
+    const Session::Answer answer = in.must_ask("select job, fence from claim('q', '" + worker + "', " + std::to_string(n) + ")");
+    for (std::size_t row = 0; row < answer.rows.size(); ++row) out.push_back({answer.text(row, 0), answer.text(row, 1)});
+    return out;
+  }
+  static std::string held(const Held& one) { return "'" + one.id + "', " + one.fence; }
+  std::int64_t count(const std::string& from) { return other_.must_ask("select count(*) from " + from).number(); }
+  // A job that A has, and that B takes over once its lease has run out.
+  Held one_of_a() {
+    enqueued(app_);
+    return claimed(app_, "a").at(0);
+  }
+  Held taken_over() {
+    let_time_pass(31s);
+    return claimed(other_, "b").at(0);
+  }
+
+  ThreadRuntime runtime_;
+  ManualClock clock_;
+  std::unique_ptr<PostgresStore> store_;
+  Session app_{HandMovedSchema::shared().url()};
+  Session other_{HandMovedSchema::shared().url()};
+};
+
+TEST_F(Inside, J3_APausedTransactionStopsNoTakeoverAndFailsAtCommit) {
+  for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
+    SCOPED_TRACE(level);
+    const Held late = one_of_a();
+    app_.must_ask("begin isolation level " + level);
+    app_.must_ask("insert into written values ('late')");
+    app_.must_ask("select complete(" + held(late) + ", 'late')");
+    // It is paused here.
+    const Held newer = taken_over();
+    EXPECT_EQ(newer.id, late.id);
+    const std::string state = app_.commit();
+    EXPECT_EQ(state, level == "read committed" ? "FL004" : "40001");
+    EXPECT_EQ(count("written"), 0);
+    other_.must_ask("begin isolation level " + level);
+    other_.must_ask("select complete(" + held(newer) + ", 'b')");
+    EXPECT_EQ(other_.commit(), "");
+    EXPECT_EQ(must(store_->job("default", *parse_uuid(late.id)))->result, "b");
+    set_clock(app_);
+  }
+}
+
+TEST_F(Inside, J3_AStaleFenceIsRefusedAtTheCall) {
+  const Held late = one_of_a();
+  const Held newer = taken_over();
+  set_clock(app_);
+  for (const std::string& call : std::vector<std::string>{"complete(" + held(late) + ")", "fail(" + held(late) + ", 'x')", "extend(" + held(late) + ")", "settle(" + held(late) + ", 'later')",
+                                 "record_effect(" + held(late) + ", 'pay')"}) {
+    const Session::Answer answer = app_.ask("select " + call);
+    EXPECT_EQ(answer.state, "FL004") << call;
+    EXPECT_EQ(answer.detail, "reason=superseded sent=" + late.fence + " current=" + newer.fence) << call;
+  }
+  EXPECT_EQ(app_.ask("select complete(" + held({newer.id, std::to_string(std::stoll(newer.fence) + 1)}) + ")").state, "FL005");
+  EXPECT_EQ(app_.ask("select complete('01900000-0000-7000-8000-000000000009', 7)").state, "FL003");
+  EXPECT_EQ(app_.ask("select complete(" + held(newer) + ", worker => 'a')").state, "FL004");
+}
+
+TEST_F(Inside, J3_ATransactionThatIsOpenHoldsNoLockOnTheJob) {
+  const Held late = one_of_a();
+  app_.must_ask("begin");
+  app_.must_ask("select complete(" + held(late) + ")");
+  app_.must_ask("select record_effect(" + held(late) + ", 'pay')");
+  EXPECT_EQ(count("(select from job for update nowait) as u"), 1);
+  EXPECT_EQ(count("(select from claim for update nowait) as u"), 1);
+  // An operator ends it at once.
+  must(store_->cancel({.ns = "default", .ids = {*parse_uuid(late.id)}, .request = "r", .act = {"ann", "because"}}));
+  EXPECT_EQ(app_.commit(), "FL004");
+}
+
+TEST_F(Inside, J3_ConstraintsMadeImmediateDoNotTakeTheLocksSooner) {
+  const Held late = one_of_a();
+  app_.must_ask("begin");
+  app_.must_ask("insert into written values ('late')");
+  app_.must_ask("select complete(" + held(late) + ")");
+  app_.must_ask("set constraints all immediate");
+  EXPECT_EQ(count("(select from job for update nowait) as u"), 1);
+  const Held newer = taken_over();
+  EXPECT_EQ(app_.commit(), "FL004");
+  EXPECT_EQ(count("written"), 0);
+  // And said before anything was noted, it loses nothing.
+  other_.must_ask("begin; set constraints all immediate");
+  other_.must_ask("select complete(" + held(newer) + ")");
+  other_.must_ask("select enqueue('q', '2')");
+  EXPECT_EQ(other_.commit(), "");
+  EXPECT_EQ(count("done"), 1);
+  EXPECT_EQ(count("job"), 1);
+  EXPECT_EQ(count("commit_ticket") + count("noted_end") + count("noted_job"), 0);
+}
+
+TEST_F(Inside, ASavepointThatIsRolledBackTakesItsNotesWithIt) {
+  const std::string first = enqueued(app_);
+  const std::string second = enqueued(app_);
+  const std::vector<Held> both = claimed(app_, "a", 2);
+  app_.must_ask("begin");
+  app_.must_ask("savepoint s");
+  app_.must_ask("select complete(" + held(both[0]) + "), enqueue('q', '3')");
+  app_.must_ask("rollback to s");
+  app_.must_ask("select complete(" + held(both[1]) + "), enqueue('q', '4')");
+  app_.must_ask("savepoint t; select enqueue('q', '5'); rollback to t");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(first)))->state, JobState::running);
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(second)))->state, JobState::done);
+  EXPECT_EQ(count("job where payload in ('3', '5')"), 0);
+  EXPECT_EQ(count("job where payload = '4'"), 1);
+  app_.must_ask("begin; select complete(" + held(both[0]) + "), enqueue('q', '6'); rollback");
+  EXPECT_EQ(count("job where payload = '6'"), 0);
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(first)))->state, JobState::running);
+}
+
+TEST_F(Inside, J3_ADeliveryHasOneOutcomeInATransactionToo) {
+  const Held one = one_of_a();
+  app_.must_ask("begin; select complete(" + held(one) + ", 'first')");
+  app_.must_ask("select complete(" + held(one) + ", 'again')");
+  EXPECT_EQ(app_.ask("select fail(" + held(one) + ", 'no')").state, "FL004");
+  app_.must_ask("rollback");
+  app_.must_ask("begin; select complete(" + held(one) + ", 'first'); select complete(" + held(one) + ", 'again')");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->result, "first");
+}
+
+TEST_F(Inside, AfterACommitThatFailedTheJobIsAsBefore) {
+  app_.must_ask("create table if not exists only_one (x int unique deferrable initially deferred); truncate only_one");
+  const Held one = one_of_a();
+  app_.must_ask("begin; select complete(" + held(one) + "), enqueue('q', '2'); insert into only_one values (1), (1)");
+  EXPECT_EQ(app_.commit(), "23505");
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->state, JobState::running);
+  EXPECT_EQ(count("job"), 1);
+  app_.must_ask("begin; select complete(" + held(one) + "); insert into only_one values (1)");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->state, JobState::done);
+}
+
+// With a key, a group, a limit key, a queue and a namespace that nobody has seen before.
+TEST_F(Inside, J8_AnEnqueueInATransactionThatIsOpenHoldsUpNobody) {
+  const Held holder = [&] {
+    enqueued(app_, ", key => 'k', group_key => 'g', limit_key => 'l'");
+    return claimed(app_, "a").at(0);
+  }();
+  app_.must_ask("begin");
+  enqueued(app_, ", key => 'k', group_key => 'g', limit_key => 'l'");
+  enqueued(app_, ", key => 'new', group_key => 'new', limit_key => 'new'");
+  enqueued(app_);
+  app_.must_ask("select enqueue('fresh', '1', namespace => 'fresh')");
+  // It is paused here. The key's holder ends, others enqueue the same, settings change, workers drain the queue.
+  other_.must_ask("select complete(" + held(holder) + ")");
+  enqueued(other_, ", key => 'new', group_key => 'new', limit_key => 'new'");
+  enqueued(other_, ", group_key => 'g'");
+  other_.must_ask("select enqueue('fresh', '1', namespace => 'fresh')");
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = {"ann", ""}}));
+  EXPECT_EQ(claimed(other_, "b", 10).size(), 2u);
+  EXPECT_EQ(other_.must_ask("select job from claim('fresh', 'c', namespace => 'fresh')").rows.size(), 1u);
+  EXPECT_EQ(app_.commit(), "");
+  // The key 'k' was free at the COMMIT, 'new' was taken. Its limit and group let nothing else out.
+  EXPECT_EQ(count("job"), 6);
+  EXPECT_EQ(claimed(other_, "b2", 10).size(), 1u);
+}
+
+TEST_F(Inside, J6_AKeyIsAnsweredByItsHolderOrTakenAtCommit) {
+  const std::string holder = enqueued(app_, ", key => 'k'");
+  app_.must_ask("begin");
+  EXPECT_EQ(enqueued(app_, ", key => 'k'"), holder);
+  EXPECT_EQ(app_.ask("select enqueue('q', '2', key => 'k')").state, "FL001");
+  app_.must_ask("rollback; begin");
+  EXPECT_EQ(enqueued(app_, ", key => 'k'"), holder);
+  const Held gone = claimed(other_, "b").at(0);
+  other_.must_ask("select complete(" + held(gone) + ")");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(count("job"), 1);
+  // Two who want one key for different payloads: who commits first has it.
+  app_.must_ask("begin; select enqueue('q', '1', key => 'z')");
+  other_.must_ask("select enqueue('q', '2', key => 'z')");
+  EXPECT_EQ(app_.commit(), "FL001");
+}
+
+TEST_F(Inside, J8_WhoWentToSleepWhileTheTransactionWasOpenIsWoken) {
+  enqueued(app_);
+  claimed(app_, "a");
+  app_.must_ask("begin");
+  enqueued(app_);
+  other_.must_ask("listen fenceline");
+  EXPECT_TRUE(claimed(other_, "b").empty());
+  EXPECT_EQ(app_.commit(), "");
+  other_.must_ask("select 1");
+  bool woken = false;
+  while (PGnotify* notice = PQnotifies(other_.handle())) {
+    woken = woken || std::string(notice->extra) == other_.schema() + " default q ";
+    PQfreemem(notice);
+  }
+  EXPECT_TRUE(woken);
+}
+
+TEST_F(Inside, E1_AnEffectOfTwoTransactionsUnderOneFenceIsDoneOnce) {
+  const Held one = one_of_a();
+  for (Session* both : {&app_, &other_}) {
+    both->must_ask("begin; insert into written values ('paid')");
+    EXPECT_EQ(both->must_ask("select done_before from record_effect(" + held(one) + ", 'pay', 'd', 'r')").text(), "f");
+  }
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(other_.commit(), "40001");
+  EXPECT_EQ(count("written"), 1);
+  const Session::Answer again = other_.must_ask("select * from record_effect(" + held(one) + ", 'pay', 'd', 'other')");
+  EXPECT_EQ(again.text(0, 0), "t");
+  EXPECT_EQ(again.text(0, 1), "r");
+  EXPECT_EQ(other_.ask("select * from record_effect(" + held(one) + ", 'pay', 'another digest')").state, "FL001");
+}
+
+TEST_F(Inside, J7_AnOldSnapshotNeverMissesALimitThatWasSetSince) {
+  enqueued(app_, ", limit_key => 'l'");
+  const Held one = claimed(app_, "a").at(0);
+  for (const std::string& level : std::vector<std::string>{"repeatable read", "serializable"}) {
+    SCOPED_TRACE(level);
+    for (const std::string& call : std::vector<std::string>{"enqueue('q', '1', limit_key => 'l')", "fail(" + held(one) + ", 'x')"}) {
+      must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = {"ann", ""}}));
+      app_.must_ask("begin isolation level " + level);
+      app_.must_ask("select count(*) from written");
+      must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = {"ann", ""}}));
+      app_.must_ask("select " + call);
+      EXPECT_EQ(app_.commit(), "40001") << call;
+    }
+    app_.must_ask("begin isolation level " + level);
+    EXPECT_EQ(app_.ask("select * from claim('q', 'w')").state, "FL002");
+    app_.must_ask("rollback");
+  }
+}
+
+TEST_F(Inside, J1_AnOldSnapshotAddsNoJobTwice) {
+  const std::string id = "01900000-0000-7000-8000-000000000007";
+  app_.must_ask("begin isolation level repeatable read; select count(*) from written");
+  enqueued(other_, ", id => '" + id + "'");
+  other_.must_ask("select complete(job, fence) from claim('q', 'b')");
+  enqueued(app_, ", id => '" + id + "'");
+  EXPECT_EQ(app_.commit(), "40001");
+  app_.must_ask("begin isolation level repeatable read");
+  EXPECT_EQ(enqueued(app_, ", id => '" + id + "'"), id);
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(count("job"), 0);
+}
+
+TEST_F(Inside, AGrantThatIsNewerThanTheSnapshotSaysSo) {
+  enqueued(app_);
+  app_.must_ask("begin isolation level repeatable read; select count(*) from written");
+  clock_.set_wall(clock_.wall_now() + std::chrono::years{100});  // the fence is above the real clock, as a grant of this moment would be
+  set_clock(other_);
+  const Held one = claimed(other_, "b").at(0);
+  EXPECT_EQ(app_.ask("select complete(" + held(one) + ")").state, "40001");
+}
+
+TEST_F(Inside, ManyNotesOfOneTransactionAreOneStep) {
+  app_.must_ask("begin");
+  app_.must_ask("select count(enqueue('q', n::text, key => (n % 50)::text || case when n < 50 then '' else n::text end)) from generate_series(1, 500) as n");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(count("job"), 500);
+  const std::vector<Held> all = claimed(app_, "a", 500);
+  ASSERT_EQ(all.size(), 500u);
+  app_.must_ask("begin; select count(complete(id, fence)) from (select id, fence from job order by random()) as u");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(count("done"), 500);
+}
+
+TEST_F(Inside, ARoleThatMayOnlyCallTheFunctionsWorks) {
+  app_.must_ask("do $$ begin create role inside_app; exception when duplicate_object then null; end $$");
+  app_.must_ask("select allow('inside_app'); grant insert on written to inside_app; grant temporary on database postgres to inside_app");
+  app_.must_ask("set role inside_app");
+  // What it makes under our names changes nothing.
+  app_.must_ask("create temporary table job (id int); create temporary table noted_end (x int); create function pg_temp.clock() returns int language sql as 'select 1'");
+  app_.must_ask("set search_path = pg_temp, " + app_.schema());
+  const std::string s = app_.schema() + ".";
+  app_.must_ask("begin; insert into " + s + "written values ('x'); select " + s + "enqueue('q', '1'); commit");
+  const Held one{app_.must_ask("select job from " + s + "claim('q', 'a')").text(), ""};
+  const std::string fence = other_.must_ask("select fence from job").text();
+  app_.must_ask("begin; select " + s + "complete('" + one.id + "', " + fence + "); commit");
+  EXPECT_EQ(count("done"), 1);
+  for (const std::string& what : std::vector<std::string>{"table " + s + "job", "table " + s + "done", "select " + s + "settle_noted()", "insert into " + s + "commit_ticket values (pg_current_xact_id())",
+                                 "select " + s + "raise_floor('default', '{}')", "select " + s + "allow('inside_app')"})
+    EXPECT_EQ(app_.ask(what).state, "42501") << what;
+  app_.must_ask("reset role; revoke all on all tables in schema " + app_.schema() + " from inside_app; revoke all on all functions in schema " + app_.schema() +
+                " from inside_app; revoke all on schema " + app_.schema() + " from inside_app; revoke all on database postgres from inside_app");
+}
+
+TEST_F(Inside, WorksThroughAPoolerThatSharesSessions) {
+  const char* pooler = std::getenv("FENCELINE_TEST_PGBOUNCER");
+  if (!pooler) GTEST_SKIP() << "no pooler: run by script/with_postgres --pgbouncer";
+  TestSchema schema("pooled");
+  must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema.url()}));
+  Session pooled(std::string(pooler) + "?pooler=transaction&schema=" + schema.name());
+  const std::string s = schema.name() + ".";
+  pooled.must_ask("begin; select " + s + "enqueue('q', '1', key => 'k'), " + s + "enqueue('q', '2'); commit");
+  const Session::Answer both = pooled.must_ask("select job, fence from " + s + "claim('q', 'a', 2)");
+  ASSERT_EQ(both.rows.size(), 2u);
+  pooled.must_ask("begin");
+  pooled.must_ask("select " + s + "complete('" + both.text(0, 0) + "', " + both.text(0, 1) + ")");
+  pooled.must_ask("select " + s + "fail('" + both.text(1, 0) + "', " + both.text(1, 1) + ", 'no', retry => false)");
+  EXPECT_EQ(pooled.commit(), "");
+  const Session::Answer states = pooled.must_ask("select string_agg(state::text, ' ' order by state) from " + s + "done");
+  EXPECT_EQ(states.text(), "3 4");
+  EXPECT_EQ(pooled.ask("select " + s + "fail('" + both.text(0, 0) + "', " + both.text(0, 1) + ")").state, "FL004");
+}
+
+TEST_F(Inside, BadInputSaysWhatAndChangesNothing) {
+  for (const std::string& call : std::vector<std::string>{"enqueue('bad name')", "enqueue('q', '{')", "enqueue('q', null::text)", "enqueue('q', repeat('[', 129) || repeat(']', 129))", "enqueue('q', '\"' || repeat('x', 1048576) || '\"')",
+                                 "enqueue('q', priority => 1001)", "enqueue('q', max_attempts => 0)", "enqueue('q', delay => '-1 s')", "enqueue('q', delay => '1 s', run_at => now())",
+                                 "enqueue('q', key => repeat('k', 257))", "enqueue('q', key => e'a\\nb')", "enqueue('q', key_for => '1 h')", "enqueue('q', timeout => '0.5 s')",
+                                 "enqueue('q', backoff => '2 h', backoff_most => '1 h')", "enqueue('q', tags => array[null::text])", "enqueue('q', traceparent => 'x')", "enqueue('q', namespace => '')",
+                                 "enqueue('q', run_at => '2300-01-01')", "claim('q', '')", "claim('q', 'w', 0)", "claim('q', 'w', ttl => '0.9 s')", "claim(array['q', 'q'], 'w')", "claim('{q}', 'w')",
+                                 "complete(null, 1)", "settle('01900000-0000-7000-8000-000000000007', 1, 'finished')", "fail('01900000-0000-7000-8000-000000000007', 1, retry_in => '-1 s')"})
+    EXPECT_EQ(app_.ask("select " + call).state, "22023") << call;
+  EXPECT_EQ(count("job") + count("queue"), 0);
+}
+
+TEST_F(Inside, AProgramWithLibpqHasTheSameCalls) {
+  const PostgresPlace place{.schema = app_.schema()};
+  pg_conn* connection = app_.handle();
+  app_.must_ask("begin");
+  const EnqueueOptions options{.priority = 5, .key = "k", .tags = {"b", "a\"\\"}};
+  const JobId first = must(enqueue_in(connection, "q", R"({"a":  1})", options, place));
+  EXPECT_EQ(count("job"), 0);
+  must(commit_in(connection));
+  const Job there = must(store_->job("default", first)).value();
+  EXPECT_EQ(there.payload, R"({"a":  1})");
+  EXPECT_EQ(there.priority, 5);
+  EXPECT_EQ(there.tags, (std::vector<std::string>{"a\"\\", "b"}));
+  EXPECT_EQ(code_of(enqueue_in(connection, "q", "{", {}, place)), Code::invalid);
+
+  const Held one = claimed(app_, "a").at(0);
+  const Fence fence = std::stoll(one.fence);
+  app_.must_ask("begin");
+  EXPECT_FALSE(must(effect_done_in(connection, first, fence, {.name = "pay", .digest = "d", .result = "r"}, place)).done_before);
+  must(complete_in(connection, first, fence, "ok", place));
+  const Held newer = taken_over();
+  EXPECT_EQ(code_of(commit_in(connection)), Code::lost);
+
+  app_.must_ask("begin");
+  EXPECT_EQ(code_of(complete_in(connection, first, fence, "late", place)), Code::lost);
+  EXPECT_EQ(code_of(complete_in(connection, first, fence, "late", place)), Code::refused);  // the transaction is over
+  EXPECT_EQ(code_of(commit_in(connection)), Code::refused);
+  app_.must_ask("begin");
+  must(settle_in(connection, first, std::stoll(newer.fence), {.kind = OutcomeKind::dead, .error = std::string("\0x", 2)}, place));
+  must(commit_in(connection));
+  EXPECT_EQ(must(store_->job("default", first))->error, std::string("\0x", 2));
+  EXPECT_EQ(code_of(answer_of(PQexec(connection, ("select complete(" + held(one) + ")").c_str()))), Code::lost);
+}
+
+}  // namespace
+}  // namespace fenceline::test
