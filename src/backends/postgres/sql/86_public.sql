@@ -10,7 +10,7 @@ begin
   end if;
 end $$;
 
-create function check_key(what text, key_ text) returns void language plpgsql as $$
+create function check_key(what text, key_ text) returns void language plpgsql set standard_conforming_strings = on as $$
 begin
   if octet_length(key_) not between 1 and 256 or key_ ~ '[\x01-\x1f\x7f]' then
     perform fail_invalid(format('%s ''%s'' is not a key; use 1 to 256 bytes without control characters', what, left(key_, 40)));
@@ -27,7 +27,7 @@ begin
 end $$;
 
 -- How deep arrays and objects of a JSON text lie in each other. Strings are taken out first.
-create function json_depth(payload text) returns int language plpgsql immutable as $$
+create function json_depth(payload text) returns int language plpgsql immutable set standard_conforming_strings = on as $$
 declare
   bare text := regexp_replace(regexp_replace(payload, '"(\\.|[^"\\])*"', '', 'g'), '[^][{}]', '', 'g');
   depth int := 0;
@@ -76,7 +76,7 @@ declare
 begin
   perform check_name('namespace', namespace);
   perform check_name('queue', queue);
-  if stage <> '' then perform check_name('stage', stage); end if;
+  if stage is distinct from '' then perform check_name('stage', stage); end if;
   perform check_payload(payload);
   if priority is null or abs(priority) > 1000 then perform fail_invalid(format('priority %s is out of range; use -1000 to 1000', priority)); end if;
   if max_attempts is null or max_attempts not between 1 and 1000 then perform fail_invalid(format('attempts %s is out of range; use 1 to 1000', max_attempts)); end if;
@@ -114,7 +114,7 @@ end $$;
 -- Whoever leaves a transaction with a grant or a renewal in it open holds up others: the server ends an idle one after a while.
 create function end_if_idle_for(most bigint) returns void language plpgsql as $$
 declare
-  now_ bigint := (select setting::bigint from pg_settings where name = 'idle_in_transaction_session_timeout');
+  now_ numeric := extract(epoch from current_setting('idle_in_transaction_session_timeout')::interval) * 1000;
 begin
   if now_ = 0 or now_ > most then perform set_config('idle_in_transaction_session_timeout', most::text, true); end if;
 end $$;
