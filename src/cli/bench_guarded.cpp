@@ -1,9 +1,11 @@
-// What the fence costs the application's own transactions: each inserts one row and commits, on raw SQLite and on a connection
-// of ours, plain, guarded, and into a table that is protected.
+// What the fence costs the application's own transactions. On SQLite each inserts one row and commits, on raw SQLite and on a connection
+// of ours, plain, guarded, and into a table that is protected; on PostgreSQL each updates one row, on a connection of its own.
 #include <functional>
 #include <utility>
 
 #include "backends/sqlite/sqlite_store.hpp"
+#include "bench/app_postgres.hpp"
+#include "bench/postgres_url.hpp"
 #include "bench/statistics.hpp"
 #include "cli/bench.hpp"
 #include "cli/bench_work.hpp"
@@ -80,11 +82,43 @@ double median_ratio(const Side& ours, const Side& other) {
   return bench::median_of(series);
 }
 
+// The guarded side against the first one, and the ratios of all.
+BenchResult compared(const std::vector<Side>& sides, const Side& guarded_side, bool with_cpu) {
+  BenchResult result{.name = "guarded"};
+  const Side& raw_side = sides.front();
+  result.rate = median_over(guarded_side.rounds, &Cost::rate);
+  result.raw_rate = median_over(raw_side.rounds, &Cost::rate);
+  result.ratio = median_ratio(guarded_side, raw_side);
+  for (const Side& side : sides) {
+    if (&side != &raw_side) result.add(side.name + "_ratio", median_ratio(side, raw_side));
+    if (with_cpu) result.add(side.name + "_cpu_us", median_over(side.rounds, &Cost::cpu_per_job));
+  }
+  return result;
+}
+
+BenchResults measure_on_server(Bench& bench) {
+  const std::string place = bench.places.fresh("guarded");
+  const auto store = bench.open(place);
+  if (!store) return std::unexpected(store.error());
+  const Result<Job> job = claimed_job(bench, **store);
+  if (!job) return std::unexpected(job.error());
+  const std::string beside = bench::parameter_of(bench.places.url_of(bench.places.fresh("guarded_app")), "schema");
+  const auto tables = bench::open_app_tables(bench.places.url_of(place), beside, to_string(job->id), job->fence);
+  if (!tables) return std::unexpected(tables.error());
+  const auto of = [&](bench::AppTransaction kind) { return [&tables, kind] { return (*tables)->once(kind); }; };
+  std::vector<Side> sides{{"plain", of(bench::AppTransaction::plain)},
+                          {"guarded", of(bench::AppTransaction::guarded)},
+                          {"protected", of(bench::AppTransaction::assigned)},
+                          {"acting", of(bench::AppTransaction::acting)}};
+  if (auto ok = run_rounds(bench, sides); !ok) return std::unexpected(ok.error());
+  return std::vector{compared(sides, sides[1], false)};
+}
+
 }  // namespace
 
 BenchResults measure_guarded(Bench& bench) {
   if (auto ok = bench.go_on("guarded: transactions of the application, with and without a fence"); !ok) return std::unexpected(ok.error());
-  if (bench.places.has_server()) return std::vector{BenchResult{.name = "guarded", .skipped = "only a SQLite file has connections for the application"}};
+  if (bench.places.has_server()) return measure_on_server(bench);
   const auto opened = bench.open(bench.places.fresh("guarded"));
   if (!opened) return std::unexpected(opened.error());
   auto* const store = dynamic_cast<SqliteStore*>(opened->get());
@@ -126,17 +160,7 @@ BenchResults measure_guarded(Bench& bench) {
        }},
   };
   if (auto ok = run_rounds(bench, sides); !ok) return std::unexpected(ok.error());
-  BenchResult result{.name = "guarded"};
-  const Side& raw_side = sides[0];
-  const Side& guarded_side = sides[2];
-  result.rate = median_over(guarded_side.rounds, &Cost::rate);
-  result.raw_rate = median_over(raw_side.rounds, &Cost::rate);
-  result.ratio = median_ratio(guarded_side, raw_side);
-  for (const Side& side : sides) {
-    if (&side != &raw_side) result.add(side.name + "_ratio", median_ratio(side, raw_side));
-    result.add(side.name + "_cpu_us", median_over(side.rounds, &Cost::cpu_per_job));
-  }
-  return std::vector{std::move(result)};
+  return std::vector{compared(sides, sides[2], true)};
 }
 
 }  // namespace fenceline::cli

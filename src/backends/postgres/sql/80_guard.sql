@@ -9,7 +9,7 @@
 -- What a transaction has still to check: a row for each resource and fence, gone when it ends. leased: a lease of it lives here. hop: see commit_is_under_way. source: the protected
 -- table (82), 0: a call. The namespace by its name: one that is not there yet is made at COMMIT, since others would have to wait for it.
 create unlogged table at_commit (
-  xid bigint not null, ns text not null, resource text not null, fence bigint not null, leased boolean not null, source int not null, hop timestamptz,
+  xid bigint not null, ns text not null, resource text not null, fence bigint not null, ns_id int, leased boolean not null, source int not null, hop timestamptz,
   primary key (xid, ns, resource, fence))
   with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
@@ -87,6 +87,7 @@ end $$;
 create function admit(ns_name text, resource_ text, fence_ bigint, remembered bigint, source_ int) returns void language plpgsql as $$
 declare
   me bigint;
+  ns_ int;
   leased_ boolean;
   word text;
 begin
@@ -100,14 +101,15 @@ begin
   if coalesce(remembered, 0) <= fence_ and current_setting('fenceline.admitted', true) = word then return; end if;
   -- The number of the transaction first, and the look after it: see forget_superseded().
   me := pg_current_xact_id()::text::bigint;
-  leased_ := check_fence(find_ns(ns_name), resource_, fence_, remembered, source_);
-  insert into at_commit (xid, ns, resource, fence, leased, source) values (me, ns_name, resource_, fence_, leased_, source_) on conflict do nothing;
+  select id into ns_ from namespace where name = ns_name;
+  leased_ := check_fence(ns_, resource_, fence_, remembered, source_);
+  insert into at_commit (xid, ns, resource, fence, ns_id, leased, source) values (me, ns_name, resource_, fence_, ns_, leased_, source_) on conflict do nothing;
   -- Ends with the transaction, and with the savepoint that the note ends with.
   perform set_config('fenceline.admitted', word, true);
 end $$;
 
 -- Nobody takes over from here until this transaction has ended; raises if somebody has.
-create function take_key(ns_ int, n at_commit) returns void language plpgsql as $$
+create function take_fence_key(ns_ int, n at_commit) returns void language plpgsql as $$
 declare
   place tid;
 begin
@@ -134,7 +136,7 @@ begin
     elsif memory > n.fence then
       perform refuse_stale(n.source, n.resource, n.fence, memory);
     elsif memory = n.fence then
-      perform take_key(ns_, n);
+      perform take_fence_key(ns_, n);
       exit;
     else
       update gate_memory m set fence = n.fence, raised_at = wall where m.ns_id = ns_ and m.resource = n.resource and m.fence = memory;
@@ -158,9 +160,10 @@ begin
   end if;
   perform refuse_prepare();
   perform settle_noted();
-  for n in with gone as (delete from at_commit where xid = me returning *) select * from gone order by ns, resource, fence loop
-    if n.leased then perform take_key(find_ns(n.ns), n); else perform raise_gate(ns_of(n.ns), n); end if;
+  for n in select * from at_commit where xid = me order by xid, ns, resource, fence loop
+    if n.leased then perform take_fence_key(n.ns_id, n); else perform raise_gate(coalesce(n.ns_id, ns_of(n.ns)), n); end if;
   end loop;
+  if found then delete from at_commit where xid = me; end if;
   return null;
 end $$;
 create constraint trigger check_at_commit after insert or update of hop on at_commit deferrable initially deferred for each row execute function check_at_commit();
