@@ -265,6 +265,29 @@ TEST_F(PostgresGuard, E3_AFenceThatTheStoreDoesNotKnowIsBehindAndBadInputSaysWhy
   EXPECT_EQ(app.run(call("guard", "'" + upper + "', " + std::to_string(job.fence - 1))), kStale);
 }
 
+// The settle checks the job's own row; the guard of the same fence is not in its way, nor is an outcome that lets the job come again.
+TEST_F(PostgresGuard, E3_AGuardAndTheOutcomeOfItsJobAreOneCommit) {
+  for (const std::string verb : {"complete", "fail"}) {
+    added();
+    const Job job = granted_for_a_moment("a");
+    AppSession app = session();
+    app.must_run("begin isolation level repeatable read; " + call("guard", job));
+    app.must_run(write(verb));
+    app.must_run(call(verb, job));
+    EXPECT_EQ(app.run("commit"), "") << verb << app.said;
+    must(store_->remove_namespace("default", {"ann", ""}));
+    added();
+    const Job old = granted_for_a_moment("a");
+    app.must_run("begin; " + call("guard", old));
+    app.must_run(write("late"));
+    app.must_run(call(verb, old));
+    granted("b");
+    EXPECT_EQ(app.run("commit"), kStale) << verb;
+    must(store_->remove_namespace("default", {"ann", ""}));
+  }
+  EXPECT_EQ(written(), 2);
+}
+
 TEST_F(PostgresGuard, E3_NamespacesShareNoFence) {
   AppSession app = session();
   EXPECT_EQ(app.run(call("guard", "'plan', 20, 'one'")), "");

@@ -272,6 +272,17 @@ TEST_F(PostgresProtect, E3_RefusalsAreCountedThoughTheirTransactionsAreGone) {
   EXPECT_NE(doctor("guards").detail.find("zz_fenceline_2_row"), std::string::npos);
 }
 
+TEST_F(PostgresProtect, E3_NamesThatNeedQuotesAreNames) {
+  app_.run("create table " + theirs("\"Odd $body$ \"\"' table\"") + " (\"a $f$ '\" text, \"the $body$ fence\" bigint)");
+  app.must_run(call("protect", "'" + theirs("\"Odd $body$ \"\"'' table\"") + "', resource => array['a $f$ '''], fence => 'the $body$ fence'"));
+  const std::string odd = theirs("\"Odd $body$ \"\"' table\"");
+  EXPECT_EQ(tried("insert into " + odd + " values ('x', 10)"), "") << app.said;
+  EXPECT_EQ(tried("update " + odd + " set \"the $body$ fence\" = 9"), kStale);
+  EXPECT_EQ(tried("truncate " + odd), kUnfenced);
+  EXPECT_EQ(tried(as("x", 10, "truncate " + odd)), "") << app.said;
+  app.must_run(call("unprotect", "'" + theirs("\"Odd $body$ \"\"'' table\"") + "'"));
+}
+
 TEST_F(PostgresProtect, RefusesWhatItCannotProtectAndSaysWhy) {
   app_.run("create table " + theirs("t") + " (id text, fence bigint, small int, made text generated always as (id || '!') stored); create view " + theirs("v") + " as select 1 as id; create temp table temporary (id text, fence bigint)");
   EXPECT_EQ(tried(protect("t", "resource => 'nothing', fence => 'fence'")), "FL002");

@@ -8,7 +8,7 @@ end $$;
 -- A transaction that was prepared would keep its locks for as long as nobody ends it, and hold up whoever wants to take over.
 create function refuse_prepare() returns void language plpgsql as $$
 begin
-  if current_setting('max_prepared_transactions')::int > 0 and current_query() ~* '(^|;)\s*prepare\s+transaction\s' then
+  if current_setting('max_prepared_transactions')::int > 0 and current_query() ~* '(^|[;/\n])\s*prepare\s+transaction\s' then
     raise exception using errcode = '0A000', message = 'a transaction under a fence cannot be prepared: until somebody ended it, nobody could take over; commit it';
   end if;
 end $$;

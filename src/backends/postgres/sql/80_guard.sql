@@ -161,12 +161,18 @@ begin
   perform refuse_prepare();
   perform settle_noted();
   for n in select * from at_commit where xid = me order by xid, ns, resource, fence loop
-    if n.leased then perform take_fence_key(n.ns_id, n); else perform raise_gate(coalesce(n.ns_id, ns_of(n.ns)), n); end if;
+    if n.leased then
+      perform take_fence_key(n.ns_id, n);
+    else
+      if newest_grant(n.ns_id, n.resource) > n.fence then perform refuse_stale(n.source, n.resource, n.fence, null); end if;  -- of a job that was not there before
+      perform raise_gate(coalesce(n.ns_id, ns_of(n.ns)), n);
+    end if;
   end loop;
   if found then delete from at_commit where xid = me; end if;
   return null;
 end $$;
 create constraint trigger check_at_commit after insert or update of hop on at_commit deferrable initially deferred for each row execute function check_at_commit();
+alter table at_commit enable always trigger check_at_commit;
 
 -- What was settled in this transaction was checked with the job's row.
 create function forget_guards(ns_ int, id_ uuid, fence_ bigint) returns void language plpgsql as $$

@@ -78,50 +78,49 @@ create function make_protection(columns_ text[], fence_ text, refuses_ boolean, 
 declare
   id_ int;
   schema_ text := current_schema();
+  body text;
 begin
   insert into protected (ns, resource, fence, refuses, made_at) values (ns_name, columns_, fence_, refuses_, (clock()).wall) returning id into id_;
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_stale', id_));
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_behind', id_));
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_unfenced', id_));
-  execute format($f$
-    create function %1$I.%2$I() returns trigger language plpgsql security definer set search_path = %1$I, pg_catalog, pg_temp as $body$
+  body := format($f$
     begin
       if tg_op = 'UPDATE' then
         if tg_nargs > 0 then
-          if new.%3$I < 0 then raise exception using errcode = '22023', message = format('%%s is no fence', new.%3$I); end if;
-          new.%3$I := -1 - coalesce(new.%3$I, 0);
+          if new.%1$I < 0 then raise exception using errcode = '22023', message = format('%%s is no fence', new.%1$I); end if;
+          new.%1$I := -1 - coalesce(new.%1$I, 0);
           return new;
         end if;
-        new.%3$I := checked_update(%4$s, %5$L, %6$s, %7$s, old.%3$I, new.%3$I, %8$L);
-        %9$s
+        new.%1$I := checked_update(%2$s, %3$L, %4$s, %5$s, old.%1$I, new.%1$I, %6$L);
+        %7$s
         return new;
       elsif tg_op = 'INSERT' then
-        new.%3$I := checked_insert(%4$s, %5$L, %7$s, new.%3$I, %8$L);
+        new.%1$I := checked_insert(%2$s, %3$L, %5$s, new.%1$I, %6$L);
         return new;
       end if;
-      %10$s
-      perform checked_delete(%4$s, %5$L, %6$s, old.%3$I, %8$L);
+      %8$s
+      perform checked_delete(%2$s, %3$L, %4$s, old.%1$I, %6$L);
       return old;
-    end $body$ $f$,
-    schema_, format('protects_%s', id_), fence_, id_, ns_name, resource_sql('old.', columns_), resource_sql('new.', columns_), refuses_,
+    end $f$,
+    fence_, id_, ns_name, resource_sql('old.', columns_), resource_sql('new.', columns_), refuses_,
     -- An update that moves a row to another partition goes on as a DELETE there, of the row that was checked just now, and an INSERT here.
     case when moves then 'perform set_config(''fenceline.moving'', md5(tg_relid || old::text), true);' else '' end,
     case when moves then 'if current_setting(''fenceline.moving'', true) = md5(tg_relid || old::text) then perform set_config(''fenceline.moving'', '''', true); return old; end if;' else '' end);
-  execute format($f$
-    create function %1$I.%2$I() returns trigger language plpgsql set row_security = off as $body$
+  execute format('create function %1$I.%2$I() returns trigger language plpgsql security definer set search_path = %1$I, pg_catalog, pg_temp as %3$L', schema_, format('protects_%s', id_), body);
+  body := format($f$
     declare
       names text[];
       fences bigint[];
     begin
       if nullif(current_setting('fenceline.acting', true), '') is not null then
-        execute format('select array_agg(r), array_agg(f) from (select %%s as r, max(%%I) as f from only %%s group by 1) as u', %3$L, %4$L, tg_relid::regclass) into names, fences;
+        execute format('select array_agg(r), array_agg(f) from (select %%s as r, max(%%I) as f from only %%s group by 1) as u', %2$L, %3$L, tg_relid::regclass) into names, fences;
       end if;
-      perform %1$I.checked_truncate(%5$s, names, fences);
+      perform %1$I.checked_truncate(%4$s, names, fences);
       return null;
-    end $body$ $f$,
-    schema_, format('protects_%s_truncate', id_),
-    case when cardinality(columns_) = 1 then format('%I.plain_resource(%I::text)', schema_, columns_[1])
-         else format('%I.%s', schema_, resource_sql('', columns_)) end, fence_, id_);
+    end $f$,
+    schema_, case when cardinality(columns_) = 1 then format('%I.plain_resource(%I::text)', schema_, columns_[1]) else format('%I.%s', schema_, resource_sql('', columns_)) end, fence_, id_);
+  execute format('create function %I.%I() returns trigger language plpgsql set row_security = off as %L', schema_, format('protects_%s_truncate', id_), body);
   execute format('revoke execute on function %1$I.%2$I(), %1$I.%3$I() from public', schema_, format('protects_%s', id_), format('protects_%s_truncate', id_));
   execute format('grant execute on function %1$I.%2$I(), %1$I.%3$I() to %4$s', schema_, format('protects_%s', id_), format('protects_%s_truncate', id_), maker);
   return id_;
