@@ -94,8 +94,8 @@ class Invocation {
   Result<std::int64_t> number(std::string_view option, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
   Result<Duration> duration(std::string_view option, Duration otherwise, Duration least, Duration most) const;
 
-  // Opens the store of this invocation, setting an empty one up if `may_create`.
-  Result<std::unique_ptr<Store>> open_store(bool may_create);
+  // Opens the store of this invocation, setting an empty one up if `may_create`; with `mends`, putting back what can be of a damaged one.
+  Result<std::unique_ptr<Store>> open_store(bool may_create, bool mends = false);
 
   // The same, setting an empty one up and saying so on stderr: a mistyped path must not look like an empty queue.
   Result<std::unique_ptr<Store>> open_or_make_store();

@@ -294,7 +294,7 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     if (known.name == "store") {
       if (auto ok = check_store_url(setting.value); !ok && reads_file) return std::unexpected(bad_store(setting, *file, ok.error()));
       invocation.store_url = setting.value;
-      setting.value = is_on_a_server(setting.value) ? shown_store_url(setting.value) : without_password(setting.value);
+      setting.value = is_on_a_server(setting.value) ? store_url_in_force(setting.value) : without_password(setting.value);
     } else if (known.name == "namespace") {
       if (auto ok = check_name("namespace", setting.value); !ok) return fail(Code::invalid, with_origin(setting, ok.error().message));
       invocation.ns = setting.value;

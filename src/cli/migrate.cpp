@@ -8,7 +8,7 @@ namespace fenceline::cli {
 namespace {
 
 Result<int> run(Invocation& invocation) {
-  const auto store = invocation.open_store(true);
+  const auto store = invocation.open_store(true, true);
   if (!store) return std::unexpected(store.error());
   const StoreProfile profile = (*store)->profile();
   const std::string guarantee(1, letter(profile.guarantee));

@@ -44,7 +44,7 @@ Result<Accepted> accepted(const Invocation& invocation) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
+Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mends) {
   const Result<std::optional<GuaranteeClass>> required = required_class(*this);
   if (!required) return std::unexpected(required.error());
   const Result<Accepted> unsafe = accepted(*this);
@@ -60,6 +60,7 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create) {
   Result<std::unique_ptr<Store>> store = fenceline::open_store(*runtime, Log(*log_sink),
                                                                {.url = store_url,
                                                                 .may_create = may_create,
+                                                                .mends = mends,
                                                                 .accept_shared_fs = unsafe->shared_fs,
                                                                 .accept_no_sync = unsafe->no_sync,
                                                                 .actor = login_name()});

@@ -44,6 +44,11 @@ std::string shown_store_url(const std::string& url) {
   return dsn ? dsn->shown : scheme_of(url) + ":";
 }
 
+std::string store_url_in_force(const std::string& url) {
+  const Result<postgres::Dsn> dsn = is_on_a_server(url) ? postgres::parse_dsn(url) : fail(Code::invalid, "");
+  return dsn ? postgres::in_force(*dsn) : shown_store_url(url);
+}
+
 std::string from_any_folder(const std::string& url) {
   // A handler with an environment of its own has no DATABASE_URL.
   if (const char* meant = url == "postgres:" ? std::getenv("DATABASE_URL") : nullptr) return meant;
@@ -57,7 +62,7 @@ Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenO
   if (auto ok = check_store_url(options.url); !ok) return std::unexpected(ok.error());
   if (is_on_a_server(options.url)) {
     Result<std::unique_ptr<PostgresStore>> store =
-        PostgresStore::open(runtime, log, {.url = options.url, .may_create = options.may_create, .actor = options.actor});
+        PostgresStore::open(runtime, log, {.url = options.url, .may_create = options.may_create, .mends = options.mends, .actor = options.actor});
     if (!store) return std::unexpected(store.error());
     return std::unique_ptr<Store>(std::move(*store));
   }

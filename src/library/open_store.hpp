@@ -15,6 +15,7 @@ namespace fenceline {
 struct OpenOptions {
   std::string url;                // sqlite:PATH or postgres://USER@HOST:PORT/DATABASE?schema=NAME
   bool may_create = true;         // set up a missing or empty store
+  bool mends = false;             // put back what can be put back of a damaged one
   bool accept_shared_fs = false;
   bool accept_no_sync = false;    // acknowledge before the disk has it: class C
   std::string actor;              // for the trail
@@ -28,6 +29,9 @@ bool is_on_a_server(std::string_view url);
 
 // As people may see it: without a password.
 std::string shown_store_url(const std::string& url);
+
+// The same, with what decides how it is used.
+std::string store_url_in_force(const std::string& url);
 
 // The same store for a process that works in another folder.
 std::string from_any_folder(const std::string& url);

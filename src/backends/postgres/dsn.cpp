@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace fenceline::postgres {
 namespace {
@@ -80,6 +81,7 @@ Result<std::string> without_own(std::string_view url, Dsn& dsn) {
   if (at == std::string_view::npos) return rest;
   const Options known(PQconndefaults(), &PQconninfoFree);
   std::string_view query = url.substr(at + 1);
+  std::set<std::string> given;
   char separator = '?';
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
@@ -88,6 +90,7 @@ Result<std::string> without_own(std::string_view url, Dsn& dsn) {
     const std::optional<std::string> name = decoded(pair.substr(0, equals));
     const std::optional<std::string> value = equals == std::string_view::npos ? std::nullopt : decoded(pair.substr(equals + 1));
     if (!name || !value) return fail(Code::invalid, "an option in the store's URL is not NAME=VALUE; " + std::string(kForm));
+    if (!given.insert(*name).second) return fail(Code::invalid, "the store's URL has the option '" + printable(*name) + "' more than once; give it once");
     const Result<bool> own = take_own(*name, *value, dsn);
     if (!own) return std::unexpected(own.error());
     if (*own) continue;
@@ -118,6 +121,22 @@ std::string shown(const Dsn& dsn) {
 }
 
 }  // namespace
+
+std::string in_force(const Dsn& dsn) {
+  std::string text = dsn.shown + (dsn.pooled ? "&pooler=transaction" : "") + (dsn.listens ? "" : "&listen=0");
+  const Options defaults(PQconndefaults(), &PQconninfoFree);
+  for (const char* name : {"sslmode", "target_session_attrs"}) {
+    std::string value;
+    for (const PQconninfoOption* option = defaults.get(); option && option->keyword; ++option) {
+      if (option->val && std::string_view(option->keyword) == name) value = option->val;
+    }
+    for (const auto& [given, its] : dsn.options) {
+      if (given == name) value = its;
+    }
+    if (!value.empty() && value != "any") text += "&" + std::string(name) + "=" + printable(value);
+  }
+  return text;
+}
 
 bool is_postgres_url(std::string_view url) { return url == kAlone || url.starts_with("postgres://") || url.starts_with("postgresql://"); }
 

@@ -24,6 +24,9 @@ struct Dsn {
 // Whether it is meant for this store: postgres://, postgresql://, or postgres: alone, which reads DATABASE_URL.
 bool is_postgres_url(std::string_view url);
 
+// What is shown, and how it is used: pooler, listen, sslmode and the kind of server, from the URL, the environment or libpq's defaults.
+std::string in_force(const Dsn& dsn);
+
 // Errors: invalid, in words that repeat nothing of the URL but the name of an option.
 Result<Dsn> parse_dsn(std::string_view url);
 

@@ -56,6 +56,20 @@ TEST(PostgresDsn, ASchemaIsAPlainName) {
   EXPECT_EQ(must(parse_dsn("postgres://h/app?schema=%61b_2")).schema, "ab_2");
 }
 
+TEST(PostgresDsn, TellsHowItIsUsedWithoutASecret) {
+  EXPECT_EQ(in_force(must(parse_dsn("postgres://ann:s3cret@h/app?listen=0&sslmode=verify-full&pooler=transaction&target_session_attrs=primary&sslpassword=s3cret"))),
+            "postgres://ann@h:5432/app?schema=fenceline&pooler=transaction&listen=0&sslmode=verify-full&target_session_attrs=primary");
+  EXPECT_EQ(in_force(must(parse_dsn("postgres://ann:s3cret@h/app"))), "postgres://ann@h:5432/app?schema=fenceline&sslmode=prefer");
+}
+
+TEST(PostgresDsn, AnOptionIsGivenOnce) {
+  for (const char* url : {"postgres://h/app?schema=a&schema=b", "postgres://h/app?sslmode=require&schema=a&sslmode=disable"}) {
+    const Result<Dsn> dsn = parse_dsn(url);
+    ASSERT_EQ(code_of(dsn), Code::invalid) << url;
+    EXPECT_NE(dsn.error().message.find("more than once"), std::string::npos) << dsn.error().message;
+  }
+}
+
 TEST(PostgresDsn, AloneItReadsTheEnvironment) {
   ::unsetenv("DATABASE_URL");
   EXPECT_EQ(code_of(parse_dsn("postgres:")), Code::invalid);

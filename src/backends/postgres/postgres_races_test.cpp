@@ -201,6 +201,45 @@ TEST_F(PostgresRaces, L2_AFloorThatIsRaisedWhileAClaimWaitsCountsForIt) {
   EXPECT_GT(number("select fence from " + schema + ".job where id = '" + to_string(id) + "'"), before[0].job.fence);
 }
 
+TEST_F(PostgresRaces, OwnersThatHoldNothingAreForgottenWhenAllTheyDidIs) {
+  const std::string& schema = schema_.name();
+  added({.queue = "q"});
+  ASSERT_EQ(claimed("r1").size(), 1u);
+  run(*session(), claim_call("q", "gone", 1));
+  schema_.run("update owner set seen_at = 1");
+  must(store_->tidy({.ns = "default"}));
+  EXPECT_EQ(number("select count(*) from " + schema + ".owner"), 1);
+  EXPECT_EQ(number("select count(*) from " + schema + ".owner where name = 'a'"), 1);  // it has a job
+}
+
+TEST_F(PostgresRaces, AnOwnerThatClaimsWhileTidyLooksIsNotForgotten) {
+  const JobId id = added({.queue = "q"});
+  const auto slow = session();
+  run(*slow, claim_call("none", "b", 1));
+  schema_.run("update owner set seen_at = 1");
+  run(*slow, "begin; " + claim_call("q", "b", 1));
+  must(store_->tidy({.ns = "default"}));
+  run(*slow, "commit");
+  const Fence fence = must(store_->job("default", id))->fence;
+  EXPECT_TRUE(must(store_->settle({.ns = "default", .owner = "b", .settlements = {{id, fence, {}}}})).refused.empty());
+}
+
+TEST_F(PostgresRaces, AnOwnerThatClaimsWhileItIsForgottenIsKnownAnew) {
+  const JobId id = added({.queue = "q"});
+  const auto tidies = session();
+  const auto claims = session();
+  run(*claims, claim_call("none", "b", 1));
+  schema_.run("update owner set seen_at = 1");
+  run(*tidies, "begin; select " + schema_.name() + ".tidy('default', '{}')");
+  Task claim = run_beside(*claims, "claim", claim_call("q", "b", 1));
+  wait_until_it_waits("claim");
+  run(*tidies, "commit");
+  claim.join();
+  run(*claims, "commit");
+  const Fence fence = must(store_->job("default", id))->fence;
+  EXPECT_TRUE(must(store_->settle({.ns = "default", .owner = "b", .settlements = {{id, fence, {}}}})).refused.empty());
+}
+
 // Each of them is news for the next claim, which has its time like any other.
 TEST_F(PostgresRaces, J8_ManyGroupsAtOnceAreServedWithinTheTimeOfAClaim) {
   EnqueueRequest many{.ns = "default", .jobs = {}};

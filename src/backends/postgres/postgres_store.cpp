@@ -87,14 +87,15 @@ Result<json> PostgresStore::Parts::call_one(const std::string& verb, const std::
   return values->empty() ? json() : std::move(values->front());
 }
 
-Result<std::unique_ptr<PostgresStore>> PostgresStore::open(Runtime& runtime, Log, PostgresOptions options) {
+Result<std::unique_ptr<PostgresStore>> PostgresStore::open(Runtime& runtime, Log log, PostgresOptions options) {
   Result<Dsn> dsn = parse_dsn(options.url);
   if (!dsn) return std::unexpected(dsn.error());
   auto parts = std::make_unique<Parts>(runtime, std::move(*dsn), options);
   Result<StoreProfile> profile = profile_of(parts->pool, options.open_timeout);
   if (!profile) return std::unexpected(profile.error());
   parts->profile = std::move(*profile);
-  if (auto ok = prepare_schema(parts->pool, options.may_create, options.actor, options.open_timeout); !ok) return std::unexpected(ok.error());
+  const SchemaWish wish{options.may_create, options.mends, options.actor, options.open_timeout, options.set_up_timeout};
+  if (auto ok = prepare_schema(parts->pool, log, wish); !ok) return std::unexpected(ok.error());
   return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts)));
 }
 
@@ -119,10 +120,11 @@ Result<std::vector<Finding>> PostgresStore::examine() {
     return out;
   });
   if (!findings) return findings;
-  const Result<bool> same = is_as_installed(pool, kCallTimeout);
-  if (!same) return std::unexpected(same.error());
-  if (*same) findings->push_back({"schema", FindingStatus::ok, "as version " + std::to_string(kSchemaVersion) + " installed it", ""});
-  else findings->push_back({"schema", FindingStatus::bad, "a function, column or index is not as it was installed", "undo the change, or restore the schema from a backup"});
+  const Result<Drift> drift = drift_of(pool, kCallTimeout);
+  if (!drift) return std::unexpected(drift.error());
+  if (!drift->others.empty()) findings->push_back({"schema", FindingStatus::bad, in_words(drift->others), "restore the schema from a backup"});
+  else if (!drift->functions.empty()) findings->push_back({"schema", FindingStatus::bad, in_words(drift->functions), "fenceline migrate"});
+  else findings->push_back({"schema", FindingStatus::ok, "as version " + std::to_string(kSchemaVersion) + " installed it", ""});
   return findings;
 }
 

@@ -24,8 +24,10 @@ namespace fenceline {
 struct PostgresOptions {
   std::string url;                  // postgres://user@host:port/db?schema=NAME&pooler=transaction&listen=0, and what libpq knows
   bool may_create = true;           // set up a missing schema
+  bool mends = false;               // put back functions of the schema that somebody dropped or changed, or that another build installed
   std::string actor = "fenceline";  // who set the store up, in the trail
   Duration open_timeout = kCallTimeout;
+  Duration set_up_timeout = std::chrono::minutes{2};  // hundreds of statements: a slow server needs longer than for any call
   // For tests. Claims look from the beginning each time; (lease, wall) in microseconds for a server whose clock() reads
   // the settings fenceline.lease and fenceline.wall.
   bool always_rescan = false;

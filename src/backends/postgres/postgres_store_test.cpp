@@ -18,8 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using postgres::CallKind;
+using postgres::Connection;
 using postgres::Params;
 using postgres::Pool;
+using postgres::Reply;
 using postgres::Rows;
 using postgres::Statement;
 
@@ -100,15 +102,58 @@ TEST_F(PostgresServer, ANewerSchemaIsRefused) {
   EXPECT_NE(newer.error().message.find("version 2"), std::string::npos);
 }
 
-TEST_F(PostgresServer, AChangedFunctionIsFoundByExamine) {
+// One line names what is wrong, and one command mends it.
+TEST_F(PostgresServer, ADroppedOrChangedFunctionIsNamedByExamineAndPutBackByMending) {
   const auto store = open();
   const auto schema_finding = [&] {
     const std::vector<Finding> findings = must(store->examine());
-    return std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.name == "schema"; })->status;
+    return *std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.name == "schema"; });
   };
-  EXPECT_EQ(schema_finding(), FindingStatus::ok);
-  schema_.run("create or replace function next_fence(last bigint, floor bigint, wall bigint) returns bigint language sql as 'select 1::bigint'");
-  EXPECT_EQ(schema_finding(), FindingStatus::bad);
+  EXPECT_EQ(schema_finding().status, FindingStatus::ok);
+  schema_.run("drop function worker_orders; create or replace function next_fence(last bigint, floor bigint, wall bigint) returns bigint language sql as 'select 1::bigint'");
+  const Finding found = schema_finding();
+  EXPECT_EQ(found.status, FindingStatus::bad);
+  EXPECT_EQ(found.detail, "function next_fence is not as it was installed, function worker_orders is missing");
+  EXPECT_EQ(found.remedy, "fenceline migrate");
+  const Error missed = store->orders("default", "a").error();
+  EXPECT_TRUE(missed.message.ends_with("run: fenceline migrate")) << missed.message;
+  EXPECT_TRUE(try_open(schema_.url()));  // only who is told to mend does
+  EXPECT_EQ(schema_finding().status, FindingStatus::bad);
+
+  must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true, .actor = "ann"}));
+  EXPECT_EQ(schema_finding().detail, "as version 1 installed it");
+  EXPECT_TRUE(store->orders("default", "a"));
+  EXPECT_EQ(must(store->trail("default", 10)).back().act, "store_mended");
+  must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
+  EXPECT_EQ(must(store->trail("default", 10)).size(), 2u);  // there was nothing to do
+}
+
+TEST_F(PostgresServer, AFunctionOfAnotherBuildIsReplacedByMending) {
+  const auto store = open();
+  schema_.run("update meta set value = 'of another build' where key = 'functions'; drop function worker_orders");
+  must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
+  EXPECT_TRUE(store->orders("default", "a"));
+}
+
+TEST_F(PostgresServer, WhatATableHasLostIsRefusedByMendingAndNamed) {
+  const auto store = open();
+  schema_.run("drop index job_group");
+  const auto mended = PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true});
+  ASSERT_EQ(code_of(mended), Code::refused);
+  EXPECT_NE(mended.error().message.find("index job_group is missing; restore the schema from a backup"), std::string::npos) << mended.error().message;
+}
+
+// Somebody else sets up at the same moment, and takes longer than any call may.
+TEST_F(PostgresServer, SettingUpMayTakeLongerThanACall) {
+  const auto slow = must(Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s));
+  ASSERT_EQ(slow->script("begin; select pg_advisory_xact_lock(1179535168, hashtext('" + schema_.name() + "'))", runtime_.now() + 10s).fate, Reply::Fate::answered);
+  Task later = runtime_.spawn("later", [&](const std::stop_token&) {
+    runtime_.sleep_for(600ms, {});
+    slow->script("commit", runtime_.now() + 10s);
+  });
+  const auto store = PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .open_timeout = 500ms});
+  later.join();
+  EXPECT_TRUE(store) << store.error().message;
 }
 
 TEST_F(PostgresServer, AServerThatIsNotThereIsUnavailableWithinTheTimeout) {

@@ -3,23 +3,13 @@
 #include <charconv>
 #include <optional>
 
+#include "backends/postgres/schema_parts.hpp"
+#include "base/sha256.hpp"
+
 namespace fenceline::postgres {
 namespace {
 
 std::string quoted(const std::string& schema) { return "\"" + schema + "\""; }
-
-// Functions by their bodies, tables by their columns, indexes by theirs. Nothing in it depends on who asks, nor on the tables that are protected.
-std::string digest_sql(const std::string& schema) {
-  const std::string of = "(select oid from pg_catalog.pg_namespace where nspname = '" + schema + "')";
-  return "select pg_catalog.md5(pg_catalog.string_agg(line, ';' order by line collate \"C\")) from ("
-         "select 'function ' || proname || ' ' || pronargs || ' ' || pg_catalog.md5(prosrc) || ' ' || coalesce(pg_catalog.array_to_string(proconfig, ','), '') "
-         "from pg_catalog.pg_proc where proname !~ '^protects_[0-9]' and pronamespace = " + of +
-         " union all select 'column ' || c.relname || '.' || a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull "
-         "from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid "
-         "where c.relnamespace = " + of + " and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped"
-         " union all select 'index ' || c.relname || ' ' || i.indkey::text || ' ' || i.indisunique "
-         "from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid where c.relnamespace = " + of + ") as lines (line)";
-}
 
 // Nothing: the schema is not there.
 Result<std::optional<int>> version_of(Pool& pool, Duration timeout) {
@@ -44,66 +34,148 @@ Result<void> check_version(const Pool& pool, int version) {
                                  "; use a newer program");
 }
 
-// As one transaction of several scripts, on a connection that is given back only if it is whole.
-Result<void> install(Pool& pool, const std::string& actor, Duration timeout) {
-  const std::string schema = quoted(pool.dsn().schema);
-  const std::string literal = "'" + pool.dsn().schema + "'";
-  const std::int64_t limit = timeout.count() / 1000;
-  std::vector<std::string> scripts{
-      "begin; set local statement_timeout = " + std::to_string(limit) + "; set local client_min_messages = warning;"
-      " select pg_catalog.pg_advisory_xact_lock(1179535168, pg_catalog.hashtext(" + literal + "))",
-      "do $$ begin if pg_catalog.to_regclass('" + schema + ".meta') is not null then raise exception using errcode = '42P07', message = 'there already'; end if;"
-      // A table of somebody else's may have a name of ours, and theirs is not ours to remove.
-      " if exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = " + literal + ")"
-      " then raise exception using errcode = 'FL002', message = 'the schema " + pool.dsn().schema + " holds tables of somebody else; name a new one: ?schema=NAME'; end if;"
-      " if not exists (select from pg_catalog.pg_namespace where nspname = " + literal + ") then create schema " + schema + "; end if; end $$;"
-      // Somebody's temporary tables come last: unnamed, they would come first.
-      " set local search_path = " + schema + ", pg_catalog, pg_temp; set local check_function_bodies = off"};
-  for (SqlFile& file : schema_sql()) scripts.push_back(std::move(file.text));
-  scripts.push_back("insert into meta values ('schema', '" + std::to_string(kSchemaVersion) + "'), ('digest', (" + digest_sql(pool.dsn().schema) + "))");
+// What this program would install: functions, and all else. Comments and empty lines are no part of it.
+struct Source {
+  std::string functions;
+  std::string tables;
+};
+const Source& own_source() {
+  static const Source source = [] {
+    std::string functions;
+    std::string rest;
+    for (const SqlFile& file : schema_sql()) {
+      std::string text = "\n" + file.text;
+      for (const std::string& function : functions_in(file.text)) {
+        functions += function;
+        text.erase(text.find("\n" + function) + 1, function.size());
+      }
+      for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+        end = std::min(text.find('\n', at), text.size());
+        const std::string line = text.substr(at, end - at);
+        if (!line.empty() && !line.starts_with("--")) rest += line + "\n";
+      }
+    }
+    return Source{sha256_hex(functions), sha256_hex(rest)};
+  }();
+  return source;
+}
 
+std::string meta_sql(const std::string& schema) {
+  return "insert into meta values ('schema', '" + std::to_string(kSchemaVersion) + "'), ('functions', '" + own_source().functions + "'), ('tables', '" + own_source().tables +
+         "'), ('objects', (" + objects_sql(schema) + ")) on conflict (key) do update set value = excluded.value";
+}
+
+// One who changes the schema at a time, in one transaction of several scripts. Somebody's temporary tables come last: unnamed, they would come first.
+std::string begin_sql(const std::string& schema, Duration timeout) {
+  return "begin; set local statement_timeout = " + std::to_string(timeout.count() / 1000) + "; set local client_min_messages = warning;"
+         " select pg_catalog.pg_advisory_xact_lock(1179535168, pg_catalog.hashtext('" + schema + "'))";
+}
+std::string path_sql(const std::string& schema) { return "set local search_path = " + quoted(schema) + ", pg_catalog, pg_temp; set local check_function_bodies = off"; }
+
+// Runs them, notes the act in the trail and commits, on a connection that is given back only if it is whole. False: the scripts found it there already.
+Result<bool> change_schema(Pool& pool, const std::vector<std::string>& scripts, const std::string& actor, const std::string& act, const std::string& subject, Duration timeout) {
   const Instant deadline = pool.runtime().now() + timeout;
   Result<std::unique_ptr<Connection>> taken = pool.take(deadline);
   if (!taken) return std::unexpected(taken.error());
-  const auto failed = [&](const Reply& reply, bool may_be_committed) -> Result<void> {
+  const auto failed = [&](const Reply& reply, bool may_be_committed) -> Result<bool> {
     const bool is_over = reply.fate != Reply::Fate::refused;
     if (!is_over && (*taken)->script("rollback", deadline).fate == Reply::Fate::answered) pool.put_back(std::move(*taken));
     else pool.drop(std::move(*taken));
     // Another process has set it up while we waited for the lock.
-    if (!is_over && reply.error.state == "42P07" && reply.error.message == "there already") return {};
+    if (!is_over && reply.error.state == "42P07" && reply.error.message == "there already") return false;
     if (!is_over) return std::unexpected(error_of(reply.error, pool.dsn().shown));
     return std::unexpected(without_answer(may_be_committed ? CallKind::change : CallKind::look, pool.dsn().shown));
   };
   for (const std::string& script : scripts) {
     if (const Reply reply = (*taken)->script(script, deadline); reply.fate != Reply::Fate::answered) return failed(reply, false);
   }
-  const Statement note{"insert into trail (ns, at, actor, act, subject, reason) values ('', (extract(epoch from clock_timestamp()) * 1000000)::bigint, $1, 'store_created', $2, '')"};
-  Reply noted = (*taken)->call({{note, Params().text(actor).text("schema " + std::to_string(kSchemaVersion))}}, false, deadline);
+  const Statement note{"insert into trail (ns, at, actor, act, subject, reason) values ('', (extract(epoch from clock_timestamp()) * 1000000)::bigint, $1, $2, $3, '')"};
+  const Reply noted = (*taken)->call({{note, Params().text(actor).text(act).text(subject)}}, false, deadline);
   if (noted.fate != Reply::Fate::answered) return failed(noted, false);
   if (const Reply reply = (*taken)->script("commit", deadline); reply.fate != Reply::Fate::answered) return failed(reply, true);
   pool.put_back(std::move(*taken));
+  return true;
+}
+
+Result<void> install(Pool& pool, const std::string& actor, Duration timeout) {
+  const std::string schema = quoted(pool.dsn().schema);
+  const std::string literal = "'" + pool.dsn().schema + "'";
+  std::vector<std::string> scripts{
+      begin_sql(pool.dsn().schema, timeout),
+      "do $$ begin if pg_catalog.to_regclass('" + schema + ".meta') is not null then raise exception using errcode = '42P07', message = 'there already'; end if;"
+      // A table of somebody else's may have a name of ours, and theirs is not ours to remove.
+      " if exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = " + literal + ")"
+      " then raise exception using errcode = 'FL002', message = 'the schema " + pool.dsn().schema + " holds tables of somebody else; name a new one: ?schema=NAME'; end if;"
+      " if not exists (select from pg_catalog.pg_namespace where nspname = " + literal + ") then create schema " + schema + "; end if; end $$;"
+      " " + path_sql(pool.dsn().schema)};
+  for (SqlFile& file : schema_sql()) scripts.push_back(std::move(file.text));
+  scripts.push_back(meta_sql(pool.dsn().schema));
+  const Result<bool> made = change_schema(pool, scripts, actor, "store_created", "schema " + std::to_string(kSchemaVersion), timeout);
+  return made ? Result<void>{} : std::unexpected(made.error());
+}
+
+// Puts this program's functions back where they are missing or others. What tables have lost only a backup brings back.
+Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
+  const std::string& schema = pool.dsn().schema;
+  const Statement source{"select (select value from " + quoted(schema) + ".meta where key = 'functions'), (select value from " + quoted(schema) + ".meta where key = 'tables')"};
+  const Result<Rows> known = pool.run(source, {}, CallKind::look, wish.look);
+  if (!known) return std::unexpected(known.error());
+  if (known->text(0, 1) != own_source().tables)
+    return fail(Code::refused, "the tables of " + pool.dsn().shown + " are of another build of version " + std::to_string(kSchemaVersion) + "; use that build, or set up a new one: ?schema=NAME");
+  const Result<Drift> drift = drift_of(pool, wish.look);
+  if (!drift) return std::unexpected(drift.error());
+  if (!drift->others.empty()) return fail(Code::refused, pool.dsn().shown + ": " + in_words(drift->others) + "; restore the schema from a backup");
+  const bool same = known->text(0, 0) == own_source().functions;
+  if (same && drift->functions.empty()) return {};
+  std::vector<std::string> scripts{begin_sql(schema, wish.change), path_sql(schema)};
+  for (SqlFile& file : schema_sql()) {
+    std::string script;
+    for (const std::string& function : functions_in(file.text)) script += "create or replace" + function.substr(std::string_view("create").size()) + "\n";
+    // One that was made anew is everybody's to call, until it is taken from them.
+    if (file.name.ends_with("_rights.sql")) script += file.text;
+    if (!script.empty()) scripts.push_back(std::move(script));
+  }
+  // Of the same program: what it does not bring back is somebody else's.
+  if (!same) scripts.push_back(meta_sql(schema));
+  const std::string what = same ? in_words(drift->functions) : "functions of another build";
+  const Result<bool> mended = change_schema(pool, scripts, wish.actor, "store_mended", what, wish.change);
+  if (!mended) return std::unexpected(mended.error());
+  log.warn("store_mended", {{"what", what}});
+  const Result<Drift> left = drift_of(pool, wish.look);
+  if (!left) return std::unexpected(left.error());
+  if (!left->functions.empty()) return fail(Code::refused, pool.dsn().shown + ": " + in_words(left->functions) + "; drop what is not ours, and run: fenceline migrate");
   return {};
 }
 
 }  // namespace
 
-Result<void> prepare_schema(Pool& pool, bool may_create, const std::string& actor, Duration timeout) {
-  Result<std::optional<int>> version = version_of(pool, timeout);
+std::vector<std::string> functions_in(std::string_view sql) {
+  constexpr std::string_view kBegin = "create function ";
+  std::vector<std::string> functions;
+  for (std::size_t at = sql.find(kBegin); at != std::string_view::npos; at = sql.find(kBegin, at + 1)) {
+    if (at > 0 && sql[at - 1] != '\n') continue;  // one inside another's body
+    const std::size_t open = sql.find('$', at);
+    const std::string_view quote = sql.substr(open, sql.find('$', open + 1) + 1 - open);
+    const std::size_t end = sql.find(';', sql.find(quote, open + quote.size()));
+    functions.emplace_back(sql.substr(at, end + 1 - at));
+    at = end;
+  }
+  return functions;
+}
+
+Result<void> prepare_schema(Pool& pool, Log log, const SchemaWish& wish) {
+  Result<std::optional<int>> version = version_of(pool, wish.look);
   if (!version) return std::unexpected(version.error());
-  if (*version) return check_version(pool, **version);
-  if (!may_create) return fail(Code::not_found, pool.dsn().shown + " is not set up; run: fenceline migrate");
-  if (auto ok = install(pool, actor, timeout); !ok) return ok;
-  version = version_of(pool, timeout);
+  if (*version) {
+    const Result<void> known = check_version(pool, **version);
+    return known && wish.mends ? mend(pool, log, wish) : known;
+  }
+  if (!wish.may_create) return fail(Code::not_found, pool.dsn().shown + " is not set up; run: fenceline migrate");
+  if (auto ok = install(pool, wish.actor, wish.change); !ok) return ok;
+  version = version_of(pool, wish.look);
   if (!version) return std::unexpected(version.error());
   if (!*version) return fail(Code::unavailable, pool.dsn().shown + " could not be set up; try again");
   return check_version(pool, **version);
-}
-
-Result<bool> is_as_installed(Pool& pool, Duration timeout) {
-  const Statement compare{"select (" + digest_sql(pool.dsn().schema) + ") = value from " + quoted(pool.dsn().schema) + ".meta where key = 'digest'"};
-  const Result<Rows> rows = pool.run(compare, {}, CallKind::look, timeout);
-  if (!rows) return std::unexpected(rows.error());
-  return rows->size() == 1 && rows->integer(0, 0) == 1;
 }
 
 }  // namespace fenceline::postgres

@@ -88,11 +88,6 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
                       whole ? "settings are there and in range" : "rows are missing or out of range",
                       whole ? "" : "restore a backup"});
-  const std::int64_t stale = call.db.number("SELECT count(*) FROM worker WHERE seen_at + ttl < ?1", call.wall_us()).value_or(0);
-  findings.push_back(
-      {"workers", stale == 0 ? FindingStatus::ok : FindingStatus::warning,
-       stale == 0 ? "all were seen within their ttl" : std::to_string(stale) + " not seen for longer than their ttl: gone, or cut off",
-       stale == 0 ? "" : "fenceline workers list"});
 }
 
 }  // namespace

@@ -311,16 +311,13 @@ TEST_F(SqliteFile, IsClassBBecauseACommitIsOnDiskFirst) {
   EXPECT_EQ(must(try_open(options))->profile().guarantee, GuaranteeClass::c);
 }
 
-TEST_F(SqliteFile, ExamineFindsAHealthyStoreHealthyAndAWorkerThatIsGone) {
+TEST_F(SqliteFile, ExamineFindsAHealthyStoreHealthy) {
   auto store = open();
   for (const Finding& finding : must(store->examine()))
     EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
   for (const char* name :
-       {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "write_lock", "workers"})
+       {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "write_lock"})
     EXPECT_TRUE(find(must(store->examine()), name)) << name;
-  must(store->report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = std::chrono::seconds{5}}));
-  clock_.advance(std::chrono::seconds{6});
-  EXPECT_EQ(find(must(store->examine()), "workers")->status, FindingStatus::warning);
 }
 
 TEST_F(SqliteFile, WakesAWatcherInAnotherStoreOnTheSameFile) {

@@ -33,8 +33,10 @@ create table depth (
   queue_id int not null, ready bigint not null default 0, running bigint not null default 0, waiting bigint not null default 0,
   done bigint not null default 0, dead bigint not null default 0, cancelled bigint not null default 0);
 
--- Holders by a small number. Names are never reused.
-create table owner (id bigint generated always as identity primary key, ns_id int not null, name text not null, unique (ns_id, name));
+-- Holders by a small number. Names are never reused. seen_at: when it last claimed or reported, give or take an hour; tidy forgets those that are long gone.
+create table owner (
+  id bigint generated always as identity primary key, ns_id int not null, name text not null, seen_at bigint not null, unique (ns_id, name)) with (fillfactor = 50);
+create index owner_seen on owner (seen_at);
 
 create sequence job_seq;
 

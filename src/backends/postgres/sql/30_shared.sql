@@ -36,15 +36,23 @@ begin
   return found_id;
 end $$;
 
+-- Whoever was not seen for an hour is seen now, and its row is locked until the end: tidy, which looks for holders long gone, passes it over.
 create function owner_of(ns int, name_ text) returns bigint language plpgsql as $$
-declare found_id bigint;
+declare
+  wall bigint := (clock()).wall;
+  found_id bigint;
+  seen bigint;
 begin
-  select id into found_id from owner where ns_id = ns and name = name_;
-  if found_id is null then
-    insert into owner (ns_id, name) values (ns, name_) on conflict do nothing;
-    select id into found_id from owner where ns_id = ns and name = name_;
-  end if;
-  return found_id;
+  loop
+    select id, seen_at into found_id, seen from owner where ns_id = ns and name = name_;
+    if found_id is null then
+      insert into owner (ns_id, name, seen_at) values (ns, name_, wall) on conflict do nothing;
+      continue;
+    end if;
+    if seen > wall - 3600000000 then return found_id; end if;
+    update owner set seen_at = wall where id = found_id;
+    if found then return found_id; end if;  -- else tidy has just forgotten it
+  end loop;
 end $$;
 
 create function owner_name(owner_id_ bigint) returns text language plpgsql stable as $$

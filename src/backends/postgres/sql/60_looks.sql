@@ -280,9 +280,5 @@ begin
   select count(*) into n from depth;
   findings := findings || jsonb_build_object('name', 'depths', 'status', case when n < 1000000 then 0 else 1 end, 'detail', n || ' rows to add up',
     'remedy', case when n < 1000000 then '' else 'start a worker: it adds them up' end);
-  findings := findings || guards_finding();
-  select count(*) into n from worker where seen_at + (report ->> 'ttl')::bigint < (clock()).wall;
-  return findings || jsonb_build_object('name', 'workers', 'status', case when n = 0 then 0 else 1 end,
-    'detail', case when n = 0 then 'all were seen within their ttl' else n || ' not seen for longer than their ttl: gone, or cut off' end,
-    'remedy', case when n = 0 then '' else 'fenceline workers list' end);
+  return findings || guards_finding();
 end $$;

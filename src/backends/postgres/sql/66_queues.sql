@@ -137,6 +137,19 @@ begin
   delete from unique_key k using unnest(gone) as g, queue q where g.extras ? 'key' and q.id = g.queue_id and k.home_id = q.home_id and k.name = g.extras ->> 'key' and k.id = g.id;
 end $$;
 
+-- Holders of any namespace that hold nothing and were seen by nobody for longer than anything finished is kept. Whoever claims under such a name at this moment has its row, or
+-- makes a new one. What outlives its retention (a doubt, a key) may name a holder that is not known any more.
+create function forget_owners(wall bigint, most int) returns void language plpgsql as $$
+declare
+  kept bigint := greatest(2592000000000, (select max(greatest(h.keep_done, h.keep_dead)) from home h)) + 86400000000;
+begin
+  delete from owner where id = any (array(
+    select o.id from owner o
+    where o.seen_at <= wall - kept and not exists (select 1 from claim k where k.owner_id = o.id) and not exists (select 1 from slot s where s.owner_id = o.id)
+      and not exists (select 1 from worker w where w.ns_id = o.ns_id and w.owner = o.name)
+    order by o.seen_at limit most for update skip locked));
+end $$;
+
 -- {"limit"}: {"removed", "more"}. Finished jobs whose retention is over go, oldest first, with all that belongs to them; one that still has its unique key, a slot or an
 -- effect in doubt stays. Of many more than asked for, the oldest are looked for among so many only: to sort them all would cost more than it is worth.
 create function tidy(ns text, request jsonb) returns jsonb
@@ -187,6 +200,7 @@ begin
   delete from slot where ns_id = ns_ and lease_end <= now.lease;
   delete from claim where id = any (array(select c.id from claim c where c.live = 0 and c.until <= now.lease limit 10000 for update skip locked));
   perform fold_depths();
+  perform forget_owners(now.wall, most);
   return jsonb_build_object('removed', cardinality(gone), 'more', more);
 end $$;
 

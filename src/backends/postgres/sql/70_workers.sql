@@ -10,6 +10,9 @@ declare
 begin
   insert into worker (ns_id, owner, started_at, seen_at, report) values (ns_, owner_, wall, wall, request)
   on conflict (ns_id, owner) do update set seen_at = excluded.seen_at, report = excluded.report;
+  -- Not if a claim of its own has the row: that one sees it too, and may wait for somebody who waits for us.
+  update owner set seen_at = wall
+  where id = (select o.id from owner o where o.ns_id = ns_ and o.name = owner_ and o.seen_at <= wall - 3600000000 for update skip locked);
   delete from worker w
   where w.ns_id = ns_ and w.owner = any (array(select x.owner from worker x where x.ns_id = ns_ and x.seen_at <= wall - forgotten_after and x.owner <> owner_ for update skip locked));
 end $$;
