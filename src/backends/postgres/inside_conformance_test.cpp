@@ -77,12 +77,14 @@ class InsideStore final : public ForwardingStore {
     Session::Answer granted;
     const Result<void> done = in_transaction([&]() -> Session::Answer {
       const std::vector<Value> values{array_of(request.queues), request.owner, std::to_string(request.limit), micros(request.ttl), request.stage, request.holds_others ? "t" : "f", request.request, request.ns};
+      // What the whole of it says, of a claim that never was: what the next one finds is as before.
+      Session::Answer head = session_.ask("savepoint whole");
+      head = session_.ask("select q, seq, run_at from claim_jobs($8, $1::text[], $5, $2, $7, $3, (extract(epoch from $4::interval) * 1000000)::bigint, $6, true, null, null, null, null)", values);
+      if (!head.ok()) return head;
+      session_.must_ask("rollback to whole");
       granted = session_.ask("select job, fence, from_queue, payload, delivery, failures, extract(epoch from lease_left) * 1000000, taken_over_from "
                              "from claim($1::text[], $2, $3, $4, $5, $6, $7, $8)", values);
       if (!granted.ok()) return granted;
-      // The same request again grants nothing more.
-      Session::Answer head = session_.ask("select q, seq, run_at from claim_jobs($8, $1::text[], $5, $2, $7, $3, (extract(epoch from $4::interval) * 1000000)::bigint, $6, true, null, null, null, null)", values);
-      if (!head.ok()) return head;
       std::size_t again = 0;
       for (std::size_t row = 0; row < head.rows.size(); ++row) {
         if (head.number(row, 0) > 0) {
@@ -93,7 +95,7 @@ class InsideStore final : public ForwardingStore {
         reply.ordered = (head.number(row, 1) & 2) != 0;
         if (head.rows[row][2]) reply.next_due = Duration{head.number(row, 2)};
       }
-      if (again != granted.rows.size()) throw std::runtime_error("a repeat was granted " + std::to_string(again) + " jobs, not " + std::to_string(granted.rows.size()));
+      if (again != granted.rows.size()) throw std::runtime_error("claim gives " + std::to_string(granted.rows.size()) + " jobs, and the verb behind it " + std::to_string(again));
       return head;
     });
     if (!done) return std::unexpected(done.error());

@@ -162,8 +162,11 @@ begin
       return id_;
     end if;
     if in_queue is null then
-      -- A queue of our own making has no number yet: any job with this id is in another one.
+      -- The stage is not there yet, or not even the queue: a job with this id is in another one, and so is whom it stands for, unless that is in another stage of the queue.
       if (known_job(ns_, id_)).queue_id is not null then perform fail_conflict(format('job %s is there already with another queue, stage or payload', id_)); end if;
+      in_queue := (select q.id from queue q where q.home_id = home_ limit 1);
+      select a.holder into answer from alias a where in_queue is null and a.ns_id = ns_ and a.id = id_ and (known_job(ns_, a.holder)).queue_id is not null;
+      if found then perform fail_conflict(format('job %s stands for job %s, which has another queue or payload', id_, answer)); end if;
     end if;
     answer := answered_before(ns_, id_, in_queue, payload_);
     if answer is not null then return answer; end if;
