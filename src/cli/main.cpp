@@ -8,9 +8,9 @@
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
+#include "backends/sqlite/database.hpp"
 #include "cli/command.hpp"
 #include "cli/config.hpp"
 #include "cli/help.hpp"
@@ -31,10 +31,6 @@ void keep_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, kKept);
   ::mallopt(M_TRIM_THRESHOLD, kKept);
 }
-
-// SQLite counts its memory for the whole process behind one lock, which every thread takes at every allocation. Nobody reads
-// the count here.
-void count_no_memory_of_sqlite() { ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 int report(const Error& error) {
   tell("fenceline: " + error_text(error));
@@ -96,9 +92,10 @@ int run(const std::vector<std::string>& words) {
 }  // namespace fenceline::cli
 
 int main(int argc, char** argv) {
+  using namespace fenceline;
   using namespace fenceline::cli;
   keep_freed_memory();
-  count_no_memory_of_sqlite();
+  sqlite::count_no_memory();
   hold_standard_files();
   std::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would hide how our children end
   try {

@@ -11,6 +11,8 @@ namespace {
 
 }  // namespace
 
+void count_no_memory() { ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 bool SqliteFailure::is_io_error() const {
   const int primary = code & 0xff;
   return primary == SQLITE_IOERR || primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;

@@ -26,6 +26,10 @@ struct SqliteFailure {
   bool is_io_error() const;
 };
 
+// SQLite counts its memory for the whole process behind one lock, which every thread takes at every allocation. For a program that does not read the
+// count; before its first connection.
+void count_no_memory();
+
 struct Bytes {
   std::string_view view;
 };
