@@ -118,7 +118,8 @@ begin
   exception when unique_violation then
     place := null;
   end;
-  if place is null then perform refuse_stale(n.source, n.resource, n.fence, null); end if;
+  -- The newest for people, if this snapshot knows it.
+  if place is null then perform refuse_stale(n.source, n.resource, n.fence, nullif(greatest(newest_grant(ns_, n.resource), n.fence), n.fence)); end if;
   delete from superseded where ctid = place;
 end $$;
 
