@@ -201,6 +201,26 @@ TEST_F(PostgresRaces, L2_AFloorThatIsRaisedWhileAClaimWaitsCountsForIt) {
   EXPECT_GT(number("select fence from " + schema + ".job where id = '" + to_string(id) + "'"), before[0].job.fence);
 }
 
+// A claim of a queue that nobody knew when the turns were taken could still grant below the floor.
+TEST_F(PostgresRaces, L2_AFloorIsRaisedOnlyWhenEveryQueueThatIsBeingMadeIsKnown) {
+  const auto slow = session();
+  const auto raiser = session();
+  run(*slow, "begin; " + enqueue_call(new_id(), "new", ""));
+  const Fence wanted = runtime_.wall_now().time_since_epoch().count() + 3'600'000'000;
+  Task raises = run_beside(*raiser, "raises", "select " + schema_.name() + ".raise_floor('default', '{\"floor\": " + std::to_string(wanted) + ", \"act\": {\"actor\": \"ann\", \"reason\": \"\"}}')");
+  wait_until_it_waits("raises");
+  run(*slow, "commit");
+  raises.join();
+  // It is raised and not committed: whoever claims waits for it.
+  const auto claims = session();
+  Task claim = run_beside(*claims, "claim", claim_call("new", "c", 1));
+  wait_until_it_waits("claim");
+  run(*raiser, "commit");
+  claim.join();
+  run(*claims, "commit");
+  EXPECT_GT(number("select fence from " + schema_.name() + ".job"), wanted);
+}
+
 TEST_F(PostgresRaces, OwnersThatHoldNothingAreForgottenWhenAllTheyDidIs) {
   const std::string& schema = schema_.name();
   added({.queue = "q"});

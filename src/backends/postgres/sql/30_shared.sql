@@ -13,11 +13,13 @@ begin
   return found_id;
 end $$;
 
+-- Whoever takes the turns of all homes waits for those that are being made, and none is made meanwhile.
 create function home_of(ns int, name_ text) returns int language plpgsql as $$
 declare found_id int;
 begin
   select id into found_id from home where ns_id = ns and name = name_;
   if found_id is null then
+    perform pg_advisory_xact_lock_shared(1179535171, 0);
     insert into home (ns_id, name) values (ns, name_) on conflict do nothing;
     select id into found_id from home where ns_id = ns and name = name_;
   end if;

@@ -204,11 +204,12 @@ begin
   return jsonb_build_object('removed', cardinality(gone), 'more', more);
 end $$;
 
--- All homes' turns, so that no claim is under way.
+-- All homes' turns, so that no claim is under way; and no home is made until the end, in which one could begin.
 create function take_all_turns(ns_ int) returns void language plpgsql as $$
 declare
   home_ int;
 begin
+  perform pg_advisory_xact_lock(1179535171, 0);
   for home_ in select h.id from home h where ns_ is null or h.ns_id = ns_ order by h.id loop
     perform take_turn(home_, true);
   end loop;
