@@ -126,6 +126,14 @@ declare
   why record;
   j job;
 begin
+  -- All rows before any claim, in the order of ids, as the caller sends them. Where all are done that is what deleting them does.
+  if 0 <> any (settle_jobs.kinds) then
+    -- The settings that decide what becomes of a job with a limit key are held still.
+    perform hold_settings(u.home_id, false) from (
+      select distinct q.home_id from unnest(settle_jobs.ids, settle_jobs.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ join queue q on q.id = j.queue_id
+      where s.kind <> 0 and j.limit_id is not null order by q.home_id) as u;
+    perform 1 from unnest(settle_jobs.ids) as s (id) join job j on j.id = s.id and j.ns_id = ns_ order by j.id for update of j;
+  end if;
   select * into now from clock();
   -- Done jobs, as most are, move by one statement; then their claims and depths are told, and their keys, groups and limit keys are free.
   with sent as (
@@ -165,11 +173,7 @@ begin
   foreach h in array coalesce(homes, '{}') loop perform wake_stages(h); end loop;
   if coalesce(cardinality(settled), 0) = cardinality(settle_jobs.ids) then return; end if;
 
-  -- Other outcomes: the settings that decide what becomes of a job with a limit key are held still, then the rows, in the order of ids, as the caller sends them.
-  perform hold_settings(u.home_id, false) from (
-    select distinct q.home_id from unnest(settle_jobs.ids, settle_jobs.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ join queue q on q.id = j.queue_id
-    where s.kind <> 0 and j.limit_id is not null order by q.home_id) as u;
-  perform 1 from unnest(settle_jobs.ids, settle_jobs.kinds) as s (id, kind) join job j on j.id = s.id and j.ns_id = ns_ where s.kind <> 0 order by j.id for update of j;
+  -- Other outcomes, one by one.
   for one in
     select s.* from unnest(settle_jobs.ids, settle_jobs.fences, settle_jobs.kinds, settle_jobs.results, settle_jobs.errors, settle_jobs.retry_in, settle_jobs.exit_status)
       as s (id, fence, kind, result, error, retry_in, exit_status)

@@ -112,12 +112,12 @@ declare
   oldest bigint;
 begin
   if pg_current_xact_id_if_assigned() is not null or not exists (select 1 from superseded) then return; end if;
-  seen := array(select s.ctid from superseded s where s.marked is null limit 10000);
+  seen := array(select s.ctid from superseded s where s.marked is null limit 100000);
   mark := pg_current_xact_id()::text::bigint;
   update superseded set marked = mark where ctid = any (array(select s.ctid from superseded s where s.ctid = any (seen) and s.marked is null for update skip locked));
   perform pg_stat_clear_snapshot();
   select least(pg_snapshot_xmin(pg_current_snapshot())::text::bigint, mark - max(age(a.backend_xmin))) into oldest from pg_stat_activity a where a.backend_xmin is not null;
-  delete from superseded where ctid = any (array(select s.ctid from superseded s where s.marked < oldest limit 10000 for update skip locked));
+  delete from superseded where ctid = any (array(select s.ctid from superseded s where s.marked < oldest limit 100000 for update skip locked));
 end $$;
 
 -- What is still asked of a job that is gone. Not its payload: ten thousand of those may not fit.

@@ -64,8 +64,20 @@ declare
   least_granted constant bigint := 1000000000000000;
   newest bigint := newest_grant(ns_, resource_);
   memory bigint;
+  other text;
 begin
   if newest is null then
+    if is_uuid(resource_) then
+      select n.name into other from job j join namespace n on n.id = j.ns_id where j.id = resource_::uuid limit 1;
+      if not found then select n.name into other from done d join namespace n on n.id = d.ns_id where d.id = resource_::uuid limit 1; end if;
+      if other is not null then
+        raise exception using errcode = '22023', message = format('job %s is in namespace %s: say so, namespace => %L', resource_, other, other);
+      end if;
+      if has_old_snapshot() and fence_ >= (extract(epoch from transaction_timestamp()) * 1000000)::bigint then
+        raise exception using errcode = '40001', message = format('fence %s of %s was granted after this transaction took its snapshot', fence_, resource_),
+          hint = 'claim and commit first, then begin the transaction that works';
+      end if;
+    end if;
     select m.fence into memory from gate_memory m where m.ns_id = ns_ and m.resource = resource_;
     if memory is null and fence_ >= least_granted and is_uuid(resource_) and fence_ <= (select value from floor) then
       perform refuse_stale(source_, resource_, fence_, null);  -- of a job that is long gone
@@ -129,6 +141,8 @@ declare
   memory bigint;
   wall bigint := (clock()).wall;
 begin
+  -- A lease of it may have come, and been taken over, after the snapshot in which none was seen.
+  perform take_fence_key(ns_, n);
   loop
     select m.fence into memory from gate_memory m where m.ns_id = ns_ and m.resource = n.resource;
     if not found then
@@ -137,7 +151,6 @@ begin
     elsif memory > n.fence then
       perform refuse_stale(n.source, n.resource, n.fence, memory);
     elsif memory = n.fence then
-      perform take_fence_key(ns_, n);
       exit;
     else
       update gate_memory m set fence = n.fence, raised_at = wall where m.ns_id = ns_ and m.resource = n.resource and m.fence = memory;
@@ -181,14 +194,14 @@ begin
   delete from at_commit where xid = pg_current_xact_id()::text::bigint and ns = (select name from namespace where id = ns_) and resource = id_::text and fence = fence_;
 end $$;
 
--- Names as they are compared: a job's id in small letters.
+-- Names as they are compared: a job's id as PostgreSQL writes it, however it was spelled.
 create function plain_resource(resource_ text) returns text language sql immutable as $$
-  select case when length(resource_) = 36 and resource_ ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then lower(resource_) else resource_ end;
+  select case when translate(trim(resource_), '{}-', '') ~* '^[0-9a-f]{32}$' then translate(trim(resource_), '{}-', '')::uuid::text else resource_ end;
 $$;
 
 -- Of several parts, the name of one resource: joined by '/'; in a part '/' and '\' have a '\' before them.
 create function resource(variadic parts text[]) returns text language sql immutable as $$
-  select case when array_position(parts, null) is null then string_agg(replace(replace(p, '\', '\\'), '/', '\/'), '/' order by n) end from unnest(parts) with ordinality as u (p, n);
+  select case when array_position(parts, null) is null then string_agg(replace(replace(p, E'\\', E'\\\\'), '/', E'\\/'), '/' order by n) end from unnest(parts) with ordinality as u (p, n);
 $$;
 
 -- Raises FL004 unless the fence is the newest of the resource, and lets the transaction commit only if it is so still.

@@ -66,10 +66,10 @@ begin
   perform row_fence(source, p.ns, u.r, null, u.f, p.refuses, 'truncating') from unnest(resources, fences) as u (r, f);
 end $$;
 
--- The SQL of a resource's name from a row. One column's text is the name as it is.
+-- The SQL of a resource's name from a row. One column's text is the name as it is. By format(), which calls what PostgreSQL itself brings along: a cast may be somebody's own function.
 create function resource_sql(row_name text, columns_ text[]) returns text language sql immutable as $$
-  select case when cardinality(columns_) = 1 then format('plain_resource(%s%I::text)', row_name, columns_[1])
-              else format('resource(%s)', (select string_agg(format('%s%I::text', row_name, c), ', ' order by n) from unnest(columns_) with ordinality as u (c, n))) end;
+  select format(case when cardinality(columns_) = 1 then 'plain_resource(%s)' else 'resource(%s)' end,
+                (select string_agg(format('case when %1$s%2$I is not null then format(''%%s'', %1$s%2$I) end', row_name, c), ', ' order by n) from unnest(columns_) with ordinality as u (c, n)));
 $$;
 
 -- Writes the functions of a protected table and gives its number. They run with the rights of the store's owner, who need not own the table; whoever protects it makes the triggers, and
@@ -80,6 +80,8 @@ declare
   schema_ text := current_schema();
   body text;
 begin
+  -- Of tables that were dropped.
+  perform forget_protection(p.id) from protections() as p where p."table" is null;
   insert into protected (ns, resource, fence, refuses, made_at) values (ns_name, columns_, fence_, refuses_, (clock()).wall) returning id into id_;
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_stale', id_));
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_behind', id_));
@@ -119,7 +121,7 @@ begin
       perform %1$I.checked_truncate(%4$s, names, fences);
       return null;
     end $f$,
-    schema_, case when cardinality(columns_) = 1 then format('%I.plain_resource(%I::text)', schema_, columns_[1]) else format('%I.%s', schema_, resource_sql('', columns_)) end, fence_, id_);
+    schema_, format('%I.%s', schema_, resource_sql('', columns_)), fence_, id_);
   execute format('create function %I.%I() returns trigger language plpgsql set row_security = off as %L', schema_, format('protects_%s_truncate', id_), body);
   execute format('revoke execute on function %1$I.%2$I(), %1$I.%3$I() from public', schema_, format('protects_%s', id_), format('protects_%s_truncate', id_));
   execute format('grant execute on function %1$I.%2$I(), %1$I.%3$I() to %4$s', schema_, format('protects_%s', id_), format('protects_%s_truncate', id_), maker);
@@ -173,8 +175,9 @@ begin
     select a.* into one from pg_attribute a where a.attrelid = "table" and a.attname = column_ and a.attnum > 0 and not a.attisdropped;
     if not found then perform fail_refused(format('%s has no column %s', "table", coalesce(column_, 'null'))); end if;
     -- Its text is taken with the rights of the store's owner: by functions of PostgreSQL itself only.
-    if not exists (select 1 from pg_type t where t.oid = one.atttypid and t.typtype in ('b', 'e') and (t.typtype = 'e' or t.typnamespace = 'pg_catalog'::regnamespace)) then
-      perform fail_refused(format('column %s of %s is of a type that PostgreSQL does not bring along; name one of text, uuid, a number or an enum', column_, "table"));
+    -- And it must be one text for one value, in every session: no dates, no numbers with a fraction.
+    if not exists (select 1 from pg_type t where t.oid = one.atttypid and (t.typtype = 'e' or t.oid = any (array['text', 'varchar', 'uuid', 'int2', 'int4', 'int8']::regtype[]))) then
+      perform fail_refused(format('column %s of %s is of a type whose text may differ from session to session; name one of text, varchar, uuid, smallint, integer, bigint or an enum', column_, "table"));
     end if;
     if one.attgenerated <> '' then perform fail_refused(format('column %s of %s is generated, which is done after the check; name one that is written', column_, "table")); end if;
   end loop;
@@ -243,7 +246,13 @@ begin
       where f.pronamespace = current_schema()::regnamespace and f.proname in (format('protects_%s', p.id), format('protects_%s_truncate', p.id)) and t.tgenabled in ('D', 'R')
       union all
       select format('%s can be truncated: protect %s again', r.relid::regclass, "table") from pg_partition_tree("table") as r
-      where not exists (select 1 from pg_trigger t where t.tgrelid = r.relid and t.tgname = 'zz_fenceline_3_truncate')) as u;
+      where not exists (select 1 from pg_trigger t where t.tgrelid = r.relid and t.tgname = 'zz_fenceline_3_truncate')
+      union all
+      select format('%s inherits from %s, and its rows are not checked', i.inhrelid::regclass, "table") from pg_inherits i join pg_class c on c.oid = i.inhparent
+      where i.inhparent = "table" and c.relkind = 'r'
+      union all
+      select format('trigger %s of %s comes after the check and may change what was checked; give it a name before zz_fenceline', t.tgname, "table") from pg_trigger t
+      where t.tgrelid = "table" and not t.tgisinternal and t.tgtype & 3 = 3 and t.tgname::text collate "C" > 'zz_fenceline_2_row') as u;
     return next;
   end loop;
 end $$;
@@ -268,7 +277,7 @@ declare
   counts text;
   gaps_ text;
 begin
-  select string_agg(format('%s: %s stale, %s behind, %s unfenced', coalesce(r."table"::text, 'calls'), r.stale, r.behind, r.unfenced_refused), '; '), string_agg(r.gaps, '; ')
+  select string_agg(format('%s: %s stale, %s behind, %s unfenced', coalesce(r."table"::text, case when r.resource is null then 'calls' else 'a table that was dropped' end), r.stale, r.behind, r.unfenced_refused), '; '), string_agg(r.gaps, '; ')
   into counts, gaps_
   from (select * from refusals order by stale + behind + unfenced_refused desc limit 20) as r where r."table" is not null or r.stale + r.behind > 0;
   return jsonb_build_object('name', 'guards', 'status', case when gaps_ is null then 0 else 2 end,
@@ -282,14 +291,26 @@ declare
   most bigint := 0;
   one record;
   highest bigint;
+  -- What lies further ahead was never granted: it would keep everybody out.
+  limit_ bigint := (clock()).wall + 86400000000;
 begin
   for one in select p."table" as t, p.fence as f from protections() as p where p."table" is not null loop
-    execute format('select max(%I) from %s', one.f, one.t) into highest;
+    execute format('select max(%1$I) from %2$s where %1$I <= $1', one.f, one.t) into highest using limit_;
     most := greatest(most, highest);
   end loop;
   return lift_floor(most, session_user::text, coalesce(rebase.reason, ''));
 end $$;
 create function lift_floor(most bigint, actor text, reason text) returns bigint language plpgsql security definer set search_path from current as $$
 begin
-  return raise_floor('', jsonb_build_object('floor', greatest(most, (select max(m.fence) from gate_memory m), 0), 'act', jsonb_build_object('actor', actor, 'reason', reason)));
+  return raise_floor('', jsonb_build_object('floor', greatest(most, (select max(m.fence) from gate_memory m where m.fence <= (clock()).wall + 86400000000), 0), 'act', jsonb_build_object('actor', actor, 'reason', reason)));
+end $$;
+
+-- Forgets the largest fence that was let in for a resource of which no lease lives here: for one that was a mistake. Answers it, or null. For the schema's owner.
+create function forget_gate(resource text, reason text default '', namespace text default 'default') returns bigint language plpgsql set search_path from current as $$
+declare
+  forgotten bigint;
+begin
+  delete from gate_memory m where m.ns_id = find_ns(forget_gate.namespace) and m.resource = plain_resource(forget_gate.resource) returning m.fence into forgotten;
+  if found then perform note_act(forget_gate.namespace, session_user::text, 'gate_forget', forget_gate.resource, coalesce(forget_gate.reason, ''), (clock()).wall); end if;
+  return forgotten;
 end $$;
