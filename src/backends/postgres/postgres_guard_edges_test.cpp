@@ -96,6 +96,15 @@ TEST_F(PostgresGuardEdges, E3_ACastOfSomebodysOwnIsNotCalledWithTheRightsOfTheSt
   EXPECT_EQ(number("select count(*) from " + theirs("called")), 0);
 }
 
+TEST_F(PostgresGuardEdges, E3_AFenceForOneResourceTakesNoRowFromAnother) {
+  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint)");
+  AppSession app = session();
+  app.must_run(protect("runs", "'run_id', 'fence', 'allow'"));
+  app.must_run("insert into " + theirs("runs") + " values ('mine', 20)");
+  EXPECT_EQ(app.run("update " + theirs("runs") + " set run_id = 'other', fence = 10"), kUnfenced);
+  EXPECT_EQ(app.run("update " + theirs("runs") + " set run_id = 'other'"), "") << "people may";
+}
+
 TEST_F(PostgresGuardEdges, E3_WhatComesAfterTheCheckIsTold) {
   app_.run("create table " + theirs("runs") + " (run_id text, fence bigint)");
   AppSession app = session();

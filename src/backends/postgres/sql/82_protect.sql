@@ -40,7 +40,8 @@ begin
   if old_resource is not distinct from new_resource then
     fence_ := row_fence(source, ns_name, new_resource, assigned, old_fence, refuses, 'updating');
   else
-    perform row_fence(source, ns_name, old_resource, null, old_fence, refuses, 'taking away');
+    -- Whoever says a fence for the new one has none for the old one by that, even where people may write without.
+    perform row_fence(source, ns_name, old_resource, null, old_fence, refuses or assigned is not null, 'taking away');
     fence_ := row_fence(source, ns_name, new_resource, assigned, null, refuses, 'giving away');
   end if;
   if fence_ is null and new_fence = -1 and old_fence > 0 then perform refuse_unfenced(source, format('taking the fence off a row of %s is refused', old_resource)); end if;
