@@ -29,10 +29,14 @@ fenceline::Result<void> ship(PGconn* connection, const fenceline::Job& job, cons
   }
   if (!shipped) {
     static_cast<void>(run(connection, "ROLLBACK"));
+    if (shipped.error().code == fenceline::Code::conflict) return {};  // done before, see below
     return shipped;
   }
   pause();
-  return fenceline::commit_in(connection);
+  auto done = fenceline::commit_in(connection);
+  // A first COMMIT of ours went through, though its answer was lost: the work is done.
+  if (!done && done.error().code == fenceline::Code::conflict) return {};
+  return done;
 }
 
 // The lease of a job that some other worker took: by the same function that a program in any language calls.

@@ -38,6 +38,8 @@ def work(connection, job, fence, payload, pause=lambda: None):
             connection.execute("select fenceline.complete(%s, %s, result => %s)", (job, fence, "sent"))
             pause()
     except psycopg.Error as error:
+        if error.sqlstate == "FL007":
+            return  # a first COMMIT of ours went through, though its answer was lost: the work is done
         if error.sqlstate == "FL004":
             raise Lost from error
         raise

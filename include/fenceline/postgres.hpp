@@ -10,7 +10,7 @@
 // None of these but commit_in ends a transaction, and none begins one; outside of one, each is a transaction of its own. What they say is noted, and happens at COMMIT: until then no lock is held on a job, so a
 // transaction that is paused stops no takeover. It then fails at COMMIT. After an error the transaction is over, as after every error on PostgreSQL: roll it back.
 //
-// Every call answers with a Result. Errors of all: invalid, refused (no rights, another transaction state), unavailable (not reached, or 40001: begin again), broken. A server
+// Every call answers with a Result. Errors of all: invalid, refused (no rights, another transaction state), unavailable (not reached, or 40001: begin again), broken; outside of a transaction in_doubt (the answer was lost). A server
 // that does not know these functions is not_found.
 #pragma once
 
@@ -37,7 +37,8 @@ struct PostgresPlace {
 // job is added all the same, under an id of its own. Errors: conflict (the key is taken by a job with another payload; COMMIT may say so too).
 Result<JobId> enqueue_in(pg_conn* connection, std::string_view queue, std::string_view payload, const EnqueueOptions& options = {}, const PostgresPlace& place = {});
 
-// The job's outcome. A handler that then returns the same kind of outcome has only repeated it. Errors: lost, not_found.
+// The job's outcome. A handler that then returns the same kind of outcome has only repeated it. Errors: lost, not_found, conflict (it was committed before, perhaps by a COMMIT of yours whose answer
+// was lost: the work is done, roll this one back; COMMIT may say so too).
 Result<void> settle_in(pg_conn* connection, const JobId& job, Fence fence, const Outcome& outcome, const PostgresPlace& place = {});
 Result<void> complete_in(pg_conn* connection, const JobId& job, Fence fence, std::string_view result = {}, const PostgresPlace& place = {});
 

@@ -33,7 +33,7 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   const std::string_view state = error.state;
   const std::string said = one_line(error.message);
   const std::string at(shown_url);
-  if (state == "FL001") return {Code::conflict, said};
+  if (state == "FL001" || state == "FL007") return {Code::conflict, said};
   if (state == "FL002") return {Code::refused, said};
   if (state == "FL003") return {Code::not_found, said};
   if (state == "FL004" || state == "FL005") return {Code::lost, said};

@@ -50,8 +50,12 @@ Result<Answer> ask(pg_conn* connection, const PostgresPlace& place, const std::s
     if (value && value->find('\0') != std::string::npos) return fail(Code::invalid, "a text holds a NUL, which this store cannot keep");
     pointers.push_back(value ? value->c_str() : nullptr);
   }
+  // Outside of a transaction the call is its own commit: an answer that is lost leaves a doubt.
+  const bool commits = PQtransactionStatus(connection) == PQTRANS_IDLE;
   const std::string sql = "select * from \"" + place.schema + "\"." + call;
   Answer answer(PQexecParams(connection, sql.c_str(), static_cast<int>(pointers.size()), nullptr, pointers.data(), nullptr, nullptr, 0));
+  if (commits && (!answer || (error_in(answer.get()) && postgres::ends_the_connection(field(answer.get(), PG_DIAG_SQLSTATE)))))
+    return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
   if (!answer) return fail(Code::unavailable, "cannot reach the server: " + postgres::one_line(PQerrorMessage(connection)));
   if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
   return answer;

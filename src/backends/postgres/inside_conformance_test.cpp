@@ -155,7 +155,8 @@ class InsideStore final : public ForwardingStore {
   }
   Result<void> for_holder(std::vector<Refusal>& refused, const JobId& id, const std::string& sql, const std::vector<Value>& values) {
     const Result<void> done = in_transaction([&] { return session_.ask(sql, values); });
-    if (done) return {};
+    // A repeat adds nothing; that it is one, the verb does not say.
+    if (done || last_.state == "FL007") return {};
     if (last_.state != "FL003" && last_.state != "FL004" && last_.state != "FL005") return done;
     refused.push_back(refusal_of(id, last_.detail));
     return {};

@@ -42,12 +42,14 @@ TEST_F(InsideStorm, E3_WhatSixteenWorkersCommitIsWhatTheirJobsSay) {
   std::atomic<int> committed = 0, stale = 0, again = 0, other_key = 0, deadlocks = 0;
   std::mutex mutex;
   std::string odd;
+  // Until somebody was late: a busy machine may need longer than a moment.
   const Instant end = runtime_.now() + storm_time();
+  const auto is_over = [&] { return runtime_.now() > end && ((stale > 0 && committed > 0) || runtime_.now() > end + 60s); };
   std::vector<Task> tasks;
   // Leases never last.
   tasks.push_back(runtime_.spawn("clock", [&](const std::stop_token&) {
     Session session(schema_.url());
-    while (runtime_.now() < end) {
+    while (!is_over()) {
       session.ask("update job set lease_end = lease_end - 3600000000, losses_in_row = null where lease_end is not null and random() < 0.5");
       session.ask("update claim set bound = bound - 3600000000, losses_most = 0 where live > 0");
       runtime_.sleep_for(std::chrono::milliseconds{10 + any(40)}, {});
@@ -57,7 +59,7 @@ TEST_F(InsideStorm, E3_WhatSixteenWorkersCommitIsWhatTheirJobsSay) {
     tasks.push_back(runtime_.spawn("worker" + std::to_string(w), [&, w](const std::stop_token&) {
       Session app(schema_.url());
       const std::array<std::string, 3> levels{"read committed", "repeatable read", "serializable"};
-      for (int n = 0; runtime_.now() < end; ++n) {
+      while (!is_over()) {
         const Session::Answer job = app.ask("select job, fence from claim('q', 'w" + std::to_string(w) + "', ttl => '10 seconds')");
         if (!job.ok() || job.rows.empty()) continue;
         const std::string held = "'" + job.text(0, 0) + "', " + job.text(0, 1);
@@ -82,7 +84,7 @@ TEST_F(InsideStorm, E3_WhatSixteenWorkersCommitIsWhatTheirJobsSay) {
         else app.must_ask("rollback");
         if (last.ok()) ++committed;
         else if (last.state == "FL004") ++stale;
-        else if (last.state == "FL001") ++other_key;
+        else if (last.state == "FL001" || last.state == "FL007") ++other_key;
         else if (last.state == "40001") ++again;
         else if (last.state == "40P01") ++deadlocks;
         else {

@@ -161,6 +161,45 @@ TEST_F(Inside, J3_ADeliveryHasOneOutcomeInATransactionToo) {
   EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->result, "first");
 }
 
+// A COMMIT whose answer was lost, or two threads of one worker: the work stands beside the outcome, so the second one must not commit.
+TEST_F(Inside, E3_WorkAndOutcomeOfOneFenceAreCommittedOnce) {
+  for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
+    for (const std::string& outcome : std::vector<std::string>{"'done'", "'dead'", "'failed', retry_in => '1 h'"}) {
+      SCOPED_TRACE(level + " " + outcome);
+      app_.must_ask("truncate written");
+      const Held one = one_of_a();
+      for (Session* both : {&app_, &other_}) {
+        both->must_ask("begin isolation level " + level + "; insert into written values ('work')");
+        both->must_ask("select settle(" + held(one) + ", " + outcome + ")");
+      }
+      EXPECT_EQ(app_.commit(), "");
+      EXPECT_EQ(other_.commit(), level == "read committed" ? "FL007" : "40001");
+      app_.must_ask("begin isolation level " + level + "; insert into written values ('again')");
+      EXPECT_EQ(app_.ask("select settle(" + held(one) + ", " + outcome + ")").state, "FL007");
+      app_.must_ask("rollback");
+      EXPECT_EQ(count("written"), 1);
+    }
+  }
+}
+
+TEST_F(Inside, E3_ARepeatOfAnOutcomeIsNoWayAroundATakeover) {
+  for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
+    SCOPED_TRACE(level);
+    const Held late = one_of_a();
+    app_.must_ask("begin isolation level " + level);
+    app_.must_ask("select guard(" + held(late) + "), fail(" + held(late) + ", 'x', retry => false)");
+    app_.must_ask("insert into written values ('late')");
+    // The same outcome by another; an operator brings the job back, and somebody else has it.
+    other_.must_ask("select fail(" + held(late) + ", 'x', retry => false)");
+    must(store_->retry({.ns = "default", .ids = {*parse_uuid(late.id)}, .request = "r" + level.substr(0, 4), .act = {"ann", "because"}}));
+    const Held newer = claimed(other_, "b").at(0);
+    EXPECT_EQ(newer.id, late.id);
+    EXPECT_EQ(app_.commit(), level == "read committed" ? "FL004" : "40001");
+    EXPECT_EQ(count("written"), 0);
+    other_.must_ask("select complete(" + held(newer) + ")");
+  }
+}
+
 TEST_F(Inside, AfterACommitThatFailedTheJobIsAsBefore) {
   app_.must_ask("create table if not exists only_one (x int unique deferrable initially deferred); truncate only_one");
   const Held one = one_of_a();
@@ -286,6 +325,24 @@ TEST_F(Inside, AGrantThatIsNewerThanTheSnapshotSaysSo) {
   set_clock(other_);
   const Held one = claimed(other_, "b").at(0);
   EXPECT_EQ(app_.ask("select complete(" + held(one) + ")").state, "40001");
+  // So does a job that is younger itself.
+  app_.must_ask("rollback; begin isolation level repeatable read; select count(*) from written");
+  enqueued(other_);
+  const Held young = claimed(other_, "b").at(0);
+  EXPECT_EQ(app_.ask("select complete(" + held(young) + ")").state, "40001");
+  EXPECT_EQ(other_.ask("select complete('01900000-0000-7000-8000-000000000009', 7)").state, "FL003");
+}
+
+TEST_F(Inside, E3_WhatHasAnOutcomeBeginsNoEffectMore) {
+  const Held one = one_of_a();
+  app_.must_ask("begin; select record_effect(" + held(one) + ", 'pay'), complete(" + held(one) + ")");
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(app_.must_ask("select done_before from record_effect(" + held(one) + ", 'pay')").text(), "t");
+  EXPECT_EQ(app_.ask("select record_effect(" + held(one) + ", 'other')").detail.substr(0, 15), "reason=finished");
+  enqueued(app_);
+  const Held again = claimed(app_, "a").at(0);
+  app_.must_ask("select settle(" + held(again) + ", 'later', retry_in => '1 h')");
+  EXPECT_EQ(app_.ask("select record_effect(" + held(again) + ", 'other')").state, "FL004");
 }
 
 TEST_F(Inside, ManyNotesOfOneTransactionAreOneStep) {
@@ -380,6 +437,11 @@ TEST_F(Inside, AProgramWithLibpqHasTheSameCalls) {
   must(settle_in(connection, first, std::stoll(newer.fence), {.kind = OutcomeKind::dead, .error = std::string("\0x", 2)}, place));
   must(commit_in(connection));
   EXPECT_EQ(must(store_->job("default", first))->error, std::string("\0x", 2));
+  // Outside of a transaction a call is its own commit: an answer that is lost leaves a doubt.
+  Session cut(HandMovedSchema::shared().url());
+  set_clock(cut);
+  other_.must_ask("select pg_terminate_backend(" + cut.must_ask("select pg_backend_pid()").text() + ")");
+  EXPECT_EQ(code_of(enqueue_in(cut.handle(), "q", "1", {}, place)), Code::in_doubt);
   EXPECT_EQ(code_of(answer_of(PQexec(connection, ("select complete(" + held(one) + ")").c_str()))), Code::lost);
 }
 

@@ -34,15 +34,15 @@ create function refuse_holder(id_ uuid, sent bigint, current_ bigint, reason tex
 declare
   detail_ text := format('reason=%s sent=%s current=%s', reason, sent, current_);
 begin
+  -- A fence is never smaller than the wall clock was at its grant.
+  if sent > current_ and reason in ('not_found', 'superseded') and has_old_snapshot() and sent >= (extract(epoch from transaction_timestamp()) * 1000000)::bigint then
+    raise exception using errcode = '40001', message = format('job %s was granted after this transaction took its snapshot', id_),
+      hint = 'claim and commit first, then begin the transaction that works';
+  end if;
   if reason = 'not_found' then
     raise exception using errcode = 'FL003', message = format('there is no job %s', id_), detail = detail_;
   end if;
   if reason = 'superseded' and sent > current_ then
-    -- A fence is never smaller than the wall clock was at its grant.
-    if has_old_snapshot() and sent >= (extract(epoch from transaction_timestamp()) * 1000000)::bigint then
-      raise exception using errcode = '40001', message = format('job %s was granted after this transaction took its snapshot', id_),
-        hint = 'claim and commit first, then begin the transaction that works';
-    end if;
     perform fail_behind(format('job %s: fence %s was never granted here, the newest is %s: the store was set back; run fenceline gate rebase, and let the job be granted anew', id_, sent, current_), detail_);
   end if;
   perform fail_stale(format('job %s: %s', id_, case reason
@@ -51,6 +51,13 @@ begin
     when 'expired' then format('the lease of fence %s has run out', sent)
     when 'finished' then 'it is finished, by another outcome'
     else 'its delivery was settled otherwise' end), detail_);
+end $$;
+
+-- The very outcome stands already. For a settle alone that is a repeat and fine; here the work stands in the same transaction, and would be there twice.
+create function refuse_repeat(id_ uuid, fence_ bigint) returns void language plpgsql as $$
+begin
+  raise exception using errcode = 'FL007', message = format('job %s: this outcome of fence %s was committed before: the work is done, do nothing', id_, fence_),
+    detail = format('reason=repeat sent=%s current=%s', fence_, fence_);
 end $$;
 
 -- Who has this very fence of the job, by name; '' if nobody known has it.
@@ -75,6 +82,7 @@ declare
 begin
   select * into why from why_not(ns_, owner_id_, id_, fence_, kind_, (clock()).lease);
   if why.reason is not null then perform refuse_holder(id_, fence_, why.current, why.reason); end if;
+  if not exists (select 1 from job j where j.id = id_ and j.ns_id = ns_ and j.fence = fence_ and j.lease_end is not null) then perform refuse_repeat(id_, fence_); end if;
   select * into before from noted_end n where n.tx = pg_current_xact_id() and n.ns_id = ns_ and n.id = id_;
   if found then
     if before.kind <> kind_ then perform refuse_holder(id_, fence_, why.current, 'settled'); end if;
@@ -90,10 +98,16 @@ create function look_at_effect(ns_ int, id_ uuid, fence_ bigint, name_ text, dig
 declare
   effects_most constant bigint := 10000;
   current_ bigint;
+  running boolean;
+  finished boolean := false;
   e effect;
 begin
-  select j.fence into current_ from job j where j.id = id_ and j.ns_id = ns_;
-  if not found then select d.fence into current_ from done d where d.id = id_ and d.ns_id = ns_; end if;
+  select j.fence, j.lease_end is not null into current_, running from job j where j.id = id_ and j.ns_id = ns_;
+  if not found then
+    select d.fence into current_ from done d where d.id = id_ and d.ns_id = ns_;
+    finished := found;
+    running := false;
+  end if;
   if current_ is null then perform refuse_holder(id_, fence_, 0, 'not_found'); end if;
   if current_ <> fence_ then perform refuse_holder(id_, fence_, current_, 'superseded'); end if;
   select * into e from effect x where x.id = id_ and x.ns_id = ns_ and x.name = name_;
@@ -102,7 +116,12 @@ begin
   end if;
   if found and e.state = 1 then perform fail_conflict(format('effect %s of job %s was begun outside a transaction, and may have happened', name_, id_)); end if;
   done_before := found and e.state = 2;
-  if done_before then result_ := e.result; end if;
+  if done_before then
+    result_ := e.result;
+    return;
+  end if;
+  -- As begin_effect: what has an outcome begins nothing more. The lease may have run out, since this is done with the record.
+  if not running then perform refuse_holder(id_, fence_, current_, case when finished then 'finished' else 'settled' end); end if;
   if e.id is null and (select count(*) from effect x where x.id = id_ and x.ns_id = ns_) >= effects_most then
     perform fail_refused(format('job %s has 10000 effects already', id_));
   end if;
@@ -240,6 +259,15 @@ declare
   one record;
   refused record;
 begin
+  -- The rows are locked: what does not run under its fence now was settled by another transaction since the call. Whoever was refused is named first.
+  for one in
+    select n.* from noted_end n
+    where n.tx = mine and n.ns_id = ns_ and not exists (select 1 from job j where j.id = n.id and j.ns_id = ns_ and j.fence = n.fence and j.lease_end is not null) order by n.id
+  loop
+    select * into refused from why_not(ns_, (select o.id from owner o where o.ns_id = ns_ and o.name = one.owner), one.id, one.fence, one.kind, (clock()).lease);
+    if refused.reason is not null then perform refuse_holder(one.id, one.fence, refused.current, refused.reason); end if;
+    perform refuse_repeat(one.id, one.fence);
+  end loop;
   for one in
     select n.owner, array_agg(n.id order by n.id) as ids, array_agg(n.fence order by n.id) as fences, array_agg(n.kind order by n.id) as kinds, array_agg(n.result order by n.id) as results,
            array_agg(n.error order by n.id) as errors, array_agg(n.retry_in order by n.id) as retry_in, array_agg(n.exit_status order by n.id) as exits
@@ -263,6 +291,7 @@ declare
   h int;
   e noted_effect;
   homes int[];
+  ids uuid[];
 begin
   delete from commit_ticket where tx = mine;
   if not found then return; end if;
@@ -273,12 +302,11 @@ begin
     select q.home_id from noted_end n join job j on j.id = n.id and j.ns_id = n.ns_id join queue q on q.id = j.queue_id where n.tx = mine and (j.limit_id is not null or has_old_snapshot())
     union select q.home_id from noted_job n join namespace s on s.name = n.ns join queue q on q.ns_id = s.id and q.name = n.queue where n.tx = mine and n.extras ? 'limit_key' order by 1);
   foreach h in array homes loop perform hold_settings(h, false); end loop;
-  if (select count(*) from (select 1 from noted_end n where n.tx = mine limit 2) as u) + (select count(*) from (select 1 from noted_effect n where n.tx = mine limit 2) as u) > 1
-     or exists (select 1 from noted_effect n where n.tx = mine) then
-    for ns_ in select n.ns_id from noted_end n where n.tx = mine union select n.ns_id from noted_effect n where n.tx = mine order by 1 loop
-      perform lock_jobs(ns_, array(select n.id from noted_end n where n.tx = mine and n.ns_id = ns_ union select n.id from noted_effect n where n.tx = mine and n.ns_id = ns_), true);
-    end loop;
-  end if;
+  for ns_ in select n.ns_id from noted_end n where n.tx = mine union select n.ns_id from noted_effect n where n.tx = mine order by 1 loop
+    ids := array(select n.id from noted_end n where n.tx = mine and n.ns_id = ns_ union select n.id from noted_effect n where n.tx = mine and n.ns_id = ns_);
+    -- Where it stands, in `done` too: who has an old snapshot learns here that it was brought back (40001). Of one alone the verb takes the rest.
+    perform lock_jobs(ns_, ids, cardinality(ids) > 1 or exists (select 1 from noted_effect n where n.tx = mine));
+  end loop;
   for e in select * from noted_effect n where n.tx = mine order by n.ns_id, n.id, n.name loop perform record_noted(e, wall); end loop;
   for ns_ in select distinct n.ns_id from noted_end n where n.tx = mine order by 1 loop perform settle_ends(ns_); end loop;
   -- An old snapshot does not know who sleeps.
