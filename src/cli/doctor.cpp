@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
+#include "cli/workers.hpp"
 #include "library/open_store.hpp"
 
 namespace fenceline::cli {
@@ -51,14 +52,12 @@ Findings read_is_quick(Invocation& invocation, Store& store) {
 Findings workers_are_seen(Invocation& invocation, Store& store) {
   const Result<std::vector<WorkerRow>> rows = store.workers(invocation.ns);
   if (!rows) return {failed("workers", rows.error())};
-  const WallTime now = invocation.runtime->wall_now();
   Findings findings;
   for (const WorkerRow& row : *rows) {
-    const Duration unseen = now - row.seen_at;
-    if (unseen <= row.report.ttl) continue;
+    if (!is_gone(row)) continue;
     findings.push_back({"workers", FindingStatus::warning,
                         "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) +
-                            ") was not seen for " + format_duration(std::chrono::ceil<std::chrono::seconds>(unseen)),
+                            ") was not seen for " + format_duration(std::chrono::ceil<std::chrono::seconds>(row.unseen)),
                         "fenceline workers list"});
   }
   if (findings.empty())

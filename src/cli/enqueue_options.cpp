@@ -24,7 +24,7 @@ Result<void> read_time(const Invocation& invocation, NewJob& job) {
   const WallTime now = invocation.runtime->wall_now();
   if (*at > now + kDelayRange.most)
     return std::unexpected(usage_error("--at " + format_time(*at) + " is too far ahead; at most " + format_duration(kDelayRange.most) + " from now, check the year"));
-  if (*at > now) job.at = *at;  // what is past means now: it does not overtake those that wait
+  job.at = *at;  // what is past means now, which only the store can tell: it does not overtake those that wait
   return {};
 }
 

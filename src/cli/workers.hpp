@@ -1,12 +1,11 @@
 // Workers as operators see them.
 #pragma once
 
-#include "base/time.hpp"
 #include "store/worker_registry.hpp"
 
 namespace fenceline::cli {
 
 // It died without a word, or is cut off: not seen for longer than its leases live.
-bool is_gone(const WorkerRow& row, WallTime now);
+bool is_gone(const WorkerRow& row);
 
 }  // namespace fenceline::cli

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json worker_json(const WorkerRow& row, WallTime now) {
+Json worker_json(const WorkerRow& row) {
   Json holding = Json::array();
   for (const Holding& held : row.report.holding) holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
   return {{"owner", row.report.owner},
@@ -28,7 +28,7 @@ Json worker_json(const WorkerRow& row, WallTime now) {
           {"started_at", format_time(row.started_at)},
           {"seen_at", format_time(row.seen_at)},
           {"order", to_string(row.order)},
-          {"gone", is_gone(row, now)},
+          {"gone", is_gone(row)},
           {"holding", holding}};
 }
 
@@ -39,18 +39,18 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // A whole time stamp would be cut beside an owner: people get how long ago it was.
-std::string seen(const WorkerRow& row, WallTime now) {
+std::string seen(const WorkerRow& row) {
   if (!stdout_is_terminal()) return format_time(row.seen_at);
-  const auto ago = std::chrono::floor<std::chrono::seconds>(std::max(Duration{0}, Duration(now - row.seen_at)));
+  const auto ago = std::chrono::floor<std::chrono::seconds>(std::max(Duration{0}, row.unseen));
   return format_duration(ago) + " ago";
 }
 
-Cell order_cell(const WorkerRow& row, WallTime now) {
-  if (is_gone(row, now)) return {"gone", Tone::faint};
+Cell order_cell(const WorkerRow& row) {
+  if (is_gone(row)) return {"gone", Tone::faint};
   return {std::string(to_string(row.order)), row.order == WorkerOrder::work ? Tone::plain : Tone::warning};
 }
 
-Table worker_table(const std::vector<WorkerRow>& rows, WallTime now) {
+Table worker_table(const std::vector<WorkerRow>& rows) {
   Table table{{{.name = "owner", .whole = true},
                {"host"},
                {"pid", false, true},
@@ -68,7 +68,7 @@ Table worker_table(const std::vector<WorkerRow>& rows, WallTime now) {
     const WorkerReport& report = row.report;
     table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues), report.stage,
                           std::to_string(report.concurrency), format_duration(report.ttl), format_time(row.started_at),
-                          seen(row, now), order_cell(row, now),
+                          seen(row), order_cell(row),
                           std::to_string(report.holding.size())});
   }
   return table;
@@ -80,18 +80,18 @@ Result<int> run(Invocation& invocation) {
   const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(worker_table(*rows, invocation.runtime->wall_now()));
+    print_table(worker_table(*rows));
     return kExitOk;
   }
   Json workers = Json::array();
-  for (const WorkerRow& row : *rows) workers.push_back(worker_json(row, invocation.runtime->wall_now()));
+  for (const WorkerRow& row : *rows) workers.push_back(worker_json(row));
   print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
   return kExitOk;
 }
 
 }  // namespace
 
-bool is_gone(const WorkerRow& row, WallTime now) { return now - row.seen_at > row.report.ttl; }
+bool is_gone(const WorkerRow& row) { return row.unseen > row.report.ttl; }
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",

@@ -17,7 +17,7 @@ Result<std::vector<std::string>> owners_of(const Invocation& invocation, Store& 
   std::vector<std::string> owners;
   std::int64_t gone = 0;
   for (const WorkerRow& row : *rows) {
-    if (is_gone(row, invocation.runtime->wall_now())) gone += 1;
+    if (is_gone(row)) gone += 1;
     else owners.push_back(row.report.owner);
   }
   // To act on the dead in silence would look as if somebody obeyed.

@@ -66,7 +66,7 @@ struct NewJob {
   std::string payload = "null";     // JSON text
   int priority = 0;
   Duration delay{0};                // on the store's wall clock
-  std::optional<WallTime> at;       // in place of the delay: not before this moment of the store's wall clock
+  std::optional<WallTime> at;       // in place of the delay: not before this moment of the store's wall clock; what is past there is now
   int attempts_max = kAttemptsMaxDefault;
   Backoff backoff{};
   Duration timeout{0};              // of one attempt; 0: none

@@ -64,6 +64,7 @@ struct WorkerRow {
   WorkerOrder order = WorkerOrder::work;
   WallTime started_at;  // both on the store's clock
   WallTime seen_at;
+  Duration unseen{0};  // since then, by the store: a clock of another machine would be another time
 };
 
 // A worker that died without a word leaves its row behind for this long, for people to see.

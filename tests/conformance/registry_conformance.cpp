@@ -45,6 +45,17 @@ TEST_P(RegistryConformance, AReportRenewsTheRowAndKeepsItsStart) {
   EXPECT_EQ(rows[0].seen_at, start + 10s);
 }
 
+TEST_P(RegistryConformance, TheStoreTellsHowLongAWorkerWasNotSeen) {
+  must(store().report_worker(report_of("a")));
+  let_time_pass(10s);
+  must(store().report_worker(report_of("b")));
+  let_time_pass(1s);
+  const std::vector<WorkerRow> rows = must(store().workers("default"));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].unseen, 11s);
+  EXPECT_EQ(rows[1].unseen, 1s);
+}
+
 TEST_P(RegistryConformance, WorkersAreListedByStartThenOwner) {
   must(store().report_worker(report_of("z")));
   let_time_pass(1s);

@@ -24,7 +24,7 @@ Job made_from(const NewJob& wanted, WallTime now) {
   job.tags = wanted.tags;
   job.traceparent = wanted.traceparent;
   job.created_at = now;
-  job.run_at = wanted.at.value_or(now + wanted.delay);
+  job.run_at = std::max(now, wanted.at.value_or(now + wanted.delay));
   return job;
 }
 

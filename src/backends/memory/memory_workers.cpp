@@ -34,6 +34,7 @@ Result<std::vector<WorkerRow>> MemoryStore::workers(const std::string& ns) {
   std::vector<WorkerRow> rows;
   if (const Space* space = find_space(ns)) {
     for (const auto& [owner, row] : space->workers) rows.push_back(row);
+    for (WorkerRow& row : rows) row.unseen = clock_.wall_now() - row.seen_at;
   }
   std::sort(rows.begin(), rows.end(), [](const WorkerRow& a, const WorkerRow& b) {
     return std::tie(a.started_at, a.report.owner) < std::tie(b.started_at, b.report.owner);

@@ -270,6 +270,7 @@ WorkerRow read_worker(const std::string& ns, const json& object) {
   row.order = static_cast<WorkerOrder>(int_in(object, "order"));
   row.started_at = time_in(object, "started_at");
   row.seen_at = time_in(object, "seen_at");
+  row.unseen = duration_in(object, "unseen");
   return row;
 }
 

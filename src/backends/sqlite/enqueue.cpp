@@ -181,7 +181,7 @@ void insert(Call& call, std::int64_t ns_id, std::vector<Added>& added, bool alon
   Ties ties;
   std::set<std::int64_t> groups_taken;
   for (Added& one : added) {
-    one.run_at = one.job->at ? one.job->at->time_since_epoch().count() : call.wall_us() + one.job->delay.count();
+    one.run_at = std::max(call.wall_us(), one.job->at ? one.job->at->time_since_epoch().count() : call.wall_us() + one.job->delay.count());
     tie(call, one, groups_taken, ties);
   }
   const std::int64_t first = next_seq(call);

@@ -87,6 +87,7 @@ Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns) {
     worker.report.owner = rows.text(0);
     worker.started_at = WallTime{Duration{rows.integer(1)}};
     worker.seen_at = WallTime{Duration{rows.integer(2)}};
+    worker.unseen = call.wall - worker.seen_at;
     worker.report.host = rows.text(3);
     worker.report.pid = rows.integer(4);
     worker.report.version = rows.text(5);

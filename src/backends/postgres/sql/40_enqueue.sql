@@ -172,7 +172,7 @@ begin
     -- Asking for each row whether its id is there (on conflict) would cost a third of the insert: one that is undoes them all, and each is looked at below.
     begin
       insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, payload)
-      select nextval('job_seq'), u.id, ns_id_, queue_ids[u.q], coalesce(u.at, wall + u.delay), u.rank, u.attempts, wall, u.payload
+      select nextval('job_seq'), u.id, ns_id_, queue_ids[u.q], greatest(wall, coalesce(u.at, wall + u.delay)), u.rank, u.attempts, wall, u.payload
       from unnest(q, ids, payloads, ranks, delays, ats, attempts) as u (q, id, payload, rank, delay, at, attempts);
       are_new := true;
     exception when unique_violation then
@@ -193,7 +193,7 @@ begin
   end if;
   answered := ids;
   for i in 1 .. wanted loop
-    one := enqueue_one(ns_id_, queue_ids[q[i]], ids[i], payloads[i], ranks[i], coalesce(ats[i], wall + delays[i]), attempts[i], extras[i], wall);
+    one := enqueue_one(ns_id_, queue_ids[q[i]], ids[i], payloads[i], ranks[i], greatest(wall, coalesce(ats[i], wall + delays[i])), attempts[i], extras[i], wall);
     if one is not null then
       answered[i] := one;
       existing := existing + 1;

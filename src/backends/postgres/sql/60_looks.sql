@@ -246,6 +246,10 @@ begin
   n := current_setting('server_version_num')::bigint;
   findings := findings || jsonb_build_object('name', 'server_version', 'status', case when n >= 150000 then 0 else 2 end, 'detail', current_setting('server_version'),
                                              'remedy', case when n >= 150000 then '' else 'upgrade to PostgreSQL 15 or later' end);
+  -- Fences are minted from it: one far behind mints small ones, one far ahead uses them up.
+  n := case when clock_timestamp() between '2024-01-01' and '2200-01-01' then 0 else 2 end;
+  findings := findings || jsonb_build_object('name', 'clock', 'status', n, 'detail', 'the server''s says ' || to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                                             'remedy', case when n = 0 then '' else 'set the clock of the server''s machine: timedatectl set-ntp true' end);
   text_ := current_setting('default_transaction_read_only');
   findings := findings || jsonb_build_object('name', 'writes', 'status', case when text_ = 'on' then 2 else 0 end,
     'detail', case when text_ = 'on' then 'default_transaction_read_only=on: nothing can be written' else 'this role may' end,

@@ -84,10 +84,12 @@ begin
   end loop;
 end $$;
 
--- An array by start, then owner: {"report", "order", "started_at", "seen_at"}.
+-- An array by start, then owner: {"report", "order", "started_at", "seen_at", "unseen"}. unseen: how long ago that was.
 create function list_workers(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
+declare
+  wall_ bigint := (clock()).wall;
 begin
   return coalesce((
-    select jsonb_agg(jsonb_build_object('report', w.report, 'order', w.told, 'started_at', w.started_at, 'seen_at', w.seen_at) order by w.started_at, w.owner collate "C")
+    select jsonb_agg(jsonb_build_object('report', w.report, 'order', w.told, 'started_at', w.started_at, 'seen_at', w.seen_at, 'unseen', wall_ - w.seen_at) order by w.started_at, w.owner collate "C")
     from worker w where w.ns_id = find_ns(ns)), '[]');
 end $$;
