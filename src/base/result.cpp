@@ -9,6 +9,7 @@ std::string_view to_string(Code code) {
     case Code::not_found: return "not_found";
     case Code::conflict: return "conflict";
     case Code::refused: return "refused";
+    case Code::denied: return "denied";
     case Code::full: return "full";
     case Code::invalid: return "invalid";
     case Code::unavailable: return "unavailable";

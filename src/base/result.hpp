@@ -15,6 +15,7 @@ enum class Code {
   not_found,
   conflict,     // the key is taken by something else: the message names it
   refused,      // not allowed, or below the class that was asked for
+  denied,       // credentials, rights or a certificate: we are not let in, or must not go in
   full,         // no room: nothing changed
   invalid,      // the request is wrong: repeating it cannot help
   unavailable,  // not reached, nothing changed: safe to retry

@@ -129,6 +129,7 @@ HelpRows exit_code_rows() {
           {"74", "disk full or I/O error"},
           {"75", "held, or try later; job wait: not finished in time"},
           {"76", "lease lost, or a fence that is stale or behind"},
+          {"77", "credentials or rights refused, or a server whose certificate is not trusted"},
           {"126, 127", "work, gate run: the command cannot be run, or is not there"},
           {"128 + N", "ended by signal N"}};
 }

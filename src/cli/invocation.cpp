@@ -19,6 +19,7 @@ std::string_view usual_remedy(Code code) {
     case Code::not_found: return "check the name";
     case Code::conflict: return "choose another name";
     case Code::refused: return "check the file and your rights";
+    case Code::denied: return "check your credentials and rights";
     case Code::full: return "make room on the disk and try again";
     case Code::invalid: return "see 'fenceline help'";
     case Code::unavailable: return "nothing was changed, try again";
@@ -47,6 +48,7 @@ int exit_code(const Error& error) {
     case Code::not_found: return kExitNotFound;
     case Code::conflict: return kExitBadInput;
     case Code::refused: return kExitUnavailable;
+    case Code::denied: return kExitCredentials;
     case Code::full: return kExitIo;
     case Code::invalid: return error.message.starts_with(kUsageMark) ? kExitUsage : kExitBadInput;
     case Code::unavailable: return kExitUnavailable;

@@ -30,6 +30,8 @@ ServerError connect_error(std::string_view words) {
   ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION"))), ""};
   if (error.message.find("no password supplied") != std::string::npos) return {"28P01", "it wants a password and none was given", ""};
   const std::size_t at = error.message.find("FATAL:  ");
+  // Not believed for now is no reason to try again: whoever is there is not the one that was meant.
+  if (at == std::string::npos && error.message.find("certificate") != std::string::npos) error.state = kNotBelieved;
   if (at == std::string::npos || error.message.size() < at + 15 || error.message[at + 13] != ':') return error;
   error.state = error.message.substr(at + 8, 5);
   error.message = error.message.substr(at + 15);
@@ -43,6 +45,13 @@ ServerError error_in(const PGresult* result) {
   return {state ? state : "", message ? message : "the connection broke", constraint ? constraint : ""};
 }
 
+// Of several, who.
+std::string no_answer_of(const DsnOptions& server) {
+  std::string who;
+  for (const auto& [name, value] : server) who += (who.empty() ? " from " : " ") + name + " " + value;
+  return "no answer" + who + " in time";
+}
+
 void forget_notice(void*, const PGresult*) {}
 
 }  // namespace
@@ -50,11 +59,39 @@ void forget_notice(void*, const PGresult*) {}
 Statement::Statement(std::string text) : sql(std::move(text)), name("fenceline_" + sha256_hex(sql).substr(0, 32)) {}
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline) {
+  const auto failed = [&](const ServerError& error) { return std::unexpected(error_of(error, dsn.shown)); };
+  if (dsn.servers.empty()) {
+    auto made = connect_to(clock, dsn, {}, deadline);
+    if (!made) return failed(made.error());
+    return std::move(*made);
+  }
+  std::string said;
+  const std::size_t first = *dsn.reached;
+  for (std::size_t tried = 0; tried < dsn.servers.size(); ++tried) {
+    const std::size_t next = (first + tried) % dsn.servers.size();
+    // What is left is shared by those that are left.
+    const Instant now = clock.now();
+    const Instant share = now + std::max(deadline - now, Duration{0}) / static_cast<std::int64_t>(dsn.servers.size() - tried);
+    auto made = connect_to(clock, dsn, dsn.servers[next], share);
+    if (made) {
+      *dsn.reached = next;
+      return std::move(*made);
+    }
+    // It is there and knows us not: another will not either.
+    if (error_of(made.error(), dsn.shown).code != Code::unavailable) return failed(made.error());
+    said += (said.empty() ? "" : ", and ") + one_line(made.error().message);
+  }
+  return failed({"08001", said, ""});
+}
+
+std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline) {
   std::vector<const char*> names;
   std::vector<const char*> values;
-  for (const auto& [name, value] : dsn.options) {
-    names.push_back(name.c_str());
-    values.push_back(value.c_str());
+  for (const DsnOptions* options : {&dsn.options, &server}) {
+    for (const auto& [name, value] : *options) {
+      names.push_back(name.c_str());
+      values.push_back(value.c_str());
+    }
   }
   for (const auto& [name, value] : {std::pair{"fallback_application_name", "fenceline"}, std::pair{"client_encoding", "UTF8"}}) {
     names.push_back(name);
@@ -64,14 +101,14 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, cons
   values.push_back(nullptr);
   std::unique_ptr<Connection> made(new Connection(clock, PQconnectStartParams(names.data(), values.data(), 0)));
   pg_conn* connection = made->connection_;
-  const auto failed = [&]() -> Result<std::unique_ptr<Connection>> { return std::unexpected(error_of(connect_error(PQerrorMessage(connection)), dsn.shown)); };
+  const auto failed = [&] { return std::unexpected(connect_error(PQerrorMessage(connection))); };
   if (!connection || PQstatus(connection) == CONNECTION_BAD) return failed();
   PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
   PQsetNoticeReceiver(connection, &forget_notice, nullptr);
   for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(connection)) {
     if (next == PGRES_POLLING_FAILED) return failed();
     const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    if (!made->wait(events, deadline)) return fail(Code::unavailable, "cannot reach " + dsn.shown + ": no answer in time");
+    if (!made->wait(events, deadline)) return std::unexpected(ServerError{"08001", no_answer_of(server), ""});
   }
   if (PQsetnonblocking(connection, 1) != 0) return failed();
   return made;

@@ -4,6 +4,7 @@
 // the Sync. So what was cut before the Sync went out has not happened and will not; after it, only an answer tells.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <memory>
 #include <set>
@@ -47,7 +48,7 @@ struct Reply {
 
 class Connection {
  public:
-  // Errors: as error_of; unavailable if the deadline comes first.
+  // Of several hosts, to the first that takes us; each has its share of the time. Errors: as error_of; unavailable if the deadline comes first.
   static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Dsn& dsn, Instant deadline);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -70,6 +71,8 @@ class Connection {
  private:
   Connection(const Clock& clock, pg_conn* connection) : clock_(clock), connection_(connection) {}
 
+  // With `server` laid over the options.
+  static std::expected<std::unique_ptr<Connection>, ServerError> connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline);
   bool wait(short events, Instant deadline) const;
   bool send(const Step& step, bool named);
   // False: not all of it is out, and the deadline came or the connection broke.

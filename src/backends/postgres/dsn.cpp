@@ -32,6 +32,17 @@ std::optional<std::string> decoded(std::string_view text) {
   return out;
 }
 
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (std::size_t end = list.find(','); end != std::string_view::npos; end = list.find(',', begin)) {
+    words.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  words.emplace_back(list.substr(begin));
+  return words;
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) out += (c > 0x20 && c < 0x7f) ? c : '?';
@@ -49,11 +60,14 @@ bool may_show_a_password(std::string_view url) {
   const std::string_view rest = url.substr(url.find("://") + 3);
   const std::size_t at = rest.find('@');
   // Without a host, what follows the user's name is taken for a port.
-  const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
-  const std::size_t port = authority.rfind(':');
-  if (at == std::string_view::npos && port != std::string_view::npos && !authority.ends_with(']'))
-    return authority.find_first_not_of("0123456789,", port + 1) != std::string_view::npos;
-  return at != std::string_view::npos && (rest.find('@', at + 1) != std::string_view::npos || rest.find_first_of("/?#") < at);
+  if (at == std::string_view::npos) {
+    const std::vector<std::string> hosts = split(rest.substr(0, rest.find_first_of("/?#")));
+    return std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+      const std::size_t port = host.rfind(':');
+      return port != std::string::npos && !host.ends_with(']') && host.find_first_not_of("0123456789", port + 1) != std::string::npos;
+    });
+  }
+  return rest.find('@', at + 1) != std::string_view::npos || rest.find_first_of("/?#") < at;
 }
 
 // One of our own options. False: it is libpq's.
@@ -113,11 +127,41 @@ std::string shown(const Dsn& dsn) {
   }
   for (const auto& [name, value] : dsn.options) parts[name] = value;
   const std::string user = parts["user"];
-  const std::string host = parts["host"].empty() ? parts["hostaddr"].empty() ? "localhost" : parts["hostaddr"] : parts["host"];
+  const std::vector<std::string> hosts = split(parts["host"].empty() ? parts["hostaddr"].empty() ? "localhost" : parts["hostaddr"] : parts["host"]);
+  const std::vector<std::string> ports = split(parts["port"]);
   const std::string database = parts["dbname"].empty() ? user : parts["dbname"];
-  const std::string& port = parts["port"];
-  const bool one_port = port.find(',') == std::string::npos;  // of several hosts each has its own
-  return "postgres://" + printable(user) + "@" + printable(host) + (one_port ? ":" + (port.empty() ? "5432" : printable(port)) : "") + "/" + printable(database) + "?schema=" + dsn.schema;
+  std::string places;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string& port = ports[ports.size() == hosts.size() ? i : 0];
+    const bool is_six = hosts[i].find(':') != std::string::npos;  // an address of IPv6
+    places += (i > 0 ? "," : "") + (is_six ? "[" + printable(hosts[i]) + "]" : printable(hosts[i])) + ":" + (port.empty() ? "5432" : printable(port));
+  }
+  return "postgres://" + printable(user) + "@" + places + "/" + printable(database) + "?schema=" + dsn.schema;
+}
+
+// Each host apart, so that one that does not answer cannot use up the time of the others. False: the lists do not fit each other.
+bool take_servers(Dsn& dsn) {
+  std::map<std::string, std::vector<std::string>> lists;
+  for (const auto& [name, value] : dsn.options) {
+    if (name == "host" || name == "hostaddr" || name == "port") lists[name] = split(value);
+  }
+  std::size_t count = std::max(lists["host"].size(), lists["hostaddr"].size());
+  if (count < 2) return true;
+  for (const auto& [name, words] : lists) {
+    if (!words.empty() && words.size() != count && !(name == "port" && words.size() == 1)) return false;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    DsnOptions& server = dsn.servers.emplace_back();
+    for (const auto& [name, words] : lists) {
+      const std::string word = words.empty() ? "" : words[words.size() == 1 ? 0 : i];
+      if (!word.empty()) server.emplace_back(name, word);
+    }
+  }
+  // Whoever cannot write is of no use, unless the URL knows better.
+  const bool says = std::any_of(dsn.options.begin(), dsn.options.end(), [](const auto& option) { return option.first == "target_session_attrs"; });
+  std::erase_if(dsn.options, [](const auto& option) { return option.first == "host" || option.first == "hostaddr" || option.first == "port"; });
+  if (!says) dsn.options.emplace_back("target_session_attrs", "read-write");
+  return true;
 }
 
 }  // namespace
@@ -161,6 +205,7 @@ Result<Dsn> parse_dsn(std::string_view url) {
     if (option->val) dsn.options.emplace_back(option->keyword, option->val);
   }
   dsn.shown = shown(dsn);
+  if (!take_servers(dsn)) return fail(Code::invalid, "the store's URL names another number of hosts than of ports; use postgres://USER@HOST:PORT,HOST:PORT/DATABASE");
   return dsn;
 }
 

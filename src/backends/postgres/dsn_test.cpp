@@ -41,8 +41,30 @@ TEST(PostgresDsn, ShowsNoPassword) {
   }
 }
 
+TEST(PostgresDsn, OfSeveralHostsEachIsShownAndTriedApart) {
+  const Dsn dsn = must(parse_dsn("postgres://ann:s3cret@h1:5433,h2:5434/app?target_session_attrs=any"));
+  EXPECT_EQ(dsn.shown, "postgres://ann@h1:5433,h2:5434/app?schema=fenceline");
+  ASSERT_EQ(dsn.servers.size(), 2u);
+  EXPECT_EQ(dsn.servers[1], (DsnOptions{{"host", "h2"}, {"port", "5434"}}));
+  EXPECT_FALSE(options_of(dsn).contains("host"));
+  EXPECT_EQ(options_of(dsn).at("target_session_attrs"), "any");
+  EXPECT_TRUE(must(parse_dsn("postgres://ann@h1/app")).servers.empty());
+}
+
+TEST(PostgresDsn, OfSeveralHostsTheOneThatTakesWritesIsMeant) {
+  for (const char* url : {"postgres://h1:5433,h2/app", "postgres://h1,h2:5433/app", "postgres://ann@h1,h2/app", "postgres://ann@/app?host=h1,h2&port=5433", "postgres://[::1]:5433,[::2]/app"})
+    EXPECT_EQ(options_of(must(parse_dsn(url))).at("target_session_attrs"), "read-write") << url;
+  EXPECT_EQ(must(parse_dsn("postgres://ann@[::1]:5433,h2/app")).shown, "postgres://ann@[::1]:5433,h2:5432/app?schema=fenceline");
+  EXPECT_EQ(must(parse_dsn("postgres://ann@/app?host=h1,h2&port=5433")).servers[1], (DsnOptions{{"host", "h2"}, {"port", "5433"}}));
+  EXPECT_FALSE(options_of(must(parse_dsn("postgres://ann@h1/app"))).contains("target_session_attrs"));
+}
+
+TEST(PostgresDsn, HostsAndPortsThatDoNotFitEachOtherAreRefused) {
+  EXPECT_EQ(code_of(parse_dsn("postgres://ann@/app?host=h1,h2,h3&port=1,2")), Code::invalid);
+}
+
 TEST(PostgresDsn, AnErrorRepeatsNoPartThatMayBeSecret) {
-  for (const char* url : {"postgres://ann:s3cret", "postgres://ann:s3cret/app", "postgres://ann:ab@s3cret@h/app", "postgres://ann:ab/s3cret@h/app", "postgres://ann:ab?s3cret@h/app", "postgres://ann:s3cret%zz@h/app", "postgres://ann:s3cret@[h/app", "postgres://ann:s3cret@h/app?schema=BAD", "postgres://ann:s3cret@h/app?s3cret",
+  for (const char* url : {"postgres://ann:s3cret", "postgres://ann:s3cret/app", "postgres://ann:12,s:3cret/app", "postgres://ann:ab@s3cret@h/app", "postgres://ann:ab/s3cret@h/app", "postgres://ann:ab?s3cret@h/app", "postgres://ann:s3cret%zz@h/app", "postgres://ann:s3cret@[h/app", "postgres://ann:s3cret@h/app?schema=BAD", "postgres://ann:s3cret@h/app?s3cret",
                           "postgres://ann:s3cret@h/app?password=s3cret%", "postgres://ann:s3cret@h/app?nonsense=s3cret", "postgres://ann:s3cret@h/app?pooler=s3cret"}) {
     const Result<Dsn> dsn = parse_dsn(url);
     ASSERT_EQ(code_of(dsn), Code::invalid) << url;

@@ -43,8 +43,9 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   if (passes_by_itself(state)) return {Code::unavailable, at + " is busy: " + said};
   if (state == "53100") return {Code::full, at + " has no room: " + said};
   if (state.starts_with("53") || ends_the_connection(state) || is_of_a_shared_session(state)) return {Code::unavailable, "cannot reach " + at + ": " + said};
-  if (state.starts_with("28")) return {Code::refused, at + " did not let us in: " + said + "; set PGPASSWORD or ~/.pgpass, and look at the server's pg_hba.conf"};
-  if (state == "42501") return {Code::refused, at + ": " + said + "; the role needs the rights that docs/postgres.md lists"};
+  if (state == kNotBelieved) return {Code::denied, at + " is not believed: " + said + "; look at sslmode and sslrootcert in the URL, and at the server's certificate"};
+  if (state.starts_with("28")) return {Code::denied, at + " did not let us in: " + said + "; set PGPASSWORD or ~/.pgpass, and look at the server's pg_hba.conf"};
+  if (state == "42501") return {Code::denied, at + ": " + said + "; the role needs the rights that docs/postgres.md lists"};
   if (state == "3D000") return {Code::not_found, at + ": " + said + "; make it with createdb"};
   if (is_one_of(state, {"22021", "22P05"})) return {Code::invalid, "a text holds a NUL or is not valid UTF-8, which this store cannot keep"};
   if (is_one_of(state, {"3F000", "42P01", "42883"})) return {Code::not_found, at + " is not set up for this version (" + said + "); run: fenceline migrate"};

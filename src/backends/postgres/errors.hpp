@@ -17,6 +17,9 @@ struct ServerError {
   std::string constraint = {};  // that was violated
 };
 
+// In place of an SQLSTATE: the server's certificate is not one that the URL trusts.
+inline constexpr std::string_view kNotBelieved = "FLTLS";
+
 // Rolled back for a reason that passes: a deadlock, a lock that was not had, a statement that took too long.
 bool passes_by_itself(std::string_view state);
 // The server ends the connection: whether the call was committed before is not known.

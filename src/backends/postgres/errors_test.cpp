@@ -37,8 +37,9 @@ TEST(PostgresErrors, EachStateHasItsCode) {
   EXPECT_EQ(error_of({"23514", "words", "fences_left"}, kUrl), (Error{Code::refused, "fences are used up: the last one is 2^53-1"}));
   EXPECT_EQ(code_of_state("53100"), Code::full);
   EXPECT_EQ(code_of_state("53300"), Code::unavailable);
-  EXPECT_EQ(code_of_state("28P01"), Code::refused);
-  EXPECT_EQ(code_of_state("42501"), Code::refused);
+  EXPECT_EQ(code_of_state("28P01"), Code::denied);
+  EXPECT_EQ(code_of_state("FLTLS"), Code::denied);
+  EXPECT_EQ(code_of_state("42501"), Code::denied);
   EXPECT_EQ(code_of_state("25006"), Code::refused);
   EXPECT_EQ(code_of_state("22021"), Code::invalid);
   EXPECT_EQ(code_of_state("22P05"), Code::invalid);

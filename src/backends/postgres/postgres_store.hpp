@@ -37,7 +37,7 @@ struct PostgresOptions {
 class PostgresStore final : public Store {
  public:
   // Connects, and sets the schema up if it may. `runtime` tells the time for deadlines and runs the listener; it must outlive the
-  // store. Errors: invalid (the URL), not_found (not set up; no such database), refused (newer, no rights, a standby), unavailable.
+  // store. Errors: invalid (the URL), not_found (not set up; no such database), refused (newer, a standby), denied (password, rights, certificate), unavailable.
   static Result<std::unique_ptr<PostgresStore>> open(Runtime& runtime, Log log, PostgresOptions options);
   // No call may be under way, and no watch alive.
   ~PostgresStore() override;

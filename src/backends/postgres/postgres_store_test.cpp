@@ -169,7 +169,7 @@ TEST_F(PostgresServer, AServerThatIsNotThereIsUnavailableWithinTheTimeout) {
 TEST_F(PostgresServer, ADatabaseOrRoleThatIsNotThereIsSaidAtOnce) {
   const Instant asked = runtime_.now();
   const auto role = try_open(url_with("user=nobody_of_this_name&schema=" + schema_.name()));
-  EXPECT_EQ(code_of(role), Code::refused);
+  EXPECT_EQ(code_of(role), Code::denied);
   const auto database = try_open(url_with("dbname=nothing_of_this_name&schema=" + schema_.name()));
   EXPECT_EQ(code_of(database), Code::not_found);
   EXPECT_LT(runtime_.now() - asked, 3s);
