@@ -161,6 +161,8 @@ CommandSpec drill_pause_command();
 CommandSpec drill_clock_command();
 CommandSpec drill_disk_full_command();
 CommandSpec drill_store_restart_command();
+CommandSpec drill_store_pause_command();
+CommandSpec drill_terminate_command();
 CommandSpec drill_cut_command();
 CommandSpec sim_command();
 CommandSpec audit_command();

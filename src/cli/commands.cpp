@@ -44,6 +44,8 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(drill_clock_command());
   commands.push_back(drill_disk_full_command());
   commands.push_back(drill_store_restart_command());
+  commands.push_back(drill_store_pause_command());
+  commands.push_back(drill_terminate_command());
   commands.push_back(drill_cut_command());
   commands.push_back(sim_command());
   commands.push_back(audit_command());

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* kWhat = "half-open, reset and slow connections";
 constexpr Duration kBetween = 1500ms;
-constexpr int kJobsOfARound = 160;  // enough for all of it
+constexpr int kJobsOfARound = 190;  // enough for all of it
 
 struct Weather {
   LinkState state;
@@ -22,10 +22,11 @@ struct Weather {
   const char* name;
 };
 // The leases are of one second: what lasts longer lets them run out.
-constexpr std::array<Weather, 5> kWeathers{{{LinkState::half_open, 2500ms, "half-open connections"},
+constexpr std::array<Weather, 6> kWeathers{{{LinkState::half_open, 2500ms, "half-open connections"},
                                             {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
                                             {LinkState::slow, 2000ms, "slow connections"},
                                             {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
+                                            {LinkState::reset_after_send, 700ms, "a reset after the request was sent"},
                                             {LinkState::refuse, 2500ms, "a server that refuses connections"}}};
 
 // What it did to the connections while it lasted.
@@ -84,8 +85,8 @@ CommandSpec drill_cut_command() {
   return {.name = "drill cut",
           .summary = "Cuts the connections of real workers to the server of the store: half-open, reset, slow; an embedded store has none.",
           .arguments = {},
-          .options = {{"--repeat", "N", "rounds of five faults, 16 s each; default 1"}},
-          .examples = {{"fenceline drill cut --store postgres://localhost/app", "five faults under three workers"}},
+          .options = {{"--repeat", "N", "rounds of six faults, 18 s each; default 1"}},
+          .examples = {{"fenceline drill cut --store postgres://localhost/app", "six faults under three workers"}},
           .run = run};
 }
 

@@ -55,8 +55,7 @@ Result<void> DrillFleet::start() {
     std::vector<std::string> arguments = plan_.commands ? std::vector<std::string>{"work", kQueue, "--concurrency", "2"}
                                                         : std::vector<std::string>{"drill-worker", "steady", kQueue};
     for (const std::string& word : std::vector<std::string>{"--store", plan_.store_url, "--namespace", ns_, "--ttl", "1s", "--history", history()}) arguments.push_back(word);
-    // The command is longer than a third of the ttl, so that leases are renewed under it.
-    if (plan_.commands) arguments.insert(arguments.end(), {"--", "/bin/sh", "-c", "cat; sleep 0.4"});
+    if (plan_.commands) arguments.insert(arguments.end(), {"--", "/bin/sh", "-c", "cat; sleep " + plan_.work_for});
     auto worker = DrillProcess::start(runtime_, arguments, environment, folder_.path() + "/words");
     if (!worker) return std::unexpected(worker.error());
     workers_.push_back(std::move(*worker));
@@ -144,6 +143,7 @@ Result<int> play_drill(Invocation& invocation, Store& store, DrillPlan plan) {
   fleet.judge(report);
   if (!late.empty()) report.violations.push_back(late);
   if (plan.owes_takeovers && report.takeovers == 0) report.violations.push_back("nobody took a job over: the drill does not show what it claims");
+  if (plan.owes_doubts && report.unanswered == 0) report.violations.push_back("every call was answered: the drill does not show what it claims");
   const int exit = tell_drill(invocation, plan.name, report);
   if (const Result<void> removed = fleet.clean_up(); !removed) return std::unexpected(removed.error());
   return exit;
@@ -160,6 +160,7 @@ void audit_history(Runtime& runtime, const std::string& path, const std::vector<
   if (!verdict.is_object() || (exit.status != kExitOk && exit.status != kExitFound))
     return report.violations.push_back("the histories could not be checked: exit " + std::to_string(exit.status));
   report.events += verdict.value("events", std::int64_t{0});
+  report.unanswered += verdict.value("unknown", std::int64_t{0});
   for (const auto& violation : verdict.value("found", nlohmann::json::array()))
     report.violations.push_back(violation.value("promise", "") + ": " + violation.value("sentence", "") + " (by its history)");
 }

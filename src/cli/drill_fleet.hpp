@@ -23,7 +23,9 @@ struct DrillPlan {
   int workers = 3;
   int jobs = 40;
   bool owes_takeovers = false;  // without one it shows nothing
+  bool owes_doubts = false;     // nor without a call whose answer was lost
   bool commands = true;         // each job is a process of its own; else the workers run them themselves
+  std::string work_for = "0.4"; // seconds of each command: longer than a third of the ttl, so that leases are renewed under it
   // Of a worker, laid over this process's own.
   std::function<std::map<std::string, std::string>(const DrillFleet&, int worker)> environment;
   // Plays the fault on the running fleet. False if it was interrupted.
@@ -37,6 +39,7 @@ struct DrillReport {
   std::int64_t takeovers = 0;
   std::int64_t refused = 0;
   std::int64_t events = 0;              // of the histories
+  std::int64_t unanswered = 0;          // calls in them that may have happened or not
   std::vector<std::string> violations;  // sentences
 };
 

@@ -1,18 +1,9 @@
 // `fenceline drill store-restart`: the server of the store is stopped without a goodbye and started again, under real workers: in
 // the middle of commits, and in turn for longer than a lease lasts. What was acknowledged must be there afterwards.
-#include <fcntl.h>
-#include <pwd.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "bench/postgres_url.hpp"
 #include "cli/drill_away.hpp"
+#include "cli/drill_server.hpp"
 #include "cli/output.hpp"
-#include "runtime/child_process.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -20,34 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kWhat = "a restart of the server";
-constexpr const char* kDataOfTests = "FENCELINE_TEST_POSTGRES_DATA";  // set by script/with_postgres
 constexpr Duration kBetween = 1500ms;
 constexpr int kJobsOfARound = 32;  // enough for all of it
 constexpr int kLonger = 2;  // seconds without a server; the leases are of one
-
-// Who may tell the server to stop: it does not run as root.
-std::string as_owner_of(const std::string& folder) {
-  struct stat about {};
-  if (::geteuid() != 0 || ::stat(folder.c_str(), &about) != 0 || about.st_uid == 0) return {};
-  const passwd* const user = ::getpwuid(about.st_uid);
-  return user == nullptr ? std::string{} : "runuser -u " + std::string(user->pw_name) + " -- ";
-}
-
-std::string quoted(const std::string& text) {
-  std::string all = "'";
-  for (const char c : text) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return all + "'";
-}
-
-// The server notes where its program is; its control program lies beside it.
-Result<std::string> control_program(const std::string& data) {
-  std::ifstream notes(data + "/postmaster.opts");
-  std::string line;
-  std::getline(notes, line);
-  const std::filesystem::path program = line.substr(0, line.find(' '));
-  if (!program.is_absolute()) return fail(Code::invalid, std::string(kDataOfTests) + " names no folder of a server that was started");
-  return (program.parent_path() / "pg_ctl").string();
-}
 
 // How the server is restarted in round `number`, for a shell.
 struct RestartPlan {
@@ -59,21 +25,11 @@ struct RestartPlan {
 // Nothing if nobody says how.
 Result<std::optional<RestartPlan>> find_plan(const Invocation& invocation) {
   if (const auto told = invocation.value("--restart-command")) return RestartPlan{*told, *told};
-  const char* const data = std::getenv(kDataOfTests);
-  if (data == nullptr) return std::nullopt;
-  const Result<std::string> program = control_program(data);
-  if (!program) return std::unexpected(program.error());
-  const std::string control = as_owner_of(data) + quoted(*program) + " -D " + quoted(data) + " -s -w ";
-  return RestartPlan{control + "-m immediate restart", control + "-m immediate stop && sleep " + std::to_string(kLonger) + " && " + control + "start"};
-}
-
-// Its words go nowhere: the server it starts keeps them open.
-bool run_in_shell(const std::string& line) {
-  const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto child = spawn_child({.program = "/bin/sh",
-                                  .arguments = {"sh", "-c", line},
-                                  .descriptors = {{nowhere.get(), STDIN_FILENO}, {nowhere.get(), STDOUT_FILENO}, {nowhere.get(), STDERR_FILENO}}});
-  return child && reap(*child) == ExitStatus{};
+  const std::optional<std::string> data = data_folder_of_tests();
+  if (!data) return std::nullopt;
+  const Result<std::string> control = control_command(*data);
+  if (!control) return std::unexpected(control.error());
+  return RestartPlan{*control + "-m immediate restart", *control + "-m immediate stop && sleep " + std::to_string(kLonger) + " && " + *control + "start"};
 }
 
 Result<int> run(Invocation& invocation) {

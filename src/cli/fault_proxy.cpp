@@ -189,7 +189,7 @@ class FaultProxy::Links {
       ProxyLink& link = links_.emplace_back(std::move(client), std::move(server), connecting);
       // A reset is for those that were open when it was ordered.
       LinkFault fault = fault_;
-      fault.state = state == LinkState::reset_after_apply ? LinkState::good : state;
+      fault.state = state == LinkState::reset_after_apply || state == LinkState::reset_after_send ? LinkState::good : state;
       link.turn(fault);
     }
   }

@@ -22,6 +22,8 @@ enum class LinkState {
   // Each connection that is open now is reset once, after its next request was passed on: when the first byte of the reply is
   // here, so that what was asked has taken effect, and before any of it comes back. Those opened later are good.
   reset_after_apply,
+  // The same, without waiting for an answer: whether what was asked takes effect, only the server knows.
+  reset_after_send,
   slow,    // each piece waits for a while, both ways
   refuse,  // nobody listens, as if the server were gone: what is open is reset
 };

@@ -195,6 +195,16 @@ TEST_F(FaultProxyTest, ResetsAfterTheServerHasWhatWasAsked) {
   EXPECT_EQ(proxy_->counts().resets, 1);
 }
 
+TEST_F(FaultProxyTest, ResetsWithoutWaitingForTheAnswer) {
+  const Client early = client();
+  EXPECT_EQ(early.ask("first "), "first ");
+  ASSERT_TRUE(proxy_->play({.state = LinkState::reset_after_send}));
+  const Client late = client();
+  EXPECT_EQ(early.ask("sent "), "(reset)");
+  EXPECT_EQ(late.ask("good"), "good");
+  EXPECT_EQ(proxy_->counts().resets, 1);
+}
+
 TEST_F(FaultProxyTest, SlowItSendsSmallPiecesEachAfterADelay) {
   const Client one = client();
   EXPECT_EQ(one.ask("x"), "x");

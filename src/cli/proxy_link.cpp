@@ -123,6 +123,7 @@ void ProxyLink::move(short client_ready, short server_ready, Instant now) {
   }
   if (connecting_) return;
   if (!send(server_, request_, now) || !send(client_, reply_, now)) return reset();
+  if (fault_.state == LinkState::reset_after_send && asked_ && request_.bytes.empty()) return reset();
   over_ = request_.closed && reply_.closed;
 }
 
