@@ -52,7 +52,12 @@ std::string no_answer_of(const DsnOptions& server) {
   return "no answer" + who + " in time";
 }
 
-void forget_notice(void*, const PGresult*) {}
+// A commit that is on no standby's disk yet, and that the server acknowledges all the same as somebody cancelled its wait for one. The place in the
+// server's source tells it in every language.
+bool says_unconfirmed(const PGresult* notice) {
+  const char* place = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  return place != nullptr && std::string_view(place) == "SyncRepWaitForLSN";
+}
 
 }  // namespace
 
@@ -104,7 +109,8 @@ std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(c
   const auto failed = [&] { return std::unexpected(connect_error(PQerrorMessage(connection))); };
   if (!connection || PQstatus(connection) == CONNECTION_BAD) return failed();
   PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
-  PQsetNoticeReceiver(connection, &forget_notice, nullptr);
+  const auto heard = [](void* self, const PGresult* notice) { static_cast<Connection*>(self)->unconfirmed_ |= says_unconfirmed(notice); };
+  PQsetNoticeReceiver(connection, heard, made.get());
   for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(connection)) {
     if (next == PGRES_POLLING_FAILED) return failed();
     const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
@@ -202,6 +208,7 @@ Reply Connection::read(Instant deadline) {
 
 Reply Connection::call(const std::vector<Step>& steps, bool named, Instant deadline) {
   Reply reply;
+  unconfirmed_ = false;
   being_prepared_.clear();
   if (PQenterPipelineMode(connection_) != 1) return reply;
   for (const Step& step : steps) {
@@ -213,7 +220,9 @@ Reply Connection::call(const std::vector<Step>& steps, bool named, Instant deadl
     reply.fate = PQstatus(connection_) == CONNECTION_OK && PQflush(connection_) == 1 ? Reply::Fate::not_sent : Reply::Fate::no_answer;
     return reply;
   }
-  return read(deadline);
+  reply = read(deadline);
+  if (unconfirmed_ && reply.fate == Reply::Fate::answered) reply.fate = Reply::Fate::no_answer;
+  return reply;
 }
 
 Reply Connection::script(const std::string& sql, Instant deadline) {

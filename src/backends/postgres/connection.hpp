@@ -39,7 +39,7 @@ struct Reply {
     answered,   // committed; `rows` are of the last step
     refused,    // rolled back, or the server ended the connection; see `error`
     not_sent,   // and never will be: the connection is of no use
-    no_answer,  // sent: it may have happened. The connection is of no use
+    no_answer,  // sent: it may have happened, or not be safe yet. The connection is of no use
   };
   Fate fate = Fate::not_sent;
   Rows rows;
@@ -83,6 +83,7 @@ class Connection {
   pg_conn* connection_;
   std::set<std::string> prepared_;
   std::vector<std::string> being_prepared_;
+  bool unconfirmed_ = false;  // the call at hand: the server stopped waiting for its standby
 };
 
 }  // namespace fenceline::postgres

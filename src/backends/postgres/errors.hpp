@@ -8,8 +8,8 @@
 
 namespace fenceline::postgres {
 
-// Whether a call that stayed without an answer may have changed something.
-enum class CallKind { look, change };
+// Whether a call that stayed without an answer may have changed something. A claim is a change that most often finds nothing.
+enum class CallKind { look, change, claim };
 
 struct ServerError {
   std::string state;    // SQLSTATE; empty: the connection broke

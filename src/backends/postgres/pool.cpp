@@ -21,6 +21,8 @@ const Statement kReadCommittedNow{"set transaction isolation level read committe
 const Statement kSetTimeout{"select set_config('statement_timeout', $1, true)"};
 const Statement kKeepTimeout{"select set_config('statement_timeout', $1, false)"};
 const Statement kSetClock{"select set_config('fenceline.lease', $1, true), set_config('fenceline.wall', $2, true)"};
+// Goes to the log of the server and to nobody else.
+const Statement kWriteSomething{"select pg_catalog.pg_logical_emit_message(true, 'fenceline', '')"};
 
 }  // namespace
 
@@ -105,7 +107,7 @@ std::chrono::milliseconds Pool::servers_share(Instant deadline) const {
 // Most calls have the same time, so a session of our own is told of it once. It may have a little more than is left: then the call ends by our own deadline.
 bool Pool::fits(std::chrono::milliseconds known, std::chrono::milliseconds wanted) { return known >= wanted && known - wanted <= std::chrono::milliseconds{100}; }
 
-std::vector<Step> Pool::opening_steps(std::chrono::milliseconds share, const Connection& connection) const {
+std::vector<Step> Pool::opening_steps(std::chrono::milliseconds share, const Connection& connection, bool confirms) const {
   std::vector<Step> steps;
   const Params in_milliseconds = Params().text(std::to_string(share.count()));
   if (!named_) {
@@ -118,6 +120,7 @@ std::vector<Step> Pool::opening_steps(std::chrono::milliseconds share, const Con
     const auto [lease, wall] = test_clock_();
     steps.push_back({kSetClock, Params().text(std::to_string(lease)).text(std::to_string(wall))});
   }
+  if (confirms) steps.push_back({kWriteSomething, Params()});
   return steps;
 }
 
@@ -127,7 +130,9 @@ Result<Rows> Pool::run(const Statement& statement, const Params& params, CallKin
     Result<std::unique_ptr<Connection>> taken = take(deadline);
     if (!taken) return std::unexpected(taken.error());
     const std::chrono::milliseconds share = servers_share(deadline);
-    std::vector<Step> steps = opening_steps(share, **taken);
+    // A claim that finds nothing is not worth a commit, and is repeated by the process that sent it only.
+    const bool confirms = replicated_ && (kind == CallKind::change || (kind == CallKind::claim && doubted_));
+    std::vector<Step> steps = opening_steps(share, **taken, confirms);
     steps.push_back({statement, params});
     Reply reply = (*taken)->call(steps, named_, deadline);
     if (reply.fate == Reply::Fate::answered) {
@@ -145,6 +150,7 @@ Result<Rows> Pool::run(const Statement& statement, const Params& params, CallKin
     else if (reply.fate == Reply::Fate::refused && !is_over) error = error_of(reply.error, dsn_.shown);
     if (reply.fate == Reply::Fate::refused && is_of_a_shared_session(reply.error.state)) named_ = false;
 
+    if (error.code == Code::in_doubt) doubted_ = true;
     if (error.code != Code::unavailable) return std::unexpected(std::move(error));
     const Instant next = runtime_.now() + backoff(tries) / 10;
     if (next + kWorthATry > deadline) return std::unexpected(std::move(error));

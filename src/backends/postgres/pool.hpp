@@ -27,6 +27,10 @@ class Pool {
   const Dsn& dsn() const { return dsn_; }
   Runtime& runtime() const { return runtime_; }
 
+  // The server answers a commit when a standby has it. One that writes nothing is answered at once, though it may rest on another commit that no standby has:
+  // a repeat of what was in doubt would be acknowledged and could still be lost. From now on such calls write something too.
+  void waits_for_a_standby() { replicated_ = true; }
+
   // One call, one transaction. What passes by itself is tried again until the deadline.
   Result<Rows> run(const Statement& statement, const Params& params, CallKind kind, Duration timeout);
 
@@ -38,8 +42,8 @@ class Pool {
  private:
   std::chrono::milliseconds servers_share(Instant deadline) const;
   static bool fits(std::chrono::milliseconds known, std::chrono::milliseconds wanted);
-  // What comes before the statement: the timeout, and a test's clock.
-  std::vector<Step> opening_steps(std::chrono::milliseconds share, const Connection& connection) const;
+  // What comes before the statement: the timeout, a test's clock, and a write of its own.
+  std::vector<Step> opening_steps(std::chrono::milliseconds share, const Connection& connection, bool confirms) const;
   Result<std::unique_ptr<Connection>> connect(Instant deadline);
   struct Taken {
     std::unique_ptr<Connection> idle;
@@ -55,6 +59,8 @@ class Pool {
   const int pid_;
   std::atomic<bool> named_;
   std::atomic<bool> was_reached_ = false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
+  std::atomic<bool> replicated_ = false;
+  std::atomic<bool> doubted_ = false;  // some call stayed without an answer
   std::unique_ptr<Event> freed_;
   std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Connection>> idle_;

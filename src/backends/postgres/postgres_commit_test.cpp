@@ -20,8 +20,11 @@ using postgres::Statement;
 
 class PostgresCommit : public testing::Test {
  protected:
+  std::unique_ptr<PostgresStore> open() {
+    return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url() + "&listen=0&application_name=" + name_, .actor = "ann"}));
+  }
   void SetUp() override {
-    store_ = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url() + "&listen=0&application_name=" + name_, .actor = "ann"}));
+    store_ = open();
     control_ = must(Connection::connect(runtime_, must(postgres::parse_dsn(server_url())), soon()));
     told("set synchronous_commit = local");
     schema_.run("create function hold() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(4711); return null; end $$");
@@ -41,14 +44,16 @@ class PostgresCommit : public testing::Test {
   }
   // After it.
   Error asked_and_ended_after(const std::function<Error()>& ask) {
-    told("alter system set synchronous_standby_names = 'nobody'");
-    told("select pg_reload_conf()");
-    if (!eventually("select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = 'nobody'")) return {Code::broken, "the server did not read its settings"};
+    wait_for_standby("nobody");
     const Error error = asked_and_ended("SyncRep", ask);
-    told("alter system reset synchronous_standby_names");
-    told("select pg_reload_conf()");
-    eventually("select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = ''");
+    wait_for_standby("");
     return error;
+  }
+  // From now on the server waits for a standby of this name before it answers.
+  void wait_for_standby(const std::string& name) {
+    told("alter system set synchronous_standby_names = '" + name + "'");
+    told("select pg_reload_conf()");
+    EXPECT_TRUE(eventually("select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '" + name + "'"));
   }
 
   EnqueueRequest one_job() {
@@ -64,8 +69,9 @@ class PostgresCommit : public testing::Test {
   std::string name_ = "fenceline_commit_" + std::to_string(::getpid());
   std::unique_ptr<PostgresStore> store_;
   std::unique_ptr<Connection> control_;
+  bool cancels_ = false;  // the wait in the commit, in place of the session
 
- private:
+ protected:
   Instant soon() const { return runtime_.now() + 30s; }
   void told(const std::string& sql) {
     const Reply reply = control_->script(sql, soon());
@@ -84,7 +90,7 @@ class PostgresCommit : public testing::Test {
     const std::string of = " from pg_stat_activity where application_name = '" + name_ + "' and wait_event = '" + where + "'";
     const bool met = eventually("select count(*)" + of);
     EXPECT_TRUE(met) << "nobody waited at " << where;
-    told("select pg_terminate_backend(pid, 5000)" + of);
+    told("select " + std::string(cancels_ ? "pg_cancel_backend(pid)" : "pg_terminate_backend(pid, 5000)") + of);
     return asked.get();
   }
 };
@@ -138,6 +144,28 @@ TEST_F(PostgresCommit, J3_AnOutcomeCutWhileItCommitsIsAcceptedOnceHoweverOftenIt
     EXPECT_EQ(job.result, "first");
     EXPECT_EQ(must(store_->attempts("default", held.job.id)).size(), 1u);
   }
+}
+
+// The server acknowledges it then, with a warning: what only it has may be lost with it.
+TEST_F(PostgresCommit, ACommitWhoseWaitForAStandbyWasCancelledIsInDoubt) {
+  cancels_ = true;
+  const EnqueueRequest request = one_job();
+  EXPECT_EQ(asked_and_ended_after([&] { return error_in(store_->enqueue(request)); }).code, Code::in_doubt);
+  EXPECT_EQ(must(store_->enqueue(request)).existing, 1);
+}
+
+TEST_F(PostgresCommit, J1_WhatNoStandbyHasIsNotAcknowledgedToARepeatThatFindsItThere) {
+  wait_for_standby("nobody");
+  const auto store = open();
+  EnqueueRequest request = one_job();
+  EXPECT_EQ(asked_and_ended("SyncRep", [&] { return error_in(store->enqueue(request)); }).code, Code::in_doubt);
+  EXPECT_EQ(must(store->jobs({.ns = "default", .limit = 10})).jobs.size(), 1u);  // it is on this server, and may be lost with it
+  request.timeout = 300ms;
+  EXPECT_EQ(code_of(store->enqueue(request)), Code::in_doubt);
+  EXPECT_EQ(code_of(open()->enqueue(request)), Code::in_doubt);  // nor to another process
+  wait_for_standby("");
+  request.timeout = 20s;
+  EXPECT_EQ(must(store->enqueue(request)).existing, 1);
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ Result<ClaimReply> PostgresStore::claim(const ClaimRequest& request) {
   for (int tries = 1;; ++tries) {
     const Instant sent = runtime.now();
     const std::vector<ClaimCursor> cursors = parts_->always_rescan || tries > 1 ? std::vector<ClaimCursor>{} : parts_->cursors.for_claim(request, sent);
-    const Result<Rows> rows = parts_->pool.run(parts_->claim, claim_params(request, cursors), CallKind::change, deadline - sent);
+    const Result<Rows> rows = parts_->pool.run(parts_->claim, claim_params(request, cursors), CallKind::claim, deadline - sent);
     if (!rows) return std::unexpected(rows.error());
     Result<Claimed> claimed = decoded(parts_->pool.dsn(), [&] { return claimed_in(*rows, request); });
     if (!claimed) return std::unexpected(claimed.error());

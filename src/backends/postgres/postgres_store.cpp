@@ -25,8 +25,10 @@ Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
   if (rows->integer(0, 4) != 0) return fail(Code::refused, pool.dsn().shown + " is a standby and read-only; name the primary");
   if (const std::string encoding = rows->text(0, 5); encoding != "UTF8")
     return fail(Code::refused, "the database of " + pool.dsn().shown + " is in " + encoding + ", which cannot keep every text; make one with createdb -E UTF8 -T template0");
-  StoreProfile profile{"postgres", pool.dsn().shown, GuaranteeClass::b, {}};
   const std::string commit = rows->text(0, 2);
+  const bool replicated = !rows->text(0, 3).empty() && (commit == "on" || commit == "remote_apply");
+  if (replicated) pool.waits_for_a_standby();
+  StoreProfile profile{"postgres", pool.dsn().shown, GuaranteeClass::b, {}};
   const bool torn = rows->text(0, 0) == "off" || rows->text(0, 1) == "off";
   if (torn) profile.reasons.push_back("fsync or full_page_writes is off: a crash of the server's machine may take everything");
   if (commit == "off") profile.reasons.push_back("synchronous_commit=off: a crash of the server takes the last commits");
@@ -36,7 +38,7 @@ Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
   }
   if (rows->text(0, 3).empty() || commit == "local") {
     profile.reasons.push_back("synchronous_commit=" + commit + ": a commit is on the server's disk before it is acknowledged");
-  } else if (commit == "on" || commit == "remote_apply") {
+  } else if (replicated) {
     profile.guarantee = GuaranteeClass::a;
     profile.reasons.push_back("synchronous_standby_names is set and synchronous_commit=" + commit + ": a commit is on a standby's disk too before it is acknowledged");
   } else {

@@ -1,7 +1,10 @@
 // What is this store's own: setting up, connections that break, wake-ups, and a server that says no. On a real server.
 #include "backends/postgres/postgres_store.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include "backends/postgres/pool.hpp"
 #include "backends/postgres/schema.hpp"
 #include "backends/postgres/testing.hpp"
+#include "runtime/unique_fd.hpp"
 
 namespace fenceline::test {
 namespace {
@@ -164,6 +168,39 @@ TEST_F(PostgresServer, AServerThatIsNotThereIsUnavailableWithinTheTimeout) {
   EXPECT_EQ(store.error().message.find("s3cret"), std::string::npos);
   EXPECT_NE(store.error().message.find("ann@127.0.0.1:1/app"), std::string::npos);
   EXPECT_EQ(store.error().message.find('\n'), std::string::npos);
+}
+
+TEST_F(PostgresServer, OfSeveralServersThatAreNotThereEachIsNamedInOneLine) {
+  const auto store = PostgresStore::open(runtime_, Log(null_log_sink()), {.url = "postgres://ann:s3cret@127.0.0.1:1,127.0.0.1:2/app", .open_timeout = 500ms});
+  ASSERT_EQ(code_of(store), Code::unavailable);
+  const std::string& said = store.error().message;
+  EXPECT_NE(said.find("port 1 failed"), std::string::npos) << said;
+  EXPECT_NE(said.find("port 2 failed"), std::string::npos) << said;
+  EXPECT_EQ(said.find("s3cret"), std::string::npos);
+  EXPECT_EQ(said.find('\n'), std::string::npos);
+}
+
+// As a machine that lost its power: it takes what is sent and never says anything.
+TEST_F(PostgresServer, AHostThatDoesNotAnswerCostsItsShareOfTheTimeOnce) {
+  const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof here;
+  ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&here), size), 0);
+  ASSERT_EQ(::listen(silent.get(), 64), 0);
+  ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&here), &size), 0);
+  std::string url = schema_.url();
+  url.insert(url.find('@') + 1, "127.0.0.1:" + std::to_string(ntohs(here.sin_port)) + ",");
+  Instant asked = runtime_.now();
+  const auto store = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url, .open_timeout = 2s}));
+  EXPECT_GE(runtime_.now() - asked, 900ms);
+  asked = runtime_.now();
+  {
+    std::vector<std::jthread> all;  // more than there are connections yet
+    for (int i = 0; i < 4; ++i) all.emplace_back([&] { must(store->enqueue(one_job())); });
+  }
+  EXPECT_LT(runtime_.now() - asked, 900ms);
 }
 
 TEST_F(PostgresServer, ADatabaseOrRoleThatIsNotThereIsSaidAtOnce) {
