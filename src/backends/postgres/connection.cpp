@@ -35,6 +35,7 @@ ServerError connect_error(std::string_view words) {
   if (at == std::string::npos || error.message.size() < at + 15 || error.message[at + 13] != ':') return error;
   error.state = error.message.substr(at + 8, 5);
   error.message = error.message.substr(at + 15);
+  error.message.resize(std::min(error.message.size(), error.message.find("\nDETAIL")));
   return error;
 }
 

@@ -23,7 +23,13 @@ Result<std::string> grants_for(const Dsn& dsn, const std::string& role) {
   const std::string schema = quoted(dsn.schema, '"');
   return "-- For a role that enqueues and works: run it as the owner of the schema, after `fenceline migrate` and again after each upgrade.\n"
          "begin;\n"
-         "do $$ begin execute format('grant connect on database %I to %I', current_database(), " + quoted(role, '\'') + "); end $$;\n"
+         "do $$ declare app text := " + quoted(role, '\'') + "; begin\n"
+         "  if has_database_privilege(app, current_database(), 'connect') then return; end if;\n"
+         "  execute format('grant connect on database %I to %I', current_database(), app);\n"
+         "  if not has_database_privilege(app, current_database(), 'connect') then\n"
+         "    raise exception '% may not connect to database %, and only its owner can let it: grant connect on database % to %', app, current_database(), current_database(), app;\n"
+         "  end if;\n"
+         "end $$;\n"
          "grant usage on schema " + schema + to +
          "grant select, insert, update, delete on all tables in schema " + schema + to +
          "grant usage, select on all sequences in schema " + schema + to +

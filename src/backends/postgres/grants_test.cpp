@@ -20,7 +20,7 @@ TEST(PostgresGrants, ANameIsOneWordOfTheScriptWhateverStandsInIt) {
   const Dsn dsn = must(parse_dsn("postgres://h/app"));
   const std::string script = must(grants_for(dsn, "a\"; drop 'x"));
   EXPECT_NE(script.find("to \"a\"\"; drop 'x\";"), std::string::npos) << script;
-  EXPECT_NE(script.find("'a\"; drop ''x')"), std::string::npos) << script;
+  EXPECT_NE(script.find("'a\"; drop ''x';"), std::string::npos) << script;
   for (const char* role : {"", "a\nb", "a\\b"}) EXPECT_EQ(code_of(grants_for(dsn, role)), Code::invalid);
   EXPECT_EQ(code_of(grants_for(dsn, std::string(64, 'x'))), Code::invalid);
 }
