@@ -219,7 +219,7 @@ begin
   if found then
     with fresh as (
       insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, payload)
-      values (nextval('job_seq'), enqueue_plain.id, ns_id_, queue_id_, coalesce(enqueue_plain.at, wall + enqueue_plain.delay), enqueue_plain.rank, enqueue_plain.attempts, wall,
+      values (nextval('job_seq'), enqueue_plain.id, ns_id_, queue_id_, greatest(wall, coalesce(enqueue_plain.at, wall + enqueue_plain.delay)), enqueue_plain.rank, enqueue_plain.attempts, wall,
               enqueue_plain.payload)
       on conflict do nothing returning queue_id)
     insert into depth (queue_id, ready) select f.queue_id, 1 from fresh f;
