@@ -1,4 +1,5 @@
 // What an enqueue may do: J1 and J6.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/checks/store_checks.hpp"
@@ -99,7 +100,7 @@ void StoreChecks::add_job(const Applied& when, const NewJob& added) {
   job.key_for = added.key_for;
   job.group = added.group;
   job.limit_key = added.limit_key;
-  job.run_at = added.at.value_or(when.wall + added.delay);
+  job.run_at = std::max(when.wall, added.at.value_or(when.wall + added.delay));
   job.deliveries = deliveries_from_;
   job.order = ++sequence_;
   job.place = job.order;

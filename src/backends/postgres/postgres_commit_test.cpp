@@ -160,7 +160,7 @@ TEST_F(PostgresCommit, J1_WhatNoStandbyHasIsNotAcknowledgedToARepeatThatFindsItT
   EnqueueRequest request = one_job();
   EXPECT_EQ(asked_and_ended("SyncRep", [&] { return error_in(store->enqueue(request)); }).code, Code::in_doubt);
   EXPECT_EQ(must(store->jobs({.ns = "default", .limit = 10})).jobs.size(), 1u);  // it is on this server, and may be lost with it
-  request.timeout = 300ms;
+  request.timeout = 1500ms;
   EXPECT_EQ(code_of(store->enqueue(request)), Code::in_doubt);
   EXPECT_EQ(code_of(open()->enqueue(request)), Code::in_doubt);  // nor to another process
   wait_for_standby("");

@@ -193,14 +193,14 @@ TEST_F(PostgresServer, AHostThatDoesNotAnswerCostsItsShareOfTheTimeOnce) {
   std::string url = schema_.url();
   url.insert(url.find('@') + 1, "127.0.0.1:" + std::to_string(ntohs(here.sin_port)) + ",");
   Instant asked = runtime_.now();
-  const auto store = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url, .open_timeout = 2s}));
-  EXPECT_GE(runtime_.now() - asked, 900ms);
+  const auto store = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url, .open_timeout = 6s}));
+  EXPECT_GE(runtime_.now() - asked, 2s);
   asked = runtime_.now();
   {
     std::vector<std::jthread> all;  // more than there are connections yet
     for (int i = 0; i < 4; ++i) all.emplace_back([&] { must(store->enqueue(one_job())); });
   }
-  EXPECT_LT(runtime_.now() - asked, 900ms);
+  EXPECT_LT(runtime_.now() - asked, 2s);
 }
 
 TEST_F(PostgresServer, ADatabaseOrRoleThatIsNotThereIsSaidAtOnce) {
