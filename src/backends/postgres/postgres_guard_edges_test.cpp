@@ -61,6 +61,7 @@ TEST_F(PostgresGuardEdges, E3_AFenceFromTheFarFutureKeepsNobodyFromRebase) {
   AppSession app = session();
   app.must_run(protect("runs", "'run_id', 'fence'"));
   app.must_run("insert into " + theirs("runs") + " values ('r', 9007199254740991)");
+  app.must_run(call("guard", "'plan', 5"));
   app.must_run(call("guard", "'plan', 9007199254740991"));
   EXPECT_EQ(app.run(call("rebase", "'a mistake'")), "") << app.said;
   EXPECT_EQ(app.run(call("guard", "'plan', 5")), kStale);
@@ -125,6 +126,15 @@ TEST_F(PostgresGuardEdges, E3_AProtectedTableThatWasDroppedLeavesNothingWhenTheN
   app_.run("drop table " + theirs("runs"));
   app.must_run(protect("more", "'run_id', 'fence'"));
   EXPECT_EQ(number("select count(*) from " + ours("protected")), 1);
+}
+
+TEST_F(PostgresGuardEdges, E3_AHalfGoneProtectionKeepsNoOtherTableFromBeingProtected) {
+  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint) partition by list (run_id); create table " + theirs("part") + " partition of " + theirs("runs") + " default; create table " +
+           theirs("more") + " (run_id text, fence bigint)");
+  AppSession app = session();
+  app.must_run(protect("runs", "'run_id', 'fence'"));
+  app_.run("alter table " + theirs("runs") + " detach partition " + theirs("part") + "; drop table " + theirs("runs"));
+  EXPECT_EQ(app.run(protect("more", "'run_id', 'fence'")), "") << app.said;
 }
 
 }  // namespace

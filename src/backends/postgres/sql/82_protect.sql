@@ -81,8 +81,10 @@ declare
   schema_ text := current_schema();
   body text;
 begin
-  -- Of tables that were dropped.
-  perform forget_protection(p.id) from protections() as p where p."table" is null;
+  -- Of tables that were dropped: no trigger has its functions any more.
+  perform forget_protection(p.id) from protected p
+  where not exists (select 1 from pg_trigger t join pg_proc f on f.oid = t.tgfoid
+                    where f.pronamespace = schema_::regnamespace and f.proname in (format('protects_%s', p.id), format('protects_%s_truncate', p.id)));
   insert into protected (ns, resource, fence, refuses, made_at) values (ns_name, columns_, fence_, refuses_, (clock()).wall) returning id into id_;
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_stale', id_));
   execute format('create sequence %I.%I minvalue 0 start 0', schema_, format('refused_%s_behind', id_));
@@ -312,6 +314,7 @@ declare
   forgotten bigint;
 begin
   delete from gate_memory m where m.ns_id = find_ns(forget_gate.namespace) and m.resource = plain_resource(forget_gate.resource) returning m.fence into forgotten;
-  if found then perform note_act(forget_gate.namespace, session_user::text, 'gate_forget', forget_gate.resource, coalesce(forget_gate.reason, ''), (clock()).wall); end if;
+  delete from superseded s where s.ns_id = find_ns(forget_gate.namespace) and s.resource = plain_resource(forget_gate.resource);
+  if forgotten is not null then perform note_act(forget_gate.namespace, session_user::text, 'gate_forget', forget_gate.resource, coalesce(forget_gate.reason, ''), (clock()).wall); end if;
   return forgotten;
 end $$;
