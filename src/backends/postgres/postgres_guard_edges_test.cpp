@@ -48,6 +48,17 @@ TEST_F(PostgresGuardEdges, E3_AnIdInAnotherSpellingIsTheSameJob) {
   }
 }
 
+TEST_F(PostgresGuardEdges, E3_AJobMayBeNamedByItsUuidAsClaimGivesIt) {
+  added();
+  const Job job = granted("a");
+  const std::string named = "'" + uuid_of(job) + "'::uuid, " + std::to_string(job.fence);
+  AppSession app = session();
+  for (const char* function : {"guard", "gate", "act_as"}) {
+    EXPECT_EQ(app.run(call(function, named)), "") << app.said;
+    EXPECT_EQ(app.run(call(function, "'" + uuid_of(job) + "'::uuid, 17")), kStale) << function;
+  }
+}
+
 TEST_F(PostgresGuardEdges, E3_AJobOfAnotherNamespaceIsNamedAndNotLetIn) {
   added();
   const Job job = granted("a");

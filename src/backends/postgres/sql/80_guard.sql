@@ -227,6 +227,19 @@ begin
   if act_as.fence is not null then perform admit(act_as.namespace, plain_resource(act_as.resource), act_as.fence, null, 0); end if;
   perform set_config('fenceline.acting', (case when act_as.fence is null then all_ - name_ else all_ || jsonb_build_object(name_, act_as.fence) end)::text, true);
 end $$;
+-- The same three by the id of a job as `claim` gives it.
+create function guard(resource uuid, fence bigint, namespace text default 'default') returns void language plpgsql security definer set search_path from current as $$
+begin
+  perform guard(guard.resource::text, guard.fence, guard.namespace);
+end $$;
+create function gate(resource uuid, fence bigint, namespace text default 'default') returns boolean language plpgsql security definer set search_path from current as $$
+begin
+  return gate(gate.resource::text, gate.fence, gate.namespace);
+end $$;
+create function act_as(resource uuid, fence bigint, namespace text default 'default') returns void language plpgsql security definer set search_path from current as $$
+begin
+  perform act_as(act_as.resource::text, act_as.fence, act_as.namespace);
+end $$;
 create function acting_fence(ns_name text, resource_ text) returns bigint language plpgsql as $$
 declare
   all_ text := nullif(current_setting('fenceline.acting', true), '');

@@ -172,6 +172,7 @@ begin
   if not is_parted and exists (select 1 from pg_inherits i where i.inhparent = "table") then
     perform fail_refused(format('%s has tables that inherit from it, which its triggers do not see; protect those, or use partitions', "table"));
   end if;
+  perform check_name('namespace', protect.namespace);
   if unfenced is null or unfenced not in ('refuse', 'allow') then perform fail_refused('unfenced must be ''refuse'' or ''allow'''); end if;
   if coalesce(cardinality(columns_), 0) = 0 then perform fail_refused('name the column of the resource: resource => ''run_id'''); end if;
   foreach column_ in array columns_ || protect.fence loop
@@ -300,6 +301,10 @@ begin
   for one in select p."table" as t, p.fence as f from protections() as p where p."table" is not null loop
     execute format('select max(%1$I) from %2$s where %1$I <= $1', one.f, one.t) into highest using limit_;
     most := greatest(most, highest);
+    execute format('select max(%1$I) from %2$s where %1$I > $1', one.f, one.t) into highest using limit_;
+    if highest is not null then
+      raise warning 'fence % of % was never granted, and no rebase can pass it', highest, one.t using hint = 'unprotect the table, set its column to 0 in these rows, and protect it again';
+    end if;
   end loop;
   return lift_floor(most, session_user::text, coalesce(rebase.reason, ''));
 end $$;

@@ -43,7 +43,7 @@ begin
     raise exception using errcode = 'FL003', message = format('there is no job %s', id_), detail = detail_;
   end if;
   if reason = 'superseded' and sent > current_ then
-    perform fail_behind(format('job %s: fence %s was never granted here, the newest is %s: the store was set back; run fenceline gate rebase, and let the job be granted anew', id_, sent, current_), detail_);
+    perform fail_behind(format('job %s: fence %s is not known here, the newest is %s: commit the claim that granted it first; if it was, the store was set back: let the job be granted anew', id_, sent, current_), detail_);
   end if;
   perform fail_stale(format('job %s: %s', id_, case reason
     when 'superseded' then format('fence %s is stale, the newest is %s: somebody else has the job now', sent, current_)
