@@ -10,7 +10,7 @@ create table protected (
 create function refuse_unfenced(source int, what text) returns void language plpgsql as $$
 begin
   perform count_refusal(source, 'unfenced');
-  raise exception using errcode = 'FL006', message = what || '; assign the fence, or say act_as(resource, fence) first in the transaction';
+  raise exception using errcode = 'FL006', message = what || case when what ~ '^(deleting|truncating|taking away)' then '; say' else '; assign the fence, or say' end || ' act_as(resource, fence) first in the transaction';
 end $$;
 
 -- The fence under which a row of a resource is written: the one that the statement assigned, else that of act_as. Null: none, and that is allowed.
@@ -313,13 +313,14 @@ begin
   return raise_floor('', jsonb_build_object('floor', greatest(most, (select max(m.fence) from gate_memory m where m.fence <= (clock()).wall + 86400000000), 0), 'act', jsonb_build_object('actor', actor, 'reason', reason)));
 end $$;
 
--- Forgets the largest fence that was let in for a resource of which no lease lives here: for one that was a mistake. Answers it, or null. For the schema's owner.
+-- Forgets the largest fence that was let in for a resource of which no lease lives here: for one that was a mistake. Answers it. For the schema's owner.
 create function forget_gate(resource text, reason text default '', namespace text default 'default') returns bigint language plpgsql set search_path from current as $$
 declare
   forgotten bigint;
 begin
   delete from gate_memory m where m.ns_id = find_ns(forget_gate.namespace) and m.resource = plain_resource(forget_gate.resource) returning m.fence into forgotten;
   delete from superseded s where s.ns_id = find_ns(forget_gate.namespace) and s.resource = plain_resource(forget_gate.resource);
-  if forgotten is not null then perform note_act(forget_gate.namespace, session_user::text, 'gate_forget', forget_gate.resource, coalesce(forget_gate.reason, ''), (clock()).wall); end if;
+  if forgotten is null then perform fail_not_found(format('no gate of %s is remembered in namespace %s', forget_gate.resource, forget_gate.namespace)); end if;
+  perform note_act(forget_gate.namespace, session_user::text, 'gate_forget', forget_gate.resource, coalesce(forget_gate.reason, ''), (clock()).wall);
   return forgotten;
 end $$;

@@ -56,7 +56,7 @@ end $$;
 -- The very outcome stands already. For a settle alone that is a repeat and fine; here the work stands in the same transaction, and would be there twice.
 create function refuse_repeat(id_ uuid, fence_ bigint) returns void language plpgsql as $$
 begin
-  raise exception using errcode = 'FL007', message = format('job %s: this outcome of fence %s was committed before: the work is done, do nothing', id_, fence_),
+  raise exception using errcode = 'FL007', message = format('job %s: this outcome of fence %s was committed before: roll back, there is nothing left to do', id_, fence_),
     detail = format('reason=repeat sent=%s current=%s', fence_, fence_);
 end $$;
 
