@@ -1,6 +1,7 @@
 // `fenceline drill lease-expiry`: the race this project is about, on a real store with real processes. A takes a job for
 // one second and is held at a barrier for 2.5 s; B takes it over; A writes late and must be refused.
 #include <atomic>
+#include <fstream>
 #include <mutex>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cli/drill_trace.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
+#include "cli/text.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -49,7 +51,15 @@ class Drill {
 
  private:
   Result<std::unique_ptr<DrillProcess>> start(const std::string& who, const std::string& queue, const std::string& ttl) {
-    return DrillProcess::start(runtime_, {"drill-worker", who, queue, "--ttl", ttl, "--history", history(), "--store", invocation_.store_url, "--namespace", ns_});
+    return DrillProcess::start(runtime_, {"drill-worker", who, queue, "--ttl", ttl, "--history", history(), "--store", invocation_.store_url, "--namespace", ns_}, {}, words_of(who, queue));
+  }
+  std::string words_of(const std::string& who, const std::string& queue) const { return folder_.path() + "/" + who + "-" + queue; }
+  // What a side said last, for a fault that has it as its cause.
+  std::string said_by(const std::string& who, const std::string& queue) const {
+    std::ifstream words(words_of(who, queue));
+    std::string last;
+    for (std::string line; std::getline(words, line);) last = line;
+    return last.empty() ? "" : ": " + printable(last, 300);
   }
 
   std::string race(const std::string& queue, std::vector<TraceEvent>& trace) {
@@ -59,7 +69,7 @@ class Drill {
 
     auto a = start("A", queue, "1s");
     if (!a) return a.error().message;
-    if (!read_until(**a, "execution_started", deadline, trace)) return "A did not get the job";
+    if (!read_until(**a, "execution_started", deadline, trace)) return "A did not get the job" + said_by("A", queue);
     const Instant a_may_go = runtime_.now() + kHeld;
     auto b = start("B", queue, "30s");
     if (!b) return b.error().message;

@@ -30,9 +30,12 @@ Result<ClaimedJob> claim_one(Invocation& invocation, Store& store, const std::st
   const ClaimRequest request{.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .owner = owner, .request = owner + "-1", .ttl = ttl};
   for (;;) {
     Result<ClaimReply> reply = store.claim(request);
-    if (!reply) return std::unexpected(reply.error());
-    if (!reply->jobs.empty()) return std::move(reply->jobs.front());
-    const Duration wait = std::min(reply->next_due.value_or(std::chrono::milliseconds{20}), Duration{std::chrono::milliseconds{100}});
+    // On a busy machine an answer may come too late. The same request again is a repeat: it grants nothing twice.
+    const bool unanswered = !reply && (reply.error().code == Code::in_doubt || reply.error().code == Code::unavailable);
+    if (!reply && !unanswered) return std::unexpected(reply.error());
+    if (reply && !reply->jobs.empty()) return std::move(reply->jobs.front());
+    const Duration due = reply ? reply->next_due.value_or(std::chrono::milliseconds{20}) : std::chrono::milliseconds{20};
+    const Duration wait = std::min<Duration>(due, std::chrono::milliseconds{100});
     if (!invocation.runtime->sleep_for(wait, invocation.stop)) return fail(Code::unavailable, "the drill was stopped");
   }
 }
