@@ -45,6 +45,7 @@ const work = ({ job, fence, payload }, pause = async () => {}) =>
 
 await pool.query("create table if not exists js_order (id int primary key)");
 await pool.query("create table if not exists js_parcel (order_id int, fence bigint)");
+await pool.query("truncate js_order, js_parcel"); // it may be run again
 await order(1);
 await work(await claim(randomUUID()));
 console.log("order 1: shipped");

@@ -49,6 +49,7 @@ def main():
     with psycopg.connect(URL, autocommit=True) as connection:
         connection.execute("create table if not exists py_order (id int primary key, cents int)")
         connection.execute("create table if not exists py_mail (order_id int, fence bigint)")
+        connection.execute("truncate py_order, py_mail")  # it may be run again
         enqueue_order(connection, 1, 500)
         job, fence, payload = claim(connection)
         work(connection, job, fence, payload)

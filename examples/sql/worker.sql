@@ -7,6 +7,6 @@ select job, fence, payload ->> 'order' as "order" from fenceline.claim('invoices
 
 -- 2. Work, and complete: one transaction. If somebody else has the job by now, COMMIT says FL004 and nothing of it happened.
 begin;
-insert into invoice (order_id, written_by) values (:order, :'worker');
+insert into sql_invoice (order_id, written_by) values (:order, :'worker');
 select fenceline.complete(:'job', :fence, result => 'invoice written');
 commit;

@@ -182,6 +182,75 @@ TEST_F(Inside, E3_WorkAndOutcomeOfOneFenceAreCommittedOnce) {
   }
 }
 
+// In one transaction a repeat is a repeat, though the outcome stands already when its COMMIT calls the application's own trigger.
+TEST_F(Inside, AnOutcomeThatADeferredTriggerOfTheApplicationRepeatsIsNoOther) {
+  app_.must_ask("drop table if exists told; create table told (verb text, job uuid, fence bigint); create or replace function tell_again() returns trigger language plpgsql as $$ begin execute format('select %I($1, $2)', new.verb) "
+                "using new.job, new.fence; return null; end $$; "
+                "create constraint trigger tell after insert on told deferrable initially deferred for each row execute function tell_again()");
+  for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
+    for (const std::string& verb : std::vector<std::string>{"complete", "fail"}) {
+      SCOPED_TRACE(level + " " + verb);
+      const Held one = one_of_a();
+      app_.must_ask("begin isolation level " + level + "; select " + verb + "(" + held(one) + "); insert into told values ('" + verb + "', " + held(one) + ")");
+      const Session::Answer committed = app_.ask("commit");
+      EXPECT_EQ(committed.state, "") << committed.message;
+      EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->last_outcome, verb == "fail" ? OutcomeKind::failed : OutcomeKind::done);
+      // In the next transaction it is one too many.
+      app_.must_ask("begin isolation level " + level + "; insert into told values ('" + verb + "', " + held(one) + ")");
+      EXPECT_EQ(app_.commit(), "FL007");
+      must(store_->remove_namespace("default", {"ann", ""}));
+    }
+    const Held one = one_of_a();
+    app_.must_ask("begin isolation level " + level + "; select complete(" + held(one) + "); insert into told values ('fail', " + held(one) + ")");
+    EXPECT_EQ(app_.commit(), "FL004") << "another outcome is refused, as ever";
+    EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->state, JobState::running);
+    must(store_->remove_namespace("default", {"ann", ""}));
+  }
+}
+
+TEST_F(Inside, AStaleFenceIsToldWhatBecameOfItsJob) {
+  const auto said = [&](const Held& late) {
+    const Session::Answer at_complete = app_.ask("select complete(" + held(late) + ")"), at_guard = app_.ask("select guard(" + held(late) + ")");
+    EXPECT_EQ(at_complete.state, "FL004");
+    EXPECT_EQ(at_guard.state, "FL004");
+    const std::string words = at_complete.message.substr(at_complete.message.rfind(": ") + 2);
+    EXPECT_NE(at_guard.message.find("stop this work, " + words), std::string::npos) << at_guard.message;
+    return words;
+  };
+  const Held taken = one_of_a();
+  const Held newer = taken_over();
+  set_clock(app_);
+  EXPECT_EQ(said(taken), "somebody else has the job now");
+  other_.must_ask("select complete(" + held(newer) + ")");
+  EXPECT_EQ(said(taken), "somebody else has done the job");
+  const Held cancelled = one_of_a();
+  must(store_->cancel({.ns = "default", .ids = {*parse_uuid(cancelled.id)}, .request = "c", .act = {"ann", "because"}}));
+  EXPECT_EQ(said(cancelled), "the job was cancelled");
+  const Held back = one_of_a();
+  must(store_->retry({.ns = "default", .ids = {*parse_uuid(back.id)}, .request = "t", .act = {"ann", "because"}}));
+  EXPECT_EQ(said(back), "the job was taken back and waits for its next grant");
+}
+
+TEST_F(Inside, AJobOfAnotherNamespaceIsNamedByTheCallThatMissesIt) {
+  const Held one = one_of_a();
+  const Session::Answer typo = app_.ask("select complete(" + held(one) + ", namespace => 'defualt')");
+  EXPECT_EQ(typo.state, "FL003");
+  EXPECT_NE(typo.message.find("namespace => 'default'"), std::string::npos) << typo.message;
+  const Session::Answer none = app_.ask("select complete('01900000-0000-7000-8000-000000000009', 7)");
+  EXPECT_EQ(none.message, "there is no job 01900000-0000-7000-8000-000000000009");
+}
+
+TEST_F(Inside, APayloadMayBeTextJsonOrJsonb) {
+  for (const std::string& payload : std::vector<std::string>{"'{\"a\": 1}'", "'{\"a\": 1}'::text", "'{\"a\": 1}'::json", "'{\"a\": 1}'::jsonb"}) {
+    const std::string id = app_.must_ask("select enqueue('q', " + payload + ")").text();
+    EXPECT_EQ(must(store_->job("default", *parse_uuid(id)))->payload, "{\"a\": 1}") << payload;
+  }
+  EXPECT_EQ(must(store_->job("default", *parse_uuid(app_.must_ask("select enqueue('q')").text())))->payload, "null");
+  const Session::Answer bare = app_.ask("select enqueue('q', 'hello')");
+  EXPECT_EQ(bare.state, "22023");
+  EXPECT_NE(bare.message.find("(hello)"), std::string::npos) << bare.message;
+}
+
 TEST_F(Inside, E3_ARepeatOfAnOutcomeIsNoWayAroundATakeover) {
   for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
     SCOPED_TRACE(level);
@@ -373,6 +442,9 @@ TEST_F(Inside, ARoleThatMayOnlyCallTheFunctionsWorks) {
   for (const std::string& what : std::vector<std::string>{"table " + s + "job", "table " + s + "done", "select " + s + "settle_noted()", "insert into " + s + "commit_ticket values (pg_current_xact_id())",
                                  "select " + s + "raise_floor('default', '{}')", "select " + s + "allow('inside_app')"})
     EXPECT_EQ(app_.ask(what).state, "42501") << what;
+  // What is for the owner says so, instead of naming something inside.
+  for (const std::string& what : std::vector<std::string>{"protect('" + s + "written', 'what', 'what')", "unprotect('" + s + "written')", "rebase('x')", "forget_gate('x')", "allow('inside_app')"})
+    EXPECT_EQ(app_.ask("select " + s + what).message.substr(0, 25 + app_.schema().size()), "only the owner of schema " + app_.schema()) << what;
   app_.must_ask("reset role; revoke all on all tables in schema " + app_.schema() + " from inside_app; revoke all on all functions in schema " + app_.schema() +
                 " from inside_app; revoke all on schema " + app_.schema() + " from inside_app; revoke all on database postgres from inside_app");
 }
@@ -401,7 +473,7 @@ TEST_F(Inside, BadInputSaysWhatAndChangesNothing) {
                                  "enqueue('q', priority => 1001)", "enqueue('q', max_attempts => 0)", "enqueue('q', delay => '-1 s')", "enqueue('q', delay => '1 s', run_at => now())",
                                  "enqueue('q', key => repeat('k', 257))", "enqueue('q', key => e'a\\nb')", "enqueue('q', key_for => '1 h')", "enqueue('q', timeout => '0.5 s')",
                                  "enqueue('q', backoff => '2 h', backoff_most => '1 h')", "enqueue('q', tags => array[null::text])", "enqueue('q', traceparent => 'x')", "enqueue('q', namespace => '')",
-                                 "enqueue('q', run_at => '2300-01-01')", "claim('q', '')", "claim('q', 'w', 0)", "claim('q', 'w', ttl => '0.9 s')", "claim(array['q', 'q'], 'w')", "claim('{q}', 'w')",
+                                 "enqueue('q', run_at => '2300-01-01')", "enqueue('q', run_at => 'infinity')", "enqueue('q', run_at => '-infinity')", "enqueue('q', run_at => '294276-01-01')", "allow(null)", "claim('q', '')", "claim('q', 'w', 0)", "claim('q', 'w', ttl => '0.9 s')", "claim(array['q', 'q'], 'w')", "claim('{q}', 'w')",
                                  "complete(null, 1)", "settle('01900000-0000-7000-8000-000000000007', 1, 'finished')", "fail('01900000-0000-7000-8000-000000000007', 1, retry_in => '-1 s')"})
     EXPECT_EQ(app_.ask("select " + call).state, "22023") << call;
   EXPECT_EQ(count("job") + count("queue"), 0);

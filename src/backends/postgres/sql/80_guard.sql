@@ -25,10 +25,27 @@ create sequence refused_0_stale minvalue 0 start 0;
 create sequence refused_0_behind minvalue 0 start 0;
 create sequence refused_0_unfenced minvalue 0 start 0;
 
+-- Why nobody may go on under a fence of this job, as far as this snapshot knows.
+create function what_became_of(id_ uuid, sent bigint) returns text language plpgsql as $$
+declare
+  state_ smallint;
+begin
+  select d.state into state_ from done d where d.id = id_ and d.fence > sent;
+  if not found then select state_of(j) into state_ from job j where j.id = id_ and j.fence > sent; end if;
+  return case state_
+    when 0 then 'the job was taken back and waits for its next grant'
+    when 2 then 'the job was taken back and waits'
+    when 3 then 'somebody else has done the job'
+    when 4 then 'the job is dead'
+    when 5 then 'the job was cancelled'
+    else 'somebody else has the job now' end;
+end $$;
+
 create function refuse_stale(source int, resource text, sent bigint, newest bigint) returns void language plpgsql as $$
 begin
   perform count_refusal(source, 'stale');
-  perform fail_stale(format('fence %s of %s is stale: %s; stop this work, someone else has it now', sent, resource, coalesce('the newest is ' || newest, 'a newer one was granted')),
+  perform fail_stale(format('fence %s of %s is stale: %s; stop this work%s', sent, resource, coalesce('the newest is ' || newest, 'it has ended'),
+                            case when is_uuid(resource) and newest is not null then ', ' || what_became_of(resource::uuid, sent) when newest is not null then ', someone else has it now' else '' end),
                      format('reason=superseded sent=%s current=%s', sent, coalesce(newest, 0)));
 end $$;
 create function refuse_behind(source int, resource text, sent bigint, known bigint, why text) returns void language plpgsql as $$

@@ -145,6 +145,12 @@ begin
   delete from protected where id = id_;
 end $$;
 
+-- One line for a role that may call what applications call, and no more, instead of the name of something inside.
+create function check_may(what text, may boolean) returns void language plpgsql as $$
+begin
+  if not may then raise exception using errcode = '42501', message = format('only the owner of schema %s can %s', current_schema(), what); end if;
+end $$;
+
 -- The number by which a table is protected, by its own trigger; null: it is not.
 create function protection_of(table_ regclass) returns int language sql stable set search_path from current as $$
   select substring(f.proname from '^protects_([0-9]+)$')::int from pg_trigger t join pg_proc f on f.oid = t.tgfoid
@@ -164,6 +170,7 @@ declare
   one record;
   column_ text;
 begin
+  perform check_may('protect a table', has_function_privilege('make_protection(text[], text, boolean, text, boolean, regrole)', 'execute'));
   select * into one from pg_class c where c.oid = "table";
   if one.relkind not in ('r', 'p') or one.relpersistence = 't' or one.relnamespace = current_schema()::regnamespace or one.relnamespace = 'pg_catalog'::regnamespace then
     perform fail_refused(format('%s cannot be protected: name a table of your own that is no view and not temporary', "table"));
@@ -218,6 +225,7 @@ declare
   id_ int := protection_of("table");
   one record;
 begin
+  perform check_may('take the protection off a table', has_function_privilege('forget_protection(int)', 'execute'));
   if id_ is null then perform fail_not_found(format('%s is not protected', "table")); end if;
   for one in
     select t.tgrelid::regclass as at, t.tgname from pg_trigger t join pg_proc f on f.oid = t.tgfoid
@@ -298,6 +306,7 @@ declare
   -- What lies further ahead was never granted: it would keep everybody out.
   limit_ bigint := (clock()).wall + 86400000000;
 begin
+  perform check_may('raise the floor', has_function_privilege('lift_floor(bigint, text, text)', 'execute'));
   for one in select p."table" as t, p.fence as f from protections() as p where p."table" is not null loop
     execute format('select max(%1$I) from %2$s where %1$I <= $1', one.f, one.t) into highest using limit_;
     most := greatest(most, highest);
@@ -318,6 +327,7 @@ create function forget_gate(resource text, reason text default '', namespace tex
 declare
   forgotten bigint;
 begin
+  perform check_may('forget a gate', has_table_privilege('gate_memory', 'delete'));
   delete from gate_memory m where m.ns_id = find_ns(forget_gate.namespace) and m.resource = plain_resource(forget_gate.resource) returning m.fence into forgotten;
   delete from superseded s where s.ns_id = find_ns(forget_gate.namespace) and s.resource = plain_resource(forget_gate.resource);
   if forgotten is null then perform fail_not_found(format('no gate of %s is remembered in namespace %s', forget_gate.resource, forget_gate.namespace)); end if;

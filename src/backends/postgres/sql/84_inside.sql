@@ -33,6 +33,7 @@ $$;
 create function refuse_holder(id_ uuid, sent bigint, current_ bigint, reason text) returns void language plpgsql as $$
 declare
   detail_ text := format('reason=%s sent=%s current=%s', reason, sent, current_);
+  other text;
 begin
   -- A fence is never smaller than the wall clock was at its grant.
   if sent > current_ and reason in ('not_found', 'superseded') and has_old_snapshot() and sent >= (extract(epoch from transaction_timestamp()) * 1000000)::bigint then
@@ -40,13 +41,14 @@ begin
       hint = 'claim and commit first, then begin the transaction that works';
   end if;
   if reason = 'not_found' then
-    raise exception using errcode = 'FL003', message = format('there is no job %s', id_), detail = detail_;
+    select n.name into other from (select j.ns_id from job j where j.id = id_ union all select d.ns_id from done d where d.id = id_) as u join namespace n on n.id = u.ns_id limit 1;
+    raise exception using errcode = 'FL003', message = format('there is no job %s', id_) || coalesce(' here: it is in namespace ' || other || format(', say so: namespace => %L', other), ''), detail = detail_;
   end if;
   if reason = 'superseded' and sent > current_ then
     perform fail_behind(format('job %s: fence %s is not known here, the newest is %s: commit the claim that granted it first; if it was, the store was set back: let the job be granted anew', id_, sent, current_), detail_);
   end if;
   perform fail_stale(format('job %s: %s', id_, case reason
-    when 'superseded' then format('fence %s is stale, the newest is %s: somebody else has the job now', sent, current_)
+    when 'superseded' then format('fence %s is stale, the newest is %s: %s', sent, current_, what_became_of(id_, sent))
     when 'other_owner' then format('fence %s was granted to another worker', sent)
     when 'expired' then format('the lease of fence %s has run out', sent)
     when 'finished' then 'it is finished, by another outcome'
@@ -58,6 +60,14 @@ create function refuse_repeat(id_ uuid, fence_ bigint) returns void language plp
 begin
   raise exception using errcode = 'FL007', message = format('job %s: this outcome of fence %s was committed before: roll back, there is nothing left to do', id_, fence_),
     detail = format('reason=repeat sent=%s current=%s', fence_, fence_);
+end $$;
+
+-- Whether it was settled in this very transaction: its COMMIT is under way, and a deferred trigger of the application says it once more.
+create function settled_here(ns_ int, id_ uuid) returns boolean language plpgsql as $$
+declare
+  mine xid := pg_current_xact_id()::xid;
+begin
+  return exists (select 1 from done d where d.id = id_ and d.ns_id = ns_ and d.xmin = mine) or exists (select 1 from job j where j.id = id_ and j.ns_id = ns_ and j.xmin = mine);
 end $$;
 
 -- Who has this very fence of the job, by name; '' if nobody known has it.
@@ -82,7 +92,10 @@ declare
 begin
   select * into why from why_not(ns_, owner_id_, id_, fence_, kind_, (clock()).lease);
   if why.reason is not null then perform refuse_holder(id_, fence_, why.current, why.reason); end if;
-  if not exists (select 1 from job j where j.id = id_ and j.ns_id = ns_ and j.fence = fence_ and j.lease_end is not null) then perform refuse_repeat(id_, fence_); end if;
+  if not exists (select 1 from job j where j.id = id_ and j.ns_id = ns_ and j.fence = fence_ and j.lease_end is not null) then
+    if settled_here(ns_, id_) then return; end if;
+    perform refuse_repeat(id_, fence_);
+  end if;
   select * into before from noted_end n where n.tx = pg_current_xact_id() and n.ns_id = ns_ and n.id = id_;
   if found then
     if before.kind <> kind_ then perform refuse_holder(id_, fence_, why.current, 'settled'); end if;

@@ -48,7 +48,7 @@ begin
   begin
     perform payload::json;
   exception when others then
-    perform fail_invalid('payload is not JSON');
+    perform fail_invalid(format('payload is not JSON (%s%s); a plain string has quotes of its own: %L, or to_jsonb(…)', left(payload, 40), case when length(payload) > 40 then '…' else '' end, '"text"'));
   end;
   if length(payload) - length(translate(payload, '[{', '')) > 128 and json_depth(payload) > 128 then perform fail_invalid('payload is nested too deeply; at most 128 levels'); end if;
 end $$;
@@ -67,7 +67,7 @@ returns uuid language plpgsql security definer set search_path from current as $
 #variable_conflict use_variable
 declare
   sorted text[] := array(select distinct t collate "C" from unnest(tags) as t order by 1);
-  at_ bigint := extract(epoch from run_at) * 1000000;
+  at_ bigint := case when run_at between 'epoch' and timestamptz '2200-01-01 00:00:00+00' then extract(epoch from run_at) * 1000000 end;
   wait_ bigint := coalesce(micros('delay', delay, '0', '366 days'), 0);
   first_ bigint := coalesce(micros('backoff', backoff, '0', '7 days'), 1000000);
   most_ bigint := coalesce(micros('longest backoff', backoff_most, '0', '7 days'), greatest(3600000000, first_));
@@ -81,7 +81,7 @@ begin
   if priority is null or abs(priority) > 1000 then perform fail_invalid(format('priority %s is out of range; use -1000 to 1000', priority)); end if;
   if max_attempts is null or max_attempts not between 1 and 1000 then perform fail_invalid(format('attempts %s is out of range; use 1 to 1000', max_attempts)); end if;
   if run_at is not null and delay is not null then perform fail_invalid('a job has a delay or a time, not both'); end if;
-  if at_ < 0 or at_ > 7258118400000000 then perform fail_invalid('time is out of range; use 1970 to 2200'); end if;
+  if run_at is not null and at_ is null then perform fail_invalid(format('run_at %s is out of range; use 1970 to 2200', run_at)); end if;
   if first_ > most_ then perform fail_invalid('the first backoff is longer than the longest'); end if;
   perform check_key('key', nullif(key, ''));
   perform check_key('group', nullif(group_key, ''));
@@ -102,6 +102,17 @@ end $$;
 
 -- The same where the payload is jsonb.
 create function enqueue(queue text, payload jsonb, key text default null, key_for interval default null, run_at timestamptz default null, delay interval default null,
+                        priority int default 0, group_key text default null, limit_key text default null, max_attempts int default 10, timeout interval default null,
+                        backoff interval default null, backoff_most interval default null, tags text[] default null, traceparent text default null, stage text default '', id uuid default null,
+                        namespace text default 'default')
+returns uuid language plpgsql security definer set search_path from current as $$
+#variable_conflict use_variable
+begin
+  return enqueue(queue, payload::text, key, key_for, run_at, delay, priority, group_key, limit_key, max_attempts, timeout, backoff, backoff_most, tags, traceparent, stage, id, namespace);
+end $$;
+
+-- And where it is json, as some drivers send it.
+create function enqueue(queue text, payload json, key text default null, key_for interval default null, run_at timestamptz default null, delay interval default null,
                         priority int default 0, group_key text default null, limit_key text default null, max_attempts int default 10, timeout interval default null,
                         backoff interval default null, backoff_most interval default null, tags text[] default null, traceparent text default null, stage text default '', id uuid default null,
                         namespace text default 'default')
@@ -244,6 +255,7 @@ create function allow(role_ regrole) returns void language plpgsql set search_pa
 declare
   f regprocedure;
 begin
+  if role_ is null then perform fail_invalid('name a role: allow(''app'')'); end if;
   -- A grant by anybody else would only be warned of.
   if not pg_has_role(current_user, (select n.nspowner from pg_namespace n where n.nspname = current_schema()), 'member') then
     raise exception using errcode = '42501', message = format('only the owner of schema %s can allow others to call its functions', current_schema());
