@@ -35,6 +35,7 @@ const std::vector<Measure>& measures() {
       {{"guarded"}, measure_guarded},
       {{"start_latency"}, measure_start_latency},
       {{"backlog"}, measure_backlog},
+      {{"kept"}, measure_kept},
       {{"held_horizon"}, measure_held_horizon},
       {{"memory"}, measure_memory},
       {{"idle"}, measure_idle},
@@ -101,7 +102,7 @@ Result<void> check_room(bench::Places& places, std::int64_t needed, bool large) 
   const std::string amount = std::to_string(needed >> 20) + " MiB";
   if (!room && large) tell("bench: how much room the server's disk has cannot be seen from here; about " + amount + " are needed");
   if (room && *room < needed)
-    return fail(Code::full, "the bench needs " + amount + " on the server's disk and it has " + std::to_string(*room >> 20) + "; make room, or let fewer jobs wait with --waiting N");
+    return fail(Code::full, "the bench needs " + amount + " on the server's disk and it has " + std::to_string(*room >> 20) + "; make room, or let fewer jobs wait and be kept with --waiting N and --done N");
   return {};
 }
 
@@ -121,6 +122,9 @@ Result<int> run(Invocation& invocation) {
   const Result<std::int64_t> waiting = invocation.number("--waiting", sizes.deep, 1'000, 1'000'000'000);
   if (!waiting) return std::unexpected(waiting.error());
   sizes.deep = *waiting;
+  const Result<std::int64_t> done = invocation.number("--done", sizes.kept, 1'000, 1'000'000'000);
+  if (!done) return std::unexpected(done.error());
+  sizes.kept = *done;
   if (invocation.has("--rounds")) sizes.rounds = sizes.process_rounds = static_cast<int>(*rounds);
   // Whoever asks for it alone has the time.
   if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
@@ -133,7 +137,7 @@ Result<int> run(Invocation& invocation) {
   Result<std::unique_ptr<bench::Places>> places = server ? bench::postgres_places(invocation.store_url) : bench::sqlite_places(*folder);
   if (!places) return std::unexpected(places.error());
   if (server) {
-    if (auto ok = check_room(**places, sizes.room_on_server(), sizes.deep > BenchSizes{}.deep); !ok) return std::unexpected(ok.error());
+    if (auto ok = check_room(**places, sizes.room_on_server(), std::max(sizes.deep, sizes.kept) > BenchSizes{}.deep); !ok) return std::unexpected(ok.error());
   }
 
   Bench bench{invocation, *folder, **places, sizes};
@@ -166,6 +170,7 @@ BenchSizes BenchSizes::quick() {
           .latency_for = std::chrono::seconds{1},
           .deep = 20'000,
           .shallow = 2'000,
+          .kept = 20'000,
           .slice = 1'000,
           .slice_of_small = 100,
           .slices = 2,
@@ -176,7 +181,7 @@ BenchSizes BenchSizes::quick() {
           .peer_jobs = 500};
 }
 
-BenchSizes BenchSizes::large() { return {.deep = 10'000'000, .held_for = std::chrono::seconds{65}}; }
+BenchSizes BenchSizes::large() { return {.deep = 10'000'000, .kept = 3'000'000, .held_for = std::chrono::seconds{65}}; }
 
 bool accepts(const Invocation& invocation, const std::string& what) {
   const auto given = invocation.options.find("--accept");
@@ -218,8 +223,9 @@ CommandSpec bench_command() {
           .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk or in scratch schemas.",
           .arguments = {},
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
-                      {"--large", "", "10,000,000 jobs wait in `backlog`, and the horizon is held for more than 60 s"},
+                      {"--large", "", "10,000,000 jobs wait in `backlog`, 3,000,000 are kept in `kept`, and the horizon is held for more than 60 s"},
                       {"--waiting", "N", "so many jobs wait in `backlog`; by default 1,000,000"},
+                      {"--done", "N", "so many jobs are done and kept in `kept`; by default 1,000,000"},
                       {"--only", "NAME", "only this measure; may be given more than once", true},
                       {"--rounds", "N", "of each measure that compares; by default 7, and 5 for processes"},
                       {"--check", "", "exit 1 if a mark is missed"},
@@ -236,6 +242,7 @@ CommandSpec bench_command() {
                          {"guarded", "transactions of an application's own, with and without a fence"},
                          {"start_latency", "from the enqueue call to the start of the handler in another process, 50 a second"},
                          {"backlog", "a job with 1,000,000 waiting against 20,000"},
+                         {"kept", "a job with 1,000,000 done and kept against none"},
                          {"held_horizon", "claims of 10 while another transaction holds back the horizon, for stores that have one"},
                          {"memory", "a worker, and an enqueue of 1,000,000 lines"},
                          {"idle", "CPU of a worker with nothing to do"}}}},

@@ -1,6 +1,7 @@
 // What the measures of `fenceline bench` share: sizes, the scratch folder, results and their marks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,6 +64,7 @@ struct BenchSizes {
   Duration latency_for = std::chrono::seconds{10};
   std::int64_t deep = 1'000'000;      // waiting jobs
   std::int64_t shallow = 20'000;
+  std::int64_t kept = 1'000'000;      // finished jobs
   std::int64_t slice = 10'000;        // jobs of one slice, in claims of `batch`
   std::int64_t slice_of_small = 1'000;  // in claims of ten
   int slices = 10;
@@ -76,8 +78,8 @@ struct BenchSizes {
   static BenchSizes quick();
   static BenchSizes large();
   // Bytes at the most: of the embedded store's files; on a server's disk, its log included.
-  std::int64_t room() const { return deep * 250 + (jobs + lines) * 700 + (std::int64_t{64} << 20); }
-  std::int64_t room_on_server() const { return (deep + jobs) * 800 + (std::int64_t{2} << 30); }
+  std::int64_t room() const { return std::max(deep, kept) * 250 + (jobs + lines) * 700 + (std::int64_t{64} << 20); }
+  std::int64_t room_on_server() const { return (std::max(deep, kept) + jobs) * 800 + (std::int64_t{2} << 30); }
 };
 
 // Whether `--accept what` was given.
@@ -124,6 +126,7 @@ BenchResults measure_four_processes(Bench& bench);    // drain_4
 BenchResults measure_guarded(Bench& bench);           // guarded
 BenchResults measure_start_latency(Bench& bench);     // start_latency
 BenchResults measure_backlog(Bench& bench);           // backlog
+BenchResults measure_kept(Bench& bench);              // kept
 BenchResults measure_held_horizon(Bench& bench);      // held_horizon
 BenchResults measure_memory(Bench& bench);            // memory
 BenchResults measure_idle(Bench& bench);              // idle
