@@ -347,6 +347,32 @@ TEST_F(PostgresServer, ClaimsFindWhatCameInBehindTheirCursors) {
   }));
 }
 
+// As if millions of others lay between them, finished and forgotten since.
+TEST_F(PostgresServer, JobsThatAreFewAndFarBetweenAreListedInOrderPageByPage) {
+  const auto store = open();
+  std::vector<JobId> wanted;
+  for (const char* place : {"7", "19999", "20001", "40000", "99999", "100001", "420003", "2000000000", "2000000005", "900000000000"}) {
+    schema_.run("select setval('job_seq', " + std::string(place) + ")");
+    for (const char* queue : {"other", "q"}) {
+      EnqueueRequest request = one_job();
+      request.jobs.front().queue = queue;
+      const JobId id = must(store->enqueue(request)).ids.front();
+      if (std::string(queue) == "q") wanted.push_back(id);
+    }
+  }
+  for (const int limit : {1, 3, 100}) {
+    std::vector<JobId> seen;
+    JobsRequest request{.ns = "default", .queue = "q", .state = JobState::ready, .limit = limit};
+    for (std::optional<std::int64_t> next = 0; next && seen.size() < 100;) {
+      request.after = *next;
+      const JobsReply page = must(store->jobs(request));
+      for (const Job& job : page.jobs) seen.push_back(job.id);
+      next = page.next;
+    }
+    EXPECT_EQ(seen, wanted) << limit;
+  }
+}
+
 TEST_F(PostgresServer, WhatItCannotKeepIsInvalid) {
   const auto store = open();
   ClaimRequest claim = a_claim("1");

@@ -31,7 +31,7 @@ begin
 end $$;
 
 -- Jobs of the namespace whose place in the order of enqueue is in (low, high], of these queues and states (null: any); the first so many. The order of
--- enqueue is indexed by blocks of pages only: windows are narrow, or asked only whether they hold anything. The planner would rather try its luck with another index.
+-- enqueue is indexed by blocks of pages only. The planner would rather try its luck with another index.
 create function jobs_between(ns_ int, low bigint, high bigint, queues int[], states int[], most bigint) returns table (seq bigint, id uuid)
 language sql stable set jit = off set enable_seqscan = off set enable_indexscan = off as $$
   select u.seq, u.id from (
@@ -43,54 +43,28 @@ language sql stable set jit = off set enable_seqscan = off set enable_indexscan 
       and (states is null or states && array[3, 4, 5])) as u
   order by u.seq limit most;
 $$;
-create function some_between(ns_ int, low bigint, high bigint, queues int[], states int[]) returns boolean
-language sql stable set jit = off set enable_seqscan = off set enable_indexscan = off as $$
-  select exists (
-      select 1 from job j
-      where j.seq > low and j.seq <= high and j.ns_id = ns_ and (queues is null or j.queue_id = any (queues)) and (states is null or state_of(j) = any (states)))
-    or exists (
-      select 1 from done d
-      where d.seq > low and d.seq <= high and d.ns_id = ns_ and (queues is null or d.queue_id = any (queues)) and (states is null or d.state = any (states))
-        and (states is null or states && array[3, 4, 5]));
-$$;
 
 -- The last place that was given in the order of enqueue.
 create function newest_seq() returns bigint language sql stable as $$ select case when is_called then last_value else 0 end from job_seq; $$;
 
--- The first `most` jobs behind `after` and not behind `up_to`, in the order of enqueue. Goes window by window; where jobs are few and far between, windows
--- double, and one that holds something is halved until it is narrow again.
+-- The first `most` jobs behind `after` and not behind `up_to`, in the order of enqueue. Goes window by window; where jobs are few and far between, windows grow fast, each read once:
+-- when new rows have filled the holes that retention left all over `done`, blocks of pages hold old and new ones, and the narrowest window can cost as much as all of it.
 create function first_jobs(ns_ int, after_ bigint, up_to bigint, queues int[], states int[], most bigint) returns table (seq bigint, id uuid)
 language plpgsql stable as $$
 declare
-  narrow constant bigint := 20000;
   last bigint := least(up_to, newest_seq());
   low bigint := after_;
-  width bigint := narrow;
+  width bigint := 20000;
   got bigint := 0;
   more bigint;
 begin
   while low < last and got < most loop
     width := least(width, last - low);
-    if width > 4 * narrow then
-      if not some_between(ns_, low, low + width, queues, states) then
-        low := low + width;
-        width := width * 2;
-        continue;
-      end if;
-      while width > narrow loop
-        if some_between(ns_, low, low + width / 2, queues, states) then
-          width := width / 2;
-        else
-          low := low + width / 2;
-          width := width - width / 2;
-        end if;
-      end loop;
-    end if;
     return query select * from jobs_between(ns_, low, low + width, queues, states, most - got);
     get diagnostics more = row_count;
     got := got + more;
     low := low + width;
-    width := width * 2;
+    width := width * 4;
   end loop;
 end $$;
 
