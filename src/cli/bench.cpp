@@ -196,7 +196,7 @@ Result<void> Bench::go_on(const std::string& what) const {
 
 Result<std::unique_ptr<Store>> Bench::open(const std::string& place) const {
   return fenceline::open_store(runtime(), Log(*invocation.log_sink),
-                               {.url = places.url_of(place), .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .actor = "bench"});
+                               {.url = places.url_of(place), .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .actor = "bench", .stop = invocation.stop});
 }
 
 Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& place, bench::RawStyle style) const {

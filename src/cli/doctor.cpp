@@ -171,7 +171,8 @@ Result<int> run(Invocation& invocation) {
   std::optional<StoreProfile> profile;
   Findings findings;
   if (!store) {
-    if (exit_code(store.error()) == kExitUsage) return std::unexpected(store.error());
+    // Whoever stops it wants no verdict.
+    if (exit_code(store.error()) == kExitUsage || invocation.stop.stop_requested()) return std::unexpected(store.error());
     findings.push_back(failed("open", store.error()));
   } else {
     profile = (*store)->profile();

@@ -63,7 +63,8 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mend
                                                                 .mends = mends,
                                                                 .accept_shared_fs = unsafe->shared_fs,
                                                                 .accept_no_sync = unsafe->no_sync,
-                                                                .actor = login_name()});
+                                                                .actor = login_name(),
+                                                                .stop = stop});
   if (!store) return std::unexpected(store.error());
   if (auto ok = check_class(*required, (*store)->profile().guarantee, shown); !ok) return std::unexpected(ok.error());
   return store;

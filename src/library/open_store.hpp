@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ struct OpenOptions {
   bool accept_shared_fs = false;
   bool accept_no_sync = false;    // acknowledge before the disk has it: class C
   std::string actor;              // for the trail
+  std::stop_token stop = {};      // ends the wait for a server that does not answer: held
 };
 
 // Whether it is a URL of a store that is known. Errors: invalid, with what there is.

@@ -1,5 +1,8 @@
 // How the program behaves beside others: pipes, signals, shells, logs, help.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <sstream>
@@ -80,6 +83,31 @@ TEST(Manners, CtrlCEndsAnEnqueueThatReadsItsPayload) {
   EXPECT_EQ(ended.status, 130);
   EXPECT_EQ(ended.err, "fenceline: interrupted while reading the input; nothing was changed\n");
   EXPECT_EQ(place.dump(), "(none)");
+}
+
+// As one that is stopped does, or a port on which something else listens: it takes the connection and says nothing.
+TEST(Manners, CtrlCIsHeardWhileAServerDoesNotAnswer) {
+  const int mute = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(mute, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(mute, 16), 0);
+  ASSERT_EQ(::getsockname(mute, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string store = "postgres://me:secret@127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/db";
+  for (const Words& words : std::vector<Words>{{"jobs"}, {"enqueue", "q"}, {"work", "q", "--", "true"}, {"doctor"}}) {
+    const Workplace place;
+    Words all = words;
+    all.insert(all.begin() + 1, {"--store", store});
+    const auto running = place.start(all);
+    ASSERT_TRUE(eventually([&] { return handles_ctrl_c(*running); }));
+    running->signal(SIGINT);
+    const Ended ended = running->wait();
+    EXPECT_EQ(ended.status, 130) << words[0] << ": " << ended.err;
+    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted while postgres://me@127.0.0.1:")) << ended.err;
+  }
+  ::close(mute);
 }
 
 TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {

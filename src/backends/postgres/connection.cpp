@@ -12,16 +12,19 @@ namespace fenceline::postgres {
 namespace {
 
 constexpr int kBinary = 1;
-constexpr Duration kPollSlice = std::chrono::seconds{1};  // a wait stands still in suspend, the clock does not
+constexpr Duration kPollSlice = std::chrono::seconds{1};           // a wait stands still in suspend, the clock does not
+constexpr Duration kHearingSlice = std::chrono::milliseconds{100};  // of a wait that somebody may end
 
-bool poll_until(const Clock& clock, int socket, short events, Instant deadline) {
+bool poll_until(const Clock& clock, int socket, short events, Instant deadline, const std::stop_token& stop = {}) {
+  const Duration slice = stop.stop_possible() ? kHearingSlice : kPollSlice;
   for (;;) {
     const Duration left = deadline - clock.now();
     if (left <= Duration{0}) return false;
     pollfd waited{socket, events, 0};
-    const int found = ::poll(&waited, 1, static_cast<int>(std::min(left, kPollSlice).count() / 1000 + 1));
+    const int found = ::poll(&waited, 1, static_cast<int>(std::min(left, slice).count() / 1000 + 1));
     if (found > 0) return true;
     if (found < 0 && errno != EINTR) return true;  // the next read says what is wrong
+    if (found == 0 && stop.stop_requested()) return false;
   }
 }
 
@@ -64,10 +67,12 @@ bool says_unconfirmed(const PGresult* notice) {
 
 Statement::Statement(std::string text) : sql(std::move(text)), name("fenceline_" + sha256_hex(sql).substr(0, 32)) {}
 
-Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline) {
-  const auto failed = [&](const ServerError& error) { return std::unexpected(error_of(error, dsn.shown)); };
+Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline, const std::stop_token& stop) {
+  const auto failed = [&](const ServerError& error) {
+    return std::unexpected(stop.stop_requested() ? Error{Code::held, "interrupted while " + dsn.shown + " did not answer; nothing was changed"} : error_of(error, dsn.shown));
+  };
   if (dsn.servers.empty()) {
-    auto made = connect_to(clock, dsn, {}, deadline);
+    auto made = connect_to(clock, dsn, {}, deadline, stop);
     if (!made) return failed(made.error());
     return std::move(*made);
   }
@@ -78,19 +83,20 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, cons
     // What is left is shared by those that are left.
     const Instant now = clock.now();
     const Instant share = now + std::max(deadline - now, Duration{0}) / static_cast<std::int64_t>(dsn.servers.size() - tried);
-    auto made = connect_to(clock, dsn, dsn.servers[next], share);
+    auto made = connect_to(clock, dsn, dsn.servers[next], share, stop);
     if (made) {
       *dsn.reached = next;
       return std::move(*made);
     }
     // It is there and knows us not: another will not either.
-    if (error_of(made.error(), dsn.shown).code != Code::unavailable) return failed(made.error());
+    if (stop.stop_requested() || error_of(made.error(), dsn.shown).code != Code::unavailable) return failed(made.error());
     said += (said.empty() ? "" : ", and ") + one_line(made.error().message);
   }
   return failed({"08001", said, ""});
 }
 
-std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline) {
+std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline,
+                                                                                const std::stop_token& stop) {
   std::vector<const char*> names;
   std::vector<const char*> values;
   for (const DsnOptions* options : {&dsn.options, &server}) {
@@ -115,7 +121,7 @@ std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(c
   for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(connection)) {
     if (next == PGRES_POLLING_FAILED) return failed();
     const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    if (!made->wait(events, deadline)) return std::unexpected(ServerError{"08001", no_answer_of(server), ""});
+    if (!poll_until(clock, PQsocket(connection), events, deadline, stop)) return std::unexpected(ServerError{"08001", no_answer_of(server), ""});
   }
   if (PQsetnonblocking(connection, 1) != 0) return failed();
   return made;

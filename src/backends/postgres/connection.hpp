@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,9 @@ struct Reply {
 
 class Connection {
  public:
-  // Of several hosts, to the first that takes us; each has its share of the time. Errors: as error_of; unavailable if the deadline comes first.
-  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Dsn& dsn, Instant deadline);
+  // Of several hosts, to the first that takes us; each has its share of the time. Whoever waits for one that does not answer hears `stop`; one that answers within a tenth of a
+  // second is reached all the same. Errors: as error_of; unavailable if the deadline comes first; held (stopped).
+  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Dsn& dsn, Instant deadline, const std::stop_token& stop = {});
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -72,7 +74,7 @@ class Connection {
   Connection(const Clock& clock, pg_conn* connection) : clock_(clock), connection_(connection) {}
 
   // With `server` laid over the options.
-  static std::expected<std::unique_ptr<Connection>, ServerError> connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline);
+  static std::expected<std::unique_ptr<Connection>, ServerError> connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline, const std::stop_token& stop);
   bool wait(short events, Instant deadline) const;
   bool send(const Step& step, bool named);
   // False: not all of it is out, and the deadline came or the connection broke.

@@ -37,7 +37,7 @@ Duration Pool::backoff(int failures) const {
 Result<std::unique_ptr<Connection>> Pool::connect(Instant deadline) {
   const Instant given_up = std::min(deadline, runtime_.now() + kReconnectFor);
   for (int failures = 0;; ++failures) {
-    Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost));
+    Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost), was_reached_ ? std::stop_token{} : until_reached_);
     if (made && named_ && (*made)->script(kReadCommitted, deadline).fate != Reply::Fate::answered) made = fail(Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke");
     if (made) was_reached_ = true;
     if (made || made.error().code != Code::unavailable || !was_reached_) return made;

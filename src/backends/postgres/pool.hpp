@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,9 @@ class Pool {
   // The server answers a commit when a standby has it. One that writes nothing is answered at once, though it may rest on another commit that no standby has:
   // a repeat of what was in doubt would be acknowledged and could still be lost. From now on such calls write something too.
   void waits_for_a_standby() { replicated_ = true; }
+
+  // Until the server was reached for the first time, whoever waits for it hears this. Said before the first call.
+  void heed(std::stop_token stop) { until_reached_ = std::move(stop); }
 
   // One call, one transaction. What passes by itself is tried again until the deadline.
   Result<Rows> run(const Statement& statement, const Params& params, CallKind kind, Duration timeout);
@@ -59,6 +63,7 @@ class Pool {
   const int pid_;
   std::atomic<bool> named_;
   std::atomic<bool> was_reached_ = false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
+  std::stop_token until_reached_;
   std::atomic<bool> replicated_ = false;
   std::atomic<bool> doubted_ = false;  // some call stayed without an answer
   std::unique_ptr<Event> freed_;

@@ -93,6 +93,7 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(Runtime& runtime, Log
   Result<Dsn> dsn = parse_dsn(options.url);
   if (!dsn) return std::unexpected(dsn.error());
   auto parts = std::make_unique<Parts>(runtime, std::move(*dsn), options);
+  parts->pool.heed(options.stop);
   Result<StoreProfile> profile = profile_of(parts->pool, options.open_timeout);
   if (!profile) return std::unexpected(profile.error());
   parts->profile = std::move(*profile);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct PostgresOptions {
   std::string actor = "fenceline";  // who set the store up, in the trail
   Duration open_timeout = kCallTimeout;
   Duration set_up_timeout = std::chrono::minutes{2};  // hundreds of statements: a slow server needs longer than for any call
+  std::stop_token stop = {};  // ends the wait for a server that does not answer when it is opened: held
   // For tests. Claims look from the beginning each time; (lease, wall) in microseconds for a server whose clock() reads
   // the settings fenceline.lease and fenceline.wall.
   bool always_rescan = false;
