@@ -210,6 +210,28 @@ Result<std::vector<Attempt>> FaultyStore::attempts(const std::string& ns, const 
   return deliver<Result<std::vector<Attempt>>>(Kind::reads, "attempts", kCallTimeout, [this, ns, id] { return inner_.attempts(ns, id); });
 }
 
+Result<AcquireReply> FaultyStore::acquire(const AcquireRequest& request) {
+  return deliver<Result<AcquireReply>>(Kind::changes, "acquire", request.timeout, [this, request] { return inner_.acquire(request); });
+}
+Result<RenewReply> FaultyStore::renew(const RenewRequest& request) {
+  return deliver<Result<RenewReply>>(Kind::changes, "renew", request.timeout, [this, request] { return inner_.renew(request); });
+}
+Result<ReleaseReply> FaultyStore::release(const ReleaseRequest& request) {
+  return deliver<Result<ReleaseReply>>(Kind::changes, "release", request.timeout, [this, request] { return inner_.release(request); });
+}
+Result<void> FaultyStore::withdraw(const WithdrawRequest& request) {
+  return deliver<Result<void>>(Kind::changes, "withdraw", request.timeout, [this, request] { return inner_.withdraw(request); });
+}
+Result<LocksReply> FaultyStore::locks(const LocksRequest& request) {
+  return deliver<Result<LocksReply>>(Kind::reads, "locks", request.timeout, [this, request] { return inner_.locks(request); });
+}
+Result<BreakReply> FaultyStore::break_lock(const BreakRequest& request) {
+  return deliver<Result<BreakReply>>(Kind::changes, "break_lock", request.timeout, [this, request] { return inner_.break_lock(request); });
+}
+Result<std::optional<LockRow>> FaultyStore::lock(const std::string& ns, const std::string& resource) {
+  return deliver<Result<std::optional<LockRow>>>(Kind::reads, "lock", kCallTimeout, [this, ns, resource] { return inner_.lock(ns, resource); });
+}
+
 Result<void> FaultyStore::report_worker(const WorkerReport& report) {
   return deliver<Result<void>>(Kind::changes, "report_worker", report.timeout, [this, report] { return inner_.report_worker(report); });
 }

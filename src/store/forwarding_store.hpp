@@ -45,6 +45,14 @@ class ForwardingStore : public Store {
   Result<void> resolve_effect(const ResolveEffectRequest& request) override { return inner_.resolve_effect(request); }
   Result<EffectsReply> effects(const EffectsRequest& request) override { return inner_.effects(request); }
 
+  Result<AcquireReply> acquire(const AcquireRequest& request) override { return inner_.acquire(request); }
+  Result<RenewReply> renew(const RenewRequest& request) override { return inner_.renew(request); }
+  Result<ReleaseReply> release(const ReleaseRequest& request) override { return inner_.release(request); }
+  Result<void> withdraw(const WithdrawRequest& request) override { return inner_.withdraw(request); }
+  Result<LocksReply> locks(const LocksRequest& request) override { return inner_.locks(request); }
+  Result<std::optional<LockRow>> lock(const std::string& ns, const std::string& resource) override { return inner_.lock(ns, resource); }
+  Result<BreakReply> break_lock(const BreakRequest& request) override { return inner_.break_lock(request); }
+
   Result<void> report_worker(const WorkerReport& report) override { return inner_.report_worker(report); }
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner_.remove_worker(ns, owner); }
   Result<void> order_worker(const OrderRequest& request) override { return inner_.order_worker(request); }

@@ -202,7 +202,8 @@ class JobControl {
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
   // the same step (L2). A job that still has its unique key, a slot or an effect in doubt stays. A step looks at a bounded number of jobs: `more`
   // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups
-  // without jobs and what else nobody can ask for any more.
+  // without jobs and what else nobody can ask for any more; and locks that have been free for kFreeLockKeptFor and have no live waiter, the longest free first (then by
+  // resource), up to `limit` of them: they count as removed, too.
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
 
   // Every fence that is granted from now on is larger than `floor`, and than any floor before: for gates that remember more than a store that

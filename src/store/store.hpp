@@ -10,6 +10,7 @@
 #include "store/effect_ledger.hpp"
 #include "store/job_control.hpp"
 #include "store/job_store.hpp"
+#include "store/lock_store.hpp"
 #include "store/trail.hpp"
 #include "store/worker_registry.hpp"
 
@@ -41,16 +42,17 @@ struct WatchRequest {
   std::vector<std::string> queues;
   std::string stage;
   bool orders = false;  // also when there may be new orders for some worker of the namespace
+  std::vector<std::string> locks = {};  // names: also when one of them was released, broken, or its queue became shorter
 };
 
-// Calls back when jobs of these queues may have become claimable or, if asked for, orders may have come; from any
+// Calls back when jobs of these queues may have become claimable, one of these locks may be had or was broken or, if asked for, orders may have come; from any
 // thread, until the handle goes away. A hint that shortens a sleep: it may come too often, too late or never.
 class Watch {
  public:
   virtual ~Watch() = default;
 };
 
-class Store : public JobStore, public JobControl, public EffectLedger, public WorkerRegistry, public Trail {
+class Store : public JobStore, public JobControl, public EffectLedger, public LockStore, public WorkerRegistry, public Trail {
  public:
   virtual StoreProfile profile() const = 0;
   virtual Result<std::vector<Finding>> examine() = 0;
@@ -82,5 +84,11 @@ Result<void> check_request(const BeginEffectRequest& request);
 Result<void> check_request(const FinishEffectRequest& request);
 Result<void> check_request(const ResolveEffectRequest& request);
 Result<void> check_request(const EffectsRequest& request);
+Result<void> check_request(const AcquireRequest& request);
+Result<void> check_request(const RenewRequest& request);
+Result<void> check_request(const ReleaseRequest& request);
+Result<void> check_request(const WithdrawRequest& request);
+Result<void> check_request(const LocksRequest& request);
+Result<void> check_request(const BreakRequest& request);
 
 }  // namespace fenceline

@@ -76,6 +76,14 @@ class PostgresStore final : public Store {
   Result<void> resolve_effect(const ResolveEffectRequest& request) override;
   Result<EffectsReply> effects(const EffectsRequest& request) override;
 
+  Result<AcquireReply> acquire(const AcquireRequest& request) override;
+  Result<RenewReply> renew(const RenewRequest& request) override;
+  Result<ReleaseReply> release(const ReleaseRequest& request) override;
+  Result<void> withdraw(const WithdrawRequest& request) override;
+  Result<LocksReply> locks(const LocksRequest& request) override;
+  Result<std::optional<LockRow>> lock(const std::string& ns, const std::string& resource) override;
+  Result<BreakReply> break_lock(const BreakRequest& request) override;
+
   Result<void> report_worker(const WorkerReport& report) override;
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override;
   Result<void> order_worker(const OrderRequest& request) override;
