@@ -75,6 +75,7 @@ Fence MemoryStore::last_fence(const Space& space) {
   Fence last = 0;
   for (const auto& [id, entry] : space.jobs) last = std::max(last, entry.job.fence);
   for (const auto& [name, fence] : space.groups) last = std::max(last, fence);
+  for (const auto& [resource, lock] : space.locks) last = std::max(last, lock.fence);
   return last;
 }
 

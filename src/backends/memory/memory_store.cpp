@@ -33,6 +33,7 @@ class MemoryStore::Snapshot {
   std::map<std::string, Space> spaces;
   std::int64_t last_order = 0;
   std::int64_t last_effect = 0;
+  std::int64_t last_place = 0;
   Fence floor = 0;
   std::vector<TrailEntry> trail;
 };
@@ -47,6 +48,7 @@ std::shared_ptr<const MemoryStore::Snapshot> MemoryStore::snapshot() const {
   taken->spaces = spaces_;
   taken->last_order = last_order_;
   taken->last_effect = last_effect_;
+  taken->last_place = last_place_;
   taken->floor = floor_;
   taken->trail = trail_;
   return taken;
@@ -57,6 +59,7 @@ void MemoryStore::restore(const Snapshot& snapshot) {
   spaces_ = snapshot.spaces;
   last_order_ = snapshot.last_order;
   last_effect_ = snapshot.last_effect;
+  last_place_ = snapshot.last_place;
   floor_ = snapshot.floor;
   trail_ = snapshot.trail;
 }
@@ -147,8 +150,7 @@ Result<void> MemoryStore::remove_namespace(const std::string& ns, const Act& act
   if (auto ok = check_name("namespace", ns); !ok) return ok;
   const std::lock_guard lock(mutex_);
   if (const Space* space = find_space(ns)) {
-    for (const auto& [id, entry] : space->jobs) floor_ = std::max(floor_, entry.job.fence);
-    for (const auto& [name, fence] : space->groups) floor_ = std::max(floor_, fence);
+    floor_ = std::max(floor_, last_fence(*space));
     spaces_.erase(ns);
   }
   trail_.push_back({clock_.wall_now(), ns, act.actor, "namespace_removed", ns, act.reason});
@@ -180,6 +182,7 @@ void MemoryStore::tell(const std::string& ns, const Changes& changes) {
   const auto concerns = [&](const WatchRequest& request) {
     if (request.ns != ns) return false;
     if (request.orders && changes.orders) return true;
+    if (std::ranges::any_of(request.locks, [&](const std::string& name) { return changes.locks.contains(name); })) return true;
     return std::any_of(changes.claimable.begin(), changes.claimable.end(), [&](const auto& change) {
       const auto& [queue, stage] = change;
       return (!stage || request.stage == *stage) && std::find(request.queues.begin(), request.queues.end(), queue) != request.queues.end();

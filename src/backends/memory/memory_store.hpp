@@ -145,6 +145,38 @@ class MemoryStore final : public Store {
     JobId holder;
     WallTime at;
   };
+  // Someone to whom a lock was granted, in the phase at hand.
+  struct Holder {
+    std::string owner;
+    std::string request;
+    std::string place;
+    std::string previous_owner;  // as its grant said
+    WallTime granted_at;
+    Instant lease_end{};
+    bool released = false;  // by itself or by a break
+  };
+  // One resource that was ever granted.
+  struct Lock {
+    Fence fence = 0;
+    LockMode mode = LockMode::exclusive;
+    bool to_its_end = false;
+    std::string pattern;
+    Duration delay{0};
+    Instant bar = Instant::min();       // not granted before
+    Instant freed_at = Instant::min();  // the last release or break of the phase
+    std::vector<Holder> holders;        // of the phase, in the order of their grants
+    std::string break_request;          // of the break that ended the phase
+    BreakReply broken;
+  };
+  struct LockQueuer {
+    std::vector<std::string> names;
+    std::string owner;
+    std::string request;
+    LockMode mode = LockMode::exclusive;
+    std::string place;
+    WallTime since;
+    Instant seen_until{};
+  };
   struct Space {
     std::map<JobId, Entry> jobs;
     std::map<std::pair<std::string, std::string>, ClaimRecord> claims;  // by owner and request
@@ -154,6 +186,9 @@ class MemoryStore final : public Store {
     std::map<InQueue, Fence> groups;                                    // the last fence of each
     std::map<JobId, Alias> aliases;
     std::map<std::string, WallTime> batches;  // when each name was first seen
+    std::map<std::string, Lock> locks;        // by resource
+    std::map<std::int64_t, LockQueuer> lock_queue;  // by place, of all names
+    std::map<std::pair<std::string, std::string>, Instant> withdrawn;  // by owner and request: until when
   };
   struct Now {
     Instant lease;
@@ -172,6 +207,7 @@ class MemoryStore final : public Store {
   struct Changes {
     std::set<std::pair<std::string, std::optional<std::string>>> claimable;
     bool orders = false;
+    std::set<std::string> locks = {};  // names
   };
   struct Listener;
   class Handle;
@@ -205,7 +241,7 @@ class MemoryStore final : public Store {
   static std::vector<ClaimedJob> still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request, const Now& now);
   Result<void> bury(Space& space, const ClaimRequest& request, const Now& now);
   Result<void> grant(Space& space, const ClaimRequest& request, const Now& now, ClaimReply& reply);
-  // The largest one that any job or group here had.
+  // The largest one that any job, group or lock here had.
   static Fence last_fence(const Space& space);
   // The next fence of the job, and of its group.
   Result<Fence> minted(Space& space, const Entry& entry, const Now& now);
@@ -228,6 +264,31 @@ class MemoryStore final : public Store {
   static void end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes);
   static void begin(Effect& effect, const BeginEffectRequest& request, const Now& now);
   Result<BeginEffectReply> meet(Space& space, Entry& entry, const BeginEffectRequest& request, const Now& now, Changes& changes);
+
+  // Locks (memory_locks.cpp, memory_lock_turns.cpp).
+  // How a request stands to one of its names: which resource it may have, and from when on.
+  struct Standing {
+    std::string resource;  // to be granted; if not now, the one that is free first
+    Instant may_have = Instant::min();
+    Instant free = Instant::min();  // that resource
+    std::int64_t ahead = 0;
+  };
+  static const Lock* find_lock(const Space& space, const std::string& resource);
+  static bool is_alive(const Holder& holder, const Now& now) { return !holder.released && holder.lease_end > now.lease; }
+  static bool is_held(const Lock& lock, const Now& now);
+  static Instant free_from(const Lock* lock);
+  static const LockQueuer* find_queuer(const Space& space, const AcquireRequest& request, const Now& now);
+  static bool joins(const Lock* lock, const AcquireRequest& request, const Now& now);
+  static Standing stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now);
+  static LockHeld held_by(const Space& space, const Standing& standing, const Now& now);
+  static LockRow shown(const Space& space, const std::string& resource, const Lock& lock, const Now& now);
+  static std::optional<Result<AcquireReply>> granted_before(const Space& space, const AcquireRequest& request, const Now& now);
+  static void take_place(Space& space, std::int64_t place, const AcquireRequest& request, const Now& now);
+  Result<std::vector<Fence>> mint_locks(const Space& space, const AcquireRequest& request, const std::vector<Standing>& standings, const Now& now) const;
+  static LockGrant grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence, const Now& now);
+  static std::string lock_refusal(const Lock* lock, const LockHolding& sent);
+  static Holder* find_holder(Lock& lock, const std::string& owner);
+  std::int64_t tidy_locks(Space& space, int limit, bool& more, const Now& now);
 
   // Acts (memory_acts.cpp).
   struct Acting {
@@ -256,6 +317,7 @@ class MemoryStore final : public Store {
   std::map<std::string, Space> spaces_;
   std::int64_t last_order_ = 0;
   std::int64_t last_effect_ = 0;
+  std::int64_t last_place_ = 0;  // in any queue for locks
   Fence floor_ = 0;  // the largest fence ever deleted, or more if an operator raised it
   std::vector<TrailEntry> trail_;
   std::vector<std::shared_ptr<Listener>> listeners_;  // in the order in which they came, so that a seed replays

@@ -1,0 +1,136 @@
+// Whose turn it is: when a resource is free, and from when on a request may have it.
+#include <algorithm>
+#include <tuple>
+
+#include "backends/memory/memory_store.hpp"
+
+namespace fenceline {
+namespace {
+
+std::vector<std::string> resources_of(const std::string& name, int slots) {
+  std::vector<std::string> resources{name};
+  for (int slot = 2; slot <= slots; ++slot) resources.push_back(name + "#" + std::to_string(slot));
+  return resources;
+}
+
+}  // namespace
+
+const MemoryStore::Lock* MemoryStore::find_lock(const Space& space, const std::string& resource) {
+  const auto found = space.locks.find(resource);
+  return found == space.locks.end() ? nullptr : &found->second;
+}
+
+bool MemoryStore::is_held(const Lock& lock, const Now& now) {
+  return std::ranges::any_of(lock.holders, [&](const Holder& holder) { return is_alive(holder, now); });
+}
+
+Instant MemoryStore::free_from(const Lock* lock) {
+  if (!lock) return Instant::min();
+  Instant from = std::max(lock->bar, lock->freed_at);
+  for (const Holder& holder : lock->holders) {
+    if (!holder.released) from = std::max(from, holder.lease_end + lock->delay);
+  }
+  return from;
+}
+
+// The place of this very request, if it has not left the queue by staying silent.
+const MemoryStore::LockQueuer* MemoryStore::find_queuer(const Space& space, const AcquireRequest& request, const Now& now) {
+  for (const auto& [place, queuer] : space.lock_queue) {
+    if (queuer.owner == request.owner && queuer.request == request.request && queuer.seen_until > now.lease) return &queuer;
+  }
+  return nullptr;
+}
+
+// A shared request may join a phase that has holders.
+bool MemoryStore::joins(const Lock* lock, const AcquireRequest& request, const Now& now) {
+  return lock && request.mode == LockMode::shared && lock->mode == LockMode::shared && is_held(*lock, now);
+}
+
+MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now) {
+  Standing standing;
+  bool exclusive_ahead = false;
+  const LockQueuer* own = find_queuer(space, request, now);
+  for (const auto& [place, queuer] : space.lock_queue) {
+    if (&queuer == own) break;
+    if (queuer.seen_until <= now.lease || std::ranges::find(queuer.names, name) == queuer.names.end()) continue;
+    standing.ahead += 1;
+    if (queuer.mode == LockMode::exclusive) exclusive_ahead = true;
+  }
+  const std::int64_t counted = request.mode == LockMode::exclusive || exclusive_ahead ? standing.ahead : 0;
+  if (counted == 0 && joins(find_lock(space, name), request, now)) {
+    standing.resource = name;
+    return standing;
+  }
+
+  // By the moment at which each is free; of those that are free by then the first in number.
+  std::vector<std::pair<Instant, int>> free;
+  const std::vector<std::string> resources = resources_of(name, request.slots);
+  for (int slot = 0; slot < request.slots; ++slot) free.emplace_back(free_from(find_lock(space, resources[static_cast<std::size_t>(slot)])), slot);
+  std::ranges::sort(free);
+  standing.may_have = Instant::max();
+  for (std::size_t j = 0; j < free.size(); ++j) {
+    const std::int64_t turns = std::max<std::int64_t>(0, counted - static_cast<std::int64_t>(j));
+    standing.may_have = std::min(standing.may_have, std::max(free[j].first, free.front().first + turns * kLockTurn));
+  }
+  int slot = free.front().second;
+  standing.free = free.front().first;
+  if (standing.may_have <= now.lease) {
+    for (const auto& [from, number] : free) {
+      if (from <= now.lease) slot = std::min(slot, number);
+    }
+  }
+  standing.resource = resources[static_cast<std::size_t>(slot)];
+  return standing;
+}
+
+LockHeld MemoryStore::held_by(const Space& space, const Standing& standing, const Now& now) {
+  LockHeld held{.resource = standing.resource, .reason = "turn"};
+  const Lock* lock = find_lock(space, standing.resource);
+  if (!lock) return held;
+  held.fence = lock->fence;
+  if (standing.free <= now.lease) return held;
+  held.reason = is_held(*lock, now) ? "held" : lock->bar > now.lease ? "barred" : "delayed";
+  const Holder* last = nullptr;
+  for (const Holder& holder : lock->holders) {
+    if (!is_alive(holder, now)) continue;
+    if (!last || std::tie(last->lease_end, holder.owner) < std::tie(holder.lease_end, last->owner)) last = &holder;
+  }
+  if (last) {
+    held.owner = last->owner;
+    held.place = last->place;
+  }
+  return held;
+}
+
+void MemoryStore::take_place(Space& space, std::int64_t place, const AcquireRequest& request, const Now& now) {
+  for (auto& [at, queuer] : space.lock_queue) {
+    if (queuer.owner != request.owner || queuer.request != request.request || queuer.seen_until <= now.lease) continue;
+    queuer.seen_until = now.lease + kLockWaiterKeptFor;
+    return;
+  }
+  space.lock_queue[place] = {request.names, request.owner, request.request, request.mode, request.place, now.wall, now.lease + kLockWaiterKeptFor};
+}
+
+std::int64_t MemoryStore::tidy_locks(Space& space, int limit, bool& more, const Now& now) {
+  std::erase_if(space.lock_queue, [&](const auto& queuer) { return queuer.second.seen_until <= now.lease; });
+  std::erase_if(space.withdrawn, [&](const auto& until) { return until.second <= now.lease; });
+  std::set<std::string> waited_for;
+  for (const auto& [place, queuer] : space.lock_queue) waited_for.insert(queuer.names.begin(), queuer.names.end());
+  std::vector<std::pair<Instant, std::string>> over;
+  for (const auto& [resource, lock] : space.locks) {
+    const Instant from = free_from(&lock);
+    if (from + kFreeLockKeptFor <= now.lease && !waited_for.contains(resource.substr(0, resource.find('#')))) over.emplace_back(from, resource);
+  }
+  std::ranges::sort(over);
+  if (over.size() > static_cast<std::size_t>(limit)) {
+    over.resize(static_cast<std::size_t>(limit));
+    more = true;
+  }
+  for (const auto& [from, resource] : over) {
+    floor_ = std::max(floor_, space.locks.at(resource).fence);
+    space.locks.erase(resource);
+  }
+  return static_cast<std::int64_t>(over.size());
+}
+
+}  // namespace fenceline
