@@ -35,6 +35,7 @@ Result<void> DirectConnection::run_locked(const Body& body, std::set<QueueName>&
     if (body(call)) {
       for (const std::int64_t queue_id : call.awakened) awakened.insert(names_.queue_name(queue_id));
       for (const std::string& ns : call.ordered) awakened.insert(orders_of(ns));
+      awakened.insert(call.freed.begin(), call.freed.end());
       db_->execute("COMMIT");
     } else {
       db_->execute("ROLLBACK");
@@ -63,6 +64,7 @@ void DirectConnection::tell(const std::set<QueueName>& awakened) {
   if (awakened.empty()) return;
   const auto concerns = [&](const WatchRequest& request) {
     if (request.orders && awakened.contains(orders_of(request.ns))) return true;
+    if (std::ranges::any_of(request.locks, [&](const std::string& name) { return awakened.contains(lock_name(request.ns, name)); })) return true;
     return std::any_of(request.queues.begin(), request.queues.end(), [&](const std::string& queue) {
       return awakened.contains({request.ns, queue, request.stage});
     });

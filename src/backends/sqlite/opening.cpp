@@ -32,6 +32,10 @@ std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create)
   return db;
 }
 
+// A lock's lease ends at this very moment, so that a delay runs from here on; its bar is what is left of it as wall time. Whoever waited is gone.
+constexpr const char* kEndLocks = R"sql(
+  UPDATE fenceline_lock SET lease_end = ?1, freed = CASE WHEN freed IS NOT NULL THEN ?1 END, bar = ?1 + max(0, bar_wall - ?2), look_at = ?1 + ?3)sql";
+
 // No lease outlives a boot. The rows stay, as leases that have run out: the claim is the rescue.
 void change_boot(Database& db, Clock& clock, const std::string& old_boot, const std::string& actor) {
   db.execute("BEGIN IMMEDIATE");
@@ -39,6 +43,11 @@ void change_boot(Database& db, Clock& clock, const std::string& old_boot, const 
     db.execute("UPDATE run SET lease_end = 0");
     db.execute("UPDATE claim SET bound = 0, until = 0, exact = 1");
     db.execute("UPDATE slot SET lease_end = 0");
+    const std::int64_t now = clock.now().time_since_epoch().count();
+    db.execute(kEndLocks, now, wall_us(clock), kFreeLockKeptFor.count());
+    db.execute("UPDATE fenceline_lock_holder SET lease_end = ?1", now);
+    db.execute("DELETE FROM fenceline_lock_waiter");
+    db.execute("DELETE FROM fenceline_lock_withdrawn");
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", clock.boot_id());
     db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'boot_changed', ?3, ?4)", wall_us(clock), actor,
                clock.boot_id(), "every lease of boot " + old_boot + " has ended");
@@ -79,6 +88,8 @@ Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFil
   if (*state == FileState::empty) {
     if (!options.may_create) return not_set_up(options);
     migrate(*db, wall_us(clock), clock.boot_id(), options.actor);
+  } else if (*state == FileState::older) {
+    upgrade(*db, wall_us(clock), options.actor);
   }
   if (db->pragma_text("PRAGMA journal_mode = WAL") != "wal")
     return fail(Code::refused, "store " + options.path + " cannot use a write-ahead log on this file system");

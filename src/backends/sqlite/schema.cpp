@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 
 #include "base/crash_point.hpp"
 
@@ -155,6 +156,35 @@ CREATE TABLE trail (
 CREATE INDEX trail_ns ON trail (ns, n);
 )sql";
 
+// Since schema 6. These are named so that no table of an application can be in the way.
+constexpr const char* kLockTables = R"sql(
+-- A resource: its newest fence, and the last grant. mode: as LockMode; of a shared one the holders stand in a table of their own, and owner to lease_end mean nothing. lease_end, freed and bar are
+-- instants of the boot in meta; bar_wall is the bar as wall time, for the next boot. freed: the last release, or a break; null: there was none since the grant. broken: the
+-- request of the last break, with the fence that it ended and the one that it minted; a repeat must not end the lease of the next holder. look_at: it leaves nothing to tidy before; an index entry that a grant and a release do not touch.
+CREATE TABLE fenceline_lock (
+  ns_id INTEGER NOT NULL, resource TEXT NOT NULL, fence INTEGER NOT NULL, mode INTEGER NOT NULL, to_its_end INTEGER NOT NULL, owner TEXT NOT NULL,
+  request TEXT NOT NULL, granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL, freed INTEGER, delay INTEGER NOT NULL, bar INTEGER, bar_wall INTEGER,
+  place TEXT NOT NULL, pattern TEXT NOT NULL, previous TEXT, broken TEXT, ended INTEGER, minted INTEGER, look_at INTEGER NOT NULL,
+  PRIMARY KEY (ns_id, resource)) WITHOUT ROWID;
+CREATE INDEX fenceline_lock_look ON fenceline_lock (ns_id, look_at);
+
+-- Who was granted a shared lock in the phase at hand.
+CREATE TABLE fenceline_lock_holder (
+  ns_id INTEGER NOT NULL, resource TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL,
+  released INTEGER NOT NULL, place TEXT NOT NULL, previous TEXT, PRIMARY KEY (ns_id, resource, owner)) WITHOUT ROWID;
+CREATE INDEX fenceline_lock_last ON fenceline_lock_holder (ns_id, resource, lease_end DESC, owner) WHERE released = 0;
+
+-- The queues of names. heard: when it last asked.
+CREATE TABLE fenceline_lock_waiter (
+  ns_id INTEGER NOT NULL, name TEXT NOT NULL, turn INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, mode INTEGER NOT NULL,
+  heard INTEGER NOT NULL, since INTEGER NOT NULL, place TEXT NOT NULL, PRIMARY KEY (ns_id, name, turn)) WITHOUT ROWID;
+
+-- Acquires that were taken back, and are refused until then.
+CREATE TABLE fenceline_lock_withdrawn (
+  ns_id INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (ns_id, owner, request)) WITHOUT ROWID;
+CREATE INDEX fenceline_lock_withdrawn_until ON fenceline_lock_withdrawn (until);
+)sql";
+
 // Offsets in the header of a SQLite file.
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::size_t kFormatAt = 18;  // to write, to read
@@ -171,7 +201,7 @@ std::int64_t big_endian(const Header& header, std::size_t at) {
 }
 
 Result<void> check_version(std::int64_t version, const std::string& path) {
-  if (version == kSchemaVersion || version == 0) return {};
+  if (version == kSchemaVersion || version == kSchemaUpgraded || version == 0) return {};
   if (version < kSchemaVersion)
     return fail(Code::refused, "store " + path + " was made by a version of fenceline that was never released (schema " + std::to_string(version) +
                                    ", this one knows " + std::to_string(kSchemaVersion) + "); name another file");
@@ -218,7 +248,8 @@ Result<FileState> inspect_file(const std::string& path) {
   if (application == kApplicationId) {
     if (auto ok = check_version(big_endian(header, kVersionAt), path); !ok) return std::unexpected(ok.error());
     // Until the log is in use the file is not finished, and whoever reads it is in the way of who finishes it.
-    return header[kFormatAt] == kWalFormat && header[kFormatAt + 1] == kWalFormat ? FileState::ours : FileState::empty;
+    if (header[kFormatAt] != kWalFormat || header[kFormatAt + 1] != kWalFormat) return FileState::empty;
+    return big_endian(header, kVersionAt) == kSchemaUpgraded ? FileState::older : FileState::ours;
   }
   // Our schema and our mark are one commit, so a file of ours always shows it. Without one it is another's, unless it
   // is as empty as a database can be: one page.
@@ -233,6 +264,7 @@ Result<FileState> inspect_database(Database& db, const std::string& path) {
   const std::int64_t version = db.number("PRAGMA user_version").value_or(0);
   if (application == kApplicationId) {
     if (auto ok = check_version(version, path); !ok) return std::unexpected(ok.error());
+    if (version == kSchemaUpgraded) return FileState::older;
     return version == kSchemaVersion ? FileState::ours : FileState::empty;
   }
   const std::int64_t tables = db.number("SELECT count(*) FROM sqlite_schema").value_or(0);
@@ -240,14 +272,14 @@ Result<FileState> inspect_database(Database& db, const std::string& path) {
   return FileState::empty;
 }
 
-void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor) {
+namespace {
+
+// All of `body` and the version, or nothing.
+void change_schema(Database& db, const std::function<void()>& body) {
   FENCELINE_CRASH_POINT(sqlite_migrate_before);
   db.execute("BEGIN IMMEDIATE");
   try {
-    db.run_script(kTables);
-    db.execute("INSERT INTO meta VALUES ('boot_id', ?1), ('floor', 0), ('seq_floor', 0), ('made_at', ?2)", boot_id, at);
-    db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'store_created', ?3, '')", at, actor,
-               "schema " + std::to_string(kSchemaVersion));
+    body();
     db.run_script("PRAGMA application_id = " + std::to_string(kApplicationId) +
                   "; PRAGMA user_version = " + std::to_string(kSchemaVersion));
     db.execute("COMMIT");
@@ -256,6 +288,26 @@ void migrate(Database& db, std::int64_t at, const std::string& boot_id, const st
     throw;
   }
   FENCELINE_CRASH_POINT(sqlite_migrate_after);
+}
+
+constexpr const char* kEnterChange = "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, ?3, ?4, '')";
+
+}  // namespace
+
+void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor) {
+  change_schema(db, [&] {
+    db.run_script(kTables);
+    db.run_script(kLockTables);
+    db.execute("INSERT INTO meta VALUES ('boot_id', ?1), ('floor', 0), ('seq_floor', 0), ('made_at', ?2)", boot_id, at);
+    db.execute(kEnterChange, at, actor, std::string("store_created"), "schema " + std::to_string(kSchemaVersion));
+  });
+}
+
+void upgrade(Database& db, std::int64_t at, const std::string& actor) {
+  change_schema(db, [&] {
+    db.run_script(kLockTables);
+    db.execute(kEnterChange, at, actor, std::string("store_migrated"), "schema " + std::to_string(kSchemaUpgraded) + " to " + std::to_string(kSchemaVersion));
+  });
 }
 
 void configure(Database& db, const std::string& synchronous) {

@@ -9,10 +9,12 @@
 namespace fenceline::sqlite {
 
 inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the file's header
-inline constexpr std::int64_t kSchemaVersion = 5;              // PRAGMA user_version
+inline constexpr std::int64_t kSchemaVersion = 6;              // PRAGMA user_version
+inline constexpr std::int64_t kSchemaUpgraded = 5;             // the one before: it has no locks, and gets their tables when it is opened
 
 enum class FileState {
   empty,  // missing, no bytes, no tables, or not finished: may be set up
+  older,  // of the version before: may be upgraded
   ours,   // of this version
 };
 
@@ -22,9 +24,12 @@ Result<FileState> inspect_file(const std::string& path);
 // Looks through an open connection: the version may stand in the WAL. Errors: refused.
 Result<FileState> inspect_database(Database& db, const std::string& path);
 
-// Makes or updates the tables in one transaction; the caller has the writers' turn. `at`, `boot_id` and `actor`
+// Makes the tables in one transaction; the caller has the writers' turn. `at`, `boot_id` and `actor`
 // go into the first rows. Throws SqliteFailure.
 void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor);
+
+// Adds what an older file lacks, likewise. Nothing that was there is changed: processes of the version before that have the file open go on.
+void upgrade(Database& db, std::int64_t at, const std::string& actor);
 
 // Settings that every connection needs. `synchronous` is FULL or NORMAL.
 void configure(Database& db, const std::string& synchronous);

@@ -65,7 +65,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& 
     options.path = std::move(*path);
   }
   auto parts = std::make_unique<Parts>(
-      Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
+      Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
   const SqliteOptions& chosen = parts->options;
   if (chosen.path == ":memory:") {
     try {
@@ -80,6 +80,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& 
   parts->locks = std::move(opened->locks);
   parts->writer_db = std::move(opened->writer);
   parts->wakes = std::make_unique<sqlite::WakeFile>(chosen.path + "-wake");
+  parts->lock_watches = std::make_unique<sqlite::LockWatches>(runtime, *parts->wakes);
   parts->readers = std::make_unique<sqlite::Readers>(clock, chosen);
   parts->writer = std::make_unique<sqlite::Writer>(runtime, clock, log, *parts->writer_db, *parts->locks, *parts->wakes,
                                                    sqlite::WriterOptions{chosen.path, chosen.checkpoint_pages});
@@ -169,6 +170,8 @@ std::unique_ptr<Watch> SqliteStore::watch(const WatchRequest& request, std::func
   std::vector<sqlite::QueueName> queues;
   for (const std::string& queue : request.queues) queues.push_back({request.ns, queue, request.stage});
   if (request.orders) queues.push_back(sqlite::orders_of(request.ns));
+  for (const std::string& name : request.locks) queues.push_back(sqlite::lock_name(request.ns, name));
+  if (request.queues.empty() && !request.orders) return parts_->lock_watches->watch(std::move(queues), std::move(on_change));
   sqlite::WakeFile& wakes = *parts_->wakes;
   return std::make_unique<FollowingWatch>(parts_->runtime.spawn(
       "sqlite_watch", [&wakes, queues, tell = std::move(on_change)](std::stop_token stop) { wakes.follow(queues, stop, tell); }));

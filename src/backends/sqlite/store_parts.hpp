@@ -7,6 +7,7 @@
 
 #include "backends/sqlite/direct.hpp"
 #include "backends/sqlite/lock_file.hpp"
+#include "backends/sqlite/lock_watches.hpp"
 #include "backends/sqlite/readers.hpp"
 #include "backends/sqlite/sqlite_store.hpp"
 #include "backends/sqlite/wake_file.hpp"
@@ -27,6 +28,7 @@ struct SqliteStore::Parts {
   std::unique_ptr<sqlite::LockFile> locks;
   std::unique_ptr<sqlite::Database> writer_db;
   std::unique_ptr<sqlite::WakeFile> wakes;
+  std::unique_ptr<sqlite::LockWatches> lock_watches;
   std::unique_ptr<sqlite::Readers> readers;
   std::unique_ptr<sqlite::Writer> writer;  // ends first
 };

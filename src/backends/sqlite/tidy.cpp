@@ -11,6 +11,7 @@
 #include "backends/sqlite/finished.hpp"
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/job_rows.hpp"
+#include "backends/sqlite/lock_rows.hpp"
 #include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
@@ -234,6 +235,10 @@ constexpr const char* kRemoveAll[] = {
     "DELETE FROM claim WHERE ns_id = ?1",
     "DELETE FROM worker WHERE ns_id = ?1",
     "DELETE FROM job WHERE ns_id = ?1",
+    "DELETE FROM fenceline_lock WHERE ns_id = ?1",
+    "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1",
+    "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1",
+    "DELETE FROM fenceline_lock_withdrawn WHERE ns_id = ?1",
     // Names stay, as numbers that others have remembered: as if they had never been used.
     "UPDATE queue SET ready = 0, running = 0, waiting = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
     "UPDATE home SET running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
@@ -254,7 +259,8 @@ constexpr const char* kLargestOfNumbers = R"sql(
 
 constexpr const char* kLargestFence = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM ready WHERE queue_id IN (SELECT id FROM queue WHERE ns_id = ?1)), 0),
-             coalesce((SELECT max(fence) FROM grp WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)), 0)))sql";
+             coalesce((SELECT max(fence) FROM grp WHERE home_id IN (SELECT id FROM home WHERE ns_id = ?1)), 0),
+             coalesce((SELECT max(fence) FROM fenceline_lock WHERE ns_id = ?1), 0)))sql";
 
 }  // namespace
 
@@ -275,9 +281,12 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
       retention.look(queue_id, kNotDone, settings.keep_dead);
     }
   }
-  const TidyReply reply = retention.remove();
+  TidyReply reply = retention.remove();
   call.db.execute(kForgetAliases, *ns_id, call.wall_us() - kAliasKeptFor.count());
   call.db.execute(kForgetBatches, *ns_id, call.wall_us() - Duration{kBatchRememberedFor}.count());
+  const TidyReply locks = tidy_locks(call, *ns_id, request.limit);
+  reply.removed += locks.removed;
+  reply.more = reply.more || locks.more;
   return reply;
 }
 

@@ -30,6 +30,7 @@ Result<Reply> call_store(SqliteConnectionParts& parts, const std::function<Resul
       if (sqlite::kept(call, *reply)) {
         for (const std::int64_t queue_id : call.awakened) parts.awakened.insert(parts.names.queue_name(queue_id));
         for (const std::string& ns : call.ordered) parts.awakened.insert(sqlite::orders_of(ns));
+        parts.awakened.insert(call.freed.begin(), call.freed.end());
       }
     } catch (const sqlite::SqliteFailure& failure) {
       if (!parts.db->in_transaction()) throw;

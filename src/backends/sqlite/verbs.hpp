@@ -37,6 +37,7 @@ struct Call {
   Duration waited;                  // by the store, before this moment
   std::set<std::int64_t> awakened;  // queues in which something became claimable, or soon will
   std::set<std::string> ordered;    // namespaces in which some worker has new orders
+  std::set<QueueName> freed;        // locks that may be had; see lock_name()
   std::map<std::int64_t, Depths> depths;  // what the call changed; see write_depths()
   std::optional<std::set<std::pair<std::int64_t, std::int64_t>>> choose_later;  // see ChoosingOnce
 
@@ -53,6 +54,8 @@ void write_depths(Call& call);
 
 // The name under which orders of a namespace are waited for; no queue has it.
 inline QueueName orders_of(const std::string& ns) { return {ns, "", "orders"}; }
+// The name under which a lock is waited for, given one of its resources; no stage has it.
+inline QueueName lock_name(const std::string& ns, const std::string& resource) { return {ns, resource.substr(0, resource.find('#')), "#lock"}; }
 
 // Writing.
 Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request);
@@ -79,7 +82,15 @@ Result<BeginEffectReply> begin_effect(Call& call, const BeginEffectRequest& requ
 Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& request);
 Result<void> resolve_effect(Call& call, const ResolveEffectRequest& request);
 
+Result<AcquireReply> acquire(Call& call, const AcquireRequest& request);
+Result<RenewReply> renew(Call& call, const RenewRequest& request);
+Result<ReleaseReply> release(Call& call, const ReleaseRequest& request);
+Result<void> withdraw(Call& call, const WithdrawRequest& request);
+Result<BreakReply> break_lock(Call& call, const BreakRequest& request);
+
 // Reading.
+Result<LocksReply> list_locks(Call& call, const LocksRequest& request);
+Result<std::optional<LockRow>> show_lock(Call& call, const std::string& ns, const std::string& resource);
 Result<EffectsReply> effects(Call& call, const EffectsRequest& request);
 Result<std::optional<Job>> find_job(Call& call, const std::string& ns, const JobId& id);
 Result<JobsReply> list_jobs(Call& call, const JobsRequest& request);

@@ -94,4 +94,15 @@ void WakeFile::follow(const std::vector<QueueName>& queues, std::stop_token stop
   }
 }
 
+void WakeFile::follow_all(std::stop_token stop, const std::function<void()>& on_change) {
+  const std::stop_callback on_stop(stop, [&] { bump_slot(kEveryQueue); });
+  while (!stop.stop_requested()) {
+    const std::uint32_t before = load(counter(kEveryQueue));
+    on_change();
+    ::syscall(SYS_futex, counter(kEveryQueue), FUTEX_WAIT, before, &kLongestWait, nullptr, 0);
+  }
+}
+
+std::uint32_t WakeFile::count(const QueueName& name) const { return load(counter(slot_of(name))); }
+
 }  // namespace fenceline::sqlite

@@ -198,6 +198,7 @@ std::optional<Error> Writer::perform(Pending& pending, std::set<QueueName>& awak
     if (keep) {
       for (const std::int64_t queue_id : call.awakened) awakened.insert(names_.queue_name(queue_id));
       for (const std::string& ns : call.ordered) awakened.insert(orders_of(ns));
+      awakened.insert(call.freed.begin(), call.freed.end());
     }
   } catch (const SqliteFailure& failure) {
     if (!db_.in_transaction()) throw;
