@@ -117,6 +117,31 @@ class EffectConformance : public StoreConformance {
   ClaimedJob held(const JobId& id);
 };
 
+// Unless told otherwise everything is about a lock `l`.
+class LockConformance : public StoreConformance {
+ protected:
+  // An acquire that was not made before; it does not wait.
+  AcquireRequest taking(const std::string& owner, const std::string& name = "l");
+  AcquireRequest waiting(const std::string& owner, const std::string& name = "l");
+  AcquireRequest sharing(const std::string& owner, const std::string& name = "l");
+  // "granted", the reason why it was not, or the code of the error.
+  std::string tried(const AcquireRequest& request);
+  // What it was granted; it must be.
+  std::vector<LockHolding> all_taken(const AcquireRequest& request);
+  LockHolding taken(const AcquireRequest& request);
+  LockHolding taken_by(const std::string& owner, const std::string& name = "l") { return taken(taking(owner, name)); }
+  // The reason of the refusal; empty: accepted.
+  std::string renewed(const LockHolding& lock, Duration ttl = kTtl);
+  std::string released(const LockHolding& lock);
+  void withdrawn(const AcquireRequest& request);
+  // What is known of it, which must be something.
+  LockRow lock_row(const std::string& resource = "l");
+  Result<BreakReply> broken(const std::string& resource = "l", std::optional<Fence> only = std::nullopt, const std::string& request = "");
+
+ private:
+  std::uint64_t last_try_ = 0;
+};
+
 }  // namespace fenceline::test
 
 #define FENCELINE_CONFORMANCE(name, open)                        \
@@ -131,6 +156,7 @@ class EffectConformance : public StoreConformance {
   FENCELINE_CONFORMANCE_SUITE(name, RetentionConformance, open); \
   FENCELINE_CONFORMANCE_SUITE(name, RegistryConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, EffectConformance, open);    \
+  FENCELINE_CONFORMANCE_SUITE(name, LockConformance, open);      \
   FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)
 
 #define FENCELINE_CONFORMANCE_SUITE(name, suite, open)                       \

@@ -56,7 +56,8 @@ LockGrant MemoryStore::grant_lock(Lock& lock, const AcquireRequest& request, con
       if (!previous || std::tie(previous->lease_end, holder.owner) < std::tie(holder.lease_end, previous->owner)) previous = &holder;
     }
     if (previous) grant.previous_owner = previous->owner;
-    lock = Lock{.fence = fence, .mode = request.mode, .to_its_end = request.to_its_end, .delay = request.delay};
+    // A break that was answered is known for good, so that its repeat does not end what was granted after it.
+    lock = Lock{.fence = fence, .mode = request.mode, .to_its_end = request.to_its_end, .delay = request.delay, .break_request = lock.break_request, .broken = lock.broken};
     if (request.to_its_end) lock.bar = now.lease + request.ttl;
     if (request.hold_at_least > Duration{0}) lock.bar = now.lease + request.hold_at_least;
   }

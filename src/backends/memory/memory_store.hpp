@@ -165,7 +165,7 @@ class MemoryStore final : public Store {
     Instant bar = Instant::min();       // not granted before
     Instant freed_at = Instant::min();  // the last release or break of the phase
     std::vector<Holder> holders;        // of the phase, in the order of their grants
-    std::string break_request;          // of the break that ended the phase
+    std::string break_request;          // of the last break
     BreakReply broken;
   };
   struct LockQueuer {
