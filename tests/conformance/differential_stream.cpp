@@ -27,7 +27,11 @@ constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, Outcom
 }  // namespace
 
 DifferentialStream::DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed, bool alike)
-    : oracle_(oracle), store_(store), clock_(clock), chance_(seed), seed_(seed), alike_(alike) {}
+    : oracle_(oracle), store_(store), clock_(clock), chance_(seed), seed_(seed), alike_(alike),
+      locks_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
+             [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
+               compare(verb, request, expected, got);
+             }) {}
 
 void DifferentialStream::compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
   if (difference_ || expected == got) return;
@@ -92,6 +96,7 @@ void DifferentialStream::step() {
     }
     picked -= choice.weight;
   }
+  locks_.step();
   if (one_in(300)) remove_namespace();
   if (one_in(150)) purge();
   if (one_in(200)) raise_floor();
@@ -240,6 +245,7 @@ void DifferentialStream::claim_with_no_fences_left() {
     both(cancels ? "cancel" : "retry", text_of(request),
          [&](Store& store) { return cancels ? store.cancel(request) : store.retry(request); });
   }
+  locks_.with_no_fences_left();
   clock_.set_wall(wall);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/differential.hpp"
+#include "conformance/differential_locks.hpp"
 #include "conformance/reply_text.hpp"
 
 namespace fenceline::test {
@@ -158,6 +159,7 @@ class DifferentialStream {
   Crowd any_crowd();
 
   const bool alike_;
+  DifferentialLocks locks_;
   std::uint64_t last_number_ = 0;
   std::deque<Crowd> crowds_;                              // the last ones
   std::vector<std::pair<std::string, NewJob>> enqueued_;  // by namespace

@@ -125,10 +125,42 @@ struct ForgetsAliases final : Crooked {
   }
 };
 
+struct LetsNobodyWait final : Crooked {
+  using Crooked::Crooked;
+  Result<AcquireReply> acquire(const AcquireRequest& request) override {
+    AcquireRequest changed = request;
+    changed.wait = false;
+    return inner_.acquire(changed);
+  }
+};
+
+struct HoldsNothingAtLeast final : Crooked {
+  using Crooked::Crooked;
+  Result<AcquireReply> acquire(const AcquireRequest& request) override {
+    AcquireRequest changed = request;
+    if (check_request(request)) changed.hold_at_least = Duration{0};
+    return inner_.acquire(changed);
+  }
+};
+
+struct ForgetsWithdrawals final : Crooked {
+  using Crooked::Crooked;
+  Result<void> withdraw(const WithdrawRequest& request) override { return check_request(request); }
+};
+
+struct BreaksWhateverIsThere final : Crooked {
+  using Crooked::Crooked;
+  Result<BreakReply> break_lock(const BreakRequest& request) override {
+    BreakRequest changed = request;
+    changed.only.reset();
+    return inner_.break_lock(changed);
+  }
+};
+
 template <class T>
 class PlantedDifference : public testing::Test {};
 using Plants = testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
-                              ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases>;
+                              ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases, LetsNobodyWait, HoldsNothingAtLeast, ForgetsWithdrawals, BreaksWhateverIsThere>;
 TYPED_TEST_SUITE(PlantedDifference, Plants);
 
 TYPED_TEST(PlantedDifference, IsFound) {

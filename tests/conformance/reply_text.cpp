@@ -41,6 +41,27 @@ std::string text_of(const std::vector<Refusal>& refused) {
   return out;
 }
 
+std::string text_of(const std::vector<LockRefusal>& refused) {
+  std::string out;
+  for (const LockRefusal& refusal : refused) {
+    const LockHolding& sent = refusal.sent;
+    out += "\n  refused " + sent.resource + "@" + std::to_string(sent.fence) + " of " + bytes(sent.owner) + " current " + std::to_string(refusal.current) + " " + refusal.reason;
+  }
+  return out;
+}
+
+std::string text_of(const LockRow& row) {
+  std::ostringstream out;
+  out << row.resource << "@" << row.fence << " " << to_string(row.mode) << " pattern " << bytes(row.pattern) << " free_in " << maybe(row.free_in) << " seen at gate "
+      << row.seen_at_gate.value_or(0) << " holders " << row.holders_count;
+  for (const LockHolder& holder : row.holders)
+    out << "\n    " << bytes(holder.owner) << " at " << bytes(holder.place) << " since " << micros(holder.granted_at) << " left " << micros(holder.left);
+  out << "\n    waiters " << row.waiters_count;
+  for (const LockWaiter& waiter : row.waiters)
+    out << "\n    " << bytes(waiter.owner) << " at " << bytes(waiter.place) << " since " << micros(waiter.since) << " " << to_string(waiter.mode);
+  return out.str();
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
@@ -221,6 +242,29 @@ std::string text_of(const EffectsReply& reply) {
   return out.str();
 }
 
+std::string text_of(const AcquireReply& reply) {
+  std::ostringstream out;
+  out << "left " << micros(reply.left) << " waited " << micros(reply.waited) << " again_in " << maybe(reply.again_in) << " ahead " << reply.ahead;
+  for (const LockGrant& grant : reply.grants) out << "\n  " << grant.resource << "@" << grant.fence << " previous " << bytes(grant.previous_owner);
+  if (reply.held)
+    out << "\n  not " << reply.held->resource << "@" << reply.held->fence << ": " << reply.held->reason << " owner " << bytes(reply.held->owner) << " at " << bytes(reply.held->place);
+  return out.str();
+}
+
+std::string text_of(const RenewReply& reply) { return "left " + micros(reply.left) + " waited " + micros(reply.waited) + text_of(reply.refused); }
+
+std::string text_of(const ReleaseReply& reply) { return "released" + text_of(reply.refused); }
+
+std::string text_of(const LocksReply& reply) {
+  std::string out = reply.next ? "more after " + *reply.next : "last";
+  for (const LockRow& row : reply.locks) out += "\n  " + text_of(row);
+  return out;
+}
+
+std::string text_of(const std::optional<LockRow>& row) { return row ? text_of(*row) : "none"; }
+
+std::string text_of(const BreakReply& reply) { return "ended " + std::to_string(reply.ended) + " current " + std::to_string(reply.current); }
+
 std::string text_of(Fence fence) { return "fence " + std::to_string(fence); }
 
 std::string text_of(const EnqueueRequest& request) {
@@ -266,6 +310,18 @@ std::string text_of(const RecordRequest& request) {
 std::string text_of(const ActRequest& request) {
   return "ns " + request.ns + " request " + request.request + (request.only ? " only " + std::string(to_string(*request.only)) : "") +
          ids(request.ids);
+}
+
+std::string text_of(const AcquireRequest& request) {
+  return "ns " + request.ns + " names " + joined(request.names) + " owner " + request.owner + " request " + request.request + " " + std::string(to_string(request.mode)) + " slots " +
+         std::to_string(request.slots) + " ttl " + micros(request.ttl) + (request.to_its_end ? " to_its_end" : "") + " at least " + micros(request.hold_at_least) + " delay " +
+         micros(request.delay) + (request.wait ? " wait" : "");
+}
+
+std::string text_of(const std::vector<LockHolding>& locks) {
+  std::string out;
+  for (const LockHolding& lock : locks) out += " " + lock.resource + "@" + std::to_string(lock.fence) + " of " + lock.owner;
+  return out;
 }
 
 }  // namespace fenceline::test

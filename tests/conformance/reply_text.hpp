@@ -29,6 +29,12 @@ std::string text_of(const OrdersReply& reply);
 std::string text_of(const BeginEffectReply& reply);
 std::string text_of(const FinishEffectReply& reply);
 std::string text_of(const EffectsReply& reply);
+std::string text_of(const AcquireReply& reply);
+std::string text_of(const RenewReply& reply);
+std::string text_of(const ReleaseReply& reply);
+std::string text_of(const LocksReply& reply);
+std::string text_of(const std::optional<LockRow>& row);
+std::string text_of(const BreakReply& reply);
 std::string text_of(Fence fence);
 std::string text_of(const std::vector<JobId>& found);
 std::string text_of(const std::vector<WorkerRow>& rows);
@@ -49,5 +55,7 @@ std::string text_of(const ExtendRequest& request);
 std::string text_of(const SettleRequest& request);
 std::string text_of(const RecordRequest& request);
 std::string text_of(const ActRequest& request);
+std::string text_of(const AcquireRequest& request);
+std::string text_of(const std::vector<LockHolding>& locks);
 
 }  // namespace fenceline::test
