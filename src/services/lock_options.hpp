@@ -69,7 +69,6 @@ std::optional<OnStoreError> parse_on_store_error(std::string_view text);
 std::optional<OnReleaseError> parse_on_release_error(std::string_view text);
 
 inline constexpr int kRenewalTriesMax = 20;
-inline constexpr Duration kLockWaitMost = std::chrono::hours{24};
 
 // "job": item, ttl 60 s, renewed after 20 s, 3 tries. "loop": windows of 60 s, tried every 30 s. "run": layered, 30 s, renewed after 10 s. "writer": layered,
 // 10 s, acts every 5 s. Empty: no such preset.

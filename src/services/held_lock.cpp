@@ -1,0 +1,119 @@
+#include "services/held_lock.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/backoff.hpp"
+#include "services/lock_parts.hpp"
+
+namespace fenceline {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kReleaseSends = 3;
+constexpr Duration kReleaseBudget = seconds{10};  // of its own: whoever stops still frees what it held
+
+Error lost_error(const LockState& state, const std::string& why) {
+  return {Code::lost, "lock " + state.resource() + " was lost under fence " + std::to_string(state.fence()) + ": " + why};
+}
+
+// A repeat changes nothing, so all that is left open is whether the lock is free now or ends by itself.
+Result<void> send_release(LockParts& parts, const LockState& state) {
+  ReleaseRequest request{.ns = parts.options.ns, .locks = state.holdings()};
+  const Instant until = parts.runtime.now() + kReleaseBudget;
+  for (int sends = 1;; ++sends) {
+    const Instant now = parts.runtime.now();
+    request.timeout = std::clamp(std::min(state.times.ttl / 3, until - now), Duration{seconds{1}}, kReleaseBudget / 2);
+    const Result<ReleaseReply> reply = parts.store.release(request);
+    if (reply && reply->refused.empty()) return {};
+    if (reply) return std::unexpected(lost_error(state, reply->refused.front().reason));
+    const Instant again = parts.runtime.now() + backoff(sends, kBackoffMost, parts.runtime.random());
+    if (sends == kReleaseSends || !may_repeat(reply.error().code) || again >= until) return std::unexpected(reply.error());
+    parts.runtime.sleep_until(again, {});
+  }
+}
+
+}  // namespace
+
+HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
+  HeldLock old(std::move(*this));
+  parts_ = other.parts_;
+  state_ = std::move(other.state_);
+  over_ = other.over_;
+  return *this;
+}
+
+// Memory only: neither the store nor anybody who waits is told from a destructor.
+HeldLock::~HeldLock() {
+  if (!state_ || over_) return;
+  if (!parts_->holdings.abandon(*state_)) {
+    if (state_->turn && !parts_->holdings.holds(*state_)) state_->turn->drop();
+    return;
+  }
+  if (state_->turn) state_->turn->drop();
+  parts_->counts.abandoned += 1;
+  parts_->log.warn("lock_abandoned", {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}, {"why", "dropped"}});
+}
+
+const std::vector<LockGrant>& HeldLock::grants() const { return state_->grants; }
+Fence HeldLock::fence() const { return state_->fence(); }
+
+Fence HeldLock::fence_of(std::string_view resource) const {
+  const auto found = std::ranges::find(state_->grants, resource, &LockGrant::resource);
+  return found == state_->grants.end() ? 0 : found->fence;
+}
+
+const std::string& HeldLock::resource() const { return state_->resource(); }
+const std::string& HeldLock::owner() const { return state_->owner; }
+bool HeldLock::held() const { return !over_ && parts_->holdings.may_act(*state_, parts_->runtime.now()); }
+bool HeldLock::lost() const { return parts_->holdings.lost(*state_); }
+std::string HeldLock::why_lost() const { return parts_->holdings.why_lost(*state_); }
+bool HeldLock::failed_open() const { return parts_->holdings.open(*state_); }
+std::stop_token HeldLock::stop() const { return state_->stop.get_token(); }
+TrustDeadline& HeldLock::trust() const { return state_->trust; }
+const LeaseTimes& HeldLock::times() const { return state_->times; }
+void HeldLock::request_stop() const { state_->stop.request_stop(); }
+
+Result<HeldLock> HeldLock::enter() const {
+  if (over_ || !parts_->holdings.enter(*state_)) return fail(Code::lost, "lock " + resource() + " is not held any more: it cannot be entered again");
+  return HeldLock(*parts_, state_);
+}
+
+Result<void> HeldLock::release() {
+  if (over_) return {};
+  over_ = true;
+  const LockHoldings::Left left = parts_->holdings.leave(*state_);
+  if (left == LockHoldings::Left::entered) return {};
+  state_->stop.request_stop();
+  if (left == LockHoldings::Left::lost) {
+    parts_->turns.leave(state_->turn);
+    return std::unexpected(lost_error(*state_, parts_->holdings.why_lost(*state_)));
+  }
+  if (!state_->renewable()) {
+    parts_->turns.leave(state_->turn);
+    return {};
+  }
+  const Result<void> released = send_release(*parts_, *state_);
+  // Only now: the next one of this process finds it free.
+  parts_->turns.leave(state_->turn);
+  if (released) {
+    parts_->count_release();
+    parts_->log.debug("lock_released", {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}});
+    return {};
+  }
+  if (released.error().code == Code::lost) {
+    parts_->log_lost(*state_, "release_refused");
+    return released;
+  }
+  parts_->counts.release_failures += 1;
+  parts_->log.warn("lock_release_failed", {{"lock", state_->resource()},
+                                           {"owner", state_->owner},
+                                           {"fence", state_->fence()},
+                                           {"code", to_string(released.error().code)},
+                                           {"message", released.error().message}});
+  if (state_->options.on_release_error == OnReleaseError::ignore) return {};
+  return fail(released.error().code, "lock " + state_->resource() + " could not be released, and ends by itself: " + released.error().message);
+}
+
+}  // namespace fenceline

@@ -1,0 +1,67 @@
+// What the tasks of one lock client share: the two seams, what is held, whom to wake, what was counted.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/log.hpp"
+#include "runtime/runtime.hpp"
+#include "services/lock_client.hpp"
+#include "services/lock_counts.hpp"
+#include "services/lock_hints.hpp"
+#include "services/lock_holdings.hpp"
+#include "services/lock_turns.hpp"
+#include "store/store.hpp"
+
+namespace fenceline {
+
+// One that was not answered is taken back later, until whatever it granted has ended by itself.
+struct Unanswered {
+  WithdrawRequest request;
+  Instant until;
+};
+
+struct LockParts {
+  LockParts(Runtime& the_runtime, Log the_log, Store& the_store, LockClientOptions the_options);
+
+  Runtime& runtime;
+  Log log;
+  Store& store;
+  const LockClientOptions options;
+  LockCounters counts;
+  LockHoldings holdings;
+  LockTurns turns;
+  LockHints hints;
+
+  // One waiter each.
+  std::array<std::unique_ptr<Event>, kLockKeepers> keepers;
+  const std::unique_ptr<Event> watch;
+  const std::shared_ptr<Event> attendant;
+
+  // It is held from now on: whoever must know of it wakes up, and is there.
+  void add(const LockStatePtr& state);
+  void give_to_attendant(Unanswered unanswered);
+  std::deque<Unanswered> take_unanswered();
+  void count_release();
+  std::atomic<std::int64_t> releases = 0;  // since the last tidy
+
+  void log_lost(const LockState& state, const std::string& why);
+
+ private:
+  std::mutex mutex_;
+  std::deque<Unanswered> unanswered_;
+  std::array<std::atomic<bool>, kLockKeepers> keeps_{};
+  std::atomic<bool> attends_ = false;
+  // Last: they use all of the above.
+  std::array<Task, kLockKeepers> keeper_tasks_;
+  Task watch_task_;
+  Task attendant_task_;
+
+  void start_attending();
+};
+
+}  // namespace fenceline

@@ -1,0 +1,124 @@
+#include "services/lock_turns.hpp"
+
+#include <algorithm>
+
+namespace fenceline {
+namespace {
+
+constexpr Duration kLookForDropped = std::chrono::seconds{1};
+
+}  // namespace
+
+LockTurns::TurnPtr LockTurns::take(std::vector<std::string> names, Instant deadline, bool impatient, std::stop_token stop) {
+  const TurnPtr turn = std::make_shared<Turn>();
+  turn->names_ = std::move(names);
+  turn->impatient_ = impatient;
+  Wakes wakes;
+  Place place = Place::waits;
+  {
+    const std::lock_guard lock(mutex_);
+    // All at once: whoever came first is before the others in every queue, so that two never wait for each other.
+    for (const std::string& name : turn->names_) queues_[name].push_back(turn);
+    place = place_of(*turn, wakes);
+  }
+  wake(wakes);
+  if (place == Place::first) return turn;
+
+  std::unique_ptr<Event> made = runtime_.make_event();
+  Event& event = *made;
+  {
+    const std::lock_guard lock(mutex_);
+    turn->event_ = std::move(made);
+  }
+  const std::stop_callback on_stop(stop, [&event] { event.notify(); });
+  while (true) {
+    const Instant now = runtime_.now();
+    wakes.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      place = place_of(*turn, wakes);
+      if (place != Place::first && (place == Place::hopeless || stop.stop_requested() || now >= deadline)) {
+        remove(turn, wakes);
+        place = Place::hopeless;
+      }
+    }
+    wake(wakes);
+    if (place == Place::first) return turn;
+    if (place == Place::hopeless) return nullptr;
+    event.wait_until(std::min(deadline, now + kLookForDropped));
+  }
+}
+
+void LockTurns::settle(const TurnPtr& turn) {
+  Wakes wakes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (turn->settled_) return;
+    turn->settled_ = true;
+    for (const std::string& name : turn->names_) {
+      const auto queue = queues_.find(name);
+      if (queue == queues_.end()) continue;
+      for (const TurnPtr& other : queue->second) {
+        if (other->impatient_ && other->event_) wakes.push_back(other);
+      }
+    }
+  }
+  wake(wakes);
+}
+
+void LockTurns::leave(const TurnPtr& turn) {
+  if (!turn) return;
+  Wakes wakes;
+  {
+    const std::lock_guard lock(mutex_);
+    remove(turn, wakes);
+  }
+  wake(wakes);
+}
+
+std::size_t LockTurns::waiting() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& [name, queue] : queues_) count += queue.size() - 1;
+  return count;
+}
+
+LockTurns::Place LockTurns::place_of(Turn& turn, Wakes& wakes) {
+  Place place = Place::first;
+  for (const std::string& name : turn.names_) {
+    drop_gone(name, wakes);
+    const TurnPtr& first = queues_.at(name).front();
+    if (first.get() == &turn) continue;
+    place = Place::waits;
+    if (turn.impatient_ && first->settled_) return Place::hopeless;
+  }
+  return place;
+}
+
+void LockTurns::remove(const TurnPtr& turn, Wakes& wakes) {
+  for (const std::string& name : turn->names_) {
+    const auto queue = queues_.find(name);
+    if (queue == queues_.end()) continue;
+    const bool was_first = queue->second.front() == turn;
+    std::erase(queue->second, turn);
+    if (queue->second.empty()) {
+      queues_.erase(queue);
+    } else if (was_first && queue->second.front()->event_) {
+      wakes.push_back(queue->second.front());
+    }
+  }
+}
+
+void LockTurns::drop_gone(const std::string& name, Wakes& wakes) {
+  while (true) {
+    const TurnPtr first = queues_.at(name).front();
+    if (!first->dropped_) return;
+    remove(first, wakes);
+  }
+}
+
+void LockTurns::wake(const Wakes& wakes) {
+  for (const TurnPtr& turn : wakes) turn->event_->notify();
+}
+
+}  // namespace fenceline
