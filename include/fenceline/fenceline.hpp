@@ -23,6 +23,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/locks.hpp"
 #include "model/job.hpp"
 #include "services/handler.hpp"
 #include "services/worker.hpp"
@@ -81,6 +82,15 @@ class Client {
   // Waits until the job is finished: it comes with its payload and result. Errors: held (not finished within `timeout`,
   // or `stop` was requested), not_found, broken. A store that is away is waited for.
   Result<Job> wait(const JobId& id, Duration timeout, std::stop_token stop = {});
+
+  // Acquires the lock, calls `body`, releases: see fenceline/locks.hpp. `stop` ends the wait, and is passed on to the body. Names in the options are locked along with it, all or none.
+  // Errors: held (somebody has it, or `stop` was requested), lost (the body ran, was told to stop, and may have worked on without the lock), unavailable,
+  // in_doubt, invalid, refused, full, denied, broken.
+  Result<void> lock(std::string_view name, LockOptions options, const std::function<void(const HeldLock&)>& body, std::stop_token stop = {});
+  // The same by hand: the handle must be released, before this client goes away.
+  Result<HeldLock> acquire_lock(std::string_view name, LockOptions options = {}, std::stop_token stop = {});
+  // For elections, singletons and loops, and what was counted.
+  LockClient& locks();
 
   // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
   // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),

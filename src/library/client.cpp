@@ -59,13 +59,21 @@ struct FunctionHandler final : Handler {
   const std::function<RunResult(const Run&)>& function_;
 };
 
+std::string place_of_this_process() { return (host_name() + ":" + std::to_string(::getpid())).substr(0, kLockNoteBytesMax); }
+
+LockOptions named(std::string_view name, LockOptions options) {
+  options.names.emplace_back(name);
+  return options;
+}
+
 }  // namespace
 
 struct Client::Parts {
   ThreadRuntime runtime;
   Log log;
   std::string ns;
-  std::unique_ptr<Store> store;  // goes first: its threads are the runtime's
+  std::unique_ptr<Store> store;       // goes before the runtime: its threads are the runtime's
+  std::unique_ptr<LockClient> locks;  // goes first: it uses the store
 
   explicit Parts(LogSink* sink) : log(sink != nullptr ? *sink : null_log_sink()) {}
 };
@@ -82,6 +90,7 @@ Result<Client> Client::open(ClientOptions options) {
   Result<std::unique_ptr<Store>> store = open_store(parts->runtime, parts->log, {.url = options.store, .actor = std::string(kActor)});
   if (!store) return std::unexpected(store.error());
   parts->store = std::move(*store);
+  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, *parts->store, LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
   return Client(std::move(parts));
 }
 
@@ -135,6 +144,16 @@ Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop
       return fail(Code::held, "job " + to_string(id) + (away ? " cannot be looked at: the store is away" : " is not finished: it is " + std::string(to_string((*job)->state))));
   }
 }
+
+Result<void> Client::lock(std::string_view name, LockOptions options, const std::function<void(const HeldLock&)>& body, std::stop_token stop) {
+  return parts_->locks->with(named(name, std::move(options)), body, std::move(stop));
+}
+
+Result<HeldLock> Client::acquire_lock(std::string_view name, LockOptions options, std::stop_token stop) {
+  return parts_->locks->acquire(named(name, std::move(options)), std::move(stop));
+}
+
+LockClient& Client::locks() { return *parts_->locks; }
 
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());

@@ -47,11 +47,10 @@ HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
 // Memory only: neither the store nor anybody who waits is told from a destructor.
 HeldLock::~HeldLock() {
   if (!state_ || over_) return;
-  if (!parts_->holdings.abandon(*state_)) {
-    if (state_->turn && !parts_->holdings.holds(*state_)) state_->turn->drop();
-    return;
-  }
+  const LockHoldings::Left left = parts_->holdings.abandon(*state_);
+  if (left == LockHoldings::Left::entered) return;
   if (state_->turn) state_->turn->drop();
+  if (left == LockHoldings::Left::lost || !state_->renewable()) return;
   parts_->counts.abandoned += 1;
   parts_->log.warn("lock_abandoned", {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}, {"why", "dropped"}});
 }
@@ -67,8 +66,8 @@ Fence HeldLock::fence_of(std::string_view resource) const {
 const std::string& HeldLock::resource() const { return state_->resource(); }
 const std::string& HeldLock::owner() const { return state_->owner; }
 bool HeldLock::held() const { return !over_ && parts_->holdings.may_act(*state_, parts_->runtime.now()); }
-bool HeldLock::lost() const { return parts_->holdings.lost(*state_); }
-std::string HeldLock::why_lost() const { return parts_->holdings.why_lost(*state_); }
+bool HeldLock::lost() const { return parts_->holdings.lost(*state_, parts_->runtime.now()); }
+std::string HeldLock::why_lost() const { return parts_->holdings.why_lost(*state_, parts_->runtime.now()); }
 bool HeldLock::failed_open() const { return parts_->holdings.open(*state_); }
 std::stop_token HeldLock::stop() const { return state_->stop.get_token(); }
 TrustDeadline& HeldLock::trust() const { return state_->trust; }
@@ -83,12 +82,13 @@ Result<HeldLock> HeldLock::enter() const {
 Result<void> HeldLock::release() {
   if (over_) return {};
   over_ = true;
-  const LockHoldings::Left left = parts_->holdings.leave(*state_);
+  const LockHoldings::Left left = parts_->holdings.leave(*state_, parts_->runtime.now());
   if (left == LockHoldings::Left::entered) return {};
   state_->stop.request_stop();
-  if (left == LockHoldings::Left::lost) {
+  if (left == LockHoldings::Left::lost || left == LockHoldings::Left::lost_now) {
+    if (left == LockHoldings::Left::lost_now) parts_->log_lost(*state_, why_lost());
     parts_->turns.leave(state_->turn);
-    return std::unexpected(lost_error(*state_, parts_->holdings.why_lost(*state_)));
+    return std::unexpected(lost_error(*state_, why_lost()));
   }
   if (!state_->renewable()) {
     parts_->turns.leave(state_->turn);

@@ -25,6 +25,11 @@ bool may_renew(const LockState& state) { return state.renewable() && !state.told
 
 bool goes_on_open(const LockState& state) { return state.options.on_renewal_error == OnStoreError::open && state.renewable(); }
 
+// By the clock alone, whether or not the trust watch has seen it.
+bool trust_ended(const LockState& state, Instant now) { return !state.open && !goes_on_open(state) && now >= state.trusted; }
+
+std::string word_for_the_end(const LockState& state) { return state.options.pattern == LockPattern::loop ? "window_over" : "trust_ended"; }
+
 // After the last try there is none, unless the work goes on without trust: then the store is asked until it answers.
 std::optional<Instant> try_after(const LockState& state, Instant now) {
   if (const std::optional<Duration> offset = renewal_try(state.tries, state.times, state.options.renewal_tries)) return counted_from(state) + *offset;
@@ -86,21 +91,26 @@ LockStatePtr LockHoldings::find_in_the_way(const LockOptions& options) const {
   return nullptr;
 }
 
-LockHoldings::Left LockHoldings::leave(LockState& state) {
+LockHoldings::Left LockHoldings::leave(LockState& state, Instant now) {
   const std::lock_guard lock(mutex_);
   if (--state.entries > 0) return Left::entered;
-  const bool lost = state.lost;
+  const bool was_lost = state.lost;
+  if (!was_lost && trust_ended(state, now)) {
+    state.lost = true;
+    state.why_lost = word_for_the_end(state);
+  }
   state.over = true;
   forget(state);
-  return lost ? Left::lost : Left::last;
+  if (was_lost) return Left::lost;
+  return state.lost ? Left::lost_now : Left::last;
 }
 
-bool LockHoldings::abandon(LockState& state) {
+LockHoldings::Left LockHoldings::abandon(LockState& state) {
   const std::lock_guard lock(mutex_);
-  if (--state.entries > 0) return false;
+  if (--state.entries > 0) return Left::entered;
   state.over = true;
   forget(state);
-  return !state.lost && !state.grants.empty();
+  return state.lost ? Left::lost : Left::last;
 }
 
 bool LockHoldings::may_act(const LockState& state, Instant now) const {
@@ -113,9 +123,9 @@ bool LockHoldings::holds(const LockState& state) const {
   return !state.lost && !state.over;
 }
 
-bool LockHoldings::lost(const LockState& state) const {
+bool LockHoldings::lost(const LockState& state, Instant now) const {
   const std::lock_guard lock(mutex_);
-  return state.lost;
+  return state.lost || (!state.over && trust_ended(state, now));
 }
 
 bool LockHoldings::open(const LockState& state) const {
@@ -123,9 +133,9 @@ bool LockHoldings::open(const LockState& state) const {
   return state.open;
 }
 
-std::string LockHoldings::why_lost(const LockState& state) const {
+std::string LockHoldings::why_lost(const LockState& state, Instant now) const {
   const std::lock_guard lock(mutex_);
-  return state.why_lost;
+  return !state.lost && !state.over && trust_ended(state, now) ? word_for_the_end(state) : state.why_lost;
 }
 
 std::size_t LockHoldings::count() const {
@@ -212,7 +222,7 @@ LockHoldings::Overdue LockHoldings::overdue(Instant now) {
   }
   for (const LockStatePtr& state : overdue.lost) {
     state->lost = true;
-    state->why_lost = state->options.pattern == LockPattern::loop ? "window_over" : "trust_ended";
+    state->why_lost = word_for_the_end(*state);
     forget(*state);
   }
   return overdue;

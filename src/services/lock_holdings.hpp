@@ -86,15 +86,20 @@ class LockHoldings {
   // One that this holder has of some, but not all, of these names, or in another mode: to wait for it would be to wait for oneself.
   LockStatePtr find_in_the_way(const LockOptions& options) const;
 
-  enum class Left { entered, last, lost };
-  Left leave(LockState& state);
-  // The same, without a word to the store. True if it was the last handle of a lock that was held.
-  bool abandon(LockState& state);
+  enum class Left {
+    entered,   // others have handles
+    last,
+    lost,
+    lost_now,  // its trust ended, and nobody has noticed yet
+  };
+  Left leave(LockState& state, Instant now);
+  // The same for a handle that was dropped: nobody tells the store.
+  Left abandon(LockState& state);
 
   bool may_act(const LockState& state, Instant now) const;
-  bool lost(const LockState& state) const;
+  bool lost(const LockState& state, Instant now) const;
   bool open(const LockState& state) const;
-  std::string why_lost(const LockState& state) const;
+  std::string why_lost(const LockState& state, Instant now) const;
 
   // When that keeper has something to renew: it sleeps until then, and is woken for what comes earlier.
   std::optional<Instant> plan_renewal(std::size_t keeper, Instant now);

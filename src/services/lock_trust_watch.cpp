@@ -22,7 +22,7 @@ void LockTrustWatch::watch(std::stop_token stop) {
     }
     for (const LockStatePtr& state : overdue.lost) {
       state->stop.request_stop();
-      parts_.log_lost(*state, parts_.holdings.why_lost(*state));
+      parts_.log_lost(*state, parts_.holdings.why_lost(*state, parts_.runtime.now()));
     }
     for (const LockStatePtr& state : overdue.opened) {
       parts_.counts.fail_open += 1;
