@@ -158,7 +158,10 @@ std::vector<LockHoldings::Group> LockHoldings::begin_renewal(std::size_t keeper,
   std::map<Duration, bool> due;
   for (const auto& [number, state] : all_) {
     if (keeper_of(state->times.ttl) != keeper || !may_renew(*state)) continue;
-    if (now >= state->trusted && !goes_on_open(*state)) continue;
+    if (trust_ended(*state, now)) {  // after a pause, and the trust watch has not seen it yet: it is not renewed any more
+      state->next_try.reset();
+      continue;
+    }
     live[state->times.ttl].push_back(state);
     // After a pause several tries lie behind us; they are one.
     while (state->next_try && *state->next_try <= now) {

@@ -100,6 +100,23 @@ TEST_F(LockKeeperTest, ALeaseThatWasTakenOverIsLostAtTheNextRenewalAndStaysSo) {
   EXPECT_EQ(a.road.count("release"), 0);
 }
 
+// Whoever wakes first after a pause, the keeper or the watch: chance picks, so it is tried several times.
+TEST_F(LockKeeperTest, AfterAPauseWhatCannotBeTrustedAnyMoreIsNotRenewed) {
+  start(a, [&](LockClient& locks) {
+    for (int i = 0; i < 20; ++i) {
+      options.names = {"lock-" + std::to_string(i)};
+      HeldLock held = must(locks.acquire(options));
+      sleep(a, 1s);
+      simulation.after(2min, [&] { a.runtime.resume(); });
+      a.runtime.pause();
+      sleep(a, 1s);
+      EXPECT_EQ(code_of(held.release()), Code::lost);
+    }
+  });
+  run(2h);
+  EXPECT_EQ(a.road.count("renew"), 0);
+}
+
 TEST_F(LockKeeperTest, RenewsAllLocksOfOneTtlInOneCall) {
   start(a, [&](LockClient& locks) {
     std::vector<HeldLock> held;
