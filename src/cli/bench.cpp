@@ -22,6 +22,7 @@ namespace {
 struct Measure {
   std::vector<std::string> names;  // of its results
   std::function<BenchResults(Bench&)> run;
+  bool of_locks = false;           // of `bench locks`; else of `bench`
 };
 
 constexpr const char* kPeer = "peer_drain";  // wanted whenever a peer is named
@@ -39,6 +40,8 @@ const std::vector<Measure>& measures() {
       {{"held_horizon"}, measure_held_horizon},
       {{"memory"}, measure_memory},
       {{"idle"}, measure_idle},
+      {{"lock_one", "lock_64"}, measure_lock_pairs, true},
+      {{"lock_hand_over"}, measure_lock_hand_over, true},
   };
   return all;
 }
@@ -70,9 +73,10 @@ struct Report {
 
 // A measure that fails is told as such, and the others go on: minutes of measuring are not thrown away for one call without an answer.
 Report run_all(Bench& bench, const std::vector<std::string>& wanted) {
+  const bool of_locks = !bench.invocation.argument("WHAT").empty();
   const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name == kPeer || std::ranges::find(wanted, name) != wanted.end(); };
   std::vector<Measure> chosen = measures();
-  std::erase_if(chosen, [&](const Measure& measure) { return std::ranges::none_of(measure.names, is_wanted); });
+  std::erase_if(chosen, [&](const Measure& measure) { return std::ranges::none_of(measure.names, is_wanted) || (wanted.empty() && measure.of_locks != of_locks); });
   const auto peer = bench.invocation.value("--peer");
   if (peer) chosen.push_back({{kPeer}, [&](Bench& with) { return measure_peer(with, *peer); }});
   Report report;
@@ -107,6 +111,8 @@ Result<void> check_room(bench::Places& places, std::int64_t needed, bool large) 
 }
 
 Result<int> run(Invocation& invocation) {
+  if (const std::string what = invocation.argument("WHAT"); !what.empty() && what != "locks")
+    return std::unexpected(usage_error("'" + printable(what, 40) + "' cannot be measured; say nothing, or locks"));
   const bool quick = invocation.has("--quick");
   if (quick && invocation.has("--large")) return std::unexpected(usage_error("--quick and --large contradict each other; give one of them"));
   if (quick && invocation.has("--check")) return std::unexpected(usage_error("--check judges speed and --quick is too short for that; give one of them"));
@@ -221,7 +227,7 @@ std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, c
 CommandSpec bench_command() {
   return {.name = "bench",
           .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk or in scratch schemas.",
-          .arguments = {},
+          .arguments = {{"WHAT", "locks: measure locks; default jobs", false}},
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
                       {"--large", "", "10,000,000 jobs wait in `backlog`, 3,000,000 are kept in `kept`, and the horizon is held for more than 60 s"},
                       {"--waiting", "N", "so many jobs wait in `backlog`; by default 1,000,000"},
@@ -245,9 +251,13 @@ CommandSpec bench_command() {
                          {"kept", "a job with 1,000,000 done and kept against none"},
                          {"held_horizon", "claims of 10 while another transaction holds back the horizon, for stores that have one"},
                          {"memory", "a worker, and an enqueue of 1,000,000 lines"},
-                         {"idle", "CPU of a worker with nothing to do"}}}},
+                         {"idle", "CPU of a worker with nothing to do"},
+                         {"lock_one", "a lock taken and released, one caller, beside one-row commits; with `bench locks`"},
+                         {"lock_64", "the same by 64 callers at once, each with a lock of its own; with `bench locks`"},
+                         {"lock_hand_over", "one lock handed around by 50 waiters; with `bench locks`"}}}},
           .examples = {{"fenceline bench", "everything, in some minutes"},
                        {"fenceline bench --only drain --only enqueue_bulk --json", "two of them, for scripts"},
+                       {"fenceline bench locks", "locks, in half a minute"},
                        {"fenceline bench --quick", "does it run here"}},
           .run = run};
 }

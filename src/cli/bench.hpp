@@ -130,6 +130,8 @@ BenchResults measure_kept(Bench& bench);              // kept
 BenchResults measure_held_horizon(Bench& bench);      // held_horizon
 BenchResults measure_memory(Bench& bench);            // memory
 BenchResults measure_idle(Bench& bench);              // idle
+BenchResults measure_lock_pairs(Bench& bench);        // lock_one, lock_64
+BenchResults measure_lock_hand_over(Bench& bench);    // lock_hand_over
 BenchResults measure_peer(Bench& bench, const std::string& program);  // peer
 
 }  // namespace fenceline::cli
