@@ -155,6 +155,7 @@ void print_bench_table(const std::vector<BenchResult>& results) {
       for (const auto& [number, value] : result.more) line += " " + number + " " + shown(value);
       print_line(line);
     }
+    if (result.raw_rate && result.p50_ms && result.p99_ms) print_line(result.name + ": p50_ms " + shown(*result.p50_ms) + " p99_ms " + shown(*result.p99_ms));
     for (const BenchMark& mark : result.marks) print_line("  " + result.name + ": " + mark_words(mark));
   }
 }
