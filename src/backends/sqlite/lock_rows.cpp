@@ -21,7 +21,7 @@ constexpr const char* kHolder = R"sql(
 // What is looked at by tidy() stays where it is: see look_at in the schema.
 constexpr const char* kGrant = R"sql(
   INSERT INTO fenceline_lock (ns_id, resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, delay, bar, bar_wall, place, pattern, previous, look_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, 0), nullif(?12, 0), ?13, ?14, ?15, ?16)
   ON CONFLICT DO UPDATE SET fence = excluded.fence, mode = excluded.mode, to_its_end = excluded.to_its_end, owner = excluded.owner, request = excluded.request,
     granted_at = excluded.granted_at, lease_end = excluded.lease_end, freed = NULL, delay = excluded.delay, bar = excluded.bar, bar_wall = excluded.bar_wall,
     place = excluded.place, pattern = excluded.pattern, previous = excluded.previous)sql";
@@ -127,8 +127,8 @@ void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, 
   const Duration barred = request.to_its_end ? request.ttl : request.hold_at_least;
   const bool has_bar = barred > Duration{0};
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
-  const std::optional<std::int64_t> bar = has_bar ? std::optional(call.now_us() + barred.count()) : std::nullopt;
-  const std::optional<std::int64_t> bar_wall = has_bar ? std::optional(call.wall_us() + barred.count()) : std::nullopt;
+  const std::int64_t bar = has_bar ? call.now_us() + barred.count() : 0;
+  const std::int64_t bar_wall = has_bar ? call.wall_us() + barred.count() : 0;
   const std::string nobody;
   call.db.execute(kGrant, ns_id, grant.resource, grant.fence, static_cast<int>(request.mode), request.to_its_end ? 1 : 0, shared ? nobody : request.owner,
                   shared ? nobody : request.request, call.wall_us(), lease_end, request.delay.count(), bar, bar_wall, shared ? nobody : request.place, request.pattern,
