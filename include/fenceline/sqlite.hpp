@@ -1,4 +1,4 @@
-// Your own tables in the store's SQLite file, written under a job's fence: your statements, the check of the fence, the
+// Your own tables in the store's SQLite file, written under the fence of a job or a lock: your statements, the check of the fence, the
 // record of an effect, the job's outcome and new jobs are one commit, or nothing is (E3). docs/guarded.md shows how.
 //
 //   auto connection = client->connect();
@@ -34,7 +34,7 @@ struct sqlite3;
 namespace fenceline {
 
 struct SqliteConnectOptions {
-  std::string ns = "default";  // whose jobs its transactions guard, settle and enqueue
+  std::string ns = "default";  // whose jobs and locks its transactions guard, and where they settle and enqueue
 };
 
 using SqlValue = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
@@ -69,9 +69,12 @@ class SqliteTransaction {
   // fence), not_found, invalid.
   Result<void> guard(const JobId& job, Fence fence);
   Result<void> guard(const Job& job) { return guard(job.id, job.fence); }
+  // The same for a lock of this namespace. `resource` is its name, or "name#3" for one of several holders. No takeover and no break comes between this and the
+  // commit. Errors: lost, not_found (nothing is known of it: never held, or free for long), invalid.
+  Result<void> guard_lock(std::string_view resource, Fence fence);
 
   // From now on statements on protected tables run under this fence. `resource` is the text in the resource column: if it is the id of a job
-  // of this namespace, this is guard(); of any other resource the largest fence is remembered, and a smaller one is `lost`.
+  // of this namespace, this is guard(); if it is a lock that the store knows, guard_lock(); of any other resource the largest fence is remembered, and a smaller one is `lost`.
   // For tables without a resource column the last call counts. Errors: as guard.
   Result<void> act_as(std::string_view resource, Fence fence);
   Result<void> act_as(const Job& job) { return act_as(to_string(job.id), job.fence); }
@@ -124,7 +127,7 @@ class SqliteConnection {
   // From now on every row of the table has the fence under which it was last written, and no statement changes it under a
   // smaller one; equal is accepted. A statement's fence is what it assigns to the fence column, or that of act_as(); an UPDATE
   // or an INSERT that does neither is refused, and so is a DELETE outside act_as(). Where the resource column has the id of a
-  // job, its newest grant counts: a holder that was paused and taken over is refused from that moment. Everyone else is refused, whatever it
+  // job, or a lock, its newest grant counts: a holder that was paused and taken over is refused from that moment. Everyone else is refused, whatever it
   // writes: other programs and connections that are not from here. Protecting a table again changes its columns' names.
   // Errors: not_found (no such table or column), refused (a table of the store's, a view, a virtual table), and those of begin().
   Result<void> protect_table(const ProtectedTable& table, Duration timeout = kCallTimeout);
@@ -143,5 +146,7 @@ class SqliteConnection {
 
 // A transaction of a handler: begin, guard, `body`, commit. An error of the body rolls back and is returned.
 Result<void> guarded(SqliteConnection& connection, const Job& job, const std::function<Result<void>(SqliteTransaction&)>& body);
+// The same under a lock.
+Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence fence, const std::function<Result<void>(SqliteTransaction&)>& body);
 
 }  // namespace fenceline

@@ -19,12 +19,18 @@ namespace fenceline {
 namespace {
 
 constexpr const char* kFloor = "SELECT value FROM meta WHERE key = 'floor'";
+constexpr const char* kLockFence = "SELECT fence FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
 
 sqlite::TableGate::JobFence find_job_fence(SqliteConnectionParts& parts, const JobId& id) {
   sqlite::Call call(*parts.db, parts.names, parts.clock, parts.entered);
   const auto ns_id = call.names.find_namespace(parts.ns);
   if (const auto seq = ns_id ? sqlite::find_seq(call, *ns_id, id) : std::nullopt) return {true, sqlite::find_delivery(call, *seq).fence, 0};
   return {false, 0, call.db.number(kFloor).value_or(0)};
+}
+
+std::optional<Fence> find_lock_fence(SqliteConnectionParts& parts, const std::string& resource) {
+  const auto ns_id = parts.names.find_namespace(parts.ns);
+  return ns_id ? parts.db->number(kLockFence, *ns_id, resource) : std::nullopt;
 }
 
 }  // namespace
@@ -45,7 +51,8 @@ SqliteConnectionParts::SqliteConnectionParts(Runtime& used_runtime, const Clock&
       names(*db),
       checkpoints(*db, log, path, checkpoint_pages),
       rules(*db, own),
-      gate(*db, rules, ns, [this](const JobId& id) { return find_job_fence(*this, id); }) {}
+      gate(*db, rules, ns, [this](const JobId& id) { return find_job_fence(*this, id); },
+           [this](const std::string& resource) { return find_lock_fence(*this, resource); }) {}
 
 // A wait for the turn has no time-out of its own, so it is done on a thread that is told to stop at the deadline.
 Result<void> SqliteConnectionParts::take_turn(Duration timeout) {
@@ -202,6 +209,14 @@ Result<void> guarded(SqliteConnection& connection, const Job& job, const std::fu
   Result<SqliteTransaction> transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ok = transaction->guard(job); !ok) return ok;
+  if (auto ok = body(*transaction); !ok) return ok;
+  return transaction->commit();
+}
+
+Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence fence, const std::function<Result<void>(SqliteTransaction&)>& body) {
+  Result<SqliteTransaction> transaction = connection.begin();
+  if (!transaction) return std::unexpected(transaction.error());
+  if (auto ok = transaction->guard_lock(lock, fence); !ok) return ok;
   if (auto ok = body(*transaction); !ok) return ok;
   return transaction->commit();
 }

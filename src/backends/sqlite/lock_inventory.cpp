@@ -21,6 +21,11 @@ constexpr const char* kWaitersCount = "SELECT count(*) FROM fenceline_lock_waite
 constexpr const char* kSeenAtGates = "SELECT 1 FROM sqlite_schema WHERE name = 'fenceline_fence'";
 constexpr const char* kSeenAtGate = "SELECT fence FROM fenceline_fence WHERE ns = ?1 AND resource = ?2";
 
+constexpr const char* kTellGate = "UPDATE fenceline_fence SET fence = max(fence, ?3) WHERE ns = ?1 AND resource = ?2";
+constexpr const char* kTellGates = R"sql(
+  UPDATE fenceline_fence SET fence = max(fence, (SELECT l.fence FROM fenceline_lock l WHERE l.ns_id = ?2 AND l.resource = fenceline_fence.resource))
+  WHERE ns = ?1 AND resource IN (SELECT resource FROM fenceline_lock WHERE ns_id = ?2))sql";
+
 constexpr const char* kForgetWaiters = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND heard <= ?2";
 constexpr const char* kForgetWithdrawn = "DELETE FROM fenceline_lock_withdrawn WHERE until <= ?1";
 constexpr const char* kToLookAt = R"sql(
@@ -34,9 +39,12 @@ constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHER
 constexpr std::size_t kLooksForEach = 10;
 constexpr std::int64_t kShown = static_cast<std::int64_t>(kLockPeopleShown);
 
+// The memory of gates is made when one first needs it.
+bool gates_remember(Call& call) { return call.db.number(kSeenAtGates).has_value(); }
+
 class Inventory {
  public:
-  Inventory(Call& call, const std::string& ns, std::int64_t ns_id) : call_(call), ns_(ns), ns_id_(ns_id), gates_(call.db.number(kSeenAtGates).has_value()) {}
+  Inventory(Call& call, const std::string& ns, std::int64_t ns_id) : call_(call), ns_(ns), ns_id_(ns_id), gates_(gates_remember(call)) {}
 
   LockRow show(const LockRecord& lock) {
     LockRow row{.resource = lock.resource, .fence = lock.fence, .mode = lock.mode, .pattern = lock.pattern};
@@ -117,7 +125,7 @@ Result<std::optional<LockRow>> show_lock(Call& call, const std::string& ns, cons
 
 // look_at is never later than the moment at which the lock may go: whatever happens to one makes it free at that moment or later. So a look in its order, that goes on until
 // no lock that was not looked at can be among the first, finds the longest free ones. Those that are in use are put off until they could go at the earliest.
-TidyReply tidy_locks(Call& call, std::int64_t ns_id, int limit) {
+TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int limit) {
   const std::int64_t now = call.now_us();
   const std::int64_t kept = Duration{kFreeLockKeptFor}.count();
   const auto most = static_cast<std::size_t>(limit);
@@ -151,7 +159,9 @@ TidyReply tidy_locks(Call& call, std::int64_t ns_id, int limit) {
   reply.more = over.size() > most || looks == looks_most;
   if (over.size() > most) over.resize(most);
   Fence floor = 0;
+  const bool gates = !over.empty() && gates_remember(call);
   for (const Over& lock : over) {
+    if (gates) call.db.execute(kTellGate, ns, lock.resource, lock.fence);
     floor = std::max(floor, lock.fence);
     call.db.execute(kForget, ns_id, lock.resource);
     if (lock.mode == LockMode::shared) call.db.execute(kForgetHolders, ns_id, lock.resource);
@@ -159,6 +169,10 @@ TidyReply tidy_locks(Call& call, std::int64_t ns_id, int limit) {
   if (floor > 0) call.db.execute(kRaiseFloor, floor);
   reply.removed = static_cast<std::int64_t>(over.size());
   return reply;
+}
+
+void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id) {
+  if (gates_remember(call)) call.db.execute(kTellGates, ns, ns_id);
 }
 
 }  // namespace fenceline::sqlite

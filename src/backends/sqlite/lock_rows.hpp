@@ -77,6 +77,9 @@ void keep_place(Call& call, std::int64_t ns_id, const std::string& name, std::in
 bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner, const std::string& request);
 
 // The part of tidy() that concerns locks.
-TidyReply tidy_locks(Call& call, std::int64_t ns_id, int limit);
+TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int limit);
+// The locks of a namespace are about to be forgotten: what a gate remembers of one becomes its last fence. Else a holder from before a takeover, who comes back after that,
+// would be let in.
+void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id);
 
 }  // namespace fenceline::sqlite

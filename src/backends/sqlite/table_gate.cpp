@@ -78,8 +78,8 @@ struct RowKey {
 
 }  // namespace
 
-TableGate::TableGate(Database& db, ApplicationRules& rules, std::string namespace_name, FindJob find_job)
-    : db_(db), rules_(rules), ns_(std::move(namespace_name)), find_job_(std::move(find_job)) {
+TableGate::TableGate(Database& db, ApplicationRules& rules, std::string namespace_name, FindJob find_job, FindLock find_lock)
+    : db_(db), rules_(rules), ns_(std::move(namespace_name)), find_job_(std::move(find_job)), find_lock_(std::move(find_lock)) {
   const ApplicationRules::Ours ours(rules_);
   // Otherwise a REPLACE would remove rows without asking their DELETE trigger.
   db_.run_script("PRAGMA recursive_triggers = ON");
@@ -177,6 +177,11 @@ Result<void> TableGate::check(const std::string& resource, Fence fence) {
     if (job.is_job) return job.newest == fence ? Result<void>() : stale("job " + resource, fence, job.newest);
     if (fence <= job.floor) return fail(Code::lost, "job " + resource + " is gone from the store, and its fences with it; nothing was written");
   }
+  if (const auto newest = find_lock_(resource)) {
+    if (*newest != fence) return stale("lock " + resource, fence, *newest);
+    seen_[resource] = fence;
+    return {};
+  }
   const Fence largest = remembered(resource);
   if (fence < largest) return stale(resource, fence, largest);
   seen_[resource] = fence;
@@ -189,6 +194,15 @@ Result<void> TableGate::act_as(const std::string& resource, Fence fence) {
   if (auto ok = check(resource, fence); !ok) return ok;
   acting_[resource] = fence;
   acting_last_ = resource;
+  return {};
+}
+
+Result<void> TableGate::guard_lock(const std::string& resource, Fence fence) {
+  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is no fence of a lock");
+  const auto newest = find_lock_(resource);
+  if (!newest) return fail(Code::not_found, "nothing is known of lock " + resource + ": it was never held, or is free for long");
+  if (*newest != fence) return stale("lock " + resource, fence, *newest);
+  seen_[resource] = fence;
   return {};
 }
 

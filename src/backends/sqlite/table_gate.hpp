@@ -34,9 +34,11 @@ class TableGate {
     Fence floor = 0;
   };
   using FindJob = std::function<JobFence(const JobId&)>;
+  // The newest fence of a lock; empty: nothing is known of it.
+  using FindLock = std::function<std::optional<Fence>(const std::string& resource)>;
 
-  // Registers the function; must stay where it is as long as the connection is open. `find_job` may throw SqliteFailure.
-  TableGate(Database& db, ApplicationRules& rules, std::string ns, FindJob find_job);
+  // Registers the function; must stay where it is as long as the connection is open. Both looks may throw SqliteFailure.
+  TableGate(Database& db, ApplicationRules& rules, std::string ns, FindJob find_job, FindLock find_lock);
   TableGate(const TableGate&) = delete;
   TableGate& operator=(const TableGate&) = delete;
 
@@ -44,6 +46,8 @@ class TableGate {
   void begin();
   // Errors: lost, invalid. Throws SqliteFailure.
   Result<void> act_as(const std::string& resource, Fence fence);
+  // Whether this is the newest fence of the lock; then it is seen. Errors: lost, not_found, invalid. Throws SqliteFailure.
+  Result<void> guard_lock(const std::string& resource, Fence fence);
   // Writes down the largest fences of resources that are no jobs, in the transaction. Throws SqliteFailure.
   void remember();
 
@@ -68,12 +72,13 @@ class TableGate {
   ApplicationRules& rules_;
   std::string ns_;
   FindJob find_job_;
+  FindLock find_lock_;
 
   // Of the transaction at hand.
   std::map<std::string, Fence> acting_;
   std::optional<std::string> acting_last_;
   std::map<std::string, JobFence> jobs_;
-  std::map<std::string, Fence> seen_;  // of resources that are no jobs
+  std::map<std::string, Fence> seen_;  // of resources that are no jobs, locks among them
   // Rows whose fence column is being assigned: to whom, and which.
   using Assigned = std::map<std::string, std::pair<std::optional<std::string>, Fence>>;
   Assigned assigned_;

@@ -284,7 +284,7 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
   TidyReply reply = retention.remove();
   call.db.execute(kForgetAliases, *ns_id, call.wall_us() - kAliasKeptFor.count());
   call.db.execute(kForgetBatches, *ns_id, call.wall_us() - Duration{kBatchRememberedFor}.count());
-  const TidyReply locks = tidy_locks(call, *ns_id, request.limit);
+  const TidyReply locks = tidy_locks(call, request.ns, *ns_id, request.limit);
   reply.removed += locks.removed;
   reply.more = reply.more || locks.more;
   return reply;
@@ -304,6 +304,7 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
     }
     call.db.execute(kRaiseFloor, largest);
     call.db.execute(kRaiseSeqFloor);
+    tell_gates(call, ns, *ns_id);
     for (const char* sql : kRemoveAll) call.db.execute(sql, *ns_id);
   }
   enter_in_trail(call, ns, act, "namespace_removed", ns);

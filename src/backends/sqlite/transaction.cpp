@@ -153,6 +153,12 @@ Result<void> SqliteTransaction::guard(const JobId& job, Fence fence) {
   });
 }
 
+Result<void> SqliteTransaction::guard_lock(std::string_view resource, Fence fence) {
+  if (auto ok = check_open(); !ok) return ok;
+  if (auto ok = check_lock_resource(resource); !ok) return ok;
+  return call_store<void>(*parts_, [&](sqlite::Call&) { return parts_->gate.guard_lock(std::string(resource), fence); });
+}
+
 Result<void> SqliteTransaction::act_as(std::string_view resource, Fence fence) {
   if (auto ok = check_open(); !ok) return ok;
   return call_store<void>(*parts_, [&](sqlite::Call&) { return parts_->gate.act_as(std::string(resource), fence); });
