@@ -58,6 +58,7 @@ Result<LockStatePtr> LockAsker::ask_and_wait() {
     const Instant asked_at = parts_.runtime.now();
     request_.timeout = call_timeout(asked_at);
     sent_ = true;
+    if (listener_) seen_ = listener_->hints;  // before the question: what is told while the answer is under way is not in it
     const Result<AcquireReply> reply = parts_.store.acquire(request_);
     const Instant now = parts_.runtime.now();
     Next next = Next::ask;
@@ -129,10 +130,9 @@ void LockAsker::wait_in_turn(const AcquireReply& reply, Instant now) {
   }
   const std::stop_callback on_stop(stop_, [this] { event_->notify(); });
   Instant ask_at = std::min({deadline_, now + kLockAskAgain, now + std::max(reply.again_in.value_or(kLockAskAgain), Duration{milliseconds{1}})});
-  const std::int64_t seen = listener_->hints;
   while (!stop_.stop_requested()) {
     // Each hint may mean that one of those before us has had its turn; if that was thought too often, the store says how many there are.
-    const std::int64_t moved = listener_->hints - seen;
+    const std::int64_t moved = listener_->hints - seen_;
     if (moved > 0) {
       const std::int64_t before = std::max<std::int64_t>(0, reply.ahead + 1 - moved);
       ask_at = std::min(ask_at, parts_.runtime.now() + (before <= 1 ? Duration{0} : kLookStep * (before - 1)));

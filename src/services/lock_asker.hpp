@@ -50,6 +50,7 @@ class LockAsker {
   AcquireRequest request_;
   std::shared_ptr<Event> event_;  // once it has to wait
   LockHints::ListenerPtr listener_;
+  std::int64_t seen_ = 0;         // hints, when it asked last
   std::optional<LockHeld> held_;  // what the last answer said
   std::optional<Error> error_;    // of the last call, if it had no answer
   bool sent_ = false;             // under these ids: something of it may be at the store

@@ -10,7 +10,6 @@ namespace fenceline {
 namespace {
 
 constexpr Duration kLookPause = std::chrono::milliseconds{250};  // between two looks at one lock, however many hints came
-constexpr int kTidyCallsInATurn = 1000;
 constexpr Duration kTidyPause = std::chrono::milliseconds{20};  // a long backlog is no reason to keep the store busy
 constexpr std::int64_t kReleasesBeforeTidy = 1000;
 
@@ -27,7 +26,7 @@ void LockAttendant::attend(std::stop_token stop) {
     begin_attending();
     std::optional<Instant> due = look_after();
     take_earlier(due, take_back(stop));
-    take_earlier(due, tidy(stop));
+    take_earlier(due, tidy());
     const Instant now = parts_.runtime.now();
     due = parts_.holdings.plan_attending(now, due);
     if (!due || now < *due) event.wait_until(due.value_or(now + kUntilNotified));
@@ -102,34 +101,26 @@ std::optional<Instant> LockAttendant::take_back(const std::stop_token& stop) {
   return unanswered_.empty() ? std::nullopt : std::optional(take_back_at_);
 }
 
-// Free locks stay at the store for a while; somebody must have them removed then, though nothing is released any more.
-std::optional<Instant> LockAttendant::tidy(const std::stop_token& stop) {
+// Free locks stay at the store for a while; somebody must have them removed then, though nothing is released any more. One call at a time: looks go between.
+std::optional<Instant> LockAttendant::tidy() {
   const Duration every = parts_.options.tidy_every;
   if (every <= Duration{0}) return std::nullopt;
-  Instant now = parts_.runtime.now();
+  const Instant now = parts_.runtime.now();
   const std::int64_t releases = parts_.releases;
   if (releases > 0) tidy_until_ = now + kFreeLockKeptFor + every;
   if (!tidy_until_) return std::nullopt;
-  if (!tidied_at_) tidied_at_ = now;
-  if (releases < kReleasesBeforeTidy && now < *tidied_at_ + every) return *tidied_at_ + every;
+  if (!tidy_at_) tidy_at_ = now + every;
+  if (now < *tidy_at_ && releases < kReleasesBeforeTidy) return tidy_at_;
   parts_.releases -= releases;
-  for (int calls = 0; calls < kTidyCallsInATurn && !stop.stop_requested(); ++calls) {
-    const Result<TidyReply> reply = parts_.store.tidy({.ns = parts_.options.ns});
-    if (!reply) {
-      parts_.log.warn("lock_tidy_failed", {{"code", to_string(reply.error().code)}, {"message", reply.error().message}});
-      break;
-    }
-    if (!reply->more) break;
-    parts_.runtime.sleep_for(kTidyPause, stop);
-  }
-  now = parts_.runtime.now();
-  tidied_at_ = now;
-  if (now >= *tidy_until_) {
+  const Result<TidyReply> reply = parts_.store.tidy({.ns = parts_.options.ns});
+  if (!reply) parts_.log.warn("lock_tidy_failed", {{"code", to_string(reply.error().code)}, {"message", reply.error().message}});
+  const bool more = reply && reply->more;
+  tidy_at_ = parts_.runtime.now() + (more ? kTidyPause : every);
+  if (!more && now >= *tidy_until_) {
     tidy_until_.reset();
-    tidied_at_.reset();
-    return std::nullopt;
+    tidy_at_.reset();
   }
-  return now + every;
+  return tidy_at_;
 }
 
 }  // namespace fenceline

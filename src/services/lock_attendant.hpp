@@ -34,14 +34,14 @@ class LockAttendant {
   std::optional<Instant> look_after();
   void look(Attended& attended);
   std::optional<Instant> take_back(const std::stop_token& stop);
-  std::optional<Instant> tidy(const std::stop_token& stop);
+  std::optional<Instant> tidy();
 
   LockParts& parts_;
   std::map<std::uint64_t, Attended> attended_;
   std::deque<Unanswered> unanswered_;
   Instant take_back_at_{};
   int take_back_tries_ = 0;
-  std::optional<Instant> tidied_at_;
+  std::optional<Instant> tidy_at_;     // the next one
   std::optional<Instant> tidy_until_;  // what was released last has been free for long enough then
 };
 

@@ -49,9 +49,10 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   const bool impatient = options.contention == Contention::skip || options.wait == Duration{0};
   const Instant now = parts.runtime.now();
   const Instant deadline = impatient ? now : now + options.wait;
-  const LockTurns::TurnPtr turn = parts.turns.take(options.names, impatient ? now + kAnswerWithin : deadline, impatient, stop);
+  const LockTurns::TurnPtr turn =
+      stop.stop_requested() ? nullptr : parts.turns.take(options.names, impatient ? now + kAnswerWithin : deadline, impatient, stop);
   if (!turn) {
-    parts.counts.contended += 1;
+    if (!stop.stop_requested()) parts.counts.contended += 1;
     parts.counts.not_obtained += 1;
     return fail(Code::held, "lock " + options.names.front() + (stop.stop_requested() ? " was not obtained: the request was cancelled" : " is held, or waited for, by this process"));
   }

@@ -105,6 +105,27 @@ TEST_F(LockClientTest, AWaiterIsWokenWhenTheLockIsReleased) {
   EXPECT_LE(a.road.count("acquire"), 3);
 }
 
+TEST_F(LockClientTest, AReleaseWhileTheAnswerIsUnderWayIsNotMissed) {
+  a.road.reply_takes = 700ms;
+  held_by_another(1s);  // the second question is asked at 0.7 s, and its answer, that it is held, comes at 1.4 s
+  start(a, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire(waiting));
+    EXPECT_LE(now(), at(2200ms));
+    must(held.release());
+  });
+  run(1min);
+}
+
+TEST_F(LockClientTest, OneThatIsAskedToStopBeforeItAsksAsksNothing) {
+  start(a, [&](LockClient& locks) {
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_EQ(code_of(locks.acquire(options, stop.get_token())), Code::held);
+  });
+  run(1min);
+  EXPECT_EQ(a.road.count("acquire"), 0);
+}
+
 TEST_F(LockClientTest, AnIdleWaiterCostsNoRequestInFiveSeconds) {
   held_by_another(10min);
   start(a, [&](LockClient& locks) { EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}, .ttl = 60s, .wait = 9s})), Code::held); });
@@ -422,6 +443,15 @@ TEST_F(LockClientTest, FreeLocksAreRemovedAtTheStoreThoughNothingIsReleasedAnyMo
   });
   run(61min);
   EXPECT_LE(a.road.count("tidy"), 7);
+}
+
+TEST_F(LockClientTest, ManyFreeLocksAreRemovedThoughOneCallTakesAThousand) {
+  start(a, [&](LockClient& locks) {
+    for (int i = 0; i < 5500; ++i) must(must(locks.acquire({.names = {"name-" + std::to_string(i)}})).release());
+    sleep(a, 1h);
+    EXPECT_TRUE(must(memory.locks({.ns = "default"})).locks.empty());
+  });
+  run(61min);
 }
 
 TEST_F(LockClientTest, AClientThatHasNothingToDoAsksNothing) {

@@ -15,7 +15,7 @@ void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other
 }
 
 // What was planned for a lock that is gone by now stays planned: to wake up once for nothing is cheaper than to be woken for every lock that comes and goes.
-std::optional<Instant> sleep(Instant& sleeps_until, std::optional<Instant> earliest, Instant now) {
+std::optional<Instant> plan(Instant& sleeps_until, std::optional<Instant> earliest, Instant now) {
   if (sleeps_until > now && sleeps_until != Instant::max()) take_earlier(earliest, sleeps_until);
   sleeps_until = earliest.value_or(Instant::max());
   return earliest;
@@ -149,7 +149,7 @@ std::optional<Instant> LockHoldings::plan_renewal(std::size_t keeper, Instant no
   for (const auto& [number, state] : all_) {
     if (keeper_of(state->times.ttl) == keeper && may_renew(*state)) take_earlier(earliest, state->next_try);
   }
-  return sleep(keepers_sleep_until_[keeper], earliest, now);
+  return plan(keepers_sleep_until_[keeper], earliest, now);
 }
 
 std::vector<LockHoldings::Group> LockHoldings::begin_renewal(std::size_t keeper, Instant now, std::size_t most) {
@@ -241,7 +241,7 @@ std::optional<Instant> LockHoldings::plan_watch(Instant now) {
   const std::lock_guard lock(mutex_);
   std::optional<Instant> earliest;
   for (const auto& [number, state] : all_) take_earlier(earliest, deadline_of(*state));
-  return sleep(watch_sleeps_until_, earliest, now);
+  return plan(watch_sleeps_until_, earliest, now);
 }
 
 std::vector<LockStatePtr> LockHoldings::begin_attending(Instant now) {
@@ -261,7 +261,7 @@ std::optional<Instant> LockHoldings::plan_attending(Instant now, std::optional<I
   for (const auto& [number, state] : all_) {
     if (!state->attended && !state->grants.empty()) take_earlier(earliest, state->added_at + kAttendedAfter);
   }
-  earliest = sleep(attendant_sleeps_until_, earliest, now);
+  earliest = plan(attendant_sleeps_until_, earliest, now);
   take_earlier(earliest, at_latest);
   return earliest;
 }

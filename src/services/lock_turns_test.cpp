@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "support/lock_fixture.hpp"
 
 namespace fenceline::test {
@@ -44,6 +46,39 @@ TEST_F(LockTurnsTest, SixtyFourFibersOnOneNameAreOneWaiterAtTheStore) {
   EXPECT_EQ(most, 1);
   ASSERT_EQ(order.size(), 64u);
   EXPECT_TRUE(std::ranges::is_sorted(order)) << "in the order in which they came";
+}
+
+TEST_F(LockTurnsTest, FiftyProcessesHandALockAroundInTurnWithFewRequestsAndNoPause) {
+  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<std::vector<Instant>> had(50);
+  Instant last{};
+  for (std::size_t i = 0; i < had.size(); ++i) {
+    processes.push_back(std::make_unique<Process>(*this, "p" + std::to_string(i)));
+    start(*processes.back(), [&, i](LockClient& locks) {
+      for (int n = 0; n < 4; ++n) {
+        HeldLock held = must(locks.acquire({.names = {"deploy"}, .wait = 10min}));
+        had[i].push_back(now());
+        sleep(*processes[i], 20ms);
+        must(held.release());
+        last = now();
+      }
+    });
+  }
+  run(10min);
+  std::vector<Instant> rounds(4);
+  int asked = 0;
+  for (std::size_t i = 0; i < had.size(); ++i) {
+    ASSERT_EQ(had[i].size(), 4u);
+    asked += processes[i]->road.count("acquire");
+    for (std::size_t n = 0; n < 4; ++n) rounds[n] = std::max(rounds[n], had[i][n]);
+  }
+  // Each had its turn before anybody had the turn after the next.
+  for (std::size_t i = 0; i < had.size(); ++i) {
+    for (std::size_t n = 2; n < 4; ++n) EXPECT_GE(had[i][n], rounds[n - 2]);
+  }
+  EXPECT_LE(last, at(200 * 20ms + 500ms));
+  EXPECT_LE(asked, 200 * 6);
+  RecordProperty("asked", asked);
 }
 
 TEST_F(LockTurnsTest, ProcessesTakeTurnsThoughOneHasManyThreads) {
