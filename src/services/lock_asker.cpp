@@ -44,6 +44,9 @@ void LockAsker::begin() {
 
 Result<LockStatePtr> LockAsker::ask() {
   begin();
+  if (request_.wait) {
+    for (const std::string& name : options_.names) marks_.push_back(parts_.hints.mark(name));
+  }
   Result<LockStatePtr> state = ask_and_wait();
   if (listener_) {
     for (const std::string& name : options_.names) parts_.hints.unlisten(name, listener_);
@@ -123,10 +126,13 @@ void LockAsker::wait_in_turn(const AcquireReply& reply, Instant now) {
   if (!listener_) {
     event_ = std::shared_ptr<Event>(parts_.runtime.make_event());
     listener_ = std::make_shared<LockHints::Listener>(event_);
-    bool watched = true;
-    for (const std::string& name : options_.names) watched = parts_.hints.listen(name, listener_) && watched;
-    // What was told between that answer and our listening is lost, so the answer is asked for again.
-    if (!watched) return;
+    bool missed = false;
+    for (std::size_t i = 0; i < options_.names.size(); ++i) {
+      const std::optional<LockHints::Mark> mark = parts_.hints.listen(options_.names[i], listener_);
+      missed = missed || !mark || mark != marks_[i];
+    }
+    // What was told between the question and our listening may be the release, so it is asked again.
+    if (missed) return;
   }
   const std::stop_callback on_stop(stop_, [this] { event_->notify(); });
   Instant ask_at = std::min({deadline_, now + kLockAskAgain, now + std::max(reply.again_in.value_or(kLockAskAgain), Duration{milliseconds{1}})});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "services/lock_hints.hpp"
@@ -50,6 +51,7 @@ class LockAsker {
   AcquireRequest request_;
   std::shared_ptr<Event> event_;  // once it has to wait
   LockHints::ListenerPtr listener_;
+  std::vector<std::optional<LockHints::Mark>> marks_;  // of its names, before the first question
   std::int64_t seen_ = 0;         // hints, when it asked last
   std::optional<LockHeld> held_;  // what the last answer said
   std::optional<Error> error_;    // of the last call, if it had no answer

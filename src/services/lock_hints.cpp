@@ -11,20 +11,26 @@ constexpr std::ptrdiff_t kIdleWatchesMost = 8;
 
 }  // namespace
 
-bool LockHints::listen(const std::string& name, const ListenerPtr& listener) {
+std::optional<LockHints::Mark> LockHints::mark(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = names_.find(name);
+  return entry != names_.end() && entry->second.watch ? std::optional(entry->second.mark) : std::nullopt;
+}
+
+std::optional<LockHints::Mark> LockHints::listen(const std::string& name, const ListenerPtr& listener) {
   {
     const std::lock_guard lock(mutex_);
     Name& entry = names_[name];
     entry.listeners.push_back(listener);
-    if (entry.watch) return true;
+    if (entry.watch) return entry.mark;
   }
   std::unique_ptr<Watch> made = store_.watch({.ns = ns_, .queues = {}, .stage = {}, .locks = {name}}, [this, name] { tell(name); });
-  {
-    const std::lock_guard lock(mutex_);
-    const auto entry = names_.find(name);
-    if (entry != names_.end() && !entry->second.watch) std::swap(entry->second.watch, made);
-  }
-  return false;  // a second one that was made at the same time goes away here
+  const std::lock_guard lock(mutex_);  // goes before `made`: a second watch that was made at the same time goes away without it
+  const auto entry = names_.find(name);
+  if (entry == names_.end() || entry->second.watch) return std::nullopt;
+  entry->second.watch = std::move(made);
+  entry->second.mark = {.watch = ++watches_, .told = 0};
+  return std::nullopt;
 }
 
 void LockHints::unlisten(const std::string& name, const ListenerPtr& listener) {
@@ -47,7 +53,9 @@ void LockHints::tell(const std::string& name) {
   {
     const std::lock_guard lock(mutex_);
     const auto entry = names_.find(name);
-    if (entry != names_.end()) told = entry->second.listeners;
+    if (entry == names_.end()) return;
+    entry->second.mark.told += 1;
+    told = entry->second.listeners;
   }
   for (const ListenerPtr& listener : told) {
     listener->hints += 1;

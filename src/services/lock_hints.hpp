@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,14 +26,24 @@ class LockHints {
 
   LockHints(Store& store, std::string ns) : store_(store), ns_(std::move(ns)) {}
 
-  // True if the name was watched already: then nothing was missed since the listener looked.
-  bool listen(const std::string& name, const ListenerPtr& listener);
+  // How far the telling about a name has come: the same mark before and after means that nothing was told in between. None: it is not watched.
+  struct Mark {
+    std::uint64_t watch = 0;
+    std::int64_t told = 0;
+
+    bool operator==(const Mark&) const = default;
+  };
+  std::optional<Mark> mark(const std::string& name);
+
+  // From now on the listener hears what is told. Answers the mark of that moment; none if the watch had to be made.
+  std::optional<Mark> listen(const std::string& name, const ListenerPtr& listener);
   void unlisten(const std::string& name, const ListenerPtr& listener);
 
  private:
   struct Name {
     std::vector<ListenerPtr> listeners;
     std::unique_ptr<Watch> watch;
+    Mark mark;
     std::uint64_t left_at = 0;  // counts up: who was left first goes first
   };
   void tell(const std::string& name);
@@ -43,6 +53,7 @@ class LockHints {
   std::mutex mutex_;
   std::map<std::string, Name> names_;
   std::uint64_t leavings_ = 0;
+  std::uint64_t watches_ = 0;  // made so far
 };
 
 }  // namespace fenceline
