@@ -54,6 +54,7 @@ bool concerns(const std::string& payload, const std::string& schema, const Watch
   words.push_back(payload.substr(begin));
   if (words.size() < 2 || words[0] != schema || words[1] != request.ns) return false;
   if (words.size() == 2) return request.orders;
+  if (words.size() == 3) return std::find(request.locks.begin(), request.locks.end(), words[2]) != request.locks.end();
   return words.size() == 4 && words[3] == request.stage && std::find(request.queues.begin(), request.queues.end(), words[2]) != request.queues.end();
 }
 

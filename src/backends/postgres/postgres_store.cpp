@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "backends/postgres/lock_statements.hpp"
 #include "backends/postgres/schema.hpp"
 #include "backends/postgres/store_parts.hpp"
 
@@ -59,7 +60,14 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       claim(hot(dsn.schema, "claim_jobs", 13)),
       give_back(hot(dsn.schema, "give_back", 4)),
       extend(hot(dsn.schema, "extend_jobs", 5)),
-      settle(hot(dsn.schema, "settle_jobs", 9)) {}
+      settle(hot(dsn.schema, "settle_jobs", 9)),
+      lock_acquire(hot(dsn.schema, "acquire_locks", 13)),
+      lock_renew(hot(dsn.schema, "renew_locks", 5)),
+      lock_release(hot(dsn.schema, "release_locks", 4)),
+      lock_withdraw(hot(dsn.schema, "withdraw_locks", 6)),
+      lock_acquire_one(acquire_one_lock(dsn.schema)),
+      lock_renew_one(renew_one_lock(dsn.schema)),
+      lock_release_one(release_one_lock(dsn.schema)) {}
 
 Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {
   std::string text;

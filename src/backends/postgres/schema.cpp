@@ -34,15 +34,20 @@ Result<void> check_version(const Pool& pool, int version) {
                                  "; use a newer program");
 }
 
+// What came after the first stores were set up: `migrate` adds it to those that have all else.
+constexpr std::string_view kAdded = "12_lock_tables.sql";
+
 // What this program would install: functions, and all else. Comments and empty lines are no part of it.
 struct Source {
   std::string functions;
   std::string tables;
+  std::string tables_before;  // without what was added
 };
 const Source& own_source() {
   static const Source source = [] {
     std::string functions;
     std::string rest;
+    std::string before;
     for (const SqlFile& file : schema_sql()) {
       std::string text = "\n" + file.text;
       for (const std::string& function : functions_in(file.text)) {
@@ -52,10 +57,12 @@ const Source& own_source() {
       for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
         end = std::min(text.find('\n', at), text.size());
         const std::string line = text.substr(at, end - at);
-        if (!line.empty() && !line.starts_with("--")) rest += line + "\n";
+        if (line.empty() || line.starts_with("--")) continue;
+        rest += line + "\n";
+        if (file.name != kAdded) before += line + "\n";
       }
     }
-    return Source{sha256_hex(functions), sha256_hex(rest)};
+    return Source{sha256_hex(functions), sha256_hex(rest), sha256_hex(before)};
   }();
   return source;
 }
@@ -120,16 +127,18 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   const Statement source{"select (select value from " + quoted(schema) + ".meta where key = 'functions'), (select value from " + quoted(schema) + ".meta where key = 'tables')"};
   const Result<Rows> known = pool.run(source, {}, CallKind::look, wish.look);
   if (!known) return std::unexpected(known.error());
-  if (known->text(0, 1) != own_source().tables)
+  const bool adds = known->text(0, 1) == own_source().tables_before;
+  if (known->text(0, 1) != own_source().tables && !adds)
     return fail(Code::refused, "the tables of " + pool.dsn().shown + " are of another build of version " + std::to_string(kSchemaVersion) + "; use that build, or set up a new one: ?schema=NAME");
   const Result<Drift> drift = drift_of(pool, wish.look);
   if (!drift) return std::unexpected(drift.error());
   if (!drift->others.empty()) return fail(Code::refused, pool.dsn().shown + ": " + in_words(drift->others) + "; restore the schema from a backup");
-  const bool same = known->text(0, 0) == own_source().functions;
+  const bool same = !adds && known->text(0, 0) == own_source().functions;
   if (same && drift->functions.empty()) return {};
   std::vector<std::string> scripts{begin_sql(schema, wish.change), path_sql(schema)};
   for (SqlFile& file : schema_sql()) {
     std::string script;
+    if (adds && file.name == kAdded) script = file.text + "\n";
     for (const std::string& function : functions_in(file.text)) script += "create or replace" + function.substr(std::string_view("create").size()) + "\n";
     // One that was made anew is everybody's to call, until it is taken from them.
     if (file.name.ends_with("_rights.sql")) script += file.text;
@@ -137,7 +146,7 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   }
   // Of the same program: what it does not bring back is somebody else's.
   if (!same) scripts.push_back(meta_sql(schema));
-  const std::string what = same ? in_words(drift->functions) : "functions of another build";
+  const std::string what = same ? in_words(drift->functions) : adds ? "tables of locks, and functions" : "functions of another build";
   const Result<bool> mended = change_schema(pool, scripts, wish.actor, "store_mended", what, wish.change);
   if (!mended) return std::unexpected(mended.error());
   log.warn("store_mended", {{"what", what}});
@@ -148,6 +157,8 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
 }
 
 }  // namespace
+
+std::string tables_before_locks() { return own_source().tables_before; }
 
 std::vector<std::string> functions_in(std::string_view sql) {
   constexpr std::string_view kBegin = "create function ";

@@ -10,6 +10,9 @@ namespace fenceline::postgres {
 // A query for all that the schema has, a line each, as it is kept in meta.
 std::string objects_sql(const std::string& schema);
 
+// What `meta` says of the tables of a store that was set up before there were locks.
+std::string tables_before_locks();
+
 Drift drift_between(const std::string& installed, const std::string& found);
 
 }  // namespace fenceline::postgres

@@ -164,6 +164,7 @@ declare
   gone gone_job[];
   shortest bigint;
   more boolean;
+  locks record;
 begin
   if ns_ is null then return jsonb_build_object('removed', 0, 'more', false); end if;
   perform forget_superseded();
@@ -201,7 +202,8 @@ begin
   delete from claim where id = any (array(select c.id from claim c where c.live = 0 and c.until <= now.lease limit 10000 for update skip locked));
   perform fold_depths();
   perform forget_owners(now.wall, most);
-  return jsonb_build_object('removed', cardinality(gone), 'more', more);
+  select * into locks from tidy_locks(ns_, most, now.lease, now.wall);
+  return jsonb_build_object('removed', cardinality(gone) + locks.removed, 'more', more or locks.more);
 end $$;
 
 -- All homes' turns, so that no claim is under way; and no home is made until the end, in which one could begin.
@@ -225,11 +227,12 @@ declare
   wall bigint;
 begin
   perform take_all_turns(null);
+  lock table lock in exclusive mode;  -- and grants of locks
   wall := (clock()).wall;
   select value into stands from floor for update;
   most := greatest(stands, wall + ahead_most);
   if wanted > most then
-    most := greatest(most, (select max(j.fence) from job j), (select max(d.fence) from done d), (select max(g.fence) from grp g));
+    most := greatest(most, (select max(j.fence) from job j), (select max(d.fence) from done d), (select max(g.fence) from grp g), (select max(l.fence) from lock l));
     if wanted > most then
       perform fail_refused(format('a floor of %s is more than a day ahead of the store''s clock; at most %s', wanted, most));
     end if;
@@ -289,6 +292,7 @@ begin
     delete from log_chunk l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
     delete from log_state l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
     delete from worker where ns_id = ns_;
+    perform remove_locks(ns_);
     update home set running_most = 0, per_key_most = 0, keep_done = null, keep_dead = null, paused_at = null, paused_by = null, pause_reason = null where ns_id = ns_;
   end if;
   perform note_act(ns, request -> 'act' ->> 'actor', 'namespace_removed', ns, request -> 'act' ->> 'reason', (clock()).wall);

@@ -60,7 +60,7 @@ begin
 end $$;
 
 -- The newest fence that was granted for a resource, as this transaction sees it; null: no lease of it lives here. A job is named by its id.
-create function newest_grant(ns_ int, resource_ text) returns bigint language plpgsql as $$
+create function newest_of_job(ns_ int, resource_ text) returns bigint language plpgsql as $$
 declare
   id_ uuid;
   newest bigint;
@@ -73,13 +73,44 @@ begin
   if not found then select fence into newest from job where id = id_ and ns_id = ns_; end if;
   return newest;
 end $$;
+create function newest_of_lock(ns_ int, resource_ text) returns bigint language plpgsql as $$
+declare
+  newest bigint;
+begin
+  select l.fence into newest from lock l where l.ns_id = ns_ and l.resource = resource_ and l.fence > 0;
+  if is_uuid(resource_) then newest := greatest(newest, (select max(l.fence) from lock l where l.ns_id = ns_ and l.guarded_as = resource_ and l.fence > 0)); end if;
+  return newest;
+end $$;
+create function newest_grant(ns_ int, resource_ text) returns bigint language plpgsql as $$
+begin
+  return coalesce(newest_of_job(ns_, resource_), newest_of_lock(ns_, resource_));
+end $$;
+
+-- The same of a lock, for one who is about to be let in under it: until the end of this transaction whoever grants that lock leaves the key of the fence that it ends (50_locks.sql). An old snapshot
+-- may not know of a grant that came before: so the row must be as the snapshot has it (40001), which only a lock on the row tells; that is given back at once, by a savepoint.
+create function hold_newest_of_lock(ns_ int, resource_ text) returns bigint language plpgsql as $$
+declare
+  newest bigint := newest_of_lock(ns_, resource_);
+begin
+  if newest is null then return null; end if;
+  perform pg_advisory_xact_lock_shared(lock_key(ns_, resource_));
+  if has_old_snapshot() then
+    begin
+      perform 1 from lock l where l.ns_id = ns_ and (l.resource = resource_ or l.guarded_as = resource_) for share;
+      raise exception using errcode = 'FL099';
+    exception when sqlstate 'FL099' then
+      return newest;
+    end;
+  end if;
+  return newest_of_lock(ns_, resource_);
+end $$;
 
 -- Raises unless the fence is good for the resource now. remembered: the fence of the row that is written, if any. Answers whether a lease of it lives here.
 create function check_fence(ns_ int, resource_ text, fence_ bigint, remembered bigint, source_ int) returns boolean language plpgsql as $$
 declare
   -- Below what any store grants: its fences are wall time in microseconds, and this one is the year 2001.
   least_granted constant bigint := 1000000000000000;
-  newest bigint := newest_grant(ns_, resource_);
+  newest bigint := coalesce(newest_of_job(ns_, resource_), hold_newest_of_lock(ns_, resource_));
   memory bigint;
   other text;
 begin
@@ -152,6 +183,44 @@ begin
   delete from superseded where ctid = place;
 end $$;
 
+-- Where none was seen: no lock of that name was granted since, and its first grant waits until this transaction has ended; or the fence is its newest. Raises otherwise.
+create function no_lock_has_come(ns_ int, n at_commit) returns void language plpgsql as $$
+declare
+  newest bigint;
+begin
+  perform pg_advisory_xact_lock_shared(lock_first_key(ns_, n.resource));
+  if not has_old_snapshot() then
+    newest := hold_newest_of_lock(ns_, n.resource);
+    if newest <> n.fence then perform refuse_stale(n.source, n.resource, n.fence, nullif(greatest(newest, n.fence), n.fence)); end if;
+    return;
+  end if;
+  -- A unique index sees past the snapshot.
+  perform 1 from lock l where l.ns_id = ns_ and l.resource = n.resource for share;
+  if found then return; end if;
+  begin
+    insert into lock (ns_id, resource) values (ns_, n.resource);
+  exception when unique_violation then
+    raise exception using errcode = '40001', message = format('lock %s was granted after this transaction took its snapshot', n.resource), hint = 'begin anew';
+  end;
+  delete from lock l where l.ns_id = ns_ and l.resource = n.resource;
+end $$;
+
+-- For people who look at locks: the largest fence of a lock that was let in. What cannot be written because somebody wrote it since the snapshot need not be.
+create function remember_at_gate(ns_ int, n at_commit) returns void language plpgsql as $$
+declare
+  memory bigint;
+begin
+  if is_uuid(n.resource) and newest_of_lock(ns_, n.resource) is null then return; end if;  -- a job
+  select m.fence into memory from gate_memory m where m.ns_id = ns_ and m.resource = n.resource;
+  if memory >= n.fence then return; end if;
+  begin
+    insert into gate_memory as m (ns_id, resource, fence, raised_at) values (ns_, n.resource, n.fence, (clock()).wall)
+    on conflict (ns_id, resource) do update set fence = excluded.fence, raised_at = excluded.raised_at where m.fence < excluded.fence;
+  exception when serialization_failure then
+    null;
+  end;
+end $$;
+
 -- The same where no lease lives here: the largest fence that was let in counts, and is raised now.
 create function raise_gate(ns_ int, n at_commit) returns void language plpgsql as $$
 declare
@@ -159,6 +228,7 @@ declare
   wall bigint := (clock()).wall;
 begin
   -- A lease of it may have come, and been taken over, after the snapshot in which none was seen.
+  perform no_lock_has_come(ns_, n);
   perform take_fence_key(ns_, n);
   loop
     select m.fence into memory from gate_memory m where m.ns_id = ns_ and m.resource = n.resource;
@@ -194,6 +264,7 @@ begin
   for n in select * from at_commit where xid = me order by xid, ns, resource, fence loop
     if n.leased then
       perform take_fence_key(n.ns_id, n);
+      perform remember_at_gate(n.ns_id, n);
     else
       if newest_grant(n.ns_id, n.resource) > n.fence then perform refuse_stale(n.source, n.resource, n.fence, null); end if;  -- of a job that was not there before
       perform raise_gate(coalesce(n.ns_id, ns_of(n.ns)), n);

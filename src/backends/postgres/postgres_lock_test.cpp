@@ -1,0 +1,309 @@
+// Locks on a real server: races between sessions, what a pair costs the tables and the disk, who is told, and whose rights are enough. What every store does is in the
+// conformance suite; fences of locks at guards are in postgres_lock_guard_test.cpp.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "backends/postgres/grants.hpp"
+#include "backends/postgres/pool.hpp"
+#include "backends/postgres/schema_parts.hpp"
+#include "backends/postgres/testing.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PostgresLocks : public testing::Test {
+ protected:
+  PostgresLocks() : store_(opened(schema_.url())) {}
+
+  std::unique_ptr<PostgresStore> opened(const std::string& url) { return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url})); }
+  AcquireRequest asking(std::vector<std::string> names) {
+    const std::string number = std::to_string(++requests_);
+    return {.ns = "default", .names = std::move(names), .owner = "o" + number, .request = "r" + number, .ttl = 30s, .pattern = "item", .place = "here:1"};
+  }
+  static ReleaseRequest releasing(const AcquireRequest& asked, const AcquireReply& got) {
+    ReleaseRequest request{.ns = asked.ns, .locks = {}};
+    for (const LockGrant& grant : got.grants) request.locks.push_back({grant.resource, asked.owner, grant.fence});
+    return request;
+  }
+  Fence pair(PostgresStore& store, const std::string& name) {
+    const AcquireRequest asked = asking({name});
+    const AcquireReply got = must(store.acquire(asked));
+    if (got.grants.size() != 1) throw std::runtime_error(name + " was not granted: " + got.held->reason);
+    if (!must(store.release(releasing(asked, got))).refused.empty()) throw std::runtime_error(name + " was not released");
+    return got.grants.front().fence;
+  }
+  std::int64_t number(const std::string& query) { return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, 10s)).integer(0, 0); }
+  std::string ours(const std::string& table) const { return schema_.name() + "." + table; }
+
+  ThreadRuntime runtime_;
+  TestSchema schema_{"locks"};
+  std::unique_ptr<PostgresStore> store_;
+  postgres::Pool looks_{runtime_, must(postgres::parse_dsn(schema_.url())), nullptr};
+  std::atomic<int> requests_ = 0;
+};
+
+TEST_F(PostgresLocks, L5_OfTwoSessionsThatRaceForANameOneIsGranted) {
+  constexpr int kRounds = 1'000;
+  const auto other = opened(schema_.url());
+  std::vector<int> granted(kRounds);
+  std::vector<Fence> fences(kRounds);
+  std::atomic<int> failed = 0;
+  std::barrier<> together(2);
+  const auto race = [&](PostgresStore& store, int me) {
+    for (int round = 0; round < kRounds; ++round) {
+      together.arrive_and_wait();
+      const AcquireRequest asked = asking({"one"});
+      const Result<AcquireReply> got = store.acquire(asked);
+      if (!got) ++failed;
+      together.arrive_and_wait();
+      if (!got || got->grants.empty()) continue;
+      granted[static_cast<std::size_t>(round)] += me;
+      fences[static_cast<std::size_t>(round)] = got->grants.front().fence;
+      if (!store.release(releasing(asked, *got))) ++failed;
+    }
+  };
+  std::thread second([&] { race(*other, 2); });
+  race(*store_, 1);
+  second.join();
+  EXPECT_EQ(failed, 0);
+  for (int round = 0; round < kRounds; ++round) {
+    const auto at = static_cast<std::size_t>(round);
+    ASSERT_TRUE(granted[at] == 1 || granted[at] == 2) << "round " << round << " was granted to " << granted[at];
+    if (round > 0) ASSERT_GT(fences[at], fences[at - 1]);
+  }
+}
+
+TEST_F(PostgresLocks, L5_SeveralAtOnceInAnyOrderNeverMeetADeadlock) {
+  const std::vector<std::string> names{"a", "b", "c", "d", "e"};
+  std::map<std::string, std::atomic<int>> holders;
+  for (const std::string& name : names) holders[name] = 0;
+  std::atomic<int> granted = 0;
+  std::atomic<int> broken = 0;
+  std::vector<std::string> errors(6);
+  const auto storm = [&](int me) {
+    std::mt19937 random(static_cast<unsigned>(me));
+    const auto store = opened(schema_.url());
+    for (int i = 0; i < 120; ++i) {
+      std::vector<std::string> some;
+      for (const std::string& name : names) {
+        if (random() % 2 == 0) some.push_back(name);
+      }
+      if (some.empty()) continue;
+      AcquireRequest asked = asking(some);
+      asked.wait = random() % 4 == 0;
+      const Result<AcquireReply> got = store->acquire(asked);
+      if (!got) {
+        errors[static_cast<std::size_t>(me)] = got.error().message;
+        return;
+      }
+      if (got->grants.empty()) {
+        if (asked.wait && !store->withdraw({.ns = "default", .names = some, .owner = asked.owner, .request = asked.request, .ttl = 1s})) ++broken;
+        continue;
+      }
+      ++granted;
+      for (const std::string& name : some) {
+        if (++holders[name] != 1) ++broken;
+      }
+      // Renewed and released in the other order.
+      ReleaseRequest back = releasing(asked, *got);
+      std::ranges::reverse(back.locks);
+      const Result<RenewReply> renewed = store->renew({.ns = "default", .locks = back.locks, .ttl = 30s});
+      if (!renewed || !renewed->refused.empty()) ++broken;
+      for (const std::string& name : some) --holders[name];
+      const Result<ReleaseReply> released = store->release(back);
+      if (!released || !released->refused.empty()) ++broken;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int me = 0; me < 6; ++me) threads.emplace_back(storm, me);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  EXPECT_EQ(broken, 0);
+  EXPECT_GT(granted, 50);
+  EXPECT_EQ(number("select deadlocks from pg_stat_database where datname = current_database()"), 0);
+}
+
+TEST_F(PostgresLocks, APlainPairLeavesNoIndexEntryNoKeyAndNothingToTidy) {
+  pair(*store_, "hot");
+  const std::int64_t before = number("select pg_relation_size('" + ours("lock_pkey") + "')");
+  for (int i = 0; i < 500; ++i) pair(*store_, "hot");
+  EXPECT_EQ(number("select pg_relation_size('" + ours("lock_pkey") + "')"), before);
+  EXPECT_LE(number("select pg_relation_size('" + ours("lock") + "')"), 3 * 8192);
+  EXPECT_EQ(number("select count(*) from " + ours("superseded")), 0);
+  EXPECT_EQ(number("select count(*) from " + ours("lock_look")), 1);
+  EXPECT_EQ(number("select count(*) from " + ours("owner")), 0);
+}
+
+// By how far the log was flushed when the call had its answer.
+TEST_F(PostgresLocks, AGrantAndARenewalAreOnDiskWhenTheyAreAnsweredAndAReleaseNeedNotBe) {
+  const std::string written = "select (pg_current_wal_insert_lsn() - '0/0')::bigint";
+  const std::string flushed = "select (pg_current_wal_flush_lsn() - '0/0')::bigint";
+  int unflushed = 0;
+  for (int i = 0; i < 20; ++i) {
+    const AcquireRequest asked = asking({"disk"});
+    std::int64_t at = number(written);
+    const AcquireReply got = must(store_->acquire(asked));
+    ASSERT_EQ(got.grants.size(), 1u);
+    EXPECT_GT(number(flushed), at);
+    at = number(written);
+    ASSERT_TRUE(must(store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s})).refused.empty());
+    EXPECT_GT(number(flushed), at);
+    at = number(written);
+    must(store_->release(releasing(asked, got)));
+    if (number(flushed) <= at) ++unflushed;
+  }
+  EXPECT_GT(unflushed, 0);
+}
+
+TEST_F(PostgresLocks, OnlyWhoWaitsIsToldOfAReleaseAndEverybodyOfABreak) {
+  pair(*store_, "quiet");
+  std::atomic<int> quiet = 0, waited = 0, broken = 0;
+  const auto event = runtime_.make_event();
+  const auto follow = [&](const std::string& name, std::atomic<int>& count) {
+    return store_->watch({.ns = "default", .queues = {}, .stage = "", .locks = {name}}, [&] {
+      ++count;
+      event->notify();
+    });
+  };
+  const auto told = [&](std::atomic<int>& count, int times) {
+    for (const Instant given_up = runtime_.now() + 20s; count < times;) {
+      if (!event->wait_until(given_up)) return false;
+    }
+    return true;
+  };
+  const auto first = follow("quiet", quiet), second = follow("waited", waited), third = follow("broken", broken);
+  ASSERT_TRUE(told(broken, 1));  // the connection is there
+  const int quiet_before = quiet;
+
+  for (int i = 0; i < 5; ++i) pair(*store_, "quiet");
+  const AcquireRequest holder = asking({"waited"});
+  const AcquireReply held = must(store_->acquire(holder));
+  AcquireRequest waiter = asking({"waited"});
+  waiter.wait = true;
+  EXPECT_TRUE(must(store_->acquire(waiter)).grants.empty());
+  const int waited_before = waited;
+  must(store_->release(releasing(holder, held)));
+  EXPECT_TRUE(told(waited, waited_before + 1));
+  EXPECT_EQ(must(store_->acquire(waiter)).grants.size(), 1u);
+
+  must(store_->acquire(asking({"broken"})));
+  const int broken_before = broken;
+  must(store_->break_lock({.ns = "default", .resource = "broken", .only = {}, .request = "b", .act = {"ana", "stuck"}}));
+  EXPECT_TRUE(told(broken, broken_before + 1));
+  // Notices come in the order of commits.
+  EXPECT_EQ(quiet, quiet_before);
+}
+
+TEST_F(PostgresLocks, NamesTakenOnceLeaveNothingAndComeAgainWithALargerFence) {
+  std::map<std::string, Fence> fences;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    fences[name] = pair(*store_, name);
+  }
+  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  std::int64_t removed = 0;
+  for (int step = 0; step < 10; ++step) {
+    const TidyReply reply = must(store_->tidy({.ns = "default", .limit = 100}));
+    removed += reply.removed;
+    if (!reply.more) break;
+  }
+  EXPECT_EQ(removed, 300);
+  EXPECT_EQ(number("select count(*) from " + ours("lock")), 0);
+  EXPECT_EQ(number("select count(*) from " + ours("lock_look")), 0);
+  // A store whose clock was set back: only the floor knows better.
+  const Fence largest = number("select value from " + ours("floor"));
+  EXPECT_GE(largest, fences.rbegin()->second);
+  EXPECT_GT(pair(*store_, "n7"), largest);
+}
+
+TEST_F(PostgresLocks, AFloorThatIsRaisedWaitsForGrantsUnderWay) {
+  pair(*store_, "one");
+  // A grant that has read the floor and is not committed yet.
+  postgres::Pool pool(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
+  const auto slow = must(pool.take(runtime_.now() + 10s));
+  const auto script = [&](const std::string& sql) { return slow->script(sql, runtime_.now() + 10s).fate == postgres::Reply::Fate::answered; };
+  ASSERT_TRUE(script("begin; update " + ours("lock") + " set fence = greatest(fence + 1, (select value from " + ours("floor") + ") + 1)"));
+  std::atomic<bool> raised = false;
+  std::thread other([&] {
+    must(store_->raise_floor({.ns = "default", .floor = number("select max(fence) + 1000000 from " + ours("lock")), .act = {"ana", "test"}}));
+    raised = true;
+  });
+  for (int i = 0; i < 1'000 && number("select count(*) from pg_locks where not granted and mode = 'ExclusiveLock'") == 0; ++i) runtime_.sleep_for(5ms, {});
+  EXPECT_FALSE(raised);
+  ASSERT_TRUE(script("commit"));
+  other.join();
+  EXPECT_GT(pair(*store_, "one"), number("select value from " + ours("floor")));
+}
+
+TEST_F(PostgresLocks, ARoleWithTheRightsOfAWorkerIsEnough) {
+  const std::string role = "locker_" + std::to_string(::getpid());
+  const postgres::Dsn dsn = must(postgres::parse_dsn(schema_.url()));
+  schema_.run("drop role if exists " + role + "; create role " + role + " login password 'x'");
+  schema_.run(must(postgres::grants_for(dsn, role)));
+  {
+    const std::string url = url_with("schema=" + schema_.name() + "&user=" + role + "&password=x");
+    const auto store = opened(url);
+    pair(*store, "mine");
+    pair(*store, "mine");
+    const AcquireRequest asked = asking({"a", "b"});
+    const AcquireReply got = must(store->acquire(asked));
+    EXPECT_EQ(got.grants.size(), 2u);
+    AcquireRequest shared = asking({"s"});
+    shared.mode = LockMode::shared;
+    EXPECT_EQ(must(store->acquire(shared)).grants.size(), 1u);
+    AcquireRequest waiter = asking({"a"});
+    waiter.wait = true;
+    EXPECT_TRUE(must(store->acquire(waiter)).held);
+    must(store->withdraw({.ns = "default", .names = {"a"}, .owner = waiter.owner, .request = waiter.request, .ttl = 1s}));
+    must(store->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s}));
+    must(store->break_lock({.ns = "default", .resource = "a", .only = {}, .request = "b", .act = {"ana", ""}}));
+    EXPECT_FALSE(must(store->locks({.ns = "default"})).locks.empty());
+    must(store->tidy({.ns = "default"}));
+    must(store->raise_floor({.ns = "default", .floor = 5, .act = {"ana", ""}}));
+    must(store->remove_namespace("default", {"ana", ""}));
+  }
+  schema_.run("drop owned by " + role + "; drop role " + role);
+}
+
+TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
+  must(store_->enqueue({.ns = "default", .jobs = {{.id = make_uuid7(runtime_.wall_now(), 1, 2), .queue = "q"}}}));
+  schema_.run("do $$ declare f regprocedure; begin "
+              "for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and proname ~ 'lock' and proname <> 'clock' loop execute format('drop function %s cascade', f); end loop; end $$; "
+              "drop table lock, lock_sharer, lock_waiter, lock_withdrawn, lock_look cascade; drop sequence lock_place; drop type if exists lock_answer, lock_standing, lock_refusal cascade; "
+              "update meta set value = '" + postgres::tables_before_locks() + "' where key = 'tables'; update meta set value = 'older' where key = 'functions'; "
+              "update meta set value = (select string_agg(line, E'\n' order by line collate \"C\") from regexp_split_to_table(value, E'\n') as line where line !~ '^(function|column|index) [a-z_]*lock') "
+              "|| E'\n' || (select line from regexp_split_to_table(value, E'\n') as line where line ~ '^function clock ') where key = 'objects'");
+  const auto old = opened(schema_.url());
+  EXPECT_EQ(code_of(old->acquire(asking({"a"}))), Code::not_found);
+  const auto migrated = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
+  pair(*migrated, "a");
+  EXPECT_EQ(must(migrated->jobs({.ns = "default"})).jobs.size(), 1u);
+  for (const Finding& finding : must(migrated->examine())) {
+    if (finding.name == "schema") EXPECT_EQ(finding.status, FindingStatus::ok) << finding.detail;
+  }
+}
+
+TEST_F(PostgresLocks, BehindAPoolerEachVerbWorks) {
+  const char* pooler = std::getenv("FENCELINE_TEST_PGBOUNCER");
+  if (!pooler) GTEST_SKIP() << "FENCELINE_TEST_PGBOUNCER names no pooler: run by script/with_postgres --pgbouncer";
+  const auto store = opened(std::string(pooler) + "?schema=" + schema_.name() + "&pooler=transaction");
+  const Fence first = pair(*store, "p");
+  EXPECT_GT(pair(*store, "p"), first);
+  const AcquireRequest asked = asking({"p", "q"});
+  const AcquireReply got = must(store->acquire(asked));
+  EXPECT_EQ(got.grants.size(), 2u);
+  EXPECT_TRUE(must(store->acquire(asking({"p"}))).held);
+  EXPECT_TRUE(must(store->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s})).refused.empty());
+  EXPECT_TRUE(must(store->release(releasing(asked, got))).refused.empty());
+}
+
+}  // namespace
+}  // namespace fenceline::test
