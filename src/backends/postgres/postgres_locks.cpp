@@ -90,10 +90,30 @@ LockRow read_lock(const json& object) {
 
 }  // namespace
 
+namespace postgres {
+
+bool QueuedRequests::has(const std::string& owner, const std::string& request) const {
+  const std::lock_guard lock(mutex_);
+  return queued_.contains({owner, request});
+}
+
+void QueuedRequests::set(const std::string& owner, const std::string& request, bool queued) {
+  constexpr std::size_t kMost = 10'000;  // of those that never came back
+  const std::lock_guard lock(mutex_);
+  if (!queued) {
+    queued_.erase({owner, request});
+    return;
+  }
+  if (queued_.size() >= kMost) queued_.clear();
+  queued_.emplace(owner, request);
+}
+
+}  // namespace postgres
+
 Result<AcquireReply> PostgresStore::acquire(const AcquireRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const Instant deadline = parts_->pool.runtime().now() + request.timeout;
-  if (is_one_plain_lock(request)) {
+  if (is_one_plain_lock(request) && !(request.wait && parts_->queued.has(request.owner, request.request))) {
     const Result<Rows> one = parts_->pool.run(parts_->lock_acquire_one, one_params(request), CallKind::claim, request.timeout);
     if (!one) return std::unexpected(one.error());
     if (one->size() > 0) {
@@ -112,7 +132,9 @@ Result<AcquireReply> PostgresStore::acquire(const AcquireRequest& request) {
   params.text(request.pattern).text(request.place);
   const Result<Rows> rows = parts_->pool.run(parts_->lock_acquire, params, CallKind::claim, deadline - parts_->pool.runtime().now());
   if (!rows) return std::unexpected(rows.error());
-  return decoded(parts_->pool.dsn(), [&] { return acquired_in(*rows); });
+  Result<AcquireReply> reply = decoded(parts_->pool.dsn(), [&] { return acquired_in(*rows); });
+  if (request.wait && reply) parts_->queued.set(request.owner, request.request, reply->held.has_value());
+  return reply;
 }
 
 Result<RenewReply> PostgresStore::renew(const RenewRequest& request) {
@@ -150,6 +172,7 @@ Result<ReleaseReply> PostgresStore::release(const ReleaseRequest& request) {
 
 Result<void> PostgresStore::withdraw(const WithdrawRequest& request) {
   if (auto ok = check_request(request); !ok) return ok;
+  parts_->queued.set(request.owner, request.request, false);
   Params params;
   params.text(request.ns).array(texts(request.names)).int4(request.slots).text(request.owner).text(request.request).int8(request.ttl.count());
   const Result<Rows> rows = parts_->pool.run(parts_->lock_withdraw, params, CallKind::change, request.timeout);

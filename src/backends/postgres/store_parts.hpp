@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,20 @@
 #include "backends/postgres/postgres_store.hpp"
 
 namespace fenceline {
+namespace postgres {
+
+// Requests of this process that have a place in the queue of a lock: the plain statement has nothing for them. A request that is missing here costs one statement more.
+class QueuedRequests {
+ public:
+  bool has(const std::string& owner, const std::string& request) const;
+  void set(const std::string& owner, const std::string& request, bool queued);
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::pair<std::string, std::string>> queued_;
+};
+
+}  // namespace postgres
 
 struct PostgresStore::Parts {
   Parts(Runtime& runtime, postgres::Dsn dsn, const PostgresOptions& options);
@@ -24,6 +39,7 @@ struct PostgresStore::Parts {
   postgres::Pool pool;
   postgres::Listener listener;
   postgres::ClaimCursors cursors;
+  postgres::QueuedRequests queued;
   StoreProfile profile;
 
   // The hot verbs, with their parameters in the order in which sql/ declares them.

@@ -262,7 +262,7 @@ begin
   end if;
   execute format('grant usage on schema %I to %s', current_schema(), role_);
   for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.prosecdef
-           and p.proname in ('enqueue', 'claim', 'extend', 'settle', 'complete', 'fail', 'record_effect', 'guard', 'gate', 'act_as', 'checked_truncate', 'protections', 'refusals_of') loop
+           and p.proname in ('enqueue', 'claim', 'extend', 'settle', 'complete', 'fail', 'record_effect', 'lock_acquire', 'lock_renew', 'lock_release', 'guard', 'gate', 'act_as', 'checked_truncate', 'protections', 'refusals_of') loop
     execute format('grant execute on function %s to %s', f, role_);
   end loop;
   execute format('grant select on %I.refusals to %s', current_schema(), role_);
