@@ -217,7 +217,7 @@ end $$;
 
 -- All cases. The plain one is granted by a statement of the store's own, which comes here if that found nothing to grant (postgres_locks.cpp).
 create function acquire_locks(ns text, names text[], owner text, request text, mode smallint, slots int, ttl bigint, to_its_end boolean, hold bigint, delay bigint, wait boolean, pattern text, place text)
-returns setof lock_answer language plpgsql set search_path from current set jit = off as $$
+returns setof lock_answer language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   ns_ int := ns_of(ns);

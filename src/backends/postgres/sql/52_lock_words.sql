@@ -17,7 +17,7 @@ begin
 end $$;
 
 -- The first row has no resource: what is left for all that were renewed (in `fence`), and what the call waited (in `current`). Others are refusals.
-create function renew_locks(ns text, resources text[], owners text[], fences bigint[], ttl bigint) returns setof lock_refusal language plpgsql set search_path from current set jit = off as $$
+create function renew_locks(ns text, resources text[], owners text[], fences bigint[], ttl bigint) returns setof lock_refusal language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   ns_ int := find_ns(ns);
@@ -65,7 +65,7 @@ begin
 end $$;
 
 -- Its commit does not wait for the disk: a release that a crash takes back is a lease that runs out. Whatever is granted after it is on disk no sooner than it is.
-create function release_locks(ns text, resources text[], owners text[], fences bigint[]) returns setof lock_refusal language plpgsql set search_path from current set jit = off as $$
+create function release_locks(ns text, resources text[], owners text[], fences bigint[]) returns setof lock_refusal language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   ns_ int := find_ns(ns);
@@ -89,7 +89,7 @@ begin
 end $$;
 
 -- Takes an acquire back. It may be under way: then it has the rows of its names, or finds there that it may have been withdrawn.
-create function withdraw_locks(ns text, names text[], slots int, owner text, request text, ttl bigint) returns void language plpgsql set search_path from current set jit = off as $$
+create function withdraw_locks(ns text, names text[], slots int, owner text, request text, ttl bigint) returns void language plpgsql set search_path from current set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   ns_ int := ns_of(ns);
