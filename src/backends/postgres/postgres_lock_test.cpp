@@ -2,6 +2,7 @@
 // conformance suite; fences of locks at guards are in postgres_lock_guard_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
@@ -77,7 +78,9 @@ TEST_F(PostgresLocks, L5_OfTwoSessionsThatRaceForANameOneIsGranted) {
   for (int round = 0; round < kRounds; ++round) {
     const auto at = static_cast<std::size_t>(round);
     ASSERT_TRUE(granted[at] == 1 || granted[at] == 2) << "round " << round << " was granted to " << granted[at];
-    if (round > 0) ASSERT_GT(fences[at], fences[at - 1]);
+    if (round > 0) {
+      ASSERT_GT(fences[at], fences[at - 1]);
+    }
   }
 }
 
@@ -287,7 +290,9 @@ TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
   pair(*migrated, "a");
   EXPECT_EQ(must(migrated->jobs({.ns = "default"})).jobs.size(), 1u);
   for (const Finding& finding : must(migrated->examine())) {
-    if (finding.name == "schema") EXPECT_EQ(finding.status, FindingStatus::ok) << finding.detail;
+    if (finding.name == "schema") {
+      EXPECT_EQ(finding.status, FindingStatus::ok) << finding.detail;
+    }
   }
 }
 
