@@ -26,18 +26,12 @@ class LockWatches::Handle final : public Watch {
   std::shared_ptr<Listener> listener_;
 };
 
-std::vector<std::uint32_t> LockWatches::counts_of(const std::vector<QueueName>& names) const {
-  std::vector<std::uint32_t> counts;
-  for (const QueueName& name : names) counts.push_back(wakes_.count(name));
-  return counts;
-}
-
 void LockWatches::tell() {
   std::vector<std::shared_ptr<Listener>> told;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& listener : listeners_) {
-      std::vector<std::uint32_t> counts = counts_of(listener->names);
+      std::vector<std::uint32_t> counts = wakes_.counts(listener->names);
       if (counts == listener->seen) continue;
       listener->seen = std::move(counts);
       listener->calls_under_way += 1;
@@ -53,7 +47,7 @@ void LockWatches::tell() {
 
 std::unique_ptr<Watch> LockWatches::watch(std::vector<QueueName> names, std::function<void()> on_change) {
   auto listener = std::make_shared<Listener>();
-  listener->seen = counts_of(names);
+  listener->seen = wakes_.counts(names);
   listener->names = std::move(names);
   listener->on_change = std::move(on_change);
   {

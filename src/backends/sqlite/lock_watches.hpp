@@ -27,7 +27,6 @@ class LockWatches {
  private:
   struct Listener;
   class Handle;
-  std::vector<std::uint32_t> counts_of(const std::vector<QueueName>& names) const;
   void tell();
 
   Runtime& runtime_;

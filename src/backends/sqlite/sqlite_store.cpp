@@ -173,8 +173,9 @@ std::unique_ptr<Watch> SqliteStore::watch(const WatchRequest& request, std::func
   for (const std::string& name : request.locks) queues.push_back(sqlite::lock_name(request.ns, name));
   if (request.queues.empty() && !request.orders) return parts_->lock_watches->watch(std::move(queues), std::move(on_change));
   sqlite::WakeFile& wakes = *parts_->wakes;
+  // Counted here: what happens before its thread first runs is told, too.
   return std::make_unique<FollowingWatch>(parts_->runtime.spawn(
-      "sqlite_watch", [&wakes, queues, tell = std::move(on_change)](std::stop_token stop) { wakes.follow(queues, stop, tell); }));
+      "sqlite_watch", [&wakes, queues, seen = wakes.counts(queues), tell = std::move(on_change)](std::stop_token stop) { wakes.follow(queues, seen, stop, tell); }));
 }
 
 }  // namespace fenceline

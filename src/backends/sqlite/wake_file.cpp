@@ -69,24 +69,19 @@ void WakeFile::bump(const std::set<QueueName>& queues) {
   bump_slot(kEveryQueue);
 }
 
-void WakeFile::follow(const std::vector<QueueName>& queues, std::stop_token stop, const std::function<void()>& on_change) {
+void WakeFile::follow(const std::vector<QueueName>& queues, std::vector<std::uint32_t> seen, std::stop_token stop, const std::function<void()>& on_change) {
   std::vector<std::size_t> slots;
   for (const QueueName& queue : queues) slots.push_back(slot_of(queue));
   // A futex is one word: who follows several queues wakes for every one, and looks.
   const std::size_t waited_for = slots.size() == 1 ? slots.front() : kEveryQueue;
-  const auto look = [&] {
-    std::vector<std::uint32_t> counts;
-    for (const std::size_t slot : slots) counts.push_back(load(counter(slot)));
-    return counts;
-  };
   // Counting makes a wait that is about to begin return at once; others see a hint too many.
   const std::stop_callback on_stop(stop, [&] { bump_slot(waited_for); });
-  std::vector<std::uint32_t> seen = look();
   while (!stop.stop_requested()) {
     const std::uint32_t before = load(counter(waited_for));
-    std::vector<std::uint32_t> counts = look();
-    if (counts != seen) {
-      seen = std::move(counts);
+    std::vector<std::uint32_t> now;
+    for (const std::size_t slot : slots) now.push_back(load(counter(slot)));
+    if (now != seen) {
+      seen = std::move(now);
       if (!stop.stop_requested()) on_change();
       continue;
     }
@@ -104,5 +99,11 @@ void WakeFile::follow_all(std::stop_token stop, const std::function<void()>& on_
 }
 
 std::uint32_t WakeFile::count(const QueueName& name) const { return load(counter(slot_of(name))); }
+
+std::vector<std::uint32_t> WakeFile::counts(const std::vector<QueueName>& names) const {
+  std::vector<std::uint32_t> counts;
+  for (const QueueName& name : names) counts.push_back(count(name));
+  return counts;
+}
 
 }  // namespace fenceline::sqlite

@@ -23,12 +23,13 @@ class WakeFile {
   WakeFile& operator=(const WakeFile&) = delete;
 
   void bump(const std::set<QueueName>& queues);
-  // Calls back whenever one of the queues was bumped, on this thread, until `stop`.
-  void follow(const std::vector<QueueName>& queues, std::stop_token stop, const std::function<void()>& on_change);
+  // Calls back whenever one of the queues was bumped since `seen`, their counts, on this thread, until `stop`.
+  void follow(const std::vector<QueueName>& queues, std::vector<std::uint32_t> seen, std::stop_token stop, const std::function<void()>& on_change);
   // The same after any bump, and once at the start: who is concerned is found by the counts.
   void follow_all(std::stop_token stop, const std::function<void()>& on_change);
   // Another one after each bump of this name, and perhaps of others.
   std::uint32_t count(const QueueName& name) const;
+  std::vector<std::uint32_t> counts(const std::vector<QueueName>& names) const;
 
  private:
   std::uint32_t* counter(std::size_t slot) const { return counters_ + slot; }
