@@ -51,7 +51,7 @@ Code code_of_exec(int number) {
 }
 
 struct SpawnSettings {
-  explicit SpawnSettings(bool own_group) {
+  explicit SpawnSettings(bool own_group, pid_t group) {
     check(::posix_spawn_file_actions_init(&actions) == 0 && ::posix_spawnattr_init(&attributes) == 0, "a spawn can be described");
     sigset_t none;
     sigset_t all;
@@ -59,7 +59,7 @@ struct SpawnSettings {
     sigfillset(&all);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setpgroup(&attributes, group);
     ::posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
   }
   ~SpawnSettings() {
@@ -80,7 +80,7 @@ struct SpawnSettings {
   sigemptyset(&none);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (request.own_group) ::setpgid(0, 0);
+  if (request.own_group && ::setpgid(0, request.group) != 0) ::setpgid(0, 0);
   for (const auto& [ours, theirs] : request.descriptors) ::dup2(ours, theirs);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() == parent) ::execve(path, arguments, environment);  // else it ended before the kernel knew
@@ -178,7 +178,7 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
 }
 
 Result<ChildProcess> spawn_child(const SpawnRequest& request) {
-  SpawnSettings settings(request.own_group);
+  SpawnSettings settings(request.own_group, request.group);
   for (const auto& [ours, theirs] : request.descriptors) ::posix_spawn_file_actions_adddup2(&settings.actions, ours, theirs);
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = request.environment ? pointers(*request.environment) : std::vector<char*>{};

@@ -41,6 +41,7 @@ struct SpawnRequest {
   std::optional<std::vector<std::string>> environment = std::nullopt;  // "NAME=value"; empty: ours
   std::vector<std::pair<int, int>> descriptors = {};                   // ours, and its number there; others are as they are
   bool own_group = true;                                               // false: it stays in ours, where a terminal's signals reach it
+  pid_t group = 0;                                                     // instead of one of its own; with dies_with_us, one of its own if that is gone
   bool dies_with_us = false;                                           // killed by the kernel when the calling thread ends
 };
 

@@ -49,25 +49,25 @@ std::optional<int> number_after(std::string_view line, std::string_view word) {
 
 Result<std::unique_ptr<GuardedCommand>> GuardedCommand::start(const GuardedCommandOptions& options) {
   std::array<Pipe, 5> pipes;
+  auto& [input, output, errors, orders, reports] = pipes;
   for (Pipe& pipe : pipes) {
+    if (options.attached && &pipe != &orders && &pipe != &reports) continue;
     Result<Pipe> made = make_pipe();
     if (!made) return std::unexpected(made.error());
     pipe = std::move(*made);
   }
-  auto& [input, output, errors, orders, reports] = pipes;
   std::vector<std::string> arguments = options.guardian;
   if (arguments.front() == "/proc/self/exe") arguments.front() = ::program_invocation_short_name;  // for people who look for us in ps
-  Result<ChildProcess> guardian = spawn_child({.program = options.guardian.front(),
-                                               .arguments = arguments,
-                                               .environment = options.environment,
-                                               .descriptors = {{input.read.get(), STDIN_FILENO},
-                                                               {output.write.get(), STDOUT_FILENO},
-                                                               {errors.write.get(), STDERR_FILENO},
-                                                               {orders.read.get(), kOrdersFd},
-                                                               {reports.write.get(), kReportsFd}}});
+  std::vector<std::pair<int, int>> descriptors{{orders.read.get(), kOrdersFd}, {reports.write.get(), kReportsFd}};
+  if (!options.attached) {
+    descriptors.insert(descriptors.begin(), {{input.read.get(), STDIN_FILENO}, {output.write.get(), STDOUT_FILENO}, {errors.write.get(), STDERR_FILENO}});
+  }
+  Result<ChildProcess> guardian =
+      spawn_child({.program = options.guardian.front(), .arguments = arguments, .environment = options.environment, .descriptors = descriptors});
   if (!guardian) return std::unexpected(guardian.error());
-  for (const int fd : {input.write.get(), output.read.get(), errors.read.get(), orders.write.get(), reports.read.get()})
-    set_nonblocking(fd);
+  for (const int fd : {input.write.get(), output.read.get(), errors.read.get(), orders.write.get(), reports.read.get()}) {
+    if (fd >= 0) set_nonblocking(fd);
+  }
   return std::unique_ptr<GuardedCommand>(new GuardedCommand(options, std::move(*guardian), std::move(input.write), std::move(output.read),
                                                             std::move(errors.read), std::move(orders.write), std::move(reports.read)));
 }

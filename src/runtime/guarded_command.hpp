@@ -17,6 +17,7 @@ namespace fenceline {
 struct GuardedCommandOptions {
   std::vector<std::string> guardian;     // the program that calls run_guardian(), with its arguments
   std::vector<std::string> environment;  // of the guardian: "NAME=value"
+  bool attached = false;                 // the command has our own stdin, stdout and stderr: nothing is fed or collected
   std::size_t output_bytes_max = 0;
   std::size_t errors_bytes_max = 0;
   std::function<void(std::string_view)> on_errors = {};  // gets what the command writes to stderr, as it comes

@@ -32,11 +32,14 @@ class Guardian {
   void read_orders();
   void obey(const GuardianOrder& order);
   void set_timer();
+  void tell_to_end();
   // Waits for an order, the deadline or the command's end.
   void wait();
   void note_end(pid_t pid, ExitStatus status);
   void report(const std::string& line);
   bool is_late() const { return clock_.now() >= kill_at_; }
+  // Attached: when the command is told that its time is nearly over.
+  Instant tell_at() const { return options_.attached && !told_ && kill_at_ != Instant::max() ? kill_at_ - options_.attached->grace : Instant::max(); }
 
   const GuardianOptions& options_;
   BootClock clock_;
@@ -48,6 +51,9 @@ class Guardian {
   std::optional<Instant> trusted_;
   Instant kill_at_ = Instant::max();  // by the worker's wish; the trust deadline counts too
   std::optional<Instant> term_kill_at_;
+  bool told_ = false;  // attached: TERM was sent
+  bool told_by_time_ = false;
+  std::vector<int> early_signals_;  // that came before the command
   ChildProcess command_;
   std::optional<ExitStatus> ended_;
 };
@@ -57,8 +63,13 @@ int Guardian::guard() {
   while (!trusted_ && !worker_gone_) wait();
   if (worker_gone_) return 0;
   if (!start()) return 0;
-  while (!ended_ && !worker_gone_ && !is_late()) wait();
-  const bool ended_by_itself = ended_.has_value();
+  while (!ended_ && !worker_gone_ && !is_late()) {
+    wait();
+    if (ended_ || clock_.now() < tell_at()) continue;
+    tell_to_end();
+    told_by_time_ = true;
+  }
+  const bool ended_by_itself = ended_.has_value() && !told_by_time_;
   end_all_descendants([this](pid_t pid, ExitStatus status) { note_end(pid, status); });
   FENCELINE_CRASH_POINT(command_exit);
   if (ended_by_itself) {
@@ -78,13 +89,17 @@ bool Guardian::start() {
     return false;
   }
   // Should the guardian itself be killed, and the worker with it, nobody else is left to end the command.
-  Result<ChildProcess> command = spawn_child(
-      {.program = options_.command.front(), .arguments = options_.command, .environment = options_.environment, .dies_with_us = true});
+  Result<ChildProcess> command = spawn_child({.program = options_.command.front(),
+                                              .arguments = options_.command,
+                                              .environment = options_.environment,
+                                              .group = options_.attached ? options_.attached->group : 0,
+                                              .dies_with_us = true});
   if (!command) {
     report((command.error().code == Code::unavailable ? "no_room " : "cannot_start ") + command.error().message);
     return false;
   }
   command_ = std::move(*command);
+  for (const int signal : early_signals_) ::kill(command_.pid, signal);
   FENCELINE_CRASH_POINT(command_spawn_after);
   // Who reads the other ends shall see the end of the command, not ours.
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -118,21 +133,36 @@ void Guardian::read_orders() {
 }
 
 void Guardian::obey(const GuardianOrder& order) {
+  if (order.kind == GuardianOrder::Kind::signal) {
+    if (command_.pid <= 0) early_signals_.push_back(order.signal);
+    else if (!ended_) ::kill(command_.pid, order.signal);
+    return;
+  }
   if (order.kind == GuardianOrder::Kind::trust) {
     trusted_ = order.at;
   } else {
     term_kill_at_ = order.at;
-    // Its group only: what is outside is ended, with no word, when the command has ended.
-    if (command_.pid > 0 && !ended_) ::kill(-command_.pid, SIGTERM);
+    tell_to_end();
   }
   kill_at_ = std::min(trusted_.value_or(Instant::max()), term_kill_at_.value_or(Instant::max()));
+  set_timer();
+}
+
+void Guardian::tell_to_end() {
+  if (command_.pid <= 0 || ended_) return;
+  if (options_.attached) {
+    signal_descendants(SIGTERM);  // the group is not its own
+  } else {
+    ::kill(-command_.pid, SIGTERM);  // its group only: what is outside is ended, with no word, when the command has ended
+  }
+  told_ = options_.attached.has_value();
   set_timer();
 }
 
 void Guardian::set_timer() {
   itimerspec when{};
   // A zero would disarm it.
-  when.it_value = clock_.as_boottime(std::max(kill_at_, Instant{Duration{1}}));
+  when.it_value = clock_.as_boottime(std::max(std::min(kill_at_, tell_at()), Instant{Duration{1}}));
   check(::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr) == 0, "a timer can be set");
 }
 
@@ -151,6 +181,7 @@ std::optional<Instant> parse_instant(std::string_view text) {
 }  // namespace
 
 std::string to_line(const GuardianOrder& order) {
+  if (order.kind == GuardianOrder::Kind::signal) return "signal " + std::to_string(order.signal) + "\n";
   return (order.kind == GuardianOrder::Kind::trust ? "trust " : "term ") + std::to_string(order.at.time_since_epoch().count()) + "\n";
 }
 
@@ -159,6 +190,13 @@ std::optional<GuardianOrder> parse_order(std::string_view line) {
     const std::string_view word = kind == GuardianOrder::Kind::trust ? "trust " : "term ";
     if (!line.starts_with(word)) continue;
     if (const auto at = parse_instant(line.substr(word.size()))) return GuardianOrder{kind, *at};
+  }
+  constexpr std::string_view kSignal = "signal ";
+  if (line.starts_with(kSignal)) {
+    // An Instant is a number as good as any.
+    const auto number = parse_instant(line.substr(kSignal.size()));
+    if (number && number->time_since_epoch().count() > 0 && number->time_since_epoch().count() < NSIG)
+      return GuardianOrder{GuardianOrder::Kind::signal, {}, static_cast<int>(number->time_since_epoch().count())};
   }
   return std::nullopt;
 }

@@ -64,19 +64,21 @@ void add_descendants(const std::multimap<pid_t, pid_t>& children, pid_t root, st
 }
 
 // By pidfd, and only if its parent is still of ours: the number may belong to another process by now.
-void kill_descendant(pid_t pid, const std::set<pid_t>& family) {
+void signal_descendant(pid_t pid, const std::set<pid_t>& family, int signal) {
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return;
   const std::optional<Parentage> now = parentage_of(pid);
   if (!now || !family.contains(now->parent)) return;
-  ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
 }
 
-void kill_all(const std::vector<pid_t>& pids) {
+void signal_all(const std::vector<pid_t>& pids, int signal) {
   std::set<pid_t> family(pids.begin(), pids.end());
   family.insert(::getpid());
-  for (const pid_t pid : pids) kill_descendant(pid, family);
+  for (const pid_t pid : pids) signal_descendant(pid, family, signal);
 }
+
+void kill_all(const std::vector<pid_t>& pids) { signal_all(pids, SIGKILL); }
 
 void look_again_later() { ::poll(nullptr, 0, kLookAgainMs); }
 
@@ -89,6 +91,8 @@ std::vector<pid_t> descendants_of(pid_t root) {
   add_descendants(children_by_parent(), root, found);
   return found;
 }
+
+void signal_descendants(int signal) { signal_all(descendants_of(::getpid()), signal); }
 
 void end_all_descendants(const std::function<void(pid_t, ExitStatus)>& reaped) {
   for (;;) {

@@ -388,7 +388,10 @@ TEST(GuardianOrder, IsALineThatReadsBack) {
     line.pop_back();
     EXPECT_EQ(parse_order(line), order);
   }
-  for (const char* bad : {"", "trust", "trust ", "trust 1x", "term x", "stop 1"}) EXPECT_EQ(parse_order(bad), std::nullopt) << bad;
+  const GuardianOrder signal{GuardianOrder::Kind::signal, {}, SIGUSR1};
+  EXPECT_EQ(to_line(signal), "signal " + std::to_string(SIGUSR1) + "\n");
+  EXPECT_EQ(parse_order("signal " + std::to_string(SIGUSR1)), signal);
+  for (const char* bad : {"", "trust", "trust ", "trust 1x", "term x", "stop 1", "signal", "signal 0", "signal 900", "signal -9"}) EXPECT_EQ(parse_order(bad), std::nullopt) << bad;
 }
 
 TEST_F(Guardian, FindsAProgramOrSaysWhyNot) {
@@ -409,8 +412,59 @@ TEST_F(Guardian, FindsAProgramOrSaysWhyNot) {
   EXPECT_EQ(test::code_of(find_program(write("astray", "#!/no/such/interpreter\n", 0755))), Code::not_found);
 }
 
+// A command with our own stdin, stdout and stderr, as `fenceline lock` runs one.
+class Attached : public Guardian {
+ protected:
+  std::unique_ptr<GuardedCommand> start(const std::string& script, Duration grace) {
+    return must(GuardedCommand::start({.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()), "--grace-us", std::to_string(grace.count()), "--", "/bin/sh", "-c", script},
+                                       .environment = environment_with({{"FOLDER", folder}}),
+                                       .attached = true}));
+  }
+};
+
+TEST_F(Attached, TheCommandIsInOurGroupAndItsStatusIsPassedOn) {
+  const auto command = start("cut -d ' ' -f 5 /proc/$$/stat > $FOLDER/group; exit 7", 1s);
+  command->order({GuardianOrder::Kind::trust, runtime.now() + 1h});
+  const CommandEnd end = command->attend({});
+  EXPECT_EQ(end.status, (ExitStatus{.exited = true, .number = 7}));
+  EXPECT_EQ(pid_in("group"), ::getpgrp());
+}
+
+TEST_F(Attached, ASignalGoesToTheCommand) {
+  const auto command = start("trap 'exit 9' USR1; echo $$ > $FOLDER/begun; while :; do sleep 0.01; done", 1s);
+  command->order({GuardianOrder::Kind::trust, runtime.now() + 1h});
+  ASSERT_NE(wait_for_pid("begun"), 0);
+  command->order({GuardianOrder::Kind::signal, {}, SIGUSR1});
+  EXPECT_EQ(command->attend({}).status, (ExitStatus{.exited = true, .number = 9}));
+}
+
+TEST_F(Attached, L5_TheCommandAndWhatItStartedAreToldBeforeTheDeadlineByTheGuardianItself) {
+  // The shell waits for its child, and a shell that waits for a foreground child ends after it.
+  const auto command = start("trap 'echo 1 > $FOLDER/told' TERM; sh -c 'trap \"echo 1 > $FOLDER/child_told; exit\" TERM; echo $$ > $FOLDER/child; while :; do sleep 0.01; done'; exit 0", 1h);
+  command->order({GuardianOrder::Kind::trust, runtime.now() + 1h + 1s});
+  const Instant begun = runtime.now();
+  const CommandEnd end = command->attend({});
+  EXPECT_TRUE(end.stopped) << "it ended because it was told to";
+  EXPECT_LT(runtime.now() - begun, kSoon);
+  EXPECT_NE(pid_in("told"), 0);
+  EXPECT_NE(pid_in("child_told"), 0);
+}
+
+TEST_F(Attached, L5_OneThatIgnoresTheTermIsKilledAtTheDeadline) {
+  const auto command = start("trap '' TERM; echo $$ > $FOLDER/begun; while :; do sleep 0.01; done", 300ms);
+  const Instant deadline = runtime.now() + 1s;
+  command->order({GuardianOrder::Kind::trust, deadline});
+  EXPECT_TRUE(command->attend({}).stopped);
+  EXPECT_GE(runtime.now(), deadline);
+  EXPECT_FALSE(is_alive(pid_in("begun")));
+}
+
 int be_guardian(std::vector<std::string> words) {
   GuardianOptions options;
+  if (words.size() > 4 && words.front() == "--attached-to") {
+    options.attached = GuardianOptions::Attached{.group = std::stoi(words[1]), .grace = Duration{std::stoll(words[3])}};
+    words.erase(words.begin(), words.begin() + 4);
+  }
   if (!words.empty() && words.front() == "--clean-env") {
     options.environment = clean_environment();
     words.erase(words.begin());
