@@ -25,7 +25,7 @@ struct OptionSpec {
   std::string value;  // "JSON"; empty: a flag
   std::string help;
   bool repeated = false;
-  std::string letter{};  // "-f": a short form
+  std::string letter{};  // "-f": a short form, of a flag or of an option with a value
 };
 
 struct ArgumentSpec {
@@ -152,6 +152,11 @@ CommandSpec gate_run_command();
 CommandSpec gate_put_command();
 CommandSpec gate_show_command();
 CommandSpec gate_rebase_command();
+CommandSpec lock_command();
+CommandSpec elect_command();
+CommandSpec locks_list_command();
+CommandSpec locks_show_command();
+CommandSpec locks_break_command();
 CommandSpec trail_command();
 CommandSpec migrate_command();
 CommandSpec doctor_command();
@@ -164,6 +169,10 @@ CommandSpec drill_store_restart_command();
 CommandSpec drill_store_pause_command();
 CommandSpec drill_terminate_command();
 CommandSpec drill_cut_command();
+CommandSpec drill_lock_job_command();
+CommandSpec drill_lock_loop_command();
+CommandSpec drill_lock_run_command();
+CommandSpec drill_lock_writer_command();
 CommandSpec sim_command();
 CommandSpec audit_command();
 CommandSpec bench_command();
@@ -173,6 +182,7 @@ CommandSpec man_command();
 CommandSpec version_command();
 CommandSpec guardian_command();      // hidden: the parent of a handler's process
 CommandSpec drill_worker_command();  // hidden: one side of a drill
+CommandSpec drill_locker_command();  // hidden: one holder of a lock in a drill
 CommandSpec bench_part_command();    // hidden: one process of a bench
 std::vector<CommandSpec> all_commands();
 

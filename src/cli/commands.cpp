@@ -35,6 +35,11 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(gate_put_command());
   commands.push_back(gate_show_command());
   commands.push_back(gate_rebase_command());
+  commands.push_back(lock_command());
+  commands.push_back(elect_command());
+  commands.push_back(locks_list_command());
+  commands.push_back(locks_show_command());
+  commands.push_back(locks_break_command());
   commands.push_back(trail_command());
   commands.push_back(migrate_command());
   commands.push_back(doctor_command());
@@ -47,6 +52,10 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(drill_store_pause_command());
   commands.push_back(drill_terminate_command());
   commands.push_back(drill_cut_command());
+  commands.push_back(drill_lock_job_command());
+  commands.push_back(drill_lock_loop_command());
+  commands.push_back(drill_lock_run_command());
+  commands.push_back(drill_lock_writer_command());
   commands.push_back(sim_command());
   commands.push_back(audit_command());
   commands.push_back(bench_command());
@@ -56,6 +65,7 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(version_command());
   commands.push_back(guardian_command());
   commands.push_back(drill_worker_command());
+  commands.push_back(drill_locker_command());
   commands.push_back(bench_part_command());
   return commands;
 }

@@ -16,6 +16,7 @@
 #include "base/duration_text.hpp"
 #include "base/utf8.hpp"
 #include "cli/line_reader.hpp"
+#include "cli/lock_settings.hpp"
 #include "cli/nearest.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
@@ -104,6 +105,10 @@ class ProjectFile {
   Result<void> read_table(const std::string& prefix, const toml::table& table) {
     for (const auto& [key, node] : table) {
       const std::string name = prefix + std::string(key.str());
+      if (name == "lock") {
+        if (auto ok = read_lock_classes(key.source(), node); !ok) return ok;
+        continue;
+      }
       if (node.is_table() && is_section(name)) {
         if (auto ok = read_table(name + ".", *node.as_table()); !ok) return ok;
         continue;
@@ -113,6 +118,43 @@ class ProjectFile {
       if (known == known_settings().end()) return std::unexpected(bad(key.source(), unknown(name)));
       if (auto ok = read_value(*known, node); !ok) return ok;
     }
+    return {};
+  }
+
+  // [lock.NAME] for each class of locks.
+  Result<void> read_lock_classes(const toml::source_region& where, const toml::node& node) {
+    if (!node.is_table()) return std::unexpected(bad(where, "lock is a table of lock classes; write [lock.NAME] and its keys below"));
+    for (const auto& [key, table] : *node.as_table()) {
+      const std::string name(key.str());
+      if (!table.is_table()) return std::unexpected(bad(key.source(), in_quotes("lock." + name) + " is no lock class; write [lock.NAME] and its keys below"));
+      if (auto ok = check_name("lock class", name); !ok) return std::unexpected(bad(key.source(), ok.error().message));
+      if (auto ok = read_lock_class(name, static_cast<int>(key.source().begin.line), *table.as_table()); !ok) return ok;
+    }
+    return {};
+  }
+
+  Result<void> read_lock_class(const std::string& name, int line, const toml::table& table) {
+    LockOptions options = lock_class_base(name);
+    options.names = {"checked"};
+    if (table.contains("ttl")) options.renew_every = Duration{0};  // that of a preset goes with its ttl
+    const std::vector<std::string> keys = lock_keys();
+    for (const auto& [key, node] : table) {
+      const std::string full = "lock." + name + "." + std::string(key.str());
+      if (std::ranges::find(keys, key.str()) == keys.end()) {
+        const std::optional<std::string> near = nearest(key.str(), keys);
+        return std::unexpected(bad(key.source(), "unknown key " + in_quotes(full) + "; " +
+                                                     (near ? "did you mean 'lock." + name + "." + *near + "'?" : "'fenceline help lock' lists what a class has")));
+      }
+      const bool number = is_lock_number(key.str());
+      if (number && !node.is_integer()) return std::unexpected(bad(node.source(), full + " is no number; write a whole one, without quotes"));
+      if (!number && !node.is_string()) return std::unexpected(bad(node.source(), full + " is no text; write it in quotes"));
+      const std::string value = number ? std::to_string(*node.value<std::int64_t>()) : *node.value<std::string>();
+      if (auto ok = set_lock_value(options, key.str(), value); !ok) return std::unexpected(bad(node.source(), full + " " + ok.error().message));
+      settings_[full] = {value, static_cast<int>(node.source().begin.line)};
+    }
+    settings_.try_emplace("lock." + name + ".pattern", FileSetting{lock_value(options, "pattern"), line});
+    // Each is possible by itself; whether they are together is the whole class's.
+    if (auto ok = check_options(options); !ok) return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": lock class " + name + ": " + ok.error().message);
     return {};
   }
 
@@ -131,7 +173,7 @@ class ProjectFile {
   }
 
   static std::string unknown(const std::string& name) {
-    std::vector<std::string> names;
+    std::vector<std::string> names{"lock"};
     for (const Known& known : known_settings()) {
       names.push_back(known.name);
       const std::size_t dot = known.name.find('.');
@@ -265,6 +307,7 @@ std::optional<std::string> unknown_zone() {
 }
 
 bool is_number(const std::string& setting) {
+  if (setting.starts_with("lock.")) return is_lock_number(setting.substr(setting.rfind('.') + 1));
   const auto known = std::ranges::find(known_settings(), setting, &Known::name);
   return known != known_settings().end() && known->kind == Known::Kind::number;
 }
@@ -306,6 +349,12 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     }
     invocation.settings.push_back(std::move(setting));
   }
+  std::map<std::string, std::map<std::string, LockFileValue>> classes;
+  for (const auto& [name, setting] : file->settings) {
+    const std::size_t dot = name.rfind('.');
+    if (name.starts_with("lock.")) classes[name.substr(5, dot - 5)][name.substr(dot + 1)] = {setting.value, setting.line};
+  }
+  for (Setting& setting : lock_settings(file->path, classes)) invocation.settings.push_back(std::move(setting));
   return {};
 }
 

@@ -51,7 +51,10 @@ CommandSpec config_show_command() {
                         {{"store, namespace", "as the options of that name; a relative store lies beside the file"},
                          {"gates", "the folder of write gates; default the store's file and '-gates'"},
                          {"[work]", "ttl, concurrency, grace (--drain-timeout)"},
-                         {"[enqueue]", "priority, max_attempts, timeout, backoff, backoff_max"}}}},
+                         {"[enqueue]", "priority, max_attempts, timeout, backoff, backoff_max"},
+                         {"[lock.NAME]",
+                          "a lock class, for 'lock --class NAME': pattern, ttl, renewal, failures, wait, contention, on_acquire_error, on_renewal_error, on_release_error, hold_at_least, delay, every; "
+                          "job, loop, run and writer are there without it"}}}},
           .examples = {{"fenceline config show --origin", "why does it use that store?"}},
           .run = run};
 }

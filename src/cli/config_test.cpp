@@ -20,6 +20,19 @@ TEST(Config, AFileSetsWhatItNames) {
   EXPECT_TRUE(parsed("")->empty());
 }
 
+TEST(Config, ALockClassHasWhatItsTableSays) {
+  const auto settings = parsed("[lock.nightly]\nttl = \"5m\"\nfailures = 2\ncontention = \"skip\"\n[lock.plain]\n");
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{{"lock.nightly.ttl", {"5m", 2}},
+                                                           {"lock.nightly.failures", {"2", 3}},
+                                                           {"lock.nightly.contention", {"skip", 4}},
+                                                           {"lock.nightly.pattern", {"item", 1}},
+                                                           {"lock.plain.pattern", {"item", 5}}}));
+  EXPECT_EQ(refusal("[lock.x]\nttl = \"1m\"\nwiat = \"1s\"\n"), "fenceline.toml:3: unknown key 'lock.x.wiat'; did you mean 'lock.x.wait'?");
+  EXPECT_TRUE(refusal("[lock.x]\nttl = \"400d\"\n").starts_with("fenceline.toml:2: lock.x.ttl ")) << refusal("[lock.x]\nttl = \"400d\"\n");
+  EXPECT_TRUE(refusal("[lock.x]\nttl = \"5s\"\nrenewal = \"5s\"\n").starts_with("fenceline.toml:1: lock class x: ")) << refusal("[lock.x]\nttl = \"5s\"\nrenewal = \"5s\"\n");
+}
+
 TEST(Config, TwoPausesThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(refusal("[enqueue]\nbackoff_max = \"1s\"\nbackoff = \"2s\"\n"),
             "fenceline.toml:2: enqueue.backoff_max 1s is shorter than enqueue.backoff 2s; make one of them fit the other");

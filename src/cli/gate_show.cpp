@@ -59,7 +59,7 @@ Result<std::vector<std::string>> asked_for(const Invocation& invocation) {
   if (!by_name) return all_paths(*folder);
   const Result<std::string> resource = gate_resource(invocation);
   if (!resource) return std::unexpected(resource.error());
-  paths.insert(paths.begin(), GatedFile::memory_path(*folder + "/" + *resource));
+  paths.insert(paths.begin(), gate_path(*folder, *resource));
   return paths;
 }
 

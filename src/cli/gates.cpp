@@ -12,14 +12,14 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr std::string_view kOfTheJob = "-";
+constexpr std::string_view kAtHand = "-";
 constexpr Duration kWaitDefault = std::chrono::seconds{10};
 
-Result<std::string> typed_or_of_the_job(const Invocation& invocation, const char* argument, const char* variable) {
+Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* argument, const char* variable) {
   const std::string typed = invocation.argument(argument);
-  if (typed != kOfTheJob) return typed;
+  if (typed != kAtHand) return typed;
   if (const std::optional<std::string> value = from_environment(variable)) return *value;
-  return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " + argument + ", or run it under fenceline work"));
+  return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " + argument + ", or run it under fenceline work or fenceline lock"));
 }
 
 }  // namespace
@@ -29,14 +29,15 @@ OptionSpec gates_option() { return {"--gates", "DIR", "where gates keep what the
 OptionSpec gate_wait_option() { return {"--wait", "D", "how long to wait for one who holds the gate, 0s to 24h; default 10s; then exit 75"}; }
 
 Result<std::string> gate_resource(const Invocation& invocation) {
-  const Result<std::string> resource = typed_or_of_the_job(invocation, "RESOURCE", "FENCELINE_JOB");
-  if (!resource) return resource;
+  // Of a lock that is held in a handler, the lock: it is the inner one, and FENCELINE_FENCE is its.
+  const Result<std::string> resource = typed_or_at_hand(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
+  if (!resource || check_lock_resource(*resource)) return resource;
   if (auto ok = check_name("resource", *resource); !ok) return std::unexpected(ok.error());
   return *resource;
 }
 
 Result<Fence> gate_fence(const Invocation& invocation) {
-  const Result<std::string> text = typed_or_of_the_job(invocation, "FENCE", "FENCELINE_FENCE");
+  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
   if (!text) return std::unexpected(text.error());
   Fence fence = 0;
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
@@ -60,25 +61,40 @@ Result<GateAt> gate_at(const Invocation& invocation, const std::string& resource
   if (const auto file = invocation.value("--file")) return gate_of_file(invocation, resource, *file);
   const Result<std::string> folder = gate_folder(invocation);
   if (!folder) return std::unexpected(folder.error());
-  return GateAt{GatedFile::memory_path(*folder + "/" + resource), resource, true};
+  return GateAt{gate_path(*folder, resource), resource, true};
+}
+
+std::string gate_path(const std::string& folder, const std::string& resource) {
+  std::string name;
+  for (const char c : resource) name += c == '/' ? std::string("%2F") : std::string(1, c);
+  return GatedFile::memory_path(folder + "/" + name);
 }
 
 Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& resource) {
   NewestGrant newest;
   std::optional<JobId> job = parse_uuid(resource);
-  if (!job && invocation.argument("FENCE") == kOfTheJob) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
-  if (!job) return newest;
+  const std::string lock = from_environment("FENCELINE_LOCK").value_or("");
+  const bool fence_at_hand = invocation.argument("FENCE") == kAtHand;
+  if (!job && !lock.empty() && (fence_at_hand || resource == lock)) newest.lock_ = lock;
+  else if (!job && fence_at_hand) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
+  if (!job && newest.lock_.empty()) return newest;
   Result<std::unique_ptr<Store>> store = invocation.open_store(false);
   if (!store && store.error().code == Code::not_found) return newest;
   if (!store) return std::unexpected(store.error());
   newest.store_ = std::move(*store);
   newest.ns_ = invocation.ns;
-  newest.job_ = *job;
+  if (job) newest.job_ = *job;
   return newest;
 }
 
 Result<std::optional<Fence>> NewestGrant::ask() const {
   if (!store_) return std::nullopt;
+  if (!lock_.empty()) {
+    const Result<std::optional<LockRow>> row = store_->lock(ns_, lock_);
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    return (*row)->fence;
+  }
   const Result<std::optional<Job>> job = store_->job(ns_, job_);
   if (!job) return std::unexpected(job.error());
   if (!*job) return std::nullopt;

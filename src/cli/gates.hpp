@@ -14,8 +14,8 @@
 
 namespace fenceline::cli {
 
-inline constexpr const char* kGateResourceHelp = "whose fences they are: a job's id, its group, any name; - for the job at hand (FENCELINE_JOB)";
-inline constexpr const char* kGateFenceHelp = "the fence of the writer's lease; - for that of the job at hand (FENCELINE_FENCE)";
+inline constexpr const char* kGateResourceHelp = "whose fences they are: a job's id, its group, a lock, any name; - for the lock or job at hand (FENCELINE_LOCK, FENCELINE_JOB)";
+inline constexpr const char* kGateFenceHelp = "the fence of the writer's lease; - for that of the lock or job at hand (FENCELINE_FENCE)";
 
 OptionSpec gates_option();
 OptionSpec gate_wait_option();
@@ -28,10 +28,12 @@ Result<Duration> gate_wait(const Invocation& invocation);
 // The memory of a resource in the folder of gates; with --file, of that file. A gate of a file knows its namespace by name. Errors: usage (no folder).
 Result<GateAt> gate_at(const Invocation& invocation, const std::string& resource);
 GateAt gate_of_file(const Invocation& invocation, const std::string& resource, const std::string& file);
+// In that folder; a name that has a slash has no folder of its own.
+std::string gate_path(const std::string& folder, const std::string& resource);
 // Where the gates of this namespace lie. Errors: usage.
 Result<std::string> gate_folder(const Invocation& invocation);
 
-// Asks the store at hand for the newest fence of a resource that is the id of one of its jobs; of another resource, for that of the job at
+// Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of another resource, for that of the lock or job at
 // hand if the fence is taken from it. Whether there is such a store is found out at once; it is asked later, when the gate is held.
 class NewestGrant {
  public:
@@ -43,6 +45,7 @@ class NewestGrant {
   std::unique_ptr<Store> store_;  // none: it is not asked
   std::string ns_;
   JobId job_{};
+  std::string lock_;  // empty: it is about the job
 };
 
 // Why a fence was refused: stale and behind apart, with what to do.

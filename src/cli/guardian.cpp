@@ -1,6 +1,11 @@
-// fenceline guardian: the parent of a command that `fenceline work` runs. Not for people.
+// fenceline guardian: the parent of a command that `fenceline work` or `fenceline lock` runs. Not for people.
 #include "runtime/guardian.hpp"
 
+#include <sys/types.h>
+
+#include <limits>
+
+#include "base/duration_text.hpp"
 #include "cli/command.hpp"
 #include "services/command_handler.hpp"
 
@@ -11,6 +16,13 @@ Result<int> run(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command to guard"));
   GuardianOptions options{.command = invocation.command, .environment = std::nullopt};
   if (invocation.has("--clean-env")) options.environment = clean_environment();
+  if (invocation.has("--attached-to")) {
+    const Result<std::int64_t> group = invocation.number("--attached-to", 0, 1, std::numeric_limits<pid_t>::max());
+    const Result<std::int64_t> grace = invocation.number("--grace-us", 0, 0, kTtlRange.most.count());
+    if (!group) return std::unexpected(group.error());
+    if (!grace) return std::unexpected(grace.error());
+    options.attached = GuardianOptions::Attached{.group = static_cast<int>(*group), .grace = Duration{*grace}};
+  }
   return run_guardian(options);
 }
 
@@ -20,7 +32,9 @@ CommandSpec guardian_command() {
   return {.name = "guardian",
           .summary = "the parent of a command that a worker runs",
           .arguments = {},
-          .options = {{"--clean-env", "", "give the command only what is about its job, and PATH"}},
+          .options = {{"--clean-env", "", "give the command only what is about its job, and PATH"},
+                      {"--attached-to", "GROUP", "the process group that the command joins"},
+                      {"--grace-us", "US", "attached: TERM comes so long before the deadline"}},
           .examples = {},
           .takes_command = true,
           .hidden = true,

@@ -123,14 +123,14 @@ HelpRows exit_code_rows() {
           {"1", "a check found something; a question was answered with no; job wait: the job is dead or cancelled"},
           {"64", "wrong usage: an unknown command or option, or a value that an option cannot have (number, duration, time, state, store)"},
           {"65", "bad input: a name, key, tag, id, payload or file that is not possible, or does not go with what is there"},
-          {"66", "no such job, queue, worker, file or store"},
+          {"66", "no such job, queue, lock, worker, file or store"},
           {"69", "the store cannot be used"},
           {"70", "a bug here"},
           {"74", "disk full or I/O error"},
           {"75", "held, or try later; job wait: not finished in time"},
           {"76", "lease lost, or a fence that is stale or behind"},
           {"77", "credentials or rights refused, or a server whose certificate is not trusted"},
-          {"126, 127", "work, gate run: the command cannot be run, or is not there"},
+          {"126, 127", "work, lock, elect, gate run: the command cannot be run, or is not there"},
           {"128 + N", "ended by signal N"}};
 }
 

@@ -30,7 +30,9 @@ std::optional<Fence> parse_fence(std::string_view text) {
 Result<Holding> job_at_hand(std::string_view command) {
   const Result<std::string> job = from_worker("FENCELINE_JOB", command);
   if (!job) return std::unexpected(job.error());
-  const Result<std::string> fence_text = from_worker("FENCELINE_FENCE", command);
+  // In a lock that a handler holds, FENCELINE_FENCE is the lock's.
+  const char* const of_the_job = std::getenv("FENCELINE_JOB_FENCE");
+  const Result<std::string> fence_text = from_worker(of_the_job != nullptr && *of_the_job != '\0' ? "FENCELINE_JOB_FENCE" : "FENCELINE_FENCE", command);
   if (!fence_text) return std::unexpected(fence_text.error());
   const std::optional<Uuid> id = parse_uuid(*job);
   if (!id) return std::unexpected(usage_error("FENCELINE_JOB '" + printable(*job, 40) + "' is no job id; leave it as fenceline work sets it"));

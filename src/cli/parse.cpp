@@ -152,7 +152,7 @@ class Reader {
       flags_.push_back(spec.name);
       return;
     }
-    CLI::Option* added = app_.add_option(spec.name, take_);
+    CLI::Option* added = app_.add_option(spec.letter.empty() ? spec.name : spec.letter + "," + spec.name, take_);
     // Without extra arguments, or it would split a value that looks like "[1,2]".
     added->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     options_.emplace_back(spec.name, added);

@@ -54,6 +54,7 @@ CommandSpec trail_command() {
                          {"effect_resolved", "by effects resolve"},
                          {"queue_...", "set, paused, resumed, purged"},
                          {"worker_...", "quiet, stop, work (resumed)"},
+                         {"lock_broken", "by locks break: the lock, and the fence that was ended"},
                          {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},
           .examples = {{"fenceline trail --limit 20", "the last twenty acts"}},
           .run = run};

@@ -86,6 +86,10 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run) {
                                                                  {"FENCELINE_DELIVERY", std::to_string(job.deliveries)},
                                                                  {"FENCELINE_STORE", options_.store_url},
                                                                  {"FENCELINE_NAMESPACE", options_.ns}};
+  // A lock that the worker itself runs under is not this job's.
+  for (const char* name : {"FENCELINE_LOCK", "FENCELINE_LOCKS", "FENCELINE_JOB_FENCE"}) {
+    if (std::getenv(name) != nullptr) about_the_job.emplace_back(name, "");
+  }
   if (!job.traceparent.empty()) about_the_job.emplace_back("TRACEPARENT", job.traceparent);
   guarded.environment = environment_with(about_the_job);
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,71 @@
+// fenceline elect: runs a command while this process leads.
+#include "base/duration_text.hpp"
+#include "cli/command.hpp"
+#include "cli/locked_command.hpp"
+#include "cli/output.hpp"
+#include "cli/signals.hpp"
+#include "services/election.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<ElectionOptions> options_from(const Invocation& invocation) {
+  ElectionOptions options{.name = invocation.argument("NAME")};
+  if (auto ok = check_lock_name(options.name); !ok) return std::unexpected(ok.error());
+  const Result<Duration> ttl = invocation.duration("--ttl", options.ttl, kTtlRange.least, kTtlRange.most);
+  if (!ttl) return std::unexpected(ttl.error());
+  options.ttl = *ttl;
+  const Result<Duration> delay = invocation.duration("--delay", options.delay, kWaitRange.least, kWaitRange.most);
+  if (!delay) return std::unexpected(delay.error());
+  options.delay = *delay;
+  return options;
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<ElectionOptions> options = options_from(invocation);
+  if (!options) return std::unexpected(options.error());
+  if (const std::optional<int> missing = command_missing(invocation)) return *missing;
+  const Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
+  if (!store) return std::unexpected(store.error());
+
+  const LockLog log(invocation);
+  LockClient locks(*invocation.runtime, log.log(), **store, {.ns = invocation.ns, .place = lock_place()});
+  Election election(locks, *options);
+  while (true) {
+    LockedEnd end;
+    const Result<TermEnd> term = election.serve([&](const Term& served) { end = run_locked(invocation, served.held, std::nullopt); }, invocation.stop);
+    if (!term && was_interrupted(invocation.stop)) {
+      tell("fenceline: interrupted while it campaigned; nothing was run");
+      return interrupted_exit();
+    }
+    if (!term) return std::unexpected(term.error());
+    if (end.interrupted || (*term == TermEnd::stepped_down && !end.lost)) return end.status;
+    if (invocation.has("--once")) return fail(Code::lost, "the lead of " + options->name + " was lost, and the command was ended; another may lead already");
+    tell("fenceline: the lead of " + options->name + " was lost, and the command was ended; campaigning again");
+  }
+}
+
+}  // namespace
+
+CommandSpec elect_command() {
+  return {.name = "elect",
+          .summary = "Campaigns for a name, and runs a command while it leads; the term's number is the command's fence.",
+          .arguments = {{"NAME", "what is led: a lock's name"}},
+          .options = {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
+                      {"--delay", "DURATION", "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
+                      {"--once", "", "after a loss end with 76 instead of campaigning again"}},
+          .sections = {{"What happens when",
+                        {{"it is elected", "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the term, signals go to it"},
+                         {"the command ends", "it steps down at once, and passes the status on; start it again to campaign again"},
+                         {"the lead is lost", "the command is ended before another can lead; then it campaigns again and starts the command anew when it is elected, unless --once"},
+                         {"INT or TERM while it campaigns", "it leaves the queue, and ends with 128 + N"},
+                         {"the store is away", "it waits for it, as long as it takes; a leader loses its lead when it cannot renew in time"}}},
+                       {"Exit status",
+                        {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"}, {"76", "with --once: the lead was lost"}}}},
+          .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},
+                       {"fenceline elect primary --ttl 5s --once -- ./serve", "under a supervisor that starts it again"}},
+          .takes_command = true,
+          .run = run};
+}
+
+}  // namespace fenceline::cli

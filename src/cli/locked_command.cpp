@@ -1,0 +1,134 @@
+#include "cli/locked_command.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cli/config.hpp"
+#include "cli/output.hpp"
+#include "cli/signal_forward.hpp"
+#include "cli/signals.hpp"
+#include "cli/stderr_log.hpp"
+#include "library/open_store.hpp"
+#include "runtime/guarded_command.hpp"
+#include "runtime/host.hpp"
+#include "runtime/process_tree.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr Duration kTimeoutGraceMost = std::chrono::seconds{5};
+
+// Forwards deadlines while it lives.
+class Listening {
+ public:
+  Listening(TrustDeadline& trust, std::function<void(Instant)> listener) : trust_(trust) { trust_.listen(std::move(listener)); }
+  ~Listening() { trust_.unlisten(); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  TrustDeadline& trust_;
+};
+
+GuardedCommandOptions guarded_by(const Invocation& invocation, const HeldLock& held) {
+  GuardedCommandOptions guarded{.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()), "--grace-us",
+                                             std::to_string(held.times().grace.count()), "--"},
+                                .environment = environment_with(lock_variables(invocation, held)),
+                                .attached = true};
+  guarded.guardian.insert(guarded.guardian.end(), invocation.command.begin(), invocation.command.end());
+  return guarded;
+}
+
+LockedEnd cannot_run(const std::string& why) {
+  tell("fenceline: " + why);
+  return {.status = kExitCannotBeRun};
+}
+
+LockedEnd end_of(const CommandEnd& end, const HeldLock& held, bool timed_out) {
+  LockedEnd result{.lost = held.lost() || (end.stopped && !timed_out)};
+  if (end.guardian_died) {
+    tell("fenceline: " + end.trouble + ", and the command with it");
+    result.status = kSignalBase + SIGKILL;
+    return result;
+  }
+  if (end.status) result.status = end.status->exited ? end.status->number : kSignalBase + end.status->number;
+  else if (end.stopped) result.status = kSignalBase + SIGKILL;
+  else if (!result.lost) return cannot_run(end.trouble);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> lock_variables(const Invocation& invocation, const HeldLock& held) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  for (const LockGrant& grant : held.grants()) all[grant.resource] = grant.fence;
+  std::vector<std::pair<std::string, std::string>> variables{{"FENCELINE_LOCK", held.resource()},
+                                                             {"FENCELINE_FENCE", held.fence() == 0 ? "" : std::to_string(held.fence())},
+                                                             {"FENCELINE_LOCKS", all.dump()},
+                                                             {"FENCELINE_STORE", from_any_folder(invocation.store_url)},
+                                                             {"FENCELINE_NAMESPACE", invocation.ns}};
+  // Of a lock in a lock in a handler, the job's is the outermost one.
+  if (from_environment("FENCELINE_JOB") && !from_environment("FENCELINE_JOB_FENCE"))
+    variables.emplace_back("FENCELINE_JOB_FENCE", from_environment("FENCELINE_FENCE").value_or(""));
+  return variables;
+}
+
+std::optional<int> command_missing(const Invocation& invocation) {
+  const Result<std::string> program = find_program(invocation.command.front());
+  if (program) return std::nullopt;
+  tell("fenceline: " + error_text(program.error()));
+  return program.error().code == Code::not_found ? kExitNoCommand : kExitCannotBeRun;
+}
+
+LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional<Duration> timeout) {
+  Runtime& runtime = *invocation.runtime;
+  become_subreaper();
+  const Result<std::unique_ptr<GuardedCommand>> started = GuardedCommand::start(guarded_by(invocation, held));
+  if (!started) return cannot_run(started.error().message);
+  GuardedCommand& command = **started;
+  std::atomic<bool> timed_out = false;
+  CommandEnd end;
+  {
+    const SignalForward forward(runtime, [&](int signal) { command.order({GuardianOrder::Kind::signal, {}, signal}); });
+    if (was_interrupted(invocation.stop)) return {.status = interrupted_exit(), .interrupted = true};
+    // In this order: the first deadline starts the command, a stop that is there already comes after it.
+    const Listening listening(held.trust(), [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
+    const std::stop_callback stop(held.stop(), [&] { command.order({GuardianOrder::Kind::term, held.trust().until()}); });
+    Task timer;
+    if (timeout) {
+      timer = runtime.spawn("lock_timeout", [&, until = runtime.now() + *timeout](std::stop_token ended) {
+        if (!runtime.sleep_until(until, ended)) return;
+        timed_out = true;
+        command.order({GuardianOrder::Kind::term, runtime.now() + std::min(held.times().grace, kTimeoutGraceMost)});
+      });
+    }
+    end = command.attend({});
+  }
+  // What a dead guardian leaves behind comes to us, and nobody else would end it.
+  if (end.guardian_died) end_strays({});
+  if (timed_out) tell("fenceline: " + held.resource() + ": the command took longer than --timeout allows, and was ended");
+  return end_of(end, held, timed_out);
+}
+
+std::string lock_place() {
+  const std::string pid = ":" + std::to_string(::getpid());
+  return host_name().substr(0, kLockNoteBytesMax - pid.size()) + pid;
+}
+
+LockLog::LockLog(const Invocation& invocation) : sink_(&null_log_sink()) {
+  if (from_environment("FENCELINE_LOG")) sink_ = invocation.log_sink;
+  if (!invocation.json) return;
+  own_ = std::make_unique<StderrLog>(*invocation.runtime, Level::info, StderrLog::Form::json);
+  sink_ = own_.get();
+}
+
+LockLog::~LockLog() = default;
+
+Log LockLog::log() const { return Log(*sink_); }
+
+}  // namespace fenceline::cli

@@ -1,0 +1,49 @@
+// A command that runs while a lock is held, and not a moment longer: under a guardian, with our own stdin, stdout and stderr.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/command.hpp"
+#include "services/held_lock.hpp"
+
+namespace fenceline::cli {
+
+inline constexpr int kExitCannotBeRun = 126;  // as env and timeout do
+inline constexpr int kExitNoCommand = 127;
+
+struct LockedEnd {
+  int status = 0;        // of the command, 128 + n for a signal; of a command that could not be run, 126
+  bool lost = false;     // it was ended, or told to end, because the lock was or would have been lost
+  bool interrupted = false;  // a signal came before it began: it was not run
+};
+
+// What a command finds in its environment: FENCELINE_LOCK, FENCELINE_FENCE, FENCELINE_LOCKS, FENCELINE_STORE, FENCELINE_NAMESPACE. Inside of a handler its
+// job's own fence stays as FENCELINE_JOB_FENCE.
+std::vector<std::pair<std::string, std::string>> lock_variables(const Invocation& invocation, const HeldLock& held);
+
+// Whether the command is there. Empty, or the exit status; then it has been told why.
+std::optional<int> command_missing(const Invocation& invocation);
+
+// Runs the invocation's command. Signals that are sent to this process go to the command meanwhile. `timeout`: TERM then, KILL after the grace.
+LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional<Duration> timeout);
+
+// Where this process is, for the inventory: "host:pid".
+std::string lock_place();
+
+// What the program itself does not say in words: with --json every event, one object a line on stderr; else what FENCELINE_LOG asks for.
+class LockLog {
+ public:
+  explicit LockLog(const Invocation& invocation);
+  ~LockLog();
+  Log log() const;
+
+ private:
+  LogSink* sink_;
+  std::unique_ptr<LogSink> own_;
+};
+
+}  // namespace fenceline::cli
