@@ -8,7 +8,7 @@
 
 namespace fenceline::postgres {
 
-// by_hand: the clock is that of a test, which replaced the function clock(); else these read it as that function does, without the cost of calling it.
+// by_hand: the clock is that of a test, which replaced the function clock(); else these read it themselves, without the cost of calling it.
 
 // $1 namespace, $2 name, $3 owner, $4 request, $5 ttl, $6 for how long it is barred (or null), $7 to its end, $8 delay, $9 pattern, $10 place: fence, owner before, waited.
 Statement acquire_one_lock(const std::string& schema, bool by_hand);

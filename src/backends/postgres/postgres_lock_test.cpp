@@ -227,6 +227,23 @@ TEST_F(PostgresLocks, NamesTakenOnceLeaveNothingAndComeAgainWithALargerFence) {
   EXPECT_GT(pair(*store_, "n7"), largest);
 }
 
+// The row is somebody else's for a moment, and the lease runs out meanwhile.
+TEST_F(PostgresLocks, L4_ARenewalThatWaitedForTheRowUntilTheLeaseRanOutIsRefused) {
+  AcquireRequest asked = asking({"one"});
+  asked.ttl = 1s;
+  const AcquireReply got = must(store_->acquire(asked));
+  postgres::Pool pool(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
+  const auto slow = must(pool.take(runtime_.now() + 10s));
+  const auto script = [&](const std::string& sql) { return slow->script(sql, runtime_.now() + 10s).fate == postgres::Reply::Fate::answered; };
+  ASSERT_TRUE(script("begin; update " + ours("lock") + " set pattern = pattern"));
+  Result<RenewReply> renewed = fail(Code::unavailable, "not asked yet");
+  std::thread other([&] { renewed = store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s}); });
+  EXPECT_TRUE(script("select pg_sleep(1.1); commit"));
+  other.join();
+  ASSERT_EQ(must(renewed).refused.size(), 1u);
+  EXPECT_EQ(renewed->refused.front().reason, "expired");
+}
+
 TEST_F(PostgresLocks, AFloorThatIsRaisedWaitsForGrantsUnderWay) {
   pair(*store_, "one");
   // A grant that has read the floor and is not committed yet.
