@@ -57,6 +57,9 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   // A grant or a renewal of this delivery is in a tail that the store lost: its holder cannot know.
   bool is_forgotten(const Holding& delivery) const { return forgotten_.contains(delivery); }
 
+  // Before each tidying that it is told of: so many of what was removed are locks.
+  void locks_tidied(std::int64_t count) { locks_tidied_ = count; }
+
   // The worker that holds this was killed by the handler of another job: if it is lost now, it is by its doing.
   void poisoned(const Holding& neighbour) { poisoned_.insert(neighbour); }
 
@@ -99,6 +102,12 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void see(const Applied& when, const FinishEffectCall& call);
   void see(const Applied& when, const ResolveEffectCall& call);
   void see(const Applied& when, const RaiseFloorCall& call);
+  // Locks are for LockChecks.
+  void see(const Applied&, const AcquireCall&) {}
+  void see(const Applied&, const RenewCall&) {}
+  void see(const Applied&, const ReleaseCall&) {}
+  void see(const Applied&, const WithdrawCall&) {}
+  void see(const Applied&, const BreakCall&) {}
 
   // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its request.
   std::optional<Expected> expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const;
@@ -150,6 +159,7 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   Violations& violations_;
   Tally& tally_;
   std::int64_t deliveries_from_;
+  std::int64_t locks_tidied_ = 0;
   std::set<Holding> poisoned_;
   WallTime wall_high_;  // the largest that the store's wall clock ever showed
   WallTime wall_last_;

@@ -68,6 +68,10 @@ Switch act(std::string_view name) {
   return of_part<&Plan::operators, Member>(name);
 }
 template <auto Member>
+Switch lock_habit(std::string_view name) {
+  return of_part<&Plan::locks, Member>(name);
+}
+template <auto Member>
 Switch whole(std::string_view name) {
   return {name, [](const Plan& plan) { return plan.*Member != std::decay_t<decltype(plan.*Member)>{}; }, [](Plan& plan) { plan.*Member = {}; }};
 }
@@ -123,6 +127,19 @@ const std::vector<Switch>& switches() {
       feature<&Features::named>("named"),
       feature<&Features::repeated>("repeated"),
       whole<&Plan::delayed>("delayed"),
+      // locks
+      lock_habit<&LockWork::shared>("shared"),
+      lock_habit<&LockWork::several>("several"),
+      lock_habit<&LockWork::slotted>("slotted"),
+      lock_habit<&LockWork::loops>("loops"),
+      lock_habit<&LockWork::elections>("elections"),
+      lock_habit<&LockWork::at_least>("at_least"),
+      lock_habit<&LockWork::delayed>("lock_delay"),
+      lock_habit<&LockWork::skips>("skips"),
+      lock_habit<&LockWork::retries>("retries"),
+      lock_habit<&LockWork::entered_again>("entered_again"),
+      lock_habit<&LockWork::abandons>("abandons"),
+      lock_habit<&LockWork::break_every>("breaks"),
       // operators
       act<&Operators::cancel>("cancel"),
       act<&Operators::retry>("retry"),

@@ -28,6 +28,17 @@ extern const Scenario large_numbers;
 extern const Scenario healthy_core;
 extern const Scenario effects;
 extern const Scenario gates;
+extern const Scenario lock_under_chaos;
+extern const Scenario lock_fairness;
+extern const Scenario lock_hand_over;
+extern const Scenario lock_loop_window;
+extern const Scenario lock_hold_at_least;
+extern const Scenario lock_delayed;
+extern const Scenario lock_layered;
+extern const Scenario lock_shared;
+extern const Scenario lock_several;
+extern const Scenario lock_election;
+extern const Scenario lock_forgotten;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.
 inline Weather bad_messages(Duration ttl, double badness) {

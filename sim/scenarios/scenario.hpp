@@ -82,6 +82,29 @@ struct Operators {
   double leaves_paused = 0;  // a queue stays paused when the storm is over, until the rest has ended
 };
 
+// What hosts do if there are locks: each of their fibers takes one after the other, through a lock client. Shares are of all requests.
+struct LockWork {
+  int names = 0;           // zero: hosts work on jobs
+  double shared = 0;
+  double several = 0;      // two or three names at once
+  double slotted = 0;      // of a lock that has `slots` holders at a time
+  int slots = 2;
+  double loops = 0;        // held to its end, of windows as long as a ttl
+  double elections = 0;
+  double at_least = 0;     // held at least for up to a ttl
+  double delayed = 0;      // with a delay of up to a ttl after a loss
+  double skips = 0;        // give up at once if it is taken
+  double retries = 0;      // ask again with jitter, and take no place
+  double entered_again = 0;
+  double abandons = 0;     // drop what they hold
+  Duration works_most{0};
+  Duration rests_most{0};
+  Duration waits_most{0};
+  Duration break_every{0};  // by an operator; zero: never
+  Duration tidy_every{0};
+  bool nothing_lost = false;  // no message and no process: then nobody is overtaken, and a process waits once for a name
+};
+
 // Where the numbers of a store begin.
 struct Numbers {
   Duration wall_ahead{0};       // of its wall clock, and so of fences
@@ -114,6 +137,7 @@ struct Plan {
   QueueChange settings;  // of all queues, from the start
   Habits habits;
   Effects effects;
+  LockWork locks;
   Operators operators;
   Weather weather;
   Duration storm{};                      // how long the weather lasts

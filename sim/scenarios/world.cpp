@@ -58,6 +58,8 @@ void World::make_store() {
   if (options_.wrap_store) wrapped_store_ = options_.wrap_store(*real_store_);
   Store& store = wrapped_store_ ? *wrapped_store_ : *real_store_;
   checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_, memory_ ? plan_.numbers.deliveries : 0);
+  const LockRules rules{.nobody_is_overtaken = plan_.locks.nothing_lost, .one_waiter_a_process = plan_.locks.nothing_lost, .drift_promised = plan_.drift_promised};
+  lock_checks_ = std::make_unique<LockChecks>(std::string(kNamespace), store, violations_, tally_, rules);
   handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace, plan_.drift_promised);
   handler_checks_->expect_stops(1s + 10 * plan_.weather.step_delay_most, plan_.cancel_seen_within);
   recorded_ = std::make_unique<RecordingStore>(store_clock_, store, *this);
@@ -69,7 +71,7 @@ void World::make_store() {
 void World::make_history(Audit audit) {
   const Weather& weather = plan_.weather;
   const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
-  if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
+  if (audit == Audit::none || plan_.locks.names > 0 || forgets || plan_.numbers.deliveries != 0) return;
   const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
   history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
   if (of == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *recorded_);
@@ -107,11 +109,14 @@ void World::make_settings() {
 
 void World::applied(const Applied& applied) {
   if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", describe(applied));
+  lock_checks_->applied(applied);
+  checks_->locks_tidied(lock_checks_->tidied());
   checks_->applied(applied);
   if (const auto* stopped = std::get_if<StoppedCall>(&applied.call)) handler_checks_->said_stopped(stopped->request);
   const std::int64_t operations = tally_.of(Count::operations);
   if (operations % plan_.compare_every != 0) return;
   checks_->compare_all(simulation_.now());
+  lock_checks_->compare_all(simulation_.now());
   checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), 3, static_cast<std::size_t>(operations));
 }
 
@@ -148,6 +153,7 @@ void World::ended(Host& host, Process& process, ProcessEnd end) {
 }
 
 void World::work(Process& process, std::stop_token stop) {
+  if (plan_.locks.names > 0) return hold_locks(process, stop);
   WorkerOptions options{.ns = std::string(kNamespace),
                         .concurrency = plan_.concurrency,
                         .prefetch = plan_.prefetch,
@@ -172,12 +178,14 @@ SeedReport World::run() {
   for (Host& host : hosts_) start_on(host);
   simulation_.run_until(simulation_.now() + plan_.storm, [this] { return over(); });
   end_storm();
+  if (!over() && plan_.locks.names > 0) everybody_is_served();
   if (!over()) ends_in_time();
   if (!over() && history_) history_->recorder("rest").mark(history::Kind::rest);
   if (!over()) ends_as_planned();
   if (!over() && plan_.queues > 0) starts_soon();
   if (!over()) stops_in_time();
   if (!over()) checks_->compare_all(simulation_.now());
+  if (!over()) lock_checks_->compare_all(simulation_.now());
   if (!over()) checks_->compare_stories();
   show_the_end();
   closing_ = true;

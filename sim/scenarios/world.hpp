@@ -13,6 +13,7 @@
 #include "backends/memory/memory_store.hpp"
 #include "fenceline/gated_file.hpp"
 #include "sim/checks/handler_checks.hpp"
+#include "sim/checks/lock_checks.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"
@@ -68,6 +69,7 @@ class World final : public StoreObserver {
   const SeedOptions& options() const { return options_; }
   Simulation& simulation() { return simulation_; }
   StoreChecks& checks() { return *checks_; }
+  LockChecks& locks() { return *lock_checks_; }
   HandlerChecks& handlers() { return *handler_checks_; }
   Tally& tally() { return tally_; }
   StoreServer& server() { return server_; }
@@ -79,6 +81,8 @@ class World final : public StoreObserver {
   // A write under this fence comes to the gate of its job.
   GateVerdict pass_gate(const JobId& id, Fence fence);
   bool is_poison(const JobId& id) const { return poison_.contains(id); }
+  // One of those that want locks had what it asked for.
+  void served(const std::string& user) { served_.insert(user); }
   // A handler ends the process it is in; does not return.
   void die_of(SimRuntime& process, const Run& run);
 
@@ -102,6 +106,7 @@ class World final : public StoreObserver {
   struct Kept {
     std::shared_ptr<const MemoryStore::Snapshot> store;
     StoreTruth truth;
+    LockTruth locks;
     std::int64_t operations = 0;
   };
   // A request of a producer, the same at each repeat.
@@ -127,6 +132,12 @@ class World final : public StoreObserver {
   void start_on(Host& host);
   void ended(Host& host, Process& process, ProcessEnd end);
   void work(Process& process, std::stop_token stop);
+
+  // Locks (lock_work.cpp).
+  void hold_locks(Process& process, std::stop_token stop);
+  void break_some_lock();
+  void everybody_is_served();
+
   void produce(Process& process, int producer, std::stop_token stop);
   void send(Process& process, Batch& batch, std::stop_token stop);
   bool open_file(Process& process, Batch& batch, std::stop_token stop);
@@ -212,6 +223,7 @@ class World final : public StoreObserver {
   bool store_fault_ = false;  // one is under way
   std::unique_ptr<Store> wrapped_store_;
   std::unique_ptr<StoreChecks> checks_;
+  std::unique_ptr<LockChecks> lock_checks_;
   std::unique_ptr<HandlerChecks> handler_checks_;
   std::unique_ptr<RecordingStore> recorded_;
   TrueClock true_clock_;
@@ -227,6 +239,7 @@ class World final : public StoreObserver {
   std::map<std::tuple<JobId, std::string, std::string>, Instant> doubts_seen_;  // job, effect and call: when an operator first saw it
   std::map<JobId, Fence> gates_;  // what each remembers; no part of the store, so it cannot forget
   std::set<JobId> behind_;        // whose last write met a gate that remembered more than the store
+  std::set<std::string> served_;     // since the storm was over
   std::vector<std::string> owners_;  // of all workers that ever started
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<Process>> processes_;  // all there ever were: requests under way point to them

@@ -25,6 +25,18 @@ std::string text_of(const std::vector<JobId>& ids) {
   return text;
 }
 
+std::string text_of(const std::vector<LockHolding>& locks) {
+  std::string text;
+  for (const LockHolding& lock : locks) text += " " + lock.resource + "/" + std::to_string(lock.fence) + " of " + lock.owner;
+  return text;
+}
+
+std::string text_of(const std::vector<LockRefusal>& refused) {
+  std::string text;
+  for (const LockRefusal& refusal : refused) text += " refused " + refusal.sent.resource + " of " + refusal.sent.owner + " " + refusal.reason;
+  return text;
+}
+
 struct Describe {
   std::string operator()(const EnqueueCall& call) const {
     std::string text = "enqueue";
@@ -103,6 +115,28 @@ struct Describe {
     return "resolve_effect " + call.request.name + " of " + short_id(call.request.job) + " by " + call.request.call + (call.request.done ? " done" : " none") + ": " + said(call);
   }
   std::string operator()(const RaiseFloorCall& call) const { return "raise_floor " + std::to_string(call.request.floor) + ": " + said(call); }
+  std::string operator()(const AcquireCall& call) const {
+    const AcquireRequest& request = call.request;
+    std::string text = "acquire";
+    for (const std::string& name : request.names) text += " " + name;
+    text += " for " + request.owner + (request.mode == LockMode::shared ? " shared" : "") + (request.to_its_end ? " to its end" : "") + (request.wait ? " waits" : "");
+    return text + ": " + answer(call, [](const AcquireReply& reply) {
+             if (reply.held) return reply.held->resource + " " + reply.held->reason + ", " + std::to_string(reply.ahead) + " ahead";
+             std::string granted = "granted";
+             for (const LockGrant& grant : reply.grants) granted += " " + grant.resource + "/" + std::to_string(grant.fence);
+             return granted;
+           });
+  }
+  std::string operator()(const RenewCall& call) const {
+    return "renew" + text_of(call.request.locks) + ": " + answer(call, [](const RenewReply& reply) { return "ok" + text_of(reply.refused); });
+  }
+  std::string operator()(const ReleaseCall& call) const {
+    return "release" + text_of(call.request.locks) + ": " + answer(call, [](const ReleaseReply& reply) { return "ok" + text_of(reply.refused); });
+  }
+  std::string operator()(const WithdrawCall& call) const { return "withdraw " + call.request.names.front() + " for " + call.request.owner + ": " + said(call); }
+  std::string operator()(const BreakCall& call) const {
+    return "break_lock " + call.request.resource + ": " + answer(call, [](const BreakReply& reply) { return "ok, now " + std::to_string(reply.current); });
+  }
 
   template <class AnyCall>
   static std::string said(const AnyCall& call) {

@@ -36,12 +36,18 @@ using BeginEffectCall = Call<BeginEffectRequest, BeginEffectReply>;
 using FinishEffectCall = Call<FinishEffectRequest, FinishEffectReply>;
 using ResolveEffectCall = Call<ResolveEffectRequest, void>;
 using RaiseFloorCall = Call<RaiseFloorRequest, Fence>;
+using AcquireCall = Call<AcquireRequest, AcquireReply>;
+using RenewCall = Call<RenewRequest, RenewReply>;
+using ReleaseCall = Call<ReleaseRequest, ReleaseReply>;
+using WithdrawCall = Call<WithdrawRequest, void>;
+using BreakCall = Call<BreakRequest, BreakReply>;
 
 struct Applied {
   Instant at;     // true time, which is what the store's leases run on
   WallTime wall;  // the store's
   std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall, RetryCall, PurgeCall,
-               SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall, FinishEffectCall, ResolveEffectCall, RaiseFloorCall>
+               SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall, FinishEffectCall, ResolveEffectCall, RaiseFloorCall,
+               AcquireCall, RenewCall, ReleaseCall, WithdrawCall, BreakCall>
       call;
 };
 

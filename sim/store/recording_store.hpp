@@ -36,6 +36,12 @@ class RecordingStore final : public ForwardingStore {
   Result<void> resolve_effect(const ResolveEffectRequest& request) override { return recorded<ResolveEffectCall>(request, inner_.resolve_effect(request)); }
   Result<Fence> raise_floor(const RaiseFloorRequest& request) override { return recorded<RaiseFloorCall>(request, inner_.raise_floor(request)); }
 
+  Result<AcquireReply> acquire(const AcquireRequest& request) override { return recorded<AcquireCall>(request, inner_.acquire(request)); }
+  Result<RenewReply> renew(const RenewRequest& request) override { return recorded<RenewCall>(request, inner_.renew(request)); }
+  Result<ReleaseReply> release(const ReleaseRequest& request) override { return recorded<ReleaseCall>(request, inner_.release(request)); }
+  Result<void> withdraw(const WithdrawRequest& request) override { return recorded<WithdrawCall>(request, inner_.withdraw(request)); }
+  Result<BreakReply> break_lock(const BreakRequest& request) override { return recorded<BreakCall>(request, inner_.break_lock(request)); }
+
  private:
   template <class AnyCall, class Request, class Answer>
   Answer recorded(const Request& request, Answer reply) {

@@ -82,6 +82,29 @@ enum class Count {
   gate_behind,        // refused: the store was restored, and the gate remembers more
   gate_recovered,     // passed after it had been behind
   floors_raised,
+  // locks
+  locks_granted,
+  lock_takeovers,   // grants of a lock whose lease had run out
+  lock_waits,       // acquires that were not granted
+  lock_turns,       // of those: it was free, and others came first
+  lock_handovers,   // grants to one that had waited
+  lock_bars,        // acquires that met a bar
+  lock_delays,      // and a delay
+  lock_windows,     // grants to be held to their end
+  locks_joined,     // shared phases
+  lock_slots,       // grants of a slot but the first
+  locks_several,    // grants of several names at once
+  lock_repeats,     // acquires that had been granted before
+  lock_renewals,
+  lock_refusals,    // late words of holders that the store refused
+  locks_released,
+  locks_withdrawn,
+  locks_broken,     // by an operator
+  locks_tidied,
+  lock_acts,        // of holders that trusted their lock
+  locks_lost,       // while they were held, as their holders saw it
+  locks_entered_again,
+  terms,            // of elected leaders
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
   calls_forgotten,     // applied, answered, and gone with a crash or a restore

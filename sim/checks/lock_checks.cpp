@@ -1,0 +1,389 @@
+#include "sim/checks/lock_checks.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace fenceline::sim {
+namespace {
+
+std::string name_of(const std::string& resource) { return resource.substr(0, resource.find('#')); }
+
+std::string slot_of(const std::string& name, int slot) { return slot == 1 ? name : name + "#" + std::to_string(slot); }
+
+const LockRefusal* find_refusal(const std::vector<LockRefusal>& refused, const LockHolding& lock) {
+  const auto found = std::ranges::find(refused, lock, &LockRefusal::sent);
+  return found == refused.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool LockTruth::KnownLock::held(Instant now) const {
+  return std::ranges::any_of(holders, [&](const Holder& holder) { return holder.alive(now); });
+}
+
+Instant LockTruth::KnownLock::free_from() const {
+  Instant from = std::max(bar, freed);
+  for (const Holder& holder : holders) {
+    if (!holder.released) from = std::max(from, holder.end + delay);
+  }
+  return from;
+}
+
+void LockChecks::applied(const Applied& when) {
+  wall_high_ = std::max(wall_high_, when.wall);
+  std::visit([&](const auto& call) { see(when, call); }, when.call);
+}
+
+void LockChecks::broken(std::string_view promise, const std::string& resource, std::string_view what) {
+  violations_.add(promise, "lock " + resource + " " + std::string(what));
+}
+
+const LockTruth::KnownLock* LockChecks::find(const std::string& resource) const {
+  const auto found = locks_.find(resource);
+  return found == locks_.end() ? nullptr : &found->second;
+}
+
+LockTruth::Holder* LockChecks::holder_of(const LockHolding& held) {
+  const auto lock = locks_.find(held.resource);
+  if (lock == locks_.end() || lock->second.fence != held.fence) return nullptr;
+  const auto found = std::ranges::find(lock->second.holders, held.owner, &Holder::owner);
+  return found == lock->second.holders.end() ? nullptr : &*found;
+}
+
+bool LockChecks::has_place(const AcquireRequest& request, Instant now) const {
+  return std::ranges::any_of(queue_, [&](const auto& queuer) {
+    return queuer.second.owner == request.owner && queuer.second.request == request.request && queuer.second.kept_until > now;
+  });
+}
+
+void LockChecks::leave_queue(const std::string& owner, const std::string& request) {
+  std::erase_if(queue_, [&](const auto& queuer) { return queuer.second.owner == owner && queuer.second.request == request; });
+}
+
+bool LockChecks::joins(const std::string& resource, const AcquireRequest& request, Instant now) const {
+  const KnownLock* lock = find(resource);
+  return lock && request.mode == LockMode::shared && lock->mode == LockMode::shared && lock->held(now);
+}
+
+LockChecks::Standing LockChecks::stand(const AcquireRequest& request, const std::string& name, Instant now) const {
+  Standing standing{.resource = name, .free = Instant::min(), .may_have = Instant::min()};
+  bool behind_exclusive = false;
+  for (const auto& [place, queuer] : queue_) {
+    if (queuer.kept_until <= now) continue;
+    if (queuer.owner == request.owner && queuer.request == request.request) break;
+    if (std::ranges::find(queuer.names, name) == queuer.names.end()) continue;
+    standing.ahead += 1;
+    behind_exclusive = behind_exclusive || queuer.mode == LockMode::exclusive;
+  }
+  const std::int64_t k = request.mode == LockMode::exclusive || behind_exclusive ? standing.ahead : 0;
+  if (k == 0 && joins(name, request, now)) return standing;
+
+  std::vector<std::pair<Instant, int>> moments;  // since when each is free, or from when on
+  for (int slot = 1; slot <= request.slots; ++slot) {
+    const KnownLock* lock = find(slot_of(name, slot));
+    moments.emplace_back(lock ? lock->free_from() : Instant::min(), slot);
+  }
+  std::ranges::sort(moments);
+  standing.free = moments.front().first;
+  standing.may_have = Instant::max();
+  for (std::size_t j = 1; j <= moments.size(); ++j) {
+    const Instant turn = standing.free + std::max<std::int64_t>(0, k - static_cast<std::int64_t>(j) + 1) * kLockTurn;
+    standing.may_have = std::min(standing.may_have, std::max(moments[j - 1].first, turn));
+  }
+  int slot = moments.front().second;
+  for (const auto& [from, number] : moments) {
+    if (standing.may_have <= now && from <= now) slot = std::min(slot, number);
+  }
+  standing.resource = slot_of(name, slot);
+  return standing;
+}
+
+void LockChecks::see(const Applied& when, const AcquireCall& call) {
+  const AcquireRequest& request = call.request;
+  if (!call.reply) return see_error(when, call);
+  const auto withdrawn = withdrawn_.find({request.owner, request.request});
+  if (withdrawn != withdrawn_.end() && withdrawn->second > when.at) broken("withdraw", request.names.front(), "was asked for by a request that was withdrawn, and not refused");
+  if (see_repeat(when, call)) return;
+
+  std::vector<Standing> standings;
+  for (const std::string& name : request.names) standings.push_back(stand(request, name, when.at));
+  const bool may_have = std::ranges::all_of(standings, [&](const Standing& standing) { return standing.may_have <= when.at; });
+  if (call.reply->grants.empty()) {
+    if (may_have) broken("turn", request.names.front(), "was not granted to " + request.owner + ", who may have it");
+    return see_held(when, call, standings);
+  }
+  if (call.reply->grants.size() != request.names.size()) return broken("L1", request.names.front(), "was granted with some of its names, not with all");
+  if (call.reply->left > request.ttl) broken("L4", request.names.front(), "was granted for more than its ttl");
+  const bool waited = has_place(request, when.at);
+  for (std::size_t i = 0; i < standings.size(); ++i) see_grant(when, request, call.reply->grants[i], standings[i]);
+  if (waited) tally_.add(Count::lock_handovers);
+  if (request.names.size() > 1) tally_.add(Count::locks_several);
+  leave_queue(request.owner, request.request);
+}
+
+// A request is granted once. True: it had been.
+bool LockChecks::see_repeat(const Applied& when, const AcquireCall& call) {
+  const AcquireRequest& request = call.request;
+  std::vector<LockGrant> alive;
+  bool granted = false;
+  for (const auto& [resource, lock] : locks_) {
+    if (std::ranges::find(request.names, name_of(resource)) == request.names.end()) continue;
+    for (const Holder& holder : lock.holders) {
+      if (holder.owner != request.owner || holder.request != request.request) continue;
+      granted = true;
+      if (holder.alive(when.at)) alive.push_back({resource, lock.fence, ""});
+    }
+  }
+  if (!granted) return false;
+  if (alive.size() != request.names.size()) {
+    if (call.reply) broken("L4", request.names.front(), "was granted again to a request whose lease had ended");
+    return true;
+  }
+  if (!call.reply) return true;
+  tally_.add(Count::lock_repeats);
+  const bool same = std::ranges::equal(call.reply->grants, alive, [](const LockGrant& a, const LockGrant& b) { return a.resource == b.resource && a.fence == b.fence; });
+  if (!same) broken("L1", request.names.front(), "answers the repeat of an acquire with other grants");
+  return true;
+}
+
+void LockChecks::see_error(const Applied& when, const AcquireCall& call) {
+  const AcquireRequest& request = call.request;
+  const Code code = call.reply.error().code;
+  const auto withdrawn = withdrawn_.find({request.owner, request.request});
+  const bool is_withdrawn = withdrawn != withdrawn_.end() && withdrawn->second > when.at;
+  if (code == Code::refused && !is_withdrawn && when.wall.time_since_epoch().count() <= kFenceMax) broken("withdraw", request.names.front(), "was refused to a request that nobody withdrew");
+  if (code == Code::lost && !see_repeat(when, call)) broken("L4", request.names.front(), "answers lost to a request that never had it");
+}
+
+void LockChecks::see_held(const Applied& when, const AcquireCall& call, const std::vector<Standing>& standings) {
+  const AcquireRequest& request = call.request;
+  const AcquireReply& reply = *call.reply;
+  if (!reply.held || !reply.again_in) return broken("turn", request.names.front(), "was not granted, and the answer does not say why");
+  tally_.add(Count::lock_waits);
+  if (reply.held->reason == "turn") tally_.add(Count::lock_turns);
+  if (reply.held->reason == "barred") tally_.add(Count::lock_bars);
+  if (reply.held->reason == "delayed") tally_.add(Count::lock_delays);
+  Instant all = Instant::min();
+  for (const Standing& standing : standings) all = std::max(all, standing.may_have);
+  if (*reply.again_in != std::max<Duration>(all - when.at, std::chrono::milliseconds{1}))
+    broken("turn", reply.held->resource, "may be had at another time than the answer says");
+  if (!request.wait) return;
+  for (auto& [place, queuer] : queue_) {
+    if (queuer.owner != request.owner || queuer.request != request.request || queuer.kept_until <= when.at) continue;
+    queuer.kept_until = when.at + kLockWaiterKeptFor;
+    return;
+  }
+  leave_queue(request.owner, request.request);
+  if (rules_.one_waiter_a_process) {
+    for (const auto& [place, queuer] : queue_) {
+      if (queuer.place == request.place && queuer.kept_until > when.at && queuer.names == request.names)
+        broken("layered", request.names.front(), "is waited for twice by " + request.place);
+    }
+  }
+  queue_[++last_place_] = {request.names, request.owner, request.request, request.place, request.mode, when.at + kLockWaiterKeptFor};
+}
+
+void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, const LockGrant& grant, const Standing& standing) {
+  tally_.add(Count::locks_granted);
+  tally_.add(Count::lease_operations);
+  if (grant.resource.contains('#')) tally_.add(Count::lock_slots);
+  const std::string name = name_of(grant.resource);
+  const bool asked = std::ranges::find(request.names, name) != request.names.end();
+  if (!asked) return broken("L1", grant.resource, "was granted to " + request.owner + ", who did not ask for it");
+  KnownLock& lock = locks_[grant.resource];
+  const bool joined = joins(grant.resource, request, when.at);
+  if (!joined) {
+    if (lock.held(when.at))
+      broken(lock.to_its_end ? "L6" : "L3", grant.resource, "was granted to " + request.owner + " while " + lock.holders.back().owner + " holds it");
+    else if (lock.bar > when.at) broken(lock.to_its_end ? "L6" : "bar", grant.resource, "was granted to " + request.owner + " before its bar was over");
+    else if (lock.free_from() > when.at) broken("delay", grant.resource, "was granted to " + request.owner + " before its delay was over");
+  }
+  if (standing.may_have > when.at) broken("turn", grant.resource, "was granted to " + request.owner + " before its turn");
+  if (standing.resource != grant.resource) broken("turn", grant.resource, "was granted, though " + standing.resource + " is free and comes first");
+  see_hand_over(when, request, standing);
+
+  if (joined) {
+    tally_.add(Count::locks_joined);
+    if (grant.fence != lock.fence) broken("L1", grant.resource, "was joined under another fence than its phase has");
+    lock.holders.push_back({request.owner, request.request, when.at + request.ttl});
+    return;
+  }
+  see_fence(when, grant.resource, grant.fence);
+  const bool ran_out = std::ranges::any_of(lock.holders, [](const Holder& holder) { return !holder.released; });
+  if (ran_out) tally_.add(Count::lock_takeovers);
+  if (ran_out == grant.previous_owner.empty()) broken("L1", grant.resource, ran_out ? "was taken over, and the grant does not say from whom" : "was free, and the grant says that it was taken over");
+  if (request.to_its_end) tally_.add(Count::lock_windows);
+  lock = {.fence = grant.fence, .mode = request.mode, .to_its_end = request.to_its_end, .delay = request.delay, .broken_by = lock.broken_by, .broken = lock.broken};
+  if (request.to_its_end) lock.bar = when.at + request.ttl;
+  if (request.hold_at_least > Duration{0}) lock.bar = when.at + request.hold_at_least;
+  lock.holders.push_back({request.owner, request.request, when.at + request.ttl});
+}
+
+// L2, over all that ever had this name; and what a lost tail had, unless the store's wall clock was set back since.
+void LockChecks::see_fence(const Applied& when, const std::string& resource, Fence fence) {
+  Fence& newest = fences_[resource];
+  if (fence <= newest) broken("L2", resource, "has fence " + std::to_string(fence) + " after " + std::to_string(newest));
+  const auto told = told_.find(resource);
+  if (told != told_.end() && when.wall >= wall_high_ && fence <= told->second)
+    broken("L2", resource, "has fence " + std::to_string(fence) + " after " + std::to_string(told->second) + " of a grant that the store forgot");
+  newest = std::max(newest, fence);
+}
+
+void LockChecks::see_hand_over(const Applied& when, const AcquireRequest& request, const Standing& standing) {
+  if (!rules_.nobody_is_overtaken || request.mode != LockMode::exclusive || request.slots > 1 || request.names.size() > 1) return;
+  if (standing.ahead > 0) broken("turn", standing.resource, "was granted to " + request.owner + " though " + std::to_string(standing.ahead) + " that came before it wait, and nothing is lost");
+  if (has_place(request, when.at) && standing.free != Instant::min() && when.at - standing.free > kLockTurn)
+    broken("turn", standing.resource, "was free for longer than a turn with somebody waiting for it, and nothing is lost");
+}
+
+void LockChecks::see(const Applied& when, const RenewCall& call) {
+  if (!call.reply) return;
+  if (call.reply->left > call.request.ttl) violations_.add("L4", "a renewal of locks gave more than its ttl");
+  for (const LockHolding& sent : call.request.locks) {
+    Holder* holder = holder_of(sent);
+    const bool rightful = holder && holder->alive(when.at) && !find(sent.resource)->to_its_end;
+    const LockRefusal* refusal = find_refusal(call.reply->refused, sent);
+    tally_.add(refusal ? Count::lock_refusals : Count::lock_renewals);
+    tally_.add(Count::lease_operations);
+    if (refusal && rightful) broken("L4", sent.resource, "was not renewed for its holder " + sent.owner + ": " + refusal->reason);
+    if (!refusal && !rightful) broken("L4", sent.resource, "was renewed for " + sent.owner + ", who does not hold it, or not any more");
+    if (refusal || !rightful) continue;
+    holder->end = when.at + call.reply->left;
+  }
+}
+
+void LockChecks::let_go(const Applied& when, KnownLock& lock, Holder& holder) {
+  if (holder.released) return;
+  holder.released = true;
+  lock.freed = when.at;
+}
+
+void LockChecks::see(const Applied& when, const ReleaseCall& call) {
+  if (!call.reply) return;
+  for (const LockHolding& sent : call.request.locks) {
+    Holder* holder = holder_of(sent);
+    const bool rightful = holder && !find(sent.resource)->to_its_end;
+    const LockRefusal* refusal = find_refusal(call.reply->refused, sent);
+    if (refusal && rightful) broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + refusal->reason);
+    if (!refusal && !rightful) broken(holder ? "L6" : "L4", sent.resource, "was released for " + sent.owner + (holder ? ", though it is held to its end" : ", who does not hold it"));
+    if (refusal) tally_.add(Count::lock_refusals);
+    if (refusal || !rightful) continue;
+    tally_.add(Count::locks_released);
+    tally_.add(Count::lease_operations);
+    const auto handle = handles_.find(sent);
+    if (handle != handles_.end() && !handle->second.stop_requested()) broken("L5", sent.resource, "was released by " + sent.owner + " before its own work was told to end");
+    let_go(when, locks_[sent.resource], *holder);
+  }
+}
+
+void LockChecks::see(const Applied& when, const WithdrawCall& call) {
+  if (!call.reply) return;
+  const WithdrawRequest& request = call.request;
+  tally_.add(Count::locks_withdrawn);
+  withdrawn_[{request.owner, request.request}] = when.at + request.ttl;
+  leave_queue(request.owner, request.request);
+  for (auto& [resource, lock] : locks_) {
+    if (lock.to_its_end || std::ranges::find(request.names, name_of(resource)) == request.names.end()) continue;
+    for (Holder& holder : lock.holders) {
+      if (holder.owner == request.owner && holder.request == request.request) let_go(when, lock, holder);
+    }
+  }
+}
+
+void LockChecks::see(const Applied& when, const BreakCall& call) {
+  const BreakRequest& request = call.request;
+  const auto found = locks_.find(request.resource);
+  const bool repeat = found != locks_.end() && found->second.broken_by == request.request;
+  const bool there = found != locks_.end() && found->second.free_from() > when.at;
+  if (!call.reply) {
+    if (call.reply.error().code == Code::not_found && (there || repeat)) broken("break", request.resource, "is held, and there was nothing to break");
+    return;
+  }
+  if (repeat) {
+    if (call.reply->current != found->second.broken.current) broken("break", request.resource, "was broken twice by one request");
+    return;
+  }
+  if (!there) return broken("break", request.resource, "was broken though it is free");
+  KnownLock& lock = found->second;
+  if (call.reply->ended != lock.fence || (request.only && *request.only != lock.fence)) broken("break", request.resource, "was broken under another fence than it has");
+  tally_.add(Count::locks_broken);
+  for (Holder& holder : lock.holders) {
+    if (holder.alive(when.at)) ended_by_break_.insert({request.resource, holder.owner, lock.fence});
+    holder.released = true;
+  }
+  see_fence(when, request.resource, call.reply->current);
+  lock.fence = call.reply->current;
+  lock.bar = Instant::min();
+  lock.delay = Duration{0};
+  lock.freed = when.at;
+  lock.broken_by = request.request;
+  lock.broken = *call.reply;
+}
+
+void LockChecks::see(const Applied& when, const TidyCall& call) {
+  tidied_ = 0;
+  if (!call.reply) return;
+  std::vector<std::string> gone;
+  for (const auto& [resource, lock] : locks_) {
+    const Result<std::optional<LockRow>> shown = store_.lock(ns_, resource);
+    if (!shown || *shown) continue;
+    if (lock.free_from() + kFreeLockKeptFor > when.at) broken("L2", resource, "was forgotten before its time");
+    const bool waited_for = std::ranges::any_of(
+        queue_, [&](const auto& queuer) { return queuer.second.kept_until > when.at && std::ranges::find(queuer.second.names, name_of(resource)) != queuer.second.names.end(); });
+    if (waited_for) broken("turn", resource, "was forgotten while somebody waits for it");
+    gone.push_back(resource);
+  }
+  for (const std::string& resource : gone) locks_.erase(resource);
+  tidied_ = static_cast<std::int64_t>(gone.size());
+  tally_.add(Count::locks_tidied, tidied_);
+}
+
+void LockChecks::compare_all(Instant now) {
+  for (const auto& [resource, lock] : locks_) {
+    const Result<std::optional<LockRow>> shown = store_.lock(ns_, resource);
+    if (!shown) continue;
+    if (!*shown) {
+      broken("L2", resource, "is not in the inventory");
+      continue;
+    }
+    const LockRow& row = **shown;
+    const auto holds = std::ranges::count_if(lock.holders, [](const Holder& holder) { return !holder.released; });
+    if (row.fence != lock.fence) broken("L2", resource, "shows fence " + std::to_string(row.fence) + ", it must be " + std::to_string(lock.fence));
+    if (row.holders_count != holds) broken("L3", resource, "shows " + std::to_string(row.holders_count) + " holders, it must be " + std::to_string(holds));
+    const Duration left = lock.free_from() > now ? lock.free_from() - now : Duration{0};
+    if (row.free_in.value_or(Duration{0}) != left) broken("L3", resource, "shows another time until it is free");
+    const bool first_slot = !resource.contains('#');
+    const auto waits = std::ranges::count_if(queue_, [&](const auto& queuer) {
+      return first_slot && queuer.second.kept_until > now && std::ranges::find(queuer.second.names, resource) != queuer.second.names.end();
+    });
+    if (row.waiters_count != waits) broken("turn", resource, "shows " + std::to_string(row.waiters_count) + " waiters, it must be " + std::to_string(waits));
+  }
+}
+
+void LockChecks::went_back(const LockTruth& before, GuaranteeClass guarantee) {
+  if (guarantee > GuaranteeClass::b) {
+    for (const auto& [resource, fence] : fences_) told_[resource] = std::max(told_[resource], fence);
+    for (const auto& [resource, lock] : locks_) {
+      for (const Holder& holder : lock.holders) forgotten_.insert({resource, holder.owner, lock.fence});
+    }
+  }
+  static_cast<LockTruth&>(*this) = before;
+}
+
+void LockChecks::acts(const SimRuntime& process, const LockHolding& held) {
+  tally_.add(Count::lock_acts);
+  if (std::abs(process.machine().rate_ppm()) > rules_.drift_promised) return;
+  if (forgotten_.contains(held) || ended_by_break_.contains(held)) return;
+  const Holder* holder = holder_of(held);
+  if (!holder || !holder->alive(process.simulation().now()))
+    broken("L5", held.resource, "was acted under by " + held.owner + " in " + process.name() + " after the store had ended its lease");
+}
+
+void LockChecks::says_released(const SimRuntime& process, const LockHolding& held) {
+  const Holder* holder = holder_of(held);
+  const KnownLock* lock = find(held.resource);
+  if (holder && holder->alive(process.simulation().now()) && !lock->to_its_end && !forgotten_.contains(held))
+    broken("L4", held.resource, "is still held by " + held.owner + ", who was told that it is released");
+}
+
+}  // namespace fenceline::sim

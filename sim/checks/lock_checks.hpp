@@ -1,0 +1,145 @@
+// Watches every call about locks that takes effect in the store and says which promise an answer breaks: L1 to L4 and L6 of locks, whose turn it is (`turn`), bars and
+// delays (`bar`, `delay`), what a break does (`break`) and what may be forgotten. Keeps what must be true by the words of store/lock_store.hpp; shares no code with a store.
+// And what only the side of the holder shows: it acts only while its lease lives (L5), and is off before it is released.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/checks/violations.hpp"
+#include "sim/runtime/sim_runtime.hpp"
+#include "sim/store/applied.hpp"
+#include "sim/store/tally.hpp"
+#include "store/store.hpp"
+
+namespace fenceline::sim {
+
+// What must be true of the locks of a store at one moment: a value, so that the checks can go back with a store that forgot.
+struct LockTruth {
+  struct Holder {
+    std::string owner;
+    std::string request;
+    Instant end{};
+    bool released = false;
+
+    bool alive(Instant now) const { return !released && end > now; }
+  };
+  struct KnownLock {
+    Fence fence = 0;
+    LockMode mode = LockMode::exclusive;
+    bool to_its_end = false;
+    Duration delay{0};
+    Instant bar = Instant::min();
+    Instant freed = Instant::min();  // the last release or break
+    std::vector<Holder> holders;     // of the phase
+    std::string broken_by;           // the request of the last break
+    BreakReply broken;
+
+    bool held(Instant now) const;
+    Instant free_from() const;
+  };
+  struct Queuer {
+    std::vector<std::string> names;
+    std::string owner;
+    std::string request;
+    std::string place;
+    LockMode mode = LockMode::exclusive;
+    Instant kept_until{};
+  };
+
+  std::map<std::string, KnownLock> locks_;
+  std::map<std::int64_t, Queuer> queue_;  // by place
+  std::int64_t last_place_ = 0;
+  std::map<std::pair<std::string, std::string>, Instant> withdrawn_;  // by owner and request: until when it is refused
+  std::map<std::string, Fence> fences_;  // the newest of each resource, those that are gone included
+};
+
+struct LockRules {
+  // In weather in which nothing is lost: nobody is overtaken by one that came later, and what becomes free is taken within a turn.
+  bool nobody_is_overtaken = false;
+  // A process never has two places in the queue of a name, however many of its threads want it.
+  bool one_waiter_a_process = false;
+  std::int64_t drift_promised = 20'000;  // clocks off by more, in parts of a million, are outside L5
+};
+
+class LockChecks final : private LockTruth {
+ public:
+  // `store` is the real one, to look at without being seen. All must outlive it.
+  LockChecks(std::string ns, Store& store, Violations& violations, Tally& tally, LockRules rules)
+      : ns_(std::move(ns)), store_(store), violations_(violations), tally_(tally), rules_(rules) {}
+
+  // Calls that are about something else are passed over.
+  void applied(const Applied& applied);
+  // Locks that the last tidying removed.
+  std::int64_t tidied() const { return tidied_; }
+  // The inventory shows what must be true.
+  void compare_all(Instant now);
+
+  const LockTruth& truth() const { return *this; }
+  // As StoreChecks::went_back.
+  void went_back(const LockTruth& before, GuaranteeClass guarantee);
+
+  // Somebody does something to the world under this lock, which it believes to hold.
+  void acts(const SimRuntime& process, const LockHolding& lock);
+  // A handle that knows when its work must end: it must know before the store is told that it is free.
+  void has_handle(const LockHolding& lock, std::stop_token stop) { handles_[lock] = std::move(stop); }
+  // The holder was told that it is free.
+  void says_released(const SimRuntime& process, const LockHolding& lock);
+
+ private:
+  // Where a request stands at one of its names.
+  struct Standing {
+    std::string resource;
+    Instant free{};
+    Instant may_have{};
+    std::int64_t ahead = 0;
+  };
+
+  template <class Request, class Reply>
+  void see(const Applied&, const Call<Request, Reply>&) {}  // not about locks
+  void see(const Applied& when, const AcquireCall& call);
+  void see(const Applied& when, const RenewCall& call);
+  void see(const Applied& when, const ReleaseCall& call);
+  void see(const Applied& when, const WithdrawCall& call);
+  void see(const Applied& when, const BreakCall& call);
+  void see(const Applied& when, const TidyCall& call);
+
+  bool see_repeat(const Applied& when, const AcquireCall& call);
+  void see_error(const Applied& when, const AcquireCall& call);
+  void see_held(const Applied& when, const AcquireCall& call, const std::vector<Standing>& standings);
+  void see_grant(const Applied& when, const AcquireRequest& request, const LockGrant& grant, const Standing& standing);
+  void see_fence(const Applied& when, const std::string& resource, Fence fence);
+  void see_hand_over(const Applied& when, const AcquireRequest& request, const Standing& standing);
+  static void let_go(const Applied& when, KnownLock& lock, Holder& holder);
+
+  Standing stand(const AcquireRequest& request, const std::string& name, Instant now) const;
+  bool joins(const std::string& resource, const AcquireRequest& request, Instant now) const;
+  const KnownLock* find(const std::string& resource) const;
+  Holder* holder_of(const LockHolding& lock);  // none: not under this very fence
+  bool has_place(const AcquireRequest& request, Instant now) const;
+  void leave_queue(const std::string& owner, const std::string& request);
+  void broken(std::string_view promise, const std::string& resource, std::string_view what);
+
+  std::string ns_;
+  Store& store_;
+  Violations& violations_;
+  Tally& tally_;
+  LockRules rules_;
+  std::int64_t tidied_ = 0;
+  WallTime wall_high_;
+
+  // Not of the store, so it cannot forget them.
+  std::map<std::string, Fence> told_;    // the newest fence that a lost tail had
+  std::set<LockHolding> forgotten_;      // leases of a lost tail are trusted in vain
+  std::set<LockHolding> ended_by_break_; // their holders learn of it when they next ask
+  std::map<LockHolding, std::stop_token> handles_;
+};
+
+}  // namespace fenceline::sim
