@@ -127,6 +127,19 @@ Plan elections(Random& random) {
   return plan;
 }
 
+// Many names, each seldom wanted: most of them are forgotten in between, while the store's clock is set back.
+Plan retention(Random& random) {
+  constexpr Duration kTtl = 10s;
+  const int hosts = some_hosts(random);
+  Weather weather = bad_messages(kTtl, 0.03);
+  weather.kill_every = 20min;
+  weather.wall_back_every = 20min;
+  weather.wall_back_most = 2h;
+  Plan plan = lock_plan(random, kTtl, hosts, weather, {.names = 40, .shared = 0.1, .slotted = 0.1, .at_least = 0.1, .rests_most = 5min, .tidy_every = 1min});
+  plan.storm = 3h;
+  return plan;
+}
+
 // The store loses its last moments: leases of that tail are trusted in vain, and new fences are above them all the same.
 Plan forgotten(Random& random) {
   const Duration ttl = some_ttl(random);
@@ -197,6 +210,11 @@ const Scenario lock_several{.name = "lock-several",
                             .owes = rough_lock_counts({Count::locks_several, Count::lock_handovers, Count::lock_turns})};
 
 const Scenario lock_election{.name = "election", .summary = "one leader at a time, by terms", .plan = elections, .owes = rough_lock_counts({Count::terms, Count::locks_broken})};
+
+const Scenario lock_retention{.name = "lock-retention",
+                              .summary = "locks that are free for long are forgotten, and their fences are not",
+                              .plan = retention,
+                              .owes = lock_counts({Count::locks_tidied, Count::wall_set_back, Count::lock_takeovers})};
 
 const Scenario lock_forgotten{.name = "lock-forgotten",
                               .summary = "a store that forgets its last moments, locks among them",

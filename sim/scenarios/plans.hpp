@@ -38,6 +38,7 @@ extern const Scenario lock_layered;
 extern const Scenario lock_shared;
 extern const Scenario lock_several;
 extern const Scenario lock_election;
+extern const Scenario lock_retention;
 extern const Scenario lock_forgotten;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.
