@@ -128,7 +128,7 @@ Plan elections(Random& random) {
 }
 
 // Many names, each seldom wanted: most of them are forgotten in between, while the store's clock is set back.
-Plan retention(Random& random) {
+Plan long_free(Random& random) {
   constexpr Duration kTtl = 10s;
   const int hosts = some_hosts(random);
   Weather weather = bad_messages(kTtl, 0.03);
@@ -213,7 +213,7 @@ const Scenario lock_election{.name = "election", .summary = "one leader at a tim
 
 const Scenario lock_retention{.name = "lock-retention",
                               .summary = "locks that are free for long are forgotten, and their fences are not",
-                              .plan = retention,
+                              .plan = long_free,
                               .owes = lock_counts({Count::locks_tidied, Count::wall_set_back, Count::lock_takeovers})};
 
 const Scenario lock_forgotten{.name = "lock-forgotten",
