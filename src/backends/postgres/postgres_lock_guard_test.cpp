@@ -220,5 +220,43 @@ TEST_F(PostgresLockGuard, AFenceOfATidiedLockThatAGateKnewStaysEnded) {
   EXPECT_EQ(app.run(guard(first)), kStale);
 }
 
+TEST_F(PostgresLockGuard, AFenceThatWasTakenAwayStaysEndedWhenTheLockIsTidiedAwayThoughNoGateKnewIt) {
+  const Grant broken = taken("broken");
+  must(store_->break_lock({.ns = "default", .resource = "broken", .only = {}, .request = "b", .act = {"ana", ""}}));
+  const Grant dead = taken("dead");
+  let_run_out("dead");
+  release(taken("dead"));
+  release(taken("clean"));
+  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 3);
+  AppSession app = session();
+  EXPECT_EQ(app.run(guard(broken)), kStale);
+  EXPECT_EQ(app.run(guard(dead)), kStale);
+  EXPECT_EQ(number("select count(*) from " + ours("gate_memory")), 2);
+}
+
+// Locks by SQL.
+TEST_F(PostgresLockGuard, ByNameTwoHoldersThatHaveOneNameByMistakeAreTwo) {
+  const std::string ask = "select count(fence) from " + ours("lock_acquire");
+  EXPECT_EQ(number(ask + "('l', 'web1')"), 1);
+  EXPECT_EQ(number(ask + "('l', 'web1')"), 0);
+  EXPECT_EQ(number(ask + "('m', 'web1', request => 'r')"), 1);
+  EXPECT_EQ(number(ask + "('m', 'web1', request => 'r')"), 1);
+  EXPECT_EQ(number("select count(*) from " + ours("lock_acquire") + "('m', 'web2', wait => true, request => 'w') where reason = 'held'"), 1);
+  AppSession app = session();
+  EXPECT_EQ(app.run(call("lock_acquire", "'m', 'web3', wait => true")), "22023");
+  EXPECT_EQ(app.run(call("lock_acquire", "'{m}', 'web3'")), "22023");
+  EXPECT_EQ(app.run(call("lock_acquire", "'m', 'web3', ttl => '0'")), "22023");
+  EXPECT_EQ(app.run(call("lock_renew", "'m', 'web1', 5")), kStale);
+  EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', 5")), kStale);
+  EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', (select fence from " + ours("lock") + " where resource = 'm')")), "");
+  EXPECT_EQ(number(ask + "('m', 'web2', wait => true, request => 'w')"), 1);
+}
+
+TEST_F(PostgresLockGuard, ByNameTheApplicationsCommitIsAsDurableAsItSaid) {
+  taken("l");
+  EXPECT_EQ(number("select (current_setting('synchronous_commit') = 'on')::int from (select count(*) as n from " + ours("lock_acquire") + "('l', 'web1')) as x where n = 1"), 1);
+}
+
 }  // namespace
 }  // namespace fenceline::test

@@ -52,12 +52,15 @@ begin
   return (select shown_lock(l, lease) from lock l where l.ns_id = find_ns(ns) and l.resource = request ->> 'resource' and l.fence > 0);
 end $$;
 
--- These rows go: no fence of theirs counts any more, and the floor is raised (L2). What a gate let in is remembered as what it was before: of the newest.
+-- These rows go: no fence of theirs counts any more, and the floor is raised (L2). What a gate let in is remembered as what it was before: of the newest;
+-- and so is a lock that was taken from somebody, by a break or because the lease ran out: whoever lost it may still come.
 create function forget_locks(ns_ int, resources text[], wall bigint) returns void language plpgsql as $$
 begin
-  with gone as (delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence > 0 returning l.resource, coalesce(l.guarded_as, l.resource) as name, l.fence),
+  with gone as (delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence > 0 returning l.resource, coalesce(l.guarded_as, l.resource) as name, l.fence,
+                l.break_fence is not null or l.previous is not null as taken_away),
   ended as (insert into superseded (ns_id, resource, fence) select ns_, g.name, g.fence from gone g on conflict do nothing),
   remembered as (update gate_memory m set fence = g.fence, raised_at = wall from gone g where m.ns_id = ns_ and m.resource = g.name and m.fence < g.fence),
+  taken_away as (insert into gate_memory (ns_id, resource, fence, raised_at) select ns_, g.name, g.fence, wall from gone g where g.taken_away on conflict do nothing),
   sharers as (delete from lock_sharer s using gone g where s.ns_id = ns_ and s.resource = g.resource)
   update floor f set value = top.fence from (select max(g.fence) as fence from gone g) as top where f.value < top.fence;
   delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence = 0;
