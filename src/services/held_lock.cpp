@@ -92,13 +92,15 @@ Result<void> HeldLock::release() {
   }
   if (!state_->renewable()) {
     parts_->turns.leave(state_->turn);
+    if (!state_->grants.empty()) parts_->will_be_free();
     return {};
   }
   const Result<void> released = send_release(*parts_, *state_);
   // Only now: the next one of this process finds it free.
   parts_->turns.leave(state_->turn);
   if (released) {
-    parts_->count_release();
+    parts_->counts.released += 1;
+    parts_->will_be_free();
     parts_->log.debug("lock_released", {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}});
     return {};
   }

@@ -90,8 +90,7 @@ Result<LockStatePtr> LockAsker::accept(const AcquireReply& reply, Instant asked_
   held_.reset();
   late_ = answered_at >= stop_work_at(trusted, times_);
   if (!late_ && !stop_.stop_requested()) {
-    auto state = std::make_shared<LockState>(options_, request_.owner, reply.grants, trusted);
-    return state;
+    return std::make_shared<LockState>(options_, request_.owner, reply.grants, trusted);
   }
   // Nobody would have the time to work under it.
   if (late_) {
@@ -109,7 +108,7 @@ LockAsker::Next LockAsker::not_granted(const AcquireReply& reply, Instant now) {
   failures_ = 0;
   contended_ = true;
   held_ = reply.held;
-  parts_.turns.settle(turn_);
+  parts_.turns.wait_at_store(turn_);
   if (options_.contention == Contention::skip || over(now)) return Next::give_up;
   if (options_.contention == Contention::in_turn) {
     wait_in_turn(reply, now);
@@ -154,6 +153,7 @@ LockAsker::Next LockAsker::failed(const Error& error, Instant now) {
   parts_.counts.acquire_failures += 1;
   if (error.code == Code::lost) {  // it was granted, and ended before we heard of it
     error_->code = Code::unavailable;
+    withdraw();  // of several names the others may still be leased to it
     begin();
     return over(now) ? Next::give_up : Next::ask;
   }

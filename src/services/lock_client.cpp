@@ -73,13 +73,15 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   if (several_may_hold(options)) {
     parts.turns.leave(turn);
   } else {
-    parts.turns.settle(turn);
+    parts.turns.hold(turn);
     state->turn = turn;
   }
   if (!state->grants.empty()) {
     parts.counts.acquired += 1;
     parts.log.debug("lock_acquired", {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}, {"previous_owner", state->grants.front().previous_owner}});
   }
+  // No end is planned for its work: only a refusal of the store ends it.
+  if (state->goes_on_open()) state->trust.move_to(parts.runtime.now() + kOpenFor);
   parts.add(state);
   return HeldLock(parts, state);
 }

@@ -382,6 +382,17 @@ TEST_F(LockClientTest, SeveralNamesAreHadAllOrNoneAndInAnyOrder) {
   run(1min);
 }
 
+TEST_F(LockClientTest, OfSeveralNamesNoneStaysLeasedWhenOneEndedBeforeTheAnswerCame) {
+  a.road.fate = [&](const std::string& verb, int call) { return verb == "acquire" && call == 0 ? Fate::reply_lost : Fate::fine; };
+  start(a, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire({.names = {"ant", "bee"}, .ttl = 10min, .wait = 1h}));
+    EXPECT_LE(now(), at(15s)) << "and not when the first grant of bee has ended";
+    must(held.release());
+  });
+  simulation.at(at(2s), [&] { break_lock("ant"); });
+  run(1h);
+}
+
 TEST_F(LockClientTest, AHandleCanBeEnteredAgainUnderTheSameFence) {
   start(a, [&](LockClient& locks) {
     HeldLock outer = must(locks.acquire(options));

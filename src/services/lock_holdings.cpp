@@ -23,17 +23,15 @@ std::optional<Instant> plan(Instant& sleeps_until, std::optional<Instant> earlie
 
 bool may_renew(const LockState& state) { return state.renewable() && !state.told && !state.lost && !state.over; }
 
-bool goes_on_open(const LockState& state) { return state.options.on_renewal_error == OnStoreError::open && state.renewable(); }
-
 // By the clock alone, whether or not the trust watch has seen it.
-bool trust_ended(const LockState& state, Instant now) { return !state.open && !goes_on_open(state) && now >= state.trusted; }
+bool trust_ended(const LockState& state, Instant now) { return !state.open && !state.goes_on_open() && now >= state.trusted; }
 
 std::string word_for_the_end(const LockState& state) { return state.options.pattern == LockPattern::loop ? "window_over" : "trust_ended"; }
 
 // After the last try there is none, unless the work goes on without trust: then the store is asked until it answers.
 std::optional<Instant> try_after(const LockState& state, Instant now) {
   if (const std::optional<Duration> offset = renewal_try(state.tries, state.times, state.options.renewal_tries)) return counted_from(state) + *offset;
-  return goes_on_open(state) ? std::optional(now + state.times.renew_after) : std::nullopt;
+  return state.goes_on_open() ? std::optional(now + state.times.renew_after) : std::nullopt;
 }
 
 }  // namespace
@@ -189,7 +187,7 @@ std::vector<LockHoldings::Group> LockHoldings::begin_renewal(std::size_t keeper,
 bool LockHoldings::renewed(LockState& state, Instant answered_at, Instant trusted) {
   const std::lock_guard lock(mutex_);
   if (!may_renew(state)) return false;
-  if (answered_at >= state.trusted && !goes_on_open(state)) return false;
+  if (answered_at >= state.trusted && !state.goes_on_open()) return false;
   state.trusted = trusted;
   state.tries = 0;
   state.open = false;
@@ -211,7 +209,7 @@ LockHoldings::Overdue LockHoldings::overdue(Instant now) {
   Overdue overdue;
   for (const auto& [number, state] : all_) {
     if (state->open) continue;
-    if (goes_on_open(*state)) {
+    if (state->goes_on_open()) {
       if (now < state->trusted) continue;
       state->open = true;
       overdue.opened.push_back(state);
@@ -233,7 +231,7 @@ LockHoldings::Overdue LockHoldings::overdue(Instant now) {
 
 std::optional<Instant> LockHoldings::deadline_of(const LockState& state) {
   if (state.open) return std::nullopt;
-  if (state.told || goes_on_open(state)) return state.trusted;
+  if (state.told || state.goes_on_open()) return state.trusted;
   return stop_work_at(state.trusted, state.times);
 }
 

@@ -33,6 +33,8 @@ struct LockState {
         trusted(trusted_till) {}
 
   bool renewable() const { return options.pattern != LockPattern::loop && !grants.empty(); }
+  // Its work goes on past the end of trust: its class says so.
+  bool goes_on_open() const { return renewable() && options.on_renewal_error == OnStoreError::open; }
   std::vector<LockHolding> holdings() const;
   const std::string& resource() const { return grants.empty() ? options.names.front() : grants.front().resource; }
   Fence fence() const { return grants.empty() ? 0 : grants.front().fence; }
@@ -42,7 +44,7 @@ struct LockState {
   const std::string owner;
   const std::vector<LockGrant> grants;  // none: the store was away at the acquire, and its class says open
   LockTurns::TurnPtr turn;              // kept while it is held; none for shared ones, and for several slots
-  TrustDeadline trust;                  // for whoever acts under it
+  TrustDeadline trust;                  // for whoever acts under it; far away if it goes on open
   std::stop_source stop;
 
   // What follows is guarded by the LockHoldings that has this lock.

@@ -53,7 +53,7 @@ void LockKeeper::apply(const LockHoldings::Group& group, const RenewReply& reply
     }
     if (why.empty()) {
       if (!parts_.holdings.renewed(*state, answered_at, trusted)) continue;
-      state->trust.move_to(trusted);
+      if (!state->goes_on_open()) state->trust.move_to(trusted);
       parts_.counts.renewals += 1;
     } else if (parts_.holdings.refused(*state, why)) {
       parts_.log_lost(*state, why);

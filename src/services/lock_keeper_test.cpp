@@ -182,8 +182,12 @@ TEST_F(LockKeeperTest, AClassThatFailsOpenGoesOnWithoutTheStoreUntilTheStoreSays
   options.on_renewal_error = OnStoreError::open;
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
+    std::vector<Instant> ends;
+    held.trust().listen([&](Instant end) { ends.push_back(end); });
+    sleep(a, 25s);  // renewed once
     away = true;
     sleep(a, 5min);
+    for (const Instant end : ends) EXPECT_GT(end, at(24h)) << "whoever runs a command for it never plans its end";
     EXPECT_TRUE(held.held());
     EXPECT_TRUE(held.failed_open());
     EXPECT_FALSE(held.stop().stop_requested());
@@ -193,6 +197,8 @@ TEST_F(LockKeeperTest, AClassThatFailsOpenGoesOnWithoutTheStoreUntilTheStoreSays
     sleep(a, 30s);
     EXPECT_TRUE(held.lost()) << "the lease ran out meanwhile, and the store says so";
     EXPECT_TRUE(held.stop().stop_requested());
+    EXPECT_LE(held.trust().until(), now()) << "now it is cut";
+    held.trust().unlisten();
     EXPECT_EQ(code_of(held.release()), Code::lost);
   });
   run(20min);

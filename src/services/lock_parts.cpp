@@ -58,8 +58,7 @@ std::deque<Unanswered> LockParts::take_unanswered() {
   return std::exchange(unanswered_, {});
 }
 
-void LockParts::count_release() {
-  counts.released += 1;
+void LockParts::will_be_free() {
   const std::int64_t now = releases += 1;
   if (now == 1 || now == kReleasesBeforeTidy) attendant->notify();  // to plan the next tidy, and to tidy
 }

@@ -46,7 +46,8 @@ struct LockParts {
   void add(const LockStatePtr& state);
   void give_to_attendant(Unanswered unanswered);
   std::deque<Unanswered> take_unanswered();
-  void count_release();
+  // One more will be free, now or when its window is over: somebody has to have it removed then.
+  void will_be_free();
   std::atomic<std::int64_t> releases = 0;  // since the last tidy
 
   void log_lost(const LockState& state, const std::string& why);

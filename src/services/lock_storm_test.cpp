@@ -15,12 +15,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Believer {
-  std::string who;
-  const HeldLock* held;
+// Stands among those who hold the lock as long as it lives.
+class Believes {
+ public:
+  Believes(std::vector<const HeldLock*>& all, const HeldLock& held) : all_(all), held_(held) { all_.push_back(&held_); }
+  ~Believes() { std::erase(all_, &held_); }
+  Believes(const Believes&) = delete;
+  Believes& operator=(const Believes&) = delete;
+
+ private:
+  std::vector<const HeldLock*>& all_;
+  const HeldLock& held_;
 };
 
-// Processes that take one lock by turns while messages are lost, late and doubled, and processes pause. Each tick everybody who thinks that it may act is
+// Processes that take one lock by turns while messages are lost, late and doubled, processes pause and are killed, and an operator breaks the lock. Each tick everybody who thinks that it may act is
 // counted: never two (L3, L5); and fences only grow in the order of the grants (L2).
 struct LockStorm {
   explicit LockStorm(std::uint64_t seed) : simulation(seed, stacks) {
@@ -52,19 +60,21 @@ struct LockStorm {
   void contend(SimRuntime& runtime, LockClient& locks, std::stop_token over) {
     while (!over.stop_requested()) {
       (void)locks.with({.names = {"deploy"}, .ttl = 6s, .wait = 1min, .on_release_error = OnReleaseError::ignore}, [&](const HeldLock& held) {
-        believers.push_back({runtime.name(), &held});
-        if (held.fence() <= newest) older += 1;  // granted later, and smaller
+        const Believes believes(believers, held);  // leaves also if the process is killed
+        const bool just_broken = broken_at && simulation.now() < *broken_at + 6s;
+        if (held.fence() <= newest && !just_broken) older += 1;  // granted later, and smaller
         newest = std::max(newest, held.fence());
         const Instant until = runtime.now() + Duration{static_cast<Duration::rep>(runtime.random() % 15'000'000)};
         runtime.sleep_until(until, held.stop());
-        std::erase_if(believers, [&](const Believer& one) { return one.held == &held; });
       }, over);
     }
   }
 
   void look() {
+    // Whoever a break took it from learns of that with its next renewal, or loses its trust: within a ttl in any case.
+    if (broken_at && simulation.now() < *broken_at + 6s) return;
     int acting = 0;
-    for (const Believer& one : believers) acting += one.held->held() ? 1 : 0;
+    for (const HeldLock* one : believers) acting += one->held() ? 1 : 0;
     most_acting = std::max(most_acting, acting);
   }
 
@@ -74,8 +84,20 @@ struct LockStorm {
     for (Duration when = 20s; when < 10min; when += 20s) {
       simulation.at(Instant{when}, [this] {
         SimRuntime* const paused = runtimes[simulation.random().next() % runtimes.size()].get();
-        paused->pause();
+        paused->pause();  // nothing, if it is dead
         simulation.after(Duration{static_cast<Duration::rep>(simulation.random().next() % 12'000'000)}, [paused] { paused->resume(); });
+      });
+    }
+    for (Duration when = 45s; when < 9min; when += 45s) {
+      simulation.at(Instant{when}, [this] {
+        runtimes[simulation.random().next() % runtimes.size()]->kill();
+        process(static_cast<int>(runtimes.size()));
+      });
+    }
+    for (Duration when = 70s; when < 9min; when += 70s) {
+      simulation.at(Instant{when}, [this] {
+        broken_at = simulation.now();
+        broken += memory.break_lock({.ns = "n", .resource = "deploy", .request = std::to_string(broken), .act = {"ana", ""}}).has_value() ? 1 : 0;
       });
     }
     simulation.at(Instant{10min}, [this] {
@@ -93,9 +115,11 @@ struct LockStorm {
   StoreServer store_server;
   Weather weather;
   Tally tally;
-  std::vector<Believer> believers;
+  std::vector<const HeldLock*> believers;
   Fence newest = 0;
   int older = 0;
+  int broken = 0;
+  std::optional<Instant> broken_at;
   int most_acting = 0;
   LockCounts counted;
   std::vector<std::unique_ptr<SimRuntime>> runtimes;

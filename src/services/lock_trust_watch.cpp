@@ -4,12 +4,6 @@
 #include "services/worker_context.hpp"
 
 namespace fenceline {
-namespace {
-
-// One that goes on without trust has no end that we know of.
-constexpr Duration kOpenFor = std::chrono::days{366};
-
-}  // namespace
 
 void LockTrustWatch::watch(std::stop_token stop) {
   Event& event = *parts_.watch;
@@ -27,7 +21,6 @@ void LockTrustWatch::watch(std::stop_token stop) {
     for (const LockStatePtr& state : overdue.opened) {
       parts_.counts.fail_open += 1;
       parts_.log.warn("lock_failed_open", {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}, {"at", "renewal"}});
-      state->trust.move_to(parts_.runtime.now() + kOpenFor);
     }
     const Instant now = parts_.runtime.now();
     const Instant due = parts_.holdings.plan_watch(now).value_or(now + kUntilNotified);

@@ -49,17 +49,19 @@ LockTurns::TurnPtr LockTurns::take(std::vector<std::string> names, Instant deadl
   }
 }
 
-void LockTurns::settle(const TurnPtr& turn) {
+void LockTurns::settle(const TurnPtr& turn, bool waits) {
   Wakes wakes;
   {
     const std::lock_guard lock(mutex_);
-    if (turn->settled_) return;
+    if (turn->settled_ && turn->waits_ == waits) return;
     turn->settled_ = true;
+    turn->waits_ = waits;
     for (const std::string& name : turn->names_) {
       const auto queue = queues_.find(name);
       if (queue == queues_.end()) continue;
+      const TurnPtr first = first_of(queue->second);
       for (const TurnPtr& other : queue->second) {
-        if (other->impatient_ && other->event_) wakes.push_back(other);
+        if (other != turn && other->event_ && (other->impatient_ || other == first)) wakes.push_back(other);
       }
     }
   }
@@ -83,11 +85,19 @@ std::size_t LockTurns::waiting() const {
   return count;
 }
 
+// Null: all of them wait at the store, for several names each.
+LockTurns::TurnPtr LockTurns::first_of(const Queue& queue) {
+  for (const TurnPtr& turn : queue) {
+    if (!(turn->waits_ && turn->names_.size() > 1)) return turn;
+  }
+  return nullptr;
+}
+
 LockTurns::Place LockTurns::place_of(Turn& turn, Wakes& wakes) {
   Place place = Place::first;
   for (const std::string& name : turn.names_) {
     drop_gone(name, wakes);
-    const TurnPtr& first = queues_.at(name).front();
+    const TurnPtr first = first_of(queues_.at(name));
     if (first.get() == &turn) continue;
     place = Place::waits;
     if (turn.impatient_ && first->settled_) return Place::hopeless;
@@ -98,21 +108,20 @@ LockTurns::Place LockTurns::place_of(Turn& turn, Wakes& wakes) {
 void LockTurns::remove(const TurnPtr& turn, Wakes& wakes) {
   for (const std::string& name : turn->names_) {
     const auto queue = queues_.find(name);
-    if (queue == queues_.end()) continue;
-    const bool was_first = queue->second.front() == turn;
-    std::erase(queue->second, turn);
+    if (queue == queues_.end() || std::erase(queue->second, turn) == 0) continue;
     if (queue->second.empty()) {
       queues_.erase(queue);
-    } else if (was_first && queue->second.front()->event_) {
-      wakes.push_back(queue->second.front());
+      continue;
     }
+    const TurnPtr first = first_of(queue->second);
+    if (first && first->event_ && !first->settled_) wakes.push_back(first);
   }
 }
 
 void LockTurns::drop_gone(const std::string& name, Wakes& wakes) {
   while (true) {
-    const TurnPtr first = queues_.at(name).front();
-    if (!first->dropped_) return;
+    const TurnPtr first = first_of(queues_.at(name));
+    if (!first || !first->dropped_) return;
     remove(first, wakes);
   }
 }

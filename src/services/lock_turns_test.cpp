@@ -170,6 +170,35 @@ TEST_F(LockTurnsTest, SeveralNamesAtOnceNeverWaitForEachOther) {
   EXPECT_EQ(had, 120);
 }
 
+TEST_F(LockTurnsTest, OneThatWaitsForSeveralNamesDoesNotKeepTheFreeOnesFromItsProcess) {
+  start(b, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire({.names = {"y"}}));
+    sleep(b, 10min);
+    must(held.release());
+  });
+  std::vector<std::string> had;
+  start(a, [&](LockClient& locks) {
+    sleep(a, 10ms);
+    Task both = a.runtime.spawn("fiber", [&](std::stop_token) {
+      HeldLock held = must(locks.acquire({.names = {"x", "y"}, .wait = 1h}));
+      had.push_back("both");
+      sleep(a, 1min);
+      must(held.release());
+    });
+    sleep(a, 1s);
+    fibers(a, 3, [&](int) {
+      HeldLock held = must(locks.acquire({.names = {"x"}, .wait = 1min}));
+      had.push_back("x");
+      sleep(a, 1s);
+      must(held.release());
+    });
+    EXPECT_LE(now(), at(1min));
+    both.join();
+  });
+  run(1h);
+  EXPECT_EQ(had, (std::vector<std::string>{"x", "x", "x", "both"}));
+}
+
 TEST_F(LockTurnsTest, ALostHolderKeepsItsTurnUntilItLetsGoOfItsHandle) {
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire({.names = {"deploy"}}));
