@@ -233,6 +233,9 @@ TEST_F(PostgresLockGuard, AFenceThatWasTakenAwayStaysEndedWhenTheLockIsTidiedAwa
   EXPECT_EQ(app.run(guard(broken)), kStale);
   EXPECT_EQ(app.run(guard(dead)), kStale);
   EXPECT_EQ(number("select count(*) from " + ours("gate_memory")), 2);
+  // No gate let it in.
+  taken("broken");
+  EXPECT_EQ(must(store_->lock("default", "broken"))->seen_at_gate, std::nullopt);
 }
 
 // Locks by SQL.

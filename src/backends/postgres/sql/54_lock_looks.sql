@@ -25,7 +25,7 @@ begin
   return jsonb_strip_nulls(jsonb_build_object(
     'resource', l.resource, 'fence', l.fence, 'mode', l.mode, 'pattern', l.pattern, 'holders', holders, 'holders_count', holders_count, 'waiters', waiters, 'waiters_count', waiters_count,
     'free_in', case when l.free_at > lease then l.free_at - lease end,
-    'seen_at_gate', (select g.fence from gate_memory g where g.ns_id = l.ns_id and g.resource = coalesce(l.guarded_as, l.resource))));
+    'seen_at_gate', (select g.fence from gate_memory g where g.ns_id = l.ns_id and g.resource = coalesce(l.guarded_as, l.resource) and g.raised_at > 0)));
 end $$;
 
 -- {"prefix", "held", "after", "limit"}: a row each, one more than asked for if there are more.
@@ -53,14 +53,14 @@ begin
 end $$;
 
 -- These rows go: no fence of theirs counts any more, and the floor is raised (L2). What a gate let in is remembered as what it was before: of the newest;
--- and so is a lock that was taken from somebody, by a break or because the lease ran out: whoever lost it may still come.
-create function forget_locks(ns_ int, resources text[], wall bigint) returns void language plpgsql as $$
+-- and so is a lock that was taken from somebody, by a break or because the lease ran out: whoever lost it may still come. raised_at 0: no gate let it in.
+create function forget_locks(ns_ int, resources text[]) returns void language plpgsql as $$
 begin
   with gone as (delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence > 0 returning l.resource, coalesce(l.guarded_as, l.resource) as name, l.fence,
                 l.break_fence is not null or l.previous is not null as taken_away),
   ended as (insert into superseded (ns_id, resource, fence) select ns_, g.name, g.fence from gone g on conflict do nothing),
-  remembered as (update gate_memory m set fence = g.fence, raised_at = wall from gone g where m.ns_id = ns_ and m.resource = g.name and m.fence < g.fence),
-  taken_away as (insert into gate_memory (ns_id, resource, fence, raised_at) select ns_, g.name, g.fence, wall from gone g where g.taken_away on conflict do nothing),
+  remembered as (update gate_memory m set fence = g.fence, raised_at = 0 from gone g where m.ns_id = ns_ and m.resource = g.name and m.fence < g.fence),
+  taken_away as (insert into gate_memory (ns_id, resource, fence, raised_at) select ns_, g.name, g.fence, 0 from gone g where g.taken_away on conflict do nothing),
   sharers as (delete from lock_sharer s using gone g where s.ns_id = ns_ and s.resource = g.resource)
   update floor f set value = top.fence from (select max(g.fence) as fence from gone g) as top where f.value < top.fence;
   delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence = 0;
@@ -68,7 +68,7 @@ end $$;
 
 -- Forgets up to so many locks that have been free for half an hour and that nobody waits for, the longest free first; answers how many, and whether there may be more. Those whose time has not
 -- come are put off, so that each is looked at twice an hour at most.
-create function tidy_locks(ns_ int, most int, lease bigint, wall bigint, out removed bigint, out more boolean) language plpgsql as $$
+create function tidy_locks(ns_ int, most int, lease bigint, out removed bigint, out more boolean) language plpgsql as $$
 declare
   kept constant bigint := 1800000000;
   a_step constant int := greatest(4 * most, 5000);
@@ -98,7 +98,7 @@ begin
     continue when cardinality(due) = 0;
     due := due[1:most];
     select count(*) into removed from lock l where l.ns_id = ns_ and l.resource = any (due) and l.fence > 0;
-    perform forget_locks(ns_, due, wall);
+    perform forget_locks(ns_, due);
     delete from lock_look k where k.ns_id = ns_ and k.at <= lease and k.resource = any (due);
     exit;
   end loop;
@@ -112,6 +112,6 @@ begin
   all_ := array(select l.resource from lock l where l.ns_id = ns_ order by l.resource for update);
   delete from lock_waiter w where w.ns_id = ns_ and w.name = any (all_);
   delete from lock_withdrawn w where w.ns_id = ns_;
-  perform forget_locks(ns_, all_, (clock()).wall);
+  perform forget_locks(ns_, all_);
   delete from lock_look k where k.ns_id = ns_ and not exists (select 1 from lock l where l.ns_id = ns_ and l.resource = k.resource);
 end $$;

@@ -202,7 +202,7 @@ begin
   delete from claim where id = any (array(select c.id from claim c where c.live = 0 and c.until <= now.lease limit 10000 for update skip locked));
   perform fold_depths();
   perform forget_owners(now.wall, most);
-  select * into locks from tidy_locks(ns_, most, now.lease, now.wall);
+  select * into locks from tidy_locks(ns_, most, now.lease);
   return jsonb_build_object('removed', cardinality(gone) + locks.removed, 'more', more or locks.more);
 end $$;
 
