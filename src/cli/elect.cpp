@@ -34,12 +34,15 @@ Result<int> run(Invocation& invocation) {
   while (true) {
     LockedEnd end;
     const Result<TermEnd> term = election.serve([&](const Term& served) { end = run_locked(invocation, served.held, std::nullopt); }, invocation.stop);
+    tidy_now_and_then(invocation, **store);
     if (!term && was_interrupted(invocation.stop)) {
       tell("fenceline: interrupted while it campaigned; nothing was run");
       return interrupted_exit();
     }
     if (!term) return std::unexpected(term.error());
     if (end.interrupted || (*term == TermEnd::stepped_down && !end.lost)) return end.status;
+    // Somebody wanted an end, and the lead was lost on the way to it.
+    if (end.asked_to_end != 0) return 128 + end.asked_to_end;
     if (invocation.has("--once")) return fail(Code::lost, "the lead of " + options->name + " was lost, and the command was ended; another may lead already");
     tell("fenceline: the lead of " + options->name + " was lost, and the command was ended; campaigning again");
   }

@@ -22,6 +22,9 @@ Result<int> run(Invocation& invocation) {
     if (!group) return std::unexpected(group.error());
     if (!grace) return std::unexpected(grace.error());
     options.attached = GuardianOptions::Attached{.group = static_cast<int>(*group), .grace = Duration{*grace}};
+    if (const auto ignored = invocation.options.find("--ignored"); ignored != invocation.options.end()) {
+      for (const std::string& signal : ignored->second) options.attached->ignored.push_back(std::stoi(signal));
+    }
   }
   return run_guardian(options);
 }
@@ -34,6 +37,7 @@ CommandSpec guardian_command() {
           .arguments = {},
           .options = {{"--clean-env", "", "give the command only what is about its job, and PATH"},
                       {"--attached-to", "GROUP", "the process group that the command joins"},
+                      {.name = "--ignored", .value = "SIGNAL", .help = "attached: a signal that the command ignores from the start", .repeated = true},
                       {"--grace-us", "US", "attached: TERM comes so long before the deadline"}},
           .examples = {},
           .takes_command = true,

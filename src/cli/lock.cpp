@@ -130,6 +130,7 @@ Result<int> run(Invocation& invocation) {
   if (held->failed_open()) tell("fenceline: the store is away, and the lock's class says to go on: nothing keeps others out now");
   const LockedEnd end = run_locked(invocation, *held, *timeout);
   const Result<void> released = held->release();
+  tidy_now_and_then(invocation, **store);
   if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
   if (!released) tell("fenceline: the lock could not be given back, and ends by itself within " + format_duration(options->ttl) + ": " + error_text(released.error()));
   return end.status;
@@ -159,7 +160,9 @@ CommandSpec lock_command() {
                          {"FENCELINE_FENCE", "its fence: give it to what you write to, 'fenceline gate run - - -- CMD' does"},
                          {"FENCELINE_LOCKS", "all that is held, as JSON: {\"name\":fence}"},
                          {"FENCELINE_STORE, FENCELINE_NAMESPACE", "so that fenceline in the command works on the same store"},
-                         {"signals", "HUP, INT, QUIT, TERM, USR1 and USR2 that are sent to 'fenceline lock' go to the command; a terminal's Ctrl-C reaches both"}}},
+                         {"signals", "HUP, INT, QUIT, TERM, USR1 and USR2 that are sent to 'fenceline lock' go to the command; a terminal's Ctrl-C reaches both, and so does what is sent to the whole process group: the command gets that twice. "
+                                     "What was ignored from the start, as under nohup, stays so"},
+                         {"what cannot be ended", "a command of another user (sudo), or one that asks somebody else to work (docker run): the fence is what guards its writes"}}},
                        {"Before the lock could be lost",
                         {{"it cannot be renewed", "TERM to the command and all it started at ttl - ttl/10 - ttl/6, KILL at ttl - ttl/10: before the store gives it to another"},
                          {"'fenceline lock' is stopped or killed", "its guardian, a process of its own, does the same; at once if it was killed"},

@@ -21,6 +21,10 @@ namespace fenceline::cli {
 namespace {
 
 constexpr int kSignalBase = 128;
+// A guardian that has not reported by then is stopped, and its command works on.
+constexpr Duration kGuardianLateBy = std::chrono::milliseconds{500};
+constexpr std::uint64_t kTidyOneIn = 20;
+constexpr int kTidyAtOnce = 100;  // more than are made in the meantime
 constexpr Duration kTimeoutGraceMost = std::chrono::seconds{5};
 
 // Forwards deadlines while it lives.
@@ -40,20 +44,49 @@ GuardedCommandOptions guarded_by(const Invocation& invocation, const HeldLock& h
                                              std::to_string(held.times().grace.count()), "--"},
                                 .environment = environment_with(lock_variables(invocation, held)),
                                 .attached = true};
+  for (const int signal : SignalForward::ignored()) guarded.guardian.insert(guarded.guardian.end() - 1, {"--ignored", std::to_string(signal)});
   guarded.guardian.insert(guarded.guardian.end(), invocation.command.begin(), invocation.command.end());
   return guarded;
 }
+
+// Looks after the guardian: at the deadline, as it moves, its time is over too.
+class GuardianWatch {
+ public:
+  GuardianWatch(Runtime& runtime, GuardedCommand& command, TrustDeadline& trust) : moved_(runtime.make_event()) {
+    watch_ = runtime.spawn("guardian_watch", [this, &runtime, &command, &trust](std::stop_token ended) {
+      const std::stop_callback wake(ended, [this] { moved_->notify(); });
+      while (!ended.stop_requested()) {
+        const Instant late = late_at(trust.until());
+        if (moved_->wait_until(late) || runtime.now() < late_at(trust.until())) continue;
+        late_ = true;
+        command.kill_guardian();
+        return;
+      }
+    });
+  }
+  // The deadline is another one.
+  void moved() { moved_->notify(); }
+  bool was_late() const { return late_; }
+
+ private:
+  static Instant late_at(Instant until) { return until < Instant::max() - kGuardianLateBy ? until + kGuardianLateBy : Instant::max(); }
+
+  std::unique_ptr<Event> moved_;
+  std::atomic<bool> late_ = false;
+  Task watch_;
+};
 
 LockedEnd cannot_run(const std::string& why) {
   tell("fenceline: " + why);
   return {.status = kExitCannotBeRun};
 }
 
-LockedEnd end_of(const CommandEnd& end, const HeldLock& held, bool timed_out) {
-  LockedEnd result{.lost = held.lost() || (end.stopped && !timed_out)};
+LockedEnd end_of(const CommandEnd& end, const HeldLock& held, bool timed_out, bool late) {
+  LockedEnd result{.lost = late || held.lost() || (end.stopped && !timed_out)};
   if (end.guardian_died) {
-    tell("fenceline: " + end.trouble + ", and the command with it");
     result.status = kSignalBase + SIGKILL;
+    if (result.lost) return result;
+    tell("fenceline: " + end.trouble + ", and the command with it");
     return result;
   }
   if (end.status) result.status = end.status->exited ? end.status->number : kSignalBase + end.status->number;
@@ -92,12 +125,18 @@ LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional
   if (!started) return cannot_run(started.error().message);
   GuardedCommand& command = **started;
   std::atomic<bool> timed_out = false;
+  bool late = false;
+  int asked_to_end = 0;
   CommandEnd end;
   {
     const SignalForward forward(runtime, [&](int signal) { command.order({GuardianOrder::Kind::signal, {}, signal}); });
     if (was_interrupted(invocation.stop)) return {.status = interrupted_exit(), .interrupted = true};
     // In this order: the first deadline starts the command, a stop that is there already comes after it.
-    const Listening listening(held.trust(), [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
+    GuardianWatch watch(runtime, command, held.trust());
+    const Listening listening(held.trust(), [&](Instant until) {
+      command.order({GuardianOrder::Kind::trust, until});
+      watch.moved();
+    });
     const std::stop_callback stop(held.stop(), [&] { command.order({GuardianOrder::Kind::term, held.trust().until()}); });
     Task timer;
     if (timeout) {
@@ -108,11 +147,21 @@ LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional
       });
     }
     end = command.attend({});
+    late = watch.was_late();
+    asked_to_end = forward.asked_to_end();
   }
   // What a dead guardian leaves behind comes to us, and nobody else would end it.
   if (end.guardian_died) end_strays({});
   if (timed_out) tell("fenceline: " + held.resource() + ": the command took longer than --timeout allows, and was ended");
-  return end_of(end, held, timed_out);
+  LockedEnd result = end_of(end, held, timed_out, late);
+  result.asked_to_end = asked_to_end;
+  return result;
+}
+
+void tidy_now_and_then(const Invocation& invocation, Store& store) {
+  if (invocation.runtime->random() % kTidyOneIn != 0) return;
+  // What is left is the next one's.
+  [[maybe_unused]] const auto tidied = store.tidy({.ns = invocation.ns, .limit = kTidyAtOnce, .timeout = std::chrono::seconds{1}});
 }
 
 std::string lock_place() {

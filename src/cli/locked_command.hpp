@@ -19,6 +19,7 @@ struct LockedEnd {
   int status = 0;        // of the command, 128 + n for a signal; of a command that could not be run, 126
   bool lost = false;     // it was ended, or told to end, because the lock was or would have been lost
   bool interrupted = false;  // a signal came before it began: it was not run
+  int asked_to_end = 0;      // the last signal that asked it to end, and was handed on
 };
 
 // What a command finds in its environment: FENCELINE_LOCK, FENCELINE_FENCE, FENCELINE_LOCKS, FENCELINE_STORE, FENCELINE_NAMESPACE. Inside of a handler its
@@ -30,6 +31,9 @@ std::optional<int> command_missing(const Invocation& invocation);
 
 // Runs the invocation's command. Signals that are sent to this process go to the command meanwhile. `timeout`: TERM then, KILL after the grace.
 LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional<Duration> timeout);
+
+// Now and then, after a lock was given back: removes what is kept of locks that have been free for long. Where only commands use a store, nobody else would.
+void tidy_now_and_then(const Invocation& invocation, Store& store);
 
 // Where this process is, for the inventory: "host:pid".
 std::string lock_place();

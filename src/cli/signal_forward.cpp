@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "cli/signals.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -39,15 +40,29 @@ char next_signal() {
 
 SignalForward::SignalForward(Runtime& runtime, std::function<void(int)> pass_on) {
   check(signal_pipe[0] < 0 && ::pipe2(signal_pipe.data(), O_CLOEXEC) == 0, "signals are forwarded by one at a time, which may open two files");
-  listener_ = runtime.spawn("signal_forward", [pass_on = std::move(pass_on)](std::stop_token ending) {
+  listener_ = runtime.spawn("signal_forward", [this, pass_on = std::move(pass_on)](std::stop_token ending) {
     const std::stop_callback wake(ending, [] { [[maybe_unused]] const auto written = ::write(signal_pipe[1], &kEnd, 1); });
-    for (char signal = next_signal(); signal != kEnd; signal = next_signal()) pass_on(signal);
+    for (char signal = next_signal(); signal != kEnd; signal = next_signal()) {
+      if (signal != SIGUSR1 && signal != SIGUSR2) asked_to_end_ = signal;
+      pass_on(signal);
+    }
   });
   struct sigaction action {};
   action.sa_sigaction = on_forwarded_signal;
   action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kForwarded.size(); ++i) check(::sigaction(kForwarded[i], &action, &before[i]) == 0, "signals can be handled");
+  struct sigaction none {};
+  none.sa_handler = SIG_IGN;
+  for (std::size_t i = 0; i < kForwarded.size(); ++i)
+    check(::sigaction(kForwarded[i], ignored_from_the_start(kForwarded[i]) ? &none : &action, &before[i]) == 0, "signals can be handled");
+}
+
+std::vector<int> SignalForward::ignored() {
+  std::vector<int> signals;
+  for (const int signal : kForwarded) {
+    if (ignored_from_the_start(signal)) signals.push_back(signal);
+  }
+  return signals;
 }
 
 SignalForward::~SignalForward() {

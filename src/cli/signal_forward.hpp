@@ -1,14 +1,16 @@
 // Signals that somebody sends to this process, handed on to a command that it runs.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <vector>
 
 #include "runtime/runtime.hpp"
 
 namespace fenceline::cli {
 
 // While it lives, HUP, INT, QUIT, TERM, USR1 and USR2 ask this process for nothing: `pass_on` gets each, on a task of its own. Not what a
-// terminal sends: that reaches the command as well, which is in the same process group. One at a time in a process.
+// terminal sends: that reaches the command as well, which is in the same process group. Those that were ignored when the program was started (nohup) stay so. One at a time in a process.
 class SignalForward {
  public:
   SignalForward(Runtime& runtime, std::function<void(int)> pass_on);
@@ -17,7 +19,14 @@ class SignalForward {
   SignalForward(const SignalForward&) = delete;
   SignalForward& operator=(const SignalForward&) = delete;
 
+  // The last of HUP, INT, QUIT and TERM that was handed on: somebody wants an end. 0: none.
+  int asked_to_end() const { return asked_to_end_; }
+
+  // Of all that would be handed on, what was ignored when the program was started.
+  static std::vector<int> ignored();
+
  private:
+  std::atomic<int> asked_to_end_ = 0;
   Task listener_;
 };
 

@@ -19,6 +19,7 @@ namespace {
 std::array<int, 2> wake_pipe{-1, -1};  // read by the task
 std::array<int, 2> gone_pipe{-1, -1};  // closed for writing at the first signal, so that every poll sees it
 std::atomic<int> first_signal = 0;
+std::array<bool, NSIG> ignored_at_start{};
 
 static_assert(std::atomic<int>::is_always_lock_free, "the handler needs it");
 
@@ -46,6 +47,10 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 Signals::Signals(Runtime& runtime) {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction found {};
+    if (::sigaction(signal, nullptr, &found) == 0) ignored_at_start[static_cast<std::size_t>(signal)] = found.sa_handler == SIG_IGN;
+  }
   check(::pipe2(wake_pipe.data(), O_CLOEXEC) == 0 && ::pipe2(gone_pipe.data(), O_CLOEXEC) == 0, "a process may open four files");
   listener_ = runtime.spawn("signals", [this](std::stop_token ending) {
     const std::stop_callback wake(ending, [] {
@@ -63,6 +68,8 @@ Signals::Signals(Runtime& runtime) {
 }
 
 Signals::~Signals() = default;
+
+bool ignored_from_the_start(int signal) { return ignored_at_start.at(static_cast<std::size_t>(signal)); }
 
 int stop_signal() { return first_signal; }
 

@@ -26,6 +26,9 @@ class Signals {
 // The signal that asked for the stop, for exit codes of 128+n; 0: none did.
 int stop_signal();
 
+// Whether whoever started us had it ignored, as nohup does with SIGHUP: asked before the first Signals, false.
+bool ignored_from_the_start(int signal);
+
 // What an interrupted command returns.
 inline int interrupted_exit() { return 128 + stop_signal(); }
 

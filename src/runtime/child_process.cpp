@@ -79,6 +79,7 @@ struct SpawnSettings {
   sigset_t none;
   sigemptyset(&none);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  for (const int signal : request.ignored) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (request.own_group && ::setpgid(0, request.group) != 0) ::setpgid(0, 0);
   for (const auto& [ours, theirs] : request.descriptors) ::dup2(ours, theirs);

@@ -43,6 +43,7 @@ struct SpawnRequest {
   bool own_group = true;                                               // false: it stays in ours, where a terminal's signals reach it
   pid_t group = 0;                                                     // instead of one of its own; with dies_with_us, one of its own if that is gone
   bool dies_with_us = false;                                           // killed by the kernel when the calling thread ends
+  std::vector<int> ignored = {};                                       // with dies_with_us: signals that it ignores from the start, as under nohup
 };
 
 struct ChildProcess {

@@ -1,6 +1,7 @@
 #include "runtime/guarded_command.hpp"
 
 #include <poll.h>
+#include <sys/syscall.h>
 
 #include <array>
 #include <cerrno>
@@ -93,6 +94,8 @@ void GuardedCommand::order(const GuardianOrder& order) {
   const std::string line = to_line(order);
   [[maybe_unused]] const ssize_t written = ::write(orders_.get(), line.data(), line.size());
 }
+
+void GuardedCommand::kill_guardian() { ::syscall(SYS_pidfd_send_signal, guardian_.exited.get(), SIGKILL, nullptr, 0); }
 
 CommandEnd GuardedCommand::attend(std::string_view input) {
   CommandEnd end;

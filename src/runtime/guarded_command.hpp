@@ -49,6 +49,9 @@ class GuardedCommand {
   // From any thread; never blocks. One that a guardian does not take is dropped: that only ends its command sooner.
   void order(const GuardianOrder& order);
 
+  // For one that is stopped, and lets its command work on: the kernel ends the command with it. From any thread, until attend() has returned.
+  void kill_guardian();
+
   // Feeds the command, and collects what it writes, until it and all that it started have ended. What it writes to stderr goes
   // on to ours, in whole lines. Once.
   CommandEnd attend(std::string_view input);

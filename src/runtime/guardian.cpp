@@ -93,7 +93,8 @@ bool Guardian::start() {
                                               .arguments = options_.command,
                                               .environment = options_.environment,
                                               .group = options_.attached ? options_.attached->group : 0,
-                                              .dies_with_us = true});
+                                              .dies_with_us = true,
+                                              .ignored = options_.attached ? options_.attached->ignored : std::vector<int>{}});
   if (!command) {
     report((command.error().code == Code::unavailable ? "no_room " : "cannot_start ") + command.error().message);
     return false;

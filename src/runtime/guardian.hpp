@@ -36,6 +36,7 @@ struct GuardianOptions {
   struct Attached {
     int group = 0;     // the process group that the command joins
     Duration grace{};  // TERM comes so long before the deadline
+    std::vector<int> ignored = {};  // signals that whoever runs it ignores, as under nohup: so does the command
   };
   std::optional<Attached> attached = std::nullopt;
 };

@@ -122,6 +122,33 @@ TEST(Lock, L5_AKilledHolderTakesItsCommandAndAllItStartedWithIt) {
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--wait", "20s", "--", "true"}).status, 0);
 }
 
+// Not even a stopped guardian lets it.
+TEST(Lock, L5_ACommandWhoseGuardianIsStoppedIsGoneSoonAfterTheLockIsLost) {
+  const Workplace place;
+  const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c", "echo $PPID > guardian; setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
+  ASSERT_TRUE(comes(place, "child"));
+  const int guardian = std::stoi(Workplace::read(place.file("guardian")));
+  ASSERT_NE(guardian, run->pid());
+  ASSERT_EQ(::kill(guardian, SIGSTOP), 0);
+  EXPECT_EQ(place.fenceline({"locks", "break", "deploy"}).status, 0);
+  EXPECT_EQ(run->wait().status, 76);
+  for (const char* name : {"child", "grandchild"}) EXPECT_TRUE(eventually([&] { return !is_alive(Workplace::read(place.file(name))); })) << name;
+}
+
+TEST(Lock, WhatIsIgnoredFromTheStartStaysIgnored) {
+  const Workplace place;
+  const std::string under_nohup = "trap '' HUP; exec " + program() + " lock deploy -- sh -c 'echo $$ > child; read line; exit 4'";
+  const auto run = place.start({"lock", "outer", "--", "sh", "-c", under_nohup});
+  ASSERT_TRUE(comes(place, "child"));
+  const pid_t child = std::stoi(Workplace::read(place.file("child")));
+  EXPECT_EQ(::kill(child, SIGHUP), 0);
+  run->signal(SIGHUP);  // goes to the inner one, which ignores it
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(is_alive(std::to_string(child)));
+  run->feed("go\n");
+  EXPECT_EQ(run->wait().status, 4);
+}
+
 TEST(Lock, ABrokenOneEndsItsCommandWith76AndIsInTheTrail) {
   const Workplace place;
   const auto run = place.start({"lock", "deploy", "--ttl", "6s", "--", "sh", "-c", "echo > begun; exec sleep 60"});
@@ -357,6 +384,16 @@ TEST(Elect, OneLeadsAndTheNextTakesOverWhenItsCommandEnds) {
   EXPECT_GT(std::stoll(Workplace::read(place.file("b"))), std::stoll(Workplace::read(place.file("a"))));
   b->signal(SIGTERM);
   EXPECT_EQ(b->wait().status, 143);
+}
+
+TEST(Elect, OneThatWasToldToEndDoesNotCampaignAgainAfterALoss) {
+  const Workplace place;
+  const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c", "trap 'echo > told' TERM; echo > begun; while :; do sleep 0.05; done"});
+  ASSERT_TRUE(comes(place, "begun"));
+  run->signal(SIGTERM);
+  ASSERT_TRUE(comes(place, "told"));
+  EXPECT_EQ(place.fenceline({"locks", "break", "chief"}).status, 0);
+  EXPECT_EQ(run->wait().status, 143);
 }
 
 TEST(Elect, AfterALossItCampaignsAgainUnlessOnce) {
