@@ -137,5 +137,30 @@ TEST_F(ProtectedByALock, E3_AHolderFromBeforeATakeoverIsRefusedAfterTheLockIsFor
   EXPECT_EQ(lines(), "first;second");
 }
 
+// No gate has seen these: what ended their fences is all that speaks against them.
+TEST_F(ProtectedByALock, E3_AFenceThatWasTakenAwayStaysEndedAfterTheLockIsForgotten) {
+  const LockGrant broken = take("broken", "ana");
+  must(store->break_lock({.ns = "default", .resource = "broken", .request = "b", .act = {.actor = "ada"}}));
+  const LockGrant lost = take("lost", "ana");
+  const LockGrant newest = takeover("lost", "bob");
+  must(store->release({.ns = "default", .locks = {{"lost", "bob", newest.fence}}}));
+  const LockGrant last = take("lost", "eve");  // whose own grant is a clean one
+  must(store->release({.ns = "default", .locks = {{"lost", "eve", last.fence}}}));
+  const LockGrant clean = take("clean", "ana");
+  must(store->release({.ns = "default", .locks = {{"clean", "ana", clean.fence}}}));
+  clock_.advance(minutes{31});
+  EXPECT_EQ(must(store->tidy({.ns = "default"})).removed, 3);
+  EXPECT_EQ(insert(broken, "late"), Code::lost);
+  EXPECT_EQ(insert(lost, "late"), Code::lost);
+  EXPECT_EQ(text_of("SELECT count(*) FROM fenceline_fence"), "2") << "nothing is kept of the clean one";
+}
+
+TEST_F(ProtectedByALock, E3_AFenceThatWasTakenAwayStaysEndedAfterItsNamespaceIsRemoved) {
+  const LockGrant lost = take("lost", "ana");
+  takeover("lost", "bob");
+  must(store->remove_namespace("default", {.actor = "ada", .reason = "over"}));
+  EXPECT_EQ(insert(lost, "late"), Code::lost);
+}
+
 }  // namespace
 }  // namespace fenceline::test

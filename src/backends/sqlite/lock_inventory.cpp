@@ -22,6 +22,11 @@ constexpr const char* kSeenAtGates = "SELECT 1 FROM sqlite_schema WHERE name = '
 constexpr const char* kSeenAtGate = "SELECT fence FROM fenceline_fence WHERE ns = ?1 AND resource = ?2";
 
 constexpr const char* kTellGate = "UPDATE fenceline_fence SET fence = max(fence, ?3) WHERE ns = ?1 AND resource = ?2";
+constexpr const char* kMakeGateRemember = R"sql(
+  INSERT INTO fenceline_fence (ns, resource, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET fence = max(fence, excluded.fence))sql";
+constexpr const char* kMakeGatesRemember = R"sql(
+  INSERT INTO fenceline_fence (ns, resource, fence) SELECT ?1, resource, fence FROM fenceline_lock WHERE ns_id = ?2 AND unclean = 1
+  ON CONFLICT DO UPDATE SET fence = max(fence, excluded.fence))sql";
 constexpr const char* kTellGates = R"sql(
   UPDATE fenceline_fence SET fence = max(fence, (SELECT l.fence FROM fenceline_lock l WHERE l.ns_id = ?2 AND l.resource = fenceline_fence.resource))
   WHERE ns = ?1 AND resource IN (SELECT resource FROM fenceline_lock WHERE ns_id = ?2))sql";
@@ -90,6 +95,7 @@ struct Over {
   std::string resource;
   Fence fence;
   LockMode mode;
+  bool unclean;
 
   bool operator<(const Over& other) const { return std::tie(free_from, resource) < std::tie(other.free_from, other.resource); }
 };
@@ -149,7 +155,7 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
         continue;
       }
       if (!live_waiters(call, ns_id, lock->resource.substr(0, lock->resource.find('#'))).empty()) continue;
-      over.push_back({from, lock->resource, lock->fence, lock->mode});
+      over.push_back({from, lock->resource, lock->fence, lock->mode, lock->unclean});
       first.push(from);
       if (first.size() > most + 1) first.pop();
     }
@@ -161,7 +167,7 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
   Fence floor = 0;
   const bool gates = !over.empty() && gates_remember(call);
   for (const Over& lock : over) {
-    if (gates) call.db.execute(kTellGate, ns, lock.resource, lock.fence);
+    if (gates) call.db.execute(lock.unclean ? kMakeGateRemember : kTellGate, ns, lock.resource, lock.fence);
     floor = std::max(floor, lock.fence);
     call.db.execute(kForget, ns_id, lock.resource);
     if (lock.mode == LockMode::shared) call.db.execute(kForgetHolders, ns_id, lock.resource);
@@ -172,7 +178,9 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
 }
 
 void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id) {
-  if (gates_remember(call)) call.db.execute(kTellGates, ns, ns_id);
+  if (!gates_remember(call)) return;
+  call.db.execute(kTellGates, ns, ns_id);
+  call.db.execute(kMakeGatesRemember, ns, ns_id);
 }
 
 }  // namespace fenceline::sqlite

@@ -7,7 +7,7 @@ namespace fenceline::sqlite {
 namespace {
 
 #define FENCELINE_LOCK_COLUMNS                                                                                                            \
-  "resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, freed, delay, bar, place, pattern, previous, broken, ended, minted"
+  "resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, freed, delay, bar, place, pattern, previous, broken, ended, minted, unclean"
 constexpr const char* kFind = "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kFindSlots = "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource < ?3";
 #undef FENCELINE_LOCK_COLUMNS
@@ -20,11 +20,11 @@ constexpr const char* kHolder = R"sql(
 
 // What is looked at by tidy() stays where it is: see look_at in the schema.
 constexpr const char* kGrant = R"sql(
-  INSERT INTO fenceline_lock (ns_id, resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, delay, bar, bar_wall, place, pattern, previous, look_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, 0), nullif(?12, 0), ?13, ?14, ?15, ?16)
+  INSERT INTO fenceline_lock (ns_id, resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, delay, bar, bar_wall, place, pattern, previous, look_at, unclean)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, 0), nullif(?12, 0), ?13, ?14, ?15, ?16, ?17)
   ON CONFLICT DO UPDATE SET fence = excluded.fence, mode = excluded.mode, to_its_end = excluded.to_its_end, owner = excluded.owner, request = excluded.request,
     granted_at = excluded.granted_at, lease_end = excluded.lease_end, freed = NULL, delay = excluded.delay, bar = excluded.bar, bar_wall = excluded.bar_wall,
-    place = excluded.place, pattern = excluded.pattern, previous = excluded.previous)sql";
+    place = excluded.place, pattern = excluded.pattern, previous = excluded.previous, unclean = max(unclean, excluded.unclean))sql";
 constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kJoin = R"sql(
   INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, released, place, previous)
@@ -35,7 +35,7 @@ constexpr const char* kRenewHolder = "UPDATE fenceline_lock_holder SET lease_end
 constexpr const char* kFree = "UPDATE fenceline_lock SET freed = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kFreeHolder = "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
 constexpr const char* kBreak = R"sql(
-  UPDATE fenceline_lock SET fence = ?3, freed = ?4, delay = 0, bar = NULL, bar_wall = NULL, broken = ?5, ended = fence, minted = ?3 WHERE ns_id = ?1 AND resource = ?2)sql";
+  UPDATE fenceline_lock SET fence = ?3, freed = ?4, delay = 0, bar = NULL, bar_wall = NULL, broken = ?5, ended = fence, minted = ?3, unclean = 1 WHERE ns_id = ?1 AND resource = ?2)sql";
 constexpr const char* kFreeHolders = "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
 
 constexpr const char* kWaiters = "SELECT turn, owner, request, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn";
@@ -60,6 +60,7 @@ LockRecord read_lock(const Rows& row) {
     lock.break_request = row.text(14);
     lock.broken = {row.integer(15), row.integer(16)};
   }
+  lock.unclean = row.integer(17) != 0;
   if (lock.mode == LockMode::exclusive) lock.lease = LockLease{row.text(4), row.text(5), row.text(11), row.text(13), row.integer(6), row.integer(7), !row.is_null(8)};
   return lock;
 }
@@ -132,7 +133,7 @@ void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, 
   const std::string nobody;
   call.db.execute(kGrant, ns_id, grant.resource, grant.fence, static_cast<int>(request.mode), request.to_its_end ? 1 : 0, shared ? nobody : request.owner,
                   shared ? nobody : request.request, call.wall_us(), lease_end, request.delay.count(), bar, bar_wall, shared ? nobody : request.place, request.pattern,
-                  grant.previous_owner, call.now_us() + Duration{kFreeLockKeptFor}.count());
+                  grant.previous_owner, call.now_us() + Duration{kFreeLockKeptFor}.count(), grant.previous_owner.empty() ? 0 : 1);
   if (shared) call.db.execute(kJoin, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end, request.place, grant.previous_owner);
 }
 

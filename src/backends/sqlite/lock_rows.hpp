@@ -39,6 +39,7 @@ struct LockRecord {
   std::int64_t freed = kSinceEver;  // the last release or break of the phase
   std::optional<std::string> break_request;  // of the last break, of this phase or one before
   BreakReply broken;                         // its answer
+  bool unclean = false;                      // some fence of it was ended by a takeover or a break
   // The last grant; of a shared one, the unreleased lease that ends last (then the smallest owner), if there is one.
   std::optional<LockLease> lease;
 
@@ -78,8 +79,8 @@ bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const 
 
 // The part of tidy() that concerns locks.
 TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int limit);
-// The locks of a namespace are about to be forgotten: what a gate remembers of one becomes its last fence. Else a holder from before a takeover, who comes back after that,
-// would be let in.
+// The locks of a namespace are about to be forgotten: what gates remember of one, or must remember because it was unclean, becomes its last fence. Else a holder
+// from before a takeover or a break, who comes back after that, would be let in.
 void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id);
 
 }  // namespace fenceline::sqlite

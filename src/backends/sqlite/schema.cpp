@@ -160,11 +160,11 @@ CREATE INDEX trail_ns ON trail (ns, n);
 constexpr const char* kLockTables = R"sql(
 -- A resource: its newest fence, and the last grant. mode: as LockMode; of a shared one the holders stand in a table of their own, and owner to lease_end mean nothing. lease_end, freed and bar are
 -- instants of the boot in meta; bar_wall is the bar as wall time, for the next boot. freed: the last release, or a break; null: there was none since the grant. broken: the
--- request of the last break, with the fence that it ended and the one that it minted; a repeat must not end the lease of the next holder. look_at: it leaves nothing to tidy before; an index entry that a grant and a release do not touch.
+-- request of the last break, with the fence that it ended and the one that it minted; a repeat must not end the lease of the next holder. unclean: some fence of it was ended by a takeover or a break. look_at: it leaves nothing to tidy before; an index entry that a grant and a release do not touch.
 CREATE TABLE fenceline_lock (
   ns_id INTEGER NOT NULL, resource TEXT NOT NULL, fence INTEGER NOT NULL, mode INTEGER NOT NULL, to_its_end INTEGER NOT NULL, owner TEXT NOT NULL,
   request TEXT NOT NULL, granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL, freed INTEGER, delay INTEGER NOT NULL, bar INTEGER, bar_wall INTEGER,
-  place TEXT NOT NULL, pattern TEXT NOT NULL, previous TEXT, broken TEXT, ended INTEGER, minted INTEGER, look_at INTEGER NOT NULL,
+  place TEXT NOT NULL, pattern TEXT NOT NULL, previous TEXT, broken TEXT, ended INTEGER, minted INTEGER, unclean INTEGER NOT NULL, look_at INTEGER NOT NULL,
   PRIMARY KEY (ns_id, resource)) WITHOUT ROWID;
 CREATE INDEX fenceline_lock_look ON fenceline_lock (ns_id, look_at);
 

@@ -86,6 +86,18 @@ TEST_F(SqliteLocks, L6_ARebootKeepsTheWindowOfALeaseThatIsHeldToItsEnd) {
   EXPECT_GT(granted(*store, of("sweep", "bob")).fence, first.fence);
 }
 
+TEST_F(SqliteLocks, ABootWithAClockThatIsYearsBehindBarsForNoLongerThanTheWindow) {
+  auto store = open();
+  AcquireRequest loop = of("sweep", "ana");
+  loop.to_its_end = true;
+  granted(*store, loop);
+  clock_.set_wall(WallTime{} + hours{1});
+  reboot(store, "boot-2");
+  EXPECT_EQ(refused(*store, of("sweep", "bob")), "barred 60000000");
+  clock_.advance(seconds{60});
+  granted(*store, of("sweep", "bob"));
+}
+
 TEST_F(SqliteLocks, L6_ARebootKeepsATimeToBeHeldAtLeast) {
   auto store = open();
   AcquireRequest task = of("report", "ana");
