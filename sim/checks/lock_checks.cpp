@@ -29,6 +29,12 @@ Instant LockTruth::KnownLock::free_from() const {
   return from;
 }
 
+std::string_view LockTruth::KnownLock::rests() const {
+  if (to_its_end) return "L6";
+  if (bar != Instant::min() && bar == free_from()) return "bar";
+  return delay > Duration{0} ? "delay" : "L3";
+}
+
 void LockChecks::applied(const Applied& when) {
   wall_high_ = std::max(wall_high_, when.wall);
   std::visit([&](const auto& call) { see(when, call); }, when.call);
@@ -163,10 +169,11 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
   if (reply.held->reason == "turn") tally_.add(Count::lock_turns);
   if (reply.held->reason == "barred") tally_.add(Count::lock_bars);
   if (reply.held->reason == "delayed") tally_.add(Count::lock_delays);
-  Instant all = Instant::min();
-  for (const Standing& standing : standings) all = std::max(all, standing.may_have);
-  if (*reply.again_in != std::max<Duration>(all - when.at, std::chrono::milliseconds{1}))
-    broken("turn", reply.held->resource, "may be had at another time than the answer says");
+  const Standing& last = *std::ranges::max_element(standings, {}, &Standing::may_have);
+  if (*reply.again_in != std::max<Duration>(last.may_have - when.at, std::chrono::milliseconds{1})) {
+    const KnownLock* lock = last.free > when.at ? find(last.resource) : nullptr;
+    broken(lock && lock->rests() != "L3" ? lock->rests() : "turn", last.resource, "may be had at another time than the answer says");
+  }
   if (!request.wait) return;
   for (auto& [place, queuer] : queue_) {
     if (queuer.owner != request.owner || queuer.request != request.request || queuer.kept_until <= when.at) continue;
@@ -349,9 +356,9 @@ void LockChecks::compare_all(Instant now) {
     const LockRow& row = **shown;
     const auto holds = std::ranges::count_if(lock.holders, [](const Holder& holder) { return !holder.released; });
     if (row.fence != lock.fence) broken("L2", resource, "shows fence " + std::to_string(row.fence) + ", it must be " + std::to_string(lock.fence));
-    if (row.holders_count != holds) broken("L3", resource, "shows " + std::to_string(row.holders_count) + " holders, it must be " + std::to_string(holds));
+    if (row.holders_count != holds) broken(lock.to_its_end ? "L6" : "L3", resource, "shows " + std::to_string(row.holders_count) + " holders, it must be " + std::to_string(holds));
     const Duration left = lock.free_from() > now ? lock.free_from() - now : Duration{0};
-    if (row.free_in.value_or(Duration{0}) != left) broken("L3", resource, "shows another time until it is free");
+    if (row.free_in.value_or(Duration{0}) != left) broken(lock.rests(), resource, "shows another time until it is free");
     const bool first_slot = !resource.contains('#');
     const auto waits = std::ranges::count_if(queue_, [&](const auto& queuer) {
       return first_slot && queuer.second.kept_until > now && std::ranges::find(queuer.second.names, resource) != queuer.second.names.end();

@@ -44,6 +44,7 @@ struct LockTruth {
 
     bool held(Instant now) const;
     Instant free_from() const;
+    std::string_view rests() const;  // the promise that says until when it is not free
   };
   struct Queuer {
     std::vector<std::string> names;

@@ -30,7 +30,7 @@ Plan lock_plan(Random& random, Duration ttl, int hosts, const Weather& weather, 
 int some_hosts(Random& random) { return static_cast<int>(random.between(2, 4)); }
 
 // Everything arrives, a little late.
-Weather fine_weather(Duration ttl) { return {.delay_most = ttl / 200, .restart_most = ttl / 2}; }
+Weather fine_weather(Duration ttl) { return {.delay_most = ttl / 200, .queue_most = ttl / 200, .restart_most = ttl / 2}; }
 
 Plan under_chaos(Random& random) {
   const Duration ttl = some_ttl(random);

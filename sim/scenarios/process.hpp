@@ -75,6 +75,8 @@ struct World::Process {
         noted(recorder && world.history()->of() == Audit::clients ? std::make_unique<history::HistoryStore>(*recorder, wire) : nullptr),
         store(noted ? static_cast<Store&>(*noted) : wire, world, runtime),
         handler(world, runtime, recorder) {}
+  // While all that its fibers use is there: what they drop as they unwind may still have something to say.
+  ~Process() { runtime.kill(); }
 
   SimRuntime runtime;
   ProcessLog log;
