@@ -178,7 +178,7 @@ CommandSpec lock_command() {
                          {"76", "the lock was lost, and the command was ended"}}}},
           .examples = {{"fenceline lock deploy -- ./deploy.sh", "one at a time, waiting 10s for its turn"},
                        {"fenceline lock sweep --class loop -E 0 -- ./sweep", "from cron on every machine: one of them, once a minute"},
-                       {"fenceline lock report -n -- sh -c './report | fenceline gate put - - report.csv'", "a late writer is refused by its fence"},
+                       {"fenceline lock report -n -- sh -c './report | fenceline gate put - - r.csv'", "a late writer is refused by its fence"},
                        {"fenceline lock gpu --slots 4 -w 600 -- ./train", "four at a time"}},
           .takes_command = true,
           .run = run};

@@ -121,7 +121,7 @@ CommandSpec locks_list_command() {
                       gates_option()},
           .sections = {field_section(), {"What is not listed", {{"free for long", "a lock that has been free for half an hour leaves nothing behind, but its fences go on growing"}}}},
           .examples = {{"fenceline locks list --held", "what is locked now"},
-                       {"fenceline locks list --all --json | jq -r '.locks[] | select(.at_gate == \"never\") | .resource'", "locks whose fence guards nothing yet"}},
+                       {"fenceline locks list --all --json | jq '.locks[] | select(.at_gate==\"never\")'", "locks whose fence guards nothing yet"}},
           .run = run_list};
 }
 
