@@ -6,9 +6,8 @@
 -- such a transaction may be under way: who is let in under a fence of a lock holds the lock's advisory key, shared, until its end; who grants tries to have it alone, until its own end.
 -- See decision 13.
 
--- The advisory keys of a resource: of those who write under its fence; and of commits that found no lease of it here, which its first grant waits for.
+-- The advisory key of a resource, of those who write under its fence.
 create function lock_key(ns_ int, resource_ text) returns bigint language sql immutable as $$ select hashtextextended(resource_, ns_); $$;
-create function lock_first_key(ns_ int, resource_ text) returns bigint language sql immutable as $$ select hashtextextended(resource_, ns_ + 1099511627776); $$;
 
 create function leave_lock_key(ns_ int, name_ text, fence_ bigint) returns boolean language plpgsql set search_path from current as $$
 begin
@@ -21,9 +20,8 @@ create function end_lock_fence(l lock) returns void language plpgsql as $$
 declare
   name_ text := coalesce(l.guarded_as, l.resource);
 begin
-  if l.fence = 0 then
-    perform pg_advisory_xact_lock(lock_first_key(l.ns_id, name_));
-  elsif not pg_try_advisory_xact_lock(lock_key(l.ns_id, name_)) then
+  -- A first grant ends what was let in while nothing was known of the lock: its key is that of fence 0.
+  if l.fence = 0 or not pg_try_advisory_xact_lock(lock_key(l.ns_id, name_)) then
     perform leave_lock_key(l.ns_id, name_, l.fence);
   end if;
 end $$;

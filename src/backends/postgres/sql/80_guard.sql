@@ -183,26 +183,26 @@ begin
   delete from superseded where ctid = place;
 end $$;
 
--- Where none was seen: no lock of that name was granted since, and its first grant waits until this transaction has ended; or the fence is its newest. Raises otherwise.
+-- Where none was seen: no lock of that name was granted for the first time since, and one that is about to be waits until this transaction has ended; or the fence is its newest. Raises otherwise. A first grant
+-- leaves the key of fence 0, which is seen past snapshots as the others are.
 create function no_lock_has_come(ns_ int, n at_commit) returns void language plpgsql as $$
 declare
+  place tid;
   newest bigint;
 begin
-  perform pg_advisory_xact_lock_shared(lock_first_key(ns_, n.resource));
-  if not has_old_snapshot() then
-    newest := hold_newest_of_lock(ns_, n.resource);
-    if newest <> n.fence then perform refuse_stale(n.source, n.resource, n.fence, nullif(greatest(newest, n.fence), n.fence)); end if;
-    return;
-  end if;
-  -- A unique index sees past the snapshot.
-  perform 1 from lock l where l.ns_id = ns_ and l.resource = n.resource for share;
-  if found then return; end if;
   begin
-    insert into lock (ns_id, resource) values (ns_, n.resource);
+    insert into superseded (ns_id, resource, fence) values (ns_, n.resource, 0) returning ctid into place;
   exception when unique_violation then
-    raise exception using errcode = '40001', message = format('lock %s was granted after this transaction took its snapshot', n.resource), hint = 'begin anew';
+    place := null;
   end;
-  delete from lock l where l.ns_id = ns_ and l.resource = n.resource;
+  if place is not null then
+    delete from superseded where ctid = place;
+  elsif has_old_snapshot() then
+    raise exception using errcode = '40001', message = format('lock %s was granted after this transaction took its snapshot', n.resource), hint = 'begin anew';
+  end if;
+  if has_old_snapshot() then return; end if;
+  newest := hold_newest_of_lock(ns_, n.resource);
+  if newest <> n.fence then perform refuse_stale(n.source, n.resource, n.fence, nullif(greatest(newest, n.fence), n.fence)); end if;
 end $$;
 
 -- For people who look at locks: the largest fence of a lock that was let in. What cannot be written because somebody wrote it since the snapshot need not be.
@@ -211,8 +211,11 @@ declare
   memory bigint;
 begin
   if is_uuid(n.resource) and newest_of_lock(ns_, n.resource) is null then return; end if;  -- a job
-  select m.fence into memory from gate_memory m where m.ns_id = ns_ and m.resource = n.resource;
-  if memory >= n.fence then return; end if;
+  -- Under SERIALIZABLE a look would make two who guard different locks fail each other.
+  if current_setting('transaction_isolation') <> 'serializable' then
+    select m.fence into memory from gate_memory m where m.ns_id = ns_ and m.resource = n.resource;
+    if memory >= n.fence then return; end if;
+  end if;
   begin
     insert into gate_memory as m (ns_id, resource, fence, raised_at) values (ns_, n.resource, n.fence, (clock()).wall)
     on conflict (ns_id, resource) do update set fence = excluded.fence, raised_at = excluded.raised_at where m.fence < excluded.fence;
