@@ -62,7 +62,8 @@ struct LockStorm {
       (void)locks.with({.names = {"deploy"}, .ttl = 6s, .wait = 1min, .on_release_error = OnReleaseError::ignore}, [&](const HeldLock& held) {
         const Believes believes(believers, held);  // leaves also if the process is killed
         const bool just_broken = broken_at && simulation.now() < *broken_at + 6s;
-        if (held.fence() <= newest && !just_broken) older += 1;  // granted later, and smaller
+        // Whoever was paused between its grant and this line may come here when it is over; it knows.
+        if (held.held() && held.fence() <= newest && !just_broken) older += 1;  // granted later, and smaller
         newest = std::max(newest, held.fence());
         const Instant until = runtime.now() + Duration{static_cast<Duration::rep>(runtime.random() % 15'000'000)};
         runtime.sleep_until(until, held.stop());
@@ -128,7 +129,7 @@ struct LockStorm {
 
 TEST(LockStorm, L3_NeverDoTwoThinkThatTheyMayAct) {
   LockCounts all;
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 1024}) {
     LockStorm storm(seed);
     storm.run();
     EXPECT_EQ(storm.most_acting, 1) << "seed " << seed;
