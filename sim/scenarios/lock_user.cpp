@@ -118,14 +118,13 @@ void LockUser::act_under(const HeldLock& held, Duration takes) {
       return;
     }
     if (held.stop().stop_requested()) return;
-    if (off) {
-      // Its fibers may run in any order after a pause: nobody can tell them while they are stopped.
-      const bool was_paused = process_.resumed_at() != Instant{} && process_.simulation().now() - process_.resumed_at() < held.times().grace;
-      if (!was_paused) world_.violations().add("L5", name_ + " was not told that its trust in " + held.resource() + " has ended");
-      return;
-    }
-    if (process_.now() >= end) return;
-    process_.sleep_until(std::min(end, process_.now() + world_.plan().ttl / 5), held.stop());
+    // Its fibers may run in any order after a pause: nobody can tell them while they are stopped.
+    const bool was_paused = process_.resumed_at() != Instant{} && process_.simulation().now() - process_.resumed_at() < held.times().grace;
+    const Instant told_by = held.trust().until() - held.times().grace / 2;
+    if ((off || process_.now() >= told_by) && !was_paused) world_.violations().add("L5", name_ + " was not told in time that its trust in " + held.resource() + " ends");
+    if (off || process_.now() >= end) return;
+    const Instant next_act = process_.now() + world_.plan().ttl / 5;
+    process_.sleep_until(std::min({end, next_act, told_by > process_.now() ? told_by : next_act}), held.stop());
   }
 }
 
