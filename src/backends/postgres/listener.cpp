@@ -17,6 +17,7 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds{10};
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
 constexpr Duration kBackoffMost = std::chrono::seconds{5};
+constexpr Duration kKnockEvery = std::chrono::seconds{1};
 constexpr int kPollSliceMs = 30'000;  // then a look at whether the server is still there
 
 }  // namespace
@@ -69,10 +70,10 @@ std::unique_ptr<Watch> Listener::watch(const WatchRequest& request, std::functio
   {
     const std::lock_guard lock(mutex_);
     followers_.push_back(follower);
-    first = !started_ && dsn_.listens && !dsn_.pooled;
+    first = !started_ && (hears() || !request.locks.empty());
     if (first) started_ = true;
   }
-  if (first) task_ = runtime_.spawn("pg_listen", [this](const std::stop_token& stop) { follow(stop); });
+  if (first) task_ = runtime_.spawn("pg_listen", [this](const std::stop_token& stop) { hears() ? follow(stop) : knock(stop); });
   return std::make_unique<Handle>(*this, std::move(follower));
 }
 
@@ -91,6 +92,11 @@ void Listener::tell(const std::function<bool(const WatchRequest&)>& concerned) {
     follower->calls_under_way -= 1;
     follower->calls_under_way.notify_all();
   }
+}
+
+// A worker looks every so often by itself; one that waits for a lock would sleep until the lease at hand ends.
+void Listener::knock(const std::stop_token& stop) {
+  while (runtime_.sleep_for(kKnockEvery, stop)) tell([](const WatchRequest& request) { return !request.locks.empty(); });
 }
 
 void Listener::follow(const std::stop_token& stop) {

@@ -31,7 +31,10 @@ class Listener {
   struct Follower;
   class Handle;
 
+  // Through a pooler, or if it shall not, it hears nothing.
+  bool hears() const { return dsn_.listens && !dsn_.pooled; }
   void follow(const std::stop_token& stop);
+  void knock(const std::stop_token& stop);
   void tell(const std::function<bool(const WatchRequest&)>& concerned);
 
   Runtime& runtime_;

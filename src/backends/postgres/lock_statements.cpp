@@ -41,8 +41,8 @@ Statement acquire_one_lock(const std::string& schema, bool by_hand) {
                             kFenceEnd + "), 0, " + now.wall + "))";
   return Statement("update " + in + "lock l set fence = " + fence + ", ended = l.fence, released = false, to_its_end = $7, lease_end = " + now.lease + " + $5, bar = coalesce(" + now.lease + " + $6, " + kNever +
                    "), freed_at = " + kNever + ", delay = $8, free_at = " + now.lease + " + greatest($5 + $8, $6), granted_at = " + now.wall +
-                   ", owner = $3, request = $4, pattern = $9, place = $10, previous = case when not l.released then l.owner end" + where_plain(in, now) + "l.free_at <= " + now.lease +
-                   " and l.fence > 0 and l.fence < " + kFenceEnd + " and " + now.wall + " <= " + kFenceEnd + " and not l.waiting and l.withdrawn <= " + now.lease +
+                   ", owner = $3, request = $4, pattern = $9, place = $10, previous = case when not l.released then l.owner end" + where_plain(in, now) + "(l.free_at <= " + now.lease +
+                   " or l.released and l.bar <= " + now.lease + ") and l.fence > 0 and l.fence < " + kFenceEnd + " and " + now.wall + " <= " + kFenceEnd + " and not l.waiting and l.withdrawn <= " + now.lease +
                    " and not (l.owner = $3 and l.request = $4) returning l.fence, l.previous, " + now.waited +
                    ", case when pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(" + key + ", l.ns_id)) then false else " + in + "leave_lock_key(l.ns_id, " + key + ", l.ended) end");
 }

@@ -313,6 +313,30 @@ TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
   }
 }
 
+// The clock was set back an hour after the release: what nobody holds waits for nobody.
+TEST_F(PostgresLocks, WhatWasReleasedIsFreeAlsoForAClockThatWasSetBack) {
+  const Fence before = pair(*store_, "one");
+  const auto set_back = [&] { schema_.run("update lock set free_at = free_at + 3600000000, freed_at = freed_at + 3600000000 where resource = 'one'"); };
+  set_back();
+  EXPECT_GT(pair(*store_, "one"), before);
+  set_back();
+  EXPECT_FALSE(must(store_->lock("default", "one"))->free_in);
+  AcquireRequest several = asking({"one", "two"});  // not by the plain statement
+  EXPECT_EQ(must(store_->acquire(several)).grants.size(), 2u);
+}
+
+// Where nothing can be heard, who waits for a lock is told to look every second.
+TEST_F(PostgresLocks, AWaiterThatCannotHearIsToldToLook) {
+  const auto deaf = opened(schema_.url() + "&listen=0");
+  std::atomic<int> told = 0;
+  const auto event = runtime_.make_event();
+  const auto watch = deaf->watch({.ns = "default", .queues = {}, .stage = "", .locks = {"one"}}, [&] {
+    ++told;
+    event->notify();
+  });
+  for (const Instant given_up = runtime_.now() + 20s; told < 2;) ASSERT_TRUE(event->wait_until(given_up));
+}
+
 TEST_F(PostgresLocks, BehindAPoolerEachVerbWorks) {
   const char* pooler = std::getenv("FENCELINE_TEST_PGBOUNCER");
   if (!pooler) GTEST_SKIP() << "FENCELINE_TEST_PGBOUNCER names no pooler: run by script/with_postgres --pgbouncer";

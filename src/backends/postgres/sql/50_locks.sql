@@ -57,6 +57,11 @@ begin
   return greatest(l.bar, l.freed_at, (select max(s.lease_end) from lock_sharer s where s.ns_id = l.ns_id and s.resource = l.resource and not s.released));
 end $$;
 
+-- The same as it is seen now. What was released is free, although the clock may have been set back behind the moment of the release.
+create function lock_free(l lock, lease bigint) returns bigint language sql immutable as $$
+  select case when l.mode = 0 and l.released then greatest(l.bar, least(l.freed_at, lease)) else l.free_at end;
+$$;
+
 create function lock_is_held(l lock, lease bigint) returns boolean language plpgsql as $$
 begin
   if l.mode = 0 then return not l.released and l.lease_end > lease; end if;
@@ -91,12 +96,12 @@ begin
   end if;
   if slots_ = 1 then
     s.resource := name_;
-    s.free := first.free_at;
-    s.may_have := first.free_at + counted * turn;
+    s.free := lock_free(first, lease);
+    s.may_have := s.free + counted * turn;
     return s;
   end if;
   with slot as (
-    select i, coalesce(l.free_at, -4611686018427387904) as free from generate_series(1, slots_) as i
+    select i, coalesce(case when l.resource is not null then lock_free(l, lease) end, -4611686018427387904) as free from generate_series(1, slots_) as i
     left join lock l on l.ns_id = ns_ and l.resource = lock_slot(name_, i)),
   ranked as (select i, free, row_number() over (order by free, i) as j, first_value(free) over (order by free, i) as f1, first_value(i) over (order by free, i) as soonest from slot)
   select lock_slot(name_, coalesce(case when min(greatest(free, f1 + greatest(0, counted - j + 1) * turn)) <= lease then min(i) filter (where free <= lease) end, min(soonest))), min(f1),
@@ -192,7 +197,7 @@ begin
     a.fence := l.fence;
     return a;
   end if;
-  if l.free_at > lease then return null; end if;
+  if lock_free(l, lease) > lease then return null; end if;
   select value into floor_ from floor;
   a.fence := next_fence(l.fence, floor_, wall);
   perform end_lock_fence(l);

@@ -136,7 +136,7 @@ begin
   select * into now from clock();
   select * into l from lock x where x.ns_id = ns_ and x.resource = resource_;
   if l.break_request = request ->> 'request' then return jsonb_build_object('ended', l.break_ended, 'current', l.break_fence); end if;
-  if coalesce(l.fence, 0) = 0 or l.free_at <= now.lease then perform fail_not_found(format('lock %s is not held', resource_)); end if;
+  if coalesce(l.fence, 0) = 0 or lock_free(l, now.lease) <= now.lease then perform fail_not_found(format('lock %s is not held', resource_)); end if;
   if only_ <> l.fence then perform fail_refused(format('lock %s has fence %s now, not %s', resource_, l.fence, only_)); end if;
   select value into floor_ from floor;
   fence_ := next_fence(l.fence, floor_, now.wall);

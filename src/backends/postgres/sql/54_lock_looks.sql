@@ -24,7 +24,7 @@ begin
   end if;
   return jsonb_strip_nulls(jsonb_build_object(
     'resource', l.resource, 'fence', l.fence, 'mode', l.mode, 'pattern', l.pattern, 'holders', holders, 'holders_count', holders_count, 'waiters', waiters, 'waiters_count', waiters_count,
-    'free_in', case when l.free_at > lease then l.free_at - lease end,
+    'free_in', case when lock_free(l, lease) > lease then lock_free(l, lease) - lease end,
     'seen_at_gate', (select g.fence from gate_memory g where g.ns_id = l.ns_id and g.resource = coalesce(l.guarded_as, l.resource) and g.raised_at > 0)));
 end $$;
 
@@ -40,7 +40,7 @@ begin
   return query
     select shown_lock(l, lease) from lock l
     where l.ns_id = ns_ and l.resource > coalesce(request ->> 'after', '') and l.resource >= prefix and l.resource < prefix || '~' and l.fence > 0
-      and (not coalesce((request ->> 'held')::boolean, false) or l.free_at > lease)
+      and (not coalesce((request ->> 'held')::boolean, false) or lock_free(l, lease) > lease)
     order by l.resource limit (request ->> 'limit')::int + 1;
 end $$;
 

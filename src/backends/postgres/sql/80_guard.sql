@@ -264,7 +264,7 @@ begin
   end if;
   perform refuse_prepare();
   perform settle_noted();
-  for n in select * from at_commit where xid = me order by xid, ns, resource, fence loop
+  for n in select * from at_commit where xid = me order by xid, ns, resource collate "C", fence loop
     if n.leased then
       perform take_fence_key(n.ns_id, n);
       perform remember_at_gate(n.ns_id, n);
