@@ -116,7 +116,7 @@ CommandSpec drill_lock_job_command() {
   return spec("job", "Stops a holder of the lock class job past its lease: its command is ended before another begins, and late writes are refused.");
 }
 CommandSpec drill_lock_run_command() {
-  return spec("run", "The same for the lock class run.");
+  return spec("run", "Stops a holder of the lock class run past its lease, as drill lock-job does.");
 }
 
 }  // namespace fenceline::cli

@@ -99,13 +99,13 @@ Result<int> run_show(Invocation& invocation) {
 
 SectionSpec field_section() {
   return {"Fields",
-          {{"state", "held; expired: a lease ran out and nobody took over; resting: nobody gets it yet, because it is held to its end, at least for a while, or delayed; free"},
+          {{"state", "held: a lease is alive, that of a window too though its command is done; expired: a lease ran out and nobody took over; resting: it is held no more and nobody gets it yet (--hold-at-least, --delay); free"},
            {"pattern", "what its last holder said: item, loop, fenced, layered, a name of its own"},
            {"holder", "where the holder is, HOST:PID; its owner if it did not say"},
            {"fence", "the newest"},
            {"age", "since the grant"},
            {"free_in", "until somebody else may have it, should nobody renew"},
-           {"at_gate", "whether a fence of it was ever seen at a gate, in the store or in the folder of gates: newest, older or never"}}};
+           {"at_gate", "whether a fence of it was ever seen at a gate, in the store or in the folder of gates (what gate put keeps beside its file is not looked at): newest, older or never"}}};
 }
 
 }  // namespace
