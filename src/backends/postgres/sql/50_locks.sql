@@ -11,7 +11,8 @@ create function lock_key(ns_ int, resource_ text) returns bigint language sql im
 
 create function leave_lock_key(ns_ int, name_ text, fence_ bigint) returns boolean language plpgsql set search_path from current as $$
 begin
-  insert into superseded (ns_id, resource, fence) values (ns_, name_, fence_) on conflict do nothing;
+  -- The key of fence 0 may be there from another first grant, of a lock that was forgotten since: it is as new then, and a commit that has it is waited for.
+  insert into superseded (ns_id, resource, fence) values (ns_, name_, fence_) on conflict (ns_id, resource, fence) do update set marked = null;
   return true;
 end $$;
 

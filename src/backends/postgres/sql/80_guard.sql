@@ -190,16 +190,23 @@ declare
   place tid;
   newest bigint;
 begin
-  begin
-    insert into superseded (ns_id, resource, fence) values (ns_, n.resource, 0) returning ctid into place;
-  exception when unique_violation then
-    place := null;
-  end;
-  if place is not null then
-    delete from superseded where ctid = place;
-  elsif has_old_snapshot() then
-    raise exception using errcode = '40001', message = format('lock %s was granted after this transaction took its snapshot', n.resource), hint = 'begin anew';
-  end if;
+  loop
+    begin
+      insert into superseded (ns_id, resource, fence) values (ns_, n.resource, 0) returning ctid into place;
+    exception when unique_violation then
+      place := null;
+    end;
+    if place is not null then
+      delete from superseded where ctid = place;
+      exit;
+    end if;
+    if has_old_snapshot() then
+      raise exception using errcode = '40001', message = format('lock %s was granted after this transaction took its snapshot', n.resource), hint = 'begin anew';
+    end if;
+    -- It may be of a lock that was forgotten since: whoever grants it anew waits for who has it.
+    perform 1 from superseded k where k.ns_id = ns_ and k.resource = n.resource and k.fence = 0 for share;
+    exit when found;
+  end loop;
   if has_old_snapshot() then return; end if;
   newest := hold_newest_of_lock(ns_, n.resource);
   if newest <> n.fence then perform refuse_stale(n.source, n.resource, n.fence, nullif(greatest(newest, n.fence), n.fence)); end if;
