@@ -65,8 +65,13 @@ Result<std::unique_ptr<DrillProcess>> DrillProcess::start(Runtime& runtime, cons
     else argv.push_back(arguments[i]);
   }
   std::vector<std::string> env = laid_over(changes);
+  // In a session of its own: where a process is stopped, the kernel may hang up on its whole group, and that must not be ours.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, "/proc/self/exe", &files, nullptr, pointers(argv).data(), pointers(env).data());
+  const int error = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(argv).data(), pointers(env).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   ::close(to_child[0]);
   ::close(from_child[1]);

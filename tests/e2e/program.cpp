@@ -79,7 +79,12 @@ Running::Running(const Words& argv, const Setting& setting, const fs::path& fold
   posix_spawn_file_actions_addopen(&actions, 1, out_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  const int problem = ::posix_spawnp(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(env).data());
+  // In a session of its own: where a process is stopped, the kernel may hang up on its whole group, and that must not be ours.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const int problem = ::posix_spawnp(&pid_, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(env).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (hold_input) {
     ::close(ends[0]);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <thread>
 
 #include "backends/postgres/guard_testing.hpp"
 
@@ -160,6 +161,33 @@ TEST_F(PostgresLockGuard, AKeyIsLeftOnlyIfATransactionMayCarryTheFence) {
   EXPECT_EQ(paused.run("commit"), kStale);
   release(taken("l"));
   EXPECT_EQ(keys(), 1);
+}
+
+// The key of its first grant outlives a lock that was tidied away; the next first grant must not take it for its own.
+TEST_F(PostgresLockGuard, E3_AFirstGrantWaitsForACommitUnderWayAlsoOfALockThatWasForgotten) {
+  release(taken("l"));
+  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  ASSERT_EQ(must(store_->tidy({.ns = "default"})).removed, 1);
+  // A deferred trigger of the application's own keeps its COMMIT under way.
+  app_.run("create function " + theirs("linger") + "() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(4711); return null; end $$; create constraint trigger linger after insert on " +
+           theirs("note") + " deferrable initially deferred for each row execute function " + theirs("linger") + "()");
+  AppSession keeper = session(), writer = session();
+  keeper.must_run("select pg_advisory_lock(4711)");
+  writer.must_run("begin; " + guard("l", 7));
+  writer.must_run(write("in time"));
+  std::string state = "none";
+  std::thread commit([&] { state = writer.run("commit"); });
+  const std::string lingers = "select count(*) from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
+  for (int i = 0; i < 1000 && number(lingers) == 0; ++i) runtime_.sleep_for(10ms, {});
+  EXPECT_EQ(number(lingers), 1);
+  const Result<AcquireReply> early =
+      store_->acquire({.ns = "default", .names = {"l"}, .owner = "early", .request = "early", .ttl = 30s, .pattern = "", .place = "", .timeout = 1s});
+  EXPECT_FALSE(early) << "granted beside a commit under an older fence";
+  keeper.must_run("select pg_advisory_unlock(4711)");
+  commit.join();
+  EXPECT_EQ(state, "") << writer.said;
+  EXPECT_EQ(written(), 1);
+  EXPECT_GT(taken("l").fence, 7);
 }
 
 TEST_F(PostgresLockGuard, AFenceThatWasRolledBackToASavepointHoldsNothing) {
