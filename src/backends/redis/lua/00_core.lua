@@ -1,0 +1,65 @@
+-- What every script begins with: the clock, the keys, fences, the trail and wake-ups.
+--
+-- ARGV[1] is where the namespace's keys begin ("fl:{default}:"), ARGV[2] where those of the whole store do ("fl:"),
+-- ARGV[3] the clock of a test ("LEASE WALL", both in microseconds) or empty: then the server's TIME is both of them. A
+-- verb's own arguments follow. Numbers stay below 2^53, which Lua keeps exact; they are written with %.0f.
+local P, STORE = ARGV[1], ARGV[2]
+local call = redis.call
+local pack, unpack_one = cmsgpack.pack, cmsgpack.unpack
+local FENCE_MAX = 9007199254740991
+local tested = ARGV[3] ~= ''  -- then nothing may expire by the server's own clock
+
+local lease_now, wall_now  -- microseconds
+if tested then
+  local l, w = ARGV[3]:match('^(%S+) (%S+)$')
+  lease_now, wall_now = tonumber(l), tonumber(w)
+else
+  local t = call('TIME')
+  wall_now = t[1] * 1000000 + t[2]
+  lease_now = wall_now
+end
+
+local function num(n) return string.format('%.0f', n) end
+local function be8(n) return struct.pack('>I8', n) end
+local function of_be8(s, at) return (struct.unpack('>I8', s, at or 1)) end
+
+-- An answer that is no success: C++ makes an Error of it. Nothing may have been written before.
+local function refuse(code, message) return {'!', code, message} end
+
+local function set_to_expire(key, microseconds)
+  if not tested then call('PEXPIRE', key, math.ceil(microseconds / 1000)) end
+end
+
+-- The floor: every fence is above it. One for the whole store.
+local function floor_of_store() return tonumber(call('GET', STORE .. 'floor') or 0) end
+local function raise_floor_to(fence)
+  if fence > floor_of_store() then call('SET', STORE .. 'floor', num(fence)) end
+end
+
+-- The next fence after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal.
+local FENCES_USED_UP = 'fences are used up: the next one would pass 2^53 - 1'
+local floor_read, largest_read
+local function fence_after(last)
+  floor_read = floor_read or floor_of_store()
+  largest_read = largest_read or tonumber(call('GET', P .. 'fence') or 0)
+  local fence = math.max(last + 1, floor_read + 1, wall_now)
+  if fence > FENCE_MAX then return nil end
+  if fence > largest_read then
+    largest_read = fence
+    call('SET', P .. 'fence', num(fence))
+  end
+  return fence
+end
+
+local function note_act(actor, verb, subject, reason)
+  call('RPUSH', P .. 'trail', pack({wall_now, actor, verb, subject, reason}))
+end
+
+-- Who listens hears: "q QUEUE STAGE" (an empty stage is the only one), "Q QUEUE" for all its stages, "o" for orders, "l NAME".
+local told = {}
+local function tell(what)
+  if not told[what] then
+    told[what] = true
+    call('PUBLISH', P .. 'wake', what)
+  end
+end

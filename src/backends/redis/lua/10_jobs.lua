@@ -1,0 +1,312 @@
+-- A job as a record, and every index that it stands in. All verbs do the same: load, lift (out of the indexes), change,
+-- put (into them, and saved). So an index is always what the record says, and nothing can leak (J4, J7).
+--
+--   body          hash id -> be8(order) be8(created_at) head payload; never changes. head is msgpack
+--                 [queue, stage, priority, {what is not the default}], made by the client as `head payload`
+--   state         hash id -> msgpack of FIELDS below. None: ready, never claimed, its run time is created_at
+--   result        hash id -> bytes
+--   attempts      hash id -> msgpack list of the ended attempts before the last one
+--   order:N       string, 16 bytes an id: those with order N*1024 to N*1024+1023, zeros where there is none; orders_in: hash N -> how many
+--   depth         hash "QUEUE STATE" -> how many
+--   lanes, stages:QUEUE    sets: "QUEUE/STAGE", "STAGE"
+--   open:LANE:PRIORITY     zset run_at -> be8(order) id: ready, and nothing but its time, its queue or its limit key holds it back; priorities:LANE
+--   alone:LANE             the same for those that must run alone (J5), all priorities
+--   blocked:LANE           the same for those that their group, their limit key or their own revoked delivery holds back
+--   parked:QUEUE KEY       zset by words: of the blocked ones those of a full limit key, best first in each stage; parked_keys:QUEUE: set
+--   leases:LANE            zset lease end -> id owner: running
+--   kept:QUEUE             zset lease end -> id owner: a delivery that was revoked or held keeps its slot until then
+--   keyslots:QUEUE KEY     set of ids that have a slot under a limit key
+--   group:QUEUE NAME       zset group_order -> id: the unfinished jobs of a group; group_slot hash "QUEUE NAME" -> id; group_fence hash -> the last one
+--   done:QUEUE, ended:QUEUE  zset finished_at -> id: done ones; dead and cancelled ones
+-- In these keys a blank parts what names cannot hold from what follows; limit keys, groups and unique keys come last.
+local READY, RUNNING, WAITING, DONE, DEAD, CANCELLED = 0, 1, 2, 3, 4, 5
+local LOSSES_BEFORE_ALONE, LOSSES_MAX, ATTEMPTS_KEPT = 2, 5, 50
+
+-- What changes, in the order in which it is packed; the defaults of a job that was never touched. An optional number that is not there is -1.
+local FIELDS = {'state', 'run_at', 'fence', 'owner', 'lease_end', 'request', 'deliveries', 'failures', 'losses', 'losses_in_row', 'laters',
+  'last_outcome', 'exit_status', 'finished_at', 'error', 'group_order', 'place',
+  'began_at', 'ended_at', 'end_kind', 'end_exit', 'end_error', 'fence_of_attempt', 'owner_of_attempt',  -- the last attempt; began_at -1: none. end_kind as AttemptEnd
+  'revoked_fence', 'revoked_owner', 'revoked_end',  -- revoked_fence 0: none
+  'last_act', 'percent', 'note', 'log_chunks', 'log_dropped', 'log_end', 'held_effects'}
+local DEFAULTS = {state = READY, fence = 0, owner = '', lease_end = 0, request = '', deliveries = 0, failures = 0, losses = 0, losses_in_row = 0, laters = 0,
+  last_outcome = -1, exit_status = -1, finished_at = -1, error = '', place = 'o',
+  began_at = -1, ended_at = -1, end_kind = 0, end_exit = -1, end_error = '', fence_of_attempt = 0, owner_of_attempt = '',
+  revoked_fence = 0, revoked_owner = '', revoked_end = 0, last_act = '', percent = -1, note = '', log_chunks = 0, log_dropped = 0, log_end = 0, held_effects = 0}
+local ATTEMPTS_MAX = 10
+
+local function lane_of(r) return r.queue .. '/' .. r.stage end
+local function is_finished(r) return r.state >= DONE end
+
+-- The record of a job, or nil. `r.payload` is not there: payload_of(body) cuts it out of the body.
+local function made_from(id, body, state)
+  local after, head = cmsgpack.unpack_one(body, 16)
+  local more = head[4] or {}
+  local r = {id = id, order = of_be8(body), created_at = of_be8(body, 9), queue = head[1], stage = head[2], priority = head[3],
+    key = more.key or '', key_for = more.key_for or 0, group = more.group or '', limit_key = more.limit_key or '', attempts_max = more.attempts_max or ATTEMPTS_MAX,
+    tags = more.tags, body = body, payload_at = after + 1}
+  if state then
+    local values = unpack_one(state)
+    for i = 1, #FIELDS do r[FIELDS[i]] = values[i] end
+  else
+    for field, value in pairs(DEFAULTS) do r[field] = value end
+    r.run_at, r.group_order = r.created_at, r.order
+  end
+  return r
+end
+local function load(id)
+  local body = call('HGET', P .. 'body', id)
+  if not body then return nil end
+  return made_from(id, body, call('HGET', P .. 'state', id))
+end
+local function payload_of(r) return r.payload_at <= 0 and '' or r.body:sub(r.payload_at) end
+
+local function save(r)
+  local values = {}
+  for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
+  call('HSET', P .. 'state', r.id, pack(values))
+end
+
+local function queue_settings(queue)
+  local there = call('HGET', P .. 'queues', queue)
+  -- limit, limit_per_key, keep_done, keep_dead, paused at (-1: not), by, why
+  return there and unpack_one(there) or {0, 0, 604800000000, 2592000000000, -1, '', ''}
+end
+local settings_read = {}
+local function settings_of(queue)
+  settings_read[queue] = settings_read[queue] or queue_settings(queue)
+  return settings_read[queue]
+end
+local function is_paused(queue) return settings_of(queue)[5] >= 0 end
+
+local function is_expired(r) return r.state == RUNNING and r.lease_end <= lease_now end
+local function is_due(r) return r.state == READY and r.run_at <= wall_now end
+local function keeps_slot(r) return r.revoked_fence ~= 0 and r.revoked_end > lease_now end
+local function must_run_alone(r) return r.losses_in_row + (is_expired(r) and 1 or 0) >= LOSSES_BEFORE_ALONE end
+local function has_slot(r) return r.state == RUNNING or keeps_slot(r) end
+local function count(r, by) call('HINCRBY', P .. 'depth', r.queue .. ' ' .. r.state, by) end
+local function ready_member(r) return be8(r.order) .. r.id end
+-- Best first: larger priorities, sooner run times, older jobs.
+local function parked_member(r) return r.stage .. '\0' .. be8(1000 - r.priority) .. be8(r.run_at) .. be8(r.order) .. r.id end
+
+-- Where a ready job stands: o open, a alone, b blocked, p parked (blocked by its full limit key; only a claim parks).
+local function group_lets(r)
+  if r.group == '' then return true end
+  local name = r.queue .. ' ' .. r.group
+  if call('HEXISTS', P .. 'group_slot', name) == 1 then return false end
+  return call('ZRANGE', P .. 'group:' .. name, 0, 0)[1] == r.id
+end
+
+local function lift(r)
+  count(r, -1)
+  local lane = lane_of(r)
+  if r.state == READY then
+    if r.place == 'o' then
+      local key = P .. 'open:' .. lane .. ':' .. r.priority
+      call('ZREM', key, ready_member(r))
+      if call('EXISTS', key) == 0 then call('ZREM', P .. 'priorities:' .. lane, r.priority) end
+    elseif r.place == 'a' then
+      call('ZREM', P .. 'alone:' .. lane, ready_member(r))
+    else
+      call('ZREM', P .. 'blocked:' .. lane, ready_member(r))
+      if r.place == 'p' then
+        local key = P .. 'parked:' .. r.queue .. ' ' .. r.limit_key
+        call('ZREM', key, parked_member(r))
+        if call('EXISTS', key) == 0 then call('SREM', P .. 'parked_keys:' .. r.queue, r.limit_key) end
+      end
+    end
+  elseif r.state == RUNNING then
+    call('ZREM', P .. 'leases:' .. lane, r.id .. r.owner)
+  elseif is_finished(r) then
+    call('ZREM', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, r.id)
+  end
+  if r.revoked_fence ~= 0 then call('ZREM', P .. 'kept:' .. r.queue, r.id .. r.revoked_owner) end
+  if r.limit_key ~= '' then call('SREM', P .. 'keyslots:' .. r.queue .. ' ' .. r.limit_key, r.id) end
+  if r.group ~= '' then
+    local name = r.queue .. ' ' .. r.group
+    call('ZREM', P .. 'group:' .. name, r.id)
+    if call('HGET', P .. 'group_slot', name) == r.id then call('HDEL', P .. 'group_slot', name) end
+  end
+end
+
+-- `parked`: its limit key is full.
+local function put(r, parked)
+  count(r, 1)
+  local lane = lane_of(r)
+  if r.revoked_fence ~= 0 and r.revoked_end <= lease_now then r.revoked_fence, r.revoked_owner, r.revoked_end = 0, '', 0 end
+  if r.group ~= '' then
+    local name = r.queue .. ' ' .. r.group
+    if not is_finished(r) then call('ZADD', P .. 'group:' .. name, num(r.group_order), r.id) end
+    if has_slot(r) then call('HSET', P .. 'group_slot', name, r.id) end
+  end
+  if r.limit_key ~= '' and has_slot(r) then call('SADD', P .. 'keyslots:' .. r.queue .. ' ' .. r.limit_key, r.id) end
+  if r.revoked_fence ~= 0 then call('ZADD', P .. 'kept:' .. r.queue, num(r.revoked_end), r.id .. r.revoked_owner) end
+  if r.state == READY then
+    if keeps_slot(r) or not group_lets(r) then r.place = 'b'
+    elseif parked then r.place = 'p'
+    elseif must_run_alone(r) then r.place = 'a'
+    else r.place = 'o' end
+    if r.place == 'o' then
+      call('ZADD', P .. 'open:' .. lane .. ':' .. r.priority, num(r.run_at), ready_member(r))
+      call('ZADD', P .. 'priorities:' .. lane, -r.priority, r.priority)
+    elseif r.place == 'a' then
+      call('ZADD', P .. 'alone:' .. lane, num(r.run_at), ready_member(r))
+    else
+      call('ZADD', P .. 'blocked:' .. lane, num(r.run_at), ready_member(r))
+      if r.place == 'p' then
+        call('ZADD', P .. 'parked:' .. r.queue .. ' ' .. r.limit_key, 0, parked_member(r))
+        call('SADD', P .. 'parked_keys:' .. r.queue, r.limit_key)
+      end
+    end
+  elseif r.state == RUNNING then
+    call('ZADD', P .. 'leases:' .. lane, num(r.lease_end), r.id .. r.owner)
+  elseif is_finished(r) then
+    call('ZADD', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, num(r.finished_at), r.id)
+  end
+  save(r)
+end
+
+-- How many slots of a queue are taken: derived from leases and kept ones, never counted apart.
+local function stages_of(queue) return call('SMEMBERS', P .. 'stages:' .. queue) end
+local function slots_taken(queue)
+  local taken = call('ZCARD', P .. 'kept:' .. queue)
+  for _, stage in ipairs(stages_of(queue)) do taken = taken + call('ZCARD', P .. 'leases:' .. queue .. '/' .. stage) end
+  return taken
+end
+local function key_slots_taken(queue, limit_key) return call('SCARD', P .. 'keyslots:' .. queue .. ' ' .. limit_key) end
+local function key_is_full(r)
+  local most = settings_of(r.queue)[2]
+  return most > 0 and r.limit_key ~= '' and key_slots_taken(r.queue, r.limit_key) >= most
+end
+
+local function place_anew(id)
+  local r = load(id)
+  lift(r)
+  put(r)
+end
+-- Parked jobs for which there is room now, the best of each stage.
+local function unpark(queue, limit_key)
+  local most = settings_of(queue)[2]
+  local free = most > 0 and most - key_slots_taken(queue, limit_key) or -1
+  if free == 0 or (most > 0 and free < 0) then return end
+  local key = P .. 'parked:' .. queue .. ' ' .. limit_key
+  for _, stage in ipairs(stages_of(queue)) do
+    local best = call('ZRANGEBYLEX', key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, free)
+    for _, member in ipairs(best) do place_anew(member:sub(-16)) end
+  end
+end
+-- After a job has been put: those who may run now that it does not, or comes later.
+local function open_next(r)
+  if r.group ~= '' then
+    local head = call('ZRANGE', P .. 'group:' .. r.queue .. ' ' .. r.group, 0, 0)[1]
+    if head and head ~= r.id then
+      local next_one = load(head)
+      if next_one.state == READY and next_one.place ~= 'o' then
+        lift(next_one)
+        put(next_one)
+      end
+    end
+  end
+  if r.limit_key ~= '' then unpark(r.queue, r.limit_key) end
+end
+-- Somebody may have waited for its slot.
+local function tell_of_free_slot(r)
+  local settings = settings_of(r.queue)
+  if r.group ~= '' or settings[1] > 0 or settings[2] > 0 then tell('Q ' .. r.queue) end
+end
+
+-- Slots of revoked deliveries whose lease would have ended by now. What follows in a script may rely on it.
+local function end_kept_slots(queue)
+  for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'kept:' .. queue, '-inf', num(lease_now))) do
+    local r = load(member:sub(1, 16))
+    lift(r)
+    put(r)  -- forgets it
+    open_next(r)
+  end
+end
+
+-- The next fence of a job, and of its group; nil when they are used up.
+local function minted(r)
+  local last = r.fence
+  local name = r.queue .. ' ' .. r.group
+  if r.group ~= '' then last = math.max(last, tonumber(call('HGET', P .. 'group_fence', name) or 0)) end
+  local fence = fence_after(last)
+  if fence and r.group ~= '' then call('HSET', P .. 'group_fence', name, num(fence)) end
+  return fence
+end
+
+-- Attempts: AttemptEnd in its order in model/job.hpp.
+local END = {running = 0, done = 1, failed = 2, dead = 3, later = 4, given_back = 5, lost = 6, cancelled = 7, retried = 8, held = 9}
+local function attempt_of(r)
+  return {r.deliveries, r.fence_of_attempt, r.owner_of_attempt, r.began_at, r.ended_at, r.end_kind, r.end_exit, r.end_error}
+end
+-- Before `deliveries` is raised.
+local function keep_last_attempt(r)
+  if r.began_at < 0 then return end
+  local before = call('HGET', P .. 'attempts', r.id)
+  local list = before and unpack_one(before) or {}
+  list[#list + 1] = attempt_of(r)
+  while #list > ATTEMPTS_KEPT - 1 do table.remove(list, 1) end
+  call('HSET', P .. 'attempts', r.id, pack(list))
+end
+local function end_attempt(r, kind, exit_status, err)
+  r.ended_at, r.end_kind, r.end_exit = wall_now, kind, exit_status or -1
+  r.end_error = (kind == END.failed or kind == END.dead) and err or ''
+end
+
+-- A lost delivery, see lost_delivery in model/job.hpp. The attempt is ended by the caller.
+local function count_loss(r)
+  r.losses, r.losses_in_row = r.losses + 1, r.losses_in_row + 1
+  if r.losses_in_row >= LOSSES_MAX then
+    r.state, r.finished_at = DEAD, wall_now
+    r.error = string.format('lost %d deliveries in a row: its workers died or were cut off', r.losses_in_row)
+  end
+end
+
+-- Grants a job that was lifted, under a fence that was minted for it; the caller puts it.
+local function grant(r, fence, owner, request, ttl)
+  keep_last_attempt(r)
+  r.state, r.fence, r.owner, r.request, r.lease_end = RUNNING, fence, owner, request, lease_now + ttl
+  r.deliveries = r.deliveries + 1
+  r.began_at, r.ended_at, r.end_kind, r.end_exit, r.end_error, r.log_end = wall_now, -1, END.running, -1, '', 0
+  r.fence_of_attempt, r.owner_of_attempt = fence, owner
+end
+
+-- OutcomeKind in its order in model/job.hpp: done 0, failed 1, dead 2, later 3, given_back 4. The job runs; it is lifted, changed and put.
+local function settle_delivery(r, kind, result, err, retry_in, exit_status)
+  lift(r)
+  r.last_outcome, r.exit_status = kind, exit_status
+  if kind ~= 4 then r.losses_in_row = 0 end
+  if kind == 0 then
+    r.state, r.finished_at = DONE, wall_now
+    if result ~= '' then call('HSET', P .. 'result', r.id, result) else call('HDEL', P .. 'result', r.id) end
+  elseif kind == 1 or kind == 2 then
+    r.error, r.failures = err, r.failures + 1
+    if kind == 2 or r.failures >= r.attempts_max then r.state, r.finished_at = DEAD, wall_now
+    else r.state, r.run_at = READY, wall_now + retry_in end
+  elseif kind == 3 then
+    r.state, r.run_at, r.laters = READY, wall_now + retry_in, r.laters + 1
+  else
+    r.state = READY
+  end
+  end_attempt(r, kind + 1, exit_status, err)
+  put(r)
+  open_next(r)
+  if r.state == READY then tell('q ' .. r.queue .. ' ' .. r.stage) end
+  tell_of_free_slot(r)
+end
+
+-- Who has a unique key at this moment: its record, or nil. `keys` is a hash "QUEUE KEY" -> id of the one that took it last.
+local function key_holder(queue, key)
+  local id = call('HGET', P .. 'keys', queue .. ' ' .. key)
+  local r = id and load(id)
+  if not r then return nil end
+  if not is_finished(r) or r.finished_at + r.key_for > wall_now then return r end
+  return nil
+end
+
+-- As C++ reads a job: its id, body, state (or empty), result and what is left of its lease (or nothing).
+local function shown(r, with_result)
+  local values = {}
+  for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
+  return {r.id, r.body, pack(values), with_result and call('HGET', P .. 'result', r.id) or '', r.state == RUNNING and num(r.lease_end - lease_now) or ''}
+end
