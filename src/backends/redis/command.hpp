@@ -1,0 +1,57 @@
+// What is sent to the server: a command and its arguments, or a script and its keys and arguments.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fenceline::redis {
+
+// Lua, known to the server by the SHA-1 of its text. Made once, at the start of the program, and kept to its end.
+class Script {
+ public:
+  explicit Script(std::string text);
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  const std::string& text() const { return text_; }
+  const std::string& sha() const { return sha_; }
+  // Counts the scripts of this process from 0.
+  std::size_t number() const { return number_; }
+
+ private:
+  std::string text_;
+  std::string sha_;
+  std::size_t number_;
+};
+
+// Command(claim).key("fl:{mail}:ready").arg(owner).arg(30'000), or Command("HDEL").key(lock).arg(field). All keys come before the first argument.
+class Command {
+ public:
+  explicit Command(std::string_view word);
+  explicit Command(const Script& script) : script_(&script) {}
+
+  Command& key(std::string_view name);
+  Command& arg(std::string_view value);
+  Command& arg(const char* value) { return arg(std::string_view(value)); }
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Command& arg(T number) {
+    return arg(std::string_view(std::to_string(number)));
+  }
+  // For many arguments: room for so many bytes of them.
+  Command& reserve(std::size_t bytes);
+
+  const Script* script() const { return script_; }
+  void append_to(std::string& out) const;
+  std::size_t size() const { return body_.size(); }
+
+ private:
+  const Script* script_ = nullptr;
+  std::string body_;  // encoded, without the head
+  std::size_t keys_ = 0;
+  std::size_t words_ = 0;
+};
+
+}  // namespace fenceline::redis
