@@ -54,6 +54,22 @@ class PostgresCommit : public testing::Test {
     told("alter system set synchronous_standby_names = '" + name + "'");
     told("select pg_reload_conf()");
     EXPECT_TRUE(eventually("select count(*) from pg_settings where name = 'synchronous_standby_names' and setting = '" + name + "'"));
+    if (name.empty()) return;
+    bool waits = false;
+    for (const Instant end = soon(); !waits && runtime_.now() < end;) waits = a_commit_waits();
+    EXPECT_TRUE(waits) << "commits do not wait for standby " << name;
+  }
+  // That sessions know the setting is not enough: they look at a mark that the checkpointer sets when it gets to read the settings.
+  bool a_commit_waits() {
+    const auto probe = must(Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url() + "&application_name=" + name_ + "_probe")), soon()));
+    std::future<Reply> written = std::async(std::launch::async, [&] { return probe->script("select pg_logical_emit_message(true, 'probe', '')", soon()); });
+    const std::string of = " from pg_stat_activity where application_name = '" + name_ + "_probe' and wait_event = 'SyncRep'";
+    while (written.wait_for(0s) != std::future_status::ready) {
+      if (!counted("select count(*)" + of)) continue;
+      told("select pg_cancel_backend(pid)" + of);
+      return true;
+    }
+    return false;
   }
 
   EnqueueRequest one_job() {
@@ -77,11 +93,13 @@ class PostgresCommit : public testing::Test {
     const Reply reply = control_->script(sql, soon());
     ASSERT_EQ(reply.fate, Reply::Fate::answered) << sql << ": " << reply.error.message;
   }
+  bool counted(const std::string& count) {
+    const Reply reply = control_->call({{Statement{count}, Params()}}, false, soon());
+    return reply.fate == Reply::Fate::answered && reply.rows.integer(0, 0) > 0;
+  }
   bool eventually(const std::string& count) {
-    const Statement statement{count};
     for (const Instant end = runtime_.now() + 10s; runtime_.now() < end; runtime_.sleep_for(2ms, {})) {
-      const Reply reply = control_->call({{statement, Params()}}, false, soon());
-      if (reply.fate == Reply::Fate::answered && reply.rows.integer(0, 0) > 0) return true;
+      if (counted(count)) return true;
     }
     return false;
   }

@@ -41,7 +41,7 @@ class PostgresServer : public testing::Test {
   }
   ClaimRequest a_claim(const std::string& request) { return {.ns = "default", .queues = {"q"}, .stage = "", .owner = "a", .request = request, .limit = 1, .ttl = 30s}; }
   bool eventually(const std::function<bool()>& holds) {
-    for (const Instant end = runtime_.now() + 10s; runtime_.now() < end; runtime_.sleep_for(5ms, {})) {
+    for (const Instant end = runtime_.now() + 30s; runtime_.now() < end; runtime_.sleep_for(5ms, {})) {
       if (holds()) return true;
     }
     return holds();
@@ -227,12 +227,14 @@ TEST_F(PostgresServer, ACallWhoseConnectionIsCutIsInDoubtAndALookIsMadeAgain) {
   const postgres::Dsn dsn = must(postgres::parse_dsn(named()));
   Pool pool(runtime_, dsn, nullptr);
   const Statement slow{"select pg_sleep(1)"};
+  Pool looks(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
+  const Statement sleepers{"select count(*) from pg_stat_activity where application_name = '" + name_ + "' and wait_event = 'PgSleep'"};
   // It is at work when its connection is ended.
   const auto cut = [&](CallKind kind) {
     Result<Rows> answer = fail(Code::invalid, "");
     {
       const std::jthread caller([&] { answer = pool.run(slow, {}, kind, 8s); });
-      runtime_.sleep_for(300ms, {});
+      EXPECT_TRUE(eventually([&] { return must(looks.run(sleepers, {}, CallKind::look, 5s)).integer(0, 0) > 0; }));
       end_connections();
     }
     return code_of(answer);
