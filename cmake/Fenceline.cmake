@@ -61,3 +61,17 @@ function(fenceline_sanitized_tests)
   list(FILTER quick INCLUDE REGEX "^(base|runtime|gates)_test$")
   add_custom_target(sanitized_quick_tests DEPENDS ${quick})
 endfunction()
+
+# The files that a pattern finds, as a function of a library: std::vector<TYPE> FUNCTION(), each {name, text}, as HEADER declares it in SPACE.
+#   fenceline_embed(fenceline_postgres schema_sql.cpp FROM sql/*.sql HEADER backends/postgres/schema.hpp SPACE fenceline::postgres TYPE SqlFile FUNCTION schema_sql)
+function(fenceline_embed target made)
+  cmake_parse_arguments(arg "" "FROM;HEADER;SPACE;TYPE;FUNCTION" "" ${ARGN})
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/${made})
+  set(program ${PROJECT_SOURCE_DIR}/cmake/embed_texts.cmake)
+  file(GLOB files CONFIGURE_DEPENDS "${arg_FROM}")
+  add_custom_command(OUTPUT ${made}
+    COMMAND ${CMAKE_COMMAND} -D FROM=${CMAKE_CURRENT_SOURCE_DIR}/${arg_FROM} -D TO=${made} -D HEADER=${arg_HEADER} -D SPACE=${arg_SPACE} -D TYPE=${arg_TYPE}
+      -D FUNCTION=${arg_FUNCTION} -P ${program}
+    DEPENDS ${files} ${program} VERBATIM)
+  target_sources(${target} PRIVATE ${made})
+endfunction()

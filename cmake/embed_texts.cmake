@@ -1,9 +1,10 @@
-# Writes the SQL files of a folder, in the order of their names, into one C++ source: cmake -D FROM=folder -D TO=source -P embed_sql.cmake
+# Writes the files of a folder, in the order of their names, into one C++ source with a function that answers them:
+#   cmake -D FROM=folder/*.sql -D TO=source -D HEADER=backends/postgres/schema.hpp -D SPACE=fenceline::postgres -D TYPE=SqlFile -D FUNCTION=schema_sql -P embed_texts.cmake
 # A literal stays below 16 KB, which every compiler takes; neighbours are joined by the compiler.
 cmake_policy(VERSION 3.25)
-file(GLOB files "${FROM}/*.sql")
+file(GLOB files "${FROM}")
 list(SORT files)
-set(out "// Made by CMake from sql/*.sql.\n#include \"backends/postgres/schema.hpp\"\n\nnamespace fenceline::postgres {\n\nstd::vector<SqlFile> schema_sql() {\n  return {\n")
+set(out "// Made by CMake from the files that it names.\n#include \"${HEADER}\"\n\nnamespace ${SPACE} {\n\nstd::vector<${TYPE}> ${FUNCTION}() {\n  return {\n")
 foreach(file ${files})
   get_filename_component(name "${file}" NAME)
   file(READ "${file}" text)
@@ -17,5 +18,5 @@ foreach(file ${files})
   endwhile()
   string(APPEND out "      },\n")
 endforeach()
-string(APPEND out "  };\n}\n\n}  // namespace fenceline::postgres\n")
+string(APPEND out "  };\n}\n\n}  // namespace ${SPACE}\n")
 file(WRITE "${TO}" "${out}")

@@ -1,0 +1,61 @@
+#include "backends/redis/redis_store.hpp"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "backends/redis/store_parts.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace redis;
+
+// As lua/00_core.lua spells them.
+Code code_named(std::string_view name) {
+  constexpr std::array<Code, 8> kSaidByScripts{Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full, Code::invalid, Code::broken};
+  for (const Code code : kSaidByScripts) {
+    if (to_string(code) == name) return code;
+  }
+  return Code::broken;
+}
+
+bool is_refusal(const Value& value) { return value.is_list() && value.items.size() == 3 && value.items[0].is_text() && value.items[0].text == "!"; }
+
+}  // namespace
+
+RedisStore::Parts::Parts(Runtime& runtime, Address address, const RedisOptions& options)
+    : pid(::getpid()), prefix(address.prefix + ":"), test_clock(options.test_clock), client(runtime, ClientOptions{.address = std::move(address)}) {}
+
+Command RedisStore::Parts::call_of(const Script& script, const std::string& ns) const {
+  Command command(script);
+  command.arg(prefix_of(ns)).arg(prefix);
+  if (!test_clock) return std::move(command.arg(""));
+  const auto [lease, wall] = test_clock();
+  return std::move(command.arg(std::to_string(lease) + " " + std::to_string(wall)));
+}
+
+Result<Value> RedisStore::Parts::run(const Command& command, CallKind kind, Duration timeout) {
+  Result<Value> answer = client.call(command, kind, timeout);
+  if (!answer || !is_refusal(*answer)) return answer;
+  return fail(code_named(answer->items[1].text), answer->items[2].text);
+}
+
+Result<std::unique_ptr<RedisStore>> RedisStore::open(Runtime& runtime, Log, RedisOptions options) {
+  Result<Address> address = parse_address(options.url);
+  if (!address) return std::unexpected(address.error());
+  auto parts = std::make_unique<Parts>(runtime, std::move(*address), options);
+  parts->client.heed(options.stop);
+  return std::unique_ptr<RedisStore>(new RedisStore(std::move(parts)));
+}
+
+RedisStore::RedisStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+RedisStore::~RedisStore() {
+  // After a fork nothing of this is the child's to close: its connections are the parent's.
+  if (::getpid() != parts_->pid) static_cast<void>(parts_.release());
+}
+
+StoreProfile RedisStore::profile() const { return parts_->profile; }
+
+}  // namespace fenceline

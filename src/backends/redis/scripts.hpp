@@ -1,0 +1,28 @@
+// The scripts of the verbs. A verb is a file lua/NN_VERB.lua; its first line names the modules that come before it, in their order:
+//   -- needs: 00_core 10_jobs
+// and the script is all of them in one text. Made once, when the first is asked for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/redis/command.hpp"
+
+namespace fenceline::redis {
+
+struct LuaFile {
+  std::string_view name;  // "30_claim.lua"
+  std::string text;
+};
+// In the order of their names. The source is made at build time.
+std::vector<LuaFile> lua_files();
+
+// The text of a verb with all that it needs; empty if a file is missing.
+std::string script_text(const std::vector<LuaFile>& files, std::string_view verb);
+
+// Of "claim" for 30_claim.lua. A verb that is not there, or needs what is not there, ends the process: it is a bug of the build.
+// Answers the same object each time, so that a verb's source keeps it: static const Script& claim = script_of("claim");
+const Script& script_of(std::string_view verb);
+
+}  // namespace fenceline::redis
