@@ -70,6 +70,59 @@ TEST_F(LockKeeperTest, OneSuccessStartsOver) {
   EXPECT_EQ(lost_at, at(84500ms));
 }
 
+// The store may have begun the new ttl at any moment between question and answer; only the first is safe.
+TEST_F(LockKeeperTest, L5_ARenewalCountsFromItsQuestionHoweverLateTheAnswer) {
+  a.road.fate = [&](const std::string& verb, int call) {
+    a.road.reply_takes = verb == "renew" && call == 0 ? 5s : 0s;
+    return verb == "renew" && call > 0 ? Fate::refused : Fate::fine;
+  };
+  start(a, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire(options));
+    sleep(a, 24999ms);
+    EXPECT_EQ(held.trust().until(), at(54s)) << "the answer is under way";
+    sleep(a, 2ms);
+    EXPECT_EQ(held.trust().until(), at(20s + 54s));
+    EXPECT_FALSE(a.runtime.sleep_until(at(10min), held.stop()));
+    EXPECT_EQ(now(), at(64s));
+    a.runtime.sleep_until(at(74s) - 1ms, {});
+    EXPECT_TRUE(held.held());
+    sleep(a, 1ms);
+    EXPECT_FALSE(held.held());
+    EXPECT_EQ(code_of(held.release()), Code::lost);
+  });
+  run(20min);
+  EXPECT_EQ(a.road.calls("renew"), (std::vector{at(20s), at(40s), at(50500ms), at(61s)})) << "the tries that follow count from it too";
+}
+
+// The store did renew it, and would go on doing so: its holder has been told that it is over, and may have said so to others.
+TEST_F(LockKeeperTest, L4_ARenewalThatIsAnsweredAfterTheEndOfTrustRevivesNothing) {
+  a.road.fate = [&](const std::string& verb, int call) {
+    a.road.reply_takes = verb == "renew" ? 15s : 0s;
+    return verb == "renew" && call < 2 ? Fate::refused : Fate::fine;  // the third is asked after 41 s, and answered after 56 s
+  };
+  start(a, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire(options));
+    a.runtime.sleep_until(at(55s), {});
+    EXPECT_TRUE(held.lost());
+    a.runtime.sleep_until(at(57s), {});
+    EXPECT_FALSE(is_free("deploy")) << "at the store it lives until 101 s";
+    for (int looks = 0; looks < 60; ++looks) {
+      EXPECT_TRUE(held.lost());
+      EXPECT_FALSE(held.held());
+      EXPECT_EQ(held.why_lost(), "trust_ended");
+      EXPECT_EQ(held.trust().until(), at(54s)) << "whoever runs a command for it is given no more time";
+      EXPECT_EQ(code_of(held.enter()), Code::lost);
+      sleep(a, 1s);
+    }
+    EXPECT_EQ(code_of(held.release()), Code::lost);
+    EXPECT_EQ(locks.counts().renewals, 0);
+    EXPECT_EQ(locks.counts().lost, 1);
+  });
+  run(20min);
+  EXPECT_EQ(a.road.count("renew"), 3);
+  EXPECT_EQ(a.road.count("release"), 0);
+}
+
 TEST_F(LockKeeperTest, ALeaseThatWasTakenOverIsLostAtTheNextRenewalAndStaysSo) {
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
