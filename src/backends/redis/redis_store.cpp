@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "backends/redis/server_facts.hpp"
 #include "backends/redis/store_parts.hpp"
 
 namespace fenceline {
@@ -20,12 +21,26 @@ Code code_named(std::string_view name) {
   return Code::broken;
 }
 
+// On each new connection: after a failover another server may stand at the address.
+Result<void> look_at(Connection& connection, Instant deadline, const Address& address, bool accept_eviction) {
+  const Result<Value> info = connection.call(Command("INFO"), deadline);
+  if (!info) return std::unexpected(info.error());
+  if (info->is_error()) return std::unexpected(info_failed(*info, address.user, address.shown));
+  return check_server(ServerFacts(info->text), accept_eviction, address.shown);
+}
+
 bool is_refusal(const Value& value) { return value.is_list() && value.items.size() == 3 && value.items[0].is_text() && value.items[0].text == "!"; }
 
 }  // namespace
 
-RedisStore::Parts::Parts(Runtime& runtime, Address address, const RedisOptions& options)
-    : pid(::getpid()), prefix(address.prefix + ":"), test_clock(options.test_clock), client(runtime, ClientOptions{.address = std::move(address)}) {}
+RedisStore::Parts::Parts(Runtime& its_runtime, const Address& address, const RedisOptions& options)
+    : pid(::getpid()),
+      runtime(its_runtime),
+      prefix(address.prefix + ":"),
+      test_clock(options.test_clock),
+      client(its_runtime, ClientOptions{.address = address, .on_connect = [address, accept = options.accept_eviction](Connection& connection, Instant deadline) {
+                                          return look_at(connection, deadline, address, accept);
+                                        }}) {}
 
 Command RedisStore::Parts::call_of(const Script& script, const std::string& ns) const {
   Command command(script);
@@ -44,8 +59,14 @@ Result<Value> RedisStore::Parts::run(const Command& command, CallKind kind, Dura
 Result<std::unique_ptr<RedisStore>> RedisStore::open(Runtime& runtime, Log, RedisOptions options) {
   Result<Address> address = parse_address(options.url);
   if (!address) return std::unexpected(address.error());
-  auto parts = std::make_unique<Parts>(runtime, std::move(*address), options);
+  auto parts = std::make_unique<Parts>(runtime, *address, options);
   parts->client.heed(options.stop);
+  const Result<Value> info = parts->client.call(Command("INFO"), CallKind::look, options.open_timeout);
+  if (!info) return std::unexpected(info.error());
+  // Not every user may ask for settings; then the class is the lower one.
+  const Result<Value> config = parts->client.call(settings_command(), CallKind::look, options.open_timeout);
+  if (!config && config.error().code != Code::denied) return std::unexpected(config.error());
+  parts->profile = profile_of(ServerFacts(info->text), config ? settings_in(*config) : ServerSettings{}, parts->url());
   return std::unique_ptr<RedisStore>(new RedisStore(std::move(parts)));
 }
 

@@ -15,9 +15,10 @@
 namespace fenceline {
 
 struct RedisStore::Parts {
-  Parts(Runtime& runtime, redis::Address address, const RedisOptions& options);
+  Parts(Runtime& its_runtime, const redis::Address& address, const RedisOptions& options);
 
   int pid;
+  Runtime& runtime;
   std::string prefix;  // of every key, with its colon: "fl:"
   std::function<std::pair<std::int64_t, std::int64_t>()> test_clock;
   redis::Client client;
@@ -31,6 +32,9 @@ struct RedisStore::Parts {
   redis::Command call_of(const redis::Script& script, const std::string& ns) const;
   // Its answer. What refuse() of lua/00_core.lua answers is an Error.
   Result<redis::Value> run(const redis::Command& command, redis::CallKind kind, Duration timeout);
+
+  // The part of tidy that is about locks (redis_locks.cpp).
+  Result<TidyReply> tidy_locks(const std::string& ns, int limit, Duration timeout);
 };
 
 }  // namespace fenceline

@@ -34,22 +34,5 @@ Result<BeginEffectReply> RedisStore::begin_effect(const BeginEffectRequest&) { r
 Result<FinishEffectReply> RedisStore::finish_effect(const FinishEffectRequest&) { return not_built("finish_effect"); }
 Result<void> RedisStore::resolve_effect(const ResolveEffectRequest&) { return not_built("resolve_effect"); }
 Result<EffectsReply> RedisStore::effects(const EffectsRequest&) { return not_built("effects"); }
-Result<AcquireReply> RedisStore::acquire(const AcquireRequest&) { return not_built("acquire"); }
-Result<RenewReply> RedisStore::renew(const RenewRequest&) { return not_built("renew"); }
-Result<ReleaseReply> RedisStore::release(const ReleaseRequest&) { return not_built("release"); }
-Result<void> RedisStore::withdraw(const WithdrawRequest&) { return not_built("withdraw"); }
-Result<LocksReply> RedisStore::locks(const LocksRequest&) { return not_built("locks"); }
-Result<std::optional<LockRow>> RedisStore::lock(const std::string&, const std::string&) { return not_built("lock"); }
-Result<BreakReply> RedisStore::break_lock(const BreakRequest&) { return not_built("break_lock"); }
-Result<void> RedisStore::report_worker(const WorkerReport&) { return not_built("report_worker"); }
-Result<void> RedisStore::remove_worker(const std::string&, const std::string&) { return not_built("remove_worker"); }
-Result<void> RedisStore::order_worker(const OrderRequest&) { return not_built("order_worker"); }
-Result<OrdersReply> RedisStore::orders(const std::string&, const std::string&) { return not_built("orders"); }
-Result<void> RedisStore::stopped(const StoppedRequest&) { return not_built("stopped"); }
-Result<std::vector<WorkerRow>> RedisStore::workers(const std::string&) { return not_built("workers"); }
-Result<std::vector<TrailEntry>> RedisStore::trail(const std::string&, int) { return not_built("trail"); }
-Result<void> RedisStore::remove_namespace(const std::string&, const Act&) { return not_built("remove_namespace"); }
-Result<std::vector<Finding>> RedisStore::examine() { return not_built("examine"); }
-std::unique_ptr<Watch> RedisStore::watch(const WatchRequest&, std::function<void()>) { return std::make_unique<Watch>(); }
 
 }  // namespace fenceline

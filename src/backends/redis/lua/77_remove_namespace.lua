@@ -1,0 +1,26 @@
+-- needs: 00_core 14_locks
+-- ARGV: actor, reason. Removes every key of the namespace but its trail.
+local largest = tonumber(call('GET', P .. 'fence') or 0)
+if largest > 0 then raise_floor_to(largest) end
+call('SREM', STORE .. 'spaces', P)
+-- Who has a lock, or waits for one, is told that there is none any more.
+local names = {}
+for _, member in ipairs(call('HVALS', P .. 'waiter')) do
+  for _, name in ipairs(unpack_one(member)[1]) do names[name] = true end
+end
+for _, resource in ipairs(call('ZRANGE', P .. 'locks', 0, -1)) do
+  if free_from(load_lock(resource)) > lease_now then names[name_of(resource)] = true end
+end
+-- What stands in a pattern for itself: a prefix or a name may hold what a pattern knows.
+local pattern = P:gsub('[%*%?%[%]\\^]', '\\%0') .. '*'
+local cursor = '0'
+repeat
+  local found = call('SCAN', cursor, 'MATCH', pattern, 'COUNT', 1000)
+  cursor = found[1]
+  for _, key in ipairs(found[2]) do
+    if key ~= P .. 'trail' then call('UNLINK', key) end
+  end
+until cursor == '0'
+for name in pairs(names) do tell('l ' .. name) end
+note_act(ARGV[4], 'namespace_removed', P:match('{(.*)}:$'), ARGV[5])
+return {}
