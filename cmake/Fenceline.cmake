@@ -30,6 +30,8 @@ function(fenceline_library name)
     endif()
     if(name STREQUAL "postgres")
       fenceline_test_on_postgres(unit.postgres ${name}_test ${label})
+    elseif(name STREQUAL "redis")
+      fenceline_test_on_redis(unit.redis ${name}_test ${label})
     else()
       gtest_discover_tests(${name}_test TEST_PREFIX "unit." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
     endif()
@@ -41,6 +43,12 @@ endfunction()
 function(fenceline_test_on_postgres test target label)
   add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/script/with_postgres --pgbouncer -- $<TARGET_FILE:${target}> ${ARGN})
   set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1500 COST 1000)
+endfunction()
+
+# The same beside a Redis server, with every kind of way to it.
+function(fenceline_test_on_redis test target label)
+  add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/script/with_redis --tls --acl --replica -- $<TARGET_FILE:${target}> ${ARGN})
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1500 COST 900)
 endfunction()
 
 # Targets for the tests that also run under the sanitizers: all but those of the program itself, which cost as much again

@@ -3,6 +3,7 @@
 // What it brings only shortens a sleep: a message may be missing, late or too often.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,12 +16,14 @@
 
 #include "backends/redis/redis_connection.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/unique_fd.hpp"
 
 namespace fenceline::redis {
 
 struct Heard {
   std::string_view channel;
-  // Nothing: the server listens for this channel from now on, or again after a reconnect. What came before may have been missed, so look.
+  // Nothing: the server listens for this channel from now on, or again after a reconnect. What came before may have been missed, so look. A
+  // server that does not let us listen has this said every second.
   std::optional<std::string_view> message;
 };
 
@@ -36,32 +39,47 @@ class Listener {
   ~Listener();
 
   // Never blocks. `on_heard` runs on the listener's thread: it must not block either, nor end its own subscription. The first one starts the thread.
+  // Whoever looks after this returned, and then whenever it is told, misses nothing.
   std::unique_ptr<Subscription> subscribe(std::string channel, std::function<void(const Heard&)> on_heard);
 
  private:
   struct Follower;
   class Handle;
+  enum class State {
+    wanted,   // SUBSCRIBE has not gone out on the connection at hand
+    asked,    // it has, and is not answered
+    heard,    // the server listens
+    refused,  // it does not let us
+  };
   struct Channel {
     std::vector<std::shared_ptr<Follower>> followers;
-    bool is_asked = false;    // SUBSCRIBE went out on the connection at hand
-    bool is_refused = false;  // the server does not let us: followers are told every second instead
+    State state = State::wanted;
   };
 
   void follow(const std::stop_token& stop);
+  // Until the connection is over, or a stop.
   void listen(Connection& connection, const std::stop_token& stop);
-  // Brings what the server listens for to what is wanted.
-  std::string changes();
+  // What brings the server to listen for what is wanted, and for nothing else.
+  void append_changes(std::string& out);
   void take(const Value& value);
+  void take_answer(bool is_refused);
   void tell(const std::string& channel, std::optional<std::string_view> message);
-  void tell_the_refused();
-  void wake();
+  void knock();
+  void end(const std::shared_ptr<Follower>& follower);
+  void wake() const;
 
   Runtime& runtime_;
   const Address address_;
-  UniqueFd woken_;
+  const UniqueFd woken_;
   std::mutex mutex_;  // guards what follows
   std::map<std::string, Channel> channels_;
-  std::vector<std::string> asked_;  // channels of SUBSCRIBEs without an answer yet, in order
+  struct Asked {
+    bool subscribes;
+    std::string channel;
+  };
+  std::deque<Asked> asked_;  // commands without an answer, in their order
+  bool has_changed_ = false;
+  bool has_refused_ = false;
   bool started_ = false;
   Task task_;  // last: it uses all of the above
 };

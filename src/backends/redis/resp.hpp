@@ -50,10 +50,10 @@ struct Value {
 std::optional<std::int64_t> whole_number(const Value& value);
 
 struct RespLimits {
-  std::size_t blob_bytes_most = std::size_t{512} << 20;   // what a server holds in one string at most
-  std::size_t line_bytes_most = std::size_t{64} << 10;    // an error may repeat what it was sent
-  std::size_t items_most = std::size_t{16} << 20;         // of one answer, in all its lists together
-  std::size_t answer_bytes_most = std::size_t{1} << 30;   // of one answer
+  std::size_t blob_bytes_most = std::size_t{256} << 20;
+  std::size_t line_bytes_most = std::size_t{64} << 10;      // an error may repeat what it was sent
+  std::size_t items_most = std::size_t{2} << 20;            // of one answer, in all its lists together
+  std::size_t answer_bytes_most = std::size_t{256} << 20;   // of one answer
   int depth_most = 16;
 };
 
@@ -81,7 +81,7 @@ class RespParser {
 
   std::unexpected<Error> garbage(std::string_view what);
   std::optional<std::string_view> line();
-  // One element; nothing: more bytes are needed. A list that has items goes on `open_` and the next element is looked at.
+  // One element. Nothing: more bytes are needed or, if some were taken, a list began, which is in `open_`.
   Result<std::optional<Value>> element();
   Result<std::optional<Value>> sized_text(char type, std::string_view head, std::size_t head_bytes);
   Result<std::optional<Value>> list(char type, std::string_view head, std::size_t head_bytes);

@@ -1,0 +1,87 @@
+#include "backends/redis/redis_errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fenceline::redis {
+namespace {
+
+struct Ours {
+  std::string_view word;
+  Code code;
+};
+constexpr std::array kOurs = {Ours{"FLHELD", Code::held},       Ours{"FLLOST", Code::lost},       Ours{"FLNOTFOUND", Code::not_found}, Ours{"FLCONFLICT", Code::conflict},
+                              Ours{"FLREFUSED", Code::refused}, Ours{"FLFULL", Code::full},       Ours{"FLINVALID", Code::invalid}};
+
+struct Theirs {
+  std::string_view word;
+  Code code;
+  std::string_view what;    // after the address
+  std::string_view remedy;  // empty: it passes by itself
+};
+constexpr std::array kTheirs = {
+    Theirs{"LOADING", Code::unavailable, "is still loading its data", ""},
+    Theirs{"BUSY", Code::unavailable, "is busy with somebody's script", "look with redis-cli SLOWLOG GET, end it with SCRIPT KILL"},
+    Theirs{"TRYAGAIN", Code::unavailable, "is moving the keys", ""},
+    Theirs{"CLUSTERDOWN", Code::unavailable, "is a cluster that is down", "look with redis-cli CLUSTER INFO"},
+    Theirs{"NOREPLICAS", Code::unavailable, "has too few replicas that follow", "see min-replicas-to-write"},
+    Theirs{"MASTERDOWN", Code::unavailable, "is a replica that has lost its primary", "name the primary"},
+    Theirs{"READONLY", Code::refused, "takes no writes, it is a replica", "name the primary"},
+    Theirs{"OOM", Code::full, "has no memory left, nothing was changed", "raise maxmemory, or make room with fenceline tidy"},
+    Theirs{"MISCONF", Code::broken, "takes no writes, as it cannot save to its disk", "look at its log and free its disk"},
+    Theirs{"NOPERM", Code::denied, "does not let this user do that", "give it the rights that docs/redis.md lists"},
+    Theirs{"NOAUTH", Code::denied, "wants a password", "put USER:PASSWORD@ into the URL, or name a password_file"},
+    Theirs{"WRONGPASS", Code::denied, "knows no such user and password, or the user is off", "look at the URL's user and password"},
+    Theirs{"MOVED", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
+    Theirs{"ASK", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
+    Theirs{"CROSSSLOT", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
+    Theirs{"WRONGTYPE", Code::conflict, "holds something else under a key of ours", "use another prefix in the URL"},
+    Theirs{"NOSCRIPT", Code::refused, "does not keep our scripts", "the user needs the right to SCRIPT LOAD"},
+    Theirs{"NOPROTO", Code::refused, "does not speak RESP3", "use Redis 7.0 or newer"},
+};
+
+}  // namespace
+
+bool is_unknown_script(const Value& value) { return value.is_error() && value.error_word() == "NOSCRIPT"; }
+
+bool is_read_only(const Value& value) { return value.is_error() && value.error_word() == "READONLY"; }
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    if (!control) out += c;
+    else if (!out.empty() && out.back() != ' ') out += ' ';
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+Error error_of(const Value& error, std::string_view shown_url) {
+  const std::string_view word = error.error_word();
+  const std::string at(shown_url);
+  const std::string said = one_line(std::string_view(error.text).substr(std::min(error.text.size(), word.size() + 1)));
+  for (const Ours& ours : kOurs) {
+    if (word == ours.word) return {ours.code, said};
+  }
+  for (const Theirs& theirs : kTheirs) {
+    if (word != theirs.word) continue;
+    return {theirs.code, at + " " + std::string(theirs.what) + ": " + said + (theirs.remedy.empty() ? "" : "; " + std::string(theirs.remedy))};
+  }
+  const std::string whole = one_line(error.text);
+  if (whole.find("max number of clients") != std::string::npos) return {Code::unavailable, at + " takes no more connections: " + whole + "; raise maxclients"};
+  if (whole.starts_with("ERR unknown command") && whole.find("HELLO") != std::string::npos) return {Code::refused, at + " is too old: use Redis 7.0 or newer"};
+  if (whole.starts_with("ERR DB index")) return {Code::invalid, at + " has no database of that number; look at the URL"};
+  if (whole.starts_with("ERR AUTH")) return {Code::denied, at + " has no password set, and the URL gives one: " + whole};
+  return {Code::refused, at + " said " + whole};
+}
+
+Error without_answer(CallKind kind, std::string_view shown_url) {
+  if (kind == CallKind::look) return {Code::unavailable, "no answer came from " + std::string(shown_url)};
+  return {Code::in_doubt, "the answer from " + std::string(shown_url) + " was lost: it may have happened"};
+}
+
+Error not_reached(std::string_view shown_url, std::string_view why) { return {Code::unavailable, "cannot reach " + std::string(shown_url) + ": " + one_line(why)}; }
+
+}  // namespace fenceline::redis
