@@ -115,11 +115,11 @@ for queue in pairs(queues) do
   end
 end
 
-local aliases = call('ZRANGEBYSCORE', P .. 'alias_at', '-inf', num(wall_now - ALIAS_KEPT_FOR), 'LIMIT', 0, 1000)
+local aliases = call('ZRANGEBYSCORE', P .. 'alias_ages', '-inf', num(wall_now - ALIAS_KEPT_FOR), 'LIMIT', 0, 1000)
 each_some(aliases, function(...)
-  call('HDEL', P .. 'alias', ...)
-  call('ZREM', P .. 'alias_at', ...)
+  call('HDEL', P .. 'aliases', ...)
+  call('ZREM', P .. 'alias_ages', ...)
 end)
 more = more or #aliases == 1000
-call('ZREMRANGEBYSCORE', P .. 'batches', '-inf', num(wall_now - BATCH_REMEMBERED_FOR))
+call('ZREMRANGEBYSCORE', P .. 'batch_names', '-inf', num(wall_now - BATCH_REMEMBERED_FOR))
 return {#over, more and 1 or 0}
