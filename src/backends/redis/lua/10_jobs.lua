@@ -10,10 +10,12 @@
 --   depth         hash "QUEUE STATE" -> how many
 --   lanes, stages:QUEUE    sets: "QUEUE/STAGE", "STAGE"
 --   open:LANE:PRIORITY     zset run_at -> be8(order) id: ready, and nothing but its time, its queue or its limit key holds it back; priorities:LANE
---   alone:LANE             the same for those that must run alone (J5), all priorities
---   blocked:LANE           the same for those that their group, their limit key or their own revoked delivery holds back
---   parked:QUEUE KEY       zset by words: of the blocked ones those of a full limit key, best first in each stage; parked_keys:QUEUE: set
---   leases:LANE            zset lease end -> id owner: running
+--   alone:LANE:PRIORITY    the same for those that must run alone (J5); alone_priorities:LANE
+--   blocked:LANE           the same for those that their group, their limit key or their own revoked delivery holds back, all priorities
+--   parked:QUEUE KEY       zset by words: of the blocked ones those of a full limit key, best first in each stage; parked_keys:QUEUE: set;
+--                          parked_at: hash QUEUE -> the wall clock when one was parked last: all of them were due then
+--   leases:LANE            zset lease end -> be8(order) id owner: running, and may be lost with nothing but that;
+--   alone_leases:LANE      the same for those that must run alone once this delivery is lost; last_leases:LANE: for those that are dead then
 --   kept:QUEUE             zset lease end -> id owner: a delivery that was revoked or held keeps its slot until then
 --   keyslots:QUEUE KEY     set of ids that have a slot under a limit key
 --   group:QUEUE NAME       zset group_order -> id: the unfinished jobs of a group; group_slot hash "QUEUE NAME" -> id; group_fence hash -> the last one
@@ -33,6 +35,13 @@ local DEFAULTS = {state = READY, fence = 0, owner = '', lease_end = 0, request =
   began_at = -1, ended_at = -1, end_kind = 0, end_exit = -1, end_error = '', fence_of_attempt = 0, owner_of_attempt = '',
   revoked_fence = 0, revoked_owner = '', revoked_end = 0, last_act = '', percent = -1, note = '', log_chunks = 0, log_dropped = 0, log_end = 0, held_effects = 0}
 local ATTEMPTS_MAX = 10
+
+-- Where running jobs stand, by what the loss of the delivery at hand would make of them.
+local LEASES = {'leases:', 'alone_leases:', 'last_leases:'}
+local function leases_of(r)
+  if r.losses_in_row + 1 < LOSSES_BEFORE_ALONE then return 'leases:' end
+  return r.losses_in_row + 1 < LOSSES_MAX and 'alone_leases:' or 'last_leases:'
+end
 
 local function lane_of(r) return r.queue .. '/' .. r.stage end
 local function is_finished(r) return r.state >= DONE end
@@ -85,6 +94,7 @@ local function must_run_alone(r) return r.losses_in_row + (is_expired(r) and 1 o
 local function has_slot(r) return r.state == RUNNING or keeps_slot(r) end
 local function count(r, by) call('HINCRBY', P .. 'depth', r.queue .. ' ' .. r.state, by) end
 local function ready_member(r) return be8(r.order) .. r.id end
+local function lease_member(r) return be8(r.order) .. r.id .. r.owner end
 -- Best first: larger priorities, sooner run times, older jobs.
 local function parked_member(r) return r.stage .. '\0' .. be8(1000 - r.priority) .. be8(r.run_at) .. be8(r.order) .. r.id end
 
@@ -96,16 +106,18 @@ local function group_lets(r)
   return call('ZRANGE', P .. 'group:' .. name, 0, 0)[1] == r.id
 end
 
+-- The zsets of a place by priority, and which priorities there are.
+local BY_PRIORITY = {o = {'open:', 'priorities:'}, a = {'alone:', 'alone_priorities:'}}
+
 local function lift(r)
   count(r, -1)
   local lane = lane_of(r)
   if r.state == READY then
-    if r.place == 'o' then
-      local key = P .. 'open:' .. lane .. ':' .. r.priority
+    local at = BY_PRIORITY[r.place]
+    if at then
+      local key = P .. at[1] .. lane .. ':' .. r.priority
       call('ZREM', key, ready_member(r))
-      if call('EXISTS', key) == 0 then call('ZREM', P .. 'priorities:' .. lane, r.priority) end
-    elseif r.place == 'a' then
-      call('ZREM', P .. 'alone:' .. lane, ready_member(r))
+      if call('EXISTS', key) == 0 then call('ZREM', P .. at[2] .. lane, r.priority) end
     else
       call('ZREM', P .. 'blocked:' .. lane, ready_member(r))
       if r.place == 'p' then
@@ -115,7 +127,7 @@ local function lift(r)
       end
     end
   elseif r.state == RUNNING then
-    call('ZREM', P .. 'leases:' .. lane, r.id .. r.owner)
+    call('ZREM', P .. leases_of(r) .. lane, lease_member(r))
   elseif is_finished(r) then
     call('ZREM', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, r.id)
   end
@@ -128,8 +140,8 @@ local function lift(r)
   end
 end
 
--- `parked`: its limit key is full.
-local function put(r, parked)
+-- `parked`: its limit key is full. `is_new`: there is no record of it yet, and none is made as long as it would say nothing.
+local function put(r, parked, is_new)
   count(r, 1)
   local lane = lane_of(r)
   if r.revoked_fence ~= 0 and r.revoked_end <= lease_now then r.revoked_fence, r.revoked_owner, r.revoked_end = 0, '', 0 end
@@ -145,32 +157,42 @@ local function put(r, parked)
     elseif parked then r.place = 'p'
     elseif must_run_alone(r) then r.place = 'a'
     else r.place = 'o' end
-    if r.place == 'o' then
-      call('ZADD', P .. 'open:' .. lane .. ':' .. r.priority, num(r.run_at), ready_member(r))
-      call('ZADD', P .. 'priorities:' .. lane, -r.priority, r.priority)
-    elseif r.place == 'a' then
-      call('ZADD', P .. 'alone:' .. lane, num(r.run_at), ready_member(r))
+    local at = BY_PRIORITY[r.place]
+    if at then
+      call('ZADD', P .. at[1] .. lane .. ':' .. r.priority, num(r.run_at), ready_member(r))
+      call('ZADD', P .. at[2] .. lane, -r.priority, r.priority)
     else
       call('ZADD', P .. 'blocked:' .. lane, num(r.run_at), ready_member(r))
       if r.place == 'p' then
         call('ZADD', P .. 'parked:' .. r.queue .. ' ' .. r.limit_key, 0, parked_member(r))
         call('SADD', P .. 'parked_keys:' .. r.queue, r.limit_key)
+        call('HSET', P .. 'parked_at', r.queue, num(wall_now))
       end
     end
   elseif r.state == RUNNING then
-    call('ZADD', P .. 'leases:' .. lane, num(r.lease_end), r.id .. r.owner)
+    call('ZADD', P .. leases_of(r) .. lane, num(r.lease_end), lease_member(r))
   elseif is_finished(r) then
     call('ZADD', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, num(r.finished_at), r.id)
   end
-  save(r)
+  if not (is_new and r.place == 'o' and r.run_at == r.created_at) then save(r) end
 end
 
--- How many slots of a queue are taken: derived from leases and kept ones, never counted apart.
+-- How many slots of a queue are taken: by those that run, and kept ones.
 local function stages_of(queue) return call('SMEMBERS', P .. 'stages:' .. queue) end
-local function slots_taken(queue)
-  local taken = call('ZCARD', P .. 'kept:' .. queue)
-  for _, stage in ipairs(stages_of(queue)) do taken = taken + call('ZCARD', P .. 'leases:' .. queue .. '/' .. stage) end
-  return taken
+local function slots_taken(queue) return call('ZCARD', P .. 'kept:' .. queue) + tonumber(call('HGET', P .. 'depth', queue .. ' ' .. RUNNING) or 0) end
+local function queue_is_full(queue)
+  local most = settings_of(queue)[1]
+  return most > 0 and slots_taken(queue) >= most
+end
+-- The ids of all that run in a queue, in no order.
+local function running_ids(queue)
+  local ids = {}
+  for _, stage in ipairs(stages_of(queue)) do
+    for _, which in ipairs(LEASES) do
+      for _, member in ipairs(call('ZRANGE', P .. which .. queue .. '/' .. stage, 0, -1)) do ids[#ids + 1] = member:sub(9, 24) end
+    end
+  end
+  return ids
 end
 local function key_slots_taken(queue, limit_key) return call('SCARD', P .. 'keyslots:' .. queue .. ' ' .. limit_key) end
 local function key_is_full(r)
@@ -182,17 +204,31 @@ local function place_anew(id)
   local r = load(id)
   lift(r)
   put(r)
+  return r
 end
--- Parked jobs for which there is room now, the best of each stage.
+-- Parked jobs for which there is room now, the best of each stage. One that must run alone leaves room for the next: nobody may come for it.
 local function unpark(queue, limit_key)
   local most = settings_of(queue)[2]
-  local free = most > 0 and most - key_slots_taken(queue, limit_key) or -1
-  if free == 0 or (most > 0 and free < 0) then return end
+  local free = most > 0 and most - key_slots_taken(queue, limit_key) or math.huge
   local key = P .. 'parked:' .. queue .. ' ' .. limit_key
+  if free <= 0 or call('EXISTS', key) == 0 then return end
   for _, stage in ipairs(stages_of(queue)) do
-    local best = call('ZRANGEBYLEX', key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, free)
-    for _, member in ipairs(best) do place_anew(member:sub(-16)) end
+    local opened = 0
+    while opened < free do
+      local best = call('ZRANGEBYLEX', key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, math.min(free - opened, 100))
+      if #best == 0 then break end
+      for _, member in ipairs(best) do
+        if place_anew(member:sub(-16)).place == 'o' then opened = opened + 1 end
+      end
+    end
   end
+end
+-- After a change of the limit per key, or when the clock was set back: then some of them are not due, and might stand before others that are.
+local function unpark_all(queue)
+  for _, limit_key in ipairs(call('SMEMBERS', P .. 'parked_keys:' .. queue)) do
+    for _, member in ipairs(call('ZRANGE', P .. 'parked:' .. queue .. ' ' .. limit_key, 0, -1)) do place_anew(member:sub(-16)) end
+  end
+  call('HDEL', P .. 'parked_at', queue)
 end
 -- After a job has been put: those who may run now that it does not, or comes later.
 local function open_next(r)
@@ -214,8 +250,9 @@ local function tell_of_free_slot(r)
   if r.group ~= '' or settings[1] > 0 or settings[2] > 0 then tell('Q ' .. r.queue) end
 end
 
--- Slots of revoked deliveries whose lease would have ended by now. What follows in a script may rely on it.
+-- What time alone has changed: slots of revoked deliveries whose lease would have ended by now. What follows in a script may rely on it.
 local function end_kept_slots(queue)
+  if wall_now < tonumber(call('HGET', P .. 'parked_at', queue) or 0) then unpark_all(queue) end
   for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'kept:' .. queue, '-inf', num(lease_now))) do
     local r = load(member:sub(1, 16))
     lift(r)
@@ -224,12 +261,14 @@ local function end_kept_slots(queue)
   end
 end
 
+local function last_fence_of(r)
+  if r.group == '' then return r.fence end
+  return math.max(r.fence, tonumber(call('HGET', P .. 'group_fence', r.queue .. ' ' .. r.group) or 0))
+end
 -- The next fence of a job, and of its group; nil when they are used up.
 local function minted(r)
-  local last = r.fence
   local name = r.queue .. ' ' .. r.group
-  if r.group ~= '' then last = math.max(last, tonumber(call('HGET', P .. 'group_fence', name) or 0)) end
-  local fence = fence_after(last)
+  local fence = fence_after(last_fence_of(r))
   if fence and r.group ~= '' then call('HSET', P .. 'group_fence', name, num(fence)) end
   return fence
 end
@@ -278,7 +317,7 @@ local function settle_delivery(r, kind, result, err, retry_in, exit_status)
   if kind ~= 4 then r.losses_in_row = 0 end
   if kind == 0 then
     r.state, r.finished_at = DONE, wall_now
-    if result ~= '' then call('HSET', P .. 'result', r.id, result) else call('HDEL', P .. 'result', r.id) end
+    if result ~= '' then call('HSET', P .. 'result', r.id, result) end
   elseif kind == 1 or kind == 2 then
     r.error, r.failures = err, r.failures + 1
     if kind == 2 or r.failures >= r.attempts_max then r.state, r.finished_at = DEAD, wall_now

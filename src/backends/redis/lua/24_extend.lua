@@ -1,0 +1,22 @@
+-- needs: 00_core 10_jobs
+-- ARGV: owner, ttl, then id and fence of each. Answers {id, its fence, reason} of each that was refused.
+local owner, ttl = ARGV[4], tonumber(ARGV[5])
+local refused = {}
+for at = 6, #ARGV, 2 do
+  local r = load(ARGV[at])
+  local reason
+  if not r then reason = 'not_found'
+  elseif r.fence ~= tonumber(ARGV[at + 1]) then reason = 'superseded'
+  elseif r.owner ~= owner then reason = 'other_owner'
+  elseif is_finished(r) then reason = 'finished'
+  elseif r.state ~= RUNNING then reason = 'settled'
+  elseif is_expired(r) then reason = 'expired' end
+  if reason then
+    refused[#refused + 1] = {ARGV[at], r and num(r.fence) or '0', reason}
+  else
+    r.lease_end = lease_now + ttl
+    call('ZADD', P .. leases_of(r) .. lane_of(r), num(r.lease_end), lease_member(r))
+    save(r)
+  end
+end
+return refused
