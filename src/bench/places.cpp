@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/redis/redis_address.hpp"
 #include "bench/postgres_url.hpp"
 
 namespace fenceline::bench {
@@ -33,7 +34,7 @@ class SqlitePlaces final : public Places {
     while (!made_.empty()) drop(std::string(*made_.begin()));
   }
   std::string url_of(const std::string& place) const override { return "sqlite:" + place; }
-  bool has_server() const override { return false; }
+  StoreKind kind() const override { return StoreKind::sqlite; }
   std::optional<std::int64_t> free_room() override { return room_at(folder_.path()); }
   Result<void> settle(const std::string&, std::stop_token) override { return {}; }
   Result<std::unique_ptr<HeldHorizon>> hold_horizon() override { return nullptr; }
@@ -153,7 +154,7 @@ class PostgresPlaces final : public Places {
     while (!made_.empty()) drop(std::string(*made_.begin()));
   }
   std::string url_of(const std::string& place) const override { return with_parameter(url_, "schema", place); }
-  bool has_server() const override { return true; }
+  StoreKind kind() const override { return StoreKind::postgres; }
 
   // Only a role that may read the setting knows the folder, and only on this machine it tells us something.
   std::optional<std::int64_t> free_room() override {
@@ -188,6 +189,8 @@ class PostgresPlaces final : public Places {
 };
 
 }  // namespace
+
+StoreKind kind_of(std::string_view url) { return is_postgres_url(url) ? StoreKind::postgres : redis::is_redis_url(url) ? StoreKind::redis : StoreKind::sqlite; }
 
 std::unique_ptr<Places> sqlite_places(ScratchFolder& folder) { return std::make_unique<SqlitePlaces>(folder); }
 

@@ -186,8 +186,4 @@ Result<std::unique_ptr<RawQueue>> open_raw_postgres(const std::string& url, RawS
   return std::unique_ptr<RawQueue>(std::move(queue));
 }
 
-Result<std::unique_ptr<RawQueue>> open_raw(const std::string& url, RawStyle style, bool full) {
-  return is_postgres_url(url) ? open_raw_postgres(url, style) : open_raw_sqlite(url.substr(url.find(':') + 1), style, full);
-}
-
 }  // namespace fenceline::bench

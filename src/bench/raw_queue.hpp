@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "runtime/runtime.hpp"
 
 namespace fenceline::bench {
 
 // There are two raw sides; which is the harder one to match depends on the store.
 enum class RawStyle {
-  // SQLite: one prepared statement, run once for each row. PostgreSQL: a table as wide as ours, with a uuid for its key.
+  // SQLite: one prepared statement, run once for each row. PostgreSQL: a table as wide as ours, with a uuid for its key. Redis: a list,
+  // of which a script puts one after the other into a hash.
   row_by_row,
-  // SQLite: one statement for the batch, which it reads from a table that shows it. PostgreSQL: a number and a flag, no payload.
+  // SQLite: one statement for the batch, which it reads from a table that shows it. PostgreSQL: a number and a flag, no payload. Redis: the
+  // script puts all of them into the hash at once.
   set_based,
 };
 
@@ -38,7 +41,10 @@ Result<std::unique_ptr<RawQueue>> open_raw_sqlite(const std::string& path, RawSt
 // server's own durability. Errors: unavailable.
 Result<std::unique_ptr<RawQueue>> open_raw_postgres(const std::string& url, RawStyle style);
 
-// One of these, by the kind of the URL.
-Result<std::unique_ptr<RawQueue>> open_raw(const std::string& url, RawStyle style, bool full);
+// A list and a hash under the prefix that the URL of a Redis server names. Errors: invalid, unavailable.
+Result<std::unique_ptr<RawQueue>> open_raw_redis(Runtime& runtime, const std::string& url, RawStyle style);
+
+// One of these, by the kind of the URL. The runtime must outlive it.
+Result<std::unique_ptr<RawQueue>> open_raw(Runtime& runtime, const std::string& url, RawStyle style, bool full);
 
 }  // namespace fenceline::bench

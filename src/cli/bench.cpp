@@ -1,5 +1,5 @@
 // `fenceline bench`: how fast this store is here, beside its own raw library at the same durability, in one run. It works
-// beside the store, never in it (in a folder of its own on the same disk, or in schemas of its own in the same database),
+// beside the store, never in it (in a folder of its own on the same disk, in schemas of its own in the same database, or under prefixes of its own on the same server),
 // and removes what it made, also after Ctrl-C.
 #include "cli/bench.hpp"
 
@@ -8,7 +8,6 @@
 #include <fstream>
 #include <functional>
 
-#include "bench/postgres_url.hpp"
 #include "cli/bench_work.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -40,6 +39,7 @@ const std::vector<Measure>& measures() {
       {{"held_horizon"}, measure_held_horizon},
       {{"memory"}, measure_memory},
       {{"idle"}, measure_idle},
+      {{"waiting_bytes"}, measure_waiting_bytes},
       {{"lock_one", "lock_64"}, measure_lock_pairs, true},
       {{"lock_hand_over"}, measure_lock_hand_over, true},
   };
@@ -101,12 +101,16 @@ Report run_all(Bench& bench, const std::vector<std::string>& wanted) {
 }
 
 // Errors: full, before anything is made.
-Result<void> check_room(bench::Places& places, std::int64_t needed, bool large) {
+Result<void> check_room(bench::Places& places, const BenchSizes& sizes) {
+  const bool in_memory = places.kind() == bench::StoreKind::redis;
+  const std::string where = in_memory ? "memory" : "disk";
+  const std::int64_t needed = in_memory ? sizes.room_in_memory() : sizes.room_on_server();
+  const bool large = std::max(sizes.deep, sizes.kept) > BenchSizes{}.deep;
   const std::optional<std::int64_t> room = places.free_room();
   const std::string amount = std::to_string(needed >> 20) + " MiB";
-  if (!room && large) tell("bench: how much room the server's disk has cannot be seen from here; about " + amount + " are needed");
+  if (!room && large) tell("bench: how much room the server's " + where + " has cannot be seen from here; about " + amount + " are needed");
   if (room && *room < needed)
-    return fail(Code::full, "the bench needs " + amount + " on the server's disk and it has " + std::to_string(*room >> 20) + "; make room, or let fewer jobs wait and be kept with --waiting N and --done N");
+    return fail(Code::full, "the bench needs " + amount + " of the server's " + where + " and it has " + std::to_string(*room >> 20) + "; make room, or let fewer jobs wait and be kept with --waiting N and --done N");
   return {};
 }
 
@@ -135,15 +139,19 @@ Result<int> run(Invocation& invocation) {
   // Whoever asks for it alone has the time.
   if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
   // The folder on a server's disk is out of reach, and how much room there is, too.
-  const bool server = is_on_a_server(invocation.store_url);
+  const bench::StoreKind kind = bench::kind_of(invocation.store_url);
+  const bool server = kind != bench::StoreKind::sqlite;
+  if (kind == bench::StoreKind::redis) sizes.for_memory();
   const std::filesystem::path store = invocation.store_url.substr(invocation.store_url.find(':') + 1);
   Result<bench::ScratchFolder> folder = server ? bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), sizes.lines * 120)
                                                : bench::ScratchFolder::make_in(store.parent_path().string(), sizes.room());
   if (!folder) return std::unexpected(folder.error());
-  Result<std::unique_ptr<bench::Places>> places = server ? bench::postgres_places(invocation.store_url) : bench::sqlite_places(*folder);
+  Result<std::unique_ptr<bench::Places>> places = kind == bench::StoreKind::postgres ? bench::postgres_places(invocation.store_url)
+                                                  : kind == bench::StoreKind::redis  ? bench::redis_places(*invocation.runtime, invocation.store_url)
+                                                                                     : bench::sqlite_places(*folder);
   if (!places) return std::unexpected(places.error());
   if (server) {
-    if (auto ok = check_room(**places, sizes.room_on_server(), std::max(sizes.deep, sizes.kept) > BenchSizes{}.deep); !ok) return std::unexpected(ok.error());
+    if (auto ok = check_room(**places, sizes); !ok) return std::unexpected(ok.error());
   }
 
   Bench bench{invocation, *folder, **places, sizes};
@@ -206,7 +214,7 @@ Result<std::unique_ptr<Store>> Bench::open(const std::string& place) const {
 }
 
 Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& place, bench::RawStyle style) const {
-  return bench::open_raw(places.url_of(place), style, full());
+  return bench::open_raw(runtime(), places.url_of(place), style, full());
 }
 
 Error Bench::failed(const std::string& what) const {
@@ -226,7 +234,7 @@ std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, c
 
 CommandSpec bench_command() {
   return {.name = "bench",
-          .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk or in scratch schemas.",
+          .summary = "Measures this store beside its own raw library, in a scratch folder on the same disk, or in scratch schemas or keys on the same server.",
           .arguments = {{"WHAT", "locks: measure locks; default jobs", false}},
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
                       {"--large", "", "10,000,000 jobs wait in `backlog`, 3,000,000 are kept in `kept`, and the horizon is held for more than 60 s"},
@@ -252,7 +260,8 @@ CommandSpec bench_command() {
                          {"held_horizon", "claims of 10 while another transaction holds back the horizon, for stores that have one"},
                          {"memory", "a worker, and an enqueue of 1,000,000 lines"},
                          {"idle", "CPU of a worker with nothing to do"},
-                         {"lock_one", "a lock taken and released, one caller, beside one-row commits; with `bench locks`"},
+                         {"waiting_bytes", "of the server's memory for each waiting job, for stores that keep them there"},
+                         {"lock_one", "a lock taken and released, one caller, beside one-row commits or, on Redis, SET NX and a deleting script; with `bench locks`"},
                          {"lock_64", "the same by 64 callers at once, each with a lock of its own; with `bench locks`"},
                          {"lock_hand_over", "one lock handed around by 50 waiters; with `bench locks`"}}}},
           .examples = {{"fenceline bench", "everything, in some minutes"},

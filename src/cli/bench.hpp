@@ -57,6 +57,7 @@ struct BenchSizes {
   std::int64_t batch = 1000;
   std::int64_t jobs = 100'000;        // of a bulk enqueue and a drain
   std::int64_t one_by_one = 400;      // commits of one thread in a round
+  std::int64_t block = 25;            // of these of one side, before it is the other's turn
   int threads = 64;
   std::int64_t per_thread = 100;      // commits of each of many threads in a round
   int process_rounds = 5;
@@ -77,9 +78,15 @@ struct BenchSizes {
 
   static BenchSizes quick();
   static BenchSizes large();
-  // Bytes at the most: of the embedded store's files; on a server's disk, its log included.
+  // For a server that answers from its memory: calls take microseconds there.
+  void for_memory() {
+    one_by_one *= 10;
+    block = 100;
+  }
+  // Bytes at the most: of the embedded store's files; on a server's disk, its log included; in the memory of one that keeps all of it there.
   std::int64_t room() const { return std::max(deep, kept) * 250 + (jobs + lines) * 700 + (std::int64_t{64} << 20); }
   std::int64_t room_on_server() const { return (std::max(deep, kept) + jobs) * 800 + (std::int64_t{2} << 30); }
+  std::int64_t room_in_memory() const { return (std::max(deep, kept) + jobs) * 600 + (std::int64_t{64} << 20); }
 };
 
 // Whether `--accept what` was given.
@@ -130,6 +137,7 @@ BenchResults measure_kept(Bench& bench);              // kept
 BenchResults measure_held_horizon(Bench& bench);      // held_horizon
 BenchResults measure_memory(Bench& bench);            // memory
 BenchResults measure_idle(Bench& bench);              // idle
+BenchResults measure_waiting_bytes(Bench& bench);     // waiting_bytes
 BenchResults measure_lock_pairs(Bench& bench);        // lock_one, lock_64
 BenchResults measure_lock_hand_over(Bench& bench);    // lock_hand_over
 BenchResults measure_peer(Bench& bench, const std::string& program);  // peer

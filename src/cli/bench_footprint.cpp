@@ -1,6 +1,8 @@
-// What processes cost beside their time: memory of a worker and of a large enqueue, CPU of a worker with nothing to do.
+// What is paid beside time: memory of a worker and of a large enqueue, CPU of a worker with nothing to do, memory of the server for jobs that wait.
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/bench.hpp"
 #include "cli/bench_work.hpp"
@@ -121,6 +123,47 @@ BenchResults measure_idle(Bench& bench) {
   const double percent = 100.0 * static_cast<double>((*after - *before).count()) / static_cast<double>(took.count());
   result.add("cpu_percent", percent);
   result.must("cpu_percent", percent, Bound::at_most, 1);
+  return std::vector{result};
+}
+
+// Ours and raw's, of the same payloads, one after the other.
+BenchResults measure_waiting_bytes(Bench& bench) {
+  const Result<std::optional<std::int64_t>> known = bench.places.memory_used();
+  if (!known) return std::unexpected(known.error());
+  if (!*known) return std::vector{BenchResult{.name = "waiting_bytes", .skipped = "waiting jobs are on a disk"}};
+  if (auto ok = bench.go_on("memory of " + std::to_string(bench.sizes.jobs) + " waiting jobs"); !ok) return std::unexpected(ok.error());
+  const auto bytes_a_job = [&](const std::string& stem, const std::function<Result<void>(const std::string&)>& fill) -> Result<double> {
+    const std::string place = bench.places.fresh(stem);
+    const Result<std::optional<std::int64_t>> before = bench.places.memory_used();
+    if (!before) return std::unexpected(before.error());
+    if (auto ok = fill(place); !ok) return std::unexpected(ok.error());
+    const Result<std::optional<std::int64_t>> after = bench.places.memory_used();
+    if (!after) return std::unexpected(after.error());
+    bench.places.drop(place);
+    return static_cast<double>(after->value_or(0) - before->value_or(0)) / static_cast<double>(bench.sizes.jobs);
+  };
+  const Result<double> ours = bytes_a_job("ours", [&](const std::string& place) -> Result<void> {
+    const auto store = bench.open(place);
+    if (!store) return std::unexpected(store.error());
+    const Result<Cost> filled = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    return filled ? Result<void>() : std::unexpected(filled.error());
+  });
+  if (!ours) return std::unexpected(ours.error());
+  const std::vector<std::string> payloads = bench_payloads(bench.sizes.batch);
+  const Result<double> raw = bytes_a_job("raw", [&](const std::string& place) -> Result<void> {
+    const auto queue = bench.open_raw(place, bench::RawStyle::row_by_row);
+    if (!queue) return std::unexpected(queue.error());
+    for (std::int64_t sent = 0; sent < bench.sizes.jobs && !bench.stopped(); sent += bench.sizes.batch) {
+      if (auto ok = (*queue)->enqueue(payloads); !ok) return ok;
+    }
+    return {};
+  });
+  if (!raw) return std::unexpected(raw.error());
+  BenchResult result{.name = "waiting_bytes"};
+  result.add("bytes", *ours);
+  result.add("raw_bytes", *raw);
+  result.add("payload_bytes", static_cast<double>(std::accumulate(payloads.begin(), payloads.end(), std::size_t{0}, [](std::size_t sum, const std::string& one) { return sum + one.size(); })) / static_cast<double>(payloads.size()));
+  result.add("jobs", static_cast<double>(bench.sizes.jobs));
   return std::vector{result};
 }
 

@@ -117,8 +117,9 @@ BenchResults measure_on_server(Bench& bench) {
 }  // namespace
 
 BenchResults measure_guarded(Bench& bench) {
+  if (bench.places.kind() == bench::StoreKind::redis) return std::vector{BenchResult{.name = "guarded", .skipped = "an application has no transactions of its own on Redis"}};
   if (auto ok = bench.go_on("guarded: transactions of the application, with and without a fence"); !ok) return std::unexpected(ok.error());
-  if (bench.places.has_server()) return measure_on_server(bench);
+  if (bench.places.kind() == bench::StoreKind::postgres) return measure_on_server(bench);
   const auto opened = bench.open(bench.places.fresh("guarded"));
   if (!opened) return std::unexpected(opened.error());
   auto* const store = dynamic_cast<SqliteStore*>(opened->get());

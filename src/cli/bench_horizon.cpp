@@ -95,6 +95,7 @@ Result<Side> drain_small(Bench& bench, bool held) {
 }  // namespace
 
 BenchResults measure_held_horizon(Bench& bench) {
+  if (bench.places.kind() == bench::StoreKind::redis) return std::vector{BenchResult{.name = "held_horizon", .skipped = "Redis keeps nothing that is dead"}};
   if (!bench.places.has_server())
     return std::vector{BenchResult{.name = "held_horizon", .skipped = "SQLite keeps no dead rows that an open transaction could hold back"}};
   std::vector<double> free_rates;

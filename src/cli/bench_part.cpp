@@ -40,7 +40,7 @@ void tell_cost(const Invocation& invocation, const bench::Cost& cost) {
 }
 
 Result<int> drain_raw(Invocation& invocation) {
-  const auto raw = bench::open_raw(invocation.store_url, invocation.has("--narrow") ? bench::RawStyle::set_based : bench::RawStyle::row_by_row,
+  const auto raw = bench::open_raw(*invocation.runtime, invocation.store_url, invocation.has("--narrow") ? bench::RawStyle::set_based : bench::RawStyle::row_by_row,
                                    !accepts(invocation, "no-sync"));
   if (!raw) return std::unexpected(raw.error());
   say("ready");

@@ -71,8 +71,8 @@ Result<Together> ours_together(Bench& bench, int processes) {
   return together;
 }
 
-// On a server the narrow table is the harder one to match.
-RawStyle raw_style(const Bench& bench) { return bench.places.has_server() ? RawStyle::set_based : RawStyle::row_by_row; }
+// On PostgreSQL the narrow table is the harder one to match.
+RawStyle raw_style(const Bench& bench) { return bench.places.kind() == bench::StoreKind::postgres ? RawStyle::set_based : RawStyle::row_by_row; }
 
 Result<Together> raw_together(Bench& bench, int processes) {
   const std::string path = bench.places.fresh("raw");
@@ -85,7 +85,7 @@ Result<Together> raw_together(Bench& bench, int processes) {
     }
   }
   std::vector<std::string> arguments{"bench-part", "raw-drain"};
-  if (bench.places.has_server()) arguments.push_back("--narrow");
+  if (raw_style(bench) == RawStyle::set_based) arguments.push_back("--narrow");
   const Result<Together> together = run_together(bench, processes, bench.with_store(arguments, path));
   bench.places.drop(path);
   return together;
@@ -127,7 +127,8 @@ BenchResults measure_two_processes(Bench& bench) {
   result.add("times_one_low", spread.low);
   result.add("times_one_high", spread.high);
   result.add("raw_times_one", bench::median_of(raw_times));
-  result.must("times_one", spread.median, Bound::at_least, 1.4);
+  // A Redis server works for one at a time: a second process has only its own work to do beside it.
+  if (bench.places.kind() != bench::StoreKind::redis) result.must("times_one", spread.median, Bound::at_least, 1.4);
   return std::vector{result};
 }
 

@@ -16,28 +16,27 @@ using bench::RawStyle;
 using bench::Stopwatch;
 using Bound = BenchMark::Bound;
 
-constexpr std::int64_t kBlock = 25;  // commits of one side, one by one, before it is the other's turn
-
 // Threads that each enqueue one job after the other, a commit each unless the store joins them.
 Result<Cost> enqueue_one_by_one(Bench& bench, Store& store, int threads, std::int64_t each) {
   Runtime& runtime = bench.runtime();
   const std::string payload = bench_payloads(1).front();
   std::mutex mutex;
   std::optional<Error> problem;
+  const auto call = [&](std::stop_token) {
+    for (std::int64_t n = 0; n < each && !bench.stopped(); ++n) {
+      const JobId id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
+      const auto reply = store.enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = payload}}});
+      if (reply) continue;
+      const std::lock_guard lock(mutex);
+      problem = reply.error();
+      return;
+    }
+  };
   const Stopwatch watch(runtime);
+  // Alone it needs no thread, the start of which would count where a call takes microseconds.
+  if (threads == 1) call({});
   std::vector<Task> callers;
-  for (int i = 0; i < threads; ++i) {
-    callers.push_back(runtime.spawn("bench", [&](std::stop_token) {
-      for (std::int64_t n = 0; n < each && !bench.stopped(); ++n) {
-        const JobId id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
-        const auto reply = store.enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = payload}}});
-        if (reply) continue;
-        const std::lock_guard lock(mutex);
-        problem = reply.error();
-        return;
-      }
-    }));
-  }
+  for (int i = 0; threads > 1 && i < threads; ++i) callers.push_back(runtime.spawn("bench", call));
   for (Task& caller : callers) caller.join();
   const Cost cost = watch.stop(threads * each);
   if (problem) return std::unexpected(*problem);
@@ -138,10 +137,10 @@ BenchResults measure_one_by_one(Bench& bench) {
     // In small blocks in turn, so that a slow moment of the disk meets both.
     Cost first;
     Cost plain;
-    for (std::int64_t sent = 0; sent < bench.sizes.one_by_one; sent += kBlock) {
-      const Result<Cost> ours = enqueue_one_by_one(bench, **store, 1, kBlock);
+    for (std::int64_t sent = 0; sent < bench.sizes.one_by_one; sent += bench.sizes.block) {
+      const Result<Cost> ours = enqueue_one_by_one(bench, **store, 1, bench.sizes.block);
       if (!ours) return std::unexpected(ours.error());
-      const Result<Cost> theirs = raw_one_by_one(bench, **raw, kBlock);
+      const Result<Cost> theirs = raw_one_by_one(bench, **raw, bench.sizes.block);
       if (!theirs) return std::unexpected(theirs.error());
       first += *ours;
       plain += *theirs;
@@ -156,7 +155,7 @@ BenchResults measure_one_by_one(Bench& bench) {
     times.push_back(first.rate() > 0 ? crowd->rate() / first.rate() : 0);
   }
   BenchResult one = compare_sides("enqueue_one", alone);
-  if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, 0.8);
+  if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, bench.places.kind() == bench::StoreKind::redis ? 0.85 : 0.8);
   if (!crowded) return std::vector{one};
   BenchResult crowd = compare_sides("enqueue_64", many);
   const bench::Spread spread = bench::spread_of(times);
@@ -173,6 +172,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
   BenchSides beside;
   BenchSides worker;
   const bool server = bench.places.has_server();
+  const bool redis = bench.places.kind() == bench::StoreKind::redis;
   for (int round = 0; round < bench.sizes.rounds; ++round) {
     if (auto ok = bench.go_on("bulk enqueue and drain, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
     const auto ours = [&] { return append(ours_round(bench, drain_in_batches), bulk.ours, drain.ours); };
@@ -191,7 +191,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
     if (!whole) return std::unexpected(whole.error());
     worker.ours.push_back(*whole);
   }
-  if (server) {
+  if (server && !redis) {
     // What is loaded is as wide as ours. What is drained is the least that can be: no payload, nothing kept.
     std::swap(drain.raw, drain.raw_set);
     drain.set_name = "wide";
@@ -199,7 +199,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
   }
   worker.raw = drain.raw;
   BenchResult bulk_result = compare_sides("enqueue_bulk", bulk);
-  bulk_result.must("ratio", *bulk_result.ratio, Bound::at_least, 0.6);
+  if (!redis) bulk_result.must("ratio", *bulk_result.ratio, Bound::at_least, 0.6);
   BenchResult drain_result = compare_sides("drain", drain);
   std::vector<BenchResult> results{bulk_result, drain_result};
   if (server) {
@@ -207,7 +207,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
     results.push_back(compare_sides("drain_beside", beside));
   }
   BenchResult& best = results.back();
-  best.must("ratio", *best.ratio, Bound::at_least, server ? 0.8 : 0.5);
+  best.must("ratio", *best.ratio, Bound::at_least, redis ? 1 : server ? 0.8 : 0.5);
   if (!server) results.push_back({.name = "drain_beside", .skipped = "one file has one writer at a time"});
   results.push_back(compare_sides("drain_worker", worker));
   return results;
