@@ -1,27 +1,15 @@
 // All peers and fenceline in turn, and one table of it. node compare.mjs [reps=3] [n=100000] [peers=a,b,..]; started by script/bench_peers,
 // which gives FENCELINE (the program), PEERS_PG and FENCELINE_TEST_POSTGRES (a server with fsync on) and PEERS_TMP.
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
 import { promisify } from 'node:util';
-import { TMP, median, round, sleep } from './common.mjs';
+import { TMP, median, round } from './common.mjs';
+import { start } from './redis-server.mjs';
 const opt = Object.fromEntries(process.argv.slice(2).map((r) => r.split('=')));
 const reps = +(opt.reps || 3), n = +(opt.n || 100000);
 const run = promisify(execFile), most = { maxBuffer: 1 << 26 };
 fs.mkdirSync(TMP, { recursive: true });
 const say = (s) => console.error(`bench_peers: ${s}`);
-
-// Redis as BullMQ's users run it, in a folder of its own; undefined if it is not installed.
-async function startRedis() {
-  const port = await new Promise((ok) => { const s = net.createServer().listen(0, '127.0.0.1', () => { const p = s.address().port; s.close(() => ok(p)); }); });
-  const folder = fs.mkdtempSync(`${TMP}/redis-`);
-  const server = spawn(process.env.REDIS_SERVER || 'redis-server', ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''], { stdio: 'ignore' });
-  if (!(await new Promise((ok) => { server.once('spawn', () => ok(true)); server.once('error', () => ok(false)); }))) return undefined;
-  const answers = () => new Promise((ok) => { const c = net.connect(port, '127.0.0.1', () => { c.destroy(); ok(true); }); c.once('error', () => ok(false)); });
-  for (let i = 0; i < 200 && !(await answers()); i++) await sleep(25);
-  process.env.PEERS_REDIS_PORT = port;
-  return { stop: () => new Promise((ok) => { server.once('exit', ok); server.kill('SIGTERM'); }) };
-}
 
 // One measure of one peer, as bench.mjs prints it.
 async function peer(name, ...words) {
@@ -46,7 +34,7 @@ async function measureOurs() {
   return { 'fenceline, by calls': { ...same, drain: by.drain.rate }, 'fenceline, by a worker': { ...same, drain: by.drain_worker.rate, two: NaN }, 'raw libpq': raw };
 }
 
-const redis = await startRedis();
+const redis = await start('everysec');
 if (!redis) say('there is no redis-server, so BullMQ is measured on PostgreSQL only');
 const peers = (opt.peers || `graphile-worker,pg-boss,${redis ? 'bullmq,' : ''}bullmq-pg`).split(',');
 const seen = {};
