@@ -36,7 +36,7 @@ local function raise_floor_to(fence)
   if fence > floor_of_store() then call('SET', STORE .. 'floor', num(fence)) end
 end
 
--- The next fence after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal.
+-- The next fence after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal; `spaces` are those that ever had one.
 local FENCES_USED_UP = 'fences are used up: the next one would pass 2^53 - 1'
 local floor_read, largest_read
 local function has_fence_after(last)
@@ -49,6 +49,7 @@ local function fence_after(last)
   local fence = math.max(last + 1, floor_read + 1, wall_now)
   if fence > FENCE_MAX then return nil end
   if fence > largest_read then
+    if largest_read == 0 then call('SADD', STORE .. 'spaces', P) end
     largest_read = fence
     call('SET', P .. 'fence', num(fence))
   end

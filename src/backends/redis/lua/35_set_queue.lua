@@ -1,0 +1,14 @@
+-- needs: 00_core 10_jobs 17_queue_words
+-- ARGV[4] queue, [5] actor, [6] reason, [7] what was asked for, in words, [8] to [11] limit, limit_per_key, keep_done, keep_dead, or empty: as it is.
+local queue, changed = ARGV[4], false
+local s = queue_settings(queue)
+for i = 1, 4 do
+  local value = tonumber(ARGV[7 + i])
+  if value and s[i] ~= value then s[i], changed = value, true end
+end
+if changed then
+  save_settings(queue, s)
+  note_act(ARGV[5], 'queue_set', ARGV[7], ARGV[6])
+  tell('Q ' .. queue)
+end
+return call('EXISTS', P .. 'parked_keys:' .. queue)

@@ -1,0 +1,125 @@
+-- needs: 00_core 10_jobs 12_effect_words 15_order_words 17_queue_words
+-- Removes finished jobs whose retention is over, up to ARGV[4] of them, and what nobody can ask for any more. Deleting never lowers a fence: the floor is
+-- raised in the same step (L2). Answers how many went, and 1 if there may be more.
+--
+--   look_again   zset wall time -> id: finished jobs that had their unique key, or a slot, when their retention was over. They are not in done: and ended:
+--                until then, so that they hold up no other. Those with an effect in doubt are in none of the three: who ends the last doubt brings them back
+local limit = tonumber(ARGV[4])
+local ALIAS_KEPT_FOR, BATCH_REMEMBERED_FOR, LOOKS_LEAST, LISTS_IN_FULL = 90000000000, 2592000000000, 32, 8
+local more = false
+
+local function list_of(r) return P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue end
+local again = call('ZRANGEBYSCORE', P .. 'look_again', '-inf', num(wall_now), 'LIMIT', 0, 10 * limit)
+for _, id in ipairs(again) do
+  call('ZREM', P .. 'look_again', id)
+  local r = load(id)
+  if r and is_finished(r) then call('ZADD', list_of(r), num(r.finished_at), id) end
+end
+more = #again == 10 * limit
+
+-- The oldest of each list; with very many lists of each only some.
+local lists, old, all_depths = {}, {}, depths()
+for queue, depth in pairs(all_depths) do
+  local s = settings_of(queue)
+  if depth[DONE] > 0 then lists[#lists + 1] = {P .. 'done:' .. queue, wall_now - s[3]} end
+  if depth[DEAD] + depth[CANCELLED] > 0 then lists[#lists + 1] = {P .. 'ended:' .. queue, wall_now - s[4]} end
+end
+local of_each = math.max(LOOKS_LEAST, math.min(limit + 1, math.ceil(LISTS_IN_FULL * (limit + 1) / math.max(1, #lists))))
+for _, list in ipairs(lists) do
+  local oldest = call('ZRANGEBYSCORE', list[1], '-inf', num(list[2]), 'WITHSCORES', 'LIMIT', 0, of_each)
+  for i = 1, #oldest, 2 do old[#old + 1] = {at = tonumber(oldest[i + 1]), id = oldest[i], list = list[1]} end
+  more = more or #oldest == 2 * of_each
+end
+table.sort(old, function(a, b)
+  if a.at ~= b.at then return a.at < b.at end
+  return a.id < b.id
+end)
+
+local over = {}
+for _, one in ipairs(old) do
+  if #over == limit then
+    more = true
+    break
+  end
+  local r = load(one.id)
+  local ask_again = nil
+  if keeps_slot(r) then ask_again = wall_now + r.revoked_end - lease_now end
+  if r.key ~= '' and r.finished_at + r.key_for > wall_now and call('HGET', P .. 'keys', r.queue .. ' ' .. r.key) == r.id then
+    ask_again = math.max(ask_again or 0, r.finished_at + r.key_for)
+  end
+  if ask_again then
+    call('ZREM', one.list, r.id)
+    call('ZADD', P .. 'look_again', num(ask_again), r.id)
+  elseif has_intents(r.id) then
+    call('ZREM', one.list, r.id)
+  else
+    over[#over + 1] = r
+  end
+end
+
+local function each_some(items, what)
+  for from = 1, #items, 500 do what(unpack(items, from, math.min(from + 499, #items))) end
+end
+local ids, strings, highest, queues = {}, {}, 0, {}
+for _, r in ipairs(over) do
+  lift(r)
+  ids[#ids + 1] = r.id
+  highest = math.max(highest, r.fence)
+  queues[r.queue] = true
+  local key = r.queue .. ' ' .. r.key
+  if r.key ~= '' and call('HGET', P .. 'keys', key) == r.id then call('HDEL', P .. 'keys', key) end
+  if r.group ~= '' then
+    local name = r.queue .. ' ' .. r.group
+    if call('HINCRBY', P .. 'group_jobs', name, -1) <= 0 then
+      highest = math.max(highest, tonumber(call('HGET', P .. 'group_fence', name) or 0))
+      call('HDEL', P .. 'group_jobs', name)
+      call('HDEL', P .. 'group_fence', name)
+    end
+  end
+  local n = math.floor(r.order / ORDERS_A_STRING)
+  call('SETRANGE', P .. 'order:' .. num(n), (r.order - n * ORDERS_A_STRING) * 16, NO_ID)
+  strings[n] = (strings[n] or 0) + 1
+  if r.log_chunks > 0 then call('UNLINK', P .. 'log:' .. r.id) end
+  if r.deliveries > 0 then
+    local members = call('HKEYS', P .. 'effects:' .. r.id)
+    for i, name in ipairs(members) do members[i] = r.id .. name end
+    each_some(members, function(...) call('ZREM', P .. 'effects', ...) end)
+    if #members > 0 then call('UNLINK', P .. 'effects:' .. r.id, P .. 'effect_results:' .. r.id) end
+  end
+end
+for _, hash in ipairs({'body', 'state', 'result', 'attempts', 'logbytes'}) do
+  each_some(ids, function(...) call('HDEL', P .. hash, ...) end)
+end
+for n, gone in pairs(strings) do
+  if call('HINCRBY', P .. 'orders_in', num(n), -gone) <= 0 then
+    call('HDEL', P .. 'orders_in', num(n))
+    call('UNLINK', P .. 'order:' .. num(n))
+  end
+end
+if highest > 0 then raise_floor_to(highest) end
+
+-- Where listings begin.
+local first, last = tonumber(call('GET', P .. 'order_first') or 0), math.floor(tonumber(call('GET', P .. 'order') or 0) / ORDERS_A_STRING)
+local begins = first
+while begins < last and begins < first + 1000 and call('EXISTS', P .. 'order:' .. num(begins)) == 0 do begins = begins + 1 end
+if begins > first then call('SET', P .. 'order_first', num(begins)) end
+
+-- A queue without a job leaves nothing but its settings.
+for queue in pairs(queues) do
+  local jobs = 0
+  for state = READY, CANCELLED do jobs = jobs + tonumber(call('HGET', P .. 'depth', queue .. ' ' .. state) or 0) end
+  if jobs == 0 then
+    for state = READY, CANCELLED do call('HDEL', P .. 'depth', queue .. ' ' .. state) end
+    for _, stage in ipairs(stages_of(queue)) do call('SREM', P .. 'lanes', queue .. '/' .. stage) end
+    call('DEL', P .. 'stages:' .. queue)
+  end
+end
+
+local aliases = call('ZRANGEBYSCORE', P .. 'alias_ages', '-inf', num(wall_now - ALIAS_KEPT_FOR), 'LIMIT', 0, 1000)
+each_some(aliases, function(...)
+  call('HDEL', P .. 'aliases', ...)
+  call('ZREM', P .. 'alias_ages', ...)
+end)
+more = more or #aliases == 1000
+call('ZREMRANGEBYSCORE', P .. 'batch_names', '-inf', num(wall_now - BATCH_REMEMBERED_FOR))
+return {#over, more and 1 or 0}

@@ -1,0 +1,138 @@
+// Queues as people see and set them, and what is forgotten when its time is over.
+#include <algorithm>
+
+#include "backends/redis/looks.hpp"
+#include "base/duration_text.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace redis;
+
+constexpr int kRemovedAtOnce = 1000;   // jobs in one script: some ten milliseconds of the server
+constexpr int kUnparkedAtOnce = 1000;
+
+// "NAME limit=3 keep_done=24h": what was asked for.
+std::string asked_for(const SetQueueRequest& request) {
+  const QueueChange& change = request.change;
+  std::string text = request.queue;
+  if (change.limit) text += " limit=" + std::to_string(*change.limit);
+  if (change.limit_per_key) text += " limit_per_key=" + std::to_string(*change.limit_per_key);
+  if (change.keep_done) text += " keep_done=" + format_duration(*change.keep_done);
+  if (change.keep_dead) text += " keep_dead=" + format_duration(*change.keep_dead);
+  return text;
+}
+
+std::string number_or_nothing(std::optional<int> value) { return value ? std::to_string(*value) : ""; }
+std::string number_or_nothing(std::optional<Duration> value) { return value ? std::to_string(value->count()) : ""; }
+
+QueueRow row_in(const Value& value, std::int64_t newest) {
+  const std::vector<Value>& parts = list_in(value, 16);
+  QueueRow row;
+  row.queue = text_in(parts[0]);
+  row.settings.limit = static_cast<int>(number_in(parts[1]));
+  row.settings.limit_per_key = static_cast<int>(number_in(parts[2]));
+  row.settings.keep_done = duration_in(parts[3]);
+  row.settings.keep_dead = duration_in(parts[4]);
+  if (number_in(parts[5]) >= 0) row.paused = QueuePause{wall_in(parts[5]), text_in(parts[6]), text_in(parts[7])};
+  for (std::size_t state = 0; state < row.depth.size(); ++state) row.depth[state] = number_in(parts[8 + state]);
+  row.ahead = std::min(number_in(parts[14]), kAheadCounted);
+  if (!text_in(parts[15]).empty()) row.oldest_ready_at = wall_in(parts[15]);
+  row.newest = newest;
+  return row;
+}
+
+}  // namespace
+
+// Jobs that were parked because their limit key was full may be claimable under the new limit. There may be many, so they are let go in short scripts;
+// asked for again, also when nothing changes, it goes on with what an earlier call left.
+Result<void> RedisStore::set_queue(const SetQueueRequest& request) {
+  if (auto ok = check_request(request); !ok) return ok;
+  static const Script& script = script_of("set_queue");
+  static const Script& unpark = script_of("unpark");
+  const QueueChange& change = request.change;
+  Command call = parts_->call_of(script, request.ns);
+  call.arg(request.queue).arg(request.act.actor).arg(request.act.reason).arg(asked_for(request));
+  call.arg(number_or_nothing(change.limit)).arg(number_or_nothing(change.limit_per_key)).arg(number_or_nothing(change.keep_done)).arg(number_or_nothing(change.keep_dead));
+  Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
+  if (!answer) return std::unexpected(answer.error());
+  bool parked = false;
+  if (auto read = read_answer(parts_->url(), [&] { parked = number_in(*answer) == 1; }); !read) return read;
+  std::string cursor = "0";
+  while (parked) {
+    Command step = parts_->call_of(unpark, request.ns);
+    step.arg(request.queue).arg(cursor).arg(kUnparkedAtOnce);
+    answer = parts_->run(step, CallKind::change, request.timeout);
+    if (!answer) return std::unexpected(answer.error());
+    const auto read = read_answer(parts_->url(), [&] {
+      const std::vector<Value>& parts = list_in(*answer, 2);
+      cursor = text_in(parts[0]);
+      parked = number_in(parts[1]) == 1;
+    });
+    if (!read) return read;
+  }
+  return {};
+}
+
+Result<void> RedisStore::pause(const PauseRequest& request) {
+  if (auto ok = check_request(request); !ok) return ok;
+  static const Script& script = script_of("pause");
+  Command call = parts_->call_of(script, request.ns);
+  call.arg(request.queue).arg(request.paused ? 1 : 0).arg(request.act.actor).arg(request.act.reason);
+  const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Result<std::vector<QueueRow>> RedisStore::queues(const std::string& ns) {
+  if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
+  static const Script& script = script_of("queues");
+  const Result<Value> answer = parts_->run(parts_->call_of(script, ns), CallKind::look, kCallTimeout);
+  if (!answer) return std::unexpected(answer.error());
+  return decoded(parts_->url(), [&] {
+    const std::vector<Value>& parts = list_in(*answer, 2);
+    const std::int64_t newest = number_in(parts[0]);
+    std::vector<QueueRow> rows;
+    for (const Value& row : list_in(parts[1])) rows.push_back(row_in(row, newest));
+    std::ranges::sort(rows, {}, &QueueRow::queue);
+    return rows;
+  });
+}
+
+Result<TidyReply> RedisStore::tidy(const TidyRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  static const Script& script = script_of("tidy");
+  TidyReply reply;
+  const auto step = [&](const Script& what, std::int64_t limit) -> Result<bool> {
+    Command call = parts_->call_of(what, request.ns);
+    call.arg(limit);
+    const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
+    if (!answer) return std::unexpected(answer.error());
+    return decoded(parts_->url(), [&] {
+      const std::vector<Value>& parts = list_in(*answer, 2);
+      reply.removed += number_in(parts[0]);
+      return number_in(parts[1]) == 1;
+    });
+  };
+  bool went_on = true;
+  while (went_on) {
+    const std::int64_t before = reply.removed;
+    const Result<bool> more = step(script, std::min<std::int64_t>(kRemovedAtOnce, request.limit - reply.removed));
+    if (!more) return std::unexpected(more.error());
+    reply.more = *more;
+    went_on = *more && reply.removed > before && reply.removed < request.limit;
+  }
+  return reply;
+}
+
+Result<Fence> RedisStore::raise_floor(const RaiseFloorRequest& request) {
+  if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
+  static const Script& script = script_of("raise_floor");
+  Command call = parts_->call_of(script, request.ns);
+  call.arg(request.floor).arg(kFloorAheadMost.count()).arg(request.act.actor).arg(request.act.reason);
+  const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
+  if (!answer) return std::unexpected(answer.error());
+  return decoded(parts_->url(), [&] { return number_in(*answer); });
+}
+
+}  // namespace fenceline
