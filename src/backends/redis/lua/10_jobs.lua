@@ -200,6 +200,31 @@ local function key_is_full(r)
   return most > 0 and r.limit_key ~= '' and key_slots_taken(r.queue, r.limit_key) >= most
 end
 
+-- Of the ready jobs of a lane: how many lie ahead, the first moment at which one of them comes, how many have come, and since when the first; nil where there is none.
+local function ready_look(lane)
+  local ahead, next_at, due, oldest = 0, nil, 0, nil
+  local now = num(wall_now)
+  local function look(key)
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if not first then return end
+    first = tonumber(first)
+    local come = 0
+    if first <= wall_now then
+      oldest = math.min(oldest or first, first)
+      come = call('ZCOUNT', key, '-inf', now)
+      due = due + come
+      first = tonumber(call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
+    end
+    ahead = ahead + call('ZCARD', key) - come
+    if first then next_at = math.min(next_at or first, first) end
+  end
+  for _, at in pairs(BY_PRIORITY) do
+    for _, priority in ipairs(call('ZRANGE', P .. at[2] .. lane, 0, -1)) do look(P .. at[1] .. lane .. ':' .. priority) end
+  end
+  look(P .. 'blocked:' .. lane)
+  return ahead, next_at, due, oldest
+end
+
 local function place_anew(id)
   local r = load(id)
   lift(r)

@@ -11,16 +11,9 @@ for i = 10, #ARGV do lanes[#lanes + 1] = {queue = ARGV[i], lane = ARGV[i] .. '/'
 
 local function next_due()
   local first
-  local function look(key, now)
-    local found = call('ZRANGEBYSCORE', key, '(' .. num(now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    local ahead = found[2] and tonumber(found[2]) - now
-    if ahead and (not first or ahead < first) then first = ahead end
-  end
   for _, asked in ipairs(lanes) do
-    for _, at in pairs(BY_PRIORITY) do
-      for _, priority in ipairs(call('ZRANGE', P .. at[2] .. asked.lane, 0, -1)) do look(P .. at[1] .. asked.lane .. ':' .. priority, wall_now) end
-    end
-    look(P .. 'blocked:' .. asked.lane, wall_now)
+    local _, next_at = ready_look(asked.lane)
+    if next_at then first = math.min(first or math.huge, next_at - wall_now) end
     for _, which in ipairs(LEASES) do
       local skipped = 0
       local found = {}

@@ -12,18 +12,11 @@ for queue, depth in pairs(all) do
     jobs = jobs + depth[state]
   end
   local ahead, oldest = 0, nil
-  local function look(key)
-    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
-    if not first then return end
-    if tonumber(first) <= wall_now then oldest = math.min(oldest or FENCE_MAX, tonumber(first)) end
-    ahead = ahead + call('ZCOUNT', key, '(' .. num(wall_now), '+inf')
-  end
   if depth[READY] > 0 then
     for _, stage in ipairs(stages_of(queue)) do
-      local lane = queue .. '/' .. stage
-      for _, priority in ipairs(call('ZRANGE', P .. 'priorities:' .. lane, 0, -1)) do look(P .. 'open:' .. lane .. ':' .. priority) end
-      look(P .. 'alone:' .. lane)
-      look(P .. 'blocked:' .. lane)
+      local ahead_there, _, _, oldest_there = ready_look(queue .. '/' .. stage)
+      ahead = ahead + ahead_there
+      if oldest_there then oldest = math.min(oldest or oldest_there, oldest_there) end
     end
   end
   row[#row + 1] = num(ahead)

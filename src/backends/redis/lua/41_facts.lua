@@ -31,9 +31,7 @@ if r.state == READY or r.state == WAITING then
   end
   if s[1] > 0 then
     local members = call('ZRANGEBYSCORE', P .. 'kept:' .. r.queue, '(' .. num(lease_now), '+inf')
-    for _, stage in ipairs(stages_of(r.queue)) do
-      for _, member in ipairs(call('ZRANGE', P .. 'leases:' .. r.queue .. '/' .. stage, 0, -1)) do members[#members + 1] = member end
-    end
+    for _, id in ipairs(running_ids(r.queue)) do members[#members + 1] = id end
     if #members >= s[1] then limit, limit_holders = s[1], oldest(of_members(members)) end
   end
   if s[2] > 0 and r.limit_key ~= '' then
