@@ -99,29 +99,30 @@ Result<std::vector<QueueRow>> RedisStore::queues(const std::string& ns) {
   });
 }
 
+// Jobs in short scripts, as many as were asked for; then locks.
 Result<TidyReply> RedisStore::tidy(const TidyRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("tidy");
   TidyReply reply;
-  const auto step = [&](const Script& what, std::int64_t limit) -> Result<bool> {
-    Command call = parts_->call_of(what, request.ns);
-    call.arg(limit);
+  for (bool goes_on = true; goes_on;) {
+    Command call = parts_->call_of(script, request.ns);
+    call.arg(std::min<std::int64_t>(kRemovedAtOnce, request.limit - reply.removed));
     const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
     if (!answer) return std::unexpected(answer.error());
-    return decoded(parts_->url(), [&] {
+    std::int64_t removed = 0;
+    const auto read = read_answer(parts_->url(), [&] {
       const std::vector<Value>& parts = list_in(*answer, 2);
-      reply.removed += number_in(parts[0]);
-      return number_in(parts[1]) == 1;
+      removed = number_in(parts[0]);
+      reply.more = number_in(parts[1]) == 1;
     });
-  };
-  bool went_on = true;
-  while (went_on) {
-    const std::int64_t before = reply.removed;
-    const Result<bool> more = step(script, std::min<std::int64_t>(kRemovedAtOnce, request.limit - reply.removed));
-    if (!more) return std::unexpected(more.error());
-    reply.more = *more;
-    went_on = *more && reply.removed > before && reply.removed < request.limit;
+    if (!read) return std::unexpected(read.error());
+    reply.removed += removed;
+    goes_on = reply.more && removed > 0 && reply.removed < request.limit;
   }
+  const Result<TidyReply> locks = parts_->tidy_locks(request.ns, request.limit, request.timeout);
+  if (!locks) return std::unexpected(locks.error());
+  reply.removed += locks->removed;
+  reply.more = reply.more || locks->more;
   return reply;
 }
 
