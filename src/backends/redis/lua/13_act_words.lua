@@ -11,11 +11,7 @@ local function ids_in(text)
 end
 
 -- Whether there is a next fence for it. Of a group only one job runs or waits, so no fence of one job depends on that of another.
-local function has_next_fence(r)
-  local last = r.fence
-  if r.group ~= '' then last = math.max(last, tonumber(call('HGET', P .. 'group_fence', r.queue .. ' ' .. r.group) or 0)) end
-  return math.max(last, floor_of_store(), wall_now - 1) < FENCE_MAX
-end
+local function has_next_fence(r) return math.max(last_fence_of(r), floor_of_store(), wall_now - 1) < FENCE_MAX end
 
 -- The job was lifted.
 local function revoke(r, kind)

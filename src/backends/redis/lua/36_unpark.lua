@@ -5,12 +5,18 @@ local queue, cursor, left = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local most = settings_of(queue)[2]
 local page = call('SSCAN', P .. 'parked_keys:' .. queue, cursor, 'COUNT', 100)
 for _, limit_key in ipairs(page[2]) do
-  local free = most > 0 and most - key_slots_taken(queue, limit_key) or left
+  local free = most > 0 and most - key_slots_taken(queue, limit_key) or math.huge
   for _, stage in ipairs(stages_of(queue)) do
-    local n = math.min(free, left)
-    local best = n > 0 and call('ZRANGEBYLEX', P .. 'parked:' .. queue .. ' ' .. limit_key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, n) or {}
-    for _, member in ipairs(best) do place_anew(member:sub(-16)) end
-    left = left - #best
+    local opened = 0
+    while opened < free and left > 0 do
+      local best = call('ZRANGEBYLEX', P .. 'parked:' .. queue .. ' ' .. limit_key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, math.min(free - opened, left))
+      if #best == 0 then break end
+      for _, member in ipairs(best) do
+        -- One that must run alone leaves room for the next: nobody may come for it.
+        if place_anew(member:sub(-16)).place == 'o' then opened = opened + 1 end
+      end
+      left = left - #best
+    end
   end
 end
 tell('Q ' .. queue)
