@@ -5,6 +5,13 @@ local NO_ID = string.rep('\0', 16)
 -- The state byte of a packed record: a list of more than fifteen values begins with three bytes, and a state is one of its own.
 local function state_in(packed) return packed and packed:byte(4) or READY end
 
+-- Whether a body is of this queue (empty: any), by the first bytes of its head: nothing is unpacked.
+local function of_queue(queue)
+  if queue == '' then return function() return true end end
+  local wanted = '\148' .. pack(queue)
+  return function(body) return body:sub(17, 16 + #wanted) == wanted end
+end
+
 -- Shows `visit` the jobs behind `after` and up to `up_to`, some at a time: lists of orders and of ids. It may answer the order behind which it has seen enough.
 -- Looks at so many places at most, then answers the order behind which to go on; nil if there is no job behind.
 local function walk(after, up_to, places, visit)

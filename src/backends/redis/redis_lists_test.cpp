@@ -1,0 +1,211 @@
+// Long lists on a Redis server: many jobs are looked at in many short scripts, since a script holds up everybody else; and what is over leaves nothing behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backends/redis/store_testing.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Act kAct{"ann", "because"};
+
+class RedisLists : public testing::Test {
+ protected:
+  NewJob new_job(const std::string& queue = "q") {
+    NewJob job;
+    job.id = make_uuid7(clock_.wall_now(), 0, ++last_);
+    job.queue = queue;
+    return job;
+  }
+  void add(std::vector<NewJob> jobs) { must(store_->enqueue({.ns = "default", .jobs = std::move(jobs)})); }
+  std::vector<JobId> add_plain(int count, const std::string& queue = "q") {
+    std::vector<NewJob> jobs;
+    for (int i = 0; i < count; ++i) jobs.push_back(new_job(queue));
+    std::vector<JobId> ids;
+    for (const NewJob& job : jobs) ids.push_back(job.id);
+    add(std::move(jobs));
+    return ids;
+  }
+  std::vector<ClaimedJob> claim(int limit, const std::string& queue = "q") {
+    return must(store_->claim({.ns = "default", .queues = {queue}, .owner = "a", .request = std::to_string(++last_), .limit = limit, .ttl = 30s})).jobs;
+  }
+  void end(const std::vector<ClaimedJob>& jobs, const Outcome& outcome = {.kind = OutcomeKind::done, .result = "r"}) {
+    SettleRequest request{.ns = "default", .owner = "a"};
+    for (const ClaimedJob& job : jobs) request.settlements.push_back({job.job.id, job.job.fence, outcome});
+    EXPECT_TRUE(must(store_->settle(request)).refused.empty());
+  }
+  std::int64_t tidied(int limit = 1000) {
+    std::int64_t removed = 0;
+    for (int step = 0; step < 100; ++step) {
+      const TidyReply reply = must(store_->tidy({.ns = "default", .limit = limit}));
+      removed += reply.removed;
+      if (!reply.more) return removed;
+    }
+    ADD_FAILURE() << "tidy never ends";
+    return removed;
+  }
+  // Calls of scripts so far, anybody's.
+  std::int64_t scripts_run() {
+    const std::string stats = admin_(redis::Command("INFO").arg("commandstats")).text;
+    std::int64_t calls = 0;
+    for (const std::string name : {"cmdstat_evalsha:calls=", "cmdstat_eval:calls="}) {
+      if (const std::size_t at = stats.find(name); at != std::string::npos) calls += std::strtoll(stats.c_str() + at + name.size(), nullptr, 10);
+    }
+    return calls;
+  }
+  std::set<std::string> keys_left() {
+    std::set<std::string> left;
+    for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":*")).items) left.insert(key.text.substr(keys_.prefix().size() + 1));
+    return left;
+  }
+
+  ThreadRuntime runtime_;
+  ManualClock clock_;
+  RedisKeys keys_{"lists"};
+  redis::test::Admin admin_{runtime_};
+  std::unique_ptr<RedisStore> store_ = keys_.open(runtime_, clock_);
+  std::uint64_t last_ = 0;
+};
+
+TEST_F(RedisLists, AFilterThatFindsLittleGoesInShortScripts) {
+  add_plain(5'000);
+  NewJob rare = new_job();
+  rare.tags = {"rare"};
+  add({rare});
+  add_plain(5'000);
+  const std::int64_t before = scripts_run();
+  const JobsReply page = must(store_->jobs({.ns = "default", .tag = "rare"}));
+  ASSERT_EQ(page.jobs.size(), 1u);
+  EXPECT_EQ(page.jobs[0].id, rare.id);
+  EXPECT_FALSE(page.next);
+  EXPECT_GE(scripts_run() - before, 10'000 / 4096) << "at most some thousand jobs each";
+  EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::running})).jobs.size(), 0u);
+}
+
+TEST_F(RedisLists, APageOfLargePayloadsGoesInShortScripts) {
+  std::vector<JobId> ids;
+  for (int i = 0; i < 12; ++i) {
+    NewJob large = new_job();
+    large.payload = '"' + std::string(1'000'000, static_cast<char>('a' + i)) + '"';
+    ids.push_back(large.id);
+    add({large});
+  }
+  const std::int64_t before = scripts_run();
+  const JobsReply page = must(store_->jobs({.ns = "default", .limit = 10, .with_payload = true}));
+  EXPECT_GE(scripts_run() - before, 2);
+  ASSERT_EQ(page.jobs.size(), 10u);
+  for (std::size_t i = 0; i < page.jobs.size(); ++i) {
+    EXPECT_EQ(page.jobs[i].id, ids[i]);
+    EXPECT_EQ(page.jobs[i].payload[1], static_cast<char>('a' + i));
+  }
+  ASSERT_TRUE(page.next);
+  const JobsReply rest = must(store_->jobs({.ns = "default", .after = *page.next, .limit = 10}));
+  ASSERT_EQ(rest.jobs.size(), 2u);
+  EXPECT_EQ(rest.jobs[1].id, ids[11]);
+  EXPECT_EQ(rest.jobs[1].payload, "");
+}
+
+TEST_F(RedisLists, PagesAndIdsGoOverWhatTidyTookOut) {
+  std::vector<JobId> old = add_plain(3'000);
+  const std::vector<JobId> kept = add_plain(10, "r");
+  for (int i = 0; i < 3; ++i) end(claim(1'000));
+  add_plain(1'500);
+  const JobId last = add_plain(1, "r").front();
+  clock_.advance(8 * 24h);
+  EXPECT_EQ(tidied(), 3'000);
+  const JobsReply page = must(store_->jobs({.ns = "default", .queue = "r"}));
+  ASSERT_EQ(page.jobs.size(), kept.size() + 1);
+  EXPECT_EQ(page.jobs.back().id, last);
+  JobId all;
+  all.bytes.fill(255);
+  EXPECT_EQ(must(store_->ids({.ns = "default", .first = {}, .last = all, .limit = 1000})).front(), kept.front());
+  EXPECT_EQ(must(store_->ids({.ns = "default", .first = last, .last = last})), std::vector{last});
+  EXPECT_TRUE(must(store_->ids({.ns = "default", .first = old.front(), .last = old.back()})).empty());
+  EXPECT_EQ(admin_(redis::Command("GET").arg(keys_.prefix() + ":{default}:order_first")).text, "2") << "where lists begin";
+}
+
+TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
+  add_plain(3'000);
+  for (int i = 0; i < 3; ++i) end(claim(1'000));
+  add_plain(1'500, "r");
+  const std::vector<JobId> idle = add_plain(5);
+  add_plain(1'500, "r");
+  PurgeReply reply = must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct}));
+  EXPECT_EQ(reply.cancelled, 3);
+  EXPECT_TRUE(reply.more);
+  reply = must(store_->purge({.ns = "default", .queue = "q", .after = reply.next, .up_to = kAllOfThem, .limit = 3, .act = kAct}));
+  EXPECT_EQ(reply.cancelled, 2);
+  EXPECT_FALSE(reply.more);
+  const QueueRow row = must(store_->queues("default")).front();
+  EXPECT_EQ(row.queue, "q");
+  EXPECT_EQ(row.depth_of(JobState::cancelled), 5);
+  EXPECT_EQ(must(store_->job("default", idle.back()))->state, JobState::cancelled);
+  EXPECT_EQ(row.depth_of(JobState::ready), 0);
+}
+
+TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct}));
+  std::vector<NewJob> jobs;
+  for (int i = 0; i < 2'500; ++i) {
+    jobs.push_back(new_job());
+    jobs.back().limit_key = i % 2 == 0 ? "even" : "odd";
+  }
+  add(jobs);
+  EXPECT_EQ(claim(10'000).size(), 2u);
+  const std::int64_t before = scripts_run();
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct}));
+  EXPECT_GE(scripts_run() - before, 3);
+  EXPECT_EQ(claim(10'000).size(), 2'498u);
+}
+
+TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
+  const std::set<std::string> none = keys_left();
+  std::vector<NewJob> jobs;
+  for (int i = 0; i < 40; ++i) {
+    NewJob job = new_job(i % 4 == 0 ? "r" : "q");
+    if (i % 3 == 0) job.group = "g" + std::to_string(i % 2);
+    if (i % 5 == 0) job.limit_key = "l";
+    if (i % 7 == 0) job.key = "k" + std::to_string(i), job.key_for = 40 * 24h;
+    if (i % 8 == 1) job.stage = "review";
+    job.tags = {"t"};
+    job.priority = i % 3;
+    jobs.push_back(job);
+  }
+  add(jobs);
+  NewJob alias = jobs[7];
+  alias.id = new_job().id;
+  add({alias});
+  must(store_->open_batch({.ns = "default", .name = "monday"}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 3, .limit_per_key = 1}, .act = kAct}));
+  for (int round = 0; round < 60; ++round) {
+    for (const std::string queue : {"q", "r"}) {
+      const std::vector<ClaimedJob> claimed = claim(3, queue);
+      for (const ClaimedJob& job : claimed) {
+        const Note note{.id = job.job.id, .fence = job.job.fence, .progress = Progress{50, "half"}, .log = "words\n"};
+        must(store_->record({.ns = "default", .notes = {note}}));
+        BeginEffectRequest begin{.ns = "default", .job = job.job.id, .fence = job.job.fence, .name = "mail", .digest = "d", .call = "c", .in_doubt = InDoubt::repeat};
+        must(store_->begin_effect(begin));
+        must(store_->finish_effect({.ns = "default", .job = job.job.id, .fence = job.job.fence, .name = "mail", .call = "c", .end = EffectEnd::done, .result = "x", .exit_status = {}}));
+      }
+      end(claimed, {.kind = round % 4 == 0 ? OutcomeKind::failed : OutcomeKind::done, .result = "r", .error = "e"});
+    }
+    clock_.advance(1min);
+  }
+  must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 0, .limit_per_key = 0}, .act = kAct}));
+  clock_.advance(60 * 24h);
+  EXPECT_EQ(tidied(7), 40);
+  // The last numbers that were given, and what people did.
+  const std::set<std::string> allowed{"floor", "spaces", "{default}:order", "{default}:fence", "{default}:effect_number", "{default}:trail", "{default}:order_first"};
+  for (const std::string& key : keys_left()) {
+    const bool is_claim = key.starts_with("{default}:claim:");  // these expire by the server's clock, which a test does not move
+    EXPECT_TRUE(allowed.contains(key) || none.contains(key) || is_claim) << key;
+  }
+}
+
+}  // namespace
+}  // namespace fenceline::test
