@@ -6,6 +6,8 @@
 
 #include "backends/postgres/dsn.hpp"
 #include "backends/postgres/postgres_store.hpp"
+#include "backends/redis/redis_address.hpp"
+#include "backends/redis/redis_store.hpp"
 #include "backends/sqlite/sqlite_store.hpp"
 
 namespace fenceline {
@@ -27,8 +29,12 @@ Result<void> check_store_url(std::string_view url) {
     const Result<postgres::Dsn> dsn = postgres::parse_dsn(url);
     return dsn ? Result<void>{} : std::unexpected(dsn.error());
   }
+  if (redis::is_redis_url(url)) {
+    const Result<redis::Address> address = redis::parse_address(url);
+    return address ? Result<void>{} : std::unexpected(address.error());
+  }
   if (!url.starts_with(kSqlite))
-    return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) + "'; there is sqlite:PATH and postgres://USER@HOST:PORT/DATABASE");
+    return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) + "'; there is sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and unix:/PATH (of a Redis server)");
   const std::string_view path = url.substr(kSqlite.size());
   if (path.empty()) return fail(Code::invalid, "the store 'sqlite:' names no file; use sqlite:PATH");
   if (path == ":memory:") return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
@@ -36,16 +42,20 @@ Result<void> check_store_url(std::string_view url) {
   return {};
 }
 
-bool is_on_a_server(std::string_view url) { return postgres::is_postgres_url(url); }
+bool is_on_a_server(std::string_view url) { return postgres::is_postgres_url(url) || redis::is_redis_url(url); }
 
 std::string shown_store_url(const std::string& url) {
   if (!is_on_a_server(url)) return url;
+  if (redis::is_redis_url(url)) {
+    const Result<redis::Address> address = redis::parse_address(url);
+    return address ? address->shown : scheme_of(url) + ":";
+  }
   const Result<postgres::Dsn> dsn = postgres::parse_dsn(url);
   return dsn ? dsn->shown : scheme_of(url) + ":";
 }
 
 std::string store_url_in_force(const std::string& url) {
-  const Result<postgres::Dsn> dsn = is_on_a_server(url) ? postgres::parse_dsn(url) : fail(Code::invalid, "");
+  const Result<postgres::Dsn> dsn = postgres::is_postgres_url(url) ? postgres::parse_dsn(url) : fail(Code::invalid, "");
   return dsn ? postgres::in_force(*dsn) : shown_store_url(url);
 }
 
@@ -60,6 +70,11 @@ std::string from_any_folder(const std::string& url) {
 
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options) {
   if (auto ok = check_store_url(options.url); !ok) return std::unexpected(ok.error());
+  if (redis::is_redis_url(options.url)) {
+    Result<std::unique_ptr<RedisStore>> store = RedisStore::open(runtime, log, {.url = options.url, .actor = options.actor, .accept_eviction = options.accept_eviction, .stop = options.stop});
+    if (!store) return std::unexpected(store.error());
+    return std::unique_ptr<Store>(std::move(*store));
+  }
   if (is_on_a_server(options.url)) {
     Result<std::unique_ptr<PostgresStore>> store =
         PostgresStore::open(runtime, log, {.url = options.url, .may_create = options.may_create, .mends = options.mends, .actor = options.actor, .stop = options.stop});

@@ -66,7 +66,7 @@ TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
   for (const auto& [text, expected] : std::map<std::string, std::string>{
            {"[work]\ntll = \"1m\"\n", "fenceline: fenceline.toml:2: unknown key 'work.tll'; did you mean 'work.ttl'?\n"},
            {"namespace = \"a b\"\n", "fenceline: fenceline.toml:1: namespace 'a b' has a character that is not allowed;"},
-           {"store = \"x.db\"\n", "fenceline: fenceline.toml:1: no kind of store is called 'x.db'; there is sqlite:PATH and postgres://USER@HOST:PORT/DATABASE"},
+           {"store = \"x.db\"\n", "fenceline: fenceline.toml:1: no kind of store is called 'x.db'; there is sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and unix:/PATH (of a Redis server)"},
            {"[enqueue]\nbackoff = \"2h\"\nbackoff_max = \"1h\"\n", "fenceline: fenceline.toml:3: enqueue.backoff_max 1h is shorter than enqueue.backoff 2h;"},
            {"[work]\nttl = \"90\"\n", "fenceline: fenceline.toml:2: work.ttl '90' is not a duration"},
            {"store = \n", "fenceline: fenceline.toml:1: this is no TOML: "},
