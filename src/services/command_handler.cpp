@@ -27,18 +27,6 @@ std::string error_text(std::string what, std::string_view said) {
   return what + text.substr(cut);
 }
 
-// Forwards deadlines while it lives.
-class Listening {
- public:
-  Listening(TrustDeadline& trust, std::function<void(Instant)> listener) : trust_(trust) { trust_.listen(std::move(listener)); }
-  ~Listening() { trust_.unlisten(); }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-
- private:
-  TrustDeadline& trust_;
-};
-
 }  // namespace
 
 const std::vector<std::string>& command_variables() {
@@ -100,7 +88,7 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run) {
 
 CommandEnd CommandHandler::attend(GuardedCommand& command, const Run& run) {
   // In this order: the first deadline starts the command, a stop that is there already comes after it.
-  const Listening listening(run.trust, [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
+  const TrustListening listening(run.trust, [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
   const std::stop_callback stop(run.stop, [&] { command.order({GuardianOrder::Kind::term, clock_.now() + options_.grace}); });
   return command.attend(run.job.payload);
 }

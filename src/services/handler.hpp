@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -51,6 +52,18 @@ class TrustDeadline {
   std::optional<Instant> cut_at_;
   std::optional<Cut> cut_;
   std::function<void(Instant)> listener_;
+};
+
+// Listens to a deadline while it lives.
+class TrustListening {
+ public:
+  TrustListening(TrustDeadline& trust, std::function<void(Instant)> listener) : trust_(trust) { trust_.listen(std::move(listener)); }
+  ~TrustListening() { trust_.unlisten(); }
+  TrustListening(const TrustListening&) = delete;
+  TrustListening& operator=(const TrustListening&) = delete;
+
+ private:
+  TrustDeadline& trust_;
 };
 
 Stopped why_stopped(const TrustDeadline& trust, const std::stop_token& stop);
