@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/duration_text.hpp"
 #include "services/backoff.hpp"
 #include "services/fresh_id.hpp"
 
@@ -10,18 +11,21 @@ namespace fenceline {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr int kSendsInDoubt = 3;  // of one request, though nobody waits
 constexpr Duration kRetryPauseMost = seconds{2};
-constexpr Duration kWithdrawTimeout = seconds{2};  // on the caller's time; then the attendant goes on
+constexpr Duration kFirstCallLeast = seconds{1};   // however short the wait: a connection may have to be made
+constexpr Duration kCallLeast = milliseconds{500};  // of later ones, so that a store that is only slow is not in doubt
+constexpr Duration kWithdrawTimeout = seconds{1};   // on the caller's time, when its wait is over; then the attendant goes on
 // Of the waiters behind the first two each looks so much later than the one before it: a release concerns only the first.
 constexpr Duration kLookStep = milliseconds{250};
 
 }  // namespace
 
 LockAsker::LockAsker(LockParts& parts, const LockOptions& options, LockTurns::TurnPtr turn, Instant deadline, std::stop_token stop)
-    : parts_(parts), options_(options), times_(times_of(options)), turn_(std::move(turn)), deadline_(deadline), stop_(std::move(stop)) {
+    : parts_(parts), options_(options), times_(times_of(options)), turn_(std::move(turn)), deadline_(deadline), stop_(std::move(stop)), call_most_(std::clamp(options.ttl / 3, Duration{kFirstCallLeast}, kCallTimeout)) {
   request_ = {.ns = parts.options.ns,
               .names = options.names,
               .mode = options.mode,
@@ -44,6 +48,9 @@ void LockAsker::begin() {
 
 Result<LockStatePtr> LockAsker::ask() {
   begin();
+  // Whoever does not wait for the lock still wants an answer, and asks for it again if it was lost.
+  const bool waits = options_.contention != Contention::skip && options_.wait > Duration{0};
+  answer_by_ = waits ? deadline_ : parts_.runtime.now() + 2 * call_most_;
   if (request_.wait) {
     for (const std::string& name : options_.names) marks_.push_back(parts_.hints.mark(name));
   }
@@ -107,7 +114,9 @@ LockAsker::Next LockAsker::not_granted(const AcquireReply& reply, Instant now) {
   late_ = false;
   failures_ = 0;
   contended_ = true;
+  answered_ = true;
   held_ = reply.held;
+  free_at_ = reply.again_in ? std::optional(now + *reply.again_in) : std::nullopt;
   parts_.turns.wait_at_store(turn_);
   if (options_.contention == Contention::skip || over(now)) return Next::give_up;
   if (options_.contention == Contention::in_turn) {
@@ -162,17 +171,15 @@ LockAsker::Next LockAsker::failed(const Error& error, Instant now) {
   failures_ += 1;
   parts_.log.warn("lock_acquire_failed", {{"lock", options_.names.front()}, {"owner", request_.owner}, {"code", to_string(error.code)}, {"message", error.message}});
   if (stop_.stop_requested()) return Next::give_up;
-  if (now >= deadline_ && (!in_doubt_ || failures_ >= kSendsInDoubt)) return Next::give_up;
+  if (now >= deadline_ && (!in_doubt_ || failures_ >= kSendsInDoubt || now >= answer_by_)) return Next::give_up;
   const Duration pause = backoff(failures_ - 1, std::min(kBackoffMost, times_.renew_after), parts_.runtime.random());
-  if (!parts_.runtime.sleep_until(now >= deadline_ ? now + pause : std::min(deadline_, now + pause), stop_)) return Next::give_up;
+  if (!parts_.runtime.sleep_until(std::min(now >= deadline_ ? answer_by_ : deadline_, now + pause), stop_)) return Next::give_up;
   return Next::ask;
 }
 
 // A call does not last much longer than its caller wants to wait, and leaves time to use what it brings.
 Duration LockAsker::call_timeout(Instant now) const {
-  const Duration most = std::clamp(options_.ttl / 3, Duration{seconds{1}}, kCallTimeout);
-  if (options_.contention == Contention::skip || options_.wait == Duration{0}) return most;
-  return std::clamp(deadline_ - now, std::min(Duration{seconds{1}}, most), most);
+  return std::clamp(answer_by_ - now, answered_ || failures_ > 0 ? kCallLeast : kFirstCallLeast, call_most_);
 }
 
 bool LockAsker::withdraw() {
@@ -190,6 +197,14 @@ bool LockAsker::withdraw() {
   return false;
 }
 
+// Of one that nobody holds and nobody gets yet.
+std::string LockAsker::for_how_long() const {
+  const Duration left = free_at_ ? *free_at_ - parts_.runtime.now() : Duration{0};
+  if (left <= Duration{0}) return "";
+  const Duration rounded = left < seconds{2} ? Duration{std::chrono::ceil<milliseconds>(left)} : left < minutes{2} ? Duration{std::chrono::ceil<seconds>(left)} : Duration{std::chrono::ceil<minutes>(left)};
+  return " for " + format_duration(rounded) + " more";
+}
+
 Error LockAsker::why_not() const {
   const std::string lock = "lock " + options_.names.front();
   if (stop_.stop_requested()) return {Code::held, lock + " was not obtained: the request was cancelled"};
@@ -197,8 +212,8 @@ Error LockAsker::why_not() const {
   if (late_ || !held_) return {Code::unavailable, lock + " was granted too late to be used: the store is slow"};
   const std::string which = "lock " + held_->resource;
   if (held_->reason == "turn") return {Code::held, which + " is free, but others wait for it"};
-  if (held_->reason == "barred") return {Code::held, which + " is kept for a while after its last holder, fence " + std::to_string(held_->fence)};
-  if (held_->reason == "delayed") return {Code::held, which + " rests after its holder was lost, fence " + std::to_string(held_->fence)};
+  if (held_->reason == "barred") return {Code::held, which + " is kept" + for_how_long() + " after its last holder, fence " + std::to_string(held_->fence)};
+  if (held_->reason == "delayed") return {Code::held, which + " rests" + for_how_long() + " after its holder was lost, fence " + std::to_string(held_->fence)};
   return {Code::held, which + " is held by " + (held_->place.empty() ? held_->owner : held_->place) + ", fence " + std::to_string(held_->fence)};
 }
 

@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "services/backoff.hpp"
 #include "services/lock_asker.hpp"
 #include "services/lock_parts.hpp"
 
@@ -13,12 +12,9 @@ namespace {
 
 // One that does not wait still waits for a thread of its own process that is about to get an answer.
 constexpr Duration kAnswerWithin = kCallTimeout;
-constexpr Duration kOpenFor = std::chrono::days{366};
 
 // Of these the turn in the process is only for the asking: others may hold it at the same time.
 bool several_may_hold(const LockOptions& options) { return options.mode == LockMode::shared || options.slots > 1; }
-
-bool store_is_away(Code code) { return may_repeat(code) || code == Code::broken; }
 
 }  // namespace
 

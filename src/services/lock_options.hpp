@@ -10,6 +10,7 @@
 #include "base/time.hpp"
 #include "model/lock.hpp"
 #include "model/trust.hpp"
+#include "services/backoff.hpp"
 
 namespace fenceline {
 
@@ -30,6 +31,8 @@ enum class Contention {
 // What happens when the store does not answer. Open means: the work is done (or goes on) without the lock. That is counted and
 // logged (lock_failed_open); nothing keeps others out then but a write gate.
 enum class OnStoreError { closed, open };
+constexpr bool store_is_away(Code code) { return may_repeat(code) || code == Code::broken; }
+inline constexpr Duration kOpenFor = std::chrono::days{366};  // until then work that goes on without its lock is let alone
 
 enum class OnReleaseError {
   report,  // release() answers with the error; the lock ends by itself with its ttl
