@@ -46,9 +46,12 @@ const std::vector<Measure>& measures() {
   return all;
 }
 
-std::string all_names() {
+bool of_locks(const Invocation& invocation) { return !invocation.argument("WHAT").empty(); }
+
+std::string all_names(bool of_locks) {
   std::string text;
   for (const Measure& measure : measures()) {
+    if (measure.of_locks != of_locks) continue;
     for (const std::string& name : measure.names) text += (text.empty() ? "" : ", ") + name;
   }
   return text;
@@ -58,10 +61,13 @@ std::string all_names() {
 Result<std::vector<std::string>> wanted_names(const Invocation& invocation) {
   const auto given = invocation.options.find("--only");
   if (given == invocation.options.end()) return std::vector<std::string>{};
-  const std::string known = ", " + all_names() + ",";
+  const auto knows = [](const std::string& names, const std::string& name) { return (", " + names + ",").find(", " + name + ",") != std::string::npos; };
+  const bool locks = of_locks(invocation);
   for (const std::string& name : given->second) {
-    if (known.find(", " + name + ",") == std::string::npos)
-      return std::unexpected(usage_error("--only '" + printable(name, 40) + "' is no measure; there is " + all_names()));
+    if (knows(all_names(locks), name)) continue;
+    if (knows(all_names(!locks), name))
+      return std::unexpected(usage_error("--only " + name + " is a measure of 'fenceline bench" + (locks ? "" : " locks") + "'; there is " + all_names(locks)));
+    return std::unexpected(usage_error("--only '" + printable(name, 40) + "' is no measure; there is " + all_names(locks)));
   }
   return given->second;
 }
@@ -73,10 +79,10 @@ struct Report {
 
 // A measure that fails is told as such, and the others go on: minutes of measuring are not thrown away for one call without an answer.
 Report run_all(Bench& bench, const std::vector<std::string>& wanted) {
-  const bool of_locks = !bench.invocation.argument("WHAT").empty();
+  const bool locks = of_locks(bench.invocation);
   const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name == kPeer || std::ranges::find(wanted, name) != wanted.end(); };
   std::vector<Measure> chosen = measures();
-  std::erase_if(chosen, [&](const Measure& measure) { return std::ranges::none_of(measure.names, is_wanted) || (wanted.empty() && measure.of_locks != of_locks); });
+  std::erase_if(chosen, [&](const Measure& measure) { return std::ranges::none_of(measure.names, is_wanted) || measure.of_locks != locks; });
   const auto peer = bench.invocation.value("--peer");
   if (peer) chosen.push_back({{kPeer}, [&](Bench& with) { return measure_peer(with, *peer); }});
   Report report;

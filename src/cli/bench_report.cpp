@@ -126,13 +126,14 @@ std::string bench_json(const std::string& store, const std::string& durability, 
 }
 
 void print_bench_table(const std::vector<BenchResult>& results) {
+  const bool of_locks = std::ranges::any_of(results, [](const BenchResult& result) { return result.name.starts_with("lock_"); });
   Table table{.columns = {{"MEASURE", false, false, true},
-                          {"JOBS/S", false, true},
+                          {of_locks ? "PAIRS/S" : "JOBS/S", false, true},
                           {"RAW/S", false, true},
                           {"OF RAW", false, false, true},
                           {"BY CPU", false, true},
                           {"OF OTHER RAW", false, true},
-                          {"CPU US/JOB", false, true}},
+                          {of_locks ? "CPU US/PAIR" : "CPU US/JOB", false, true}},
               .rows = {}};
   for (const BenchResult& result : results) {
     if (!result.rate || !result.raw_rate) continue;

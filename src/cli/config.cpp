@@ -152,7 +152,8 @@ class ProjectFile {
       if (auto ok = set_lock_value(options, key.str(), value); !ok) return std::unexpected(bad(node.source(), full + " " + ok.error().message));
       settings_[full] = {value, static_cast<int>(node.source().begin.line)};
     }
-    settings_.try_emplace("lock." + name + ".pattern", FileSetting{lock_value(options, "pattern"), line});
+    // Also a class that says nothing is there.
+    settings_.try_emplace("lock." + name + ".pattern", FileSetting{lock_value(options, "pattern"), kNoLine});
     // Each is possible by itself; whether they are together is the whole class's.
     if (auto ok = check_options(options); !ok) return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": lock class " + name + ": " + ok.error().message);
     return {};

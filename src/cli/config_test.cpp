@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/lock_settings.hpp"
+
 namespace fenceline::cli {
 namespace {
 
@@ -26,8 +28,8 @@ TEST(Config, ALockClassHasWhatItsTableSays) {
   EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{{"lock.nightly.ttl", {"5m", 2}},
                                                            {"lock.nightly.failures", {"2", 3}},
                                                            {"lock.nightly.contention", {"skip", 4}},
-                                                           {"lock.nightly.pattern", {"item", 1}},
-                                                           {"lock.plain.pattern", {"item", 5}}}));
+                                                           {"lock.nightly.pattern", {"item", kNoLine}},
+                                                           {"lock.plain.pattern", {"item", kNoLine}}}));
   EXPECT_EQ(refusal("[lock.x]\nttl = \"1m\"\nwiat = \"1s\"\n"), "fenceline.toml:3: unknown key 'lock.x.wiat'; did you mean 'lock.x.wait'?");
   EXPECT_TRUE(refusal("[lock.x]\nttl = \"400d\"\n").starts_with("fenceline.toml:2: lock.x.ttl ")) << refusal("[lock.x]\nttl = \"400d\"\n");
   EXPECT_TRUE(refusal("[lock.x]\nttl = \"5s\"\nrenewal = \"5s\"\n").starts_with("fenceline.toml:1: lock class x: ")) << refusal("[lock.x]\nttl = \"5s\"\nrenewal = \"5s\"\n");

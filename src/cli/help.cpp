@@ -111,7 +111,7 @@ HelpRows environment_rows() {
           {"FENCELINE_NAMESPACE", "as --namespace"},
           {"FENCELINE_CONFIG", "as --config"},
           {"FENCELINE_GATES", "as --gates of the gate commands"},
-          {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn"},
+          {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn; lock and elect log only if it is set, or with --json"},
           {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
           {"TZ", "enqueue --at: the zone of a time that names none"},
           {"COLUMNS", "how wide tables may be, if the terminal does not say"},

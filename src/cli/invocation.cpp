@@ -29,6 +29,9 @@ std::string_view usual_remedy(Code code) {
   return "please report it";
 }
 
+// As the help has it: a day is "24h" there.
+std::string bound_text(Duration bound) { return bound == std::chrono::hours{24} ? "24h" : format_duration(bound); }
+
 }  // namespace
 
 Error usage_error(std::string message) { return {Code::invalid, std::string(kUsageMark) + std::move(message)}; }
@@ -92,7 +95,7 @@ Result<Duration> Invocation::duration(std::string_view option, Duration otherwis
   const Result<Duration> any = parse_duration(*text, {Duration{0}, Duration::max()});
   if (!any) return std::unexpected(usage_error(std::string(option) + ": " + parsed.error().message));
   return std::unexpected(usage_error(std::string(option) + " " + printable(*text, 40) + " is too " + (*any < least ? "short" : "long") + "; use " +
-                                     format_duration(least) + " to " + format_duration(most)));
+                                     bound_text(least) + " to " + bound_text(most)));
 }
 
 }  // namespace fenceline::cli

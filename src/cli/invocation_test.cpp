@@ -34,8 +34,8 @@ TEST(Invocation, DurationsThatAreNotPossibleAreUsageErrors) {
 }
 
 TEST(Invocation, ADurationThatIsTooShortOrTooLongIsCalledThat) {
-  EXPECT_EQ(error_text(with("--ttl", "500ms").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 500ms is too short; use 1s to 1d");
-  EXPECT_EQ(error_text(with("--ttl", "400d").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 400d is too long; use 1s to 1d");
+  EXPECT_EQ(error_text(with("--ttl", "500ms").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 500ms is too short; use 1s to 24h");
+  EXPECT_EQ(error_text(with("--ttl", "400d").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 400d is too long; use 1s to 24h");
   EXPECT_NE(error_text(with("--ttl", "5").duration("--ttl", 1s, 1s, 24h).error()).find("is not a duration"), std::string::npos);
 }
 

@@ -108,7 +108,7 @@ std::vector<Setting> lock_settings(const std::string& path, const std::map<std::
         // The renewal of a preset goes with its ttl.
         if (key.name == "renewal" && of_file->second.contains("ttl") && !of_file->second.contains("renewal")) continue;
         if (const auto value = of_file->second.find(key.name); value != of_file->second.end()) {
-          settings.push_back({prefix_of(name) + key.name, value->second.value, path + ":" + std::to_string(value->second.line)});
+          settings.push_back({prefix_of(name) + key.name, value->second.value, value->second.line == kNoLine ? "default" : path + ":" + std::to_string(value->second.line)});
           continue;
         }
       }

@@ -26,8 +26,9 @@ LockOptions lock_class_base(std::string_view name);
 // One value of a file, and its line.
 struct LockFileValue {
   std::string value;
-  int line = 0;
+  int line = 0;  // kNoLine: the file has the class, and says nothing of this
 };
+inline constexpr int kNoLine = 0;
 // What is in force of every class, by name: presets, and those that a file has ("NAME" -> "ttl" -> "1m"). Of a preset only what it changes is shown.
 std::vector<Setting> lock_settings(const std::string& path, const std::map<std::string, std::map<std::string, LockFileValue>>& classes);
 

@@ -5,6 +5,7 @@
 
 #include "base/duration_text.hpp"
 #include "cli/text.hpp"
+#include "services/lock_options.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -13,11 +14,17 @@ using Json = nlohmann::ordered_json;
 
 std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
 
-// Whole seconds are enough for people; below one, what there is.
+// Two units are enough for people: "450ms", "59s", "4m59s", "23h59m".
 std::string rough(Duration duration) {
+  using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
   const Duration least = std::max(Duration{0}, duration);
-  if (least < std::chrono::seconds{1}) return format_duration(std::chrono::floor<std::chrono::milliseconds>(least));
-  return format_duration(std::chrono::floor<std::chrono::seconds>(least));
+  if (least < seconds{1}) return format_duration(std::chrono::floor<std::chrono::milliseconds>(least));
+  if (least < minutes{1}) return format_duration(std::chrono::floor<seconds>(least));
+  const auto two = [least](Duration unit, Duration smaller) {
+    const Duration rest = least % unit / smaller * smaller;
+    return format_duration(least / unit * unit) + (rest == Duration{0} ? "" : format_duration(rest));
+  };
+  return least < hours{1} ? two(minutes{1}, seconds{1}) : two(hours{1}, minutes{1});
 }
 
 // Who people can find: the place if it was told, else the owner.
@@ -32,6 +39,8 @@ std::string holder_words(const LockRow& row) {
 std::string age(const LockRow& row, WallTime now) { return row.holders.empty() ? "" : rough(now - row.holders.front().granted_at); }
 
 Tone tone_of(const std::string& state) { return state == "expired" ? Tone::warning : state == "free" ? Tone::faint : Tone::plain; }
+
+bool is_window(const LockRow& row) { return row.pattern == to_string(LockPattern::loop); }
 
 std::vector<Column> columns() {
   return {{.name = "resource", .whole = true},
@@ -54,9 +63,9 @@ std::vector<Cell> cells(const ShownLock& lock, WallTime now) {
           {state, tone_of(state)},
           row.pattern,
           std::string(to_string(row.mode)),
-          holder_words(row),
+          state == "free" ? "" : holder_words(row),
           std::to_string(row.fence),
-          age(row, now),
+          state == "free" ? "" : age(row, now),
           row.free_in ? rough(*row.free_in) : "",
           std::to_string(row.waiters_count),
           {at_gate, at_gate == "never" ? Tone::warning : Tone::plain}};
@@ -67,7 +76,8 @@ std::vector<Cell> cells(const ShownLock& lock, WallTime now) {
 std::string lock_state(const LockRow& row) {
   if (std::ranges::any_of(row.holders, [](const LockHolder& holder) { return holder.left > Duration{0}; })) return "held";
   if (row.free_in) return "resting";
-  return row.holders.empty() ? "free" : "expired";
+  // A window ends by itself: nothing went wrong.
+  return row.holders.empty() || is_window(row) ? "free" : "expired";
 }
 
 std::string seen_at_gate(const ShownLock& lock) {
@@ -113,7 +123,7 @@ Table lock_card(const ShownLock& lock, WallTime now) {
   const std::vector<Cell> values = cells(lock, now);
   for (std::size_t i = 0; i < names.size(); ++i) card.rows.push_back({names[i].name, values[i]});
   for (const LockHolder& holder : lock.row.holders) {
-    const std::string left = holder.left > Duration{0} ? rough(holder.left) + " left" : "ran out " + rough(-holder.left) + " ago";
+    const std::string left = holder.left > Duration{0} ? rough(holder.left) + " left" : (is_window(lock.row) ? "over " : "ran out ") + rough(-holder.left) + " ago";
     card.rows.push_back({"held_by", who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) + ", " + left + ", owner " + holder.owner});
   }
   for (const LockWaiter& waiter : lock.row.waiters)

@@ -16,7 +16,7 @@ bool is_allowed(char c) { return is_letter_or_digit(c) || std::string_view("._-:
 std::string shown(std::string_view name) {
   constexpr std::size_t kShown = 40;
   std::string text;
-  for (const char c : name.substr(0, kShown)) text += c > ' ' && c < 0x7f ? c : '?';
+  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c < 0x7f ? c : '?';
   return name.size() > kShown ? text + "..." : text;
 }
 
