@@ -2,6 +2,7 @@
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
 #include "cli/locked_command.hpp"
+#include "cli/open_within.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "services/election.hpp"
@@ -21,24 +22,31 @@ Result<ElectionOptions> options_from(const Invocation& invocation) {
   return options;
 }
 
+int interrupted() {
+  tell("fenceline: interrupted while it campaigned; nothing was run");
+  return interrupted_exit();
+}
+
 Result<int> run(Invocation& invocation) {
   const Result<ElectionOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   if (const std::optional<int> missing = command_missing(invocation)) return *missing;
-  const Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
+  const LockLog log(invocation);
+  Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->name, invocation.runtime->now());
+  if (!store && may_repeat(store.error().code) && !was_interrupted(invocation.stop)) {
+    tell("fenceline: " + store.error().message + "; waiting for it");
+    store = open_within(invocation, log.log(), options->name, Instant::max());
+  }
+  if (!store && was_interrupted(invocation.stop)) return interrupted();
   if (!store) return std::unexpected(store.error());
 
-  const LockLog log(invocation);
   LockClient locks(*invocation.runtime, log.log(), **store, {.ns = invocation.ns, .place = lock_place()});
   Election election(locks, *options);
   while (true) {
     LockedEnd end;
-    const Result<TermEnd> term = election.serve([&](const Term& served) { end = run_locked(invocation, served.held, std::nullopt); }, invocation.stop);
+    const Result<TermEnd> term = election.serve([&](const Term& served) { end = run_locked(invocation, lease_of(served.held), std::nullopt); }, invocation.stop);
     tidy_now_and_then(invocation, **store);
-    if (!term && was_interrupted(invocation.stop)) {
-      tell("fenceline: interrupted while it campaigned; nothing was run");
-      return interrupted_exit();
-    }
+    if (!term && was_interrupted(invocation.stop)) return interrupted();
     if (!term) return std::unexpected(term.error());
     if (end.interrupted || (*term == TermEnd::stepped_down && !end.lost)) return end.status;
     // Somebody wanted an end, and the lead was lost on the way to it.
@@ -62,7 +70,7 @@ CommandSpec elect_command() {
                          {"the command ends", "it steps down at once, and passes the status on; start it again to campaign again"},
                          {"the lead is lost", "the command is ended before another can lead; then it campaigns again and starts the command anew when it is elected, unless --once"},
                          {"INT or TERM while it campaigns", "it leaves the queue, and ends with 128 + N"},
-                         {"the store is away", "it waits for it, as long as it takes; a leader loses its lead when it cannot renew in time"}}},
+                         {"the store is away", "it waits for it, also at the start, as long as it takes; a leader loses its lead when it cannot renew in time"}}},
                        {"Exit status",
                         {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"}, {"76", "with --once: the lead was lost"}}}},
           .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},

@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/lock_settings.hpp"
 #include "cli/locked_command.hpp"
+#include "cli/open_within.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
@@ -85,7 +86,7 @@ Result<LockOptions> options_from(const Invocation& invocation) {
   const Result<Duration> delay = invocation.duration("--delay", options->delay, kWaitRange.least, kWaitRange.most);
   if (!delay) return std::unexpected(delay.error());
   options->delay = *delay;
-  if (auto ok = check_options(*options); !ok) return std::unexpected(usage_error(ok.error().message));
+  if (auto ok = check_options(*options); !ok) return std::unexpected(usage_error(ok.error().message + "; see 'fenceline help lock'"));
   return options;
 }
 
@@ -97,14 +98,30 @@ Result<std::optional<Duration>> timeout_from(const Invocation& invocation) {
 }
 
 // Not obtained: the status that was asked for, in words.
-Result<int> not_obtained(const Invocation& invocation, const Error& error, int status) {
+Result<int> not_obtained(const Invocation& invocation, const LockOptions& options, const Error& error, int status) {
   if (was_interrupted(invocation.stop)) {
     tell("fenceline: interrupted while it waited; the lock is not held, and nothing was run");
     return interrupted_exit();
   }
+  // The request that had no answer was taken back, or will be, or ends by itself: there is nothing to look for.
+  if (error.code == Code::in_doubt)
+    return fail(Code::unavailable, error.message + "; the command was not run, and if the lock was granted it is free again within " + format_duration(options.ttl));
   if (error.code != Code::held) return std::unexpected(error);
-  tell("fenceline: " + error_text(error));
+  // Whoever says that it is no failure, as cron does, need not be told of it every minute.
+  if (status != kExitOk && !invocation.has("--quiet")) tell("fenceline: " + error_text(error));
   return status;
+}
+
+bool does_not_wait(const LockOptions& options) { return options.contention == Contention::skip || options.wait == Duration{0}; }
+
+void tell_that_it_is_open() { tell("fenceline: the store is away, and the lock's class says to go on: nothing keeps others out now"); }
+
+// Without a lock and without a fence: the store could not even be opened.
+int run_open(Invocation& invocation, const Log& log, const LockOptions& options, std::optional<Duration> timeout) {
+  log.warn("lock_failed_open", {{"lock", options.names.front()}, {"owner", ""}, {"fence", 0}, {"at", "acquire"}});
+  tell_that_it_is_open();
+  TrustDeadline trust(invocation.runtime->now() + kOpenFor);
+  return run_locked(invocation, {.resource = options.names.front(), .grants = {}, .times = times_of(options), .trust = trust, .stop = {}, .lost = [] { return false; }}, timeout).status;
 }
 
 Error loss_of(const HeldLock& held) {
@@ -113,26 +130,33 @@ Error loss_of(const HeldLock& held) {
 }
 
 Result<int> run(Invocation& invocation) {
-  const Result<LockOptions> options = options_from(invocation);
+  const Instant began = invocation.runtime->now();
+  Result<LockOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<std::optional<Duration>> timeout = timeout_from(invocation);
   if (!timeout) return std::unexpected(timeout.error());
   const Result<std::int64_t> conflict = invocation.number("--conflict-exit-code", kExitTryLater, 0, kStatusMost);
   if (!conflict) return std::unexpected(conflict.error());
   if (const std::optional<int> missing = command_missing(invocation)) return *missing;
-  const Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
-  if (!store) return std::unexpected(store.error());
 
   const LockLog log(invocation);
+  const Instant deadline = does_not_wait(*options) ? began : began + options->wait;
+  const Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->names.front(), deadline);
+  if (!store && options->on_acquire_error == OnStoreError::open && store_is_away(store.error().code) && !was_interrupted(invocation.stop))
+    return run_open(invocation, log.log(), *options, *timeout);
+  if (!store) return not_obtained(invocation, *options, store.error(), static_cast<int>(*conflict));
+  // What it took to reach the store is part of the wait; whoever waited for it is not refused a question.
+  if (!does_not_wait(*options)) options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
+
   LockClient locks(*invocation.runtime, log.log(), **store, {.ns = invocation.ns, .place = lock_place()});
   Result<HeldLock> held = locks.acquire(*options, invocation.stop);
-  if (!held) return not_obtained(invocation, held.error(), static_cast<int>(*conflict));
-  if (held->failed_open()) tell("fenceline: the store is away, and the lock's class says to go on: nothing keeps others out now");
-  const LockedEnd end = run_locked(invocation, *held, *timeout);
+  if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
+  if (held->failed_open()) tell_that_it_is_open();
+  const LockedEnd end = run_locked(invocation, lease_of(*held), *timeout);
   const Result<void> released = held->release();
   tidy_now_and_then(invocation, **store);
   if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
-  if (!released) tell("fenceline: the lock could not be given back, and ends by itself within " + format_duration(options->ttl) + ": " + error_text(released.error()));
+  if (!released) tell("fenceline: " + released.error().message + "; it is free again within " + format_duration(options->ttl));
   return end.status;
 }
 
@@ -148,7 +172,8 @@ CommandSpec lock_command() {
                       {"--wait", "DURATION", "how long to wait for it, in turn: 0s to 24h, 10s if not given"},
                       {"-w", "SECONDS", "the same as flock has it: a number of seconds"},
                       {.name = "--nonblock", .value = "", .help = "do not wait", .letter = "-n"},
-                      {.name = "--conflict-exit-code", .value = "STATUS", .help = "exit status if it was not obtained, 0 to 255; default 75", .letter = "-E"},
+                      {.name = "--conflict-exit-code", .value = "STATUS", .help = "exit status if it was not obtained, 0 to 255; default 75. With 0 nothing is said of it", .letter = "-E"},
+                      {.name = "--quiet", .value = "", .help = "say nothing if it was not obtained", .letter = "-q"},
                       {"--shared", "", "beside others who hold it so, and no one else"},
                       {"--slots", "N", "so many holders at a time, 1 to 1000; everybody must say the same"},
                       {"--hold-at-least", "DURATION", "from the grant on nobody else has it before, though the command is done: for short commands of several machines' cron; at most 24h"},
@@ -173,7 +198,7 @@ CommandSpec lock_command() {
                          {"contention", "no wait: whoever does not get it ends with 75 (or -E 0)"}}},
                        {"Exit status",
                         {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
-                         {"69", "the store was not reached; the command was not run"},
+                         {"69", "the store was not reached in the time that the lock is waited for; the command was not run, unless its class says on_acquire_error = \"open\""},
                          {"75", "not obtained (or -E); the command was not run"},
                          {"76", "the lock was lost, and the command was ended"}}}},
           .examples = {{"fenceline lock deploy -- ./deploy.sh", "one at a time, waiting 10s for its turn"},

@@ -21,28 +21,16 @@ namespace fenceline::cli {
 namespace {
 
 constexpr int kSignalBase = 128;
-// A guardian that has not reported by then is stopped, and its command works on.
-constexpr Duration kGuardianLateBy = std::chrono::milliseconds{500};
+// A guardian that has not reported by then is stopped, and its command works on. Another may have the lock when the margin is over too.
+constexpr Duration kGuardianLateMost = std::chrono::milliseconds{500};
 constexpr std::uint64_t kTidyOneIn = 20;
 constexpr int kTidyAtOnce = 100;  // more than are made in the meantime
 constexpr Duration kTimeoutGraceMost = std::chrono::seconds{5};
 
-// Forwards deadlines while it lives.
-class Listening {
- public:
-  Listening(TrustDeadline& trust, std::function<void(Instant)> listener) : trust_(trust) { trust_.listen(std::move(listener)); }
-  ~Listening() { trust_.unlisten(); }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-
- private:
-  TrustDeadline& trust_;
-};
-
-GuardedCommandOptions guarded_by(const Invocation& invocation, const HeldLock& held) {
+GuardedCommandOptions guarded_by(const Invocation& invocation, const CommandLease& lease) {
   GuardedCommandOptions guarded{.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()), "--grace-us",
-                                             std::to_string(held.times().grace.count()), "--"},
-                                .environment = environment_with(lock_variables(invocation, held)),
+                                             std::to_string(lease.times.grace.count()), "--"},
+                                .environment = environment_with(lock_variables(invocation, lease)),
                                 .attached = true};
   for (const int signal : SignalForward::ignored()) guarded.guardian.insert(guarded.guardian.end() - 1, {"--ignored", std::to_string(signal)});
   guarded.guardian.insert(guarded.guardian.end(), invocation.command.begin(), invocation.command.end());
@@ -52,7 +40,8 @@ GuardedCommandOptions guarded_by(const Invocation& invocation, const HeldLock& h
 // Looks after the guardian: at the deadline, as it moves, its time is over too.
 class GuardianWatch {
  public:
-  GuardianWatch(Runtime& runtime, GuardedCommand& command, TrustDeadline& trust) : moved_(runtime.make_event()) {
+  GuardianWatch(Runtime& runtime, GuardedCommand& command, TrustDeadline& trust, const LeaseTimes& times)
+      : late_by_(std::min(kGuardianLateMost, times.margin / 2)), moved_(runtime.make_event()) {
     watch_ = runtime.spawn("guardian_watch", [this, &runtime, &command, &trust](std::stop_token ended) {
       const std::stop_callback wake(ended, [this] { moved_->notify(); });
       while (!ended.stop_requested()) {
@@ -69,8 +58,9 @@ class GuardianWatch {
   bool was_late() const { return late_; }
 
  private:
-  static Instant late_at(Instant until) { return until < Instant::max() - kGuardianLateBy ? until + kGuardianLateBy : Instant::max(); }
+  Instant late_at(Instant until) const { return until < Instant::max() - late_by_ ? until + late_by_ : Instant::max(); }
 
+  const Duration late_by_;
   std::unique_ptr<Event> moved_;
   std::atomic<bool> late_ = false;
   Task watch_;
@@ -81,8 +71,8 @@ LockedEnd cannot_run(const std::string& why) {
   return {.status = kExitCannotBeRun};
 }
 
-LockedEnd end_of(const CommandEnd& end, const HeldLock& held, bool timed_out, bool late) {
-  LockedEnd result{.lost = late || held.lost() || (end.stopped && !timed_out)};
+LockedEnd end_of(const CommandEnd& end, const CommandLease& lease, bool timed_out, bool late) {
+  LockedEnd result{.lost = late || lease.lost() || (end.stopped && !timed_out)};
   if (end.guardian_died) {
     result.status = kSignalBase + SIGKILL;
     if (result.lost) return result;
@@ -97,11 +87,15 @@ LockedEnd end_of(const CommandEnd& end, const HeldLock& held, bool timed_out, bo
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> lock_variables(const Invocation& invocation, const HeldLock& held) {
+CommandLease lease_of(const HeldLock& held) {
+  return {.resource = held.resource(), .grants = held.grants(), .times = held.times(), .trust = held.trust(), .stop = held.stop(), .lost = [&held] { return held.lost(); }};
+}
+
+std::vector<std::pair<std::string, std::string>> lock_variables(const Invocation& invocation, const CommandLease& lease) {
   nlohmann::ordered_json all = nlohmann::ordered_json::object();
-  for (const LockGrant& grant : held.grants()) all[grant.resource] = grant.fence;
-  std::vector<std::pair<std::string, std::string>> variables{{"FENCELINE_LOCK", held.resource()},
-                                                             {"FENCELINE_FENCE", held.fence() == 0 ? "" : std::to_string(held.fence())},
+  for (const LockGrant& grant : lease.grants) all[grant.resource] = grant.fence;
+  std::vector<std::pair<std::string, std::string>> variables{{"FENCELINE_LOCK", lease.resource},
+                                                             {"FENCELINE_FENCE", lease.fence() == 0 ? "" : std::to_string(lease.fence())},
                                                              {"FENCELINE_LOCKS", all.dump()},
                                                              {"FENCELINE_STORE", from_any_folder(invocation.store_url)},
                                                              {"FENCELINE_NAMESPACE", invocation.ns}};
@@ -118,10 +112,10 @@ std::optional<int> command_missing(const Invocation& invocation) {
   return program.error().code == Code::not_found ? kExitNoCommand : kExitCannotBeRun;
 }
 
-LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional<Duration> timeout) {
+LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::optional<Duration> timeout) {
   Runtime& runtime = *invocation.runtime;
   become_subreaper();
-  const Result<std::unique_ptr<GuardedCommand>> started = GuardedCommand::start(guarded_by(invocation, held));
+  const Result<std::unique_ptr<GuardedCommand>> started = GuardedCommand::start(guarded_by(invocation, lease));
   if (!started) return cannot_run(started.error().message);
   GuardedCommand& command = **started;
   std::atomic<bool> timed_out = false;
@@ -132,18 +126,18 @@ LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional
     const SignalForward forward(runtime, [&](int signal) { command.order({GuardianOrder::Kind::signal, {}, signal}); });
     if (was_interrupted(invocation.stop)) return {.status = interrupted_exit(), .interrupted = true};
     // In this order: the first deadline starts the command, a stop that is there already comes after it.
-    GuardianWatch watch(runtime, command, held.trust());
-    const Listening listening(held.trust(), [&](Instant until) {
+    GuardianWatch watch(runtime, command, lease.trust, lease.times);
+    const TrustListening listening(lease.trust, [&](Instant until) {
       command.order({GuardianOrder::Kind::trust, until});
       watch.moved();
     });
-    const std::stop_callback stop(held.stop(), [&] { command.order({GuardianOrder::Kind::term, held.trust().until()}); });
+    const std::stop_callback stop(lease.stop, [&] { command.order({GuardianOrder::Kind::term, lease.trust.until()}); });
     Task timer;
     if (timeout) {
       timer = runtime.spawn("lock_timeout", [&, until = runtime.now() + *timeout](std::stop_token ended) {
         if (!runtime.sleep_until(until, ended)) return;
         timed_out = true;
-        command.order({GuardianOrder::Kind::term, runtime.now() + std::min(held.times().grace, kTimeoutGraceMost)});
+        command.order({GuardianOrder::Kind::term, runtime.now() + std::min(lease.times.grace, kTimeoutGraceMost)});
       });
     }
     end = command.attend({});
@@ -152,8 +146,8 @@ LockedEnd run_locked(Invocation& invocation, const HeldLock& held, std::optional
   }
   // What a dead guardian leaves behind comes to us, and nobody else would end it.
   if (end.guardian_died) end_strays({});
-  if (timed_out) tell("fenceline: " + held.resource() + ": the command took longer than --timeout allows, and was ended");
-  LockedEnd result = end_of(end, held, timed_out, late);
+  if (timed_out) tell("fenceline: " + lease.resource + ": the command took longer than --timeout allows, and was ended");
+  LockedEnd result = end_of(end, lease, timed_out, late);
   result.asked_to_end = asked_to_end;
   return result;
 }

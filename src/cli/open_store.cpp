@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/config.hpp"
+#include "cli/open_within.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
@@ -42,12 +43,11 @@ Result<Accepted> accepted(const Invocation& invocation) {
   return out;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mends) {
-  const Result<std::optional<GuaranteeClass>> required = required_class(*this);
+Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool may_create, bool mends, Duration timeout) {
+  const std::string& store_url = invocation.store_url;
+  const Result<std::optional<GuaranteeClass>> required = required_class(invocation);
   if (!required) return std::unexpected(required.error());
-  const Result<Accepted> unsafe = accepted(*this);
+  const Result<Accepted> unsafe = accepted(invocation);
   if (!unsafe) return std::unexpected(unsafe.error());
   if (auto ok = check_store_url(store_url); !ok) return std::unexpected(usage_error(ok.error().message));
 
@@ -57,33 +57,41 @@ Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mend
   const GuaranteeClass expected = unsafe->no_sync ? GuaranteeClass::c : GuaranteeClass::b;
   const bool known = !is_on_a_server(store_url);
   if (auto ok = known ? check_class(*required, expected, shown) : Result<void>{}; !ok) return std::unexpected(ok.error());
-  Result<std::unique_ptr<Store>> store = fenceline::open_store(*runtime, Log(*log_sink),
+  Result<std::unique_ptr<Store>> store = fenceline::open_store(*invocation.runtime, Log(*invocation.log_sink),
                                                                {.url = store_url,
                                                                 .may_create = may_create,
                                                                 .mends = mends,
                                                                 .accept_shared_fs = unsafe->shared_fs,
                                                                 .accept_no_sync = unsafe->no_sync,
                                                                 .actor = login_name(),
-                                                                .stop = stop});
+                                                                .timeout = timeout,
+                                                                .stop = invocation.stop});
   if (!store) return std::unexpected(store.error());
   if (auto ok = check_class(*required, (*store)->profile().guarantee, shown); !ok) return std::unexpected(ok.error());
   return store;
 }
 
-Result<std::unique_ptr<Store>> Invocation::open_or_make_store() {
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_or_make_in_time(const Invocation& invocation, Duration timeout) {
+  const std::string& store_url = invocation.store_url;
   if (is_on_a_server(store_url)) {
-    Result<std::unique_ptr<Store>> there = open_store(false);
+    Result<std::unique_ptr<Store>> there = open_in_time(invocation, false, false, timeout);
     if (there || there.error().code != Code::not_found) return there;
-    Result<std::unique_ptr<Store>> made = open_store(true);  // or it says why it may not
+    Result<std::unique_ptr<Store>> made = open_in_time(invocation, true, false, timeout);  // or it says why it may not
     if (made) tell("fenceline: made a new store: " + printable((*made)->profile().url));
     return made;
   }
   const std::filesystem::path path = store_url.substr(std::min(store_url.size(), store_url.find(':') + 1));
   std::error_code unknown;
   const bool was_there = std::filesystem::exists(path, unknown);
-  Result<std::unique_ptr<Store>> store = open_store(true);
+  Result<std::unique_ptr<Store>> store = open_in_time(invocation, true, false, timeout);
   if (store && !was_there) tell("fenceline: made a new store: " + printable(std::filesystem::absolute(path, unknown).string()));
   return store;
 }
+
+Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mends) { return open_in_time(*this, may_create, mends, kCallTimeout); }
+
+Result<std::unique_ptr<Store>> Invocation::open_or_make_store() { return open_or_make_in_time(*this, kCallTimeout); }
 
 }  // namespace fenceline::cli

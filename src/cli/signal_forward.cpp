@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 constexpr char kEnd = 0;  // no signal
+constexpr char kNotOurs = 0x40;  // with a signal: the command has it already
 
 std::array<int, 2> signal_pipe{-1, -1};
 std::array<struct sigaction, kForwarded.size()> before{};
 
 extern "C" void on_forwarded_signal(int signal, siginfo_t* info, void*) {
-  if (info->si_code > 0) return;  // by the kernel, for a terminal: the whole group has it
   const int saved = errno;
-  const char byte = static_cast<char>(signal);
+  // By the kernel, for a terminal: the whole group has it.
+  const char byte = static_cast<char>(info->si_code > 0 ? signal | kNotOurs : signal);
   [[maybe_unused]] const auto written = ::write(signal_pipe[1], &byte, 1);
   errno = saved;
 }
@@ -43,8 +44,9 @@ SignalForward::SignalForward(Runtime& runtime, std::function<void(int)> pass_on)
   listener_ = runtime.spawn("signal_forward", [this, pass_on = std::move(pass_on)](std::stop_token ending) {
     const std::stop_callback wake(ending, [] { [[maybe_unused]] const auto written = ::write(signal_pipe[1], &kEnd, 1); });
     for (char signal = next_signal(); signal != kEnd; signal = next_signal()) {
-      if (signal != SIGUSR1 && signal != SIGUSR2) asked_to_end_ = signal;
-      pass_on(signal);
+      const int number = signal & ~kNotOurs;
+      if (number == SIGINT || number == SIGQUIT || number == SIGTERM) asked_to_end_ = number;
+      if (number == signal) pass_on(number);
     }
   });
   struct sigaction action {};

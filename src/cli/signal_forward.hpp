@@ -19,7 +19,7 @@ class SignalForward {
   SignalForward(const SignalForward&) = delete;
   SignalForward& operator=(const SignalForward&) = delete;
 
-  // The last of HUP, INT, QUIT and TERM that was handed on: somebody wants an end. 0: none.
+  // The last of INT, QUIT and TERM that came, also from a terminal: somebody wants an end. 0: none. HUP asks many a server to read its settings again.
   int asked_to_end() const { return asked_to_end_; }
 
   // Of all that would be handed on, what was ignored when the program was started.

@@ -77,7 +77,12 @@ Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenO
   }
   if (is_on_a_server(options.url)) {
     Result<std::unique_ptr<PostgresStore>> store =
-        PostgresStore::open(runtime, log, {.url = options.url, .may_create = options.may_create, .mends = options.mends, .actor = options.actor, .stop = options.stop});
+        PostgresStore::open(runtime, log, {.url = options.url,
+                                            .may_create = options.may_create,
+                                            .mends = options.mends,
+                                            .actor = options.actor,
+                                            .open_timeout = options.timeout,
+                                            .stop = options.stop});
     if (!store) return std::unexpected(store.error());
     return std::unique_ptr<Store>(std::move(*store));
   }

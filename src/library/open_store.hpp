@@ -21,6 +21,7 @@ struct OpenOptions {
   bool accept_no_sync = false;    // acknowledge before the disk has it: class C
   bool accept_eviction = false;   // a Redis server that may throw away what it was told to keep
   std::string actor;              // for the trail
+  Duration timeout = kCallTimeout;  // how long a server may take to answer
   std::stop_token stop = {};      // ends the wait for a server that does not answer: held
 };
 

@@ -34,7 +34,7 @@ TEST(Lock, RunsItsCommandWithTheFenceAndPassesItsStatusOn) {
   ASSERT_EQ(told.status, 0) << told.err;
   const Json row = answer(place, {"locks", "show", "deploy", "--namespace", "shop"});
   const std::string fence = row["fence"].dump();
-  EXPECT_EQ(told.out, "deploy " + fence + " shop\n{\"deploy\":" + fence + "}\nsqlite:" + place.file("fenceline.db").string() + "\n");
+  EXPECT_EQ(told.out, "deploy " + fence + " shop\n{\"deploy\":" + fence + "}\n" + place.store_url() + "\n");
   EXPECT_EQ(row["state"], "free");
   EXPECT_EQ(row["pattern"], "item");
 }
@@ -47,7 +47,12 @@ TEST(Lock, IsHeldWhileItsCommandRunsAndFreeAfterIt) {
   EXPECT_EQ(none.status, 75);
   EXPECT_TRUE(one_line(none.err) && has(none.err, "deploy")) << none.err;
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--nonblock", "-E", "3", "--", "touch", "second"}).status, 3);
-  EXPECT_EQ(place.fenceline({"lock", "deploy", "-w", "0.2", "--conflict-exit-code", "0", "--", "touch", "second"}).status, 0);
+  const Ended fine = place.fenceline({"lock", "deploy", "-w", "0.2", "--conflict-exit-code", "0", "--", "touch", "second"});
+  EXPECT_EQ(fine.status, 0);
+  EXPECT_EQ(fine.err, "") << "cron would mail it every minute";
+  const Ended quiet = place.fenceline({"lock", "deploy", "-n", "-q", "--", "touch", "second"});
+  EXPECT_EQ(quiet.status, 75);
+  EXPECT_EQ(quiet.err, "");
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--wait", "100ms", "--", "touch", "second"}).status, 75);
   EXPECT_FALSE(exists(place, "second"));
   const Json row = shown(place, "deploy");
@@ -77,6 +82,23 @@ TEST(Lock, SignalsGoToTheCommand) {
   run->signal(SIGTERM);
   EXPECT_EQ(run->wait().status, 143);
   EXPECT_EQ(place.fenceline({"lock", "deploy", "-n", "--", "true"}).status, 0) << "it was not given back";
+}
+
+TEST(Lock, ASignalToItAloneReachesTheCommandOnceAndOneToTheGroupAtMostTwice) {
+  const Workplace place;
+  const std::string counts = "trap 'echo x >> told' TERM; echo > begun; while ! [ -e enough ]; do sleep 0.02; done; exit 6";
+  for (const bool group : {false, true}) {
+    const auto run = place.start({"lock", "deploy", "--", "sh", "-c", counts});
+    ASSERT_TRUE(comes(place, "begun"));
+    ASSERT_EQ(::kill(group ? -run->pid() : run->pid(), SIGTERM), 0);
+    EXPECT_TRUE(comes(place, "told"));
+    place.write("enough", "");
+    EXPECT_EQ(run->wait().status, 6) << "the command decides how it ends";
+    const std::size_t told = lines_of(Workplace::read(place.file("told"))).size();
+    EXPECT_LE(told, group ? 2U : 1U);
+    EXPECT_EQ(shown(place, "deploy")["state"], "free");
+    for (const char* name : {"begun", "told", "enough"}) std::filesystem::remove(place.file(name));
+  }
 }
 
 TEST(Lock, ASignalWhileItWaitsEndsTheWait) {
@@ -216,10 +238,18 @@ TEST(Lock, L6_ALoopIsNotHadAgainInItsWindow) {
   EXPECT_EQ(place.fenceline({"lock", "sweep", "-n", "--", "true"}).status, 0) << "only an operator ends a window";
 }
 
+TEST(Lock, AWindowThatIsOverIsFreeAndNothingWentWrong) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"lock", "sweep", "--pattern", "loop", "--ttl", "1s", "--", "true"}).status, 0);
+  EXPECT_TRUE(eventually([&] { return shown(place, "sweep")["state"] == "free"; })) << shown(place, "sweep").dump();
+}
+
 TEST(Lock, HoldAtLeastKeepsOthersOutThoughTheCommandIsDone) {
   const Workplace place;
   EXPECT_EQ(place.fenceline({"lock", "tick", "--hold-at-least", "5s", "--", "true"}).status, 0);
-  EXPECT_EQ(place.fenceline({"lock", "tick", "-n", "--", "true"}).status, 75);
+  const Ended none = place.fenceline({"lock", "tick", "-n", "--", "true"});
+  EXPECT_EQ(none.status, 75);
+  EXPECT_TRUE(has(none.err, "lock tick is kept for ") && has(none.err, " more after its last holder, fence ")) << none.err;
   EXPECT_EQ(shown(place, "tick")["state"], "resting");
   EXPECT_EQ(place.fenceline({"lock", "tick", "--wait", "20s", "--", "true"}).status, 0);
 }
@@ -286,6 +316,8 @@ TEST(Lock, ClassesOfTheFile) {
   for (const Json& one : Json(answer(place, {"config", "show", "--origin"})["settings"]))
     settings[one["name"]] = (one["value"].is_string() ? one["value"].get<std::string>() : one["value"].dump()) + " by " + one["origin"].get<std::string>();
   EXPECT_EQ(settings["lock.nightly.ttl"], "5m by fenceline.toml:2");
+  EXPECT_EQ(settings["lock.nightly.pattern"], "fenced by fenceline.toml:6");
+  EXPECT_EQ(settings["lock.job.pattern"], "item by default") << "the file has the class, and says nothing of it";
   EXPECT_EQ(settings["lock.job.ttl"], "1m by default");
   EXPECT_EQ(settings["lock.job.failures"], "5 by fenceline.toml:8");
   EXPECT_EQ(settings["lock.loop.pattern"], "loop by default");
@@ -358,6 +390,9 @@ TEST(Lock, BadInputIsOneLineAndChangesNothing) {
       {{"locks", "break", "deploy", "--as", ""}, 64},
   };
   bad.insert(bad.end(), others.begin(), others.end());
+  EXPECT_TRUE(has(place.fenceline({"lock", "a b", "--", "true"}).err, "lock 'a b' has a character"));
+  EXPECT_TRUE(has(place.fenceline({"lock", "a", "a", "--", "true"}).err, "see 'fenceline help lock'"));
+  EXPECT_TRUE(has(place.fenceline({"lock", "a", "--ttl", "10ms", "--", "true"}).err, "use 1s to 24h"));
   for (const auto& [words, status] : bad) {
     const Ended ended = place.fenceline(words);
     std::string line;
@@ -393,6 +428,18 @@ TEST(Elect, OneThatWasToldToEndDoesNotCampaignAgainAfterALoss) {
   run->signal(SIGTERM);
   ASSERT_TRUE(comes(place, "told"));
   EXPECT_EQ(place.fenceline({"locks", "break", "chief"}).status, 0);
+  EXPECT_EQ(run->wait().status, 143);
+}
+
+TEST(Elect, AHangUpIsForTheCommandAndNoReasonToEndAfterALoss) {
+  const Workplace place;
+  const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c", "trap 'echo > reloaded' HUP; echo x >> begun; while :; do sleep 0.05; done"});
+  ASSERT_TRUE(comes(place, "begun"));
+  run->signal(SIGHUP);
+  ASSERT_TRUE(comes(place, "reloaded"));
+  EXPECT_EQ(place.fenceline({"locks", "break", "chief"}).status, 0);
+  EXPECT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("begun"))).size() == 2; })) << run->err();
+  run->signal(SIGTERM);
   EXPECT_EQ(run->wait().status, 143);
 }
 

@@ -23,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPostgres = "FENCELINE_TEST_POSTGRES";
+
 std::vector<std::string> environment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -142,7 +144,23 @@ Ended Running::wait() {
   return ended;
 }
 
-Workplace::Workplace() : folder_(fresh_path("place")) { fs::create_directories(folder_); }
+Workplace::Workplace() : folder_(fresh_path("place")) {
+  fs::create_directories(folder_);
+  if (!on_postgres()) return;
+  env_ = {{"FENCELINE_STORE", std::getenv(kPostgres)}, {"FENCELINE_NAMESPACE", folder_.filename().string()}, {"FENCELINE_GATES", file("gates").string()}};
+  // Made by the first, so that nobody is told of it.
+  static const int made = fenceline({"lock", "made", "--", "true"}).status;
+  EXPECT_EQ(made, 0);
+}
+
+bool Workplace::on_postgres() { return std::getenv(kPostgres) != nullptr; }
+
+std::string Workplace::store_url() const { return on_postgres() ? env_.at("FENCELINE_STORE") : "sqlite:" + file("fenceline.db").string(); }
+
+Setting Workplace::with_store(Setting setting) const {
+  setting.env.insert(env_.begin(), env_.end());
+  return setting;
+}
 
 Workplace::~Workplace() {
   std::error_code ignored;
@@ -161,7 +179,7 @@ std::string Workplace::read(const fs::path& path) {
   return text.str();
 }
 
-Ended Workplace::run(const Words& argv, const Setting& setting) const { return Running(argv, setting, folder_, false).wait(); }
+Ended Workplace::run(const Words& argv, const Setting& setting) const { return Running(argv, with_store(setting), folder_, false).wait(); }
 
 Ended Workplace::fenceline(const Words& words, const Setting& setting) const {
   Words argv{"fenceline"};
@@ -172,7 +190,7 @@ Ended Workplace::fenceline(const Words& words, const Setting& setting) const {
 std::unique_ptr<Running> Workplace::start(const Words& words, const Setting& setting) const {
   Words argv{"fenceline"};
   argv.insert(argv.end(), words.begin(), words.end());
-  return std::make_unique<Running>(argv, setting, folder_, true);
+  return std::make_unique<Running>(argv, with_store(setting), folder_, true);
 }
 
 std::string Workplace::dump(const std::string& store) const {

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -63,6 +65,12 @@ class Workplace {
   std::filesystem::path write(const std::string& name, const std::string& text) const;
   static std::string read(const std::filesystem::path& path);
 
+  // Where FENCELINE_TEST_POSTGRES names a server (script/with_postgres), every place has a namespace of its own there instead.
+  static bool on_postgres();
+  std::string store_url() const;
+  // What `fenceline` is told of that: for programs that are started in another way.
+  const std::map<std::string, std::string>& env() const { return env_; }
+
   // `fenceline WORDS...` in the folder; its store is sqlite:fenceline.db there unless the words say otherwise.
   Ended fenceline(const Words& words, const Setting& setting = {}) const;
   // Any program; "fenceline" as its first word is ours.
@@ -76,7 +84,10 @@ class Workplace {
   Json jobs() const;
 
  private:
+  Setting with_store(Setting setting) const;
+
   std::filesystem::path folder_;
+  std::map<std::string, std::string> env_;
 };
 
 std::string program();
