@@ -67,7 +67,7 @@ Result<std::shared_ptr<Link>> Client::Calls::connect_once(Instant deadline) {
   }
   ++made_;
   was_reached_ = true;
-  return std::make_shared<Link>(runtime_, std::move(*made));
+  return std::make_shared<Link>(runtime_, std::move(*made), options_.silence_most);
 }
 
 Result<std::shared_ptr<Link>> Client::Calls::connect(Instant deadline) {

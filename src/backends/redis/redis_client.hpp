@@ -5,7 +5,7 @@
 // write and one read. Answers come in the order of the commands.
 //
 // A caller whose time is over leaves, and its answer is dropped when it comes. If the oldest command has waited for an answer as long as its caller did, and at least
-// kSilenceMost, the server is taken for gone and the connection is opened anew.
+// `silence_most`, the server is taken for gone and the connection is opened anew.
 //
 // No lock is held while the server is spoken to.
 #pragma once
@@ -30,10 +30,9 @@
 
 namespace fenceline::redis {
 
-inline constexpr Duration kSilenceMost = std::chrono::seconds{2};
-
 struct ClientOptions {
   Address address;
+  Duration silence_most = std::chrono::seconds{2};
   // Looks at the server on each new connection, before any call: is it a replica, does it evict? What it refuses, calls answer. One that is
   // unavailable is tried again as if it had not been reached.
   std::function<Result<void>(Connection& connection, Instant deadline)> on_connect = {};

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/redis/redis_client.hpp"
+#include "backends/redis/redis_errors.hpp"
 
 namespace fenceline::redis {
 namespace {
@@ -16,7 +16,8 @@ constexpr std::size_t kUnreadMost = 256;  // answers that nobody awaits
 
 }  // namespace
 
-Link::Link(Runtime& runtime, std::unique_ptr<Connection> connection) : runtime_(runtime), connection_(std::move(connection)), last_used_(runtime.now()) {}
+Link::Link(Runtime& runtime, std::unique_ptr<Connection> connection, Duration silence_most)
+    : runtime_(runtime), connection_(std::move(connection)), silence_most_(silence_most), last_used_(runtime.now()) {}
 
 void Link::notify(const Wakes& wakes) {
   for (Event* event : wakes) event->notify();
@@ -50,7 +51,7 @@ void Link::run(std::span<const Command> commands, std::span<Outcome> outcomes, I
     return;
   }
   last_used_ = now;
-  const Instant give_up = std::max(deadline, now + kSilenceMost);
+  const Instant give_up = std::max(deadline, now + silence_most_);
   for (std::size_t i = 0; i < commands.size(); ++i) enqueue(commands[i], &me, i, give_up);
   write_out(lock);
   while (me.left > 0) {
@@ -85,7 +86,7 @@ bool Link::send(Command command, Instant now) {
   if (is_over_) return false;
   last_used_ = now;
   auto kept = command.script() ? std::make_unique<Command>(command) : nullptr;
-  enqueue(command, nullptr, 0, now + kSilenceMost, std::move(kept));
+  enqueue(command, nullptr, 0, now + silence_most_, std::move(kept));
   write_out(lock);
   return !is_over_;
 }
@@ -201,7 +202,7 @@ void Link::take_answers(std::vector<Value>& values, const Caller* me, Wakes& wak
     sent_.pop_front();
     if (entry.kept && is_unknown_script(value)) {
       knows_.clear();
-      enqueue(*entry.kept, nullptr, 0, entry.give_up + kSilenceMost);  // goes out with the next write; once more only
+      enqueue(*entry.kept, nullptr, 0, entry.give_up + silence_most_);  // goes out with the next write; once more only
     }
     if (!entry.caller) continue;
     entry.caller->outcomes[entry.index] = {Outcome::Fate::answered, std::move(value)};

@@ -33,7 +33,8 @@ struct Outcome {
 
 class Link {
  public:
-  Link(Runtime& runtime, std::unique_ptr<Connection> connection);
+  // If the oldest command has waited for an answer as long as its caller did, and at least `silence_most`, the server is taken for gone.
+  Link(Runtime& runtime, std::unique_ptr<Connection> connection, Duration silence_most);
 
   // Blocks until each command has its outcome, at most until the deadline. `now` is when the call began. `outcomes` are as many as commands.
   void run(std::span<const Command> commands, std::span<Outcome> outcomes, Instant now, Instant deadline);
@@ -80,6 +81,7 @@ class Link {
 
   Runtime& runtime_;
   const std::unique_ptr<Connection> connection_;
+  const Duration silence_most_;
   std::atomic<bool> is_over_ = false;
   std::vector<Value> values_;  // of who reads
   std::string going_;          // of who writes: taken from out_

@@ -37,9 +37,9 @@ inline ClientOptions options_for(const std::string& url) {
 // An operator's own connection.
 class Admin {
  public:
-  explicit Admin(Runtime& runtime, const std::string& url = admin_url()) : runtime_(runtime) {
-    connection_ = must(Connection::connect(runtime, must(parse_address(url)), runtime.now() + std::chrono::seconds{30}));
-  }
+  explicit Admin(Runtime& runtime) : runtime_(runtime) { connect(); }
+  // Anew, after the server's restart.
+  void connect() { connection_ = must(Connection::connect(runtime_, must(parse_address(admin_url())), runtime_.now() + std::chrono::seconds{30})); }
   Value operator()(const Command& command) { return must(connection_->call(command, runtime_.now() + std::chrono::seconds{30})); }
   // Ends every connection but this one.
   void kill_others() { (*this)(Command("CLIENT").arg("KILL").arg("TYPE").arg("normal").arg("SKIPME").arg("yes")); }
