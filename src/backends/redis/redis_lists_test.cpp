@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "backends/redis/store_testing.hpp"
@@ -160,6 +161,53 @@ TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
   must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct}));
   EXPECT_GE(scripts_run() - before, 3);
   EXPECT_EQ(claim(10'000).size(), 2'498u);
+}
+
+TEST_F(RedisLists, J8_WhatACallerThatIsGoneLeftParkedIsLetGoByClaims) {
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct}));
+  std::vector<NewJob> jobs;
+  for (int i = 0; i < 1'200; ++i) {
+    jobs.push_back(new_job());
+    jobs.back().limit_key = i < 1'000 ? "k" : "k" + std::to_string(i);
+  }
+  add(jobs);
+  const std::size_t first = claim(10'000).size();
+  EXPECT_EQ(first, 201u);
+  // As the script of set_queue does it when the limit is taken back, before the steps that follow.
+  admin_(redis::Command("HDEL").arg(keys_.prefix() + ":{default}:queues").arg("q"));
+  admin_(redis::Command("HSET").arg(keys_.prefix() + ":{default}:unparking").arg("q").arg("0"));
+  std::size_t granted = 0;
+  for (int i = 0; i < 10 && granted < 999; ++i) granted += claim(10'000).size();
+  EXPECT_EQ(granted, 999u);
+  EXPECT_EQ(admin_(redis::Command("EXISTS").arg(keys_.prefix() + ":{default}:unparking")).integer, 0);
+}
+
+TEST_F(RedisLists, APurgeAmongClaimsLeavesNoJobBehindAndTakesNoneThatRuns) {
+  add_plain(600);
+  std::atomic<std::int64_t> done = 0;
+  std::int64_t cancelled = 0;
+  {
+    const auto other = keys_.open(runtime_, clock_);
+    const Task worker = runtime_.spawn("worker", [&](std::stop_token) {
+      for (int request = 0;; ++request) {
+        const auto jobs = must(other->claim({.ns = "default", .queues = {"q"}, .owner = "w", .request = std::to_string(request), .limit = 7, .ttl = 30s})).jobs;
+        if (jobs.empty()) return;
+        SettleRequest settle{.ns = "default", .owner = "w"};
+        for (const ClaimedJob& job : jobs) settle.settlements.push_back({job.job.id, job.job.fence, {}});
+        EXPECT_TRUE(must(other->settle(settle)).refused.empty()) << "a purge takes no job that runs";
+        done += static_cast<std::int64_t>(jobs.size());
+      }
+    });
+    PurgeReply step{.more = true};
+    while (step.more) {
+      step = must(store_->purge({.ns = "default", .queue = "q", .after = step.next, .up_to = kAllOfThem, .limit = 5, .act = kAct}));
+      cancelled += step.cancelled;
+    }
+  }
+  EXPECT_EQ(done + cancelled, 600);
+  const QueueRow row = must(store_->queues("default")).front();
+  EXPECT_EQ(row.depth_of(JobState::done), done);
+  EXPECT_EQ(row.depth_of(JobState::cancelled), cancelled);
 }
 
 TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {

@@ -10,7 +10,6 @@ namespace {
 using namespace redis;
 
 constexpr int kRemovedAtOnce = 1000;   // jobs in one script: some ten milliseconds of the server
-constexpr int kUnparkedAtOnce = 1000;
 
 // "NAME limit=3 keep_done=24h": what was asked for.
 std::string asked_for(const SetQueueRequest& request) {
@@ -44,8 +43,7 @@ QueueRow row_in(const Value& value, std::int64_t newest) {
 
 }  // namespace
 
-// Jobs that were parked because their limit key was full may be claimable under the new limit. There may be many, so they are let go in short scripts;
-// asked for again, also when nothing changes, it goes on with what an earlier call left.
+// There may be very many jobs that were parked because their limit key was full, so they are looked at in short scripts. If this caller is gone half-way, claims go on.
 Result<void> RedisStore::set_queue(const SetQueueRequest& request) {
   if (auto ok = check_request(request); !ok) return ok;
   static const Script& script = script_of("set_queue");
@@ -54,22 +52,12 @@ Result<void> RedisStore::set_queue(const SetQueueRequest& request) {
   Command call = parts_->call_of(script, request.ns);
   call.arg(request.queue).arg(request.act.actor).arg(request.act.reason).arg(asked_for(request));
   call.arg(number_or_nothing(change.limit)).arg(number_or_nothing(change.limit_per_key)).arg(number_or_nothing(change.keep_done)).arg(number_or_nothing(change.keep_dead));
-  Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
-  if (!answer) return std::unexpected(answer.error());
-  bool parked = false;
-  if (auto read = read_answer(parts_->url(), [&] { parked = number_in(*answer) == 1; }); !read) return read;
-  std::string cursor = "0";
-  while (parked) {
-    Command step = parts_->call_of(unpark, request.ns);
-    step.arg(request.queue).arg(cursor).arg(kUnparkedAtOnce);
-    answer = parts_->run(step, CallKind::change, request.timeout);
+  for (bool parked = true; parked;) {
+    const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
     if (!answer) return std::unexpected(answer.error());
-    const auto read = read_answer(parts_->url(), [&] {
-      const std::vector<Value>& parts = list_in(*answer, 2);
-      cursor = text_in(parts[0]);
-      parked = number_in(parts[1]) == 1;
-    });
-    if (!read) return read;
+    if (auto read = read_answer(parts_->url(), [&] { parked = number_in(*answer) == 1; }); !read) return read;
+    call = parts_->call_of(unpark, request.ns);
+    call.arg(request.queue);
   }
   return {};
 }

@@ -14,6 +14,7 @@
 --   blocked:LANE           the same for those that their group, their limit key or their own revoked delivery holds back, all priorities
 --   parked:QUEUE KEY       zset by words: of the blocked ones those of a full limit key, best first in each stage; parked_keys:QUEUE: set;
 --                          parked_at: hash QUEUE -> the wall clock when one was parked last: all of them were due then
+--   unparking              hash QUEUE -> where to go on in parked_keys:QUEUE, after a change of the limit per key
 --   leases:LANE            zset lease end -> be8(order) id owner: running, and may be lost with nothing but that;
 --   alone_leases:LANE      the same for those that must run alone once this delivery is lost; last_leases:LANE: for those that are dead then
 --   kept:QUEUE             zset lease end -> id owner: a delivery that was revoked or held keeps its slot until then
@@ -248,7 +249,32 @@ local function unpark(queue, limit_key)
     end
   end
 end
--- After a change of the limit per key, or when the clock was set back: then some of them are not due, and might stand before others that are.
+-- After a change of the limit per key: a bounded number of those for which there is room now. Who changed it calls this until nothing is left to do; claims do, too, so
+-- that nothing waits for a caller that is gone (J8).
+local UNPARKED_AT_ONCE = 1000
+local function unpark_some(queue)
+  local cursor = call('HGET', P .. 'unparking', queue)
+  if not cursor then return end
+  local most, left = settings_of(queue)[2], UNPARKED_AT_ONCE
+  local page = call('SSCAN', P .. 'parked_keys:' .. queue, cursor, 'COUNT', 100)
+  for _, limit_key in ipairs(page[2]) do
+    local free = most > 0 and most - key_slots_taken(queue, limit_key) or math.huge
+    for _, stage in ipairs(stages_of(queue)) do
+      local opened = 0
+      while opened < free and left > 0 do
+        local best = call('ZRANGEBYLEX', P .. 'parked:' .. queue .. ' ' .. limit_key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, math.min(free - opened, left))
+        if #best == 0 then break end
+        for _, member in ipairs(best) do
+          if place_anew(member:sub(-16)).place == 'o' then opened = opened + 1 end
+        end
+        left = left - #best
+      end
+    end
+  end
+  if left <= 0 then return end  -- the same keys again: those that have no parked job any more are gone
+  if page[1] == '0' then call('HDEL', P .. 'unparking', queue) else call('HSET', P .. 'unparking', queue, page[1]) end
+end
+-- When the clock was set back: then some of them are not due, and might stand before others that are.
 local function unpark_all(queue)
   for _, limit_key in ipairs(call('SMEMBERS', P .. 'parked_keys:' .. queue)) do
     for _, member in ipairs(call('ZRANGE', P .. 'parked:' .. queue .. ' ' .. limit_key, 0, -1)) do place_anew(member:sub(-16)) end
@@ -277,7 +303,9 @@ end
 
 -- What time alone has changed: slots of revoked deliveries whose lease would have ended by now. What follows in a script may rely on it.
 local function end_kept_slots(queue)
-  if wall_now < tonumber(call('HGET', P .. 'parked_at', queue) or 0) then unpark_all(queue) end
+  local parked_at = call('HGET', P .. 'parked_at', queue)
+  if parked_at and wall_now < tonumber(parked_at) then unpark_all(queue) end
+  if parked_at then unpark_some(queue) end
   for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'kept:' .. queue, '-inf', num(lease_now))) do
     local r = load(member:sub(1, 16))
     lift(r)

@@ -1,5 +1,6 @@
 -- needs: 00_core 10_jobs 17_queue_words
--- ARGV[4] queue, [5] actor, [6] reason, [7] what was asked for, in words, [8] to [11] limit, limit_per_key, keep_done, keep_dead, or empty: as it is.
+-- ARGV[4] queue, [5] actor, [6] reason, [7] what was asked for, in words, [8] to [11] limit, limit_per_key, keep_done, keep_dead, or empty: as it is. Answers 1 if
+-- parked jobs are to be looked at: see unpark.
 local queue, changed = ARGV[4], false
 local s = queue_settings(queue)
 for i = 1, 4 do
@@ -11,4 +12,6 @@ if changed then
   note_act(ARGV[5], 'queue_set', ARGV[7], ARGV[6])
   tell('Q ' .. queue)
 end
-return call('EXISTS', P .. 'parked_keys:' .. queue)
+-- Jobs that were parked because their limit key was full may be claimable now.
+if changed and call('EXISTS', P .. 'parked_keys:' .. queue) == 1 then call('HSET', P .. 'unparking', queue, '0') end
+return call('HEXISTS', P .. 'unparking', queue)

@@ -112,6 +112,7 @@ for queue in pairs(queues) do
     for state = READY, CANCELLED do call('HDEL', P .. 'depth', queue .. ' ' .. state) end
     for _, stage in ipairs(stages_of(queue)) do call('SREM', P .. 'lanes', queue .. '/' .. stage) end
     call('DEL', P .. 'stages:' .. queue)
+    for _, hash in ipairs({'parked_at', 'unparking'}) do call('HDEL', P .. hash, queue) end
   end
 end
 

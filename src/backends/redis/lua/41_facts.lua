@@ -7,18 +7,12 @@ local r = load(ARGV[4])
 if not r then return false end
 local s = settings_of(r.queue)
 
-local function oldest(ids)
-  table.sort(ids, function(a, b) return a.order < b.order end)
-  local shown_ones = {}
-  for i = 1, math.min(#ids, HOLDERS_SHOWN) do shown_ones[i] = ids[i].id end
-  return table.concat(shown_ones)
+local function oldest(holders)
+  table.sort(holders, function(a, b) return a.order < b.order end)
+  local ids = {}
+  for i = 1, math.min(#holders, HOLDERS_SHOWN) do ids[i] = holders[i].id end
+  return table.concat(ids)
 end
-local function of_members(members)
-  local holders = {}
-  for _, member in ipairs(members) do holders[#holders + 1] = load(member:sub(1, 16)) end
-  return holders
-end
-
 local head, head_revoked = '', 0
 local limit, limit_holders, per_key, key_holders = 0, '', 0, ''
 if r.state == READY or r.state == WAITING then
@@ -30,13 +24,17 @@ if r.state == READY or r.state == WAITING then
     if first.id ~= r.id then head, head_revoked = first.id, keeps_slot(first) and 1 or 0 end
   end
   if s[1] > 0 then
-    local members = call('ZRANGEBYSCORE', P .. 'kept:' .. r.queue, '(' .. num(lease_now), '+inf')
-    for _, id in ipairs(running_ids(r.queue)) do members[#members + 1] = id end
-    if #members >= s[1] then limit, limit_holders = s[1], oldest(of_members(members)) end
+    local ids, holders = running_ids(r.queue), {}
+    for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'kept:' .. r.queue, '(' .. num(lease_now), '+inf')) do ids[#ids + 1] = member:sub(1, 16) end
+    if #ids >= s[1] then
+      for i, id in ipairs(ids) do holders[i] = {id = id, order = of_be8(call('HGET', P .. 'body', id))} end
+      limit, limit_holders = s[1], oldest(holders)
+    end
   end
   if s[2] > 0 and r.limit_key ~= '' then
     local holders = {}
-    for _, holder in ipairs(of_members(call('SMEMBERS', P .. 'keyslots:' .. r.queue .. ' ' .. r.limit_key))) do
+    for _, id in ipairs(call('SMEMBERS', P .. 'keyslots:' .. r.queue .. ' ' .. r.limit_key)) do
+      local holder = load(id)
       if has_slot(holder) then holders[#holders + 1] = holder end
     end
     if #holders >= s[2] then per_key, key_holders = s[2], oldest(holders) end
