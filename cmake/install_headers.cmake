@@ -2,7 +2,7 @@
 # another project is taken for ours, and the includes say so.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
-set(open fenceline/fenceline.hpp fenceline/gated_file.hpp fenceline/postgres.hpp fenceline/sqlite.hpp fenceline/version.hpp)
+set(open fenceline/fenceline.hpp fenceline/gated_file.hpp fenceline/gated_key.hpp fenceline/postgres.hpp fenceline/sqlite.hpp fenceline/version.hpp)
 set(seen ${open})
 while(open)
   list(POP_FRONT open header)
