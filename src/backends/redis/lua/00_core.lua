@@ -36,7 +36,7 @@ local function raise_floor_to(fence)
   if fence > floor_of_store() then call('SET', STORE .. 'floor', num(fence)) end
 end
 
--- The next fence after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal; `spaces` are those that ever had one.
+-- The next fence of a job after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal; `spaces` are those that ever had one.
 local FENCES_USED_UP = 'fences are used up: the next one would pass 2^53 - 1'
 local floor_read, largest_read
 local function has_fence_after(last)

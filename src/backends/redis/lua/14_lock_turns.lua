@@ -18,14 +18,15 @@ local function waiters_before(request, name)
   return ahead, 0
 end
 
--- {lock = which to grant, or which is free first, may_have = from when on, free = since or from when on that one is, ahead = waiters before it}
+-- {lock = which to grant, or which is free first, may_have = from when on, free = since or from when on that one is, ahead = waiters before it,
+-- passed = how many of these, from the first on, a grant passes by}
 local function stand(request, name)
   local ahead, counted = waiters_before(request, name)
   local first = load_lock(name)
   if counted == 0 and joins(first, request) then return {lock = first, may_have = NEVER, free = NEVER, ahead = ahead} end
   if request.slots == 1 then
     local from = free_from(first)
-    return {lock = first, may_have = from + counted * TURN, free = from, ahead = ahead}
+    return {lock = first, may_have = from + counted * TURN, free = from, ahead = ahead, passed = counted}
   end
   local slots = {}
   for slot = 1, request.slots do
@@ -37,13 +38,16 @@ local function stand(request, name)
   for j, slot in ipairs(slots) do
     may_have = math.min(may_have, math.max(slot.from, slots[1].from + math.max(0, counted - j + 1) * TURN))
   end
-  local chosen = slots[1]
+  local chosen, passed = slots[1], counted + 1
   if may_have <= lease_now then
     for _, slot in ipairs(slots) do
-      if slot.from <= lease_now and slot.slot < chosen.slot then chosen = slot end
+      if slot.from <= lease_now then
+        passed = passed - 1
+        if slot.slot < chosen.slot then chosen = slot end
+      end
     end
   end
-  return {lock = chosen.lock, may_have = may_have, free = slots[1].from, ahead = ahead}
+  return {lock = chosen.lock, may_have = may_have, free = slots[1].from, ahead = ahead, passed = passed}
 end
 
 -- resource, reason, fence, owner, place
@@ -60,9 +64,8 @@ end
 local function take_place(request)
   local seen_until = num(lease_now + WAITER_KEPT_FOR)
   if call('ZADD', P .. 'waiters_seen', 'XX', 'CH', seen_until, request.member) == 0 and not call('ZSCORE', P .. 'waiters_seen', request.member) then
-    local place = call('INCR', P .. 'waiters_place')
     for _, name in ipairs(request.names) do
-      call('ZADD', P .. 'waiters:' .. name, place, request.member)
+      call('ZADD', P .. 'waiters:' .. name, call('INCR', P .. 'waiters_place'), request.member)
       local lock = load_lock(name)
       if not lock.waited then mark_waited(name, true) end
       local holder = lock.holders[1]
@@ -74,5 +77,15 @@ local function take_place(request)
     end
     call('HSET', P .. 'waiter', request.member, pack({request.names, request.owner, request.place, wall_now}))
     call('ZADD', P .. 'waiters_seen', seen_until, request.member)
+  end
+end
+
+-- At a grant: who was passed by, and has not asked since it was free, goes to the end of the queue.
+local function pass_by(standing, name)
+  if not standing.passed or standing.passed <= 0 then return end
+  local key = P .. 'waiters:' .. name
+  for _, member in ipairs(call('ZRANGE', key, 0, standing.passed - 1)) do
+    local asked_at = tonumber(call('ZSCORE', P .. 'waiters_seen', member)) - WAITER_KEPT_FOR
+    if asked_at < standing.free then call('ZADD', key, call('INCR', P .. 'waiters_place'), member) end
   end
 end

@@ -1,6 +1,7 @@
 -- Locks as rows, and their queues.
 --
---   lock:RESOURCE   hash. m -> msgpack of ROW below. w -> 1 while somebody waits for this name.
+--   lock:RESOURCE   hash. m -> msgpack of ROW below, or of a plain row "p", its fence and the moment since when it is free, 16 digits each, msgpack [pattern, owner,
+--                   request, place]. w -> 1 while somebody waits for this name.
 --                   An exclusive holder: "FENCE OWNER" -> end of its lease, "=FENCE OWNER" where a release has more to do than to delete this field;
 --                   neither: it released. So a plain release is HDEL of "FENCE OWNER", which deletes nothing under another fence, owner or circumstance.
 --                   Holders of a shared phase: "+OWNER" -> msgpack of SHARER
@@ -16,10 +17,25 @@ local TURN, WAITER_KEPT_FOR, FREE_LOCK_KEPT_FOR = 1000000, 30000000, 1800000000
 
 -- ROW: the last five are the exclusive holder of the phase.
 local FENCE, MODE, TO_ITS_END, DELAY, BAR, FREED_AT, PATTERN, BREAK_REQUEST, ENDED, CURRENT, OWNER, REQUEST, PLACE, PREVIOUS, GRANTED_AT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
--- SHARER: request, place, previous owner, granted at, lease end, released (1), number in the order of their grants.
+-- SHARER: request, place, previous owner, granted at, lease end, released (1), until when it is known to those who join.
 
 local function lock_key(resource) return P .. 'lock:' .. resource end
 local function name_of(resource) return resource:match('^[^#]*') end
+
+-- A row is plain if nothing but these is to be said of it; its fence is the wall clock of its grant.
+local function packed_row(row)
+  local fence, freed_at = num(row[FENCE]), string.format('%016.0f', row[FREED_AT])
+  if row[MODE] == EXCLUSIVE and row[TO_ITS_END] == 0 and row[DELAY] == 0 and row[BAR] == NEVER and row[BREAK_REQUEST] == '' and row[PREVIOUS] == '' and
+      row[GRANTED_AT] == row[FENCE] and #fence == 16 and #freed_at == 16 then
+    return 'p' .. fence .. freed_at .. pack({row[PATTERN], row[OWNER], row[REQUEST], row[PLACE]})
+  end
+  return pack(row)
+end
+local function row_in(m)
+  if m:byte() ~= 112 then return unpack_one(m) end  -- 'p'
+  local fence, who = tonumber(m:sub(2, 17)), unpack_one(m:sub(34))
+  return {fence, EXCLUSIVE, 0, 0, NEVER, tonumber(m:sub(18, 33)), who[1], '', 0, 0, who[2], who[3], who[4], '', fence}
+end
 
 -- {row = ROW or nil, waited = whether somebody waits for the name, holders = {{owner, request, place, previous, granted_at, lease_end, released, field}, ...}}
 local rows_read = {}
@@ -33,11 +49,11 @@ local function load_lock(resource)
   for i = 1, #all, 2 do
     local field, value = all[i], all[i + 1]
     local first = field:byte()
-    if field == 'm' then lock.row = unpack_one(value)
+    if field == 'm' then lock.row = row_in(value)
     elseif field == 'w' then lock.waited = true
     elseif first == 43 then  -- '+'
       local s = unpack_one(value)
-      lock.holders[#lock.holders + 1] = {owner = field:sub(2), request = s[1], place = s[2], previous = s[3], granted_at = s[4], lease_end = s[5], released = s[6] == 1, number = s[7], field = field}
+      lock.holders[#lock.holders + 1] = {owner = field:sub(2), request = s[1], place = s[2], previous = s[3], granted_at = s[4], lease_end = s[5], released = s[6] == 1, known_until = s[7], field = field}
     else
       field_of_end, lease_end = field, tonumber(value)
     end
@@ -73,16 +89,16 @@ end
 local function free_from(lock)
   local row = lock.row
   if not row then return NEVER end
-  local from = math.max(row[BAR], row[FREED_AT])
+  local from = math.max(row[BAR], math.min(row[FREED_AT], lease_now))  -- the server's clock may have been set back since
   for _, holder in ipairs(lock.holders) do
     if not holder.released then from = math.max(from, holder.lease_end + row[DELAY]) end
   end
   return from
 end
 
-local function save_row(lock) call('HSET', lock_key(lock.resource), 'm', pack(lock.row)) end
+local function save_row(lock) call('HSET', lock_key(lock.resource), 'm', packed_row(lock.row)) end
 local function save_sharer(lock, h)
-  call('HSET', lock_key(lock.resource), '+' .. h.owner, pack({h.request, h.place, h.previous, h.granted_at, h.lease_end, h.released and 1 or 0, h.number}))
+  call('HSET', lock_key(lock.resource), '+' .. h.owner, pack({h.request, h.place, h.previous, h.granted_at, h.lease_end, h.released and 1 or 0, h.known_until}))
 end
 local function save_lease_end(lock, holder)
   if lock.row[MODE] == SHARED then save_sharer(lock, holder)

@@ -1,17 +1,24 @@
--- needs: 00_core 14_locks 14_lock_turns
--- ARGV: how many names, the names, owner, request, mode, slots, ttl, to_its_end, hold_at_least, delay, wait, pattern, place. Flags are 0 or 1.
+-- needs: 14_lock_fast 00_core 14_locks 14_lock_turns
+-- ARGV: as 14_lock_fast.lua has it, or how many names, the names, owner, request, mode, slots, ttl, to_its_end, hold_at_least, delay, wait, pattern, place. Flags are 0 or 1.
 -- Answers {1, left, then resource, fence and previous owner for each name}, or {0, resource, reason, fence, owner, place, again_in, ahead}.
-local count = tonumber(ARGV[4])
-local request = {names = {}}
-for i = 1, count do request.names[i] = ARGV[4 + i] end
-local at = 4 + count
-request.owner, request.request, request.mode, request.slots = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-request.ttl, request.to_its_end, request.hold_at_least = tonumber(ARGV[at + 5]), ARGV[at + 6] == '1', tonumber(ARGV[at + 7])
-request.delay, request.wait, request.pattern, request.place = tonumber(ARGV[at + 8]), ARGV[at + 9] == '1', ARGV[at + 10], ARGV[at + 11]
+local count, request
+if ARGV[4] == 'p' then
+  local who = unpack_one(ARGV[9])
+  count = 1
+  request = {names = {ARGV[5]}, owner = ARGV[6], request = ARGV[7], mode = EXCLUSIVE, slots = 1, ttl = tonumber(ARGV[8]), to_its_end = false, hold_at_least = 0, delay = 0,
+    wait = ARGV[10] == '1', pattern = who[1], place = who[4]}
+else
+  count, request = tonumber(ARGV[4]), {names = {}}
+  for i = 1, count do request.names[i] = ARGV[4 + i] end
+  local at = 4 + count
+  request.owner, request.request, request.mode, request.slots = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  request.ttl, request.to_its_end, request.hold_at_least = tonumber(ARGV[at + 5]), ARGV[at + 6] == '1', tonumber(ARGV[at + 7])
+  request.delay, request.wait, request.pattern, request.place = tonumber(ARGV[at + 8]), ARGV[at + 9] == '1', ARGV[at + 10], ARGV[at + 11]
+end
 request.member = member_of(request.mode, request.owner, request.request)
 
-local read = call('MGET', STORE .. 'floor', P .. 'fence', withdrawn_key(request.owner, request.request))
-if read[3] and tonumber(read[3]) > lease_now then return refuse('refused', 'this request was withdrawn; ask anew') end
+local read = call('MGET', STORE .. 'floor', withdrawn_key(request.owner, request.request))
+if read[2] and tonumber(read[2]) > lease_now then return refuse('refused', 'this request was withdrawn; ask anew') end
 
 -- A request that was granted before.
 local found, left, granted, waited = 0, math.huge, {}, false
@@ -49,8 +56,7 @@ if held then
 end
 
 -- All fences before anything is written: they may be used up.
-local floor, largest = tonumber(read[1] or 0), tonumber(read[2] or 0)
-local largest_before = largest
+local floor = tonumber(read[1] or 0)
 for _, standing in ipairs(standings) do
   local lock = standing.lock
   standing.joins = joins(lock, request)
@@ -59,15 +65,11 @@ for _, standing in ipairs(standings) do
   else
     standing.fence = math.max((lock.row and lock.row[FENCE] or 0) + 1, floor + 1, wall_now)
     if standing.fence > FENCE_MAX then return refuse('refused', FENCES_USED_UP) end
-    largest = math.max(largest, standing.fence)
   end
 end
-if largest > largest_before then call('SET', P .. 'fence', num(largest)) end
-if largest_before == 0 then call('SADD', STORE .. 'spaces', P) end
 if waited then leave_queue(request.member) end
 
 local reply = {1, request.ttl}
-local is_plain = count == 1 and request.slots == 1 and request.mode == EXCLUSIVE and not request.to_its_end and request.hold_at_least == 0 and request.delay == 0
 for _, standing in ipairs(standings) do
   local lock = standing.lock
   local key, row, previous = lock_key(lock.resource), lock.row, ''
@@ -77,26 +79,27 @@ for _, standing in ipairs(standings) do
   else
     local last = last_holder(lock, function(holder) return not holder.released end)
     if last then previous = last.owner end
-    local plain = is_plain and not is_waited_for(lock.resource)
+    local plain = ARGV[4] == 'p' and not is_waited_for(lock.resource)
     local bar = request.to_its_end and lease_now + request.ttl or request.hold_at_least > 0 and lease_now + request.hold_at_least or NEVER
     if not row then
+      call('SADD', STORE .. 'spaces', P)
       call('ZADD', P .. 'locks', 0, lock.resource)
       call('ZADD', P .. 'locks_by_age', num(lease_now), lock.resource)
     end
     drop_holders(lock)
-    -- A break that was answered is known for good, so that its repeat does not end what was granted after it. A plain release leaves no moment behind: it is not
-    -- known to have been free for longer than since this grant.
-    lock.row = {standing.fence, request.mode, request.to_its_end and 1 or 0, request.delay, bar, plain and lease_now or NEVER, request.pattern,
+    -- A break that was answered is known for good, so that its repeat does not end what was granted after it. A plain release leaves no moment behind: then it counts as
+    -- free since this grant.
+    lock.row = {standing.fence, request.mode, request.to_its_end and 1 or 0, request.delay, bar, lease_now, request.pattern,
       row and row[BREAK_REQUEST] or '', row and row[ENDED] or 0, row and row[CURRENT] or 0, request.owner, request.request, request.place, previous, wall_now}
     if request.mode == EXCLUSIVE then
-      call('HSET', key, 'm', pack(lock.row), (plain and '' or '=') .. num(standing.fence) .. ' ' .. request.owner, num(lease_now + request.ttl))
+      call('HSET', key, 'm', packed_row(lock.row), (plain and '' or '=') .. num(standing.fence) .. ' ' .. request.owner, num(lease_now + request.ttl))
     else
       save_row(lock)
     end
   end
   if request.mode == SHARED then
     save_sharer(lock, {owner = request.owner, request = request.request, place = request.place, previous = previous, granted_at = wall_now,
-      lease_end = lease_now + request.ttl, released = false, number = #lock.holders + 1})
+      lease_end = lease_now + request.ttl, released = false, known_until = lease_now + 2 * request.ttl})
   end
   reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = lock.resource, standing.fence, previous
 end

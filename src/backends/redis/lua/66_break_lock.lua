@@ -8,8 +8,8 @@ if not row or free_from(lock) <= lease_now then return refuse('not_found', 'lock
 if only ~= '' and only ~= num(row[FENCE]) then
   return refuse('refused', 'lock ' .. resource .. ' has fence ' .. num(row[FENCE]) .. ' now, not ' .. only)
 end
-local fence = fence_after(row[FENCE])
-if not fence then return refuse('refused', FENCES_USED_UP) end
+local fence = math.max(row[FENCE] + 1, floor_of_store() + 1, wall_now)
+if fence > FENCE_MAX then return refuse('refused', FENCES_USED_UP) end
 for _, holder in ipairs(lock.holders) do
   if not holder.released then free(lock, holder) end
 end

@@ -1,6 +1,6 @@
--- needs: 00_core 14_locks
+-- needs: 00_core 14_lock_fences 14_locks
 -- ARGV: actor, reason. Removes every key of the namespace but its trail.
-local largest = tonumber(call('GET', P .. 'fence') or 0)
+local largest = largest_fence_in(P)
 if largest > 0 then raise_floor_to(largest) end
 call('SREM', STORE .. 'spaces', P)
 -- Who has a lock, or waits for one, is told that there is none any more.
