@@ -360,5 +360,27 @@ TEST_P(LockConformance, AWatcherIsToldOfReleaseWithdrawalAndBreak) {
   EXPECT_TRUE(tells([&] { EXPECT_EQ(released(slots[1]), ""); })) << "a slot is of its name";
 }
 
+TEST_P(LockConformance, WhoHasALockOrWaitsForOneIsToldThatTheNamespaceIsRemoved) {
+  std::atomic<int> held = 0, shared = 0, waited = 0;
+  const auto follow = [&](const std::string& name, std::atomic<int>& told) {
+    return store().watch({.ns = "default", .queues = {}, .stage = "", .locks = {name}}, [&told] { ++told; });
+  };
+  const auto first = follow("held", held), second = follow("shared", shared), third = follow("waited", waited);
+  AcquireRequest slot = taking("a", "held");
+  slot.slots = 2;
+  taken(slot);
+  slot = taking("b", "held");
+  slot.slots = 2;
+  const LockHolding second_slot = taken(slot);
+  EXPECT_EQ(second_slot.resource, "held#2");
+  taken(sharing("c", "shared"));
+  AcquireRequest both = waiting("d", "held");
+  both.names = {"held", "waited"};
+  EXPECT_EQ(tried(both), "held");
+  const int before[] = {held, shared, waited};
+  must(store().remove_namespace("default", kAct));
+  EXPECT_TRUE(comes_about([&] { return held > before[0] && shared > before[1] && waited > before[2]; }));
+}
+
 }  // namespace
 }  // namespace fenceline::test

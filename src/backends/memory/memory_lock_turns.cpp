@@ -33,6 +33,15 @@ Instant MemoryStore::free_from(const Lock* lock) {
   return from;
 }
 
+std::set<std::string> MemoryStore::locks_in_use(const Space& space, const Now& now) {
+  std::set<std::string> names;
+  for (const auto& [place, queuer] : space.lock_queue) names.insert(queuer.names.begin(), queuer.names.end());
+  for (const auto& [resource, lock] : space.locks) {
+    if (free_from(&lock) > now.lease) names.insert(resource.substr(0, resource.find('#')));
+  }
+  return names;
+}
+
 // The place of this very request, if it has not left the queue by staying silent.
 const MemoryStore::LockQueuer* MemoryStore::find_queuer(const Space& space, const AcquireRequest& request, const Now& now) {
   for (const auto& [place, queuer] : space.lock_queue) {

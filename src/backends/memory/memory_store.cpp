@@ -148,12 +148,17 @@ Result<std::vector<TrailEntry>> MemoryStore::trail(const std::string& ns, int li
 
 Result<void> MemoryStore::remove_namespace(const std::string& ns, const Act& act) {
   if (auto ok = check_name("namespace", ns); !ok) return ok;
-  const std::lock_guard lock(mutex_);
-  if (const Space* space = find_space(ns)) {
-    floor_ = std::max(floor_, last_fence(*space));
-    spaces_.erase(ns);
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Space* space = find_space(ns)) {
+      floor_ = std::max(floor_, last_fence(*space));
+      changes.locks = locks_in_use(*space, now());
+      spaces_.erase(ns);
+    }
+    trail_.push_back({clock_.wall_now(), ns, act.actor, "namespace_removed", ns, act.reason});
   }
-  trail_.push_back({clock_.wall_now(), ns, act.actor, "namespace_removed", ns, act.reason});
+  tell(ns, changes);
   return {};
 }
 

@@ -277,6 +277,8 @@ class MemoryStore final : public Store {
   static bool is_alive(const Holder& holder, const Now& now) { return !holder.released && holder.lease_end > now.lease; }
   static bool is_held(const Lock& lock, const Now& now);
   static Instant free_from(const Lock* lock);
+  // Names that somebody has, or waits for.
+  static std::set<std::string> locks_in_use(const Space& space, const Now& now);
   static const LockQueuer* find_queuer(const Space& space, const AcquireRequest& request, const Now& now);
   static bool joins(const Lock* lock, const AcquireRequest& request, const Now& now);
   static Standing stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now);

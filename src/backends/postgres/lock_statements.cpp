@@ -41,19 +41,10 @@ Statement acquire_one_lock(const std::string& schema, bool by_hand) {
                             kFenceEnd + "), 0, " + now.wall + "))";
   return Statement("update " + in + "lock l set fence = " + fence + ", ended = l.fence, released = false, to_its_end = $7, lease_end = " + now.lease + " + $5, bar = coalesce(" + now.lease + " + $6, " + kNever +
                    "), freed_at = " + kNever + ", delay = $8, free_at = " + now.lease + " + greatest($5 + $8, $6), granted_at = " + now.wall +
-                   ", owner = $3, request = $4, pattern = $9, place = $10, previous = case when not l.released then l.owner end" + where_plain(in, now) + "(l.free_at <= " + now.lease +
+                   ", owner = $3, request = $4, pattern = $9, place = $10, previous = case when not l.released then l.owner end, unclean = l.unclean or not l.released" + where_plain(in, now) + "(l.free_at <= " + now.lease +
                    " or l.released and l.bar <= " + now.lease + ") and l.fence > 0 and l.fence < " + kFenceEnd + " and " + now.wall + " <= " + kFenceEnd + " and not l.waiting and l.withdrawn <= " + now.lease +
                    " and not (l.owner = $3 and l.request = $4) returning l.fence, l.previous, " + now.waited +
                    ", case when pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(" + key + ", l.ns_id)) then false else " + in + "leave_lock_key(l.ns_id, " + key + ", l.ended) end");
-}
-
-// Whether the lease is still alive is asked of the clock as it is when the row is had: it may have run out while this waited for the row (L4).
-Statement renew_one_lock(const std::string& schema, bool by_hand) {
-  const std::string in = inside(schema);
-  const Now now = now_of(in, by_hand);
-  const std::string by_then = by_hand ? now.lease : "(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000000)::bigint";
-  return Statement("update " + in + "lock l set lease_end = " + now.lease + " + $5, free_at = greatest(" + now.lease + " + $5 + l.delay, l.bar)" + where_plain(in, now) +
-                   "l.owner = $3 and l.fence = $4 and l.lease_end > " + by_then + " and not l.released and not l.to_its_end returning " + now.waited);
 }
 
 // It need not wait for the disk: a release that a crash takes back is a lease that runs out, and whatever is granted after it is not on disk before it.

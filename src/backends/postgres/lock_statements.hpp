@@ -1,4 +1,4 @@
-// The plain case of a lock, one statement for each verb: no function is called for what one update can say. Each finds its row only if nothing else is to be looked
+// The plain case of a lock, one statement for a grant and one for a release: no function is called for what one update can say. Each finds its row only if nothing else is to be looked
 // at; else the verb's function is called.
 #pragma once
 
@@ -12,8 +12,6 @@ namespace fenceline::postgres {
 
 // $1 namespace, $2 name, $3 owner, $4 request, $5 ttl, $6 for how long it is barred (or null), $7 to its end, $8 delay, $9 pattern, $10 place: fence, owner before, waited.
 Statement acquire_one_lock(const std::string& schema, bool by_hand);
-// $1 namespace, $2 resource, $3 owner, $4 fence, $5 ttl: waited.
-Statement renew_one_lock(const std::string& schema, bool by_hand);
 // $1 namespace, $2 name, $3 owner, $4 fence.
 Statement release_one_lock(const std::string& schema, bool by_hand);
 

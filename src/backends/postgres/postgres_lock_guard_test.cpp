@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <thread>
 
 #include "backends/postgres/guard_testing.hpp"
 
@@ -176,7 +175,7 @@ TEST_F(PostgresLockGuard, E3_AFirstGrantWaitsForACommitUnderWayAlsoOfALockThatWa
   writer.must_run("begin; " + guard("l", 7));
   writer.must_run(write("in time"));
   std::string state = "none";
-  std::thread commit([&] { state = writer.run("commit"); });
+  Task commit = runtime_.spawn("commit", [&](const std::stop_token&) { state = writer.run("commit"); });
   const std::string lingers = "select count(*) from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
   for (int i = 0; i < 1000 && number(lingers) == 0; ++i) runtime_.sleep_for(10ms, {});
   EXPECT_EQ(number(lingers), 1);
@@ -276,6 +275,22 @@ TEST_F(PostgresLockGuard, AFenceThatWasTakenAwayStaysEndedWhenTheLockIsTidiedAwa
   EXPECT_EQ(must(store_->lock("default", "broken"))->seen_at_gate, std::nullopt);
 }
 
+TEST_F(PostgresLockGuard, AFenceThatWasTakenAwayStaysEndedThoughEverybodyAfterItGaveTheLockBack) {
+  const Grant dead = taken("l"), shared = taken("s", LockMode::shared);
+  let_run_out("l");
+  let_run_out("s");
+  schema_.run("update lock set free_at = free_at - 3600000000 where resource = 's'");
+  for (int i = 0; i < 2; ++i) {
+    release(taken("l"));
+    release(taken("s"));
+  }
+  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 2);
+  AppSession app = session();
+  EXPECT_EQ(app.run(guard(dead)), kStale);
+  EXPECT_EQ(app.run(guard(shared)), kStale);
+}
+
 // Locks by SQL.
 TEST_F(PostgresLockGuard, ByNameTwoHoldersThatHaveOneNameByMistakeAreTwo) {
   const std::string ask = "select count(fence) from " + ours("lock_acquire");
@@ -292,6 +307,17 @@ TEST_F(PostgresLockGuard, ByNameTwoHoldersThatHaveOneNameByMistakeAreTwo) {
   EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', 5")), kStale);
   EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', (select fence from " + ours("lock") + " where resource = 'm')")), "");
   EXPECT_EQ(number(ask + "('m', 'web2', wait => true, request => 'w')"), 1);
+}
+
+TEST_F(PostgresLockGuard, ByNameTwoSharersThatHaveOneNameByMistakeAreNotOne) {
+  AppSession app = session();
+  app.must_run(call("lock_acquire", "'l', 'web1', shared => true, request => 'r1'"));
+  EXPECT_EQ(app.run(call("lock_acquire", "'l', 'web1', shared => true")), "FL002");
+  EXPECT_NE(app.said.find("web1 shares lock l already"), std::string::npos) << app.said;
+  EXPECT_EQ(app.run(call("lock_acquire", "'l', 'web1', shared => true, request => 'r1'")), "") << "a repeat";
+  EXPECT_EQ(app.run(call("lock_acquire", "'l', 'web2', shared => true")), "");
+  app.must_run(call("lock_release", "'l', 'web1', (select fence from " + ours("lock") + " where resource = 'l')"));
+  EXPECT_EQ(app.run(call("lock_acquire", "'l', 'web1', shared => true")), "") << "it released";
 }
 
 TEST_F(PostgresLockGuard, ByNameTheApplicationsCommitIsAsDurableAsItSaid) {

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <map>
 #include <random>
-#include <thread>
 
 #include "backends/postgres/grants.hpp"
 #include "backends/postgres/pool.hpp"
@@ -43,6 +42,16 @@ class PostgresLocks : public testing::Test {
   }
   std::int64_t number(const std::string& query) { return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, 10s)).integer(0, 0); }
   std::string ours(const std::string& table) const { return schema_.name() + "." + table; }
+  // Another client of the server.
+  std::unique_ptr<postgres::Connection> session() { return must(postgres::Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s)); }
+  bool script(postgres::Connection& in, const std::string& sql) { return in.script(sql, runtime_.now() + 20s).fate == postgres::Reply::Fate::answered; }
+  void wait_until_somebody_waits() {
+    const std::string waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%" + schema_.name() + "%'";
+    for (const Instant given_up = runtime_.now() + 20s; number(waits) == 0;) {
+      if (runtime_.now() > given_up) throw std::runtime_error("nobody waits");
+      runtime_.sleep_for(2ms, {});
+    }
+  }
 
   ThreadRuntime runtime_;
   TestSchema schema_{"locks"};
@@ -71,7 +80,7 @@ TEST_F(PostgresLocks, L5_OfTwoSessionsThatRaceForANameOneIsGranted) {
       if (!store.release(releasing(asked, *got))) ++failed;
     }
   };
-  std::thread second([&] { race(*other, 2); });
+  Task second = runtime_.spawn("second", [&](const std::stop_token&) { race(*other, 2); });
   race(*store_, 1);
   second.join();
   EXPECT_EQ(failed, 0);
@@ -127,9 +136,9 @@ TEST_F(PostgresLocks, L5_SeveralAtOnceInAnyOrderNeverMeetADeadlock) {
       if (!released || !released->refused.empty()) ++broken;
     }
   };
-  std::vector<std::thread> threads;
-  for (int me = 0; me < 6; ++me) threads.emplace_back(storm, me);
-  for (std::thread& thread : threads) thread.join();
+  std::vector<Task> tasks;
+  for (int me = 0; me < 6; ++me) tasks.push_back(runtime_.spawn("storm", [&storm, me](const std::stop_token&) { storm(me); }));
+  for (Task& task : tasks) task.join();
   for (const std::string& error : errors) EXPECT_EQ(error, "");
   EXPECT_EQ(broken, 0);
   EXPECT_GT(granted, 50);
@@ -234,38 +243,54 @@ TEST_F(PostgresLocks, NamesTakenOnceLeaveNothingAndComeAgainWithALargerFence) {
   EXPECT_GT(pair(*store_, "n7"), largest);
 }
 
-// The row is somebody else's for a moment, and the lease runs out meanwhile.
+// The row is somebody else's for a moment, and the lease runs out meanwhile; whether that one changed the row or not.
 TEST_F(PostgresLocks, L4_ARenewalThatWaitedForTheRowUntilTheLeaseRanOutIsRefused) {
-  AcquireRequest asked = asking({"one"});
-  asked.ttl = 1s;
-  const AcquireReply got = must(store_->acquire(asked));
-  postgres::Pool pool(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
-  const auto slow = must(pool.take(runtime_.now() + 10s));
-  const auto script = [&](const std::string& sql) { return slow->script(sql, runtime_.now() + 10s).fate == postgres::Reply::Fate::answered; };
-  ASSERT_TRUE(script("begin; update " + ours("lock") + " set pattern = pattern"));
-  Result<RenewReply> renewed = fail(Code::unavailable, "not asked yet");
-  std::thread other([&] { renewed = store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s}); });
-  EXPECT_TRUE(script("select pg_sleep(1.1); commit"));
+  for (const std::string& act : {"update " + ours("lock") + " set pattern = pattern", "select * from " + ours("lock") + " for update"}) {
+    AcquireRequest asked = asking({"one"});
+    asked.ttl = 1s;
+    const AcquireReply got = must(store_->acquire(asked));
+    const auto slow = session();
+    ASSERT_TRUE(script(*slow, "begin; " + act));
+    Result<RenewReply> renewed = fail(Code::unavailable, "not asked yet");
+    Task other = runtime_.spawn("renews", [&](const std::stop_token&) { renewed = store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s}); });
+    wait_until_somebody_waits();
+    EXPECT_TRUE(script(*slow, "select pg_sleep(1.1); commit"));
+    other.join();
+    ASSERT_EQ(must(renewed).refused.size(), 1u) << act;
+    EXPECT_EQ(renewed->refused.front().reason, "expired") << act;
+  }
+}
+
+// A withdrawal that knows nothing of the name makes a row for it and takes that away again; whoever wanted to make one meanwhile must not miss what it left.
+TEST_F(PostgresLocks, AWithdrawnRequestIsRefusedThoughTheNameWasMadeWhileItWasWithdrawn) {
+  const AcquireRequest late = asking({"one"});
+  const AcquireRequest next = asking({"one"});
+  pair(*store_, "other");  // the namespace is there
+  const auto slow = session();
+  ASSERT_TRUE(script(*slow, "begin; select " + ours("withdraw_locks") + "('default', '{one}', 1, '" + late.owner + "', '" + late.request + "', 30000000)"));
+  Result<AcquireReply> got = fail(Code::unavailable, "not asked yet");
+  Task other = runtime_.spawn("acquires", [&](const std::stop_token&) { got = store_->acquire(next); });
+  wait_until_somebody_waits();
+  ASSERT_TRUE(script(*slow, "commit"));
   other.join();
-  ASSERT_EQ(must(renewed).refused.size(), 1u);
-  EXPECT_EQ(renewed->refused.front().reason, "expired");
+  ASSERT_EQ(must(got).grants.size(), 1u);
+  ASSERT_TRUE(must(store_->release(releasing(next, *got))).refused.empty());
+  EXPECT_EQ(code_of(store_->acquire(late)), Code::refused);
 }
 
 TEST_F(PostgresLocks, AFloorThatIsRaisedWaitsForGrantsUnderWay) {
   pair(*store_, "one");
   // A grant that has read the floor and is not committed yet.
-  postgres::Pool pool(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
-  const auto slow = must(pool.take(runtime_.now() + 10s));
-  const auto script = [&](const std::string& sql) { return slow->script(sql, runtime_.now() + 10s).fate == postgres::Reply::Fate::answered; };
-  ASSERT_TRUE(script("begin; update " + ours("lock") + " set fence = greatest(fence + 1, (select value from " + ours("floor") + ") + 1)"));
+  const auto slow = session();
+  ASSERT_TRUE(script(*slow, "begin; update " + ours("lock") + " set fence = greatest(fence + 1, (select value from " + ours("floor") + ") + 1)"));
   std::atomic<bool> raised = false;
-  std::thread other([&] {
+  Task other = runtime_.spawn("raises", [&](const std::stop_token&) {
     must(store_->raise_floor({.ns = "default", .floor = number("select max(fence) + 1000000 from " + ours("lock")), .act = {"ana", "test"}}));
     raised = true;
   });
   for (int i = 0; i < 1'000 && number("select count(*) from pg_locks where not granted and mode = 'ExclusiveLock'") == 0; ++i) runtime_.sleep_for(5ms, {});
   EXPECT_FALSE(raised);
-  ASSERT_TRUE(script("commit"));
+  ASSERT_TRUE(script(*slow, "commit"));
   other.join();
   EXPECT_GT(pair(*store_, "one"), number("select value from " + ours("floor")));
 }

@@ -137,17 +137,12 @@ Result<AcquireReply> PostgresStore::acquire(const AcquireRequest& request) {
   return reply;
 }
 
+// The row is taken first, and the clock read after it: a lease that ran out while this waited for the row is not renewed (L4). One statement could not say so.
 Result<RenewReply> PostgresStore::renew(const RenewRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const Instant deadline = parts_->pool.runtime().now() + request.timeout;
-  if (request.locks.size() == 1) {
-    const Result<Rows> one = parts_->pool.run(parts_->lock_renew_one, one_params(request.ns, request.locks.front()).int8(request.ttl.count()), CallKind::change, request.timeout);
-    if (!one) return std::unexpected(one.error());
-    if (one->size() > 0) return decoded(parts_->pool.dsn(), [&] { return RenewReply{request.ttl, Duration{one->integer(0, 0)}, {}}; });
-  }
   Params params = holding_params(request.ns, request.locks);
   params.int8(request.ttl.count());
-  const Result<Rows> rows = parts_->pool.run(parts_->lock_renew, params, CallKind::change, deadline - parts_->pool.runtime().now());
+  const Result<Rows> rows = parts_->pool.run(parts_->lock_renew, params, CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     if (rows->size() == 0) throw WireFailure("a renewal's answer has no head");

@@ -66,7 +66,6 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       lock_release(hot(dsn.schema, "release_locks", 4)),
       lock_withdraw(hot(dsn.schema, "withdraw_locks", 6)),
       lock_acquire_one(acquire_one_lock(dsn.schema, options.test_clock != nullptr)),
-      lock_renew_one(renew_one_lock(dsn.schema, options.test_clock != nullptr)),
       lock_release_one(release_one_lock(dsn.schema, options.test_clock != nullptr)) {}
 
 Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {

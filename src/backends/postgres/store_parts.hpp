@@ -44,8 +44,8 @@ struct PostgresStore::Parts {
 
   // The hot verbs, with their parameters in the order in which sql/ declares them.
   postgres::Statement enqueue, enqueue_plain, claim, give_back, extend, settle, lock_acquire, lock_renew, lock_release, lock_withdraw;
-  // One lock of one holder: granted, renewed or freed by one statement, which finds nothing where there is more to it.
-  postgres::Statement lock_acquire_one, lock_renew_one, lock_release_one;
+  // One lock of one holder: granted or freed by one statement, which finds nothing where there is more to it.
+  postgres::Statement lock_acquire_one, lock_release_one;
 
   // A verb that takes and answers JSON: the rows of its answer.
   Result<std::vector<nlohmann::json>> call(const std::string& verb, const std::string& ns, const nlohmann::json& request, postgres::CallKind kind,

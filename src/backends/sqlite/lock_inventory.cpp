@@ -31,6 +31,11 @@ constexpr const char* kTellGates = R"sql(
   UPDATE fenceline_fence SET fence = max(fence, (SELECT l.fence FROM fenceline_lock l WHERE l.ns_id = ?2 AND l.resource = fenceline_fence.resource))
   WHERE ns = ?1 AND resource IN (SELECT resource FROM fenceline_lock WHERE ns_id = ?2))sql";
 
+// A shared lock that nobody has any more may be among them: it does no harm.
+constexpr const char* kInUse = R"sql(
+  SELECT name FROM fenceline_lock_waiter WHERE ns_id = ?1
+  UNION SELECT resource FROM fenceline_lock WHERE ns_id = ?1 AND (mode <> 0 OR max(coalesce(bar, ?2), CASE WHEN freed IS NULL THEN lease_end + delay ELSE ?2 END) > ?2))sql";
+
 constexpr const char* kForgetWaiters = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND heard <= ?2";
 constexpr const char* kForgetWithdrawn = "DELETE FROM fenceline_lock_withdrawn WHERE until <= ?1";
 constexpr const char* kToLookAt = R"sql(
@@ -175,6 +180,11 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
   if (floor > 0) call.db.execute(kRaiseFloor, floor);
   reply.removed = static_cast<std::int64_t>(over.size());
   return reply;
+}
+
+void wake_all_locks(Call& call, const std::string& ns, std::int64_t ns_id) {
+  auto rows = call.db.query(kInUse, ns_id, call.now_us());
+  while (rows.next()) call.freed.insert(lock_name(ns, rows.text(0)));
 }
 
 void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id) {

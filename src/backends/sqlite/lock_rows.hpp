@@ -82,5 +82,7 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
 // The locks of a namespace are about to be forgotten: what gates remember of one, or must remember because it was unclean, becomes its last fence. Else a holder
 // from before a takeover or a break, who comes back after that, would be let in.
 void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id);
+// So that everybody who waits for one of them, or has one, is told.
+void wake_all_locks(Call& call, const std::string& ns, std::int64_t ns_id);
 
 }  // namespace fenceline::sqlite

@@ -305,6 +305,7 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
     call.db.execute(kRaiseFloor, largest);
     call.db.execute(kRaiseSeqFloor);
     tell_gates(call, ns, *ns_id);
+    wake_all_locks(call, ns, *ns_id);
     for (const char* sql : kRemoveAll) call.db.execute(sql, *ns_id);
   }
   enter_in_trail(call, ns, act, "namespace_removed", ns);

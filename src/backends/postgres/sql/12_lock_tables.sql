@@ -4,13 +4,14 @@
 --
 -- free_at: since when, or from when on, it is free, should nobody renew, join or release; of the lease clock, as lease_end, bar (nobody has it before) and freed_at
 -- (the last release) are. -2^62 is "since ever". mode 1: shared; its holders stand in lock_sharer, and owner, request and lease_end say nothing. ended: the fence before this one. previous: whose lease ran
--- out before this grant. guarded_as: the name that guards know it by, if that is another one (a UUID spelled otherwise). waiting (of a name): somebody may wait for it. withdrawn: until then a request for it may be one that was taken back.
+-- out before this grant. unclean: some fence of it was ended by a takeover or a break. guarded_as: the name that guards know it by, if that is another one (a UUID spelled otherwise). waiting (of a name): somebody may wait for it. withdrawn: until then a request for it may be one that was taken back.
 create table lock (
   ns_id int not null, resource text collate "C" not null,
   fence bigint not null default 0, free_at bigint not null default -4611686018427387904, lease_end bigint not null default -4611686018427387904,
   bar bigint not null default -4611686018427387904, freed_at bigint not null default -4611686018427387904, delay bigint not null default 0,
   withdrawn bigint not null default -4611686018427387904, granted_at bigint not null default 0, ended bigint not null default 0,
   mode smallint not null default 0, released boolean not null default true, to_its_end boolean not null default false, waiting boolean not null default false,
+  unclean boolean not null default false,
   owner text, request text, place text, pattern text, previous text, guarded_as text, break_request text, break_ended bigint, break_fence bigint,
   primary key (ns_id, resource))
   with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000);
@@ -29,9 +30,9 @@ create table lock_waiter (
   since bigint not null, place text not null, primary key (ns_id, name, n))
   with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
--- Requests that were taken back.
+-- Requests that were taken back, a row for each of their names.
 create table lock_withdrawn (
-  ns_id int not null, owner text not null, request text not null, until bigint not null, names text[] not null, primary key (ns_id, owner, request));
+  ns_id int not null, name text collate "C" not null, owner text not null, request text not null, until bigint not null, primary key (ns_id, name, owner, request));
 
 -- When tidying looks at a lock next: no sooner could it be gone. One row for each lock, moved only by tidying, so that the verbs write none but for a new name.
 create table lock_look (ns_id int not null, at bigint not null, resource text collate "C" not null, primary key (ns_id, at, resource));

@@ -45,9 +45,12 @@ begin
   loop
     select * into found_ from lock where ns_id = ns_ and resource = resource_ for update;
     if found then return found_; end if;
-    insert into lock (ns_id, resource, guarded_as, withdrawn)
-    values (ns_, resource_, nullif(plain_resource(resource_), resource_), coalesce((select max(w.until) from lock_withdrawn w where w.ns_id = ns_ and resource_ = any (w.names)), -4611686018427387904)) on conflict do nothing;
-    if found then insert into lock_look (ns_id, at, resource) values (ns_, lease + 1800000000, resource_) on conflict do nothing; end if;
+    insert into lock (ns_id, resource, guarded_as) values (ns_, resource_, nullif(plain_resource(resource_), resource_)) on conflict do nothing;
+    continue when not found;
+    insert into lock_look (ns_id, at, resource) values (ns_, lease + 1800000000, resource_) on conflict do nothing;
+    -- Only now, with the row: a withdrawal that this had to wait for is seen, and one that comes later finds the row.
+    update lock l set withdrawn = w.until from (select max(x.until) as until from lock_withdrawn x where x.ns_id = ns_ and x.name = resource_) as w
+    where l.ns_id = ns_ and l.resource = resource_ and w.until is not null;
   end loop;
 end $$;
 
@@ -193,7 +196,10 @@ begin
   a.ahead := 0;
   if s.joins then
     insert into lock_sharer (ns_id, resource, owner, request, place, granted_at, lease_end) values (ns_, s.resource, owner_, request_, place_, wall, lease + ttl)
-    on conflict (ns_id, resource, owner) do update set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, released = false;
+    on conflict (ns_id, resource, owner) do update set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, released = false
+    where lock_sharer.released or lock_sharer.lease_end <= lease;
+    -- Two rows of one name cannot be: the release of one would end the other's lease.
+    if not found then perform fail_refused(format('%s shares lock %s already, by another request; every holder needs a name of its own', owner_, s.resource)); end if;
     update lock set free_at = greatest(free_at, lease + ttl), pattern = pattern_ where ns_id = ns_ and resource = s.resource;
     a.fence := l.fence;
     return a;
@@ -211,7 +217,8 @@ begin
   a.owner := previous_;
   update lock set fence = a.fence, ended = l.fence, mode = mode_, released = mode_ = 1, to_its_end = to_its_end_, lease_end = lease + ttl, bar = bar_, freed_at = never, delay = delay_,
                   free_at = greatest(lease + ttl + delay_, bar_), granted_at = wall, owner = case when mode_ = 0 then owner_ end, request = case when mode_ = 0 then request_ end,
-                  place = case when mode_ = 0 then place_ end, pattern = pattern_, previous = previous_
+                  place = case when mode_ = 0 then place_ end, pattern = pattern_, previous = previous_,
+                  unclean = l.unclean or previous_ is not null
   where ns_id = ns_ and resource = s.resource;
   if mode_ = 1 then
     insert into lock_sharer (ns_id, resource, owner, request, place, previous, granted_at, lease_end) values (ns_, s.resource, owner_, request_, place_, previous_, wall, lease + ttl);
@@ -238,7 +245,7 @@ begin
   select * into now from clock();
   foreach name_ in array names loop perform lock_row(ns_, name_, now.lease); end loop;
   select * into now from clock();
-  if exists (select 1 from lock_withdrawn w where w.ns_id = ns_ and w.owner = owner and w.request = request and w.until > now.lease) then
+  if exists (select 1 from lock_withdrawn w where w.ns_id = ns_ and w.name = any (names) and w.owner = owner and w.request = request and w.until > now.lease) then
     perform fail_refused('this request was withdrawn; ask anew');
   end if;
   return query select g.resource, g.fence, g.owner, g.place, g.reason, g.left_us, now.waited, g.again_us, g.ahead from lock_granted_before(ns_, names, owner, request, slots, now.lease) as g;

@@ -101,7 +101,8 @@ begin
   select * into now from clock();
   foreach name_ in array names loop perform lock_row(ns_, name_, now.lease); end loop;
   select * into now from clock();
-  insert into lock_withdrawn (ns_id, owner, request, until, names) values (ns_, owner, request, now.lease + ttl, names) on conflict on constraint lock_withdrawn_pkey do update set until = excluded.until;
+  insert into lock_withdrawn (ns_id, name, owner, request, until) select ns_, u, owner, request, now.lease + ttl from unnest(names) as u
+  on conflict on constraint lock_withdrawn_pkey do update set until = excluded.until;
   update lock x set withdrawn = greatest(x.withdrawn, now.lease + ttl) where x.ns_id = ns_ and x.resource = any (names);
   with gone as (
     delete from lock_waiter w where w.ns_id = ns_ and w.name = any (names) and w.owner = owner and w.request = request returning w.name)
@@ -143,7 +144,7 @@ begin
   perform end_lock_fence(l);
   update lock_sharer s set released = true where s.ns_id = ns_ and s.resource = resource_;
   update lock x set fence = fence_, ended = l.fence, released = true, bar = -4611686018427387904, delay = 0, freed_at = now.lease, free_at = now.lease,
-                    break_request = request ->> 'request', break_ended = l.fence, break_fence = fence_
+                    break_request = request ->> 'request', break_ended = l.fence, break_fence = fence_, unclean = true
   where x.ns_id = ns_ and x.resource = resource_;
   perform note_act(ns, request -> 'act' ->> 'actor', 'lock_broken', format('%s %s', resource_, l.fence), request -> 'act' ->> 'reason', now.wall);
   perform wake_lock(ns, lock_name(resource_));

@@ -57,10 +57,10 @@ end $$;
 create function forget_locks(ns_ int, resources text[]) returns void language plpgsql as $$
 begin
   with gone as (delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence > 0 returning l.resource, coalesce(l.guarded_as, l.resource) as name, l.fence,
-                l.break_fence is not null or l.previous is not null as taken_away),
+                l.unclean),
   ended as (insert into superseded (ns_id, resource, fence) select ns_, g.name, g.fence from gone g on conflict do nothing),
   remembered as (update gate_memory m set fence = g.fence, raised_at = 0 from gone g where m.ns_id = ns_ and m.resource = g.name and m.fence < g.fence),
-  taken_away as (insert into gate_memory (ns_id, resource, fence, raised_at) select ns_, g.name, g.fence, 0 from gone g where g.taken_away on conflict do nothing),
+  taken_away as (insert into gate_memory (ns_id, resource, fence, raised_at) select ns_, g.name, g.fence, 0 from gone g where g.unclean on conflict do nothing),
   sharers as (delete from lock_sharer s using gone g where s.ns_id = ns_ and s.resource = g.resource)
   update floor f set value = top.fence from (select max(g.fence) as fence from gone g) as top where f.value < top.fence;
   delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence = 0;
@@ -104,12 +104,15 @@ begin
   end loop;
 end $$;
 
--- All of a namespace. A name that is granted for the first time at this moment stays.
+-- All of a namespace. A name that is granted for the first time at this moment stays. Who has one, or waits for one, is told.
 create function remove_locks(ns_ int) returns void language plpgsql as $$
 declare
   all_ text[];
+  lease bigint := (clock()).lease;
 begin
   all_ := array(select l.resource from lock l where l.ns_id = ns_ order by l.resource for update);
+  perform wake_lock((select n.name from namespace n where n.id = ns_), u.name)
+  from (select distinct lock_name(l.resource) as name from lock l where l.ns_id = ns_ and l.resource = any (all_) and (l.waiting or lock_free(l, lease) > lease)) as u;
   delete from lock_waiter w where w.ns_id = ns_ and w.name = any (all_);
   delete from lock_withdrawn w where w.ns_id = ns_;
   perform forget_locks(ns_, all_);
