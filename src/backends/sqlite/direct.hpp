@@ -6,9 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "backends/sqlite/database.hpp"
+#include "backends/sqlite/listeners.hpp"
 #include "backends/sqlite/names.hpp"
 #include "backends/sqlite/verbs.hpp"
 #include "runtime/clock.hpp"
@@ -24,20 +26,16 @@ class DirectConnection {
 
   Result<void> run(const Body& body);
   // Callbacks run on the caller of run(), after it changed something. The handle waits for one under way.
-  std::unique_ptr<Watch> watch(const WatchRequest& request, std::function<void()> on_change);
+  std::unique_ptr<Watch> watch(std::vector<QueueName> names, std::function<void()> on_change) { return listeners_.add(std::move(names), {}, std::move(on_change)); }
 
  private:
-  struct Listener;
-  class Handle;
-
   Result<void> run_locked(const Body& body, std::set<QueueName>& awakened);
-  void tell(const std::set<QueueName>& awakened);
 
   const Clock& clock_;
   std::mutex mutex_;  // never contended on fibers: nothing below it yields
   std::unique_ptr<Database> db_;
   Names names_;
-  std::vector<std::shared_ptr<Listener>> listeners_;
+  Listeners listeners_;
 };
 
 }  // namespace fenceline::sqlite

@@ -4,10 +4,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <vector>
 
+#include "backends/sqlite/listeners.hpp"
 #include "backends/sqlite/wake_file.hpp"
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"
@@ -25,14 +24,11 @@ class LockWatches {
   std::unique_ptr<Watch> watch(std::vector<QueueName> names, std::function<void()> on_change);
 
  private:
-  struct Listener;
-  class Handle;
   void tell();
 
   Runtime& runtime_;
   WakeFile& wakes_;
-  std::mutex mutex_;  // never held across a callback
-  std::vector<std::shared_ptr<Listener>> listeners_;
+  Listeners listeners_;
   std::atomic<bool> started_{false};
   Task task_;
 };

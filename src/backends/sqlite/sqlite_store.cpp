@@ -166,11 +166,11 @@ Result<void> SqliteStore::remove_namespace(const std::string& ns, const Act& act
 }
 
 std::unique_ptr<Watch> SqliteStore::watch(const WatchRequest& request, std::function<void()> on_change) {
-  if (parts_->direct) return parts_->direct->watch(request, std::move(on_change));
   std::vector<sqlite::QueueName> queues;
   for (const std::string& queue : request.queues) queues.push_back({request.ns, queue, request.stage});
   if (request.orders) queues.push_back(sqlite::orders_of(request.ns));
   for (const std::string& name : request.locks) queues.push_back(sqlite::lock_name(request.ns, name));
+  if (parts_->direct) return parts_->direct->watch(std::move(queues), std::move(on_change));
   if (request.queues.empty() && !request.orders) return parts_->lock_watches->watch(std::move(queues), std::move(on_change));
   sqlite::WakeFile& wakes = *parts_->wakes;
   // Counted here: what happens before its thread first runs is told, too.
