@@ -74,10 +74,11 @@ bool LockChecks::joins(const std::string& resource, const AcquireRequest& reques
 LockChecks::Standing LockChecks::stand(const AcquireRequest& request, const std::string& name, Instant now) const {
   Standing standing{.resource = name, .free = Instant::min(), .may_have = Instant::min()};
   bool behind_exclusive = false;
+  std::vector<std::pair<std::int64_t, Instant>> before;  // places, and when each was last heard of
   for (const auto& [place, queuer] : queue_) {
-    if (queuer.kept_until <= now) continue;
+    if (queuer.kept_until <= now || queuer.name != name) continue;
     if (queuer.owner == request.owner && queuer.request == request.request) break;
-    if (std::ranges::find(queuer.names, name) == queuer.names.end()) continue;
+    before.emplace_back(place, queuer.kept_until - kLockWaiterKeptFor);
     standing.ahead += 1;
     behind_exclusive = behind_exclusive || queuer.mode == LockMode::exclusive;
   }
@@ -101,6 +102,11 @@ LockChecks::Standing LockChecks::stand(const AcquireRequest& request, const std:
     if (standing.may_have <= now && from <= now) slot = std::min(slot, number);
   }
   standing.resource = slot_of(name, slot);
+  const std::int64_t free = std::ranges::count_if(moments, [&](const auto& moment) { return moment.first <= now; });
+  for (std::int64_t i = 0; standing.may_have <= now && i < k - free + 1; ++i) {
+    const auto& [place, heard] = before[static_cast<std::size_t>(i)];
+    if (heard < standing.free) standing.silent.push_back(place);
+  }
   return standing;
 }
 
@@ -121,7 +127,10 @@ void LockChecks::see(const Applied& when, const AcquireCall& call) {
   if (call.reply->grants.size() != request.names.size()) return broken("L1", request.names.front(), "was granted with some of its names, not with all");
   if (call.reply->left > request.ttl) broken("L4", request.names.front(), "was granted for more than its ttl");
   const bool waited = has_place(request, when.at);
-  for (std::size_t i = 0; i < standings.size(); ++i) see_grant(when, request, call.reply->grants[i], standings[i]);
+  for (std::size_t i = 0; i < standings.size(); ++i) {
+    see_grant(when, request, call.reply->grants[i], standings[i]);
+    send_to_the_end(standings[i]);
+  }
   if (waited) tally_.add(Count::lock_handovers);
   if (request.names.size() > 1) tally_.add(Count::locks_several);
   leave_queue(request.owner, request.request);
@@ -175,11 +184,11 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
     broken(lock && lock->rests() != "L3" ? lock->rests() : "turn", last.resource, "may be had at another time than the answer says");
   }
   if (!request.wait) return;
+  const bool has_places = has_place(request, when.at);
   for (auto& [place, queuer] : queue_) {
-    if (queuer.owner != request.owner || queuer.request != request.request || queuer.kept_until <= when.at) continue;
-    queuer.kept_until = when.at + kLockWaiterKeptFor;
-    return;
+    if (has_places && queuer.owner == request.owner && queuer.request == request.request) queuer.kept_until = when.at + kLockWaiterKeptFor;
   }
+  if (has_places) return;
   leave_queue(request.owner, request.request);
   if (rules_.one_waiter_a_process) {
     for (const auto& [place, queuer] : queue_) {
@@ -187,7 +196,18 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
         broken("layered", request.names.front(), "is waited for twice by " + request.place);
     }
   }
-  queue_[++last_place_] = {request.names, request.owner, request.request, request.place, request.mode, when.at + kLockWaiterKeptFor};
+  for (const std::string& name : request.names) {
+    queue_[++last_place_] = {name, request.names, request.owner, request.request, request.place, request.mode, when.at + kLockWaiterKeptFor};
+  }
+}
+
+void LockChecks::send_to_the_end(const Standing& standing) {
+  for (const std::int64_t place : standing.silent) {
+    const Queuer queuer = queue_.at(place);
+    queue_.erase(place);
+    queue_[++last_place_] = queuer;
+    tally_.add(Count::lock_turns_passed);
+  }
 }
 
 void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, const LockGrant& grant, const Standing& standing) {
@@ -212,7 +232,8 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
   if (joined) {
     tally_.add(Count::locks_joined);
     if (grant.fence != lock.fence) broken("L1", grant.resource, "was joined under another fence than its phase has");
-    lock.holders.push_back({request.owner, request.request, when.at + request.ttl});
+    std::erase_if(lock.holders, [&](const Holder& holder) { return holder.known_until <= when.at; });
+    lock.holders.push_back({request.owner, request.request, when.at + request.ttl, when.at + 2 * request.ttl});
     return;
   }
   see_fence(when, grant.resource, grant.fence);
@@ -223,7 +244,7 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
   lock = {.fence = grant.fence, .mode = request.mode, .to_its_end = request.to_its_end, .delay = request.delay, .broken_by = lock.broken_by, .broken = lock.broken};
   if (request.to_its_end) lock.bar = when.at + request.ttl;
   if (request.hold_at_least > Duration{0}) lock.bar = when.at + request.hold_at_least;
-  lock.holders.push_back({request.owner, request.request, when.at + request.ttl});
+  lock.holders.push_back({request.owner, request.request, when.at + request.ttl, when.at + 2 * request.ttl});
 }
 
 // L2, over all that ever had this name; and what a lost tail had, unless the store's wall clock was set back since.
@@ -256,6 +277,7 @@ void LockChecks::see(const Applied& when, const RenewCall& call) {
     if (!refusal && !rightful) broken("L4", sent.resource, "was renewed for " + sent.owner + ", who does not hold it, or not any more");
     if (refusal || !rightful) continue;
     holder->end = when.at + call.reply->left;
+    holder->known_until = holder->end + call.request.ttl;
   }
 }
 
@@ -336,7 +358,7 @@ void LockChecks::see(const Applied& when, const TidyCall& call) {
     if (!shown || *shown) continue;
     if (lock.free_from() + kFreeLockKeptFor > when.at) broken("L2", resource, "was forgotten before its time");
     const bool waited_for = std::ranges::any_of(
-        queue_, [&](const auto& queuer) { return queuer.second.kept_until > when.at && std::ranges::find(queuer.second.names, name_of(resource)) != queuer.second.names.end(); });
+        queue_, [&](const auto& queuer) { return queuer.second.kept_until > when.at && queuer.second.name == name_of(resource); });
     if (waited_for) broken("turn", resource, "was forgotten while somebody waits for it");
     gone.push_back(resource);
   }
@@ -361,7 +383,7 @@ void LockChecks::compare_all(Instant now) {
     if (row.free_in.value_or(Duration{0}) != left) broken(lock.rests(), resource, "shows another time until it is free");
     const bool first_slot = !resource.contains('#');
     const auto waits = std::ranges::count_if(queue_, [&](const auto& queuer) {
-      return first_slot && queuer.second.kept_until > now && std::ranges::find(queuer.second.names, resource) != queuer.second.names.end();
+      return first_slot && queuer.second.kept_until > now && queuer.second.name == resource;
     });
     if (row.waiters_count != waits) broken("turn", resource, "shows " + std::to_string(row.waiters_count) + " waiters, it must be " + std::to_string(waits));
   }

@@ -27,6 +27,7 @@ struct LockTruth {
     std::string owner;
     std::string request;
     Instant end{};
+    Instant known_until{};  // of a shared phase, should somebody join it
     bool released = false;
 
     bool alive(Instant now) const { return !released && end > now; }
@@ -46,8 +47,10 @@ struct LockTruth {
     Instant free_from() const;
     std::string_view rests() const;  // the promise that says until when it is not free
   };
+  // A place in the queue of one name.
   struct Queuer {
-    std::vector<std::string> names;
+    std::string name;
+    std::vector<std::string> names;  // of its request
     std::string owner;
     std::string request;
     std::string place;
@@ -101,6 +104,7 @@ class LockChecks final : private LockTruth {
     Instant free{};
     Instant may_have{};
     std::int64_t ahead = 0;
+    std::vector<std::int64_t> silent = {};  // places of those who let their turn pass
   };
 
   template <class Request, class Reply>
@@ -117,6 +121,7 @@ class LockChecks final : private LockTruth {
   void see_held(const Applied& when, const AcquireCall& call, const std::vector<Standing>& standings);
   void see_grant(const Applied& when, const AcquireRequest& request, const LockGrant& grant, const Standing& standing);
   void see_fence(const Applied& when, const std::string& resource, Fence fence);
+  void send_to_the_end(const Standing& standing);
   void see_hand_over(const Applied& when, const AcquireRequest& request, const Standing& standing);
   static void let_go(const Applied& when, KnownLock& lock, Holder& holder);
 

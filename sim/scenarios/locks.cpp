@@ -182,7 +182,7 @@ const Scenario lock_fairness{.name = "lock-fairness",
 const Scenario lock_hand_over{.name = "lock-hand-over",
                               .summary = "waiters and holders die, wake-ups get lost, and the lock goes on",
                               .plan = hand_over,
-                              .owes = rough_lock_counts({Count::lock_handovers, Count::lock_turns, Count::lost_wakeups})};
+                              .owes = rough_lock_counts({Count::lock_handovers, Count::lock_turns, Count::lock_turns_passed, Count::lost_wakeups})};
 
 const Scenario lock_loop_window{.name = "loop-window",
                                 .summary = "sweeps that run once in a window, whoever dies",

@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> 
                                                                                        "gate_stale",        "gate_behind",
                                                                                        "gate_recovered",    "floors_raised",
                                                                                        "locks_granted", "lock_takeovers",
-                                                                                       "lock_waits", "lock_turns",
+                                                                                       "lock_waits", "lock_turns", "lock_turns_passed",
                                                                                        "lock_handovers", "lock_bars",
                                                                                        "lock_delays", "lock_windows",
                                                                                        "locks_joined", "lock_slots",

@@ -87,6 +87,7 @@ enum class Count {
   lock_takeovers,   // grants of a lock whose lease had run out
   lock_waits,       // acquires that were not granted
   lock_turns,       // of those: it was free, and others came first
+  lock_turns_passed,  // waiters that did not ask in time, and lost their place
   lock_handovers,   // grants to one that had waited
   lock_bars,        // acquires that met a bar
   lock_delays,      // and a delay

@@ -1,25 +1,25 @@
 // What is durable about locks: leases of names. The rules for every verb of job_store.hpp hold here too.
 //
-// Resources. A lock of one holder is the resource of its name. A lock of N holders has N resources: the name itself, and "name#2" to
-// "name#N"; each has fences of its own. Whoever asks says how many slots there are, so that a plain request for the name is one for
-// its first slot.
+// Resources. A lock of one holder is the resource of its name. A lock of N holders has N resources: the name itself, and "name#2" to "name#N"; each has fences of its own.
+// Whoever asks says how many slots there are, so that a plain request for the name is one for its first slot.
 //
 // When a resource is free. It has no holder with a live lease, and
-//   its bar is over: a lease held to its end, or at least for some time, bars everybody until then, its own owner included, whether its
-//   holder released, died, or the machine was booted (L6);
+//   its bar is over: a lease held to its end, or at least for some time, bars everybody until then, its own owner included, whether its holder released, died, or the machine was booted (L6);
 //   its delay is over: after a lease that ran out, and was not released, the resource rests for the delay that its holder asked for.
 // It has been free since the last of these moments (of the release, if it was released).
 //
-// Turns. A request that may wait and is not granted takes a place in the queue of each of its names, and keeps it as long as it is asked
-// again within kLockWaiterKeptFor; else it has left. Let k be the live waiters before it in the queue of a name (all of them, for one that has no place), and f1 <= f2 <= ...
-// the moments since when, or from when on, the resources of that name are free (never known: since ever). It may have one from
-//     the least, over j, of  max(fj, f1 + max(0, k - j + 1) * kLockTurn)
-// on: of F free ones the first F waiters may take one at once, and a waiter that died, or that waits for another of its names, holds up those
-// behind it for one turn, not for ever. For a shared request the waiters before it count (all of them) only if one of them is exclusive; where they do not, it
-// may join a shared phase that has holders at once; where they do, the phase is like an exclusive lease to it. A request for several
-// names is granted when it may have each. Nothing is granted to a waiter that does not ask: its own acquire is what confirms the hand-over,
-// so that no lease is given to the dead.
+// Turns. A request that may wait and is not granted takes a place in the queue of each of its names, and keeps it as long as it is asked again within kLockWaiterKeptFor; else it has left.
+// Let k be the live waiters before it in the queue of a name (all of them, for one that has no place), and f1 <= f2 <= ... the moments since when, or from when on, the resources of that
+// name are free (never known: since ever). It may have one from  the least, over j, of  max(fj, f1 + max(0, k - j + 1) * kLockTurn)  on: of F free ones the first F waiters may take one at
+// once, and a waiter that died, or that waits for another of its names, holds up those behind it for one turn, not for ever. Whoever is granted one while F are free, that one included,
+// passes by the first max(0, k - F + 1) of the k: each of these that has not asked since f1 goes to the end of that queue, in their order. So one that died costs a turn once (once more
+// if it asked before it died), and one that asks, and waits for another of its names, keeps its place. For a shared request the waiters before it count (all of them) only if one
+// of them is exclusive; where they do not, it may join a shared phase that has holders at once; where they do, the phase is like an exclusive lease to it. A request for several names is
+// granted when it may have each: where others take them in turn all the time, it may wait for long. Nothing is granted to a waiter that does not ask: its own acquire is what confirms the
+// hand-over, so that no lease is given to the dead.
 //
+// Shared phases. One that released, or whose lease ran out, is forgotten when somebody joins its phase a ttl (of its grant or last renewal) or more after the end of its lease, as that was
+// when it released. To the store it never asked then.
 // A break ends leases, bars and delays at once and mints a fence that nobody has, so that nothing written under the old one counts.
 #pragma once
 
@@ -217,7 +217,7 @@ class LockStore {
   virtual Result<RenewReply> renew(const RenewRequest& request) = 0;
 
   // Frees each that is held under this very (owner, fence), expired or not; its fence still counts, and a bar stays. A repeat by the one that released last: ok
-  // (of shared ones: within the phase).
+  // (of shared ones: within the phase, while it is known).
   virtual Result<ReleaseReply> release(const ReleaseRequest& request) = 0;
 
   // Takes an acquire back: leaves the queues, and frees what it granted (a lease that is to be held to its end stays, and so does a bar). If that acquire arrives later, within its

@@ -51,7 +51,7 @@ const std::map<std::string, std::vector<std::string>>& possible_answers() {
       {"resolve_effect", {"done", "none", "repeat", "released", "waits_on", "not_found", "refused", "invalid"}},
       {"effects", {"empty", "last", "more", "none", "intent", "done", "in_doubt", "held", "resolved", "doubts", "invalid"}},
       {"acquire",
-       {"granted", "shared", "joined", "several", "slot", "after_waiting", "forced", "repeat", "held", "barred", "delayed", "turn", "ahead", "lost", "refused", "invalid"}},
+       {"granted", "shared", "joined", "several", "slot", "after_waiting", "forced", "repeat", "held", "barred", "delayed", "turn", "ahead", "passed_by", "lost", "refused", "invalid"}},
       {"renew", {"ok", "mixed", "not_found", "superseded", "other_owner", "to_its_end", "released", "expired", "invalid"}},
       {"release", {"ok", "repeat", "mixed", "not_found", "superseded", "other_owner", "to_its_end", "invalid"}},
       {"withdraw", {"left_queue", "freed", "stays", "nothing", "before_acquire", "invalid"}},

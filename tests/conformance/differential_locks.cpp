@@ -118,6 +118,9 @@ void DifferentialLocks::send(const AcquireRequest& request) {
     if (waited && !held_before) note_("acquire", "after_waiting");
     if (reply->grants.size() > 1) note_("acquire", "several");
     if (reply->grants.front().resource.contains('#')) note_("acquire", "slot");
+    const LockRow after = look(request.ns, request.names.front());
+    const auto waits = [](const LockRow& row) { return row.waiters_count > 0 ? row.waiters.front().owner : std::string(); };
+    if (!held_before && waits(before) != request.owner && waits(after) != waits(before)) note_("acquire", "passed_by");
     for (const LockGrant& grant : reply->grants) {
       if (!grant.previous_owner.empty()) note_("acquire", "forced");
       if (!held_before) remember(held_, Remembered{request.ns, {grant.resource, request.owner, grant.fence}}, kHeldMost);

@@ -62,13 +62,91 @@ TEST_P(LockConformance, AWaiterThatDiedCostsThoseBehindItOneTurn) {
   const AcquireRequest next = waiting("next");
   const AcquireRequest last = waiting("last");
   for (const AcquireRequest& request : {dies, next, last}) EXPECT_EQ(tried(request), "held");
+  let_time_pass(kMoment);
   EXPECT_EQ(released(held), "");
   let_time_pass(kLockTurn - kMoment);
   EXPECT_EQ(tried(next), "turn");
   let_time_pass(kMoment);
   EXPECT_EQ(tried(last), "turn");
   EXPECT_EQ(tried(next), "granted");
-  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"dies", "last"})) << "its place is kept, should it come back";
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"last", "dies"})) << "it let its turn pass, and has a place, should it come back";
+}
+
+TEST_P(LockConformance, WaitersThatDiedCostATurnEachOnce) {
+  LockHolding held = taken(lasting(taking("h"), 1h));
+  constexpr int kDead = 20;
+  for (int i = 0; i < kDead; ++i) EXPECT_EQ(tried(waiting("dead" + std::to_string(i))), "held");
+  std::vector<AcquireRequest> alive;
+  for (const char* owner : {"a", "b", "c"}) {
+    alive.push_back(lasting(waiting(owner), 1h));
+    EXPECT_EQ(tried(alive.back()), "held");
+  }
+  let_time_pass(kMoment);
+  EXPECT_EQ(released(held), "");
+  EXPECT_EQ(must(store().acquire(alive[0])).again_in, kDead * kLockTurn);
+  let_time_pass(kDead * kLockTurn);
+  EXPECT_EQ(tried(alive[1]), "turn");
+  held = taken(alive[0]);
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"b", "c", "dead0", "dead1", "dead2", "dead3", "dead4", "dead5", "dead6", "dead7"})) << "in their order";
+  EXPECT_EQ(lock_row().waiters_count, kDead + 2);
+  EXPECT_EQ(released(held), "");
+  held = taken(alive[1]);
+  EXPECT_EQ(released(held), "");
+  EXPECT_EQ(tried(alive[2]), "granted") << "without a turn of theirs";
+}
+
+TEST_P(LockConformance, AWaiterThatAsksBeforeItsTurnKeepsItsPlaceAndOneThatDoesNotGoesToTheEnd) {
+  const LockHolding held = taken(lasting(taking("h"), 1h));
+  const AcquireRequest dies = waiting("dies");
+  const AcquireRequest slow = waiting("slow");
+  const AcquireRequest next = lasting(waiting("next"), 1h);
+  const AcquireRequest last = waiting("last");
+  for (const AcquireRequest& request : {dies, slow, next, last}) EXPECT_EQ(tried(request), "held");
+  let_time_pass(kMoment);
+  EXPECT_EQ(released(held), "");
+  EXPECT_EQ(tried(slow), "turn") << "heard of since it is free";
+  let_time_pass(2 * kLockTurn);
+  const LockHolding passed = taken(next);
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"slow", "last", "dies"}));
+  EXPECT_EQ(released(passed), "");
+  EXPECT_EQ(tried(last), "turn");
+  let_time_pass(kLockTurn);
+  EXPECT_EQ(tried(last), "granted");
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"dies", "slow"})) << "this time it did not ask";
+}
+
+TEST_P(LockConformance, WhoeverTakesOneOfSeveralFreeSlotsPassesNobodyForWhomThereIsAnother) {
+  std::vector<LockHolding> held;
+  for (const char* owner : {"h1", "h2"}) held.push_back(taken(slot_of(lasting(taking(owner), 1h), 2)));
+  std::vector<AcquireRequest> waiters;
+  for (const char* owner : {"a", "b", "c", "d"}) {
+    waiters.push_back(slot_of(lasting(waiting(owner), 1h), 2));
+    EXPECT_EQ(tried(waiters.back()), "held");
+  }
+  let_time_pass(kMoment);
+  for (const LockHolding& lock : held) EXPECT_EQ(released(lock), "");
+  EXPECT_EQ(tried(waiters[1]), "granted");
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"a", "c", "d"})) << "the other slot is for the first";
+  EXPECT_EQ(tried(waiters[2]), "turn");
+  let_time_pass(kLockTurn);
+  EXPECT_EQ(tried(waiters[2]), "granted");
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"d", "a"})) << "now it let its turn pass";
+}
+
+TEST_P(LockConformance, OneThatWaitsForSeveralAndDiedGoesToTheEndOfTheQueueInWhichItWasPassed) {
+  const LockHolding held = taken(lasting(taking("h"), 1h));
+  taken(lasting(taking("x", "m"), 1h));
+  AcquireRequest both = waiting("both");
+  both.names = {"l", "m"};
+  EXPECT_EQ(tried(both), "held");
+  const AcquireRequest one = waiting("one");
+  for (const AcquireRequest& request : {one, waiting("two"), waiting("three", "m")}) EXPECT_EQ(tried(request), "held");
+  let_time_pass(kMoment);
+  EXPECT_EQ(released(held), "");
+  let_time_pass(kLockTurn);
+  EXPECT_EQ(tried(one), "granted");
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"two", "both"}));
+  EXPECT_EQ(owners_of(lock_row("m").waiters), (std::vector<std::string>{"both", "three"}));
 }
 
 TEST_P(LockConformance, TurnsBeginWhenTheLockIsFreeHoweverItBecameFree) {
@@ -252,6 +330,30 @@ TEST_P(LockConformance, APhaseWhoseLeasesRanOutIsOver) {
   ASSERT_EQ(reply.grants.size(), 1u);
   EXPECT_GT(reply.grants[0].fence, first.fence);
   EXPECT_EQ(reply.grants[0].previous_owner, "a");
+}
+
+TEST_P(LockConformance, SharersThatAreOverAreForgottenThoughTheirPhaseGoesOn) {
+  const LockHolding lives = taken(lasting(sharing("lives"), 1h));
+  const LockHolding left = taken(sharing("left"));
+  const LockHolding died = taken(sharing("died"));
+  const LockHolding kept = taken(sharing("kept"));
+  EXPECT_EQ(renewed(kept, 1h), "");
+  EXPECT_EQ(released(left), "");
+  let_time_pass(2 * kTtl - kMoment);
+  taken(lasting(sharing("a"), 1h));
+  EXPECT_EQ(renewed(left), "released");
+  EXPECT_EQ(released(left), "") << "a repeat";
+  EXPECT_EQ(renewed(died), "expired");
+  EXPECT_EQ(lock_row().holders_count, 4);
+  let_time_pass(kMoment);
+  EXPECT_EQ(renewed(died), "expired") << "nobody joined since";
+  taken(lasting(sharing("b"), 1h));
+  EXPECT_EQ(renewed(left), "other_owner");
+  EXPECT_EQ(released(died), "other_owner");
+  EXPECT_EQ(lock_row().holders_count, 4);
+  EXPECT_EQ(renewed(lives), "");
+  EXPECT_EQ(renewed(kept), "");
+  EXPECT_EQ(tried(taking("x")), "held");
 }
 
 TEST_P(LockConformance, AnExclusiveWaiterStopsNewSharers) {

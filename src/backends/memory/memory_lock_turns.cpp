@@ -35,7 +35,7 @@ Instant MemoryStore::free_from(const Lock* lock) {
 
 std::set<std::string> MemoryStore::locks_in_use(const Space& space, const Now& now) {
   std::set<std::string> names;
-  for (const auto& [place, queuer] : space.lock_queue) names.insert(queuer.names.begin(), queuer.names.end());
+  for (const auto& [place, queuer] : space.lock_queue) names.insert(queuer.name);
   for (const auto& [resource, lock] : space.locks) {
     if (free_from(&lock) > now.lease) names.insert(resource.substr(0, resource.find('#')));
   }
@@ -43,9 +43,9 @@ std::set<std::string> MemoryStore::locks_in_use(const Space& space, const Now& n
 }
 
 // The place of this very request, if it has not left the queue by staying silent.
-const MemoryStore::LockQueuer* MemoryStore::find_queuer(const Space& space, const AcquireRequest& request, const Now& now) {
+const MemoryStore::LockQueuer* MemoryStore::find_queuer(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now) {
   for (const auto& [place, queuer] : space.lock_queue) {
-    if (queuer.owner == request.owner && queuer.request == request.request && queuer.seen_until > now.lease) return &queuer;
+    if (queuer.name == name && queuer.owner == request.owner && queuer.request == request.request && queuer.seen_until > now.lease) return &queuer;
   }
   return nullptr;
 }
@@ -58,13 +58,15 @@ bool MemoryStore::joins(const Lock* lock, const AcquireRequest& request, const N
 MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now) {
   Standing standing;
   bool exclusive_ahead = false;
-  const LockQueuer* own = find_queuer(space, request, now);
+  const LockQueuer* own = find_queuer(space, request, name, now);
+  std::vector<std::pair<std::int64_t, Instant>> before;  // places, and when each last asked
   for (const auto& [place, queuer] : space.lock_queue) {
     if (&queuer == own) break;
-    if (queuer.seen_until <= now.lease || std::ranges::find(queuer.names, name) == queuer.names.end()) continue;
-    standing.ahead += 1;
+    if (queuer.seen_until <= now.lease || queuer.name != name) continue;
+    before.emplace_back(place, queuer.asked_at());
     if (queuer.mode == LockMode::exclusive) exclusive_ahead = true;
   }
+  standing.ahead = static_cast<std::int64_t>(before.size());
   const std::int64_t counted = request.mode == LockMode::exclusive || exclusive_ahead ? standing.ahead : 0;
   if (counted == 0 && joins(find_lock(space, name), request, now)) {
     standing.resource = name;
@@ -84,8 +86,15 @@ MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireReques
   int slot = free.front().second;
   standing.free = free.front().first;
   if (standing.may_have <= now.lease) {
+    std::int64_t passed = counted + 1;
     for (const auto& [from, number] : free) {
-      if (from <= now.lease) slot = std::min(slot, number);
+      if (from > now.lease) continue;
+      slot = std::min(slot, number);
+      passed -= 1;
+    }
+    for (std::int64_t i = 0; i < passed; ++i) {
+      const auto& [place, asked_at] = before[static_cast<std::size_t>(i)];
+      if (asked_at < standing.free) standing.silent.push_back(place);
     }
   }
   standing.resource = resources[static_cast<std::size_t>(slot)];
@@ -111,20 +120,33 @@ LockHeld MemoryStore::held_by(const Space& space, const Standing& standing, cons
   return held;
 }
 
-void MemoryStore::take_place(Space& space, std::int64_t place, const AcquireRequest& request, const Now& now) {
+void MemoryStore::take_places(Space& space, const AcquireRequest& request, const Now& now) {
+  const Instant seen_until = now.lease + kLockWaiterKeptFor;
+  bool kept = false;
   for (auto& [at, queuer] : space.lock_queue) {
     if (queuer.owner != request.owner || queuer.request != request.request || queuer.seen_until <= now.lease) continue;
-    queuer.seen_until = now.lease + kLockWaiterKeptFor;
-    return;
+    queuer.seen_until = seen_until;
+    kept = true;
   }
-  space.lock_queue[place] = {request.names, request.owner, request.request, request.mode, request.place, now.wall, now.lease + kLockWaiterKeptFor};
+  if (kept) return;
+  for (const std::string& name : request.names) {
+    space.lock_queue[++last_place_] = {name, request.owner, request.request, request.mode, request.place, now.wall, seen_until};
+  }
+}
+
+void MemoryStore::send_to_the_end(Space& space, const std::vector<std::int64_t>& places) {
+  for (const std::int64_t place : places) {
+    auto queuer = space.lock_queue.extract(place);
+    queuer.key() = ++last_place_;
+    space.lock_queue.insert(std::move(queuer));
+  }
 }
 
 std::int64_t MemoryStore::tidy_locks(Space& space, int limit, bool& more, const Now& now) {
   std::erase_if(space.lock_queue, [&](const auto& queuer) { return queuer.second.seen_until <= now.lease; });
   std::erase_if(space.withdrawn, [&](const auto& until) { return until.second <= now.lease; });
   std::set<std::string> waited_for;
-  for (const auto& [place, queuer] : space.lock_queue) waited_for.insert(queuer.names.begin(), queuer.names.end());
+  for (const auto& [place, queuer] : space.lock_queue) waited_for.insert(queuer.name);
   std::vector<std::pair<Instant, std::string>> over;
   for (const auto& [resource, lock] : space.locks) {
     const Instant from = free_from(&lock);

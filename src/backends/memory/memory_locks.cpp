@@ -62,7 +62,8 @@ LockGrant MemoryStore::grant_lock(Lock& lock, const AcquireRequest& request, con
     if (request.hold_at_least > Duration{0}) lock.bar = now.lease + request.hold_at_least;
   }
   lock.pattern = request.pattern;
-  lock.holders.push_back({request.owner, request.request, request.place, grant.previous_owner, now.wall, now.lease + request.ttl});
+  std::erase_if(lock.holders, [&](const Holder& holder) { return holder.known_until <= now.lease; });
+  lock.holders.push_back({request.owner, request.request, request.place, grant.previous_owner, now.wall, now.lease + request.ttl, now.lease + 2 * request.ttl});
   return grant;
 }
 
@@ -86,7 +87,7 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   }
   if (reply.held) {
     reply.again_in = std::max<Duration>(all_from - now.lease, std::chrono::milliseconds{1});
-    if (request.wait) take_place(space, ++last_place_, request, now);
+    if (request.wait) take_places(space, request, now);
     return reply;
   }
 
@@ -94,6 +95,7 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   if (!fences) return std::unexpected(fences.error());
   for (std::size_t i = 0; i < standings.size(); ++i) {
     reply.grants.push_back(grant_lock(space.locks[standings[i].resource], request, standings[i], (*fences)[i], now));
+    send_to_the_end(space, standings[i].silent);
   }
   reply.left = request.ttl;
   reply.ahead = 0;
@@ -122,6 +124,7 @@ Result<RenewReply> MemoryStore::renew(const RenewRequest& request) {
       Holder& holder = *find_holder(*lock, sent.owner);
       if (is_alive(holder, now)) {
         holder.lease_end = now.lease + request.ttl;
+        holder.known_until = now.lease + 2 * request.ttl;
         continue;
       }
       reason = holder.released ? "released" : "expired";
@@ -194,7 +197,7 @@ LockRow MemoryStore::shown(const Space& space, const std::string& resource, cons
   if (row.holders.size() > kLockPeopleShown) row.holders.resize(kLockPeopleShown);
   if (const Instant from = free_from(&lock); from > now.lease) row.free_in = from - now.lease;
   for (const auto& [place, queuer] : space.lock_queue) {
-    if (queuer.seen_until <= now.lease || std::ranges::find(queuer.names, resource) == queuer.names.end()) continue;
+    if (queuer.seen_until <= now.lease || queuer.name != resource) continue;
     row.waiters_count += 1;
     if (row.waiters.size() < kLockPeopleShown) row.waiters.push_back({queuer.owner, queuer.place, queuer.since, queuer.mode});
   }

@@ -153,6 +153,7 @@ class MemoryStore final : public Store {
     std::string previous_owner;  // as its grant said
     WallTime granted_at;
     Instant lease_end{};
+    Instant known_until{};  // of a shared phase
     bool released = false;  // by itself or by a break
   };
   // One resource that was ever granted.
@@ -169,13 +170,15 @@ class MemoryStore final : public Store {
     BreakReply broken;
   };
   struct LockQueuer {
-    std::vector<std::string> names;
+    std::string name;
     std::string owner;
     std::string request;
     LockMode mode = LockMode::exclusive;
     std::string place;
     WallTime since;
     Instant seen_until{};
+
+    Instant asked_at() const { return seen_until - kLockWaiterKeptFor; }
   };
   struct Space {
     std::map<JobId, Entry> jobs;
@@ -272,6 +275,7 @@ class MemoryStore final : public Store {
     Instant may_have = Instant::min();
     Instant free = Instant::min();  // that resource
     std::int64_t ahead = 0;
+    std::vector<std::int64_t> silent = {};  // places of those who let their turn pass, if it is granted now
   };
   static const Lock* find_lock(const Space& space, const std::string& resource);
   static bool is_alive(const Holder& holder, const Now& now) { return !holder.released && holder.lease_end > now.lease; }
@@ -279,13 +283,14 @@ class MemoryStore final : public Store {
   static Instant free_from(const Lock* lock);
   // Names that somebody has, or waits for.
   static std::set<std::string> locks_in_use(const Space& space, const Now& now);
-  static const LockQueuer* find_queuer(const Space& space, const AcquireRequest& request, const Now& now);
+  static const LockQueuer* find_queuer(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now);
   static bool joins(const Lock* lock, const AcquireRequest& request, const Now& now);
   static Standing stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now);
   static LockHeld held_by(const Space& space, const Standing& standing, const Now& now);
   static LockRow shown(const Space& space, const std::string& resource, const Lock& lock, const Now& now);
   static std::optional<Result<AcquireReply>> granted_before(const Space& space, const AcquireRequest& request, const Now& now);
-  static void take_place(Space& space, std::int64_t place, const AcquireRequest& request, const Now& now);
+  void take_places(Space& space, const AcquireRequest& request, const Now& now);
+  void send_to_the_end(Space& space, const std::vector<std::int64_t>& places);
   Result<std::vector<Fence>> mint_locks(const Space& space, const AcquireRequest& request, const std::vector<Standing>& standings, const Now& now) const;
   static LockGrant grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence, const Now& now);
   static std::string lock_refusal(const Lock* lock, const LockHolding& sent);

@@ -27,23 +27,29 @@ constexpr const char* kGrant = R"sql(
     place = excluded.place, pattern = excluded.pattern, previous = excluded.previous, unclean = max(unclean, excluded.unclean))sql";
 constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kJoin = R"sql(
-  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, released, place, previous)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8))sql";
+  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until, released, place, previous)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9))sql";
+// Whether one of those to be forgotten did not release; null: there is none.
+constexpr const char* kOverHolders = "SELECT max(released = 0) FROM fenceline_lock_holder INDEXED BY fenceline_lock_known WHERE ns_id = ?1 AND resource = ?2 AND known_until <= ?3";
+constexpr const char* kForgetOverHolders = "DELETE FROM fenceline_lock_holder INDEXED BY fenceline_lock_known WHERE ns_id = ?1 AND resource = ?2 AND known_until <= ?3";
+constexpr const char* kUnclean = "UPDATE fenceline_lock SET unclean = 1 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kPattern = "UPDATE fenceline_lock SET pattern = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kRenew = "UPDATE fenceline_lock SET lease_end = ?3 WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kRenewHolder = "UPDATE fenceline_lock_holder SET lease_end = ?4 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
+constexpr const char* kRenewHolder = "UPDATE fenceline_lock_holder SET lease_end = ?4, known_until = ?5 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
 constexpr const char* kFree = "UPDATE fenceline_lock SET freed = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kFreeHolder = "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
 constexpr const char* kBreak = R"sql(
   UPDATE fenceline_lock SET fence = ?3, freed = ?4, delay = 0, bar = NULL, bar_wall = NULL, broken = ?5, ended = fence, minted = ?3, unclean = 1 WHERE ns_id = ?1 AND resource = ?2)sql";
 constexpr const char* kFreeHolders = "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
 
-constexpr const char* kWaiters = "SELECT turn, owner, request, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn";
+constexpr const char* kWaiters = "SELECT turn, owner, request, mode, heard FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn";
 constexpr const char* kForgetWaiters = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard <= ?3";
 constexpr const char* kTakePlace = R"sql(
   INSERT INTO fenceline_lock_waiter (ns_id, name, turn, owner, request, mode, heard, since, place)
   SELECT ?1, ?2, 1 + coalesce((SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8)sql";
 constexpr const char* kKeepPlace = "UPDATE fenceline_lock_waiter SET heard = ?4 WHERE ns_id = ?1 AND name = ?2 AND turn = ?3";
+constexpr const char* kGoToTheEnd = R"sql(
+  UPDATE fenceline_lock_waiter SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2) WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
 constexpr const char* kLeave = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND owner = ?3 AND request = ?4";
 
 LockRecord read_lock(const Rows& row) {
@@ -134,17 +140,24 @@ void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, 
   call.db.execute(kGrant, ns_id, grant.resource, grant.fence, static_cast<int>(request.mode), request.to_its_end ? 1 : 0, shared ? nobody : request.owner,
                   shared ? nobody : request.request, call.wall_us(), lease_end, request.delay.count(), bar, bar_wall, shared ? nobody : request.place, request.pattern,
                   grant.previous_owner, call.now_us() + Duration{kFreeLockKeptFor}.count(), grant.previous_owner.empty() ? 0 : 1);
-  if (shared) call.db.execute(kJoin, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end, request.place, grant.previous_owner);
+  if (!shared) return;
+  call.db.execute(kJoin, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end, lease_end + request.ttl.count(), request.place, grant.previous_owner);
 }
 
 void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockRecord& lock) {
-  call.db.execute(kJoin, ns_id, lock.resource, request.owner, request.request, call.wall_us(), call.now_us() + request.ttl.count(), request.place, std::string());
+  if (const auto unreleased = call.db.number(kOverHolders, ns_id, lock.resource, call.now_us())) {
+    if (*unreleased != 0) call.db.execute(kUnclean, ns_id, lock.resource);
+    call.db.execute(kForgetOverHolders, ns_id, lock.resource, call.now_us());
+  }
+  const std::int64_t lease_end = call.now_us() + request.ttl.count();
+  call.db.execute(kJoin, ns_id, lock.resource, request.owner, request.request, call.wall_us(), lease_end, lease_end + request.ttl.count(), request.place, std::string());
   if (lock.pattern != request.pattern) call.db.execute(kPattern, ns_id, lock.resource, request.pattern);
 }
 
-void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, std::int64_t lease_end) {
+void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, Duration ttl) {
+  const std::int64_t lease_end = call.now_us() + ttl.count();
   if (lock.mode == LockMode::exclusive) call.db.execute(kRenew, ns_id, lock.resource, lease_end);
-  else call.db.execute(kRenewHolder, ns_id, lock.resource, owner, lease_end);
+  else call.db.execute(kRenewHolder, ns_id, lock.resource, owner, lease_end, lease_end + ttl.count());
 }
 
 void release_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner) {
@@ -160,7 +173,7 @@ void end_phase(Call& call, std::int64_t ns_id, const LockRecord& lock, Fence fen
 std::vector<LockPlace> live_waiters(Call& call, std::int64_t ns_id, const std::string& name) {
   std::vector<LockPlace> places;
   auto rows = call.db.query(kWaiters, ns_id, name, unheard_since(call));
-  while (rows.next()) places.push_back({rows.integer(0), rows.text(1), rows.text(2), static_cast<LockMode>(rows.integer(3))});
+  while (rows.next()) places.push_back({rows.integer(0), rows.text(1), rows.text(2), static_cast<LockMode>(rows.integer(3)), rows.integer(4)});
   return places;
 }
 
@@ -172,6 +185,8 @@ void take_place(Call& call, std::int64_t ns_id, const std::string& name, const A
 void keep_place(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn) {
   call.db.execute(kKeepPlace, ns_id, name, turn, call.now_us());
 }
+
+void go_to_the_end(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn) { call.db.execute(kGoToTheEnd, ns_id, name, turn); }
 
 bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner, const std::string& request) {
   call.db.execute(kLeave, ns_id, name, owner, request);

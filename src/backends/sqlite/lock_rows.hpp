@@ -58,7 +58,7 @@ std::optional<LockLease> lease_of(Call& call, std::int64_t ns_id, const LockReco
 void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockGrant& grant, const std::optional<LockRecord>& before);
 // A shared phase that has holders gets one more.
 void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockRecord& lock);
-void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, std::int64_t lease_end);
+void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, Duration ttl);
 void release_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner);
 // Ends all that holds, bars or delays it.
 void end_phase(Call& call, std::int64_t ns_id, const LockRecord& lock, Fence fence, const std::string& break_request);
@@ -69,11 +69,14 @@ struct LockPlace {
   std::string owner;
   std::string request;
   LockMode mode = LockMode::exclusive;
+  std::int64_t asked_at = 0;
 };
 // Those that were heard of lately, in turn.
 std::vector<LockPlace> live_waiters(Call& call, std::int64_t ns_id, const std::string& name);
 void take_place(Call& call, std::int64_t ns_id, const std::string& name, const AcquireRequest& request);
 void keep_place(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn);
+// Behind all that wait for this name now.
+void go_to_the_end(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn);
 // Whether it had one.
 bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner, const std::string& request);
 

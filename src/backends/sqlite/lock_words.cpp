@@ -55,7 +55,7 @@ Result<RenewReply> renew(Call& call, const RenewRequest& request) {
     const Said said = look_up(call, ns_id, sent);
     std::string reason = said.reason;
     if (reason.empty() && !said.lease->is_alive(call.now_us())) reason = said.lease->released ? "released" : "expired";
-    if (reason.empty()) renew_lease(call, *ns_id, *said.lock, sent.owner, call.now_us() + request.ttl.count());
+    if (reason.empty()) renew_lease(call, *ns_id, *said.lock, sent.owner, request.ttl);
     else reply.refused.push_back(refuse(sent, said, std::move(reason)));
   }
   return reply;

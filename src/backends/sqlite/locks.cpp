@@ -26,6 +26,7 @@ struct RequestStanding {
   bool joins = false;
   std::int64_t ahead = 0;
   std::optional<std::int64_t> turn = std::nullopt;  // its own place in the queue
+  std::vector<std::int64_t> silent = {};            // places of those who let their turn pass, if it is granted now
 };
 
 // What a request that was granted before is told; empty: it was not.
@@ -52,7 +53,8 @@ std::optional<Result<AcquireReply>> granted_before(Call& call, std::int64_t ns_i
 RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name, const Slots& slots) {
   RequestStanding standing;
   bool exclusive_ahead = false;
-  for (const LockPlace& place : live_waiters(call, ns_id, name)) {
+  const std::vector<LockPlace> waiters = live_waiters(call, ns_id, name);
+  for (const LockPlace& place : waiters) {
     if (place.owner == request.owner && place.request == request.request) {
       standing.turn = place.turn;
       break;
@@ -77,8 +79,15 @@ RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& requ
   }
   std::tie(standing.free_from, standing.slot) = free.front();
   if (standing.may_have > call.now_us()) return standing;
+  std::int64_t passed = counted + 1;
   for (const auto& [from, slot] : free) {
-    if (from <= call.now_us()) standing.slot = std::min(standing.slot, slot);
+    if (from > call.now_us()) continue;
+    standing.slot = std::min(standing.slot, slot);
+    passed -= 1;
+  }
+  for (std::int64_t i = 0; i < passed; ++i) {
+    const LockPlace& place = waiters[static_cast<std::size_t>(i)];
+    if (place.asked_at < standing.free_from) standing.silent.push_back(place.turn);
   }
   return standing;
 }
@@ -143,6 +152,7 @@ Result<AcquireReply> acquire(Call& call, const AcquireRequest& request) {
     Result<LockGrant> granted = grant(call, ns_id, request, name, standings[i], known[i][standings[i].slot], floor);
     if (!granted) return std::unexpected(granted.error());
     reply.grants.push_back(std::move(*granted));
+    for (const std::int64_t turn : standings[i].silent) go_to_the_end(call, ns_id, name, turn);
     if (standings[i].turn) leave_queue(call, ns_id, name, request.owner, request.request);
   }
   reply.left = request.ttl;

@@ -168,11 +168,12 @@ CREATE TABLE fenceline_lock (
   PRIMARY KEY (ns_id, resource)) WITHOUT ROWID;
 CREATE INDEX fenceline_lock_look ON fenceline_lock (ns_id, look_at);
 
--- Who was granted a shared lock in the phase at hand.
+-- Who was granted a shared lock in the phase at hand, until it is forgotten.
 CREATE TABLE fenceline_lock_holder (
   ns_id INTEGER NOT NULL, resource TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL,
-  released INTEGER NOT NULL, place TEXT NOT NULL, previous TEXT, PRIMARY KEY (ns_id, resource, owner)) WITHOUT ROWID;
+  known_until INTEGER NOT NULL, released INTEGER NOT NULL, place TEXT NOT NULL, previous TEXT, PRIMARY KEY (ns_id, resource, owner)) WITHOUT ROWID;
 CREATE INDEX fenceline_lock_last ON fenceline_lock_holder (ns_id, resource, lease_end DESC, owner) WHERE released = 0;
+CREATE INDEX fenceline_lock_known ON fenceline_lock_holder (ns_id, resource, known_until);
 
 -- The queues of names. heard: when it last asked.
 CREATE TABLE fenceline_lock_waiter (

@@ -18,10 +18,10 @@ create table lock (
 
 create index lock_guarded_as on lock (ns_id, guarded_as) where guarded_as is not null;
 
--- Holders of a shared phase, those who released included, until the next phase.
+-- Holders of a shared phase, those who released included, until the next phase, or until somebody joins after known_until.
 create table lock_sharer (
   ns_id int not null, resource text collate "C" not null, owner text collate "C" not null, request text not null, place text not null, previous text, granted_at bigint not null,
-  lease_end bigint not null, released boolean not null default false, primary key (ns_id, resource, owner)) with (fillfactor = 70);
+  lease_end bigint not null, known_until bigint not null, released boolean not null default false, primary key (ns_id, resource, owner)) with (fillfactor = 70);
 
 -- Who waits for a name, in turn: by n, one number for a request for several names. It has left if it was not seen until then.
 create sequence lock_place;
@@ -39,7 +39,8 @@ create table lock_look (ns_id int not null, at bigint not null, resource text co
 
 -- What an acquire answers: a row for each grant (reason is null), or one that says why not.
 create type lock_answer as (resource text, fence bigint, owner text, place text, reason text, left_us bigint, waited bigint, again_us bigint, ahead bigint);
--- Where a request stands at one of its names: the resource it may have from `may_have` on; free: since when, or from when on, that is free. joins: a phase that has holders.
-create type lock_standing as (resource text, free bigint, may_have bigint, ahead bigint, joins boolean);
+-- Where a request stands at one of its names: the resource it may have from `may_have` on; free: since when, or from when on, the first of them is free. passed: so many of those before it
+-- let their turn pass, if it is granted now. joins: a phase that has holders.
+create type lock_standing as (resource text, free bigint, may_have bigint, ahead bigint, passed bigint, joins boolean);
 -- A word of a holder that was not accepted.
 create type lock_refusal as (resource text, owner text, fence bigint, current bigint, reason text);

@@ -83,6 +83,7 @@ declare
   s lock_standing;
 begin
   s.ahead := 0;
+  s.passed := 0;
   s.joins := false;
   select * into first from lock where ns_id = ns_ and resource = name_;
   if first.waiting then
@@ -102,6 +103,7 @@ begin
     s.resource := name_;
     s.free := lock_free(first, lease);
     s.may_have := s.free + counted * turn;
+    s.passed := counted;
     return s;
   end if;
   with slot as (
@@ -109,8 +111,8 @@ begin
     left join lock l on l.ns_id = ns_ and l.resource = lock_slot(name_, i)),
   ranked as (select i, free, row_number() over (order by free, i) as j, first_value(free) over (order by free, i) as f1, first_value(i) over (order by free, i) as soonest from slot)
   select lock_slot(name_, coalesce(case when min(greatest(free, f1 + greatest(0, counted - j + 1) * turn)) <= lease then min(i) filter (where free <= lease) end, min(soonest))), min(f1),
-         min(greatest(free, f1 + greatest(0, counted - j + 1) * turn))
-  into s.resource, s.free, s.may_have from ranked;
+         min(greatest(free, f1 + greatest(0, counted - j + 1) * turn)), counted + 1 - count(*) filter (where free <= lease)
+  into s.resource, s.free, s.may_have, s.passed from ranked;
   return s;
 end $$;
 
@@ -166,6 +168,20 @@ begin
   return query select u.resource, u.fence, u.owner, u.place, u.reason, least_left, u.waited, u.again_us, u.ahead from unnest(answers) as u;
 end $$;
 
+-- One is granted: of the first so many before it, each that has not asked since it was free goes to the end of the queue.
+create function pass_by(ns_ int, name_ text, passed bigint, free bigint, lease bigint) returns void language plpgsql as $$
+declare
+  silent bigint;
+begin
+  if passed <= 0 then return; end if;
+  for silent in
+    select f.n from (select w.n, w.seen_until from lock_waiter w where w.ns_id = ns_ and w.name = name_ and w.seen_until > lease order by w.n limit passed) as f
+    where f.seen_until - 30000000 < free order by f.n
+  loop
+    update lock_waiter w set n = nextval('lock_place') where w.ns_id = ns_ and w.name = name_ and w.n = silent;
+  end loop;
+end $$;
+
 -- Its queue after somebody came or left.
 create function lock_queue_changed(ns_ int, names text[], lease bigint) returns void language plpgsql as $$
 begin
@@ -195,8 +211,11 @@ begin
   a.left_us := ttl;
   a.ahead := 0;
   if s.joins then
-    insert into lock_sharer (ns_id, resource, owner, request, place, granted_at, lease_end) values (ns_, s.resource, owner_, request_, place_, wall, lease + ttl)
-    on conflict (ns_id, resource, owner) do update set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, released = false
+    with over as (delete from lock_sharer x where x.ns_id = ns_ and x.resource = s.resource and x.known_until <= lease returning x.released)
+    update lock x set unclean = true where x.ns_id = ns_ and x.resource = s.resource and not x.unclean and exists (select 1 from over o where not o.released);
+    insert into lock_sharer (ns_id, resource, owner, request, place, granted_at, lease_end, known_until) values (ns_, s.resource, owner_, request_, place_, wall, lease + ttl, lease + 2 * ttl)
+    on conflict (ns_id, resource, owner) do update
+      set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, known_until = excluded.known_until, released = false
     where lock_sharer.released or lock_sharer.lease_end <= lease;
     -- Two rows of one name cannot be: the release of one would end the other's lease.
     if not found then perform fail_refused(format('%s shares lock %s already, by another request; every holder needs a name of its own', owner_, s.resource)); end if;
@@ -221,7 +240,7 @@ begin
                   unclean = l.unclean or previous_ is not null
   where ns_id = ns_ and resource = s.resource;
   if mode_ = 1 then
-    insert into lock_sharer (ns_id, resource, owner, request, place, previous, granted_at, lease_end) values (ns_, s.resource, owner_, request_, place_, previous_, wall, lease + ttl);
+    insert into lock_sharer (ns_id, resource, owner, request, place, previous, granted_at, lease_end, known_until) values (ns_, s.resource, owner_, request_, place_, previous_, wall, lease + ttl, lease + 2 * ttl);
   end if;
   return a;
 end $$;
@@ -271,6 +290,7 @@ begin
       continue look when a.resource is null;  -- a slot that was renewed at this moment: it is one name, so nothing was granted yet
       a.waited := now.waited;
       granted := granted || a;
+      perform pass_by(ns_, lock_name(s.resource), s.passed, s.free, now.lease);
     end loop;
     delete from lock_waiter w where w.ns_id = ns_ and w.name = any (names) and w.owner = owner and w.request = request;
     perform lock_queue_changed(ns_, names, now.lease);

@@ -42,7 +42,7 @@ begin
       select * into s from lock_sharer x where x.ns_id = ns_ and x.resource = resources[i] and x.owner = owners[i];
       reason_ := case when s.released then 'released' when s.lease_end <= now.lease then 'expired' end;
       if reason_ is null then
-        update lock_sharer x set lease_end = now.lease + ttl where x.ns_id = ns_ and x.resource = resources[i] and x.owner = owners[i];
+        update lock_sharer x set lease_end = now.lease + ttl, known_until = now.lease + 2 * ttl where x.ns_id = ns_ and x.resource = resources[i] and x.owner = owners[i];
         update lock x set free_at = lock_free_at(x) where x.ns_id = ns_ and x.resource = resources[i];
       end if;
     end if;
