@@ -5,6 +5,7 @@
 namespace fenceline::redis {
 namespace {
 
+constexpr WallTime kWhenItCame{Duration{-1}};  // of a run time
 constexpr std::size_t kBeforeHead = 16;  // order and created_at, eight bytes each
 
 void ensure(const MsgpackReader& reader, std::string_view what) {
@@ -39,9 +40,14 @@ void read_rest_of_head(MsgpackReader& reader, Job& job) {
 
 std::optional<int> optional_int(std::int64_t value) { return value < 0 ? std::nullopt : std::optional(static_cast<int>(value)); }
 
+}  // namespace
+
 // In the order of FIELDS.
-void read_state(std::string_view state, Job& job) {
+Job state_in(std::string_view state) {
+  Job job;
   MsgpackReader reader(state);
+  job.run_at = kWhenItCame;
+  if (state.empty()) return job;
   if (reader.list() < 34) throw WireFailure("the state of a job is too short");
   const std::int64_t what = reader.number();
   if (what < 0 || what > static_cast<std::int64_t>(JobState::cancelled)) throw WireFailure("a job has an unknown state");
@@ -66,9 +72,8 @@ void read_state(std::string_view state, Job& job) {
   for (int skipped = 0; skipped < 13; ++skipped) reader.skip();  // group_order to last_act
   if (const std::int64_t percent = reader.number(); percent >= 0) job.progress = Progress{static_cast<int>(percent), std::string(reader.text())};
   ensure(reader, "the state");
+  return job;
 }
-
-}  // namespace
 
 void append_head_and_payload(std::string& out, const NewJob& job) {
   MsgpackWriter writer(out);
@@ -103,9 +108,8 @@ void append_head_and_payload(std::string& out, const NewJob& job) {
   out += job.payload;
 }
 
-Job job_in(const JobId& id, std::string_view body, std::string_view state, std::string_view result) {
+void read_body(const JobId& id, std::string_view body, Job& job) {
   if (body.size() < kBeforeHead) throw WireFailure("the body of a job is too short");
-  Job job;
   job.id = id;
   job.created_at = WallTime{Duration{big_endian_at(body, 8)}};
   MsgpackReader head(body.substr(kBeforeHead));
@@ -116,15 +120,14 @@ Job job_in(const JobId& id, std::string_view body, std::string_view state, std::
   read_rest_of_head(head, job);
   ensure(head, "the head");
   job.payload = head.rest();
-  job.result = result;
-  if (state.empty()) job.run_at = job.created_at;
-  else read_state(state, job);
-  return job;
+  if (job.run_at == kWhenItCame) job.run_at = job.created_at;
 }
 
 Job job_in(const Value& shown) {
   const std::vector<Value>& parts = list_in(shown, 5);
-  Job job = job_in(id_in(parts[0]), text_in(parts[1]), text_in(parts[2]), text_in(parts[3]));
+  Job job = state_in(text_in(parts[2]));
+  read_body(id_in(parts[0]), text_in(parts[1]), job);
+  job.result = text_in(parts[3]);
   if (!text_in(parts[4]).empty()) job.lease_left = duration_in(parts[4]);
   return job;
 }

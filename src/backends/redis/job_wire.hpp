@@ -12,8 +12,10 @@ namespace fenceline::redis {
 // Appends `head payload`: what of a job never changes, but its order and when it came.
 void append_head_and_payload(std::string& out, const NewJob& job);
 
-// Of body (with or without its payload), state (FIELDS of lua/10_jobs.lua) and result; `lease_left` is not set. Throws WireFailure.
-Job job_in(const JobId& id, std::string_view body, std::string_view state, std::string_view result);
+// Of body (with or without its payload), and of state (FIELDS of lua/10_jobs.lua; empty: never claimed), which comes first. Each leaves what the other says as it is;
+// `lease_left` and `result` are not set. Throw WireFailure.
+Job state_in(std::string_view state);
+void read_body(const JobId& id, std::string_view body, Job& job);
 // What shown() of lua/10_jobs.lua answers. Throws WireFailure.
 Job job_in(const Value& shown);
 

@@ -1,4 +1,5 @@
 // How jobs come in. Unique keys compare payloads as JSON values, which the server cannot: what it cannot tell it asks, and is told the answer with the next try.
+#include <algorithm>
 #include <map>
 
 #include "backends/redis/job_wire.hpp"
@@ -15,6 +16,28 @@ constexpr int kTriesMost = 20;  // each finds that somebody else took a key in b
 std::string when_of(const NewJob& job) {
   if (job.at) return "=" + std::to_string(in_microseconds(*job.at));
   return job.delay == Duration{0} ? "" : "+" + std::to_string(job.delay.count());
+}
+
+// See lua/28_enqueue_plain.lua.
+bool is_plain(const NewJob& job) {
+  return job.priority == 0 && job.key.empty() && job.group.empty() && job.limit_key.empty() && job.delay == Duration{0} && !job.at;
+}
+bool are_plain(const std::vector<NewJob>& jobs) {
+  if (jobs.empty()) return false;
+  return std::ranges::all_of(jobs, [&](const NewJob& job) { return is_plain(job) && job.queue == jobs[0].queue && job.stage == jobs[0].stage; });
+}
+
+Command plain_command_of(Command command, const std::vector<NewJob>& jobs) {
+  std::size_t bytes = 0;
+  for (const NewJob& job : jobs) bytes += job.payload.size() + job.queue.size() + job.stage.size() + 64;
+  command.reserve(bytes).arg(jobs[0].queue).arg(jobs[0].stage);
+  std::string body;
+  for (const NewJob& job : jobs) {
+    body.clear();
+    append_head_and_payload(body, job);
+    command.arg(bytes_of(job.id)).arg(body);
+  }
+  return command;
 }
 
 Command command_of(Command command, const std::vector<NewJob>& jobs, const std::map<std::size_t, JobId>& verified) {
@@ -62,6 +85,17 @@ std::optional<Error> compare(const std::vector<Value>& parts, const std::vector<
 Result<EnqueueReply> RedisStore::enqueue(const EnqueueRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("enqueue");
+  if (are_plain(request.jobs)) {
+    static const Script& plain = script_of("enqueue_plain");
+    const Result<Value> answer = parts_->run(plain_command_of(parts_->call_of(plain, request.ns), request.jobs), CallKind::change, request.timeout);
+    if (!answer) return std::unexpected(answer.error());
+    if (answer->is_text() && answer->text == "ok") {
+      EnqueueReply reply;
+      reply.ids.reserve(request.jobs.size());
+      for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);
+      return reply;
+    }
+  }
   std::map<std::size_t, JobId> verified;  // by the number of the job from 0: whose payload is the same value
   for (int tries = 0; tries < kTriesMost; ++tries) {
     const Result<Value> answer = parts_->run(command_of(parts_->call_of(script, request.ns), request.jobs, verified), CallKind::change, request.timeout);

@@ -28,6 +28,30 @@ std::vector<Refusal> refusals_in(const Value& answer, const auto& sent) {
   return refused;
 }
 
+// One job, or a batch, which have all but id and body in common.
+void add_claimed(const Value& value, std::vector<ClaimedJob>& jobs) {
+  const std::vector<Value>& parts = list_in(value, 5);
+  if (text_in(parts[0]) != "b") {
+    list_in(value, 7);
+    ClaimedJob claimed;
+    claimed.job = job_in(value);
+    claimed.left = claimed.job.lease_left.value_or(Duration{0});
+    claimed.forced = number_in(parts[5]) != 0;
+    claimed.previous_owner = text_in(parts[6]);
+    jobs.push_back(std::move(claimed));
+    return;
+  }
+  const Duration left = duration_in(parts[1]);
+  const Job common = state_in(text_in(parts[2]));
+  jobs.reserve(jobs.size() + (parts.size() - 3) / 2);
+  for (std::size_t at = 3; at + 1 < parts.size(); at += 2) {
+    ClaimedJob& claimed = jobs.emplace_back();
+    claimed.job = common;
+    read_body(id_in(parts[at]), text_in(parts[at + 1]), claimed.job);
+    claimed.job.lease_left = claimed.left = left;
+  }
+}
+
 }  // namespace
 
 Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
@@ -47,16 +71,7 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
       reply.ordered = number_in(parts[0]) != 0;
       reply.alone_waiting = number_in(parts[1]) != 0;
       reply.next_due = optional_duration(parts[2]);
-      reply.jobs.reserve(parts.size() - 3);
-      for (std::size_t at = 3; at < parts.size(); ++at) {
-        const std::vector<Value>& shown = list_in(parts[at], 7);
-        ClaimedJob claimed;
-        claimed.job = job_in(parts[at]);
-        claimed.left = claimed.job.lease_left.value_or(Duration{0});
-        claimed.forced = number_in(shown[5]) != 0;
-        claimed.previous_owner = text_in(shown[6]);
-        reply.jobs.push_back(std::move(claimed));
-      }
+      for (std::size_t at = 3; at < parts.size(); ++at) add_claimed(parts[at], reply.jobs);
       return reply;
     });
   }
@@ -88,10 +103,12 @@ Result<SettleReply> RedisStore::settle(const SettleRequest& request) {
   static const Script& script = script_of("settle");
   Command command = parts_->call_of(script, request.ns);
   command.arg(request.owner);
+  std::string words;
   for (const Settlement& settlement : request.settlements) {
     const Outcome& outcome = settlement.outcome;
-    command.arg(bytes_of(settlement.id)).arg(settlement.fence).arg(static_cast<int>(outcome.kind)).arg(outcome.result).arg(outcome.error);
-    command.arg(outcome.retry_in.count()).arg(outcome.exit_status.value_or(-1));
+    words = std::to_string(settlement.fence) + ' ' + std::to_string(static_cast<int>(outcome.kind)) + ' ' + std::to_string(outcome.retry_in.count()) + ' ' +
+            std::to_string(outcome.exit_status.value_or(-1));
+    command.arg(bytes_of(settlement.id)).arg(words).arg(outcome.kind == OutcomeKind::done ? outcome.result : outcome.error);
   }
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());

@@ -3,7 +3,7 @@
 --
 --   body          hash id -> be8(order) be8(created_at) head payload; never changes. head is msgpack
 --                 [queue, stage, priority, {what is not the default}], made by the client as `head payload`
---   state         hash id -> msgpack of FIELDS below. None: ready, never claimed, its run time is created_at
+--   state         hash id -> msgpack of FIELDS below. None: ready, never claimed, its run time is created_at. Byte 4 is its state, always
 --   result        hash id -> bytes
 --   attempts      hash id -> msgpack list of the ended attempts before the last one
 --   order:N       string, 16 bytes an id: those with order N*1024 to N*1024+1023, zeros where there is none; orders_in: hash N -> how many
@@ -21,6 +21,14 @@
 --   keyslots:QUEUE KEY     set of ids that have a slot under a limit key
 --   group:QUEUE NAME       zset group_order -> id: the unfinished jobs of a group; group_slot hash "QUEUE NAME" -> id; group_fence hash -> the last one
 --   done:QUEUE, ended:QUEUE  zset finished_at -> id: done ones; dead and cancelled ones
+-- Plain jobs (priority 0, no group, no limit key) that are due as they come and were never claimed have no record, and stand in
+--   plain:LANE             list of be8(order) id, in the order of enqueue, which is that of their run times; wall: the last run time in any such list
+--   plain_gone             hash LANE -> how many in its list are that no more: they have a record, were removed, or came anew with another order
+-- A claim that takes them out of it makes a batch of them. They have a record of their own as soon as something else touches them than a renewal of all, or done:
+--   state                  'cR' 0 RUNNING msgpack [fence, owner, request, began_at, NUMBER, queue, stage]: the same text for all
+--   batch:NUMBER           set of the ids that still run; leases:LANE has be8(0) be8(NUMBER) owner for all of them; batch_number: the last one
+-- and those that are done at their first delivery
+--   state                  'cD' 0 DONE msgpack [fence, owner, request, began_at, finished_at, exit_status]
 -- In these keys a blank parts what names cannot hold from what follows; limit keys, groups and unique keys come last.
 local READY, RUNNING, WAITING, DONE, DEAD, CANCELLED = 0, 1, 2, 3, 4, 5
 local LOSSES_BEFORE_ALONE, LOSSES_MAX, ATTEMPTS_KEPT = 2, 5, 50
@@ -47,6 +55,30 @@ end
 local function lane_of(r) return r.queue .. '/' .. r.stage end
 local function is_finished(r) return r.state >= DONE end
 
+local function is_plain(r) return r.priority == 0 and r.group == '' and r.limit_key == '' end
+local function ready_member(r) return be8(r.order) .. r.id end
+local function lease_member(r) return be8(r.order) .. r.id .. r.owner end
+local NO_ORDER = be8(0)  -- before all that a job has: of leases that end at once a batch comes first, so that its jobs get their places before one is chosen
+local function batch_member(number, owner) return NO_ORDER .. be8(number) .. owner end
+local function is_batch(member) return member:sub(1, 8) == NO_ORDER end
+local function owner_in(member) return member:sub(is_batch(member) and 17 or 25) end
+local function ids_in(member)
+  if is_batch(member) then return call('SMEMBERS', P .. 'batch:' .. num(of_be8(member, 9))) end
+  return {member:sub(9, 24)}
+end
+
+-- What jobs of a batch have in common; read once, as the text is the same for all.
+local common_read = {}
+local function is_common(state) return state:byte(1) == 99 end
+local function common_in(state)
+  local there = common_read[state]
+  if not there then
+    there = unpack_one(state:sub(5))
+    common_read[state] = there
+  end
+  return there
+end
+
 -- The record of a job, or nil. `r.payload` is not there: payload_of(body) cuts it out of the body.
 local function made_from(id, body, state)
   local after, head = cmsgpack.unpack_one(body, 16)
@@ -54,12 +86,26 @@ local function made_from(id, body, state)
   local r = {id = id, order = of_be8(body), created_at = of_be8(body, 9), queue = head[1], stage = head[2], priority = head[3],
     key = more.key or '', key_for = more.key_for or 0, group = more.group or '', limit_key = more.limit_key or '', attempts_max = more.attempts_max or ATTEMPTS_MAX,
     tags = more.tags, body = body, payload_at = after + 1}
-  if state then
+  if state and not is_common(state) then
     local values = unpack_one(state)
     for i = 1, #FIELDS do r[FIELDS[i]] = values[i] end
+    return r
+  end
+  for field, value in pairs(DEFAULTS) do r[field] = value end
+  r.run_at, r.group_order = r.created_at, r.order
+  if not state then
+    if is_plain(r) then r.place = 'l' end
+    return r
+  end
+  local c = common_in(state)
+  r.state, r.fence, r.owner, r.request, r.began_at = state:byte(4), c[1], c[2], c[3], c[4]
+  r.deliveries, r.fence_of_attempt, r.owner_of_attempt = 1, c[1], c[2]
+  if r.state == RUNNING then
+    r.batch = c[5]
+    r.lease_end = tonumber(call('ZSCORE', P .. 'leases:' .. lane_of(r), batch_member(r.batch, r.owner)))
   else
-    for field, value in pairs(DEFAULTS) do r[field] = value end
-    r.run_at, r.group_order = r.created_at, r.order
+    r.last_outcome, r.finished_at, r.exit_status = 0, c[5], c[6]
+    r.ended_at, r.end_kind, r.end_exit = c[5], 1, c[6]
   end
   return r
 end
@@ -70,7 +116,36 @@ local function load(id)
 end
 local function payload_of(r) return r.payload_at <= 0 and '' or r.body:sub(r.payload_at) end
 
+-- The zsets of a place by priority, and which priorities there are.
+local BY_PRIORITY = {o = {'open:', 'priorities:'}, a = {'alone:', 'alone_priorities:'}}
+local function stand_by_priority(r)
+  local at, lane = BY_PRIORITY[r.place], lane_of(r)
+  call('ZADD', P .. at[1] .. lane .. ':' .. r.priority, num(r.run_at), ready_member(r))
+  call('ZADD', P .. at[2] .. lane, -r.priority, r.priority)
+end
+local function stand_by_lease(r) call('ZADD', P .. leases_of(r) .. lane_of(r), num(r.lease_end), lease_member(r)) end
+
+-- Out of what it has in common with others.
+local function leave_list(r)
+  local list = P .. 'plain:' .. lane_of(r)
+  if call('LINDEX', list, 0) == ready_member(r) then call('LPOP', list) else call('HINCRBY', P .. 'plain_gone', lane_of(r), 1) end
+end
+local function leave_batch(r)
+  local ids = P .. 'batch:' .. num(r.batch)
+  call('SREM', ids, r.id)
+  if call('EXISTS', ids) == 0 then call('ZREM', P .. 'leases:' .. lane_of(r), batch_member(r.batch, r.owner)) end
+  r.batch = nil
+end
+
 local function save(r)
+  if r.batch then
+    leave_batch(r)
+    stand_by_lease(r)
+  elseif r.state == READY and r.place == 'l' then
+    leave_list(r)
+    r.place = 'o'
+    stand_by_priority(r)
+  end
   local values = {}
   for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
   call('HSET', P .. 'state', r.id, pack(values))
@@ -94,8 +169,6 @@ local function keeps_slot(r) return r.revoked_fence ~= 0 and r.revoked_end > lea
 local function must_run_alone(r) return r.losses_in_row + (is_expired(r) and 1 or 0) >= LOSSES_BEFORE_ALONE end
 local function has_slot(r) return r.state == RUNNING or keeps_slot(r) end
 local function count(r, by) call('HINCRBY', P .. 'depth', r.queue .. ' ' .. r.state, by) end
-local function ready_member(r) return be8(r.order) .. r.id end
-local function lease_member(r) return be8(r.order) .. r.id .. r.owner end
 -- Best first: larger priorities, sooner run times, older jobs.
 local function parked_member(r) return r.stage .. '\0' .. be8(1000 - r.priority) .. be8(r.run_at) .. be8(r.order) .. r.id end
 
@@ -107,9 +180,6 @@ local function group_lets(r)
   return call('ZRANGE', P .. 'group:' .. name, 0, 0)[1] == r.id
 end
 
--- The zsets of a place by priority, and which priorities there are.
-local BY_PRIORITY = {o = {'open:', 'priorities:'}, a = {'alone:', 'alone_priorities:'}}
-
 local function lift(r)
   count(r, -1)
   local lane = lane_of(r)
@@ -119,6 +189,8 @@ local function lift(r)
       local key = P .. at[1] .. lane .. ':' .. r.priority
       call('ZREM', key, ready_member(r))
       if call('EXISTS', key) == 0 then call('ZREM', P .. at[2] .. lane, r.priority) end
+    elseif r.place == 'l' then
+      leave_list(r)
     else
       call('ZREM', P .. 'blocked:' .. lane, ready_member(r))
       if r.place == 'p' then
@@ -128,7 +200,7 @@ local function lift(r)
       end
     end
   elseif r.state == RUNNING then
-    call('ZREM', P .. leases_of(r) .. lane, lease_member(r))
+    if r.batch then leave_batch(r) else call('ZREM', P .. leases_of(r) .. lane, lease_member(r)) end
   elseif is_finished(r) then
     call('ZREM', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, r.id)
   end
@@ -158,10 +230,8 @@ local function put(r, parked, is_new)
     elseif parked then r.place = 'p'
     elseif must_run_alone(r) then r.place = 'a'
     else r.place = 'o' end
-    local at = BY_PRIORITY[r.place]
-    if at then
-      call('ZADD', P .. at[1] .. lane .. ':' .. r.priority, num(r.run_at), ready_member(r))
-      call('ZADD', P .. at[2] .. lane, -r.priority, r.priority)
+    if BY_PRIORITY[r.place] then
+      stand_by_priority(r)
     else
       call('ZADD', P .. 'blocked:' .. lane, num(r.run_at), ready_member(r))
       if r.place == 'p' then
@@ -171,11 +241,11 @@ local function put(r, parked, is_new)
       end
     end
   elseif r.state == RUNNING then
-    call('ZADD', P .. leases_of(r) .. lane, num(r.lease_end), lease_member(r))
+    stand_by_lease(r)
   elseif is_finished(r) then
     call('ZADD', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, num(r.finished_at), r.id)
   end
-  if not (is_new and r.place == 'o' and r.run_at == r.created_at) then save(r) end
+  if not (is_new and r.place == 'o' and r.run_at == r.created_at and not is_plain(r)) then save(r) end
 end
 
 -- How many slots of a queue are taken: by those that run, and kept ones.
@@ -190,7 +260,9 @@ local function running_ids(queue)
   local ids = {}
   for _, stage in ipairs(stages_of(queue)) do
     for _, which in ipairs(LEASES) do
-      for _, member in ipairs(call('ZRANGE', P .. which .. queue .. '/' .. stage, 0, -1)) do ids[#ids + 1] = member:sub(9, 24) end
+      for _, member in ipairs(call('ZRANGE', P .. which .. queue .. '/' .. stage, 0, -1)) do
+        for _, id in ipairs(ids_in(member)) do ids[#ids + 1] = id end
+      end
     end
   end
   return ids
@@ -201,7 +273,31 @@ local function key_is_full(r)
   return most > 0 and r.limit_key ~= '' and key_slots_taken(r.queue, r.limit_key) >= most
 end
 
--- Of the ready jobs of a lane: how many lie ahead, the first moment at which one of them comes, how many have come, and since when the first; nil where there is none.
+-- The first of the list of plain jobs that is one still: its body. Those before it go.
+local function first_plain(lane)
+  while true do
+    local first = call('LINDEX', P .. 'plain:' .. lane, 0)
+    if not first then return nil end
+    local body = call('HEXISTS', P .. 'state', first:sub(9)) == 0 and call('HGET', P .. 'body', first:sub(9))
+    if body and body:sub(1, 8) == first:sub(1, 8) then return body end
+    call('LPOP', P .. 'plain:' .. lane)
+    call('HINCRBY', P .. 'plain_gone', lane, -1)
+  end
+end
+local function plain_gone(lane) return tonumber(call('HGET', P .. 'plain_gone', lane) or 0) end
+local function last_plain_run_at() return tonumber(call('GET', P .. 'wall') or 0) end
+-- Shows `visit` the run time of each plain job. Only for a clock that was set back: otherwise all of them are due.
+local function each_plain(lane, visit)
+  for at = 0, call('LLEN', P .. 'plain:' .. lane), 1000 do
+    for _, member in ipairs(call('LRANGE', P .. 'plain:' .. lane, at, at + 999)) do
+      local body = call('HEXISTS', P .. 'state', member:sub(9)) == 0 and call('HGET', P .. 'body', member:sub(9))
+      if body and body:sub(1, 8) == member:sub(1, 8) then visit(of_be8(body, 9)) end
+    end
+  end
+end
+
+-- Of the ready jobs of a lane: how many lie ahead, the first moment at which one of them comes (or nil), how many have come, since when the first (or nil), and how
+-- many of those that have come are blocked.
 local function ready_look(lane)
   local ahead, next_at, due, oldest = 0, nil, 0, nil
   local now = num(wall_now)
@@ -222,8 +318,19 @@ local function ready_look(lane)
   for _, at in pairs(BY_PRIORITY) do
     for _, priority in ipairs(call('ZRANGE', P .. at[2] .. lane, 0, -1)) do look(P .. at[1] .. lane .. ':' .. priority) end
   end
+  local first = first_plain(lane)
+  if first and last_plain_run_at() <= wall_now then
+    local at = of_be8(first, 9)
+    oldest, due = math.min(oldest or at, at), due + call('LLEN', P .. 'plain:' .. lane) - plain_gone(lane)
+  elseif first then
+    each_plain(lane, function(at)
+      if at <= wall_now then oldest, due = math.min(oldest or at, at), due + 1
+      else next_at, ahead = math.min(next_at or at, at), ahead + 1 end
+    end)
+  end
+  local free = due
   look(P .. 'blocked:' .. lane)
-  return ahead, next_at, due, oldest
+  return ahead, next_at, due, oldest, due - free
 end
 
 local function place_anew(id)

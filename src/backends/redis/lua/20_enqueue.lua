@@ -51,6 +51,7 @@ end
 if #doubts > 1 then return doubts end
 
 local order = #fresh > 0 and tonumber(call('GET', P .. 'order') or 0)
+local last_run_at = last_plain_run_at()
 for _, r in ipairs(fresh) do
   order = order + 1
   r.order, r.group_order, r.created_at, r.run_at = order, order, wall_now, wall_now
@@ -66,7 +67,13 @@ for _, r in ipairs(fresh) do
   call('SADD', P .. 'stages:' .. r.queue, r.stage)
   if r.key ~= '' then call('HSET', P .. 'keys', r.queue .. ' ' .. r.key, r.id) end
   if r.group ~= '' then call('HINCRBY', P .. 'group_jobs', r.queue .. ' ' .. r.group, 1) end
-  put(r, is_due(r) and key_is_full(r), true)
+  if is_plain(r) and r.run_at == wall_now and wall_now >= last_run_at then
+    count(r, 1)
+    call('RPUSH', P .. 'plain:' .. lane_of(r), ready_member(r))
+    call('SET', P .. 'wall', num(wall_now))
+  else
+    put(r, is_due(r) and key_is_full(r), true)
+  end
   tell('q ' .. r.queue .. ' ' .. r.stage)
 end
 if #fresh > 0 then call('SET', P .. 'order', num(order)) end

@@ -1,10 +1,11 @@
 -- needs: 00_core 10_jobs
 -- ARGV: owner, request, limit, ttl, whether it holds others (1), stage, queues in the order in which they are served.
--- Answers {ordered, alone_waiting, next_due or '', job...}, each job as shown(), and behind it whether it was taken over (1) and from whom.
+-- Answers {ordered, alone_waiting, next_due or '', jobs...}: either one job as shown(), and behind it whether it was taken over (1) and from whom; or a batch: {'b', what is
+-- left of its leases, the state of all of them, id, body, id, body...}, whose run time is when they came.
 -- Many that are blocked are put aside a few thousand at a time: {'again'} then, and the caller asks again.
 local owner, request, limit, ttl = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local holds_others, stage = ARGV[8] == '1', ARGV[9]
-local PARKED_AT_ONCE = 2000
+local PUT_ASIDE_AT_ONCE, AT_ONCE = 2000, 1000
 local claim_key = P .. 'claim:' .. #owner .. ':' .. owner .. request
 local lanes = {}  -- those of paused queues too: they are due, but not granted
 for i = 10, #ARGV do lanes[#lanes + 1] = {queue = ARGV[i], lane = ARGV[i] .. '/' .. stage} end
@@ -15,57 +16,183 @@ local function next_due()
     local _, next_at = ready_look(asked.lane)
     if next_at then first = math.min(first or math.huge, next_at - wall_now) end
     for _, which in ipairs(LEASES) do
-      local skipped = 0
-      local found = {}
+      local at, found = 0, nil
       repeat  -- its own are passed over: there are no more of them than it holds
-        found = call('ZRANGEBYSCORE', P .. which .. asked.lane, '(' .. num(lease_now), '+inf', 'WITHSCORES', 'LIMIT', skipped, 100)
+        found = call('ZRANGEBYSCORE', P .. which .. asked.lane, '(' .. num(lease_now), '+inf', 'WITHSCORES', 'LIMIT', at, 100)
         local foreign
         for i = 1, #found, 2 do
-          if not foreign and found[i]:sub(25) ~= owner then foreign = tonumber(found[i + 1]) - lease_now end
+          if not foreign and owner_in(found[i]) ~= owner then foreign = tonumber(found[i + 1]) - lease_now end
         end
         if foreign then
-          if not first or foreign < first then first = foreign end
+          first = math.min(first or math.huge, foreign)
           break
         end
-        skipped = skipped + 100
+        at = at + 100
       until #found < 200
     end
   end
   return first and num(first) or ''
 end
 
-local parked = 0
--- The first job of a place that is due and has room, by priority, run time and order; those of a full limit key are put aside. With `take`, each such job
--- is handed to it, until it answers false.
-local function each_with_room(asked, place, most, take)
+local answer = {0, 0, ''}
+local granted, many, refused, put_aside = {}, 0, false, 0
+
+local function add(r, forced, previous_owner)
+  local parts = shown(r, true)
+  parts[6], parts[7] = forced and 1 or 0, previous_owner
+  answer[#answer + 1] = parts
+end
+
+-- Whether more are wanted.
+local function take(r)
+  local fence = minted(r)
+  if not fence then
+    refused = true
+    return false
+  end
+  local forced, previous_owner = is_expired(r), ''
+  lift(r)
+  if forced then
+    previous_owner = r.owner
+    count_loss(r)
+    end_attempt(r, END.lost)
+  end
+  grant(r, fence, owner, request, ttl)
+  put(r)
+  add(r, forced, previous_owner)
+  granted[#granted + 1] = {r.id, fence, forced and 1 or 0, previous_owner}
+  many = many + 1
+  return many < limit
+end
+
+local function take_batch(asked, ids, bodies)
+  local fence = fence_after(0)
+  local number = call('INCR', P .. 'batch_number')
+  local state = 'cR\0' .. string.char(RUNNING) .. pack({fence, owner, request, wall_now, number, asked.queue, stage})
+  local states = {}
+  for i, id in ipairs(ids) do states[2 * i - 1], states[2 * i] = id, state end
+  call('HSET', P .. 'state', unpack(states))
+  call('SADD', P .. 'batch:' .. num(number), unpack(ids))
+  call('ZADD', P .. 'leases:' .. asked.lane, num(lease_now + ttl), batch_member(number, owner))
+  call('HINCRBY', P .. 'depth', asked.queue .. ' ' .. READY, -#ids)
+  call('HINCRBY', P .. 'depth', asked.queue .. ' ' .. RUNNING, #ids)
+  local r = made_from(ids[1], bodies[1], state)
+  r.run_at = -1
+  local parts = {'b', num(ttl), shown(r)[3]}
+  for i, id in ipairs(ids) do parts[2 * i + 2], parts[2 * i + 3] = id, bodies[i] end
+  answer[#answer + 1] = parts
+  granted[#granted + 1] = {'', fence, table.concat(ids)}
+  many = many + #ids
+end
+
+local function free_slots(queue)
+  local most = settings_of(queue)[1]
+  return most > 0 and most - slots_taken(queue) or math.huge
+end
+
+-- A due job of a zset by priority: put aside if its limit key is full, else handed on. False: enough.
+local function meet(asked, member, hand_on)
+  local r = load(member:sub(9, 24))
+  if not key_is_full(r) then return hand_on(r) and not queue_is_full(asked.queue) end
+  if put_aside >= PUT_ASIDE_AT_ONCE then return false end
+  put_aside = put_aside + 1
+  lift(r)
+  put(r, true)
+  return true
+end
+
+-- Those of priority 0: plain ones from their list, and between them those that have a run time of their own. False: enough.
+local function take_plain(asked)
+  local list, open, now = P .. 'plain:' .. asked.lane, P .. 'open:' .. asked.lane .. ':0', be8(wall_now)
+  local all_due = last_plain_run_at() <= wall_now
+  local gone = plain_gone(asked.lane)
+  while true do
+    local wanted = math.min(limit - many, free_slots(asked.queue), AT_ONCE)
+    if wanted <= 0 or put_aside >= PUT_ASIDE_AT_ONCE then return false end
+    local other = call('ZRANGEBYSCORE', open, '-inf', num(wall_now), 'WITHSCORES', 'LIMIT', 0, 1)
+    local other_at = other[1] and be8(tonumber(other[2])) .. other[1]:sub(1, 8)
+    local members = call('LRANGE', list, 0, wanted - 1)
+    local ids, bodies, taken = {}, {}, #members
+    if taken > 0 then
+      for i = 1, taken do ids[i] = members[i]:sub(9) end
+      bodies = call('HMGET', P .. 'body', unpack(ids))
+      if gone > 0 or other_at or not all_due then
+        local states = call('HMGET', P .. 'state', unpack(ids))
+        local some, their_bodies = {}, {}
+        local at = 0
+        for i = 1, taken do
+          local body, order = bodies[i], members[i]:sub(1, 8)
+          if not body or states[i] or body:sub(1, 8) ~= order then
+            gone, put_aside = gone - 1, put_aside + 1
+            call('HINCRBY', P .. 'plain_gone', asked.lane, -1)
+          else
+            local created = body:sub(9, 16)
+            if created > now or other_at and created .. order > other_at then break end
+            some[#some + 1], their_bodies[#their_bodies + 1] = ids[i], body
+          end
+          at = i
+        end
+        ids, bodies, taken = some, their_bodies, at
+      end
+    end
+    if #ids > 0 then
+      if not has_fence_after(0) then
+        refused = true
+        return false
+      end
+      call('LTRIM', list, taken, -1)
+      take_batch(asked, ids, bodies)
+    elseif taken > 0 then
+      call('LTRIM', list, taken, -1)
+    elseif not other_at then
+      return true
+    elseif not meet(asked, other[1], take) then
+      return false
+    end
+  end
+end
+
+-- Those of a place that are due and have room, by priority, run time and order, are handed on, until it says enough.
+local function each_with_room(asked, place, most, hand_on)
   local at = BY_PRIORITY[place]
   if queue_is_full(asked.queue) then return end
-  for _, priority in ipairs(call('ZRANGE', P .. at[2] .. asked.lane, 0, -1)) do
-    local key = P .. at[1] .. asked.lane .. ':' .. priority
-    while true do
-      local members = call('ZRANGEBYSCORE', key, '-inf', num(wall_now), 'LIMIT', 0, most())
-      if #members == 0 then break end
-      for _, member in ipairs(members) do
-        local r = load(member:sub(9, 24))
-        if key_is_full(r) then
-          if parked == PARKED_AT_ONCE then return end
-          parked = parked + 1
-          lift(r)
-          put(r, true)
-        else
-          if not take(r) or queue_is_full(asked.queue) then return end
+  local priorities = call('ZRANGE', P .. at[2] .. asked.lane, 0, -1)
+  if place == 'o' then
+    local i = 1
+    while priorities[i] and tonumber(priorities[i]) > 0 do i = i + 1 end
+    if priorities[i] ~= '0' then table.insert(priorities, i, '0') end
+  end
+  for _, priority in ipairs(priorities) do
+    if place == 'o' and priority == '0' then
+      if not take_plain(asked) then return end
+    else
+      local key = P .. at[1] .. asked.lane .. ':' .. priority
+      while true do
+        local members = call('ZRANGEBYSCORE', key, '-inf', num(wall_now), 'LIMIT', 0, most())
+        if #members == 0 then break end
+        for _, member in ipairs(members) do
+          if not meet(asked, member, hand_on) then return end
         end
       end
     end
   end
 end
 
--- The expired ones of the open lanes, in the order in which they are taken over.
+-- The expired ones of the open lanes, in the order in which they are taken over. Each has a record of its own then.
 local function expired(which, most)
   local found = {}
   for _, asked in ipairs(lanes) do
     if not is_paused(asked.queue) then
-      local members = call('ZRANGEBYSCORE', P .. which .. asked.lane, '-inf', num(lease_now), 'WITHSCORES', 'LIMIT', 0, most)
+      local members, has_batch
+      repeat
+        members, has_batch = call('ZRANGEBYSCORE', P .. which .. asked.lane, '-inf', num(lease_now), 'WITHSCORES', 'LIMIT', 0, most), false
+        for i = 1, #members, 2 do
+          if is_batch(members[i]) then
+            has_batch = true
+            for _, id in ipairs(ids_in(members[i])) do save(load(id)) end
+          end
+        end
+      until not has_batch
       for i = 1, #members, 2 do found[#found + 1] = {tonumber(members[i + 1]), members[i]} end
     end
   end
@@ -76,32 +203,34 @@ local function expired(which, most)
   return found
 end
 
+local function one() return 1 end
 local function alone_could_start()
   if #expired('alone_leases:', 1) > 0 then return true end
   local can = false
   for _, asked in ipairs(lanes) do
     if not can and not is_paused(asked.queue) then
-      each_with_room(asked, 'a', function() return 1 end, function() can = true return false end)
+      each_with_room(asked, 'a', one, function()
+        can = true
+        return false
+      end)
     end
   end
   return can
 end
 
 for _, asked in ipairs(lanes) do end_kept_slots(asked.queue) end
-
-local answer = {0, 0, ''}
-local function add(r, forced, previous_owner)
-  local parts = shown(r, true)
-  parts[6], parts[7] = forced and 1 or 0, previous_owner
-  answer[#answer + 1] = parts
-end
-
 local before = call('GET', claim_key)
 before = before and unpack_one(before)
 if before and before[1] > lease_now then
-  for _, granted in ipairs(before[2]) do
-    local r = load(granted[1])
-    if r and r.state == RUNNING and r.fence == granted[2] and r.owner == owner and not is_expired(r) then add(r, granted[3] == 1, granted[4]) end
+  for _, had in ipairs(before[2]) do
+    local ids = had[1] == '' and had[3] or had[1]
+    for at = 1, #ids, 16 do
+      local r = load(ids:sub(at, at + 15))
+      if r and r.state == RUNNING and r.fence == had[2] and r.owner == owner and not is_expired(r) then
+        add(r, had[1] ~= '' and had[3] == 1, had[1] ~= '' and had[4] or '')
+        many = many + 1
+      end
+    end
   end
   if holds_others and alone_could_start() then answer[2] = 1 end
 elseif call('HEXISTS', P .. 'orders', owner) == 1 then
@@ -124,57 +253,34 @@ else
   end
   if holds_others and alone_could_start() then answer[2] = 1 end
 
-  local granted, refused = {}, false
-  local function take(r)
-    local fence = minted(r)
-    if not fence then
-      refused = true
-      return false
-    end
-    local forced, previous_owner = is_expired(r), ''
-    lift(r)
-    if forced then
-      previous_owner = r.owner
-      count_loss(r)
-      end_attempt(r, END.lost)
-    end
-    grant(r, fence, owner, request, ttl)
-    put(r)
-    add(r, forced, previous_owner)
-    granted[#granted + 1] = {r.id, fence, forced and 1 or 0, previous_owner}
-    return #granted < limit
-  end
-
   if not holds_others then
     local first = expired('alone_leases:', 1)[1]
     if first then take(load(first[2]:sub(9, 24))) end
     for _, asked in ipairs(lanes) do
-      if #granted == 0 and not refused and not is_paused(asked.queue) then
-        each_with_room(asked, 'a', function() return 1 end, function(r)
+      if many == 0 and not refused and not is_paused(asked.queue) then
+        each_with_room(asked, 'a', one, function(r)
           take(r)
           return false
         end)
       end
     end
   end
-  if #granted == 0 and not refused then
+  if many == 0 and not refused then
     for _, found in ipairs(expired('leases:', limit)) do
-      if #granted < limit and not refused then take(load(found[2]:sub(9, 24))) end
+      if many < limit and not refused then take(load(found[2]:sub(9, 24))) end
     end
     for _, asked in ipairs(lanes) do
-      if #granted < limit and not refused and not is_paused(asked.queue) then
-        each_with_room(asked, 'o', function() return limit - #granted end, take)
-      end
+      if many < limit and not refused and not is_paused(asked.queue) then each_with_room(asked, 'o', function() return limit - many end, take) end
     end
   end
-  -- Each fence is refused by itself alone, and only near the end of all of them, so this comes before anything was granted, or the job before had the last one.
-  if refused and #granted == 0 then return refuse('refused', FENCES_USED_UP) end
-  if #granted > 0 then
+  -- Fences end with the very last number, which all jobs may have that had none so high; so if the first is not refused, none is that never had it.
+  if refused and many == 0 then return refuse('refused', FENCES_USED_UP) end
+  if many > 0 then
     call('SET', claim_key, pack({lease_now + ttl, granted}))
     set_to_expire(claim_key, ttl)
-  elseif parked == PARKED_AT_ONCE then
+  elseif put_aside >= PUT_ASIDE_AT_ONCE then
     return {'again'}
   end
 end
-if #answer - 3 < limit then answer[3] = next_due() end
+if many < limit then answer[3] = next_due() end
 return answer

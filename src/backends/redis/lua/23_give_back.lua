@@ -5,7 +5,9 @@ local mine = {}
 for _, lane in ipairs(call('SMEMBERS', P .. 'lanes')) do
   for _, which in ipairs(LEASES) do
     for _, member in ipairs(call('ZRANGE', P .. which .. lane, 0, -1)) do
-      if member:sub(25) == owner then mine[#mine + 1] = member:sub(9, 24) end
+      if owner_in(member) == owner then
+        for _, id in ipairs(ids_in(member)) do mine[#mine + 1] = id end
+      end
     end
   end
 end

@@ -1,16 +1,79 @@
 -- needs: 00_core 10_jobs
--- ARGV: owner, then id, fence, kind of outcome, result, error, retry_in and exit status (-1: none) of each. Answers {id, its fence, reason} of each that was refused.
+-- ARGV: owner, then of each its id, "FENCE KIND RETRY_IN EXIT_STATUS" (-1: none), and its result if it is done, else its error. Answers {id, its fence, reason} of each
+-- that was refused.
 local owner = ARGV[4]
 local refused = {}
-for at = 5, #ARGV, 7 do
-  local r = load(ARGV[at])
-  local kind = tonumber(ARGV[at + 2])
-  local reason
-  if not r then reason = 'not_found'
-  elseif r.fence ~= tonumber(ARGV[at + 1]) then reason = 'superseded'
-  elseif r.owner ~= owner then reason = 'other_owner'
-  elseif r.state == RUNNING then settle_delivery(r, kind, ARGV[at + 3], ARGV[at + 4], tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]))
-  elseif r.last_outcome ~= kind then reason = is_finished(r) and 'finished' or 'settled' end
-  if reason then refused[#refused + 1] = {ARGV[at], r and num(r.fence) or '0', reason} end
+
+local words_read = {}
+local function words_in(text)
+  local words = words_read[text]
+  if not words then
+    local fence, kind, retry_in, exit_status = text:match('^(%S+) (%S+) (%S+) (%S+)$')
+    words = {fence = tonumber(fence), kind = tonumber(kind), retry_in = tonumber(retry_in), exit_status = tonumber(exit_status)}
+    words_read[text] = words
+  end
+  return words
+end
+
+-- Jobs of one batch that are done with the same words, in one go.
+local function settle_common(state, words, ids, results)
+  local c = common_in(state)
+  local queue, batch = c[6], P .. 'batch:' .. num(c[5])
+  local done = 'cD\0' .. string.char(DONE) .. pack({c[1], c[2], c[3], c[4], wall_now, words.exit_status})
+  local at = num(wall_now)
+  for from = 1, #ids, 1000 do
+    local states, ended = {}, {}
+    for i = from, math.min(from + 999, #ids) do
+      states[#states + 1] = ids[i]
+      states[#states + 1] = done
+      ended[#ended + 1] = at
+      ended[#ended + 1] = ids[i]
+    end
+    call('HSET', P .. 'state', unpack(states))
+    call('ZADD', P .. 'done:' .. queue, unpack(ended))
+    call('SREM', batch, unpack(ids, from, math.min(from + 999, #ids)))
+  end
+  for from = 1, #results, 2000 do call('HSET', P .. 'result', unpack(results, from, math.min(from + 1999, #results))) end
+  if call('EXISTS', batch) == 0 then call('ZREM', P .. 'leases:' .. queue .. '/' .. c[7], batch_member(c[5], owner)) end
+  call('HINCRBY', P .. 'depth', queue .. ' ' .. RUNNING, -#ids)
+  call('HINCRBY', P .. 'depth', queue .. ' ' .. DONE, #ids)
+  local settings = settings_of(queue)
+  if settings[1] > 0 or settings[2] > 0 then tell('Q ' .. queue) end
+end
+
+local together = {}  -- by common state and words
+for from = 5, #ARGV, 3000 do
+  local ids = {}
+  for at = from, math.min(from + 2997, #ARGV), 3 do ids[#ids + 1] = ARGV[at] end
+  for i, state in ipairs(call('HMGET', P .. 'state', unpack(ids))) do
+    local id, at = ids[i], from + (i - 1) * 3
+    local words, text = words_in(ARGV[at + 1]), ARGV[at + 2]
+    local c = state and is_common(state) and state:byte(4) == RUNNING and words.kind == 0 and common_in(state)
+    if c and c[1] == words.fence and c[2] == owner then
+      local of_state = together[state] or {}
+      together[state] = of_state
+      local group = of_state[words] or {{}, {}}
+      of_state[words] = group
+      local some, results = group[1], group[2]
+      some[#some + 1] = id
+      if text ~= '' then
+        results[#results + 1] = id
+        results[#results + 1] = text
+      end
+    else
+      local r = load(id)
+      local reason
+      if not r then reason = 'not_found'
+      elseif r.fence ~= words.fence then reason = 'superseded'
+      elseif r.owner ~= owner then reason = 'other_owner'
+      elseif r.state == RUNNING then
+        settle_delivery(r, words.kind, words.kind == 0 and text or '', words.kind ~= 0 and text or '', words.retry_in, words.exit_status)
+      elseif r.last_outcome ~= words.kind then reason = is_finished(r) and 'finished' or 'settled' end
+      if reason then refused[#refused + 1] = {id, r and num(r.fence) or '0', reason} end
+    end
+  end
+end
+for state, of_state in pairs(together) do
+  for words, group in pairs(of_state) do settle_common(state, words, group[1], group[2]) end
 end
 return refused

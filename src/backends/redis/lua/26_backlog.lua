@@ -8,23 +8,16 @@ for i = 5, #ARGV do
   end_kept_slots(queue)
   local paused = is_paused(queue)
   for _, which in ipairs(LEASES) do
-    local run_out = call('ZCOUNT', P .. which .. lane, '-inf', num(lease_now))
-    if call('ZCARD', P .. which .. lane) > run_out then running = 1 end
-    if paused then blocked = blocked + run_out elseif run_out > 0 then claimable = 1 end
+    local run_out = call('ZRANGEBYSCORE', P .. which .. lane, '-inf', num(lease_now), 'LIMIT', 0, paused and COUNTED_MOST or 1)
+    if call('ZCOUNT', P .. which .. lane, '(' .. num(lease_now), '+inf') > 0 then running = 1 end
+    if not paused and #run_out > 0 then claimable = 1 end
+    for _, member in ipairs(paused and run_out or {}) do blocked = blocked + #ids_in(member) end
   end
   local has_room = not paused and not queue_is_full(queue)
-  local function look(key)
-    local due = call('ZCOUNT', key, '-inf', now)
-    ahead = ahead + call('ZCARD', key) - due
-    local next_one = call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    if next_one[2] then first = math.min(first or math.huge, tonumber(next_one[2]) - wall_now) end
-    return due
-  end
-  for _, at in pairs(BY_PRIORITY) do
-    for _, priority in ipairs(call('ZRANGE', P .. at[2] .. lane, 0, -1)) do
-      local key = P .. at[1] .. lane .. ':' .. priority
-      if has_room and settings_of(queue)[2] > 0 then  -- those of a full limit key go aside first
-        for _, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, 10000)) do
+  if has_room and settings_of(queue)[2] > 0 then  -- those of a full limit key go aside first
+    for _, at in pairs(BY_PRIORITY) do
+      for _, priority in ipairs(call('ZRANGE', P .. at[2] .. lane, 0, -1)) do
+        for _, member in ipairs(call('ZRANGEBYSCORE', P .. at[1] .. lane .. ':' .. priority, '-inf', now, 'LIMIT', 0, 10000)) do
           local r = load(member:sub(9, 24))
           if key_is_full(r) then
             lift(r)
@@ -32,11 +25,17 @@ for i = 5, #ARGV do
           end
         end
       end
-      local due = look(key)
-      if has_room then claimable = due > 0 and 1 or claimable else blocked = blocked + due end
     end
   end
-  blocked = blocked + look(P .. 'blocked:' .. lane)
+  local ahead_here, next_at, due, _, due_and_blocked = ready_look(lane)
+  ahead = ahead + ahead_here
+  if next_at then first = math.min(first or math.huge, next_at - wall_now) end
+  if not has_room then
+    blocked = blocked + due
+  else
+    blocked = blocked + due_and_blocked
+    if due > due_and_blocked then claimable = 1 end
+  end
   if has_room then  -- parked ones of which the first could start by now
     for _, limit_key in ipairs(call('SMEMBERS', P .. 'parked_keys:' .. queue)) do
       local most = settings_of(queue)[2]

@@ -110,7 +110,11 @@ for queue in pairs(queues) do
   for state = READY, CANCELLED do jobs = jobs + tonumber(call('HGET', P .. 'depth', queue .. ' ' .. state) or 0) end
   if jobs == 0 then
     for state = READY, CANCELLED do call('HDEL', P .. 'depth', queue .. ' ' .. state) end
-    for _, stage in ipairs(stages_of(queue)) do call('SREM', P .. 'lanes', queue .. '/' .. stage) end
+    for _, stage in ipairs(stages_of(queue)) do
+      call('SREM', P .. 'lanes', queue .. '/' .. stage)
+      call('DEL', P .. 'plain:' .. queue .. '/' .. stage)
+      call('HDEL', P .. 'plain_gone', queue .. '/' .. stage)
+    end
     call('DEL', P .. 'stages:' .. queue)
     for _, hash in ipairs({'parked_at', 'unparking'}) do call('HDEL', P .. hash, queue) end
   end

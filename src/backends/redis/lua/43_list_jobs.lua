@@ -15,6 +15,11 @@ end
 local function row_of(id, body, packed)
   local after, head = cmsgpack.unpack_one(body, 16)
   if tag ~= '' and not has_tag(head[4].tags) then return nil end
+  if packed and is_common(packed) then
+    local row = shown(made_from(id, body, packed), whole)
+    if not whole and after > 0 then row[2] = body:sub(1, after) end
+    return row
+  end
   if not whole and after > 0 then body = body:sub(1, after) end
   local left = state_in(packed) == RUNNING and num(unpack_one(packed)[LEASE_END] - lease_now) or ''
   return {id, body, packed or '', whole and call('HGET', P .. 'result', id) or '', left}
