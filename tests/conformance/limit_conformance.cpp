@@ -230,6 +230,26 @@ TEST_P(LimitConformance, J5_AClaimThatTakesTheLastSlotStillTellsOfTheJobThatMust
   EXPECT_TRUE(reply.alone_waiting);
 }
 
+TEST_P(LimitConformance, J5_AJobThatMustRunAloneIsNotHiddenByABetterOneOfItsLimitKey) {
+  set_queue({.limit_per_key = 1});
+  const JobId lossy = added(of_key(new_id(), "k"));
+  lose(lossy, 2);
+  const ClaimedJob alone = claimed_as_next(lossy);
+  EXPECT_EQ(ended(alone, {.kind = OutcomeKind::given_back}), "");
+  NewJob better = of_key(new_id(), "k");
+  better.priority = 5;
+  const JobId first = added(better);
+  better.id = new_id();
+  added(better);
+  ClaimRequest busy = asking("b");
+  busy.holds_others = true;
+  const ClaimedJob holder = claimed(busy).at(0);
+  EXPECT_EQ(holder.job.id, first);
+  EXPECT_TRUE(claimed(asking("c", 10)).empty()) << "the key is full";
+  EXPECT_EQ(ended(holder), "");
+  EXPECT_EQ(claimed_ids(asking("c", 10)), std::vector{lossy}) << "before all others";
+}
+
 TEST_P(LimitConformance, ABacklogCountsWhatIsBlocked) {
   const BacklogRequest request{.ns = "default", .queues = {"q"}};
   set_queue({.limit_per_key = 1});

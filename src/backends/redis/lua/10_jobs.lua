@@ -169,8 +169,8 @@ local function keeps_slot(r) return r.revoked_fence ~= 0 and r.revoked_end > lea
 local function must_run_alone(r) return r.losses_in_row + (is_expired(r) and 1 or 0) >= LOSSES_BEFORE_ALONE end
 local function has_slot(r) return r.state == RUNNING or keeps_slot(r) end
 local function count(r, by) call('HINCRBY', P .. 'depth', r.queue .. ' ' .. r.state, by) end
--- Best first: larger priorities, sooner run times, older jobs.
-local function parked_member(r) return r.stage .. '\0' .. be8(1000 - r.priority) .. be8(r.run_at) .. be8(r.order) .. r.id end
+-- Best first: larger priorities, sooner run times, older jobs; those that must run alone apart, since a claim takes them before all others, or not at all.
+local function parked_member(r) return r.stage .. '\0' .. (must_run_alone(r) and 'a' or 'o') .. be8(1000 - r.priority) .. be8(r.run_at) .. be8(r.order) .. r.id end
 
 -- Where a ready job stands: o open, a alone, b blocked, p parked (blocked by its full limit key; only a claim parks).
 local function group_lets(r)
@@ -339,45 +339,31 @@ local function place_anew(id)
   put(r)
   return r
 end
--- Parked jobs for which there is room now, the best of each stage. One that must run alone leaves room for the next: nobody may come for it.
-local function unpark(queue, limit_key)
-  local most = settings_of(queue)[2]
-  local free = most > 0 and most - key_slots_taken(queue, limit_key) or math.huge
+local UNPARKED_AT_ONCE = 1000
+-- Parked jobs for which there is room now: the best of each stage, and the best of those that must run alone. At most `most` of each; answers how many.
+local function unpark(queue, limit_key, most)
+  local limit = settings_of(queue)[2]
+  if limit > 0 then most = math.min(most, limit - key_slots_taken(queue, limit_key)) end
   local key = P .. 'parked:' .. queue .. ' ' .. limit_key
-  if free <= 0 or call('EXISTS', key) == 0 then return end
+  if most <= 0 or call('EXISTS', key) == 0 then return 0 end
+  local opened = 0
   for _, stage in ipairs(stages_of(queue)) do
-    local opened = 0
-    while opened < free do
-      local best = call('ZRANGEBYLEX', key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, math.min(free - opened, 100))
-      if #best == 0 then break end
-      for _, member in ipairs(best) do
-        if place_anew(member:sub(-16)).place == 'o' then opened = opened + 1 end
-      end
+    for kind, behind in pairs({a = 'b', o = 'p'}) do
+      local best = call('ZRANGEBYLEX', key, '[' .. stage .. '\0' .. kind, '(' .. stage .. '\0' .. behind, 'LIMIT', 0, most)
+      for _, member in ipairs(best) do place_anew(member:sub(-16)) end
+      opened = opened + #best
     end
   end
+  return opened
 end
 -- After a change of the limit per key: a bounded number of those for which there is room now. Who changed it calls this until nothing is left to do; claims do, too, so
 -- that nothing waits for a caller that is gone (J8).
-local UNPARKED_AT_ONCE = 1000
 local function unpark_some(queue)
   local cursor = call('HGET', P .. 'unparking', queue)
   if not cursor then return end
-  local most, left = settings_of(queue)[2], UNPARKED_AT_ONCE
+  local left = UNPARKED_AT_ONCE
   local page = call('SSCAN', P .. 'parked_keys:' .. queue, cursor, 'COUNT', 100)
-  for _, limit_key in ipairs(page[2]) do
-    local free = most > 0 and most - key_slots_taken(queue, limit_key) or math.huge
-    for _, stage in ipairs(stages_of(queue)) do
-      local opened = 0
-      while opened < free and left > 0 do
-        local best = call('ZRANGEBYLEX', P .. 'parked:' .. queue .. ' ' .. limit_key, '[' .. stage .. '\0', '(' .. stage .. '\1', 'LIMIT', 0, math.min(free - opened, left))
-        if #best == 0 then break end
-        for _, member in ipairs(best) do
-          if place_anew(member:sub(-16)).place == 'o' then opened = opened + 1 end
-        end
-        left = left - #best
-      end
-    end
-  end
+  for _, limit_key in ipairs(page[2]) do left = left - unpark(queue, limit_key, left) end
   if left <= 0 then return end  -- the same keys again: those that have no parked job any more are gone
   if page[1] == '0' then call('HDEL', P .. 'unparking', queue) else call('HSET', P .. 'unparking', queue, page[1]) end
 end
@@ -400,7 +386,7 @@ local function open_next(r)
       end
     end
   end
-  if r.limit_key ~= '' then unpark(r.queue, r.limit_key) end
+  if r.limit_key ~= '' then unpark(r.queue, r.limit_key, UNPARKED_AT_ONCE) end
 end
 -- Somebody may have waited for its slot.
 local function tell_of_free_slot(r)
