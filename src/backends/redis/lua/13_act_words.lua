@@ -4,7 +4,7 @@
 local function uuid_text(id)
   return string.format('%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x', id:byte(1, 16))
 end
-local function ids_in(text)
+local function uuids_in(text)
   local ids = {}
   for i = 1, #text, 16 do ids[#ids + 1] = text:sub(i, i + 15) end
   return ids
@@ -41,7 +41,7 @@ end
 -- What cancel and retry share: ARGV[4] request, [5] the only state or -1, [6] actor, [7] reason, [8] ids. `act` looks at one that is no repeat, and answers
 -- why it is refused, and the holder of its key. Answers the refusals.
 local function act_on_each(act)
-  local request, only, ids = ARGV[4], tonumber(ARGV[5]), ids_in(ARGV[8])
+  local request, only, ids = ARGV[4], tonumber(ARGV[5]), uuids_in(ARGV[8])
   local jobs, refused = {}, {}
   for i, id in ipairs(ids) do
     local r = load(id)

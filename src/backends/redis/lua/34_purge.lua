@@ -1,7 +1,7 @@
 -- needs: 00_core 10_jobs 12_effect_words 13_act_words
 -- Cancels those of these jobs that are still idle and in the queue: ARGV[4] queue, [5] actor, [6] reason, [7] ids, oldest first. Answers how many.
 local queue, idle = ARGV[4], {}
-for _, id in ipairs(ids_in(ARGV[7])) do
+for _, id in ipairs(uuids_in(ARGV[7])) do
   local r = load(id)
   if r and r.queue == queue and (r.state == READY or r.state == WAITING) then
     if r.state == WAITING and not has_next_fence(r) then return refuse('refused', FENCES_USED_UP) end
