@@ -14,6 +14,19 @@ using namespace std::chrono_literals;
 
 const Act kAct{"ann", "because"};
 
+// The server has no memory left, as long as this object is there.
+class Full {
+ public:
+  explicit Full(redis::test::Admin& admin) : admin_(admin) { set("1"); }
+  ~Full() { set("0"); }
+  Full(const Full&) = delete;
+  Full& operator=(const Full&) = delete;
+
+ private:
+  void set(const char* bytes) { admin_(redis::Command("CONFIG").arg("SET").arg("maxmemory").arg(bytes)); }
+  redis::test::Admin& admin_;
+};
+
 class RedisLists : public testing::Test {
  protected:
   NewJob new_job(const std::string& queue = "q") {
@@ -208,6 +221,39 @@ TEST_F(RedisLists, APurgeAmongClaimsLeavesNoJobBehindAndTakesNoneThatRuns) {
   const QueueRow row = must(store_->queues("default")).front();
   EXPECT_EQ(row.depth_of(JobState::done), done);
   EXPECT_EQ(row.depth_of(JobState::cancelled), cancelled);
+}
+
+TEST_F(RedisLists, AFullServerTakesNoNewJobsButLosesNoneThatItHas) {
+  add_plain(4);
+  NewJob grouped = new_job();
+  grouped.group = "g";
+  add({grouped});
+  end(claim(1));
+  clock_.advance(7 * 24h);
+  const std::vector<ClaimedJob> jobs = claim(4);
+  ASSERT_EQ(jobs.size(), 4u);
+  const JobId ready = add_plain(1).front();
+  BeginEffectRequest begin{.ns = "default", .job = jobs[0].job.id, .fence = jobs[0].job.fence, .name = "mail", .digest = "d", .call = "c"};
+  must(store_->begin_effect(begin));
+  {
+    const Full full(admin_);
+    const Result<EnqueueReply> added = store_->enqueue({.ns = "default", .jobs = {new_job()}});
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, Code::full);
+    const Result<ClaimReply> claimed = store_->claim({.ns = "default", .queues = {"q"}, .owner = "b", .request = "b", .ttl = 30s});
+    ASSERT_FALSE(claimed);
+    EXPECT_EQ(claimed.error().code, Code::full);
+    ExtendRequest extend{.ns = "default", .owner = "a", .ttl = 30s};
+    for (const ClaimedJob& job : jobs) extend.jobs.push_back({job.job.id, job.job.fence});
+    EXPECT_TRUE(must(store_->extend(extend)).refused.empty());
+    must(store_->finish_effect({.ns = "default", .job = begin.job, .fence = begin.fence, .name = "mail", .call = "c", .end = EffectEnd::done, .result = "x", .exit_status = {}}));
+    end(jobs);
+    EXPECT_EQ(tidied(), 1) << "which makes room";
+    EXPECT_EQ(must(store_->jobs({.ns = "default"})).jobs.size(), 5u);
+  }
+  const QueueRow row = must(store_->queues("default")).front();
+  EXPECT_EQ(row.depth, (std::array<std::int64_t, 6>{1, 0, 0, 4, 0, 0}));
+  EXPECT_EQ(claim(10).at(0).job.id, ready);
 }
 
 TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {

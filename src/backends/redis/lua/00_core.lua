@@ -30,6 +30,10 @@ local function set_to_expire(key, microseconds)
   if not tested then call('PEXPIRE', key, math.ceil(microseconds / 1000)) end
 end
 
+-- A server whose memory is full refuses a script at its first write, if that may add something. What keeps or ends work, or makes room, begins with this
+-- one, which removes nothing, and goes on.
+local function goes_on_when_full() call('DEL', P .. 'nothing') end
+
 -- The floor: every fence is above it. One for the whole store.
 local function floor_of_store() return tonumber(call('GET', STORE .. 'floor') or 0) end
 local function raise_floor_to(fence)

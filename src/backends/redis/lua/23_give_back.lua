@@ -1,5 +1,6 @@
 -- needs: 00_core 10_jobs
 -- ARGV: owner, request, ttl. Looks at all leases of the owner, wherever they are: it is called when an answer was lost, which is seldom.
+goes_on_when_full()
 local owner, request, ttl = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local mine = {}
 for _, lane in ipairs(call('SMEMBERS', P .. 'lanes')) do

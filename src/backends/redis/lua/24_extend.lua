@@ -1,5 +1,6 @@
 -- needs: 00_core 10_jobs
 -- ARGV: owner, ttl, then id and fence of each. Answers {id, its fence, reason} of each that was refused.
+goes_on_when_full()
 local owner, ttl = ARGV[4], tonumber(ARGV[5])
 local refused = {}
 

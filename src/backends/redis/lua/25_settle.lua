@@ -1,6 +1,7 @@
 -- needs: 00_core 10_jobs
 -- ARGV: owner, then of each its id, "FENCE KIND RETRY_IN EXIT_STATUS" (-1: none), and its result if it is done, else its error. Answers {id, its fence, reason} of each
 -- that was refused.
+goes_on_when_full()
 local owner = ARGV[4]
 local refused = {}
 

@@ -1,5 +1,6 @@
 -- needs: 00_core 10_jobs 12_effect_words 13_act_words
 -- Cancels those of these jobs that are still idle and in the queue: ARGV[4] queue, [5] actor, [6] reason, [7] ids, oldest first. Answers how many.
+goes_on_when_full()
 local queue, idle = ARGV[4], {}
 for _, id in ipairs(uuids_in(ARGV[7])) do
   local r = load(id)

@@ -4,6 +4,7 @@
 --
 --   look_again   zset wall time -> id: finished jobs that had their unique key, or a slot, when their retention was over. They are not in done: and ended:
 --                until then, so that they hold up no other. Those with an effect in doubt are in none of the three: who ends the last doubt brings them back
+goes_on_when_full()
 local limit = tonumber(ARGV[4])
 local ALIAS_KEPT_FOR, BATCH_REMEMBERED_FOR, LOOKS_LEAST, LISTS_IN_FULL = 90000000000, 2592000000000, 32, 8
 local more = false

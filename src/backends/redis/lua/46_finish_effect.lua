@@ -1,6 +1,7 @@
 -- needs: 00_core 10_jobs 12_effect_words
 -- ARGV[4] job, [5] fence, [6] name, [7] call, [8] its end (EffectEnd: done 0, none 1, held 2), [9] result, [10] exit status or -1, [11] the job's id in words.
 -- Answers nothing if it is accepted, else the reason and the newest fence.
+goes_on_when_full()
 local id, fence, name, this_call, ends, result, exit_status = ARGV[4], tonumber(ARGV[5]), ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local IS_DONE, IS_HELD = 0, 2
 local r = load(id)
