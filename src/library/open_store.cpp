@@ -71,7 +71,7 @@ std::string from_any_folder(const std::string& url) {
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options) {
   if (auto ok = check_store_url(options.url); !ok) return std::unexpected(ok.error());
   if (redis::is_redis_url(options.url)) {
-    Result<std::unique_ptr<RedisStore>> store = RedisStore::open(runtime, log, {.url = options.url, .actor = options.actor, .accept_eviction = options.accept_eviction, .stop = options.stop});
+    Result<std::unique_ptr<RedisStore>> store = RedisStore::open(runtime, log, {.url = options.url, .actor = options.actor, .accept_eviction = options.accept_eviction, .open_timeout = options.timeout, .stop = options.stop});
     if (!store) return std::unexpected(store.error());
     return std::unique_ptr<Store>(std::move(*store));
   }

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "jobs.hpp"
@@ -136,21 +137,45 @@ TEST(LockAway, ASignalEndsTheWaitForTheStore) {
   EXPECT_FALSE(std::filesystem::exists(place.file("ran")));
 }
 
-// By the server's unix socket: a link to it is what comes back.
-TEST(LockAway, OnceTheStoreIsBackTheLockIsHad) {
-  if (!Workplace::on_postgres()) GTEST_SKIP() << "needs a server: script/with_postgres";
-  const Workplace place;
+// The server's unix socket, and its store by a link to that in the place: the link is what comes back.
+struct LinkedServer {
+  std::filesystem::path socket;
+  std::filesystem::path link;
+  std::string url;
+};
+
+LinkedServer linked_postgres(const Workplace& place) {
   const std::string url = place.store_url();
   const std::size_t at = url.rfind(':');
   const std::string port = url.substr(at + 1, url.find('/', at) - at - 1);
   const std::string name = ".s.PGSQL." + port;
-  const std::filesystem::path server = std::filesystem::path(std::getenv("FENCELINE_TEST_POSTGRES_DATA")).parent_path() / name;
-  const Setting away{.input = "", .env = {{"FENCELINE_STORE", "postgres://postgres@localhost/postgres?host=" + place.folder().string() + "&port=" + port}}};
+  return {.socket = std::filesystem::path(std::getenv("FENCELINE_TEST_POSTGRES_DATA")).parent_path() / name,
+          .link = place.file(name),
+          .url = "postgres://postgres@localhost/postgres?host=" + place.folder().string() + "&port=" + port};
+}
+
+LinkedServer linked_redis(const Workplace& place) {
+  const std::string url = std::getenv("FENCELINE_TEST_REDIS_ADMIN");
+  const std::size_t path = url.find('/');
+  const std::size_t end = std::min(url.size(), url.find('?'));
+  // What the others of this run use: a limited user's keys have a prefix.
+  const std::string used = place.store_url();
+  const std::size_t prefix = used.find("prefix=");
+  std::string rest = url.substr(end);
+  if (prefix != std::string::npos) rest += (rest.empty() ? "?" : "&") + used.substr(prefix, used.find('&', prefix) - prefix);
+  return {.socket = url.substr(path, end - path), .link = place.file("redis.sock"), .url = url.substr(0, path) + place.file("redis.sock").string() + rest};
+}
+
+TEST(LockAway, OnceTheStoreIsBackTheLockIsHad) {
+  const Workplace place;
+  if (place.env().empty()) GTEST_SKIP() << "needs a server: script/with_postgres, script/with_redis";
+  const LinkedServer server = Workplace::on_postgres() ? linked_postgres(place) : linked_redis(place);
+  const Setting away{.input = "", .env = {{"FENCELINE_STORE", server.url}}};
   const auto lock = place.start({"lock", "deploy", "-w", "600", "--json", "--", "sh", "-c", "echo $FENCELINE_FENCE > locked"}, away);
   const auto elect = place.start({"elect", "chief", "--json", "--", "sh", "-c", "echo $FENCELINE_FENCE > led; exit 5"}, away);
   EXPECT_TRUE(eventually([&] { return events(lock->err(), "lock_acquire_failed") > 0; })) << lock->err();
   EXPECT_TRUE(eventually([&] { return events(elect->err(), "lock_acquire_failed") > 0; })) << elect->err();
-  std::filesystem::create_symlink(server, place.file(name));
+  std::filesystem::create_symlink(server.socket, server.link);
   EXPECT_EQ(lock->wait().status, 0);
   EXPECT_EQ(elect->wait().status, 5);
   EXPECT_EQ(trimmed(Workplace::read(place.file("locked"))), answer(place, {"locks", "show", "deploy"})["fence"].dump());

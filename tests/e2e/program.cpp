@@ -146,8 +146,9 @@ Ended Running::wait() {
 
 Workplace::Workplace() : folder_(fresh_path("place")) {
   fs::create_directories(folder_);
-  if (!on_postgres()) return;
-  env_ = {{"FENCELINE_STORE", std::getenv(kPostgres)}, {"FENCELINE_NAMESPACE", folder_.filename().string()}, {"FENCELINE_GATES", file("gates").string()}};
+  const char* const server = on_postgres() ? std::getenv(kPostgres) : std::getenv("FENCELINE_TEST_REDIS");
+  if (server == nullptr) return;
+  env_ = {{"FENCELINE_STORE", server}, {"FENCELINE_NAMESPACE", folder_.filename().string()}, {"FENCELINE_GATES", file("gates").string()}};
   // Made by the first, so that nobody is told of it.
   static const int made = fenceline({"lock", "made", "--", "true"}).status;
   EXPECT_EQ(made, 0);
@@ -155,7 +156,7 @@ Workplace::Workplace() : folder_(fresh_path("place")) {
 
 bool Workplace::on_postgres() { return std::getenv(kPostgres) != nullptr; }
 
-std::string Workplace::store_url() const { return on_postgres() ? env_.at("FENCELINE_STORE") : "sqlite:" + file("fenceline.db").string(); }
+std::string Workplace::store_url() const { return env_.empty() ? "sqlite:" + file("fenceline.db").string() : env_.at("FENCELINE_STORE"); }
 
 Setting Workplace::with_store(Setting setting) const {
   setting.env.insert(env_.begin(), env_.end());
