@@ -23,6 +23,20 @@ local function num(n) return string.format('%.0f', n) end
 local function be8(n) return struct.pack('>I8', n) end
 local function of_be8(s, at) return (struct.unpack('>I8', s, at or 1)) end
 
+-- `last`: be8(the last order given) be8(the last run time of a plain job), and '1' if there may be aliases.
+local function read_last()
+  local text = call('GET', P .. 'last')
+  if not text then return 0, 0, false end
+  return of_be8(text), of_be8(text, 9), #text > 16
+end
+local function write_last(order, run_at, has_aliases) call('SET', P .. 'last', be8(order) .. be8(run_at) .. (has_aliases and '1' or '')) end
+local function last_order() return (read_last()) end
+local function next_order()
+  local order, run_at, has_aliases = read_last()
+  write_last(order + 1, run_at, has_aliases)
+  return order + 1
+end
+
 -- An answer that is no success: C++ makes an Error of it. Nothing may have been written before.
 local function refuse(code, message) return {'!', code, message} end
 

@@ -6,8 +6,8 @@
 --   state         hash id -> msgpack of FIELDS below. None: ready, never claimed, its run time is created_at. Byte 4 is its state, always
 --   result        hash id -> bytes
 --   attempts      hash id -> msgpack list of the ended attempts before the last one
---   order:N       string, 16 bytes an id: those with order N*1024 to N*1024+1023, zeros where there is none; orders_in: hash N -> how many
---   depth         hash "QUEUE STATE" -> how many
+--   order:N       string, 16 bytes an id: those with order N*1024 to N*1024+1023, zeros where there is none; last: see 00_core
+--   depth         hash "QUEUE STATE" -> how many, but those in plain:LANE
 --   lanes, stages:QUEUE    sets: "QUEUE/STAGE", "STAGE"
 --   open:LANE:PRIORITY     zset run_at -> be8(order) id: ready, and nothing but its time, its queue or its limit key holds it back; priorities:LANE
 --   alone:LANE:PRIORITY    the same for those that must run alone (J5); alone_priorities:LANE
@@ -22,13 +22,15 @@
 --   group:QUEUE NAME       zset group_order -> id: the unfinished jobs of a group; group_slot hash "QUEUE NAME" -> id; group_fence hash -> the last one
 --   done:QUEUE, ended:QUEUE  zset finished_at -> id: done ones; dead and cancelled ones
 -- Plain jobs (priority 0, no group, no limit key) that are due as they come and were never claimed have no record, and stand in
---   plain:LANE             list of be8(order) id, in the order of enqueue, which is that of their run times; wall: the last run time in any such list
+--   plain:LANE             list of be8(order) id, in the order of enqueue, which is that of their run times; last: see 00_core
 --   plain_gone             hash LANE -> how many in its list are that no more: they have a record, were removed, or came anew with another order
 -- A claim that takes them out of it makes a batch of them. They have a record of their own as soon as something else touches them than a renewal of all, or done:
 --   state                  'cR' 0 RUNNING msgpack [fence, owner, request, began_at, NUMBER, queue, stage]: the same text for all
---   batch:NUMBER           set of the ids that still run; leases:LANE has be8(0) be8(NUMBER) owner for all of them; batch_number: the last one
+--   batch:NUMBER           string, 16 bytes an id: all of them, also those that are in it no more; batch_runs: hash NUMBER -> how many are
+--   leases:LANE            has be8(0) be8(NUMBER) owner for all of them; batch_number: the last one
 -- and those that are done at their first delivery
---   state                  'cD' 0 DONE msgpack [fence, owner, request, began_at, finished_at, exit_status]
+--   state                  'cD' 0 DONE msgpack [fence, owner, request, began_at, finished_at, exit_status] result; a result that is not short is where all are
+--   done:QUEUE             has 'f' be8(NUMBER) for many that were done at once; finished:NUMBER: string, 16 bytes an id: all of them
 -- In these keys a blank parts what names cannot hold from what follows; limit keys, groups and unique keys come last.
 local READY, RUNNING, WAITING, DONE, DEAD, CANCELLED = 0, 1, 2, 3, 4, 5
 local LOSSES_BEFORE_ALONE, LOSSES_MAX, ATTEMPTS_KEPT = 2, 5, 50
@@ -58,25 +60,36 @@ local function is_finished(r) return r.state >= DONE end
 local function is_plain(r) return r.priority == 0 and r.group == '' and r.limit_key == '' end
 local function ready_member(r) return be8(r.order) .. r.id end
 local function lease_member(r) return be8(r.order) .. r.id .. r.owner end
-local NO_ORDER = be8(0)  -- before all that a job has: of leases that end at once a batch comes first, so that its jobs get their places before one is chosen
-local function batch_member(number, owner) return NO_ORDER .. be8(number) .. owner end
-local function is_batch(member) return member:sub(1, 8) == NO_ORDER end
-local function owner_in(member) return member:sub(is_batch(member) and 17 or 25) end
-local function ids_in(member)
-  if is_batch(member) then return call('SMEMBERS', P .. 'batch:' .. num(of_be8(member, 9))) end
-  return {member:sub(9, 24)}
-end
-
--- What jobs of a batch have in common; read once, as the text is the same for all.
+-- What jobs of a batch have in common; read once, as the text is the same for all that run.
 local common_read = {}
 local function is_common(state) return state:byte(1) == 99 end
 local function common_in(state)
   local there = common_read[state]
   if not there then
-    there = unpack_one(state:sub(5))
+    local after
+    after, there = cmsgpack.unpack_one(state, 4)
+    if after > 0 then there.result = state:sub(after + 1) end
     common_read[state] = there
   end
   return there
+end
+
+local NO_ORDER = be8(0)  -- before all that a job has: of leases that end at once a batch comes first, so that its jobs get their places before one is chosen
+local function batch_member(number, owner) return NO_ORDER .. be8(number) .. owner end
+local function is_batch(member) return member:sub(1, 8) == NO_ORDER end
+local function owner_in(member) return member:sub(is_batch(member) and 17 or 25) end
+local function ids_in(member)
+  if not is_batch(member) then return {member:sub(9, 24)} end
+  local number, found = of_be8(member, 9), {}
+  local all = call('GET', P .. 'batch:' .. num(number))
+  for from = 1, #all, 16000 do
+    local ids = {}
+    for at = from, math.min(from + 15999, #all), 16 do ids[#ids + 1] = all:sub(at, at + 15) end
+    for i, state in ipairs(call('HMGET', P .. 'state', unpack(ids))) do
+      if state and is_common(state) and state:byte(4) == RUNNING and common_in(state)[5] == number then found[#found + 1] = ids[i] end
+    end
+  end
+  return found
 end
 
 -- The record of a job, or nil. `r.payload` is not there: payload_of(body) cuts it out of the body.
@@ -105,7 +118,7 @@ local function made_from(id, body, state)
     r.lease_end = tonumber(call('ZSCORE', P .. 'leases:' .. lane_of(r), batch_member(r.batch, r.owner)))
   else
     r.last_outcome, r.finished_at, r.exit_status = 0, c[5], c[6]
-    r.ended_at, r.end_kind, r.end_exit = c[5], 1, c[6]
+    r.ended_at, r.end_kind, r.end_exit, r.short_result = c[5], 1, c[6], c.result
   end
   return r
 end
@@ -130,10 +143,14 @@ local function leave_list(r)
   local list = P .. 'plain:' .. lane_of(r)
   if call('LINDEX', list, 0) == ready_member(r) then call('LPOP', list) else call('HINCRBY', P .. 'plain_gone', lane_of(r), 1) end
 end
+local function end_in_batch(number, owner, lane, many)
+  if call('HINCRBY', P .. 'batch_runs', num(number), -many) > 0 then return end
+  call('HDEL', P .. 'batch_runs', num(number))
+  call('DEL', P .. 'batch:' .. num(number))
+  call('ZREM', P .. 'leases:' .. lane, batch_member(number, owner))
+end
 local function leave_batch(r)
-  local ids = P .. 'batch:' .. num(r.batch)
-  call('SREM', ids, r.id)
-  if call('EXISTS', ids) == 0 then call('ZREM', P .. 'leases:' .. lane_of(r), batch_member(r.batch, r.owner)) end
+  end_in_batch(r.batch, r.owner, lane_of(r), 1)
   r.batch = nil
 end
 
@@ -144,7 +161,11 @@ local function save(r)
   elseif r.state == READY and r.place == 'l' then
     leave_list(r)
     r.place = 'o'
+    call('HINCRBY', P .. 'depth', r.queue .. ' ' .. READY, 1)
     stand_by_priority(r)
+  elseif r.short_result then
+    call('HSET', P .. 'result', r.id, r.short_result)
+    r.short_result = nil
   end
   local values = {}
   for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
@@ -181,7 +202,7 @@ local function group_lets(r)
 end
 
 local function lift(r)
-  count(r, -1)
+  if r.state ~= READY or r.place ~= 'l' then count(r, -1) end
   local lane = lane_of(r)
   if r.state == READY then
     local at = BY_PRIORITY[r.place]
@@ -285,7 +306,11 @@ local function first_plain(lane)
   end
 end
 local function plain_gone(lane) return tonumber(call('HGET', P .. 'plain_gone', lane) or 0) end
-local function last_plain_run_at() return tonumber(call('GET', P .. 'wall') or 0) end
+local function plain_in(lane) return call('LLEN', P .. 'plain:' .. lane) - plain_gone(lane) end
+local function last_plain_run_at()
+  local _, run_at = read_last()
+  return run_at
+end
 -- Shows `visit` the run time of each plain job. Only for a clock that was set back: otherwise all of them are due.
 local function each_plain(lane, visit)
   for at = 0, call('LLEN', P .. 'plain:' .. lane), 1000 do
@@ -321,7 +346,7 @@ local function ready_look(lane)
   local first = first_plain(lane)
   if first and last_plain_run_at() <= wall_now then
     local at = of_be8(first, 9)
-    oldest, due = math.min(oldest or at, at), due + call('LLEN', P .. 'plain:' .. lane) - plain_gone(lane)
+    oldest, due = math.min(oldest or at, at), due + plain_in(lane)
   elseif first then
     each_plain(lane, function(at)
       if at <= wall_now then oldest, due = math.min(oldest or at, at), due + 1
@@ -493,5 +518,5 @@ end
 local function shown(r, with_result)
   local values = {}
   for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
-  return {r.id, r.body, pack(values), with_result and call('HGET', P .. 'result', r.id) or '', r.state == RUNNING and num(r.lease_end - lease_now) or ''}
+  return {r.id, r.body, pack(values), with_result and (r.short_result or call('HGET', P .. 'result', r.id)) or '', r.state == RUNNING and num(r.lease_end - lease_now) or ''}
 end

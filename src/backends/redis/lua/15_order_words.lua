@@ -15,7 +15,7 @@ end
 -- Shows `visit` the jobs behind `after` and up to `up_to`, some at a time: lists of orders and of ids. It may answer the order behind which it has seen enough.
 -- Looks at so many places at most, then answers the order behind which to go on; nil if there is no job behind.
 local function walk(after, up_to, places, visit)
-  local last = math.min(tonumber(call('GET', P .. 'order') or 0), up_to)
+  local last = math.min(last_order(), up_to)
   local at = math.max(after + 1, tonumber(call('GET', P .. 'order_first') or 0) * ORDERS_A_STRING)
   while at <= last do
     local n = math.floor(at / ORDERS_A_STRING)

@@ -17,5 +17,10 @@ local function depths()
     all[queue] = all[queue] or {[0] = 0, 0, 0, 0, 0, 0}
     all[queue][tonumber(state)] = tonumber(there[i + 1])
   end
+  for _, lane in ipairs(call('SMEMBERS', P .. 'lanes')) do
+    local queue = lane:match('^[^/]+')
+    all[queue] = all[queue] or {[0] = 0, 0, 0, 0, 0, 0}
+    all[queue][READY] = all[queue][READY] + plain_in(lane)
+  end
   return all
 end

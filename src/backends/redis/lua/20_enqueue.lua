@@ -50,8 +50,7 @@ for at = 4, #ARGV, 4 do
 end
 if #doubts > 1 then return doubts end
 
-local order = #fresh > 0 and tonumber(call('GET', P .. 'order') or 0)
-local last_run_at = last_plain_run_at()
+local order, last_run_at, has_aliases = read_last()
 for _, r in ipairs(fresh) do
   order = order + 1
   r.order, r.group_order, r.created_at, r.run_at = order, order, wall_now, wall_now
@@ -62,21 +61,19 @@ for _, r in ipairs(fresh) do
   call('HSET', P .. 'body', r.id, be8(order) .. created .. r.body:sub(17))
   local block = math.floor(order / 1024)
   call('SETRANGE', P .. 'order:' .. block, order % 1024 * 16, r.id)
-  call('HINCRBY', P .. 'orders_in', block, 1)
   call('SADD', P .. 'lanes', lane_of(r))
   call('SADD', P .. 'stages:' .. r.queue, r.stage)
   if r.key ~= '' then call('HSET', P .. 'keys', r.queue .. ' ' .. r.key, r.id) end
   if r.group ~= '' then call('HINCRBY', P .. 'group_jobs', r.queue .. ' ' .. r.group, 1) end
   if is_plain(r) and r.run_at == wall_now and wall_now >= last_run_at then
-    count(r, 1)
     call('RPUSH', P .. 'plain:' .. lane_of(r), ready_member(r))
-    call('SET', P .. 'wall', num(wall_now))
+    last_run_at = wall_now
   else
     put(r, is_due(r) and key_is_full(r), true)
   end
   tell('q ' .. r.queue .. ' ' .. r.stage)
 end
-if #fresh > 0 then call('SET', P .. 'order', num(order)) end
+write_last(order, last_run_at, has_aliases or #aliases > 0)
 for _, alias in ipairs(aliases) do
   call('HSET', P .. 'aliases', alias[1], alias[2] .. created)
   call('ZADD', P .. 'alias_ages', num(wall_now), alias[1])

@@ -72,16 +72,17 @@ local function take_batch(asked, ids, bodies)
   local states = {}
   for i, id in ipairs(ids) do states[2 * i - 1], states[2 * i] = id, state end
   call('HSET', P .. 'state', unpack(states))
-  call('SADD', P .. 'batch:' .. num(number), unpack(ids))
+  local all = table.concat(ids)
+  call('SET', P .. 'batch:' .. num(number), all)
+  call('HSET', P .. 'batch_runs', num(number), #ids)
   call('ZADD', P .. 'leases:' .. asked.lane, num(lease_now + ttl), batch_member(number, owner))
-  call('HINCRBY', P .. 'depth', asked.queue .. ' ' .. READY, -#ids)
   call('HINCRBY', P .. 'depth', asked.queue .. ' ' .. RUNNING, #ids)
   local r = made_from(ids[1], bodies[1], state)
   r.run_at = -1
   local parts = {'b', num(ttl), shown(r)[3]}
   for i, id in ipairs(ids) do parts[2 * i + 2], parts[2 * i + 3] = id, bodies[i] end
   answer[#answer + 1] = parts
-  granted[#granted + 1] = {'', fence, table.concat(ids)}
+  granted[#granted + 1] = {'', fence, all}
   many = many + #ids
 end
 
@@ -140,8 +141,8 @@ local function take_plain(asked)
         refused = true
         return false
       end
-      call('LTRIM', list, taken, -1)
       take_batch(asked, ids, bodies)
+      call('LTRIM', list, taken, -1)
     elseif taken > 0 then
       call('LTRIM', list, taken, -1)
     elseif not other_at then

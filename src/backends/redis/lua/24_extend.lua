@@ -23,7 +23,7 @@ local renewed = {}
 for state, many in pairs(named) do
   local c = common_in(state)
   local leases, member = P .. 'leases:' .. c[6] .. '/' .. c[7], batch_member(c[5], owner)
-  if call('SCARD', P .. 'batch:' .. num(c[5])) == many and tonumber(call('ZSCORE', leases, member)) > lease_now then
+  if tonumber(call('HGET', P .. 'batch_runs', num(c[5]))) == many and tonumber(call('ZSCORE', leases, member)) > lease_now then
     call('ZADD', leases, num(lease_now + ttl), member)
     renewed[state] = c[1]
   end

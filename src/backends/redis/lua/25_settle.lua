@@ -17,25 +17,32 @@ local function words_in(text)
 end
 
 -- Jobs of one batch that are done with the same words, in one go.
+local RESULT_SHORT, MANY = 200, 8
 local function settle_common(state, words, ids, results)
   local c = common_in(state)
-  local queue, batch = c[6], P .. 'batch:' .. num(c[5])
+  local queue, lane = c[6], c[6] .. '/' .. c[7]
   local done = 'cD\0' .. string.char(DONE) .. pack({c[1], c[2], c[3], c[4], wall_now, words.exit_status})
-  local at = num(wall_now)
   for from = 1, #ids, 1000 do
-    local states, ended = {}, {}
+    local states, n = {}, 0
     for i = from, math.min(from + 999, #ids) do
-      states[#states + 1] = ids[i]
-      states[#states + 1] = done
-      ended[#ended + 1] = at
-      ended[#ended + 1] = ids[i]
+      local result = results[i]
+      if #result > RESULT_SHORT then
+        call('HSET', P .. 'result', ids[i], result)
+        result = ''
+      end
+      states[n + 1], states[n + 2] = ids[i], result == '' and done or done .. result
+      n = n + 2
     end
     call('HSET', P .. 'state', unpack(states))
-    call('ZADD', P .. 'done:' .. queue, unpack(ended))
-    call('SREM', batch, unpack(ids, from, math.min(from + 999, #ids)))
   end
-  for from = 1, #results, 2000 do call('HSET', P .. 'result', unpack(results, from, math.min(from + 1999, #results))) end
-  if call('EXISTS', batch) == 0 then call('ZREM', P .. 'leases:' .. queue .. '/' .. c[7], batch_member(c[5], owner)) end
+  if #ids >= MANY then
+    local number = call('INCR', P .. 'batch_number')
+    call('SET', P .. 'finished:' .. num(number), table.concat(ids))
+    call('ZADD', P .. 'done:' .. queue, num(wall_now), 'f' .. be8(number))
+  else
+    for _, id in ipairs(ids) do call('ZADD', P .. 'done:' .. queue, num(wall_now), id) end
+  end
+  end_in_batch(c[5], owner, lane, #ids)
   call('HINCRBY', P .. 'depth', queue .. ' ' .. RUNNING, -#ids)
   call('HINCRBY', P .. 'depth', queue .. ' ' .. DONE, #ids)
   local settings = settings_of(queue)
@@ -56,11 +63,7 @@ for from = 5, #ARGV, 3000 do
       local group = of_state[words] or {{}, {}}
       of_state[words] = group
       local some, results = group[1], group[2]
-      some[#some + 1] = id
-      if text ~= '' then
-        results[#results + 1] = id
-        results[#results + 1] = text
-      end
+      some[#some + 1], results[#results + 1] = id, text
     else
       local r = load(id)
       local reason

@@ -14,7 +14,7 @@ return act_on_each(function(r, request)
   end
   lift(r)
   if is_finished(r) then
-    r.group_order = call('INCR', P .. 'order')  -- the last place in its group
+    r.group_order = next_order()  -- the last place in its group
     r.finished_at, r.failures, r.losses_in_row = -1, 0, 0
   elseif r.state == RUNNING then
     revoke(r, END.retried)

@@ -23,4 +23,4 @@ for queue, depth in pairs(all) do
   row[#row + 1] = oldest and num(oldest) or ''
   if jobs > 0 or call('HEXISTS', P .. 'queues', queue) == 1 then rows[#rows + 1] = row end
 end
-return {call('GET', P .. 'order') or '0', rows}
+return {num(last_order()), rows}

@@ -25,9 +25,31 @@ for queue, depth in pairs(all_depths) do
   if depth[DONE] > 0 then lists[#lists + 1] = {P .. 'done:' .. queue, wall_now - s[3]} end
   if depth[DEAD] + depth[CANCELLED] > 0 then lists[#lists + 1] = {P .. 'ended:' .. queue, wall_now - s[4]} end
 end
+-- Those that were done at once get their own places when their time has come.
+local function oldest_in(list, up_to, most)
+  while true do
+    local found, many = call('ZRANGEBYSCORE', list, '-inf', num(up_to), 'WITHSCORES', 'LIMIT', 0, most), nil
+    for i = 1, #found, 2 do
+      if not many and #found[i] == 9 then many = i end
+    end
+    if not many then return found end
+    local key = P .. 'finished:' .. num(of_be8(found[many], 2))
+    local ids = call('GET', key)
+    for from = 1, #ids, 16000 do
+      local members = {}
+      for at = from, math.min(from + 15999, #ids), 16 do
+        members[#members + 1] = found[many + 1]
+        members[#members + 1] = ids:sub(at, at + 15)
+      end
+      call('ZADD', list, unpack(members))
+    end
+    call('UNLINK', key)
+    call('ZREM', list, found[many])
+  end
+end
 local of_each = math.max(LOOKS_LEAST, math.min(limit + 1, math.ceil(LISTS_IN_FULL * (limit + 1) / math.max(1, #lists))))
 for _, list in ipairs(lists) do
-  local oldest = call('ZRANGEBYSCORE', list[1], '-inf', num(list[2]), 'WITHSCORES', 'LIMIT', 0, of_each)
+  local oldest = oldest_in(list[1], list[2], of_each)
   for i = 1, #oldest, 2 do old[#old + 1] = {at = tonumber(oldest[i + 1]), id = oldest[i], list = list[1]} end
   more = more or #oldest == 2 * of_each
 end
@@ -79,7 +101,7 @@ for _, r in ipairs(over) do
   end
   local n = math.floor(r.order / ORDERS_A_STRING)
   call('SETRANGE', P .. 'order:' .. num(n), (r.order - n * ORDERS_A_STRING) * 16, NO_ID)
-  strings[n] = (strings[n] or 0) + 1
+  strings[n] = true
   if r.log_chunks > 0 then call('UNLINK', P .. 'log:' .. r.id) end
   if r.deliveries > 0 then
     local members = call('HKEYS', P .. 'effects:' .. r.id)
@@ -91,16 +113,13 @@ end
 for _, hash in ipairs({'body', 'state', 'result', 'attempts', 'logbytes'}) do
   each_some(ids, function(...) call('HDEL', P .. hash, ...) end)
 end
-for n, gone in pairs(strings) do
-  if call('HINCRBY', P .. 'orders_in', num(n), -gone) <= 0 then
-    call('HDEL', P .. 'orders_in', num(n))
-    call('UNLINK', P .. 'order:' .. num(n))
-  end
+for n in pairs(strings) do
+  if call('BITCOUNT', P .. 'order:' .. num(n)) == 0 then call('UNLINK', P .. 'order:' .. num(n)) end
 end
 if highest > 0 then raise_floor_to(highest) end
 
 -- Where listings begin.
-local first, last = tonumber(call('GET', P .. 'order_first') or 0), math.floor(tonumber(call('GET', P .. 'order') or 0) / ORDERS_A_STRING)
+local first, last = tonumber(call('GET', P .. 'order_first') or 0), math.floor(last_order() / ORDERS_A_STRING)
 local begins = first
 while begins < last and begins < first + 1000 and call('EXISTS', P .. 'order:' .. num(begins)) == 0 do begins = begins + 1 end
 if begins > first then call('SET', P .. 'order_first', num(begins)) end
@@ -109,6 +128,7 @@ if begins > first then call('SET', P .. 'order_first', num(begins)) end
 for queue in pairs(queues) do
   local jobs = 0
   for state = READY, CANCELLED do jobs = jobs + tonumber(call('HGET', P .. 'depth', queue .. ' ' .. state) or 0) end
+  for _, stage in ipairs(stages_of(queue)) do jobs = jobs + plain_in(queue .. '/' .. stage) end
   if jobs == 0 then
     for state = READY, CANCELLED do call('HDEL', P .. 'depth', queue .. ' ' .. state) end
     for _, stage in ipairs(stages_of(queue)) do
@@ -127,5 +147,9 @@ each_some(aliases, function(...)
   call('ZREM', P .. 'alias_ages', ...)
 end)
 more = more or #aliases == 1000
+if #aliases > 0 and call('EXISTS', P .. 'aliases') == 0 then
+  local order, run_at = read_last()
+  write_last(order, run_at, false)
+end
 call('ZREMRANGEBYSCORE', P .. 'batch_names', '-inf', num(wall_now - BATCH_REMEMBERED_FOR))
 return {#over, more and 1 or 0}
