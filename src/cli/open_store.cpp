@@ -29,6 +29,7 @@ Result<void> check_class(const std::optional<GuaranteeClass>& required, Guarante
 struct Accepted {
   bool shared_fs = false;
   bool no_sync = false;
+  bool eviction = false;
 };
 
 Result<Accepted> accepted(const Invocation& invocation) {
@@ -38,7 +39,8 @@ Result<Accepted> accepted(const Invocation& invocation) {
   for (const std::string& name : given->second) {
     if (name == "shared-fs") out.shared_fs = true;
     else if (name == "no-sync") out.no_sync = true;
-    else return std::unexpected(usage_error("--accept '" + printable(name, 40) + "' is unknown; there is shared-fs and no-sync"));
+    else if (name == "eviction") out.eviction = true;
+    else return std::unexpected(usage_error("--accept '" + printable(name, 40) + "' is unknown; there is shared-fs, no-sync and eviction"));
   }
   return out;
 }
@@ -63,6 +65,7 @@ Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool m
                                                                 .mends = mends,
                                                                 .accept_shared_fs = unsafe->shared_fs,
                                                                 .accept_no_sync = unsafe->no_sync,
+                                                                .accept_eviction = unsafe->eviction,
                                                                 .actor = login_name(),
                                                                 .timeout = timeout,
                                                                 .stop = invocation.stop});
