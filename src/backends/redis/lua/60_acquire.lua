@@ -67,7 +67,10 @@ for _, standing in ipairs(standings) do
     if standing.fence > FENCE_MAX then return refuse('refused', FENCES_USED_UP) end
   end
 end
-if waited then leave_queue(request.member) end
+if waited then
+  for i, standing in ipairs(standings) do pass_by(standing, request.names[i]) end
+  leave_queue(request.member)
+end
 
 local reply = {1, request.ttl}
 for _, standing in ipairs(standings) do
@@ -98,6 +101,9 @@ for _, standing in ipairs(standings) do
     end
   end
   if request.mode == SHARED then
+    for _, holder in ipairs(lock.holders) do
+      if holder.known_until <= lease_now then call('HDEL', key, holder.field) end
+    end
     save_sharer(lock, {owner = request.owner, request = request.request, place = request.place, previous = previous, granted_at = wall_now,
       lease_end = lease_now + request.ttl, released = false, known_until = lease_now + 2 * request.ttl})
   end
