@@ -1,5 +1,6 @@
 -- needs: 00_core 14_locks 14_lock_words
 -- ARGV: ttl, then resource, owner and fence of each. Answers number (from 1), newest fence and reason of each that was refused.
+goes_on_when_full()
 local ttl = tonumber(ARGV[4])
 local refused = {}
 for i = 5, #ARGV, 3 do

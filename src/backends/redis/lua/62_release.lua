@@ -1,5 +1,6 @@
 -- needs: 00_core 14_locks 14_lock_words
 -- ARGV: resource, owner and fence of each. Answers as renew does.
+goes_on_when_full()
 local refused = {}
 for i = 4, #ARGV, 3 do
   local lock, holder, reason = meant(ARGV[i], ARGV[i + 1], ARGV[i + 2])

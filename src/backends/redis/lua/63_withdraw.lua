@@ -1,5 +1,6 @@
 -- needs: 00_core 14_locks
 -- ARGV: how many names, the names, slots, owner, request, ttl.
+goes_on_when_full()
 local count = tonumber(ARGV[4])
 local at = 4 + count
 local slots, owner, request, ttl = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])

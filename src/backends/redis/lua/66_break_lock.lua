@@ -1,5 +1,6 @@
 -- needs: 00_core 14_locks
 -- ARGV: resource, only (or empty), request, actor, reason. Answers the fence that was ended and the one that was minted.
+goes_on_when_full()
 local resource, only, request = ARGV[4], ARGV[5], ARGV[6]
 local lock = load_lock(resource)
 local row = lock.row

@@ -1,5 +1,6 @@
 -- needs: 00_core 10_jobs
 -- ARGV: owner, then id and fence of each.
+goes_on_when_full()
 for i = 5, #ARGV, 2 do
   local r = load(ARGV[i])
   if r and r.revoked_fence ~= 0 and r.revoked_owner == ARGV[4] and num(r.revoked_fence) == ARGV[i + 1] then

@@ -1,5 +1,6 @@
 -- needs: 00_core 14_lock_fences 14_locks
 -- ARGV: actor, reason. Removes every key of the namespace but its trail.
+goes_on_when_full()
 local largest = largest_fence_in(P)
 if largest > 0 then raise_floor_to(largest) end
 call('SREM', STORE .. 'spaces', P)
