@@ -76,6 +76,7 @@ void CallLog::add(const Event& event, Line line) {
     case Kind::acted:
     case Kind::told:
     case Kind::ended: {
+      if (event.jobs.empty()) return;  // of the work under a lock; what is judged of locks is what the store did
       const history::JobPart& job = event.jobs.front();
       handlers.push_back({event.kind, names.of(event.by), names.of(event.owner), find_job(job.id), job.fence, event.at, line});
       return;
@@ -121,6 +122,7 @@ void CallLog::add_invoke(const Event& event, Line line) {
                        .ended = parse(event.end, kEnded, Ended::unsaid),
                        .policy = parse(event.policy, kDoubts, Doubt::unsaid)});
   }
+  if (!event.locks.empty()) add_locks(call, event);
   if (!event.queues.empty()) {
     std::string key = event.ns;
     for (const std::string& queue : event.queues) key += "\n" + queue;
@@ -142,7 +144,7 @@ void CallLog::add_invoke(const Event& event, Line line) {
     repeated_numbers += 1;
     open->second = static_cast<std::uint32_t>(calls.size());
   }
-  if (event.verb == Verb::claim) namespaces_[static_cast<std::uint32_t>(calls.size())] = names.of(event.ns);
+  if (event.verb == Verb::claim || call.lock != 0) namespaces_[static_cast<std::uint32_t>(calls.size())] = names.of(event.ns);
   calls.push_back(call);
 }
 
@@ -168,6 +170,11 @@ void CallLog::add_answer(const Event& event, Line line) {
     effects[call.effect].begun = parse(event.verdict, kBegun, Begun::unsaid);
     effects[call.effect].result = names.of(event.result);
   }
+  if (call.lock != 0) {
+    add_lock_answer(call, event);
+    namespaces_.erase(number);
+    return;
+  }
   call.state = parse(event.state, kLives, Life::absent);
   if (call.verb == Verb::claim || call.verb == Verb::look) add_granted(call, event);
   namespaces_.erase(number);
@@ -185,6 +192,32 @@ void CallLog::add_answer(const Event& event, Line line) {
   for (std::uint32_t i = 0; i < call.item_count && i < event.ids.size(); ++i) {
     const std::uint32_t answer = find_job(event.ids[i]);
     items[call.items + i].answer = answer;
+  }
+}
+
+std::string CallLog::lock_text(Name resource) const {
+  const std::string_view whole = text(resource);
+  return std::string(whole.substr(whole.find('/') + 1));
+}
+
+void CallLog::add_locks(Call& call, const Event& event) {
+  call.lock = static_cast<std::uint32_t>(locks.size());
+  LockCall& added = locks.emplace_back();
+  added.shared = event.shared;
+  added.window = event.to_its_end;
+  for (const history::JobPart& part : event.locks) added.items.push_back({.resource = queue_name(event.ns, part.id), .owner = names.of(part.holder), .fence = part.fence});
+}
+
+void CallLog::add_lock_answer(Call& call, const Event& event) {
+  LockCall& lock = locks[call.lock];
+  const auto ns = namespaces_.find(static_cast<std::uint32_t>(&call - calls.data()));
+  const std::string space = ns == namespaces_.end() ? "" : std::string(text(ns->second));
+  for (const history::JobPart& part : event.locks) lock.granted.push_back({.resource = queue_name(space, part.id), .owner = call.owner, .from = names.of(part.from), .fence = part.fence});
+  for (const history::JobPart& part : event.refused) {
+    const LockItem sent{.resource = queue_name(space, part.id), .owner = names.of(part.holder), .fence = part.fence};
+    for (LockItem& item : lock.items) {
+      if (item.resource == sent.resource && item.owner == sent.owner && item.fence == sent.fence) item.refused = true;
+    }
   }
 }
 

@@ -79,6 +79,23 @@ struct EffectCall {
   Doubt policy = Doubt::unsaid;
 };
 
+// One lock in one call.
+struct LockItem {
+  Name resource = 0;  // with its namespace
+  Name owner = 0;     // of what is renewed or released
+  Name from = 0;      // of a grant: whose lease had run out
+  bool refused = false;
+  std::int64_t fence = 0;  // of a break: minted by it
+};
+
+// What a call says of locks: what it asks for, renews, releases or breaks, and what it was granted.
+struct LockCall {
+  std::vector<LockItem> items;
+  std::vector<LockItem> granted;
+  bool shared = false;
+  bool window = false;  // held to its end
+};
+
 struct Call {
   Verb verb = Verb::none;
   Status status = Status::unknown;
@@ -95,6 +112,7 @@ struct Call {
   std::int32_t limit = -1;   // of a claim, a queue; -1: not said
   std::int32_t limit_per_key = -1;
   std::uint32_t effect = 0;  // one of the log's; 0: none
+  std::uint32_t lock = 0;    // the same
   std::uint32_t items = 0;  // the first of them
   std::uint32_t item_count = 0;
   Line asked_line;
@@ -146,13 +164,16 @@ struct About {
 // The part of a history that was written on one clock.
 class CallLog {
  public:
-  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); }
+  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); locks.emplace_back(); }
 
   void add(const Event& event, Line line);
 
   std::string_view text(Name name) const { return names.text(name); }
   const Item* items_of(const Call& call) const { return items.data() + call.items; }
   const EffectCall& effect_of(const Call& call) const { return effects[call.effect]; }
+  const LockCall& lock_of(const Call& call) const { return locks[call.lock]; }
+  // Its name without the namespace.
+  std::string lock_text(Name resource) const;
   std::uint32_t find_job(std::string_view id);  // made if it is new
   // "5f3a90c1": the end of its id, enough to tell jobs apart.
   std::string job_text(std::uint32_t job) const;
@@ -162,6 +183,7 @@ class CallLog {
   std::vector<Call> calls;
   std::vector<Item> items;
   std::vector<EffectCall> effects;  // from 1
+  std::vector<LockCall> locks;      // from 1
   std::vector<JobEntry> jobs;  // from 1
   std::vector<HandlerEvent> handlers;
   std::vector<std::vector<Name>> queue_lists;
@@ -176,13 +198,15 @@ class CallLog {
   void add_invoke(const Event& event, Line line);
   void add_answer(const Event& event, Line line);
   void add_granted(Call& call, const Event& event);
+  void add_locks(Call& call, const Event& event);
+  void add_lock_answer(Call& call, const Event& event);
   void learn(std::uint32_t job, const Event& request, const history::JobPart& part);
   Name queue_name(const std::string& ns, const std::string& queue);
 
   std::unordered_map<std::string, std::uint32_t> job_numbers_;
   std::unordered_map<std::uint64_t, std::uint32_t> open_;  // by recorder and number: its call
   std::unordered_map<std::string, std::uint32_t> list_numbers_;
-  std::unordered_map<std::uint32_t, Name> namespaces_;  // of open claims
+  std::unordered_map<std::uint32_t, Name> namespaces_;  // of open claims, and of open calls about locks
 };
 
 }  // namespace fenceline::audit

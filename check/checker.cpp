@@ -20,6 +20,7 @@ struct Timeless {
   };
   std::map<std::pair<std::string, std::int64_t>, Seen> granted;
   std::map<std::pair<std::string, std::int64_t>, Seen> settled;
+  std::map<std::pair<std::string, std::int64_t>, Seen> locked;
 };
 
 }  // namespace
@@ -118,15 +119,18 @@ void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verd
   check_enqueues(scene);
   check_effects(scene);
   check_handlers(scene);
+  const LockSums locks = check_locks(scene);
   findings.finish();
   verdict.calls += static_cast<std::int64_t>(log.calls.size());
   verdict.unknown_calls += std::count_if(log.calls.begin(), log.calls.end(), [](const Call& call) { return call.status == Status::unknown; });
   verdict.jobs += static_cast<std::int64_t>(log.jobs.size()) - 1;
   verdict.deliveries += static_cast<std::int64_t>(deliveries.all().size());
+  verdict.locks += locks.locks;
+  verdict.lock_grants += locks.grants;
   verdict.handlers += static_cast<std::int64_t>(log.handlers.size());
 }
 
-// By ids and fences alone, over all clocks: two owners of one fence, two outcomes under one.
+// By ids and fences alone, over all clocks: two owners of one fence, of a job or a lock; two outcomes under one.
 void check_across(const std::map<std::string, const CallLog*>& logs, Verdict& verdict) {
   Timeless timeless;
   const auto tell = [&](std::string promise, std::string sentence, std::vector<ExcerptLine> lines) {
@@ -135,6 +139,13 @@ void check_across(const std::map<std::string, const CallLog*>& logs, Verdict& ve
   };
   for (const auto& [clock, log] : logs) {
     for (const Call& call : log->calls) {
+      for (const LockItem& item : call.verb == Verb::acquire && call.status == Status::ok && !log->lock_of(call).shared ? log->lock_of(call).granted : std::vector<LockItem>{}) {
+        const Timeless::Seen now{std::string(log->text(call.owner)), "", call.answered_line};
+        const auto [seen, is_new] = timeless.locked.emplace(std::pair{std::string(log->text(item.resource)), item.fence}, now);
+        if (!is_new && seen->second.owner != now.owner)
+          tell("L2", "lock " + log->lock_text(item.resource) + " was granted to " + seen->second.owner + " and to " + now.owner + " under one fence, " + std::to_string(item.fence),
+               {{seen->second.line, seen->second.owner}, {now.line, now.owner}});
+      }
       const bool grants = call.verb == Verb::claim;
       if (call.status != Status::ok || (!grants && call.verb != Verb::settle)) continue;
       for (std::uint32_t i = 0; i < call.item_count; ++i) {

@@ -29,6 +29,12 @@ void check_slots(const Scene& scene);
 void check_enqueues(const Scene& scene);
 // E1 and E2: each effect of each job, by its name.
 void check_effects(const Scene& scene);
+// L1 to L4 and L6 of locks; how many there are, and how many grants.
+struct LockSums {
+  std::int64_t locks = 0;
+  std::int64_t grants = 0;
+};
+LockSums check_locks(const Scene& scene);
 // L5, J5 and J7 on the side of the worker.
 void check_handlers(const Scene& scene);
 

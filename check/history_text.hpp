@@ -75,6 +75,30 @@ class HistoryText {
     if (!reason.empty()) reply.refused = {{.id = id, .reason = reason}};
     return call(from, to, {.verb = verb, .owner = "op", .request = request, .jobs = {{.id = id}}}, std::move(reply));
   }
+  // Of lock l, for 10 s; `grants`: what is answered. The request is the owner's only one.
+  HistoryText& acquire(std::int64_t from, std::int64_t to, const std::string& owner, std::int64_t fence, Event request = {}, const std::string& taken_from = "") {
+    request.verb = Verb::acquire;
+    request.owner = owner;
+    if (request.request.empty()) request.request = "of " + owner;
+    if (request.locks.empty()) request.locks = {{.id = "l"}};
+    request.ttl = 10'000'000;
+    Event reply{.kind = Kind::ok};
+    if (fence != 0) {
+      reply.left = 10'000'000;
+      for (const history::JobPart& lock : request.locks) reply.locks.push_back({.id = lock.id, .fence = fence, .from = taken_from});
+    }
+    return call(from, to, std::move(request), std::move(reply));
+  }
+  // Accepted, unless a reason is given.
+  HistoryText& lock_word(std::int64_t from, std::int64_t to, Verb verb, const std::string& owner, std::int64_t fence, const std::string& reason = "", Kind kind = Kind::ok) {
+    Event reply{.kind = kind};
+    if (!reason.empty()) reply.refused = {{.id = "l", .fence = fence, .reason = reason, .holder = owner}};
+    if (verb == Verb::renew && reason.empty()) reply.left = 10'000'000;
+    return call(from, to, {.verb = verb, .ttl = verb == Verb::renew ? 10'000'000 : 0, .locks = {{.id = "l", .fence = fence, .holder = owner}}}, std::move(reply));
+  }
+  HistoryText& break_lock(std::int64_t from, std::int64_t to, std::int64_t current) {
+    return call(from, to, {.verb = Verb::break_lock, .owner = "op", .request = "break", .locks = {{.id = "l"}}}, {.kind = Kind::ok, .locks = {{.id = "l", .fence = current}}});
+  }
   HistoryText& handler(std::int64_t at, Kind kind, const std::string& owner, const std::string& id, std::int64_t fence) {
     return add({.kind = kind, .at = at * 1000, .owner = owner, .jobs = {{.id = id, .fence = fence}}});
   }

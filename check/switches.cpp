@@ -19,10 +19,11 @@ const std::vector<PromiseRow>& promises() {
   constexpr Keeps tail = Keeps::until_a_crash;
   static const std::vector<PromiseRow> rows{
       {"L1", yes, yes, yes, tail, "what a holder sends, and what a refusal names, is a fence that was granted"},
-      {"L2", yes, yes, yes, tail, "fences of a job, and of its group, grow in the order of grants"},
-      {"L3", yes, yes, tail, tail, "no grant while another lease lasts for certain"},
+      {"L2", yes, yes, yes, tail, "fences of a job and of its group, and of a lock, grow in the order of grants"},
+      {"L3", yes, yes, tail, tail, "no grant of a job or a lock while another lease lasts for certain"},
       {"L4", yes, yes, yes, tail, "renewals are accepted from the newest live holder alone, and from it always"},
       {"L5", yes, yes, tail, tail, "no handler acts when its lease has ended for certain, or a newer fence was granted"},
+      {"L6", yes, yes, tail, tail, "no grant of a lock inside a window, nor its renewal or release"},
       {"J1", yes, yes, tail, tail, "what was acknowledged is found again; repeats add nothing; a batch has one first moment"},
       {"J2", yes, yes, yes, tail, "no more jobs than asked for; the repeat of a claim grants nothing else"},
       {"J3", yes, yes, tail, tail, "one outcome a fence, none under an older one; what is finished stays so"},

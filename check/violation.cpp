@@ -5,6 +5,8 @@
 namespace fenceline::audit {
 namespace {
 
+constexpr std::size_t kLocksTold = 3;
+
 std::string seconds(Time micros) {
   const bool negative = micros < 0;
   const Time most = negative ? -micros : micros;
@@ -35,6 +37,15 @@ std::string Words::asked(const Call& call, std::uint32_t job) const {
     if (item->fence != 0) text += " under fence " + std::to_string(item->fence);
     if (item->outcome != Outcome::none) text += ": " + std::string(to_string(item->outcome));
   }
+  if (call.lock != 0) {
+    const LockCall& lock = log_.lock_of(call);
+    text += " of lock";
+    for (std::size_t i = 0; i < std::min(lock.items.size(), kLocksTold); ++i) {
+      text += (i == 0 ? " " : ", ") + log_.lock_text(lock.items[i].resource);
+      if (lock.items[i].fence != 0) text += " under fence " + std::to_string(lock.items[i].fence);
+    }
+    if (lock.items.size() > kLocksTold) text += " and others";
+  }
   if (call.effect != 0) {
     text += ", effect " + std::string(log_.text(log_.effect_of(call).name));
     if (log_.effect_of(call).ended != Ended::unsaid) text += ": " + std::string(to_string(log_.effect_of(call).ended));
@@ -43,9 +54,26 @@ std::string Words::asked(const Call& call, std::uint32_t job) const {
   return text;
 }
 
+std::string Words::answered_about_locks(const Call& call) const {
+  const LockCall& lock = log_.lock_of(call);
+  if (call.verb == Verb::acquire && lock.granted.empty()) return " answered: not granted";
+  std::string text = " answered ok";
+  if (call.verb == Verb::acquire) {
+    text = " granted";
+    for (std::size_t i = 0; i < std::min(lock.granted.size(), kLocksTold); ++i)
+      text += (i == 0 ? " lock " : ", ") + log_.lock_text(lock.granted[i].resource) + " under fence " + std::to_string(lock.granted[i].fence);
+    if (lock.granted.front().from != 0) text += ", taken over from " + owner(lock.granted.front().from);
+  }
+  if (call.verb == Verb::break_lock && !lock.granted.empty()) text += ", the newest fence is " + std::to_string(lock.granted.front().fence);
+  if (const auto refused = std::count_if(lock.items.begin(), lock.items.end(), [](const LockItem& item) { return item.refused; }); refused > 0)
+    text += ", " + std::to_string(refused) + " refused";
+  return call.left == 0 ? text : text + ", " + seconds(call.left) + " left";
+}
+
 std::string Words::answered(const Call& call, std::uint32_t job) const {
   std::string text = seconds(call.answered) + "  " + owner(call.owner != 0 ? call.owner : call.by) + ": " + std::string(history::to_string(call.verb));
   if (call.status == Status::fail) return text + (call.conflict ? " refused as a conflict" : " failed");
+  if (call.lock != 0) return text + answered_about_locks(call);
   const Item* item = item_of(log_, call, job);
   if (call.verb == Verb::claim) {
     if (item == nullptr) return text + " answered, " + std::to_string(call.item_count) + " granted";

@@ -35,6 +35,7 @@ class Words {
  private:
   std::string asked(const Call& call, std::uint32_t job) const;
   std::string answered(const Call& call, std::uint32_t job) const;
+  std::string answered_about_locks(const Call& call) const;
   const CallLog& log_;
 };
 

@@ -71,7 +71,7 @@ void World::make_store() {
 void World::make_history(Audit audit) {
   const Weather& weather = plan_.weather;
   const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
-  if (audit == Audit::none || plan_.locks.names > 0 || forgets || plan_.numbers.deliveries != 0) return;
+  if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
   const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
   history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
   if (of == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *recorded_);

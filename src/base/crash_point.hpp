@@ -44,6 +44,10 @@
   X(remove_worker_before, "all is settled, the worker is still registered")     \
   X(remove_worker_after, "the worker has left the registry")                    \
   X(worker_exit, "the worker is about to return")                               \
+  X(lock_acquire_after, "a lock is granted, whoever asked does not know")       \
+  X(lock_command_before, "a lock is held, its command has not begun")           \
+  X(lock_release_before, "the work is done, its lock is still held")            \
+  X(lock_release_after, "the lock is free, whoever held it does not know")      \
   X(sqlite_locked, "the turnstile is held, no transaction has begun")           \
   X(sqlite_begun, "a write transaction has begun, nothing is written")          \
   X(sqlite_commit_before, "all is written, nothing is committed")               \

@@ -61,7 +61,7 @@ std::string place(const std::vector<std::string>& paths, const audit::Line& line
 
 nlohmann::ordered_json as_json(const audit::Verdict& verdict, const Reading& reading, const std::vector<std::string>& paths) {
   nlohmann::ordered_json json{{"events", verdict.events},       {"calls", verdict.calls},       {"unknown", verdict.unknown_calls},
-                              {"jobs", verdict.jobs},           {"deliveries", verdict.deliveries}, {"recorders", verdict.recorders},
+                              {"jobs", verdict.jobs},           {"deliveries", verdict.deliveries}, {"locks", verdict.locks}, {"grants", verdict.lock_grants}, {"recorders", verdict.recorders},
                               {"clocks", verdict.clocks},       {"torn", reading.torn},         {"store", verdict.store},
                               {"class", std::string(1, verdict.guarantee)}, {"whole", verdict.whole}, {"lease_times", verdict.lease_times},
                               {"gave_up", verdict.gave_up},     {"not_promised", verdict.passed_over}, {"violations", verdict.violations_in_all}};
@@ -88,7 +88,8 @@ void tell_violations(const audit::Verdict& verdict, const std::vector<std::strin
 void tell_sums(const audit::Verdict& verdict, const Reading& reading) {
   const std::string torn = reading.torn > 0 ? ", " + std::to_string(reading.torn) + " torn last line" + (reading.torn > 1 ? "s" : "") : "";
   print_line(std::to_string(verdict.events) + " events, " + std::to_string(verdict.calls) + " calls, " + std::to_string(verdict.unknown_calls) +
-             " without an answer, " + std::to_string(verdict.jobs) + " jobs, " + std::to_string(verdict.deliveries) + " deliveries" + torn);
+             " without an answer, " + std::to_string(verdict.jobs) + " jobs, " + std::to_string(verdict.deliveries) + " deliveries" +
+             (verdict.locks > 0 ? ", " + std::to_string(verdict.locks) + " locks, " + std::to_string(verdict.lock_grants) + " grants" : "") + torn);
   print_line("class " + std::string(1, verdict.guarantee) + (verdict.whole ? ", whole" : ", not whole: others may have been at work") +
              (verdict.lease_times ? "" : ", no clock of leases: overlaps are found by order alone") +
              (verdict.clocks > 1 ? ", " + std::to_string(verdict.clocks) + " clocks: each was checked for itself" : ""));
@@ -128,10 +129,10 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec audit_command() {
   return {.name = "audit",
-          .summary = "Checks histories that workers wrote with --history: which promises did not hold, and which lines show it.",
+          .summary = "Checks histories that programs wrote with --history: which promises did not hold, and which lines show it.",
           .arguments = {{.name = "FILE", .help = "histories of one store, taken together; - is stdin", .required = true, .repeated = true}},
           .options = {{"--class", "A|B|C|D", "judge by this class of store, not by the one that the histories name"},
-                      {"--whole", "", "every call of anyone to these queues is in the histories: more is certain then"},
+                      {"--whole", "", "every call of anyone to these queues and locks is in the histories: more is certain then"},
                       {"--drained", "", "at their end everything should be finished"},
                       {"--crashed", "", "the store crashed meanwhile: do not hold against it what its class may forget"}},
           .examples = {{"fenceline work mail --history run.jsonl -- ./send", "write one"},

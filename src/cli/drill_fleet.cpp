@@ -160,6 +160,7 @@ void audit_history(Runtime& runtime, const std::string& path, const std::vector<
   if (!verdict.is_object() || (exit.status != kExitOk && exit.status != kExitFound))
     return report.violations.push_back("the histories could not be checked: exit " + std::to_string(exit.status));
   report.events += verdict.value("events", std::int64_t{0});
+  report.grants += verdict.value("grants", std::int64_t{0});
   report.unanswered += verdict.value("unknown", std::int64_t{0});
   for (const auto& violation : verdict.value("found", nlohmann::json::array()))
     report.violations.push_back(violation.value("promise", "") + ": " + violation.value("sentence", "") + " (by its history)");

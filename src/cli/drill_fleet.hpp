@@ -39,6 +39,7 @@ struct DrillReport {
   std::int64_t takeovers = 0;
   std::int64_t refused = 0;
   std::int64_t events = 0;              // of the histories
+  std::int64_t grants = 0;              // of locks, in them
   std::int64_t unanswered = 0;          // calls in them that may have happened or not
   std::vector<std::string> violations;  // sentences
 };

@@ -10,6 +10,7 @@
 #include "cli/drill_fleet.hpp"
 #include "cli/drill_kill_effect.hpp"
 #include "cli/drill_kill_gate.hpp"
+#include "cli/drill_kill_lock.hpp"
 #include "cli/drill_kill_point.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -47,6 +48,7 @@ std::size_t play_all(Invocation& invocation, const std::string& ns, const std::v
         DrillReport part;
         const std::string fault = is_of_a_gate(points[at])      ? KillAtGate(invocation, points[at]).play()
                                   : is_of_an_effect(points[at]) ? KillAtEffect(invocation, ns, points[at]).play()
+                                  : is_of_a_lock(points[at])    ? KillAtLock(invocation, ns, points[at]).play(part)
                                                                 : KillAtPoint(invocation, ns, points[at]).play(part);
         // A Ctrl-C ends the drill's processes too: what then looks broken says nothing of the store.
         if (!fault.empty() && was_interrupted(invocation.stop)) return;
@@ -96,7 +98,7 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_kill_command() {
   return {.name = "drill kill",
-          .summary = "Kills real processes at every named point of a job's life on this store, and sees nothing lost.",
+          .summary = "Kills real processes at every named point of the life of a job, a lock and a gate on this store, and sees nothing lost.",
           .arguments = {},
           .options = {{"--list", "", "only list the points and what is true at each"}, {"--point", "NAME", "only this one"}},
           .examples = {{"fenceline drill kill", "all points, three at a time"}, {"fenceline drill kill --point settle_before", "one of them"}},

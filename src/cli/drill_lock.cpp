@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/drill_fleet.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
@@ -52,7 +53,12 @@ LockDrill::~LockDrill() = default;
 
 Result<std::unique_ptr<DrillProcess>> LockDrill::start(const std::string& who, std::vector<std::string> words, const std::map<std::string, std::string>& environment) {
   const std::vector<std::string> where{"--store", invocation_.store_url, "--namespace", ns_};
+  const bool holds = words.front() == "lock" || words.front() == "elect" || words.front() == "drill-locker";
   words.insert(std::ranges::find(words, "--"), where.begin(), where.end());
+  if (holds) {
+    const std::vector<std::string> noted{"--history", folder_.path() + "/history"};
+    words.insert(std::ranges::find(words, "--"), noted.begin(), noted.end());
+  }
   return DrillProcess::start(runtime_, words, environment, folder_.path() + "/" + who);
 }
 
@@ -89,7 +95,16 @@ std::string LockDrill::figures() const {
   return all;
 }
 
+void LockDrill::audit() {
+  DrillReport report;
+  audit_history(runtime_, folder_.path() + "/history", {"--whole"}, report);
+  grants_ = report.grants;
+  faults_.insert(faults_.end(), report.violations.begin(), report.violations.end());
+  if (whole() && grants_ < 2) fault("the history knows of " + std::to_string(grants_) + " grants: the drill does not show what it claims");
+}
+
 Result<int> LockDrill::finish(const std::string& words) {
+  if (!was_interrupted(invocation_.stop)) audit();
   const Result<void> removed = store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + name_ + " is over"});
   if (was_interrupted(invocation_.stop)) {
     tell("fenceline: interrupted; nothing is shown" + (removed ? "" : "; namespace " + ns_ + " could not be removed: " + error_text(removed.error())));
@@ -98,12 +113,13 @@ Result<int> LockDrill::finish(const std::string& words) {
   if (invocation_.json) {
     nlohmann::ordered_json json{{"drill", name_}};
     for (const auto& [figure, duration] : figures_) json[figure + "_ms"] = std::chrono::floor<std::chrono::milliseconds>(duration).count();
+    json["grants"] = grants_;
     json["violations"] = faults_;
     json["verdict"] = whole() ? "held" : "broken";
     print_line(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     for (const std::string& sentence : faults_) print_line(sentence);
-    print_line(name_ + ": " + (whole() ? words : "NOT HELD"));
+    print_line(name_ + ": " + (whole() ? words + "; " + std::to_string(grants_) + " grants checked by their history" : "NOT HELD"));
   }
   if (!removed) return std::unexpected(removed.error());
   return whole() ? kExitOk : kExitFound;

@@ -35,7 +35,7 @@ class LockDrill {
   const std::string& ns() const { return ns_; }
   const std::string& folder() const { return folder_.path(); }
 
-  // `fenceline WORDS...` on the drill's store and in its namespace; its stderr is kept for said_by().
+  // `fenceline WORDS...` on the drill's store and in its namespace; its stderr is kept for said_by(). What holders do is written into the drill's history.
   Result<std::unique_ptr<DrillProcess>> start(const std::string& who, std::vector<std::string> words, const std::map<std::string, std::string>& environment = {});
   // The last line that it said on stderr, as the cause of a fault.
   std::string said_by(const std::string& who) const;
@@ -47,6 +47,9 @@ class LockDrill {
   // All that it has said until now and is not read yet.
   std::vector<LockBeat> beats_so_far(DrillProcess& process);
 
+  // What holders saw must keep every promise of locks.
+  void audit();
+
   // False if the drill was interrupted.
   bool wait(Duration how_long);
 
@@ -57,7 +60,7 @@ class LockDrill {
   // "fail_over 10.02 s, ..."
   std::string figures() const;
 
-  // Removes what the drill left in the store, prints the figures and the verdict, and gives the exit code. `words` is what held, with its figures.
+  // Gives the history to the checker, removes what the drill left in the store, prints the figures and the verdict, and gives the exit code. `words` is what held, with its figures.
   Result<int> finish(const std::string& words);
 
  private:
@@ -67,6 +70,7 @@ class LockDrill {
   const std::string name_;
   const std::string ns_;
   DrillFolder folder_;
+  std::int64_t grants_ = 0;  // that the checker saw
   std::vector<std::string> faults_;
   std::vector<std::pair<std::string, Duration>> figures_;
 };

@@ -66,7 +66,9 @@ Result<int> run(Invocation& invocation) {
   }
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), **store, {.ns = invocation.ns, .place = lock_place()});
+  const Result<LockHistory> history = LockHistory::open(invocation, **store);
+  if (!history) return std::unexpected(history.error());
+  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), history->store(), {.ns = invocation.ns, .place = lock_place()});
   return role == "loop" ? loop(invocation, locks, *options) : writer(invocation, locks, *options);
 }
 
@@ -76,7 +78,7 @@ CommandSpec drill_locker_command() {
   return {.name = "drill-locker",
           .summary = "One holder of a lock in a drill.",
           .arguments = {{"ROLE", "beat, loop or writer"}, {"WHO", "what it calls itself"}, {"KEY", "the lock", false}},
-          .options = {{"--ttl", "DURATION", "instead of the preset's"}, {"--every", "DURATION", "between two beats"}},
+          .options = {{"--ttl", "DURATION", "instead of the preset's"}, {"--every", "DURATION", "between two beats"}, {"--history", "FILE", kHistoryHelp}},
           .hidden = true,
           .run = run};
 }

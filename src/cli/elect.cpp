@@ -40,11 +40,18 @@ Result<int> run(Invocation& invocation) {
   if (!store && was_interrupted(invocation.stop)) return interrupted();
   if (!store) return std::unexpected(store.error());
 
-  LockClient locks(*invocation.runtime, log.log(), **store, {.ns = invocation.ns, .place = lock_place()});
+  const Result<LockHistory> history = LockHistory::open(invocation, **store);
+  if (!history) return std::unexpected(history.error());
+  LockClient locks(*invocation.runtime, log.log(), history->store(), {.ns = invocation.ns, .place = lock_place()});
   Election election(locks, *options);
   while (true) {
     LockedEnd end;
-    const Result<TermEnd> term = election.serve([&](const Term& served) { end = run_locked(invocation, lease_of(served.held), std::nullopt); }, invocation.stop);
+    const auto lead = [&](const Term& served) {
+      history->started(served.held);
+      end = run_locked(invocation, lease_of(served.held), std::nullopt);
+      history->ended(served.held, end.lost);
+    };
+    const Result<TermEnd> term = election.serve(lead, invocation.stop);
     tidy_now_and_then(invocation, **store);
     if (!term && was_interrupted(invocation.stop)) return interrupted();
     if (!term) return std::unexpected(term.error());
@@ -64,7 +71,8 @@ CommandSpec elect_command() {
           .arguments = {{"NAME", "what is led: a lock's name"}},
           .options = {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
                       {"--delay", "DURATION", "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
-                      {"--once", "", "after a loss end with 76 instead of campaigning again"}},
+                      {"--once", "", "after a loss end with 76 instead of campaigning again"},
+                      {"--history", "FILE", kHistoryHelp}},
           .sections = {{"What happens when",
                         {{"it is elected", "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the term, signals go to it"},
                          {"the command ends", "it steps down at once, and passes the status on; start it again to campaign again"},

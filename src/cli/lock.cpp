@@ -148,11 +148,15 @@ Result<int> run(Invocation& invocation) {
   // What it took to reach the store is part of the wait; whoever waited for it is not refused a question.
   if (!does_not_wait(*options)) options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
 
-  LockClient locks(*invocation.runtime, log.log(), **store, {.ns = invocation.ns, .place = lock_place()});
+  const Result<LockHistory> history = LockHistory::open(invocation, **store);
+  if (!history) return std::unexpected(history.error());
+  LockClient locks(*invocation.runtime, log.log(), history->store(), {.ns = invocation.ns, .place = lock_place()});
   Result<HeldLock> held = locks.acquire(*options, invocation.stop);
   if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
   if (held->failed_open()) tell_that_it_is_open();
+  history->started(*held);
   const LockedEnd end = run_locked(invocation, lease_of(*held), *timeout);
+  history->ended(*held, end.lost);
   const Result<void> released = held->release();
   tidy_now_and_then(invocation, **store);
   if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
@@ -178,7 +182,8 @@ CommandSpec lock_command() {
                       {"--slots", "N", "so many holders at a time, 1 to 1000; everybody must say the same"},
                       {"--hold-at-least", "DURATION", "from the grant on nobody else has it before, though the command is done: for short commands of several machines' cron; at most 24h"},
                       {"--delay", "DURATION", "after it was lost, not released, nobody has it for so long: for targets that cannot check a fence; at most 24h"},
-                      {"--timeout", "DURATION", "end the command after so long: TERM, and KILL up to 5s later; 1s to 30d"}},
+                      {"--timeout", "DURATION", "end the command after so long: TERM, and KILL up to 5s later; 1s to 30d"},
+                      {"--history", "FILE", kHistoryHelp}},
           .sections = {{"The command, never through a shell",
                         {{"stdin, stdout, stderr", "are those of 'fenceline lock'; other open files are not passed on"},
                          {"FENCELINE_LOCK", "what is held: the name, or name#3 of several slots; of several names the first"},

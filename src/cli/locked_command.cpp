@@ -7,6 +7,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/crash_point.hpp"
 #include "cli/config.hpp"
 #include "cli/output.hpp"
 #include "cli/signal_forward.hpp"
@@ -114,6 +115,7 @@ std::optional<int> command_missing(const Invocation& invocation) {
 
 LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::optional<Duration> timeout) {
   Runtime& runtime = *invocation.runtime;
+  FENCELINE_CRASH_POINT(lock_command_before);
   become_subreaper();
   const Result<std::unique_ptr<GuardedCommand>> started = GuardedCommand::start(guarded_by(invocation, lease));
   if (!started) return cannot_run(started.error().message);
@@ -156,6 +158,27 @@ void tidy_now_and_then(const Invocation& invocation, Store& store) {
   if (invocation.runtime->random() % kTidyOneIn != 0) return;
   // What is left is the next one's.
   [[maybe_unused]] const auto tidied = store.tidy({.ns = invocation.ns, .limit = kTidyAtOnce, .timeout = std::chrono::seconds{1}});
+}
+
+Result<LockHistory> LockHistory::open(const Invocation& invocation, Store& store) {
+  LockHistory history;
+  history.store_ = &store;
+  const std::optional<std::string> path = invocation.value("--history");
+  if (!path) return history;
+  Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), store);
+  if (!opened) return std::unexpected(opened.error());
+  history.noted_ = std::move(*opened);
+  return history;
+}
+
+void LockHistory::started(const HeldLock& held) const {
+  if (!noted_) return;
+  for (const LockGrant& grant : held.grants()) noted_->recorder().lock_work(history::Kind::started, held.owner(), grant.resource, grant.fence);
+}
+
+void LockHistory::ended(const HeldLock& held, bool lost) const {
+  if (!noted_) return;
+  for (const LockGrant& grant : held.grants()) noted_->recorder().lock_work(history::Kind::ended, held.owner(), grant.resource, grant.fence, lost ? "lost" : "done");
 }
 
 std::string lock_place() {

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "cli/command.hpp"
+#include "history/work_history.hpp"
 #include "services/held_lock.hpp"
 
 namespace fenceline::cli {
@@ -49,6 +50,22 @@ LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::opt
 
 // Now and then, after a lock was given back: removes what is kept of locks that have been free for long. Where only commands use a store, nobody else would.
 void tidy_now_and_then(const Invocation& invocation, Store& store);
+
+// With --history: the store that writes down what is asked of it, and the work under the lock. Without: the store itself, and nothing is written.
+class LockHistory {
+ public:
+  // `store` must outlive it. Errors: those of HistoryFile::open.
+  static Result<LockHistory> open(const Invocation& invocation, Store& store);
+
+  Store& store() const { return noted_ ? noted_->store() : *store_; }
+  void started(const HeldLock& held) const;
+  void ended(const HeldLock& held, bool lost) const;
+
+ private:
+  Store* store_ = nullptr;
+  std::unique_ptr<history::WorkHistory> noted_;
+};
+inline constexpr const char* kHistoryHelp = "write every call about locks to the store into FILE, added to what is there; see fenceline audit";
 
 // Where this process is, for the inventory: "host:pid".
 std::string lock_place();

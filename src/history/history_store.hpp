@@ -33,6 +33,12 @@ class HistoryStore final : public ForwardingStore {
   Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override;
   Result<void> resolve_effect(const ResolveEffectRequest& request) override;
 
+  Result<AcquireReply> acquire(const AcquireRequest& request) override;
+  Result<RenewReply> renew(const RenewRequest& request) override;
+  Result<ReleaseReply> release(const ReleaseRequest& request) override;
+  Result<void> withdraw(const WithdrawRequest& request) override;
+  Result<BreakReply> break_lock(const BreakRequest& request) override;
+
   Result<void> stopped(const StoppedRequest& request) override;
   Result<void> remove_namespace(const std::string& ns, const Act& act) override;
 

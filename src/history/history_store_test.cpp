@@ -105,6 +105,40 @@ TEST(HistoryStore, WritesWhatACheckerNeedsOfEffects) {
   EXPECT_EQ(lines.events[10].floor, 7);
 }
 
+TEST(HistoryStore, WritesWhatACheckerNeedsOfLocks) {
+  ManualClock clock;
+  MemoryStore memory(clock);
+  Lines lines;
+  Recorder recorder(clock, lines, {.by = "w"});
+  HistoryStore store(recorder, memory);
+  AcquireRequest request{.ns = "n", .names = {"deploy"}, .owner = "a", .request = "r", .ttl = 10s};
+  const Fence fence = store.acquire(request)->grants.front().fence;
+  ASSERT_TRUE(store.renew({.ns = "n", .locks = {{"deploy", "a", fence}, {"deploy", "b", fence}}, .ttl = 10s}));
+  ASSERT_TRUE(store.withdraw({.ns = "n", .names = {"deploy"}, .owner = "b", .request = "r2", .ttl = 10s}));
+  const Result<BreakReply> broken = store.break_lock({.ns = "n", .resource = "deploy", .only = fence, .request = "x", .act = {"op", "why"}});
+  ASSERT_TRUE(broken);
+  ASSERT_TRUE(store.release({.ns = "n", .locks = {{"deploy", "a", fence}}}));
+  request = {.ns = "n", .names = {"sweep"}, .owner = "c", .request = "r3", .ttl = 10s, .to_its_end = true};
+  ASSERT_TRUE(store.acquire(request));
+  recorder.lock_work(Kind::ended, "a", "deploy", fence, "lost");
+
+  ASSERT_EQ(lines.events.size(), 14U);
+  EXPECT_EQ(std::tie(lines.events[1].verb, lines.events[1].owner, lines.events[1].request), std::make_tuple(Verb::acquire, "a", "r"));
+  EXPECT_EQ(lines.events[1].locks.front().id, "deploy");
+  EXPECT_EQ(lines.events[1].ttl, 10'000'000);
+  EXPECT_EQ(lines.events[2].locks.front().fence, fence);
+  EXPECT_EQ(lines.events[2].left, 10'000'000);
+  EXPECT_EQ(lines.events[3].locks[1].holder, "b");
+  ASSERT_EQ(lines.events[4].refused.size(), 1U);
+  EXPECT_EQ(lines.events[4].refused.front().reason, "other_owner");
+  EXPECT_EQ(lines.events[5].verb, Verb::withdraw);
+  EXPECT_EQ(lines.events[7].locks.front().fence, fence);
+  EXPECT_EQ(lines.events[8].locks.front().fence, broken->current);
+  EXPECT_EQ(lines.events[10].refused.front().current, broken->current);
+  EXPECT_TRUE(lines.events[11].to_its_end);
+  EXPECT_EQ(lines.events[13].locks.front().outcome, "lost");
+}
+
 TEST(HistoryStore, WhatDidNotHappenFailsAndWhatMayHaveIsUnknown) {
   ManualClock clock;
   MemoryStore memory(clock);

@@ -39,6 +39,11 @@ void Recorder::handler(Kind kind, const std::string& owner, const JobId& job, Fe
   write(event);
 }
 
+void Recorder::lock_work(Kind kind, const std::string& owner, const std::string& resource, Fence fence, std::string_view outcome) {
+  Event event{.kind = kind, .owner = owner, .locks = {{.id = resource, .fence = fence, .outcome = std::string(outcome)}}};
+  write(event);
+}
+
 void Recorder::mark(Kind kind) {
   Event event{.kind = kind};
   write(event);

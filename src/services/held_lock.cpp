@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crash_point.hpp"
 #include "services/backoff.hpp"
 #include "services/lock_parts.hpp"
 
@@ -95,7 +96,9 @@ Result<void> HeldLock::release() {
     if (!state_->grants.empty()) parts_->will_be_free();
     return {};
   }
+  FENCELINE_CRASH_POINT(lock_release_before);
   const Result<void> released = send_release(*parts_, *state_);
+  FENCELINE_CRASH_POINT(lock_release_after);
   // Only now: the next one of this process finds it free.
   parts_->turns.leave(state_->turn);
   if (released) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crash_point.hpp"
 #include "base/duration_text.hpp"
 #include "services/backoff.hpp"
 #include "services/fresh_id.hpp"
@@ -73,6 +74,7 @@ Result<LockStatePtr> LockAsker::ask_and_wait() {
     const Instant now = parts_.runtime.now();
     Next next = Next::ask;
     if (reply && !reply->grants.empty()) {
+      FENCELINE_CRASH_POINT(lock_acquire_after);
       if (Result<LockStatePtr> state = accept(*reply, asked_at, now)) return state;
       next = over(now) ? Next::give_up : Next::ask;
     } else if (reply) {

@@ -41,6 +41,27 @@ TEST(Audit, WithTheProducersHistoryItIsWhole) {
   EXPECT_EQ(said["jobs"], 3);
 }
 
+TEST(Audit, HoldersOfLocksWriteWhatTheySawAndAFenceThatWentBackIsFound) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"lock", "deploy", "--history", "locks.jsonl", "--", "true"}).status, 0);
+  ASSERT_EQ(place.fenceline({"elect", "deploy", "--history", "locks.jsonl", "--", "true"}).status, 0);
+  const Json said = answer(place, {"audit", "locks.jsonl", "--whole"});
+  EXPECT_EQ(said["violations"], 0);
+  EXPECT_EQ(said["locks"], 1);
+  EXPECT_EQ(said["grants"], 2);
+  EXPECT_EQ(said["unknown"], 0);
+
+  std::string text = Workplace::read(place.file("locks.jsonl"));
+  EXPECT_TRUE(has(text, R"("e":"started")")) << text;
+  EXPECT_TRUE(has(text, R"("outcome":"done")")) << text;
+  const std::string fence = R"("fence":)";
+  const std::string last = text.substr(text.rfind(fence) + fence.size(), 16);
+  for (std::size_t at = text.find(last); at != std::string::npos; at = text.find(last, at)) text.replace(at, last.size(), "7");
+  const Ended ended = place.fenceline({"audit", "-"}, {.input = text});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_TRUE(has(ended.out, "L2 broken: lock deploy was granted under fence 7 after ")) << ended.out << ended.err;
+}
+
 TEST(Audit, AProducerAddsNothingIfItsHistoryCannotBeWritten) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"migrate"}).status, 0);

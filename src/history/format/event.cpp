@@ -89,6 +89,11 @@ std::string_view to_string(Verb verb) {
     case Verb::resolve_effect: return "resolve_effect";
     case Verb::raise_floor: return "raise_floor";
     case Verb::remove_namespace: return "remove_namespace";
+    case Verb::acquire: return "acquire";
+    case Verb::renew: return "renew";
+    case Verb::release: return "release";
+    case Verb::withdraw: return "withdraw";
+    case Verb::break_lock: return "break_lock";
   }
   return "";
 }

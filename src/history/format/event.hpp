@@ -27,7 +27,7 @@ enum class Kind {
   ok,
   fail,
   unknown,
-  started,  // a handler begins with its job
+  started,  // a handler begins with its job, or somebody with the work under a lock
   acted,    // it did something to the world, and believed that it may
   told,     // it was told to stop
   ended,    // it returned
@@ -59,7 +59,13 @@ enum class Verb {
   resolve_effect,
   raise_floor,
   remove_namespace,
+  acquire,
+  renew,
+  release,
+  withdraw,
+  break_lock,
 };
+inline constexpr Verb kVerbLast = Verb::break_lock;
 std::string_view to_string(Verb verb);
 
 // A job in a request or a reply. Times are microseconds, everywhere.
@@ -85,7 +91,7 @@ struct JobPart {
   std::string outcome;    // settle
   std::string reason;     // of a refusal
   std::int64_t current = 0;  // the fence that a refusal names
-  std::string holder;     // of the unique key, in a refused retry
+  std::string holder;     // of the unique key, in a refused retry; of a lock: whose it is
 
   bool operator==(const JobPart&) const = default;
 };
@@ -126,6 +132,10 @@ struct Event {
   std::string dead_call;    // an intent of this call counts as in doubt
   std::string end;          // of an effect: done, none, held
   std::vector<JobPart> jobs;  // of requests, and what a claim granted; a look and handlers' events have one
+  // Of locks, each by its resource as its id: the names that are asked for, what is renewed, released or broken, and what was granted. `owner` and `request` are the acquire's.
+  std::vector<JobPart> locks;
+  bool shared = false;        // of an acquire
+  bool to_its_end = false;    // of an acquire: a window
 
   // Of an answer.
   std::string code;           // of fail and unknown

@@ -63,6 +63,9 @@ Event full_event() {
                     .current = 6,
                     .holder = "h"},
                    {.id = "k"}},
+          .locks = {{.id = "deploy#2", .fence = 9, .holder = "h"}},
+          .shared = true,
+          .to_its_end = true,
           .code = "c",
           .refused = {{.id = "l", .reason = "expired"}},
           .ids = {"x", "y"},
@@ -103,6 +106,20 @@ TEST(HistoryFormat, EveryFieldIsReadBackAsItWasWritten) {
   EXPECT_EQ(*parse_line(kInvoke), (Event{.by = "w", .n = 1, .at = 5, .verb = Verb::tidy, .ns = "n"}));
 }
 
+// As it was written before there were locks in it.
+TEST(HistoryFormat, AFileWithoutLocksIsReadAsBefore) {
+  const std::string claim = R"({"e":"ok","by":"w","n":2,"at":9,"jobs":[{"id":"j","queue":"q","fence":5,"left":3}]})";
+  const std::string handler = R"({"e":"started","by":"w","at":9,"owner":"o","jobs":[{"id":"j","fence":5}]})";
+  EXPECT_EQ(read_all(kRecorder + "\n" + kInvoke + "\n" + claim + "\n" + handler + "\n"), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_TRUE(parse_line(claim)->locks.empty());
+}
+
+TEST(HistoryFormat, AnEventOfWorkIsAboutOneJobOrOneLock) {
+  EXPECT_EQ(refusal(R"({"e":"started","by":"w","at":9,"locks":[{"id":"deploy","fence":5}]})"), "");
+  EXPECT_NE(refusal(R"({"e":"started","by":"w","at":9,"jobs":[{"id":"j"}],"locks":[{"id":"deploy"}]})"), "");
+  EXPECT_NE(refusal(R"({"e":"started","by":"w","at":9})"), "");
+}
+
 TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"verb":"tidy","speed":3})"), "there is no field 'speed'; a newer fenceline may have written it");
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":"one","verb":"tidy"})"), "field 'n' has a value of the wrong kind");
@@ -117,7 +134,7 @@ TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
   EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":1,"class":"E"})"), "class 'E' is none; there are A, B, C and D");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":1.5})"), "field 'at' is no whole number, or too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":18446744073709551615})"), "field 'at' is too large");
-  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job has no id");
+  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job or lock has no id");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[[]]})"), "field 'jobs' has a value of the wrong kind");
   EXPECT_EQ(refusal("[]"), "it is no JSON object");
   EXPECT_EQ(refusal("7"), "it is no JSON object");

@@ -83,7 +83,7 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
   }
 
   bool put_verb(std::string_view text) {
-    for (int i = 1; i <= static_cast<int>(Verb::remove_namespace); ++i) {
+    for (int i = 1; i <= static_cast<int>(kVerbLast); ++i) {
       if (text != to_string(static_cast<Verb>(i))) continue;
       event.verb = static_cast<Verb>(i);
       return true;
@@ -111,7 +111,7 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool end_object() override {
-    if (at == At::job && list->back().id.empty()) return no("a job has no id");
+    if (at == At::job && list->back().id.empty()) return no("a job or lock has no id");
     at = at == At::job ? At::jobs : At::done;
     return true;
   }
@@ -178,7 +178,7 @@ Result<void> check_event(const Event& event) {
     case Kind::acted:
     case Kind::told:
     case Kind::ended:
-      if (event.jobs.size() != 1) return fail(Code::invalid, "the event of a handler is about one job");
+      if (event.jobs.size() + event.locks.size() != 1) return fail(Code::invalid, "the event of a handler is about one job, or one lock");
       return {};
     case Kind::rest:
     case Kind::crash: return {};
