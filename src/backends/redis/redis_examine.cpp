@@ -18,9 +18,10 @@ constexpr std::size_t kKeysMeasuredMost = 20'000;  // a doctor must come to an e
 constexpr Duration kClocksApartMost = std::chrono::seconds{5};
 constexpr int kKeysAtOnce = 1000;
 
-std::string in_mebibytes(std::int64_t bytes) {
+std::string in_units(std::int64_t bytes) {
+  const bool small = bytes < (1 << 20);
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  std::snprintf(text.data(), text.size(), small ? "%.1f KiB" : "%.1f MiB", static_cast<double>(bytes) / (small ? 1 << 10 : 1 << 20));
   return text.data();
 }
 
@@ -29,12 +30,12 @@ Finding memory_finding(const ServerFacts& facts) {
   if (most == 0) {
     const std::int64_t machine = facts.number("total_system_memory");
     const bool full = machine > 0 && used > machine / 10 * 8;
-    return {"memory", full ? FindingStatus::warning : FindingStatus::ok, in_mebibytes(used) + " used, no maxmemory set, the machine has " + in_mebibytes(machine),
+    return {"memory", full ? FindingStatus::warning : FindingStatus::ok, in_units(used) + " used, no maxmemory set, the machine has " + in_units(machine),
             full ? "shorten what is kept: fenceline queue set QUEUE --keep-done 24h" : ""};
   }
   const std::int64_t percent = used / std::max<std::int64_t>(most / 100, 1);
   const FindingStatus status = percent >= 95 ? FindingStatus::bad : percent >= 80 ? FindingStatus::warning : FindingStatus::ok;
-  return {"memory", status, in_mebibytes(used) + " of " + in_mebibytes(most) + " used; when it is full, what would add is refused and nothing is lost",
+  return {"memory", status, in_units(used) + " of " + in_units(most) + " used; when it is full, what would add is refused and nothing is lost",
           status == FindingStatus::ok ? "" : "shorten what is kept: fenceline queue set QUEUE --keep-done 24h"};
 }
 
@@ -121,8 +122,8 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
     all += usage.bytes;
   }
   std::ranges::sort(largest);
-  std::string detail = in_mebibytes(all) + (more ? " in the first " + std::to_string(measured) + " keys" : " in " + std::to_string(measured) + " keys");
-  for (std::size_t i = 0; i < std::min<std::size_t>(largest.size(), 6); ++i) detail += (i == 0 ? ": " : ", ") + largest[i].second + " " + in_mebibytes(-largest[i].first);
+  std::string detail = in_units(all) + (more ? " in the first " + std::to_string(measured) + " keys" : " in " + std::to_string(measured) + " keys");
+  for (std::size_t i = 0; i < std::min<std::size_t>(largest.size(), 6); ++i) detail += (i == 0 ? ": " : ", ") + largest[i].second + " " + in_units(-largest[i].first);
   return Finding{"memory_by_kind", FindingStatus::ok, detail, ""};
 }
 
