@@ -25,11 +25,12 @@
 --   plain:LANE             list of be8(order) id, in the order of enqueue, which is that of their run times; last: see 00_core
 --   plain_gone             hash LANE -> how many in its list are that no more: they have a record, were removed, or came anew with another order
 -- A claim that takes them out of it makes a batch of them. They have a record of their own as soon as something else touches them than a renewal of all, or done:
---   state                  'cR' 0 RUNNING msgpack [fence, owner, request, began_at, NUMBER, queue, stage]: the same text for all
---   batch:NUMBER           string, 16 bytes an id: all of them, also those that are in it no more; batch_runs: hash NUMBER -> how many are
+--   state                  'cR' 0 RUNNING be8(NUMBER): the same text for all
+--   batches                hash NUMBER -> msgpack [fence, owner, request, began_at, NUMBER, queue, stage]; batch_runs: hash NUMBER -> how many are in it
+--   batch:NUMBER           string, 16 bytes an id: all of them, also those that are in it no more
 --   leases:LANE            has be8(0) be8(NUMBER) owner for all of them; batch_number: the last one
 -- and those that are done at their first delivery
---   state                  'cD' 0 DONE msgpack [fence, owner, request, began_at, finished_at, exit_status] result; a result that is not short is where all are
+--   state                  'cD' 0 DONE msgpack [fence, owner, began_at, finished_at, exit_status] result; a result that is not short is where all are
 --   done:QUEUE             has 'f' be8(NUMBER) for many that were done at once; finished:NUMBER: string, 16 bytes an id: all of them
 -- In these keys a blank parts what names cannot hold from what follows; limit keys, groups and unique keys come last.
 local READY, RUNNING, WAITING, DONE, DEAD, CANCELLED = 0, 1, 2, 3, 4, 5
@@ -65,12 +66,15 @@ local common_read = {}
 local function is_common(state) return state:byte(1) == 99 end
 local function common_in(state)
   local there = common_read[state]
-  if not there then
+  if there then return there end
+  if state:byte(4) == RUNNING then
+    there = unpack_one(call('HGET', P .. 'batches', num(of_be8(state, 5))))
+  else
     local after
     after, there = cmsgpack.unpack_one(state, 4)
     if after > 0 then there.result = state:sub(after + 1) end
-    common_read[state] = there
   end
+  common_read[state] = there
   return there
 end
 
@@ -111,14 +115,14 @@ local function made_from(id, body, state)
     return r
   end
   local c = common_in(state)
-  r.state, r.fence, r.owner, r.request, r.began_at = state:byte(4), c[1], c[2], c[3], c[4]
+  r.state, r.fence, r.owner = state:byte(4), c[1], c[2]
   r.deliveries, r.fence_of_attempt, r.owner_of_attempt = 1, c[1], c[2]
   if r.state == RUNNING then
-    r.batch = c[5]
+    r.request, r.began_at, r.batch = c[3], c[4], c[5]
     r.lease_end = tonumber(call('ZSCORE', P .. 'leases:' .. lane_of(r), batch_member(r.batch, r.owner)))
   else
-    r.last_outcome, r.finished_at, r.exit_status = 0, c[5], c[6]
-    r.ended_at, r.end_kind, r.end_exit, r.short_result = c[5], 1, c[6], c.result
+    r.began_at, r.last_outcome, r.finished_at, r.exit_status = c[3], 0, c[4], c[5]
+    r.ended_at, r.end_kind, r.end_exit, r.short_result = c[4], 1, c[5], c.result
   end
   return r
 end
@@ -146,6 +150,7 @@ end
 local function end_in_batch(number, owner, lane, many)
   if call('HINCRBY', P .. 'batch_runs', num(number), -many) > 0 then return end
   call('HDEL', P .. 'batch_runs', num(number))
+  call('HDEL', P .. 'batches', num(number))
   call('DEL', P .. 'batch:' .. num(number))
   call('ZREM', P .. 'leases:' .. lane, batch_member(number, owner))
 end
@@ -296,7 +301,7 @@ end
 
 -- The first of the list of plain jobs that is one still: its body. Those before it go.
 local function first_plain(lane)
-  while true do
+  for _ = 1, 5000 do  -- nobody has so many cancelled one by one, and a script must end
     local first = call('LINDEX', P .. 'plain:' .. lane, 0)
     if not first then return nil end
     local body = call('HEXISTS', P .. 'state', first:sub(9)) == 0 and call('HGET', P .. 'body', first:sub(9))

@@ -68,7 +68,8 @@ end
 local function take_batch(asked, ids, bodies)
   local fence = fence_after(0)
   local number = call('INCR', P .. 'batch_number')
-  local state = 'cR\0' .. string.char(RUNNING) .. pack({fence, owner, request, wall_now, number, asked.queue, stage})
+  local state = 'cR\0' .. string.char(RUNNING) .. be8(number)
+  call('HSET', P .. 'batches', num(number), pack({fence, owner, request, wall_now, number, asked.queue, stage}))
   local states = {}
   for i, id in ipairs(ids) do states[2 * i - 1], states[2 * i] = id, state end
   call('HSET', P .. 'state', unpack(states))
@@ -77,7 +78,7 @@ local function take_batch(asked, ids, bodies)
   call('HSET', P .. 'batch_runs', num(number), #ids)
   call('ZADD', P .. 'leases:' .. asked.lane, num(lease_now + ttl), batch_member(number, owner))
   call('HINCRBY', P .. 'depth', asked.queue .. ' ' .. RUNNING, #ids)
-  local r = made_from(ids[1], bodies[1], state)
+  local r = made_from(ids[1], bodies[1], state)  -- as all of them are
   r.run_at = -1
   local parts = {'b', num(ttl), shown(r)[3]}
   for i, id in ipairs(ids) do parts[2 * i + 2], parts[2 * i + 3] = id, bodies[i] end

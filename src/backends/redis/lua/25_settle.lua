@@ -21,7 +21,7 @@ local RESULT_SHORT, MANY = 200, 8
 local function settle_common(state, words, ids, results)
   local c = common_in(state)
   local queue, lane = c[6], c[6] .. '/' .. c[7]
-  local done = 'cD\0' .. string.char(DONE) .. pack({c[1], c[2], c[3], c[4], wall_now, words.exit_status})
+  local done = 'cD\0' .. string.char(DONE) .. pack({c[1], c[2], c[4], wall_now, words.exit_status})
   for from = 1, #ids, 1000 do
     local states, n = {}, 0
     for i = from, math.min(from + 999, #ids) do
