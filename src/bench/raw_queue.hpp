@@ -14,11 +14,11 @@ namespace fenceline::bench {
 
 // There are two raw sides; which is the harder one to match depends on the store.
 enum class RawStyle {
-  // SQLite: one prepared statement, run once for each row. PostgreSQL: a table as wide as ours, with a uuid for its key. Redis: a list,
-  // of which a script puts one after the other into a hash.
+  // SQLite: one prepared statement, run once for each row. PostgreSQL: a table as wide as ours, with a uuid for its key. Redis: a list, of
+  // which a script puts one after the other into a hash, and another one takes them from there, one after the other.
   row_by_row,
-  // SQLite: one statement for the batch, which it reads from a table that shows it. PostgreSQL: a number and a flag, no payload. Redis: the
-  // script puts all of them into the hash at once.
+  // SQLite: one statement for the batch, which it reads from a table that shows it. PostgreSQL: a number and a flag, no payload. Redis: all of
+  // them are put into the hash and removed from it by one command each.
   set_based,
 };
 

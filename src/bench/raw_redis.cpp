@@ -41,10 +41,17 @@ end
 return {before, taken}
 )lua"};
 
+// KEYS: the hash. ARGV: the number before the first, and how many. Answers how many were there.
+const Script kFinishRowByRow{R"lua(
+local gone = 0
+for i = 1, ARGV[2] do gone = gone + redis.call('HDEL', KEYS[1], ARGV[1] + i) end
+return gone
+)lua"};
+
 class RawRedis final : public RawQueue {
  public:
   RawRedis(std::unique_ptr<RedisPlace> place, RawStyle style)
-      : place_(std::move(place)), take_(style == RawStyle::row_by_row ? kTakeRowByRow : kTakeAtOnce), list_(place_->key("list")), taken_(place_->key("taken")), number_(place_->key("number")) {}
+      : place_(std::move(place)), row_by_row_(style == RawStyle::row_by_row), list_(place_->key("list")), taken_(place_->key("taken")), number_(place_->key("number")) {}
 
   Result<void> enqueue(const std::vector<std::string>& payloads) override {
     if (payloads.size() == 1) return done(Command(kEnqueueOne).key(list_).arg(payloads.front()));
@@ -57,16 +64,16 @@ class RawRedis final : public RawQueue {
   }
 
   Result<std::int64_t> take_and_finish(std::int64_t most) override {
-    const Result<Value> answer = place_->call(Command(take_).key(list_).key(taken_).key(number_).arg(most));
+    const Result<Value> answer = place_->call(Command(row_by_row_ ? kTakeRowByRow : kTakeAtOnce).key(list_).key(taken_).key(number_).arg(most));
     if (!answer) return std::unexpected(answer.error());
     if (answer->items.size() != 2) return fail(Code::unavailable, "the raw side of the bench failed: the server's answer is not understood");
     const std::int64_t before = redis::whole_number(answer->items[0]).value_or(0);
     const auto count = static_cast<std::int64_t>(answer->items[1].items.size());
     if (count == 0) return 0;
-    Command remove("HDEL");
-    remove.key(taken_);
-    for (std::int64_t i = 1; i <= count; ++i) remove.arg(before + i);
-    const Result<Value> removed = place_->call(remove);
+    Command at_once("HDEL");
+    at_once.key(taken_);
+    for (std::int64_t i = 1; i <= count && !row_by_row_; ++i) at_once.arg(before + i);
+    const Result<Value> removed = place_->call(row_by_row_ ? Command(kFinishRowByRow).key(taken_).arg(before).arg(count) : at_once);
     if (!removed) return std::unexpected(removed.error());
     if (redis::whole_number(*removed) != count) return fail(Code::broken, "the raw side of the bench lost what it had taken");
     return count;
@@ -79,7 +86,7 @@ class RawRedis final : public RawQueue {
   }
 
   const std::unique_ptr<RedisPlace> place_;
-  const Script& take_;
+  const bool row_by_row_;
   const std::string list_;
   const std::string taken_;
   const std::string number_;
