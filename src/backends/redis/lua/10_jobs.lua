@@ -46,6 +46,7 @@ local DEFAULTS = {state = READY, fence = 0, owner = '', lease_end = 0, request =
   last_outcome = -1, exit_status = -1, finished_at = -1, error = '', place = 'o',
   began_at = -1, ended_at = -1, end_kind = 0, end_exit = -1, end_error = '', fence_of_attempt = 0, owner_of_attempt = '',
   revoked_fence = 0, revoked_owner = '', revoked_end = 0, last_act = '', percent = -1, note = '', log_chunks = 0, log_dropped = 0, log_end = 0, held_effects = 0}
+local WITH_DEFAULTS = {__index = DEFAULTS}
 local ATTEMPTS_MAX = 10
 
 -- Where running jobs stand, by what the loss of the delivery at hand would make of them.
@@ -108,7 +109,7 @@ local function made_from(id, body, state)
     for i = 1, #FIELDS do r[FIELDS[i]] = values[i] end
     return r
   end
-  for field, value in pairs(DEFAULTS) do r[field] = value end
+  setmetatable(r, WITH_DEFAULTS)
   r.run_at, r.group_order = r.created_at, r.order
   if not state then
     if is_plain(r) then r.place = 'l' end

@@ -26,45 +26,56 @@ for queue, depth in pairs(all_depths) do
   if depth[DEAD] + depth[CANCELLED] > 0 then lists[#lists + 1] = {P .. 'ended:' .. queue, wall_now - s[4]} end
 end
 -- Those that were done at once get their own places when their time has come.
-local function oldest_in(list, up_to, most)
-  while true do
-    local found, many = call('ZRANGEBYSCORE', list, '-inf', num(up_to), 'WITHSCORES', 'LIMIT', 0, most), nil
-    for i = 1, #found, 2 do
-      if not many and #found[i] == 9 then many = i end
+local function part(list, member, at)
+  local key = P .. 'finished:' .. num(of_be8(member, 2))
+  local ids = call('GET', key)
+  for from = 1, #ids, 16000 do
+    local members = {}
+    for i = from, math.min(from + 15999, #ids), 16 do
+      members[#members + 1] = at
+      members[#members + 1] = ids:sub(i, i + 15)
     end
-    if not many then return found end
-    local key = P .. 'finished:' .. num(of_be8(found[many], 2))
-    local ids = call('GET', key)
-    for from = 1, #ids, 16000 do
-      local members = {}
-      for at = from, math.min(from + 15999, #ids), 16 do
-        members[#members + 1] = found[many + 1]
-        members[#members + 1] = ids:sub(at, at + 15)
-      end
-      call('ZADD', list, unpack(members))
-    end
-    call('UNLINK', key)
-    call('ZREM', list, found[many])
+    call('ZADD', list, unpack(members))
   end
+  call('UNLINK', key)
+  call('ZREM', list, member)
+  return #ids / 16
+end
+-- The oldest ids of a list with their times, and whether there may be more.
+local function oldest_in(list, up_to, most)
+  local function look() return call('ZRANGEBYSCORE', list, '-inf', num(up_to), 'WITHSCORES', 'LIMIT', 0, most) end
+  local found, parted = look(), 0
+  for i = 1, #found, 2 do
+    if parted < most and #found[i] == 9 then parted = parted + part(list, found[i], found[i + 1]) end
+  end
+  if parted > 0 then found = look() end
+  local ids, there_is_more = {}, #found == 2 * most
+  for i = 1, #found, 2 do
+    if #found[i] == 16 then ids[#ids + 1] = {at = tonumber(found[i + 1]), id = found[i], list = list} else there_is_more = true end
+  end
+  return ids, there_is_more
 end
 local of_each = math.max(LOOKS_LEAST, math.min(limit + 1, math.ceil(LISTS_IN_FULL * (limit + 1) / math.max(1, #lists))))
 for _, list in ipairs(lists) do
-  local oldest = oldest_in(list[1], list[2], of_each)
-  for i = 1, #oldest, 2 do old[#old + 1] = {at = tonumber(oldest[i + 1]), id = oldest[i], list = list[1]} end
-  more = more or #oldest == 2 * of_each
+  local oldest, there_is_more = oldest_in(list[1], list[2], of_each)
+  for _, one in ipairs(oldest) do old[#old + 1] = one end
+  more = more or there_is_more
 end
 table.sort(old, function(a, b)
   if a.at ~= b.at then return a.at < b.at end
   return a.id < b.id
 end)
 
+local any_intents, any_effects = call('EXISTS', P .. 'intents_of') == 1, call('EXISTS', P .. 'effects') == 1
 local over = {}
-for _, one in ipairs(old) do
-  if #over == limit then
-    more = true
-    break
+local function look_at(one)
+  local state, body = call('HGET', P .. 'state', one.id), call('HGET', P .. 'body', one.id)
+  local r = state and body and made_from(one.id, body, state)
+  if not r or not is_finished(r) then  -- nobody leaves such a one here, and none may stop all others
+    call('ZREM', one.list, one.id)
+    return
   end
-  local r = load(one.id)
+  r.list, r.is_common = one.list, is_common(state)
   local ask_again = nil
   if keeps_slot(r) then ask_again = wall_now + r.revoked_end - lease_now end
   if r.key ~= '' and r.finished_at + r.key_for > wall_now and call('HGET', P .. 'keys', r.queue .. ' ' .. r.key) == r.id then
@@ -73,22 +84,34 @@ for _, one in ipairs(old) do
   if ask_again then
     call('ZREM', one.list, r.id)
     call('ZADD', P .. 'look_again', num(ask_again), r.id)
-  elseif has_intents(r.id) then
+  elseif any_intents and has_intents(r.id) then
     call('ZREM', one.list, r.id)
   else
     over[#over + 1] = r
   end
 end
+for _, one in ipairs(old) do
+  if #over == limit then
+    more = true
+    break
+  end
+  look_at(one)
+end
 
 local function each_some(items, what)
   for from = 1, #items, 500 do what(unpack(items, from, math.min(from + 499, #items))) end
 end
-local ids, strings, highest, queues = {}, {}, 0, {}
+local ids, orders, highest, queues, common = {}, {}, 0, {}, {}
 for _, r in ipairs(over) do
-  lift(r)
-  ids[#ids + 1] = r.id
+  ids[#ids + 1], orders[#orders + 1] = r.id, r.order
   highest = math.max(highest, r.fence)
   queues[r.queue] = true
+  if r.is_common then  -- nothing but its list and the depth knows of it
+    common[r.queue] = common[r.queue] or {list = r.list}
+    table.insert(common[r.queue], r.id)
+  else
+    lift(r)
+  end
   local key = r.queue .. ' ' .. r.key
   if r.key ~= '' and call('HGET', P .. 'keys', key) == r.id then call('HDEL', P .. 'keys', key) end
   if r.group ~= '' then
@@ -99,22 +122,31 @@ for _, r in ipairs(over) do
       call('HDEL', P .. 'group_fence', name)
     end
   end
-  local n = math.floor(r.order / ORDERS_A_STRING)
-  call('SETRANGE', P .. 'order:' .. num(n), (r.order - n * ORDERS_A_STRING) * 16, NO_ID)
-  strings[n] = true
   if r.log_chunks > 0 then call('UNLINK', P .. 'log:' .. r.id) end
-  if r.deliveries > 0 then
+  if any_effects and r.deliveries > 0 then
     local members = call('HKEYS', P .. 'effects:' .. r.id)
     for i, name in ipairs(members) do members[i] = r.id .. name end
     each_some(members, function(...) call('ZREM', P .. 'effects', ...) end)
     if #members > 0 then call('UNLINK', P .. 'effects:' .. r.id, P .. 'effect_results:' .. r.id) end
   end
 end
+for queue, jobs in pairs(common) do
+  call('HINCRBY', P .. 'depth', queue .. ' ' .. DONE, -#jobs)
+  each_some(jobs, function(...) call('ZREM', jobs.list, ...) end)
+end
 for _, hash in ipairs({'body', 'state', 'result', 'attempts', 'logbytes'}) do
   each_some(ids, function(...) call('HDEL', P .. hash, ...) end)
 end
-for n in pairs(strings) do
-  if call('BITCOUNT', P .. 'order:' .. num(n)) == 0 then call('UNLINK', P .. 'order:' .. num(n)) end
+-- Their places in the order of enqueue, as many at once as stand in a row.
+table.sort(orders)
+local from = 1
+while from <= #orders do
+  local n = math.floor(orders[from] / ORDERS_A_STRING)
+  local key, to = P .. 'order:' .. num(n), from
+  while orders[to + 1] == orders[to] + 1 and orders[to + 1] < (n + 1) * ORDERS_A_STRING do to = to + 1 end
+  call('SETRANGE', key, (orders[from] - n * ORDERS_A_STRING) * 16, NO_ID:rep(to - from + 1))
+  from = to + 1
+  if (orders[from] or math.huge) >= (n + 1) * ORDERS_A_STRING and call('BITCOUNT', key) == 0 then call('UNLINK', key) end
 end
 if highest > 0 then raise_floor_to(highest) end
 
