@@ -63,6 +63,22 @@ LockRow lock_in(const Value& value) {
 
 }  // namespace
 
+namespace redis {
+
+void ScriptedReleases::add(const std::string& ns, const LockHolding& lock) {
+  constexpr std::size_t kMost = 10'000;  // of those that were never released
+  const std::lock_guard guard(mutex_);
+  if (grants_.size() >= kMost) grants_.clear();
+  grants_.emplace(ns, lock);
+}
+
+bool ScriptedReleases::take(const std::string& ns, const LockHolding& lock) {
+  const std::lock_guard guard(mutex_);
+  return grants_.erase({ns, lock}) > 0;
+}
+
+}  // namespace redis
+
 Result<AcquireReply> RedisStore::acquire(const AcquireRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("acquire");
@@ -74,7 +90,11 @@ Result<AcquireReply> RedisStore::acquire(const AcquireRequest& request) {
     const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
     if (!answer) return std::unexpected(answer.error());
     return decoded(parts_->url(), [&] {
-      if (!answer->is_text()) return acquired_in(*answer);
+      if (!answer->is_text()) {
+        AcquireReply contended = acquired_in(*answer);
+        for (const LockGrant& grant : contended.grants) parts_->scripted.add(request.ns, {grant.resource, request.owner, grant.fence});
+        return contended;
+      }
       AcquireReply reply;
       reply.grants.push_back({request.names.front(), number_in(*answer), ""});
       reply.left = request.ttl;
@@ -108,7 +128,7 @@ Result<ReleaseReply> RedisStore::release(const ReleaseRequest& request) {
   const Instant deadline = parts_->runtime.now() + request.timeout;
   // Of a plain lock that nobody waits for the lease is one field, named by its fence and owner: nothing is deleted under any other. With the clock of a test the moment
   // counts, which this would not write down.
-  if (request.locks.size() == 1 && !parts_->test_clock) {
+  if (request.locks.size() == 1 && !parts_->test_clock && !parts_->scripted.take(request.ns, request.locks.front())) {
     const LockHolding& lock = request.locks.front();
     const Result<Value> gone = parts_->client.call(
         Command("HDEL").key(parts_->prefix_of(request.ns) + "lock:" + lock.resource).arg(std::to_string(lock.fence) + " " + lock.owner), CallKind::change, request.timeout);

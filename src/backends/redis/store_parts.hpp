@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,21 @@
 #include "backends/redis/wire.hpp"
 
 namespace fenceline {
+namespace redis {
+
+// Grants of locks that somebody waited for, or that are not plain: their release is a script, and need not be tried as a plain one first.
+class ScriptedReleases {
+ public:
+  void add(const std::string& ns, const LockHolding& lock);
+  // Whether it was there; it is not any more.
+  bool take(const std::string& ns, const LockHolding& lock);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<std::string, LockHolding>> grants_;
+};
+
+}  // namespace redis
 
 struct RedisStore::Parts {
   Parts(Runtime& its_runtime, const redis::Address& address, const RedisOptions& options);
@@ -23,6 +40,7 @@ struct RedisStore::Parts {
   std::function<std::pair<std::int64_t, std::int64_t>()> test_clock;
   redis::Client client;
   StoreProfile profile;
+  redis::ScriptedReleases scripted;
 
   const std::string& url() const { return client.address().shown; }
   std::string prefix_of(const std::string& ns) const { return prefix + "{" + ns + "}:"; }

@@ -1,6 +1,6 @@
 -- needs: 14_lock_fast 00_core 14_locks 14_lock_turns
 -- ARGV: as 14_lock_fast.lua has it, or how many names, the names, owner, request, mode, slots, ttl, to_its_end, hold_at_least, delay, wait, pattern, place. Flags are 0 or 1.
--- Answers {1, left, then resource, fence and previous owner for each name}, or {0, resource, reason, fence, owner, place, again_in, ahead}.
+-- Answers the fence alone if it is a plain grant, whose release may be an HDEL; else {1, left, then resource, fence and previous owner for each name}, or {0, resource, reason, fence, owner, place, again_in, ahead}.
 local count, request
 if ARGV[4] == 'p' then
   local who = unpack_one(ARGV[9])
@@ -72,7 +72,7 @@ if waited then
   leave_queue(request.member)
 end
 
-local reply = {1, request.ttl}
+local reply, plain = {1, request.ttl}, false
 for _, standing in ipairs(standings) do
   local lock = standing.lock
   local key, row, previous = lock_key(lock.resource), lock.row, ''
@@ -82,7 +82,7 @@ for _, standing in ipairs(standings) do
   else
     local last = last_holder(lock, function(holder) return not holder.released end)
     if last then previous = last.owner end
-    local plain = ARGV[4] == 'p' and not is_waited_for(lock.resource)
+    plain = ARGV[4] == 'p' and not is_waited_for(lock.resource)
     local bar = request.to_its_end and lease_now + request.ttl or request.hold_at_least > 0 and lease_now + request.hold_at_least or NEVER
     if not row then
       call('SADD', STORE .. 'spaces', P)
@@ -109,4 +109,5 @@ for _, standing in ipairs(standings) do
   end
   reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = lock.resource, standing.fence, previous
 end
+if plain and reply[5] == '' then return num(reply[4]) end
 return reply
