@@ -1,6 +1,6 @@
 #include "backends/redis/redis_client.hpp"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <optional>
@@ -16,11 +16,18 @@ constexpr Duration kBackoffMost = std::chrono::seconds{1};
 constexpr Duration kReconnectFor = std::chrono::seconds{2};  // in one call: who called has a patience of its own, and may have been told to stop
 constexpr Duration kWorthATry = std::chrono::milliseconds{5};
 
+// Between this process and the first. A connection must not be used by both sides of a fork; asking the system for our number costs a call of its own.
+int forks_so_far() {
+  static std::atomic<int> forks{0};
+  [[maybe_unused]] static const int noticed = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  return forks.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 class Client::Calls {
  public:
-  Calls(Runtime& runtime, ClientOptions options) : runtime_(runtime), options_(std::move(options)), pid_(::getpid()) {}
+  Calls(Runtime& runtime, ClientOptions options) : runtime_(runtime), options_(std::move(options)), forks_(forks_so_far()) {}
 
   const ClientOptions& options() const { return options_; }
   void heed(std::stop_token stop) { until_reached_ = std::move(stop); }
@@ -41,7 +48,7 @@ class Client::Calls {
 
   Runtime& runtime_;
   const ClientOptions options_;
-  const int pid_;
+  const int forks_;
   std::atomic<bool> was_reached_ = false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
   std::atomic<std::uint64_t> made_ = 0;
   std::stop_token until_reached_;
@@ -150,7 +157,7 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
   Instant now = runtime_.now();
   const Instant deadline = now + timeout;
   const auto all_fail = [&](const Error& error) { std::fill(answers.begin(), answers.end(), std::unexpected(error)); };
-  if (::getpid() != pid_) return all_fail({Code::refused, "this store was opened before a fork; open it anew in the child"});
+  if (forks_so_far() != forks_) return all_fail({Code::refused, "this store was opened before a fork; open it anew in the child"});
   Outcome one;
   std::vector<Outcome> many(commands.size() > 1 ? commands.size() : 0);
   std::vector<Command> again;
@@ -158,7 +165,7 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
   for (int tries = 0;; ++tries) {
     const std::span<const Command> tried = tries == 0 ? commands : std::span<const Command>(again);
     const std::span<Outcome> outcomes = commands.size() == 1 ? std::span(&one, 1) : std::span(many).first(tried.size());
-    std::fill(outcomes.begin(), outcomes.end(), Outcome{});
+    if (tries > 0) std::fill(outcomes.begin(), outcomes.end(), Outcome{});
     const Result<std::shared_ptr<Link>> used = link(deadline);
     if (!used && tries == 0) return all_fail(used.error());
     if (!used) {
@@ -192,7 +199,7 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
 }
 
 Result<void> Client::Calls::send(Command command) {
-  if (::getpid() != pid_) return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
+  if (forks_so_far() != forks_) return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
   std::shared_ptr<Link> used;
   {
     const std::lock_guard lock(mutex_);
