@@ -53,13 +53,19 @@ Command& Command::reserve(std::size_t bytes) {
   return *this;
 }
 
+Command Command::in_full() const {
+  Command copy = *this;
+  copy.is_full_ = script_ != nullptr;
+  return copy;
+}
+
 void Command::append_to(std::string& out) const {
   if (!script_) {
     append_array_head(out, words_);
   } else {
     append_array_head(out, kScriptWords + words_);
-    out += "$7\r\nEVALSHA\r\n";
-    append_blob(out, script_->sha());
+    append_blob(out, is_full_ ? "EVAL" : "EVALSHA");
+    append_blob(out, is_full_ ? script_->text() : script_->sha());
     append_blob(out, std::to_string(keys_));
   }
   out += body_;

@@ -43,12 +43,17 @@ class Command {
   // For many arguments: room for so many bytes of them.
   Command& reserve(std::size_t bytes);
 
-  const Script* script() const { return script_; }
+  // The same with the text of its script instead of the SHA-1: it runs whatever the server has forgotten.
+  Command in_full() const;
+
+  // That the server must know; none if there is none or its text is sent along.
+  const Script* script() const { return is_full_ ? nullptr : script_; }
   void append_to(std::string& out) const;
   std::size_t size() const { return body_.size(); }
 
  private:
   const Script* script_ = nullptr;
+  bool is_full_ = false;
   std::string body_;  // encoded, without the head
   std::size_t keys_ = 0;
   std::size_t words_ = 0;

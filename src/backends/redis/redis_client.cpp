@@ -44,7 +44,7 @@ class Client::Calls {
   Duration backoff(int failures) const;
   Result<Value> judge(Outcome& outcome, CallKind kind) const;
   // Whether it is known to have done nothing, and may do better on the next try.
-  static bool is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link, int tries);
+  static bool is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link);
 
   Runtime& runtime_;
   const ClientOptions options_;
@@ -146,11 +146,11 @@ Result<Value> Client::Calls::judge(Outcome& outcome, CallKind kind) const {
   }
 }
 
-bool Client::Calls::is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link, int tries) {
+bool Client::Calls::is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link) {
   if (answer) return false;
   if (outcome.fate == Outcome::Fate::not_sent) return true;
   if (outcome.fate == Outcome::Fate::no_answer) return kind == CallKind::look && link.is_over();
-  return is_unknown_script(outcome.value) ? tries < 2 : answer.error().code == Code::unavailable;
+  return is_unknown_script(outcome.value) || answer.error().code == Code::unavailable;
 }
 
 void Client::Calls::call(std::span<const Command> commands, CallKind kind, Duration timeout, std::span<Result<Value>> answers) {
@@ -181,10 +181,11 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
       answers[place] = judge(outcomes[i], kind);
       if (answers[place]) continue;
       if (is_read_only(outcomes[i].value)) (*used)->end();
-      if (is_unknown_script(outcomes[i].value)) (*used)->forget_scripts();
+      const bool is_unknown = is_unknown_script(outcomes[i].value);
+      if (is_unknown) (*used)->forget_scripts();
       else must_wait = true;
-      if (!is_worth_another(outcomes[i], answers[place], kind, **used, tries)) continue;
-      left.push_back(tried[i]);
+      if (!is_worth_another(outcomes[i], answers[place], kind, **used)) continue;
+      left.push_back(is_unknown ? tried[i].in_full() : tried[i]);
       places_left.push_back(place);
     }
     if (left.empty()) return;

@@ -202,7 +202,7 @@ void Link::take_answers(std::vector<Value>& values, const Caller* me, Wakes& wak
     sent_.pop_front();
     if (entry.kept && is_unknown_script(value)) {
       knows_.clear();
-      enqueue(*entry.kept, nullptr, 0, entry.give_up + silence_most_);  // goes out with the next write; once more only
+      enqueue(entry.kept->in_full(), nullptr, 0, entry.give_up + silence_most_);  // goes out with the next write
     }
     if (!entry.caller) continue;
     entry.caller->outcomes[entry.index] = {Outcome::Fate::answered, std::move(value)};

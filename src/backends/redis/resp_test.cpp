@@ -347,6 +347,9 @@ TEST(Script, IsKnownByTheSha1OfItsText) {
   std::string out;
   Command(script).key("k").arg(7).append_to(out);
   EXPECT_EQ(out, "*5\r\n$7\r\nEVALSHA\r\n$40\r\ne0e1f9fabfc9d4800c877a703b823ac0578ff8db\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\n7\r\n");
+  out.clear();
+  Command(script).key("k").arg(7).in_full().append_to(out);
+  EXPECT_EQ(out, "*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\n7\r\n");
 }
 
 }  // namespace
