@@ -216,7 +216,7 @@ Result<void> Bench::go_on(const std::string& what) const {
 
 Result<std::unique_ptr<Store>> Bench::open(const std::string& place) const {
   return fenceline::open_store(runtime(), Log(*invocation.log_sink),
-                               {.url = places.url_of(place), .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .actor = "bench", .stop = invocation.stop});
+                               {.url = places.url_of(place), .accept_shared_fs = accepts(invocation, "shared-fs"), .accept_no_sync = !full(), .accept_eviction = accepts(invocation, "eviction"), .actor = "bench", .stop = invocation.stop});
 }
 
 Result<std::unique_ptr<bench::RawQueue>> Bench::open_raw(const std::string& place, bench::RawStyle style) const {
@@ -232,7 +232,7 @@ Error Bench::failed(const std::string& what) const {
 
 std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, const std::string& place) const {
   arguments.insert(arguments.end(), {"--store", places.url_of(place), "--namespace", kBenchNamespace});
-  for (const char* what : {"no-sync", "shared-fs"}) {
+  for (const char* what : {"no-sync", "shared-fs", "eviction"}) {
     if (accepts(invocation, what)) arguments.insert(arguments.end(), {"--accept", what});
   }
   return arguments;
