@@ -66,42 +66,55 @@ begin
   delete from lock l where l.ns_id = ns_ and l.resource = any (resources) and l.fence = 0;
 end $$;
 
--- Forgets up to so many locks that have been free for half an hour and that nobody waits for, the longest free first; answers how many, and whether there may be more. Those whose time has not
--- come are put off, so that each is looked at twice an hour at most.
-create function tidy_locks(ns_ int, most int, lease bigint, out removed bigint, out more boolean) language plpgsql as $$
+-- The next locks to look at, the soonest first. In the order of the key: of a table that was never analysed the server believes that it is small, and would read and sort all of it.
+create function looks_due(ns_ int, lease bigint, most int) returns lock_look[] language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+begin
+  return array(select k from lock_look k where k.ns_id = ns_ and k.at <= lease order by k.ns_id, k.at, k.resource limit most for update skip locked);
+end $$;
+
+-- Forgets up to so many locks that have been free for half an hour and that nobody waits for, the longest free first; answers how many, and whether there may be more. A look stands at or before the
+-- moment at which its lock could go: one that stands there exactly is the next to go, any other is moved to where it belongs and looked at no sooner. So a call handles about as many rows as it
+-- removes, however many locks there are: by generic plans, which go by the key whatever the server believes of tables that were never analysed.
+create function tidy_locks(ns_ int, most int, lease bigint, out removed bigint, out more boolean) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   kept constant bigint := 1800000000;
-  a_step constant int := greatest(4 * most, 5000);
+  room int := most;
   looks lock_look[];
-  due text[];
+  ours text[];
+  others text[];
+  gone text[];
+  moved text[];
+  moved_to bigint[];
 begin
   removed := 0;
-  more := false;
   delete from lock_withdrawn w where w.ns_id = ns_ and w.until <= lease;
-  for step in 1 .. 4 loop
-    looks := array(select k from lock_look k where k.ns_id = ns_ and k.at <= lease order by k.ns_id, k.at, k.resource limit a_step for update skip locked);
+  for step in 1 .. 8 loop
+    looks := looks_due(ns_, lease, room);
     exit when cardinality(looks) = 0;
     -- Locked by one statement and read by the next: what was granted, released or waited for in between is seen.
-    due := array(select l.resource from lock l where l.ns_id = ns_ and l.resource = any (array(select u.resource from unnest(looks) as u)) order by l.resource for update skip locked);
-    perform lock_queue_changed(ns_, array(select u from unnest(due) as u where strpos(u, '#') = 0), lease);
+    ours := array(select l.resource from lock l where l.ns_id = ns_ and l.resource = any (array(select u.resource from unnest(looks) as u)) order by l.resource for update skip locked);
+    perform lock_queue_changed(ns_, array(select u from unnest(ours) as u where strpos(u, '#') = 0), lease);
+    others := array(select u.resource from unnest(looks) as u except select o from unnest(ours) as o);
+    -- What somebody has at this moment, or waits for, is looked at again the next time.
+    select array_agg(x.resource) filter (where x.at = x.due_at), array_agg(x.resource) filter (where x.at <> x.due_at), array_agg(x.due_at) filter (where x.at <> x.due_at)
+    into gone, moved, moved_to
+    from (
+      select u.at, u.resource, case when u.resource = any (others) or waited.yes then lease + 1 when l.free_at > lease then lease + kept else l.free_at + kept end as due_at
+      from unnest(looks) as u join lock l on l.ns_id = ns_ and l.resource = u.resource,
+        lateral (select exists (select 1 from lock_waiter w where w.ns_id = ns_ and w.name = lock_name(l.resource) and w.seen_until > lease) as yes) as waited) as x;
     delete from lock_look k using unnest(looks) as u where k.ns_id = ns_ and k.at = u.at and k.resource = u.resource;
-    -- When each could go at the soonest; what somebody has at this moment, or waits for, is looked at again the next time.
-    insert into lock_look (ns_id, at, resource)
-    select ns_, case when l.resource <> all (due) or waited.yes then lease + 1 when l.free_at > lease then lease + kept else l.free_at + kept end, l.resource
-    from unnest(looks) as u join lock l on l.ns_id = ns_ and l.resource = u.resource,
-      lateral (select exists (select 1 from lock_waiter w where w.ns_id = ns_ and w.name = lock_name(l.resource) and w.seen_until > lease) as yes) as waited
-    on conflict do nothing;
-    due := array(
-      select l.resource from lock_look k join lock l on l.ns_id = ns_ and l.resource = k.resource
-      where k.ns_id = ns_ and k.at <= lease and k.resource = any (due) order by l.free_at, l.resource);
-    more := cardinality(due) > most or cardinality(looks) = a_step;
-    continue when cardinality(due) = 0;
-    due := due[1:most];
-    select count(*) into removed from lock l where l.ns_id = ns_ and l.resource = any (due) and l.fence > 0;
-    perform forget_locks(ns_, due);
-    delete from lock_look k where k.ns_id = ns_ and k.at <= lease and k.resource = any (due);
-    exit;
+    insert into lock_look (ns_id, at, resource) select ns_, m.at, m.resource from unnest(moved_to, moved) as m (at, resource) on conflict do nothing;
+    continue when gone is null;
+    removed := removed + (select count(*) from lock l where l.ns_id = ns_ and l.resource = any (gone) and l.fence > 0);
+    perform forget_locks(ns_, gone);
+    room := room - cardinality(gone);
+    exit when room = 0;
   end loop;
+  -- Of the next ones, whether one could go; of very many, that there may be one.
+  select count(*) = 1000 or coalesce(bool_or(next.goes), false) into more
+  from (
+    select l.free_at + kept <= lease and not exists (select 1 from lock_waiter w where w.ns_id = ns_ and w.name = lock_name(l.resource) and w.seen_until > lease) as goes
+    from unnest(looks_due(ns_, lease, 1000)) as k join lock l on l.ns_id = ns_ and l.resource = k.resource) as next;
 end $$;
 
 -- All of a namespace. A name that is granted for the first time at this moment stays. Who has one, or waits for one, is told.
