@@ -28,8 +28,8 @@ std::vector<Refusal> refusals_in(const Value& answer, const auto& sent) {
   return refused;
 }
 
-// One job, or a batch, which have all but id and body in common.
-void add_claimed(const Value& value, std::vector<ClaimedJob>& jobs) {
+// One job, or a batch of jobs that nobody had before, which have all but id and body in common.
+void add_claimed(const Value& value, const std::string& owner, std::vector<ClaimedJob>& jobs) {
   const std::vector<Value>& parts = list_in(value, 5);
   if (text_in(parts[0]) != "b") {
     list_in(value, 7);
@@ -42,13 +42,18 @@ void add_claimed(const Value& value, std::vector<ClaimedJob>& jobs) {
     return;
   }
   const Duration left = duration_in(parts[1]);
-  const Job common = state_in(text_in(parts[2]));
+  const Fence fence = number_in(parts[2]);
   jobs.reserve(jobs.size() + (parts.size() - 3) / 2);
   for (std::size_t at = 3; at + 1 < parts.size(); at += 2) {
     ClaimedJob& claimed = jobs.emplace_back();
-    claimed.job = common;
-    read_body(id_in(parts[at]), text_in(parts[at + 1]), claimed.job);
-    claimed.job.lease_left = claimed.left = left;
+    Job& job = claimed.job;
+    read_body(id_in(parts[at]), text_in(parts[at + 1]), job);
+    job.run_at = job.created_at;
+    job.state = JobState::running;
+    job.fence = fence;
+    job.owner = owner;
+    job.deliveries = 1;
+    job.lease_left = claimed.left = left;
   }
 }
 
@@ -71,7 +76,7 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
       reply.ordered = number_in(parts[0]) != 0;
       reply.alone_waiting = number_in(parts[1]) != 0;
       reply.next_due = optional_duration(parts[2]);
-      for (std::size_t at = 3; at < parts.size(); ++at) add_claimed(parts[at], reply.jobs);
+      for (std::size_t at = 3; at < parts.size(); ++at) add_claimed(parts[at], request.owner, reply.jobs);
       return reply;
     });
   }

@@ -1,8 +1,10 @@
 #include "backends/redis/scripts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include "base/check.hpp"
@@ -11,10 +13,18 @@ namespace fenceline::redis {
 namespace {
 
 constexpr std::string_view kNeeds = "-- needs:";
+constexpr std::string_view kAfter = "-- after:";
 
 const LuaFile* file_of(const std::vector<LuaFile>& files, std::string_view stem) {
   const auto found = std::ranges::find_if(files, [&](const LuaFile& file) { return file.name.substr(0, file.name.rfind('.')) == stem; });
   return found == files.end() ? nullptr : &*found;
+}
+
+// The words of the first line, if it begins so.
+std::vector<std::string> named_in(std::string_view text, std::string_view beginning) {
+  if (!text.starts_with(beginning)) return {};
+  std::istringstream line(std::string(text.substr(beginning.size(), text.find('\n') - beginning.size())));
+  return {std::istream_iterator<std::string>(line), {}};
 }
 
 // "30_claim.lua" is the verb claim.
@@ -40,12 +50,18 @@ std::map<std::string, std::unique_ptr<const Script>, std::less<>> all_scripts() 
 std::string script_text(const std::vector<LuaFile>& files, std::string_view verb) {
   const auto found = std::ranges::find_if(files, [&](const LuaFile& file) { return verb_in(file.name) == verb && file.text.starts_with(kNeeds); });
   if (found == files.end()) return "";
-  std::istringstream needs(found->text.substr(kNeeds.size(), found->text.find('\n') - kNeeds.size()));
   std::string text;
-  for (std::string name; needs >> name;) {
+  std::set<std::string, std::less<>> there;
+  for (const std::string& name : named_in(found->text, kNeeds)) {
     const LuaFile* module = file_of(files, name);
     if (!module) return "";
-    text += module->text;
+    std::vector<std::string> wanted = named_in(module->text, kAfter);
+    wanted.push_back(name);
+    for (const std::string& one : wanted) {
+      const LuaFile* file = file_of(files, one);
+      if (!file) return "";
+      if (there.insert(one).second) text += file->text;
+    }
   }
   return text + found->text;
 }

@@ -1,6 +1,7 @@
 // The scripts of the verbs. A verb is a file lua/NN_VERB.lua; its first line names the modules that come before it, in their order:
 //   -- needs: 00_core 10_jobs
-// and the script is all of them in one text. Made once, when the first is asked for.
+// A module whose first line is `-- after: 09_batches` comes after that one, which need not be named then; none comes twice. The script is all of them in one text, so a
+// module can end it by `return`: then what follows is not even defined. Made once, when the first is asked for.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+-- after: 09_batches
 -- A job as a record, and every index that it stands in. All verbs do the same: load, lift (out of the indexes), change,
 -- put (into them, and saved). So an index is always what the record says, and nothing can leak (J4, J7).
 --
@@ -33,7 +34,6 @@
 --   state                  'cD' 0 DONE msgpack [fence, owner, began_at, finished_at, exit_status] result; a result that is not short is where all are
 --   done:QUEUE             has 'f' be8(NUMBER) for many that were done at once; finished:NUMBER: string, 16 bytes an id: all of them
 -- In these keys a blank parts what names cannot hold from what follows; limit keys, groups and unique keys come last.
-local READY, RUNNING, WAITING, DONE, DEAD, CANCELLED = 0, 1, 2, 3, 4, 5
 local LOSSES_BEFORE_ALONE, LOSSES_MAX, ATTEMPTS_KEPT = 2, 5, 50
 
 -- What changes, in the order in which it is packed; the defaults of a job that was never touched. An optional number that is not there is -1.
@@ -62,27 +62,6 @@ local function is_finished(r) return r.state >= DONE end
 local function is_plain(r) return r.priority == 0 and r.group == '' and r.limit_key == '' end
 local function ready_member(r) return be8(r.order) .. r.id end
 local function lease_member(r) return be8(r.order) .. r.id .. r.owner end
--- What jobs of a batch have in common; read once, as the text is the same for all that run.
-local common_read = {}
-local function is_common(state) return state:byte(1) == 99 end
-local function common_in(state)
-  local there = common_read[state]
-  if there then return there end
-  if state:byte(4) == RUNNING then
-    there = unpack_one(call('HGET', P .. 'batches', num(of_be8(state, 5))))
-  else
-    local after
-    after, there = cmsgpack.unpack_one(state, 4)
-    if after > 0 then there.result = state:sub(after + 1) end
-  end
-  common_read[state] = there
-  return there
-end
-
-local NO_ORDER = be8(0)  -- before all that a job has: of leases that end at once a batch comes first, so that its jobs get their places before one is chosen
-local function batch_member(number, owner) return NO_ORDER .. be8(number) .. owner end
-local function is_batch(member) return member:sub(1, 8) == NO_ORDER end
-local function owner_in(member) return member:sub(is_batch(member) and 17 or 25) end
 local function ids_in(member)
   if not is_batch(member) then return {member:sub(9, 24)} end
   local number, found = of_be8(member, 9), {}
@@ -148,13 +127,6 @@ local function leave_list(r)
   local list = P .. 'plain:' .. lane_of(r)
   if call('LINDEX', list, 0) == ready_member(r) then call('LPOP', list) else call('HINCRBY', P .. 'plain_gone', lane_of(r), 1) end
 end
-local function end_in_batch(number, owner, lane, many)
-  if call('HINCRBY', P .. 'batch_runs', num(number), -many) > 0 then return end
-  call('HDEL', P .. 'batch_runs', num(number))
-  call('HDEL', P .. 'batches', num(number))
-  call('DEL', P .. 'batch:' .. num(number))
-  call('ZREM', P .. 'leases:' .. lane, batch_member(number, owner))
-end
 local function leave_batch(r)
   end_in_batch(r.batch, r.owner, lane_of(r), 1)
   r.batch = nil
@@ -177,18 +149,6 @@ local function save(r)
   for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
   call('HSET', P .. 'state', r.id, pack(values))
 end
-
-local function queue_settings(queue)
-  local there = call('HGET', P .. 'queues', queue)
-  -- limit, limit_per_key, keep_done, keep_dead, paused at (-1: not), by, why
-  return there and unpack_one(there) or {0, 0, 604800000000, 2592000000000, -1, '', ''}
-end
-local settings_read = {}
-local function settings_of(queue)
-  settings_read[queue] = settings_read[queue] or queue_settings(queue)
-  return settings_read[queue]
-end
-local function is_paused(queue) return settings_of(queue)[5] >= 0 end
 
 local function is_expired(r) return r.state == RUNNING and r.lease_end <= lease_now end
 local function is_due(r) return r.state == READY and r.run_at <= wall_now end

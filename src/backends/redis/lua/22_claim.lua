@@ -1,12 +1,9 @@
--- needs: 00_core 10_jobs
+-- needs: 00_core 18_claim_batch 10_jobs
 -- ARGV: owner, request, limit, ttl, whether it holds others (1), stage, queues in the order in which they are served.
 -- Answers {ordered, alone_waiting, next_due or '', jobs...}: either one job as shown(), and behind it whether it was taken over (1) and from whom; or a batch: {'b', what is
--- left of its leases, the state of all of them, id, body, id, body...}, whose run time is when they came.
+-- left of its leases, the fence of all of them, id, body, id, body...}, of jobs that were never claimed before.
 -- Many that are blocked are put aside a few thousand at a time: {'again'} then, and the caller asks again.
-local owner, request, limit, ttl = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local holds_others, stage = ARGV[8] == '1', ARGV[9]
-local PUT_ASIDE_AT_ONCE, AT_ONCE = 2000, 1000
-local claim_key = P .. 'claim:' .. #owner .. ':' .. owner .. request
+local PUT_ASIDE_AT_ONCE = 2000
 local lanes = {}  -- those of paused queues too: they are due, but not granted
 for i = 10, #ARGV do lanes[#lanes + 1] = {queue = ARGV[i], lane = ARGV[i] .. '/' .. stage} end
 
@@ -34,8 +31,7 @@ local function next_due()
   return first and num(first) or ''
 end
 
-local answer = {0, 0, ''}
-local granted, many, refused, put_aside = {}, 0, false, 0
+local refused, put_aside = false, 0
 
 local function add(r, forced, previous_owner)
   local parts = shown(r, true)
@@ -63,28 +59,6 @@ local function take(r)
   granted[#granted + 1] = {r.id, fence, forced and 1 or 0, previous_owner}
   many = many + 1
   return many < limit
-end
-
-local function take_batch(asked, ids, bodies)
-  local fence = fence_after(0)
-  local number = call('INCR', P .. 'batch_number')
-  local state = 'cR\0' .. string.char(RUNNING) .. be8(number)
-  call('HSET', P .. 'batches', num(number), pack({fence, owner, request, wall_now, number, asked.queue, stage}))
-  local states = {}
-  for i, id in ipairs(ids) do states[2 * i - 1], states[2 * i] = id, state end
-  call('HSET', P .. 'state', unpack(states))
-  local all = table.concat(ids)
-  call('SET', P .. 'batch:' .. num(number), all)
-  call('HSET', P .. 'batch_runs', num(number), #ids)
-  call('ZADD', P .. 'leases:' .. asked.lane, num(lease_now + ttl), batch_member(number, owner))
-  call('HINCRBY', P .. 'depth', asked.queue .. ' ' .. RUNNING, #ids)
-  local r = made_from(ids[1], bodies[1], state)  -- as all of them are
-  r.run_at = -1
-  local parts = {'b', num(ttl), shown(r)[3]}
-  for i, id in ipairs(ids) do parts[2 * i + 2], parts[2 * i + 3] = id, bodies[i] end
-  answer[#answer + 1] = parts
-  granted[#granted + 1] = {'', fence, all}
-  many = many + #ids
 end
 
 local function free_slots(queue)
@@ -142,7 +116,7 @@ local function take_plain(asked)
         refused = true
         return false
       end
-      take_batch(asked, ids, bodies)
+      take_batch(asked.queue, ids, bodies)
       call('LTRIM', list, taken, -1)
     elseif taken > 0 then
       call('LTRIM', list, taken, -1)
@@ -278,8 +252,7 @@ else
   -- Fences end with the very last number, which all jobs may have that had none so high; so if the first is not refused, none is that never had it.
   if refused and many == 0 then return refuse('refused', FENCES_USED_UP) end
   if many > 0 then
-    call('SET', claim_key, pack({lease_now + ttl, granted}))
-    set_to_expire(claim_key, ttl)
+    remember_grants()
   elseif put_aside >= PUT_ASIDE_AT_ONCE then
     return {'again'}
   end
