@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const Act kAct{"ann", "because"};
+constexpr Duration kPatience = 60s;  // of calls with many jobs, on a machine that has much else to do
 
 // The server has no memory left, as long as this object is there.
 class Full {
@@ -35,7 +36,7 @@ class RedisLists : public testing::Test {
     job.queue = queue;
     return job;
   }
-  void add(std::vector<NewJob> jobs) { must(store_->enqueue({.ns = "default", .jobs = std::move(jobs)})); }
+  void add(std::vector<NewJob> jobs) { must(store_->enqueue({.ns = "default", .jobs = std::move(jobs), .timeout = kPatience})); }
   std::vector<JobId> add_plain(int count, const std::string& queue = "q") {
     std::vector<NewJob> jobs;
     for (int i = 0; i < count; ++i) jobs.push_back(new_job(queue));
@@ -45,17 +46,17 @@ class RedisLists : public testing::Test {
     return ids;
   }
   std::vector<ClaimedJob> claim(int limit, const std::string& queue = "q") {
-    return must(store_->claim({.ns = "default", .queues = {queue}, .owner = "a", .request = std::to_string(++last_), .limit = limit, .ttl = 30s})).jobs;
+    return must(store_->claim({.ns = "default", .queues = {queue}, .owner = "a", .request = std::to_string(++last_), .limit = limit, .ttl = 30s, .timeout = kPatience})).jobs;
   }
   void end(const std::vector<ClaimedJob>& jobs, const Outcome& outcome = {.kind = OutcomeKind::done, .result = "r"}) {
-    SettleRequest request{.ns = "default", .owner = "a"};
+    SettleRequest request{.ns = "default", .owner = "a", .settlements = {}, .timeout = kPatience};
     for (const ClaimedJob& job : jobs) request.settlements.push_back({job.job.id, job.job.fence, outcome});
     EXPECT_TRUE(must(store_->settle(request)).refused.empty());
   }
   std::int64_t tidied(int limit = 1000) {
     std::int64_t removed = 0;
     for (int step = 0; step < 100; ++step) {
-      const TidyReply reply = must(store_->tidy({.ns = "default", .limit = limit}));
+      const TidyReply reply = must(store_->tidy({.ns = "default", .limit = limit, .timeout = kPatience}));
       removed += reply.removed;
       if (!reply.more) return removed;
     }
@@ -92,7 +93,7 @@ TEST_F(RedisLists, AFilterThatFindsLittleGoesInShortScripts) {
   add({rare});
   add_plain(5'000);
   const std::int64_t before = scripts_run();
-  const JobsReply page = must(store_->jobs({.ns = "default", .tag = "rare"}));
+  const JobsReply page = must(store_->jobs({.ns = "default", .tag = "rare", .timeout = kPatience}));
   ASSERT_EQ(page.jobs.size(), 1u);
   EXPECT_EQ(page.jobs[0].id, rare.id);
   EXPECT_FALSE(page.next);
@@ -109,7 +110,7 @@ TEST_F(RedisLists, APageOfLargePayloadsGoesInShortScripts) {
     add({large});
   }
   const std::int64_t before = scripts_run();
-  const JobsReply page = must(store_->jobs({.ns = "default", .limit = 10, .with_payload = true}));
+  const JobsReply page = must(store_->jobs({.ns = "default", .limit = 10, .with_payload = true, .timeout = kPatience}));
   EXPECT_GE(scripts_run() - before, 2);
   ASSERT_EQ(page.jobs.size(), 10u);
   for (std::size_t i = 0; i < page.jobs.size(); ++i) {
@@ -148,10 +149,10 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
   add_plain(1'500, "r");
   const std::vector<JobId> idle = add_plain(5);
   add_plain(1'500, "r");
-  PurgeReply reply = must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct}));
+  PurgeReply reply = must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct, .timeout = kPatience}));
   EXPECT_EQ(reply.cancelled, 3);
   EXPECT_TRUE(reply.more);
-  reply = must(store_->purge({.ns = "default", .queue = "q", .after = reply.next, .up_to = kAllOfThem, .limit = 3, .act = kAct}));
+  reply = must(store_->purge({.ns = "default", .queue = "q", .after = reply.next, .up_to = kAllOfThem, .limit = 3, .act = kAct, .timeout = kPatience}));
   EXPECT_EQ(reply.cancelled, 2);
   EXPECT_FALSE(reply.more);
   const QueueRow row = must(store_->queues("default")).front();
@@ -162,35 +163,36 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
 }
 
 TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
   std::vector<NewJob> jobs;
-  for (int i = 0; i < 2'500; ++i) {
+  for (int i = 0; i < 1'300; ++i) {
     jobs.push_back(new_job());
     jobs.back().limit_key = i % 2 == 0 ? "even" : "odd";
   }
   add(jobs);
-  EXPECT_EQ(claim(10'000).size(), 2u);
+  EXPECT_EQ(claim(300).size(), 2u);
   const std::int64_t before = scripts_run();
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
   EXPECT_GE(scripts_run() - before, 3);
-  EXPECT_EQ(claim(10'000).size(), 2'498u);
+  std::size_t granted = 0;
+  for (int i = 0; i < 20 && granted < 1'298; ++i) granted += claim(300).size();
+  EXPECT_EQ(granted, 1'298u);
 }
 
 TEST_F(RedisLists, J8_WhatACallerThatIsGoneLeftParkedIsLetGoByClaims) {
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
   std::vector<NewJob> jobs;
   for (int i = 0; i < 1'200; ++i) {
     jobs.push_back(new_job());
     jobs.back().limit_key = i < 1'000 ? "k" : "k" + std::to_string(i);
   }
   add(jobs);
-  const std::size_t first = claim(10'000).size();
-  EXPECT_EQ(first, 201u);
+  EXPECT_EQ(claim(300).size(), 201u);
   // As the script of set_queue does it when the limit is taken back, before the steps that follow.
   admin_(redis::Command("HDEL").arg(keys_.prefix() + ":{default}:queues").arg("q"));
   admin_(redis::Command("HSET").arg(keys_.prefix() + ":{default}:unparking").arg("q").arg("0"));
   std::size_t granted = 0;
-  for (int i = 0; i < 10 && granted < 999; ++i) granted += claim(10'000).size();
+  for (int i = 0; i < 10 && granted < 999; ++i) granted += claim(300).size();
   EXPECT_EQ(granted, 999u);
   EXPECT_EQ(admin_(redis::Command("EXISTS").arg(keys_.prefix() + ":{default}:unparking")).integer, 0);
 }
@@ -213,7 +215,7 @@ TEST_F(RedisLists, APurgeAmongClaimsLeavesNoJobBehindAndTakesNoneThatRuns) {
     });
     PurgeReply step{.more = true};
     while (step.more) {
-      step = must(store_->purge({.ns = "default", .queue = "q", .after = step.next, .up_to = kAllOfThem, .limit = 5, .act = kAct}));
+      step = must(store_->purge({.ns = "default", .queue = "q", .after = step.next, .up_to = kAllOfThem, .limit = 5, .act = kAct, .timeout = kPatience}));
       cancelled += step.cancelled;
     }
   }
@@ -274,7 +276,7 @@ TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
   alias.id = new_job().id;
   add({alias});
   must(store_->open_batch({.ns = "default", .name = "monday"}));
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 3, .limit_per_key = 1}, .act = kAct}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 3, .limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
   for (int round = 0; round < 60; ++round) {
     for (const std::string queue : {"q", "r"}) {
       const std::vector<ClaimedJob> claimed = claim(3, queue);
@@ -289,8 +291,8 @@ TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
     }
     clock_.advance(1min);
   }
-  must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct}));
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 0, .limit_per_key = 0}, .act = kAct}));
+  must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 0, .limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
   clock_.advance(60 * 24h);
   EXPECT_EQ(tidied(7), 40);
   // The last numbers that were given, and what people did.
