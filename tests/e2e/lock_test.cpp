@@ -10,8 +10,9 @@ namespace fenceline::e2e {
 namespace {
 
 bool exists(const Workplace& place, const std::string& name) { return std::filesystem::exists(place.file(name)); }
+// With a whole line in it: a shell makes the file before it writes.
 bool comes(const Workplace& place, const std::string& name) {
-  return eventually([&] { return exists(place, name); });
+  return eventually([&] { return Workplace::read(place.file(name)).ends_with('\n'); });
 }
 bool is_alive(const std::string& pid) {
   const std::string status = Workplace::read("/proc/" + trimmed(pid) + "/stat");
