@@ -204,6 +204,17 @@ TEST_F(RedisJobs, PlainJobsCancelledOutOfTurnAreNotClaimed) {
   EXPECT_EQ(look(next).state, JobState::running);
 }
 
+TEST_F(RedisJobs, J4_AClaimThatIsRefusedLeavesTheCountsAsTheyAre) {
+  const std::vector<JobId> ids = add_plain(5);
+  must(store_->cancel({.ns = "default", .ids = {ids[1], ids[2]}, .request = "c", .act = kAct}));
+  const WallTime wall = clock_.wall_now();
+  clock_.set_wall(WallTime{Duration{kFenceMax + 1}});
+  EXPECT_EQ(code_of(store_->claim(asking(5))), Code::refused);
+  clock_.set_wall(wall);
+  EXPECT_EQ(must(store_->queues("default")).at(0).depth_of(JobState::ready), 3);
+  EXPECT_EQ(claim(5).size(), 3u);
+}
+
 TEST_F(RedisJobs, AClockThatWasSetBackLeavesPlainJobsInTheOrderOfTheirTimes) {
   const JobId first = add_plain(1).front();
   clock_.set_wall(clock_.wall_now() - 1h);

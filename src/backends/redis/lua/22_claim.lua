@@ -88,7 +88,7 @@ local function take_plain(asked)
     local other = call('ZRANGEBYSCORE', open, '-inf', num(wall_now), 'WITHSCORES', 'LIMIT', 0, 1)
     local other_at = other[1] and be8(tonumber(other[2])) .. other[1]:sub(1, 8)
     local members = call('LRANGE', list, 0, wanted - 1)
-    local ids, bodies, taken = {}, {}, #members
+    local ids, bodies, taken, stale = {}, {}, #members, 0
     if taken > 0 then
       for i = 1, taken do ids[i] = members[i]:sub(9) end
       bodies = call('HMGET', P .. 'body', unpack(ids))
@@ -99,8 +99,7 @@ local function take_plain(asked)
         for i = 1, taken do
           local body, order = bodies[i], members[i]:sub(1, 8)
           if not body or states[i] or body:sub(1, 8) ~= order then
-            gone, put_aside = gone - 1, put_aside + 1
-            call('HINCRBY', P .. 'plain_gone', asked.lane, -1)
+            stale = stale + 1
           else
             local created = body:sub(9, 16)
             if created > now or other_at and created .. order > other_at then break end
@@ -117,13 +116,15 @@ local function take_plain(asked)
         return false
       end
       take_batch(asked.queue, ids, bodies)
-      call('LTRIM', list, taken, -1)
-    elseif taken > 0 then
-      call('LTRIM', list, taken, -1)
-    elseif not other_at then
+    elseif taken == 0 and not other_at then
       return true
-    elseif not meet(asked, other[1], take) then
+    elseif taken == 0 and not meet(asked, other[1], take) then
       return false
+    end
+    if taken > 0 then call('LTRIM', list, taken, -1) end
+    if stale > 0 then
+      gone, put_aside = gone - stale, put_aside + stale
+      call('HINCRBY', P .. 'plain_gone', asked.lane, -stale)
     end
   end
 end
