@@ -20,8 +20,14 @@ constexpr Duration kRetryPauseMost = seconds{2};
 constexpr Duration kFirstCallLeast = seconds{1};   // however short the wait: a connection may have to be made
 constexpr Duration kCallLeast = milliseconds{500};  // of later ones, so that a store that is only slow is not in doubt
 constexpr Duration kWithdrawTimeout = seconds{1};   // on the caller's time, when its wait is over; then the attendant goes on
-// Of the waiters behind the first two each looks so much later than the one before it: a release concerns only the first.
+// A release concerns only the first that waits. The second looks a moment later, as a hint may stand for two, and each of the others so much later than the one before it.
+constexpr Duration kSecondLook = milliseconds{3};
 constexpr Duration kLookStep = milliseconds{250};
+// Only so many are woken by each hint. The others see so often how far things have moved, in case that those before them died.
+constexpr std::int64_t kWokenEachTime = 4;
+constexpr Duration kLookEvery = milliseconds{500};
+
+Duration look_in(std::int64_t before) { return before == 0 ? Duration{0} : before == 1 ? kSecondLook : kLookStep * (before - 1); }
 
 }  // namespace
 
@@ -139,22 +145,23 @@ void LockAsker::wait_in_turn(const AcquireReply& reply, Instant now) {
     bool missed = false;
     for (std::size_t i = 0; i < options_.names.size(); ++i) {
       const std::optional<LockHints::Mark> mark = parts_.hints.listen(options_.names[i], listener_);
-      missed = missed || !mark || mark != marks_[i];
+      // What was told between the question and our listening counts as if we had heard it; where that is not known, it may be the release, so it is asked again.
+      if (mark && marks_[i] && mark->watch == marks_[i]->watch) seen_ -= mark->told - marks_[i]->told;
+      else missed = true;
     }
-    // What was told between the question and our listening may be the release, so it is asked again.
     if (missed) return;
   }
   const std::stop_callback on_stop(stop_, [this] { event_->notify(); });
   Instant ask_at = std::min({deadline_, now + kLockAskAgain, now + std::max(reply.again_in.value_or(kLockAskAgain), Duration{milliseconds{1}})});
+  const std::int64_t steps = reply.ahead + 1;  // each hint may be one, up to our turn
+  listener_->wake_at = seen_ + std::max<std::int64_t>(1, steps - kWokenEachTime + 1);
   while (!stop_.stop_requested()) {
     // Each hint may mean that one of those before us has had its turn; if that was thought too often, the store says how many there are.
     const std::int64_t moved = listener_->hints - seen_;
-    if (moved > 0) {
-      const std::int64_t before = std::max<std::int64_t>(0, reply.ahead + 1 - moved);
-      ask_at = std::min(ask_at, parts_.runtime.now() + (before <= 1 ? Duration{0} : kLookStep * (before - 1)));
-    }
-    if (parts_.runtime.now() >= ask_at) return;
-    event_->wait_until(ask_at);
+    const Instant now_at = parts_.runtime.now();
+    if (moved > 0) ask_at = std::min(ask_at, now_at + look_in(std::max<std::int64_t>(0, steps - moved)));
+    if (now_at >= ask_at) return;
+    event_->wait_until(std::min(ask_at, now_at + kLookEvery));
   }
 }
 

@@ -58,8 +58,8 @@ void LockHints::tell(const std::string& name) {
     told = entry->second.listeners;
   }
   for (const ListenerPtr& listener : told) {
-    listener->hints += 1;
-    listener->event->notify();
+    const std::int64_t hints = listener->hints += 1;
+    if (hints >= listener->wake_at) listener->event->notify();
   }
 }
 

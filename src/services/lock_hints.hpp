@@ -19,8 +19,9 @@ class LockHints {
  public:
   struct Listener {
     explicit Listener(std::shared_ptr<Event> its_event) : event(std::move(its_event)) {}
-    const std::shared_ptr<Event> event;     // notified at each hint; may be shared
+    const std::shared_ptr<Event> event;     // notified at each hint from wake_at on; may be shared
     std::atomic<std::int64_t> hints = 0;    // so far
+    std::atomic<std::int64_t> wake_at = 0;  // the event is notified from so many hints on: who is far behind in a queue has no use for each
   };
   using ListenerPtr = std::shared_ptr<Listener>;
 
