@@ -64,12 +64,14 @@ class Locks {
     for (auto& [resource, fences] : told_) sort_told(fences);
     for (CallNumber number = 0; number < log_.calls.size(); ++number) take_renewals_and_ends(number);
     for (CallNumber number = 0; number < log_.calls.size(); ++number) check_words_of_holders(number);
+    check_repeats();
     check_leases();
     return {.locks = static_cast<std::int64_t>(told_.size()), .grants = static_cast<std::int64_t>(leases_.size())};
   }
 
  private:
-  using LeaseKey = std::tuple<Name, Name, Name>;  // resource, owner, request
+  // Resource, owner, request, fence. A request that is repeated when its lease is over is granted anew.
+  using LeaseKey = std::tuple<Name, Name, Name, std::int64_t>;
 
   // A copy of a request that waited may be granted later. Without copies one that was answered with nothing did nothing.
   void note_try(CallNumber number) {
@@ -90,14 +92,11 @@ class Locks {
     for (const LockItem& granted : lock.granted) {
       const bool asked = std::any_of(lock.items.begin(), lock.items.end(), [&](const LockItem& item) { return is_slot_of(granted.resource, item.resource); });
       if (!asked) broken("L1", granted.resource, "was granted to somebody who did not ask for it", {number}, call.answered);
-      const auto [found, is_new] = leases_.try_emplace({granted.resource, call.owner, call.request});
+      const auto [found, is_new] = leases_.try_emplace({granted.resource, call.owner, call.request, granted.fence});
       Lease& lease = found->second;
       if (is_new) {
         lease = {.resource = granted.resource, .owner = call.owner, .request = call.request, .from = granted.from, .fence = granted.fence, .shared = lock.shared, .window = lock.window, .ttl = call.ttl,
                  .call = number, .lower = first_asked_.at({call.owner, call.request})};
-      } else if (lease.fence != granted.fence) {
-        broken("L1", granted.resource, "was granted to " + name(call.owner) + " under fence " + std::to_string(lease.fence) + ", and its repeat answers " + std::to_string(granted.fence),
-               {lease.call, number}, call.answered);
       }
       lease.upper = std::min(lease.upper, call.answered);
       if (log_.about.lease_times) lease.least_end = std::max(lease.least_end, call.earliest() + call.left);
@@ -150,7 +149,7 @@ class Locks {
     if (call.lock == 0) return;
     for (const LockItem& item : log_.lock_of(call).items) {
       if (call.verb == Verb::break_lock) {
-        for (auto found = leases_.lower_bound({item.resource, 0, 0}); found != leases_.end() && found->second.resource == item.resource; ++found) cut(found->second, call);
+        for (auto found = leases_.lower_bound({item.resource, 0, 0, 0}); found != leases_.end() && found->second.resource == item.resource; ++found) cut(found->second, call);
       }
       if (call.verb == Verb::withdraw) {
         for (auto& found : leases_of_try(call)) cut(*found, call);
@@ -232,6 +231,18 @@ class Locks {
       last = other;
     }
     if (most <= call.earliest()) broken("L4", lease.resource, "was renewed for " + who + " after its lease had run out", {lease.call, last, number}, call.answered);
+  }
+
+  // As long as a lease lasts, a repeat answers its fence.
+  void check_repeats() {
+    const Lease* before = nullptr;
+    for (const auto& [key, lease] : leases_) {
+      const bool repeated = before && before->resource == lease.resource && before->owner == lease.owner && before->request == lease.request;
+      if (repeated && lease.upper < before->until())
+        broken("L1", lease.resource, "was granted to " + name(lease.owner) + " under fence " + std::to_string(before->fence) + ", and its repeat answers " + std::to_string(lease.fence),
+               {before->call, lease.call}, lease.upper);
+      before = &lease;
+    }
   }
 
   void check_leases() {

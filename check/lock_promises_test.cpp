@@ -17,6 +17,12 @@ TEST(LockPromises, L1_ARepeatThatAnswersAnotherFenceIsFound) {
   EXPECT_EQ(held_by_a().acquire(20, 21, "a", 5).broken(), "");
 }
 
+TEST(LockPromises, L1_ARepeatThatCameWhenItsLeaseWasOverIsGrantedAnew) {
+  HistoryText history = held_by_a();
+  history.acquire(10'020, 10'030, "b", 6, {}, "a").lock_word(10'040, 10'050, Verb::release, "b", 6).acquire(20, 10'070, "a", 7);
+  EXPECT_EQ(history.lock_word(10'080, 10'090, Verb::renew, "a", 7).broken(), "");
+}
+
 TEST(LockPromises, L1_SomeOfSeveralNamesIsFound) {
   HistoryText history;
   Event both{.verb = Verb::acquire, .owner = "a", .request = "r", .ttl = 10'000'000, .locks = {{.id = "l"}, {.id = "m"}}};

@@ -70,7 +70,11 @@ Result<std::shared_ptr<Link>> Client::Calls::connect_once(Instant deadline) {
   Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, options_.address, until, was_reached_ ? std::stop_token{} : until_reached_);
   if (!made) return std::unexpected(made.error());
   if (options_.on_connect) {
-    if (const Result<void> fits = options_.on_connect(**made, until); !fits) return std::unexpected(fits.error());
+    if (const Result<void> fits = options_.on_connect(**made, until); !fits) {
+      // One that would do before is perhaps in the middle of a failover: who holds something waits, as for one that is away.
+      const bool may_pass = was_reached_ && fits.error().code == Code::refused;
+      return fail(may_pass ? Code::unavailable : fits.error().code, fits.error().message);
+    }
   }
   ++made_;
   was_reached_ = true;

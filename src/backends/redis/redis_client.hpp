@@ -33,7 +33,7 @@ namespace fenceline::redis {
 struct ClientOptions {
   Address address;
   Duration silence_most = std::chrono::seconds{2};
-  // Looks at the server on each new connection, before any call: is it a replica, does it evict? What it refuses, calls answer. One that is
+  // Looks at the server on each new connection, before any call: is it a replica, does it evict? What it refuses, calls answer; of a server that would do before, as unavailable. One that is
   // unavailable is tried again as if it had not been reached.
   std::function<Result<void>(Connection& connection, Instant deadline)> on_connect = {};
 };
