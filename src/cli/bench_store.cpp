@@ -206,7 +206,8 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
     beside.raw = drain.raw;
     results.push_back(compare_sides("drain_beside", beside));
   }
-  BenchResult& best = results.back();
+  // Nothing is done beside anything else on a server that works for one at a time.
+  BenchResult& best = redis ? results[1] : results.back();
   best.must("ratio", *best.ratio, Bound::at_least, redis ? 1 : server ? 0.8 : 0.5);
   if (!server) results.push_back({.name = "drain_beside", .skipped = "one file has one writer at a time"});
   results.push_back(compare_sides("drain_worker", worker));
