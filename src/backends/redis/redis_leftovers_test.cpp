@@ -68,7 +68,7 @@ TEST_P(RedisLeftovers, AllThatJobsHadGoesWithThem) {
   EXPECT_FALSE(report.difference) << *report.difference;
   for (const std::string ns : {"one", "two"}) end_all(ns);
   // The last numbers that were given, and what people did. Answers to claims and withdrawals go by the server's own clock, which a test does not move.
-  const std::set<std::string> allowed{"floor", "spaces", "fence", "order", "order_first", "effect_number", "batch_number", "waiters_place", "wall", "last", "trail"};
+  const std::set<std::string> allowed{"layout", "floor", "spaces", "fence", "order", "order_first", "effect_number", "batch_number", "waiters_place", "wall", "last", "trail"};
   std::string more;
   for (const std::string& key : keys_left()) {
     if (!allowed.contains(key) && !key.starts_with("claim:") && !key.starts_with("withdrawn:")) more += key + "\n";

@@ -296,7 +296,7 @@ TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
   clock_.advance(60 * 24h);
   EXPECT_EQ(tidied(7), 40);
   // The last numbers that were given, and what people did.
-  const std::set<std::string> allowed{"floor", "spaces", "{default}:last", "{default}:batch_number", "{default}:fence", "{default}:effect_number", "{default}:trail", "{default}:order_first"};
+  const std::set<std::string> allowed{"layout", "floor", "spaces", "{default}:last", "{default}:batch_number", "{default}:fence", "{default}:effect_number", "{default}:trail", "{default}:order_first"};
   for (const std::string& key : keys_left()) {
     const bool is_claim = key.starts_with("{default}:claim:");  // these expire by the server's clock, which a test does not move
     EXPECT_TRUE(allowed.contains(key) || none.contains(key) || is_claim) << key;

@@ -55,6 +55,18 @@ TEST_F(RedisOpen, AServerThatEvictsIsRefusedAndCanBeAccepted) {
   EXPECT_EQ(store->profile().guarantee, GuaranteeClass::d);
 }
 
+TEST_F(RedisOpen, KeysThatAnotherVersionLaidOutAreRefused) {
+  const std::string key = must(redis::parse_address(url_)).prefix + ":layout";
+  EXPECT_TRUE(open({.url = url_}));
+  EXPECT_EQ(admin_(redis::Command("GET").key(key)).text, "1");
+  admin_(redis::Command("SET").key(key).arg("2"));
+  const Error error = refused({.url = url_});
+  admin_(redis::Command("DEL").key(key));
+  EXPECT_EQ(error.code, Code::refused);
+  EXPECT_NE(error.message.find("has keys of layout '2'"), std::string::npos) << error.message;
+  EXPECT_TRUE(open({.url = url_}));
+}
+
 TEST_F(RedisOpen, AnOpenStoreWaitsForTheServerThatBeganToEvictWhenItConnectsAnew) {
   const auto store = must(open({.url = url_}));
   EXPECT_TRUE(store->workers("default"));

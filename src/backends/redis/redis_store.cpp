@@ -21,12 +21,30 @@ Code code_named(std::string_view name) {
   return Code::broken;
 }
 
+// What lua/10_jobs.lua and 14_locks.lua say of keys. Raised when a program with older scripts could not read what newer ones wrote, or the other way round.
+constexpr std::string_view kLayout = "1";
+
+// Keys that another version of this program laid out are refused: its scripts would not find the jobs, or count them twice.
+Result<void> check_layout(Connection& connection, Instant deadline, const Address& address) {
+  const std::string key = address.prefix + ":layout";
+  const Result<Value> there = connection.call(Command("GET").key(key), deadline);
+  if (!there) return std::unexpected(there.error());
+  if (there->is_error()) return std::unexpected(error_of(*there, address.shown));
+  if (there->is_text() && there->text != kLayout)
+    return fail(Code::refused, address.shown + " has keys of layout '" + one_line(there->text).substr(0, 40) + "' (" + key + "), and this program knows layout " + std::string(kLayout) +
+                                   "; use the program that made them, or another prefix in the URL");
+  // A server that is full says no to this; it will be said the next time.
+  if (there->is_nil()) static_cast<void>(connection.call(Command("SET").key(key).arg(kLayout).arg("NX"), deadline));
+  return {};
+}
+
 // On each new connection: after a failover another server may stand at the address.
 Result<void> look_at(Connection& connection, Instant deadline, const Address& address, bool accept_eviction) {
   const Result<Value> info = connection.call(Command("INFO"), deadline);
   if (!info) return std::unexpected(info.error());
   if (info->is_error()) return std::unexpected(info_failed(*info, address.user, address.shown));
-  return check_server(ServerFacts(info->text), accept_eviction, address.shown);
+  if (const Result<void> fits = check_server(ServerFacts(info->text), accept_eviction, address.shown); !fits) return fits;
+  return check_layout(connection, deadline, address);
 }
 
 bool is_refusal(const Value& value) { return value.is_list() && value.items.size() == 3 && value.items[0].is_text() && value.items[0].text == "!"; }
