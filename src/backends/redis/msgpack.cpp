@@ -53,6 +53,9 @@ MsgpackWriter& MsgpackWriter::text(std::string_view value) {
   } else if (value.size() <= 0xff) {
     out_ += '\xd9';
     big_endian(value.size(), 1);
+  } else if (value.size() <= 0xffff) {
+    out_ += '\xda';
+    big_endian(value.size(), 2);
   } else {
     out_ += '\xdb';
     big_endian(value.size(), 4);

@@ -42,6 +42,15 @@ TEST(Msgpack, WritesWhatAnotherReaderReads) {
   }
 }
 
+// Scripts look for what the client packed in what they packed themselves.
+TEST(Msgpack, TextIsWrittenInItsShortestFormAsScriptsDo) {
+  for (const std::size_t size : kSizes) {
+    std::string out;
+    MsgpackWriter(out).list(1).text(std::string(size, 'x'));
+    EXPECT_TRUE(out == bytes_of(json::array({std::string(size, 'x')}))) << size;
+  }
+}
+
 TEST(Msgpack, ReadsWhatAnotherWriterWrites) {
   for (const std::int64_t number : kNumbers) {
     const std::string bytes = bytes_of(json::array({number}));

@@ -106,6 +106,15 @@ TEST_F(RedisLocks, TheSecondGrantOfAKnownLockIsTheShortWayAndHasAllTheRowShows) 
   EXPECT_EQ(must(store_->acquire(asking("c"))).held->owner, "b");
 }
 
+TEST_F(RedisLocks, ARepeatIsKnownByTheLongestPlaceAndPattern) {
+  AcquireRequest request = asking("a");
+  request.place = std::string(kLockNoteBytesMax, 'h');
+  request.pattern = std::string(kLockNoteBytesMax, 'p');
+  const LockHolding held = taken(request);
+  EXPECT_EQ(taken(request), held);
+  EXPECT_EQ(released(held), "");
+}
+
 TEST_F(RedisLocks, WhatIsNotPlainIsReleasedByAScript) {
   AcquireRequest bar = asking("a");
   bar.hold_at_least = kTtl;
