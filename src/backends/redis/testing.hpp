@@ -68,9 +68,16 @@ class Server {
   static void start(Runtime& runtime, bool waits = true) {
     const std::string folder = from_environment("FENCELINE_TEST_REDIS_FOLDER");
     // In its folder, by which the script's cleaner knows it, and not our child: it outlives the test.
-    SpawnRequest request{.program = "sh", .arguments = {"sh", "-c", "cd \"$1\" && redis-server \"$1/redis.conf\" >>start.log 2>&1 </dev/null &", "sh", folder}};
+    // One that was killed may have its port for a moment longer, until the last of its threads has ended: then the new one ends with 1.
+    SpawnRequest request{.program = "sh",
+                         .arguments = {"sh", "-c",
+                                       "cd \"$1\" && (for i in $(seq 300); do redis-server \"$1/redis.conf\"; [ $? -eq 1 ] || exit 0; sleep 0.1; done) >>start.log 2>&1 </dev/null &", "sh", folder}};
     reap(must(spawn_child(request)));
-    while (waits && !Connection::connect(runtime, must(parse_address(admin_url())), runtime.now() + std::chrono::seconds{1})) runtime.sleep_for(std::chrono::milliseconds{1}, {});
+    if (!waits) return;
+    for (const Instant end = runtime.now() + std::chrono::seconds{60}; runtime.now() < end; runtime.sleep_for(std::chrono::milliseconds{1}, {})) {
+      if (Connection::connect(runtime, must(parse_address(admin_url())), runtime.now() + std::chrono::seconds{1})) return;
+    }
+    throw std::runtime_error("the server does not come back; see redis.log in " + folder);
   }
 
  private:

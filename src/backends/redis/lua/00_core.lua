@@ -74,8 +74,11 @@ local function fence_after(last)
   return fence
 end
 
+-- The newest hundred thousand acts are kept.
 local function note_act(actor, verb, subject, reason)
   call('RPUSH', P .. 'trail', pack({wall_now, actor, verb, subject, reason}))
+  call('LTRIM', P .. 'trail', -100000, -1)
+  call('PERSIST', P .. 'trail')  -- of a namespace that was removed it would go
 end
 
 -- Who listens hears: "q QUEUE STAGE" (an empty stage is the only one), "Q QUEUE" for all its stages, "o" for orders, "l NAME".

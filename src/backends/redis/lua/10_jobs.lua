@@ -15,6 +15,7 @@
 --   blocked:LANE           the same for those that their group, their limit key or their own revoked delivery holds back, all priorities
 --   parked:QUEUE KEY       zset by words: of the blocked ones those of a full limit key, best first in each stage; parked_keys:QUEUE: set;
 --                          parked_at: hash QUEUE -> the wall clock when one was parked last: all of them were due then
+--   unparking_early        hash QUEUE -> where to go on there, after the clock was set back
 --   unparking              hash QUEUE -> where to go on in parked_keys:QUEUE, after a change of the limit per key
 --   leases:LANE            zset lease end -> be8(order) id owner: running, and may be lost with nothing but that;
 --   alone_leases:LANE      the same for those that must run alone once this delivery is lost; last_leases:LANE: for those that are dead then
@@ -277,7 +278,8 @@ local function last_plain_run_at()
   local _, run_at = read_last()
   return run_at
 end
--- Shows `visit` the run time of each plain job. Only for a clock that was set back: otherwise all of them are due.
+-- Shows `visit` the run time of each plain job. Only for a clock that was set back, and not too many: otherwise all of them are due.
+local PLAIN_WALKED = 5000
 local function each_plain(lane, visit)
   for at = 0, call('LLEN', P .. 'plain:' .. lane), 1000 do
     for _, member in ipairs(call('LRANGE', P .. 'plain:' .. lane, at, at + 999)) do
@@ -285,6 +287,23 @@ local function each_plain(lane, visit)
       if body and body:sub(1, 8) == member:sub(1, 8) then visit(of_be8(body, 9)) end
     end
   end
+end
+
+-- The same for a long list: how many of its members have come, and the run time of the first that has not (or nil). They stand in the order of their run times; those that left the list and are
+-- still in it count, so that this is a little more than there are.
+local function plain_border(lane)
+  local low, high, next_at = 0, call('LLEN', P .. 'plain:' .. lane), nil
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local member = call('LINDEX', P .. 'plain:' .. lane, middle)
+    local body = member and call('HGET', P .. 'body', member:sub(9))
+    if body and of_be8(body, 9) > wall_now then
+      high, next_at = middle, of_be8(body, 9)
+    else
+      low = middle + 1
+    end
+  end
+  return low, next_at
 end
 
 -- Of the ready jobs of a lane: how many lie ahead, the first moment at which one of them comes (or nil), how many have come, since when the first (or nil), and how
@@ -313,6 +332,10 @@ local function ready_look(lane)
   if first and last_plain_run_at() <= wall_now then
     local at = of_be8(first, 9)
     oldest, due = math.min(oldest or at, at), due + plain_in(lane)
+  elseif first and call('LLEN', P .. 'plain:' .. lane) > PLAIN_WALKED then
+    local come, at = plain_border(lane)
+    if come > 0 then oldest, due = math.min(oldest or of_be8(first, 9), of_be8(first, 9)), due + come end
+    if at then next_at, ahead = math.min(next_at or at, at), ahead + call('LLEN', P .. 'plain:' .. lane) - come end
   elseif first then
     each_plain(lane, function(at)
       if at <= wall_now then oldest, due = math.min(oldest or at, at), due + 1
@@ -358,12 +381,26 @@ local function unpark_some(queue)
   if left <= 0 then return end  -- the same keys again: those that have no parked job any more are gone
   if page[1] == '0' then call('HDEL', P .. 'unparking', queue) else call('HSET', P .. 'unparking', queue, page[1]) end
 end
--- When the clock was set back: then some of them are not due, and might stand before others that are.
-local function unpark_all(queue)
-  for _, limit_key in ipairs(call('SMEMBERS', P .. 'parked_keys:' .. queue)) do
-    for _, member in ipairs(call('ZRANGE', P .. 'parked:' .. queue .. ' ' .. limit_key, 0, -1)) do place_anew(member:sub(-16)) end
+-- When the clock was set back: those that are not due any more must not stand before others that are. A bounded number at a time, as above.
+local function unpark_early(queue)
+  local cursor = call('HGET', P .. 'unparking_early', queue)
+  if not cursor then return end
+  local left = UNPARKED_AT_ONCE
+  local page = call('SSCAN', P .. 'parked_keys:' .. queue, cursor, 'COUNT', 100)
+  for _, limit_key in ipairs(page[2]) do
+    local key, from = P .. 'parked:' .. queue .. ' ' .. limit_key, '-'
+    while left > 0 do
+      local first = call('ZRANGEBYLEX', key, from, '+', 'LIMIT', 0, 1)[1]
+      if not first then break end
+      local stage_and_priority = first:sub(1, -33)  -- run time, order and id follow
+      from = '(' .. stage_and_priority .. string.rep('\255', 33)
+      local early = call('ZRANGEBYLEX', key, '(' .. stage_and_priority .. be8(wall_now) .. string.rep('\255', 25), from, 'LIMIT', 0, left)
+      for _, member in ipairs(early) do place_anew(member:sub(-16)) end
+      left = left - #early
+    end
   end
-  call('HDEL', P .. 'parked_at', queue)
+  if left <= 0 then return end
+  if page[1] == '0' then call('HDEL', P .. 'unparking_early', queue) else call('HSET', P .. 'unparking_early', queue, page[1]) end
 end
 -- After a job has been put: those who may run now that it does not, or comes later.
 local function open_next(r)
@@ -388,8 +425,14 @@ end
 -- What time alone has changed: slots of revoked deliveries whose lease would have ended by now. What follows in a script may rely on it.
 local function end_kept_slots(queue)
   local parked_at = call('HGET', P .. 'parked_at', queue)
-  if parked_at and wall_now < tonumber(parked_at) then unpark_all(queue) end
-  if parked_at then unpark_some(queue) end
+  if parked_at and wall_now < tonumber(parked_at) then
+    call('HSET', P .. 'unparking_early', queue, '0')
+    call('HSET', P .. 'parked_at', queue, num(wall_now))
+  end
+  if parked_at then
+    unpark_early(queue)
+    unpark_some(queue)
+  end
   for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'kept:' .. queue, '-inf', num(lease_now))) do
     local r = load(member:sub(1, 16))
     lift(r)

@@ -167,6 +167,7 @@ local function expired(which, most)
           if is_batch(members[i]) then
             has_batch = true
             for _, id in ipairs(ids_in(members[i])) do save(load(id)) end
+            break  -- its jobs may be all that is needed: when a server stalled, every lease of a fleet has run out
           end
         end
       until not has_batch

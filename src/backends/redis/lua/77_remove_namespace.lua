@@ -24,4 +24,5 @@ repeat
 until cursor == '0'
 for name in pairs(names) do tell('l ' .. name) end
 note_act(ARGV[4], 'namespace_removed', P:match('{(.*)}:$'), ARGV[5])
+set_to_expire(P .. 'trail', 30 * 24 * 3600 * 1000000)
 return {}
