@@ -2,9 +2,8 @@
 // reaches the server through a proxy on this machine, which turns bad for a while and good again; the drill itself does not.
 #include <array>
 
-#include "bench/postgres_url.hpp"
 #include "cli/drill_away.hpp"
-#include "cli/fault_proxy.hpp"
+#include "cli/drill_server.hpp"
 #include "cli/output.hpp"
 
 namespace fenceline::cli {
@@ -55,12 +54,14 @@ bool play(DrillFleet& fleet, FaultProxy& proxy, const Weather& weather, DrillRep
 Result<int> run(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 1, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
-  if (!bench::is_postgres_url(invocation.store_url)) return nothing_to_play(invocation, "cut", kWhat);
-  const Result<bench::PostgresAddress> address = bench::address_of(invocation.store_url);
-  if (!address) return std::unexpected(address.error());
+  const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
+  if (!server) return std::unexpected(server.error());
+  if (!*server) return nothing_to_play(invocation, "cut", kWhat);
+  const Result<FaultProxy::Target> place = (*server)->place();
+  if (!place) return std::unexpected(place.error());
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
-  const auto proxy = FaultProxy::open(*invocation.runtime, {.host = address->host, .port = address->port});
+  const auto proxy = FaultProxy::open(*invocation.runtime, *place);
   if (!proxy) return std::unexpected(proxy.error());
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {
@@ -73,7 +74,7 @@ Result<int> run(Invocation& invocation) {
   };
   return play_drill(invocation, **store,
                     {.name = "cut",
-                     .store_url = bench::with_address(invocation.store_url, "127.0.0.1", (*proxy)->port()),
+                     .store_url = (*server)->url_at((*proxy)->port()),
                      .jobs = static_cast<int>(*rounds) * kJobsOfARound,
                      .environment = {},
                      .storm = storm});

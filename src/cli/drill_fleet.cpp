@@ -8,7 +8,6 @@
 
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
-#include "history/work_history.hpp"
 #include "runtime/process_tree.hpp"
 
 namespace fenceline::cli {
@@ -18,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kStopMost = 60s;
 constexpr Duration kEndMost = 120s;
+constexpr Duration kLookMost = 30s;  // for an answer
 constexpr std::size_t kViolationsShown = 5;
 const std::string kQueue = "drill";
 
@@ -45,10 +45,10 @@ Result<void> DrillFleet::start() {
     payloads_[job.id] = job.payload;
     request.jobs.push_back(std::move(job));
   }
-  // What the drill itself does is in the history too, so that the checker knows all there was.
   Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(history(), runtime_, Log(*invocation_.log_sink), store_);
   if (!noted) return std::unexpected(noted.error());
-  if (const Result<EnqueueReply> added = (*noted)->store().enqueue(request); !added) return std::unexpected(added.error());
+  noted_ = std::move(*noted);
+  if (const Result<EnqueueReply> added = noted_->store().enqueue(request); !added) return std::unexpected(added.error());
   for (int i = 0; i < plan_.workers; ++i) {
     std::map<std::string, std::string> environment = plan_.environment ? plan_.environment(*this, i) : std::map<std::string, std::string>{};
     environment["FENCELINE_LOG"] = "info";
@@ -77,6 +77,35 @@ std::int64_t DrillFleet::unfinished() {
   return left;
 }
 
+// A server that has just come back may have ended the connection.
+Result<std::optional<Job>> DrillFleet::look_at(const JobId& id) {
+  const Instant deadline = runtime_.now() + kLookMost;
+  for (;;) {
+    Result<std::optional<Job>> job = store_.job(ns_, id);
+    if (job || runtime_.now() >= deadline || !wait(50ms)) return job;
+  }
+}
+
+std::map<JobId, Fence> DrillFleet::finished() {
+  std::map<JobId, Fence> found;
+  for (const auto& [id, payload] : payloads_) {
+    const Result<std::optional<Job>> job = look_at(id);
+    if (job && *job && (*job)->state == JobState::done) found[id] = (*job)->fence;
+  }
+  return found;
+}
+
+void DrillFleet::look_for(const std::map<JobId, Fence>& finished, DrillReport& report) {
+  for (const auto& [id, fence] : finished) {
+    const Result<std::optional<Job>> job = look_at(id);
+    if (!job) return report.violations.push_back("the store does not answer: " + job.error().message);
+    if (!*job || (*job)->state != JobState::done || (*job)->fence != fence)
+      report.violations.push_back("J3: job " + to_string(id) + " was done under fence " + std::to_string(fence) + " before anything could be lost, and is not any more");
+  }
+}
+
+void DrillFleet::store_crashed() { noted_->recorder().mark(history::Kind::crash); }
+
 std::string DrillFleet::wait_for_the_end(Duration most) {
   const Instant deadline = runtime_.now() + most;
   for (;;) {
@@ -95,6 +124,7 @@ void DrillFleet::judge(DrillReport& report) {
   }
   for (const auto& worker : workers_) worker->finish(runtime_.now() + kStopMost);
   workers_.clear();
+  noted_.reset();
   count_words(folder_.path() + "/words", report);
   look_at_the_jobs(report);
   audit(report);
@@ -122,7 +152,11 @@ void DrillFleet::look_at_the_jobs(DrillReport& report) {
   }
 }
 
-void DrillFleet::audit(DrillReport& report) { audit_history(runtime_, history(), {"--whole", "--drained"}, report); }
+void DrillFleet::audit(DrillReport& report) { 
+  std::vector<std::string> options{"--whole", "--drained"};
+  if (plan_.crash_at_any_time) options.push_back("--crashed");
+  audit_history(runtime_, history(), options, report);
+}
 
 Result<void> DrillFleet::clean_up() { return store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + plan_.name + " is over"}); }
 

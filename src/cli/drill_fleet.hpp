@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/drill_process.hpp"
+#include "history/work_history.hpp"
 
 namespace fenceline::cli {
 
@@ -25,6 +26,7 @@ struct DrillPlan {
   bool owes_takeovers = false;  // without one it shows nothing
   bool owes_doubts = false;     // nor without a call whose answer was lost
   bool commands = true;         // each job is a process of its own; else the workers run them themselves
+  bool crash_at_any_time = false;  // the store may have forgotten something, and nobody knows when: the checker is told
   std::string work_for = "0.4"; // seconds of each command: longer than a third of the ttl, so that leases are renewed under it
   // Of a worker, laid over this process's own.
   std::function<std::map<std::string, std::string>(const DrillFleet&, int worker)> environment;
@@ -65,6 +67,12 @@ class DrillFleet {
   // Until every job has ended. A sentence if that takes longer than `most`.
   std::string wait_for_the_end(Duration most);
 
+  // For a drill in which the store crashes: the jobs that are done now, with their fences; and whether all of these still are.
+  std::map<JobId, Fence> finished();
+  void look_for(const std::map<JobId, Fence>& finished, DrillReport& report);
+  // The store is down now, and has forgotten what its class lets it forget: the checker is told.
+  void store_crashed();
+
   // Stops the workers and looks at everything; `report` gets what they did and what was wrong.
   void judge(DrillReport& report);
   // What this drill added to the store goes.
@@ -72,6 +80,7 @@ class DrillFleet {
 
  private:
   std::string history() const { return folder_.path() + "/history"; }
+  Result<std::optional<Job>> look_at(const JobId& id);
   void look_at_the_jobs(DrillReport& report);
   void audit(DrillReport& report);
 
@@ -82,6 +91,7 @@ class DrillFleet {
   const std::string ns_;
   DrillFolder folder_;
   std::map<JobId, std::string> payloads_;
+  std::unique_ptr<history::WorkHistory> noted_;  // what the drill itself does is in the history too, so that the checker knows all there was
   std::vector<std::unique_ptr<DrillProcess>> workers_;
 };
 

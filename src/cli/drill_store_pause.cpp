@@ -1,9 +1,7 @@
 // `fenceline drill store-pause`: the server of the store is stopped as a whole for longer than a lease lasts, and goes on: no connection breaks, nobody is
 // told anything, and what was asked before is done when nobody waits for it any more. Workers must stop their commands in time all the same.
 #include <csignal>
-#include <fstream>
 
-#include "bench/postgres_url.hpp"
 #include "cli/drill_away.hpp"
 #include "cli/drill_server.hpp"
 #include "cli/output.hpp"
@@ -23,37 +21,34 @@ constexpr int kJobsOfARound = 10;
 
 // How the server is stopped and let go on. Whoever plays it lets it go on, whatever happens.
 struct PausePlan {
-  std::string pause;  // lines for a shell; empty: by signals to the server's processes
+  std::string pause;  // lines for a shell; empty: by signals to the server's processes, and in turn by a command of its own if it has one
   std::string go_on;
-  std::string data;
+  const DrillServer& server;
 };
 
-Result<std::optional<PausePlan>> find_plan(const Invocation& invocation) {
+Result<std::optional<PausePlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
   const auto pause = invocation.value("--pause-command");
   const auto go_on = invocation.value("--continue-command");
   if (pause.has_value() != go_on.has_value()) return std::unexpected(usage_error("give both --pause-command and --continue-command, or neither"));
-  if (pause) return PausePlan{*pause, *go_on, ""};
-  const std::optional<std::string> data = data_folder_of_tests();
-  if (!data) return std::nullopt;
-  return PausePlan{"", "", *data};
-}
-
-pid_t first_process(const std::string& data) {
-  std::ifstream file(data + "/postmaster.pid");
-  pid_t pid = 0;
-  file >> pid;
-  return pid > 1 ? pid : 0;
+  if (pause) return PausePlan{*pause, *go_on, server};
+  if (!server.first_process()) return std::nullopt;
+  return PausePlan{"", "", server};
 }
 
 // Stopped while this lives.
 class Pause {
  public:
-  explicit Pause(const PausePlan& plan) : plan_(plan) {
+  Pause(Runtime& runtime, const PausePlan& plan, int round) : runtime_(runtime), plan_(plan) {
     if (!plan_.pause.empty()) {
       stopped_ = run_in_shell(plan_.pause);
       return;
     }
-    const pid_t first = first_process(plan_.data);
+    held_ = round % 2 == 1 && plan_.server.hold(runtime_);
+    if (held_) {
+      stopped_ = true;
+      return;
+    }
+    const pid_t first = plan_.server.first_process().value_or(0);
     // The first one begins the others: after it none is added.
     stopped_ = first != 0 && ::kill(first, SIGSTOP) == 0;
     if (!stopped_) return;
@@ -70,20 +65,23 @@ class Pause {
     if (over_) return true;
     over_ = true;
     if (!plan_.go_on.empty()) return run_in_shell(plan_.go_on);
+    if (held_) return plan_.server.let_go(runtime_);
     for (const pid_t pid : processes_) ::kill(pid, SIGCONT);
     return true;
   }
 
  private:
+  Runtime& runtime_;
   const PausePlan& plan_;
   std::vector<pid_t> processes_;
   bool stopped_ = false;
+  bool held_ = false;  // by the server's own command
   bool over_ = false;
 };
 
 // False if the drill was interrupted.
-bool play(DrillFleet& fleet, const PausePlan& plan, DrillReport& report) {
-  Pause pause(plan);
+bool play(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int round, DrillReport& report) {
+  Pause pause(runtime, plan, round);
   if (!pause.stopped()) {
     report.violations.push_back("the server could not be paused");
     return true;
@@ -93,7 +91,7 @@ bool play(DrillFleet& fleet, const PausePlan& plan, DrillReport& report) {
   std::size_t alive = 0;
   for (int worker = 0; worker < fleet.workers(); ++worker) alive += descendants_of(fleet.pid(worker)).size();
   if (whole && alive > 0) report.violations.push_back("L5: " + std::to_string(alive) + " processes work on under leases that nobody could renew");
-  if (!pause.go_on()) report.violations.push_back("the server could not be let go on: `" + plan.go_on + "` failed");
+  if (!pause.go_on()) report.violations.push_back("the server could not be let go on" + (plan.go_on.empty() ? "" : ": `" + plan.go_on + "` failed"));
   ++report.faults;
   return whole;
 }
@@ -101,8 +99,10 @@ bool play(DrillFleet& fleet, const PausePlan& plan, DrillReport& report) {
 Result<int> run(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 3, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
-  if (!bench::is_postgres_url(invocation.store_url)) return nothing_to_play(invocation, kName, kWhat);
-  const Result<std::optional<PausePlan>> plan = find_plan(invocation);
+  const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
+  if (!server) return std::unexpected(server.error());
+  if (!*server) return nothing_to_play(invocation, kName, kWhat);
+  const Result<std::optional<PausePlan>> plan = find_plan(invocation, **server);
   if (!plan) return std::unexpected(plan.error());
   if (!*plan) {
     DrillReport report;
@@ -118,7 +118,7 @@ Result<int> run(Invocation& invocation) {
         report.not_injected.push_back("pause " + std::to_string(round + 1) + ": every job had ended before");
         return true;
       }
-      if (!play(fleet, **plan, report)) return false;
+      if (!play(fleet, *invocation.runtime, **plan, round, report)) return false;
       if (stderr_is_terminal()) tell("store-pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
     }
     return fleet.wait(kBetween);

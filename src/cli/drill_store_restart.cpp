@@ -1,6 +1,6 @@
 // `fenceline drill store-restart`: the server of the store is stopped without a goodbye and started again, under real workers: in
-// the middle of commits, and in turn for longer than a lease lasts. What was acknowledged must be there afterwards.
-#include "bench/postgres_url.hpp"
+// the middle of commits, and in turn for longer than a lease lasts. What was acknowledged must be there afterwards; on a store that
+// forgets its last moments (class C), what is older than these.
 #include "cli/drill_away.hpp"
 #include "cli/drill_server.hpp"
 #include "cli/output.hpp"
@@ -12,51 +12,60 @@ using namespace std::chrono_literals;
 
 constexpr const char* kWhat = "a restart of the server";
 constexpr Duration kBetween = 1500ms;
-constexpr int kJobsOfARound = 32;  // enough for all of it
-constexpr int kLonger = 2;  // seconds without a server; the leases are of one
-
-// How the server is restarted in round `number`, for a shell.
-struct RestartPlan {
-  std::string at_once;
-  std::string after_a_while;
-  const std::string& of(int number) const { return number % 2 == 0 ? at_once : after_a_while; }
-};
+constexpr Duration kForgottenMost = 2s;  // by a store of class C
+constexpr int kJobsOfARound = 32;         // enough for all of it
+constexpr Duration kAway = 2s;            // in turn; the leases are of one
 
 // Nothing if nobody says how.
-Result<std::optional<RestartPlan>> find_plan(const Invocation& invocation) {
-  if (const auto told = invocation.value("--restart-command")) return RestartPlan{*told, *told};
-  const std::optional<std::string> data = data_folder_of_tests();
-  if (!data) return std::nullopt;
-  const Result<std::string> control = control_command(*data);
-  if (!control) return std::unexpected(control.error());
-  return RestartPlan{*control + "-m immediate restart", *control + "-m immediate stop && sleep " + std::to_string(kLonger) + " && " + *control + "start"};
+Result<std::optional<RestartPlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
+  if (const auto told = invocation.value("--restart-command")) return RestartPlan{.stop = "", .start = *told};
+  return server.restart_plan(*invocation.runtime);
+}
+
+// False if the drill was interrupted.
+bool play(DrillFleet& fleet, const RestartPlan& plan, int round, DrillReport& report) {
+  const auto done_by = [&](const std::string& line) {
+    if (line.empty() || run_in_shell(line)) return true;
+    report.violations.push_back("the server could not be restarted: `" + line + "` failed");
+    return false;
+  };
+  if (!done_by(plan.stop)) return true;
+  if (plan.forgets) fleet.store_crashed();
+  const bool whole = plan.stop.empty() || round % 2 == 0 || fleet.wait(kAway);
+  if (done_by(plan.start)) ++report.faults;
+  return whole;
+}
+
+Result<int> not_played(const Invocation& invocation, const std::string& why) {
+  DrillReport report;
+  report.not_injected.push_back(std::string(kWhat) + ": " + why);
+  return tell_drill(invocation, "store-restart", report);
 }
 
 Result<int> run(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 4, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
-  if (!bench::is_postgres_url(invocation.store_url)) return nothing_to_play(invocation, "store-restart", kWhat);
-  const Result<std::optional<RestartPlan>> plan = find_plan(invocation);
+  const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
+  if (!server) return std::unexpected(server.error());
+  if (!*server) return nothing_to_play(invocation, "store-restart", kWhat);
+  const Result<std::optional<RestartPlan>> plan = find_plan(invocation, **server);
+  if (!plan && plan.error().code == Code::refused) return not_played(invocation, plan.error().message);
   if (!plan) return std::unexpected(plan.error());
-  if (!*plan) {
-    DrillReport report;
-    report.not_injected.push_back(std::string(kWhat) + ": nobody says how; give --restart-command 'CMD', which returns when the server is up again");
-    return tell_drill(invocation, "store-restart", report);
-  }
+  if (!*plan) return not_played(invocation, "nobody says how; give --restart-command 'CMD', which returns when the server is up again");
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
+  const bool forgets = (*plan)->forgets;
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {
-      if (!fleet.wait(kBetween)) return false;
+      const std::map<JobId, Fence> finished = fleet.finished();
+      if (!fleet.wait(forgets ? kBetween + kForgottenMost : kBetween)) return false;
       if (fleet.unfinished() == 0) {
         report.not_injected.push_back("restart " + std::to_string(round + 1) + ": every job had ended before");
         return true;
       }
-      if (!run_in_shell((*plan)->of(round))) {
-        report.violations.push_back("the server could not be restarted: `" + (*plan)->of(round) + "` failed");
-        return true;
-      }
-      ++report.faults;
+      if (!play(fleet, **plan, round, report)) return false;
+      if (!report.violations.empty()) return true;
+      fleet.look_for(finished, report);
       if (stderr_is_terminal()) tell("store-restart: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
     }
     return fleet.wait(kBetween);
@@ -64,7 +73,8 @@ Result<int> run(Invocation& invocation) {
   return play_drill(invocation, **store,
                     {.name = "store-restart",
                      .store_url = invocation.store_url,
-                     .jobs = static_cast<int>(*rounds) * kJobsOfARound,
+                     .jobs = static_cast<int>(*rounds) * kJobsOfARound * (forgets ? 2 : 1),
+                     .crash_at_any_time = (*plan)->stop.empty() && (*store)->profile().guarantee > GuaranteeClass::b,
                      .environment = {},
                      .storm = storm});
 }

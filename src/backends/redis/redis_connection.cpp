@@ -8,11 +8,13 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "backends/redis/client_name.hpp"
 #include "backends/redis/redis_tls.hpp"
 
 namespace fenceline::redis {
@@ -143,7 +145,7 @@ Result<void> Connection::log_in(const Address& address, Instant deadline, const 
   Command hello("HELLO");
   hello.arg("3");
   if (!address.user.empty() || !address.password.empty()) hello.arg("AUTH").arg(address.user.empty() ? "default" : address.user).arg(address.password);
-  hello.arg("SETNAME").arg("fenceline");
+  hello.arg("SETNAME").arg(client_name(::getpid()));
   std::vector<Command> commands;
   commands.push_back(std::move(hello));
   if (address.database != 0) commands.push_back(Command("SELECT").arg(address.database));
