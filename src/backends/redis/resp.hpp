@@ -53,7 +53,7 @@ struct RespLimits {
   std::size_t blob_bytes_most = std::size_t{256} << 20;
   std::size_t line_bytes_most = std::size_t{64} << 10;      // an error may repeat what it was sent
   std::size_t items_most = std::size_t{2} << 20;            // of one answer, in all its lists together
-  std::size_t answer_bytes_most = std::size_t{256} << 20;   // of one answer
+  std::size_t answer_bytes_most = std::size_t{2} << 30;     // of one answer: a claim of a thousand jobs of 1 MiB
   int depth_most = 16;
 };
 
