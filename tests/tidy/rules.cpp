@@ -60,7 +60,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
       {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis"}},
       {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "sim", "check"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };

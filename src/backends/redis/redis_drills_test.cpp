@@ -276,9 +276,9 @@ TEST_F(RedisFailover, L2_J1_AReplicaThatLaggedTakesOverWithoutTheTailAndFencesGr
   admin_(Command("REPLICAOF").arg("127.0.0.1").arg(1));
   point_at(replica.socket());
 
-  // Who goes on with the old one is refused, whether it was there before or comes now.
-  EXPECT_EQ(code_of(acquire(*stayed, "anything", "c")), Code::refused);
-  EXPECT_EQ(code_of(stayed->enqueue({.ns = "default", .jobs = {new_job()}})), Code::refused);
+  // Who goes on with the old one waits for a primary there, and changes nothing; who comes now is refused.
+  EXPECT_EQ(code_of(stayed->acquire({.ns = "default", .names = {"anything"}, .owner = "c", .request = "c", .ttl = 30s, .timeout = 500ms})), Code::unavailable);
+  EXPECT_EQ(code_of(stayed->enqueue({.ns = "default", .jobs = {new_job()}, .timeout = 500ms})), Code::unavailable);
   EXPECT_EQ(code_of(RedisStore::open(runtime_, Log(null_log_sink()), {.url = redis::test::admin_url()})), Code::refused);
 
   admin_.kill_others();
