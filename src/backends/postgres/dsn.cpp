@@ -9,6 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "base/text.hpp"
+
 namespace fenceline::postgres {
 namespace {
 
@@ -16,21 +18,6 @@ constexpr std::string_view kAlone = "postgres:";
 constexpr std::string_view kForm = "use postgres://USER@HOST:PORT/DATABASE?schema=NAME";
 
 using Options = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
-
-std::optional<std::string> decoded(std::string_view text) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return std::nullopt;
-    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-    i += 2;
-  }
-  return out;
-}
 
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> words;
@@ -101,8 +88,8 @@ Result<std::string> without_own(std::string_view url, Dsn& dsn) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), pair.size() + 1));
     const std::size_t equals = pair.find('=');
-    const std::optional<std::string> name = decoded(pair.substr(0, equals));
-    const std::optional<std::string> value = equals == std::string_view::npos ? std::nullopt : decoded(pair.substr(equals + 1));
+    const std::optional<std::string> name = percent_decoded(pair.substr(0, equals));
+    const std::optional<std::string> value = equals == std::string_view::npos ? std::nullopt : percent_decoded(pair.substr(equals + 1));
     if (!name || !value) return fail(Code::invalid, "an option in the store's URL is not NAME=VALUE; " + std::string(kForm));
     if (!given.insert(*name).second) return fail(Code::invalid, "the store's URL has the option '" + printable(*name) + "' more than once; give it once");
     const Result<bool> own = take_own(*name, *value, dsn);

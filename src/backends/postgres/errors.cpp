@@ -18,17 +18,6 @@ bool ends_the_connection(std::string_view state) {
 
 bool is_of_a_shared_session(std::string_view state) { return is_one_of(state, {"26000", "42P05"}); }
 
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    if (!control) out += c;
-    else if (!out.empty() && out.back() != ' ') out += ' ';
-  }
-  while (!out.empty() && out.back() == ' ') out.pop_back();
-  return out;
-}
-
 Error error_of(const ServerError& error, std::string_view shown_url) {
   const std::string_view state = error.state;
   const std::string said = one_line(error.message);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/text.hpp"
 
 namespace fenceline::postgres {
 
@@ -32,8 +33,5 @@ bool is_of_a_shared_session(std::string_view state);
 Error error_of(const ServerError& error, std::string_view shown_url);
 // No answer came to a call that was sent.
 Error without_answer(CallKind kind, std::string_view shown_url);
-
-// One line of printable text.
-std::string one_line(std::string_view text);
 
 }  // namespace fenceline::postgres

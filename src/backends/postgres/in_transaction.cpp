@@ -56,7 +56,7 @@ Result<Answer> ask(pg_conn* connection, const PostgresPlace& place, const std::s
   Answer answer(PQexecParams(connection, sql.c_str(), static_cast<int>(pointers.size()), nullptr, pointers.data(), nullptr, nullptr, 0));
   if (commits && (!answer || (error_in(answer.get()) && postgres::ends_the_connection(field(answer.get(), PG_DIAG_SQLSTATE)))))
     return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
-  if (!answer) return fail(Code::unavailable, "cannot reach the server: " + postgres::one_line(PQerrorMessage(connection)));
+  if (!answer) return fail(Code::unavailable, "cannot reach the server: " + one_line(PQerrorMessage(connection)));
   if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
   return answer;
 }

@@ -85,7 +85,7 @@ Result<std::optional<Fence>> GatedKeys::remembered(const std::string& key) {
   if (!answer) return std::unexpected(answer.error());
   if (answer->is_nil()) return std::nullopt;
   const std::optional<std::int64_t> fence = redis::whole_number(*answer);
-  if (!fence || *fence < 1 || *fence > kFenceMax) return fail(Code::invalid, redis::one_line(memory_of(key)) + " is no memory of a gate");
+  if (!fence || *fence < 1 || *fence > kFenceMax) return fail(Code::invalid, one_line(memory_of(key)) + " is no memory of a gate");
   return fence;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/duration_text.hpp"
+#include "base/text.hpp"
 
 namespace fenceline::redis {
 namespace {
@@ -18,18 +19,8 @@ constexpr std::size_t kSocketPathMost = 107;  // bytes, of the kernel
 constexpr std::size_t kPasswordMost = 4096;
 
 std::optional<std::string> decoded(std::string_view text) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return std::nullopt;
-    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-    i += 2;
-  }
-  if (out.find('\0') != std::string::npos) return std::nullopt;
+  std::optional<std::string> out = percent_decoded(text);
+  if (out && out->find('\0') != std::string::npos) return std::nullopt;
   return out;
 }
 

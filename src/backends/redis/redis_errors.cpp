@@ -47,17 +47,6 @@ bool is_unknown_script(const Value& value) { return value.is_error() && value.er
 
 bool is_read_only(const Value& value) { return value.is_error() && value.error_word() == "READONLY"; }
 
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    if (!control) out += c;
-    else if (!out.empty() && out.back() != ' ') out += ' ';
-  }
-  while (!out.empty() && out.back() == ' ') out.pop_back();
-  return out;
-}
-
 Error error_of(const Value& error, std::string_view shown_url) {
   const std::string_view word = error.error_word();
   const std::string at(shown_url);

@@ -6,6 +6,7 @@
 
 #include "backends/redis/resp.hpp"
 #include "base/result.hpp"
+#include "base/text.hpp"
 
 namespace fenceline::redis {
 
@@ -24,8 +25,5 @@ Error error_of(const Value& error, std::string_view shown_url);
 Error without_answer(CallKind kind, std::string_view shown_url);
 // Nothing was sent.
 Error not_reached(std::string_view shown_url, std::string_view why);
-
-// One line of printable text.
-std::string one_line(std::string_view text);
 
 }  // namespace fenceline::redis

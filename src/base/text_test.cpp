@@ -1,0 +1,20 @@
+#include "base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fenceline {
+namespace {
+
+TEST(Text, OfSeveralLinesIsShownInOne) {
+  EXPECT_EQ(one_line("a\r\n\tb\x7f"), "a b");
+  EXPECT_EQ(one_line("\na"), "a");
+  EXPECT_EQ(one_line("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+}
+
+TEST(Text, PercentSignsThatAreNotWholeAreNoText) {
+  EXPECT_EQ(percent_decoded("a%2Fb%20%c3"), "a/b \xc3");
+  for (const char* wrong : {"%", "%2", "a%zz", "%2g"}) EXPECT_EQ(percent_decoded(wrong), std::nullopt) << wrong;
+}
+
+}  // namespace
+}  // namespace fenceline
