@@ -14,10 +14,10 @@
 #include <toml++/toml.h>
 
 #include "base/duration_text.hpp"
+#include "base/nearest.hpp"
 #include "base/utf8.hpp"
 #include "cli/line_reader.hpp"
 #include "cli/lock_settings.hpp"
-#include "cli/nearest.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
 #include "model/job.hpp"

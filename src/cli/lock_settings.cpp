@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/duration_text.hpp"
-#include "cli/nearest.hpp"
+#include "base/nearest.hpp"
 #include "cli/text.hpp"
 
 namespace fenceline::cli {

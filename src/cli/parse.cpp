@@ -7,8 +7,8 @@
 #include <set>
 #include <span>
 
+#include "base/nearest.hpp"
 #include "base/utf8.hpp"
-#include "cli/nearest.hpp"
 #include "cli/text.hpp"
 
 namespace fenceline::cli {

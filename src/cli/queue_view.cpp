@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
-#include "cli/nearest.hpp"
+#include "base/nearest.hpp"
 #include "cli/text.hpp"
 
 namespace fenceline::cli {

@@ -1,8 +1,8 @@
-#include "cli/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <algorithm>
 
-namespace fenceline::cli {
+namespace fenceline {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -35,4 +35,4 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   return best;
 }
 
-}  // namespace fenceline::cli
+}  // namespace fenceline

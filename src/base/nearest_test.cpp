@@ -1,8 +1,8 @@
-#include "cli/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <gtest/gtest.h>
 
-namespace fenceline::cli {
+namespace fenceline {
 namespace {
 
 TEST(Nearest, CountsChangesAdditionsOmissionsAndSwaps) {
@@ -22,4 +22,4 @@ TEST(Nearest, FindsASlipAndLeavesTheRest) {
 }
 
 }  // namespace
-}  // namespace fenceline::cli
+}  // namespace fenceline
