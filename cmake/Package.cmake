@@ -10,7 +10,7 @@ add_library(fenceline_package STATIC ${objects})
 set_target_properties(fenceline_package PROPERTIES OUTPUT_NAME fenceline EXPORT_NAME fenceline LINKER_LANGUAGE CXX)
 target_compile_features(fenceline_package INTERFACE cxx_std_23)
 target_include_directories(fenceline_package INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(fenceline_package PUBLIC Threads::Threads PkgConfig::sqlite3 PkgConfig::libpq OpenSSL::SSL OpenSSL::Crypto)
+target_link_libraries(fenceline_package PUBLIC Threads::Threads PkgConfig::sqlite3 PkgConfig::libpq OpenSSL::SSL OpenSSL::Crypto Cctz::Cctz)
 if(FENCELINE_SANITIZE)
   target_link_options(fenceline_package INTERFACE -fsanitize=${FENCELINE_SANITIZE})
 endif()
@@ -20,7 +20,7 @@ install(TARGETS fenceline_package EXPORT fenceline ARCHIVE DESTINATION ${CMAKE_I
 install(EXPORT fenceline NAMESPACE fenceline:: FILE fencelineTargets.cmake DESTINATION ${folder} COMPONENT development)
 configure_package_config_file(cmake/fencelineConfig.cmake.in ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake INSTALL_DESTINATION ${folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake ${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake
+install(FILES ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake ${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake cmake/FindCctz.cmake
   DESTINATION ${folder} COMPONENT development)
 install(CODE "set(from \"${PROJECT_SOURCE_DIR}\")
   set(made \"${PROJECT_BINARY_DIR}/include\")

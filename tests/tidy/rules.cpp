@@ -32,6 +32,7 @@ const std::vector<Home>& homes() {
       {{"sqlite3"}, std::regex(R"(#include\s*[<"]sqlite3)"), "SQLite's header", {"src/backends/sqlite/", "tests/", "src/cli/version.cpp", "src/bench/raw_sqlite.cpp"}, "a library stays in its adapter"},
       {{"libpq"}, std::regex(R"(#include\s*[<"]libpq)"), "libpq's header", {"src/backends/postgres/", "src/bench/", "tests/"}, "a library stays in its adapter"},
       {{"openssl", "hiredis"}, std::regex(R"(#include\s*[<"](openssl|hiredis)/)"), "a header of OpenSSL or hiredis", {"src/backends/redis/", "tests/"}, "a library stays in its adapter"},
+      {{"cctz"}, std::regex(R"(#include\s*[<"]cctz/)"), "a header of cctz", {"src/model/time_zone.cpp", "tests/"}, "one source knows the time zones' library"},
       {{"CLI/"}, std::regex(R"(#include\s*[<"]CLI/)"), "CLI11's header", {"src/cli/parse.cpp"}, "one source knows the command line's library"},
       {{"toml"}, std::regex(R"(#include\s*[<"]toml)"), "TOML's header", {"src/cli/config.cpp"}, "one source knows the settings' library"},
       {{"fork"}, std::regex(R"(\bfork\s*\()"), "fork", {"tests/", "src/backends/sqlite/", "src/runtime/child_process"}, "no connection crosses a fork: posix_spawn instead"},
