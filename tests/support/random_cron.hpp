@@ -48,8 +48,8 @@ struct RandomCron {
   }
 };
 
-// The second is named once in `with_seconds` times (0: never).
-inline RandomCron random_cron(Chance& chance, int with_seconds) {
+// The second is named once in `with_seconds` times (0: never). `daily`: of every day, so that a change of the clocks is among the next ticks.
+inline RandomCron random_cron(Chance& chance, int with_seconds, bool daily = false) {
   static constexpr std::array<std::pair<int, int>, 6> ranges{{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}}};
   static constexpr std::array<const char*, 12> months{"JAN", "feb", "Mar", "APR", "may", "Jun", "JUL", "aug", "Sep", "OCT", "nov", "Dec"};
   static constexpr std::array<const char*, 7> weekdays{"SUN", "mon", "Tue", "WED", "thu", "Fri", "SAT"};
@@ -66,9 +66,9 @@ inline RandomCron random_cron(Chance& chance, int with_seconds) {
     std::string field;
     bool any = false;
     const int stars = part == 0 ? 4 : part == 1 ? 4 : part == 2 ? 3 : 2;
-    if (chance.one_in(stars)) {
+    if (chance.one_in(stars) || (daily && part > 2)) {
       any = true;
-      const int step = chance.one_in(3) ? chance.between(2, (most - least + 1) / 2) : 1;
+      const int step = (!daily || part <= 2) && chance.one_in(3) ? chance.between(2, (most - least + 1) / 2) : 1;
       field = step == 1 ? "*" : "*/" + std::to_string(step);
       for (int n = least; n <= most; n += step) made.named[part].insert(n);
     } else {
@@ -86,7 +86,7 @@ inline RandomCron random_cron(Chance& chance, int with_seconds) {
           field += spelled(first) + "#" + std::to_string(nth);
           made.nth_weekdays.insert({first, nth});
         } else if (kind <= 4 && first < most) {
-          const int last = chance.between(first, most), step = chance.one_in(2) ? chance.between(2, 5) : 1;
+          const int last = chance.between(first + 1, most), step = chance.one_in(2) ? chance.between(2, 5) : 1;
           field += spelled(first) + "-" + spelled(last) + (step == 1 ? "" : "/" + std::to_string(step));
           for (int n = first; n <= last; n += step) made.named[part].insert(n);
         } else {
