@@ -1,6 +1,9 @@
 // What workers do: claim, renew, settle, and look whether there is more.
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 
 #include "backends/redis/job_wire.hpp"
 #include "backends/redis/store_parts.hpp"
@@ -28,9 +31,14 @@ std::vector<Refusal> refusals_in(const Value& answer, const auto& sent) {
   return refused;
 }
 
-// One job, or a batch of jobs that nobody had before, which have all but id and body in common.
-void add_claimed(const Value& value, const std::string& owner, std::vector<ClaimedJob>& jobs) {
-  const std::vector<Value>& parts = list_in(value, 5);
+void read_plain_body(const Value& body, Job& job) {
+  read_body(job.id, text_in(body), job);
+  job.run_at = job.created_at;
+}
+
+// One job, or a batch of jobs that nobody had before, which have all but id and body in common. Those whose body is still to be read are counted in `without_body`.
+void add_claimed(const Value& value, const std::string& owner, std::vector<ClaimedJob>& jobs, std::vector<std::size_t>& without_body) {
+  const std::vector<Value>& parts = list_in(value, 4);
   if (text_in(parts[0]) != "b") {
     list_in(value, 7);
     ClaimedJob claimed;
@@ -43,12 +51,17 @@ void add_claimed(const Value& value, const std::string& owner, std::vector<Claim
   }
   const Duration left = duration_in(parts[1]);
   const Fence fence = number_in(parts[2]);
-  jobs.reserve(jobs.size() + (parts.size() - 3) / 2);
-  for (std::size_t at = 3; at + 1 < parts.size(); at += 2) {
+  const std::string_view ids = text_in(parts[3]);
+  const std::size_t count = ids.size() / 16;
+  const bool has_bodies = parts.size() > 4;
+  if (has_bodies) list_in(value, 4 + count);
+  jobs.reserve(jobs.size() + count);
+  for (std::size_t i = 0; i < count; ++i) {
     ClaimedJob& claimed = jobs.emplace_back();
     Job& job = claimed.job;
-    read_body(id_in(parts[at]), text_in(parts[at + 1]), job);
-    job.run_at = job.created_at;
+    job.id = id_in(ids.substr(i * 16, 16));
+    if (has_bodies) read_plain_body(parts[4 + i], job);
+    else without_body.push_back(jobs.size() - 1);
     job.state = JobState::running;
     job.fence = fence;
     job.owner = owner;
@@ -57,7 +70,59 @@ void add_claimed(const Value& value, const std::string& owner, std::vector<Claim
   }
 }
 
+// Settlements that follow one another with the same words are sent as one: see lua/25_settle.lua.
+void add_settlements(Command& command, std::span<const Settlement> all) {
+  const auto text_of = [](const Outcome& outcome) -> const std::string& { return outcome.kind == OutcomeKind::done ? outcome.result : outcome.error; };
+  std::string words;
+  std::string ids;
+  while (!all.empty()) {
+    const Settlement& first = all.front();
+    const auto is_other = [&](const Settlement& each) {
+      return each.fence != first.fence || each.outcome.kind != first.outcome.kind || each.outcome.retry_in != first.outcome.retry_in || each.outcome.exit_status != first.outcome.exit_status;
+    };
+    const auto some = all.first(static_cast<std::size_t>(std::ranges::find_if(all, is_other) - all.begin()));
+    const bool alike = std::ranges::all_of(some, [&](const Settlement& each) { return text_of(each.outcome) == text_of(first.outcome); });
+    words = std::to_string(first.fence) + ' ' + std::to_string(static_cast<int>(first.outcome.kind)) + ' ' + std::to_string(first.outcome.retry_in.count()) + ' ' +
+            std::to_string(first.outcome.exit_status.value_or(-1)) + ' ' + std::to_string(alike ? 1 : some.size());
+    ids.clear();
+    for (const Settlement& each : some) ids += bytes_of(each.id);
+    command.arg(words).arg(ids);
+    for (const Settlement& each : some.first(alike ? 1 : some.size())) command.arg(text_of(each.outcome));
+    all = all.subspan(some.size());
+  }
+}
+
 }  // namespace
+
+// A body never changes, and who runs a job keeps it there: so this need not be one step with the claim. One that is gone all the same was removed by a person.
+Result<void> RedisStore::Parts::read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which, Instant deadline) {
+  constexpr std::size_t kAtOnce = 1000;
+  std::vector<Command> asked;
+  for (std::size_t from = 0; from < which.size(); from += kAtOnce) {
+    Command& command = asked.emplace_back("HMGET");
+    command.reserve(kAtOnce * 24).key(prefix_of(ns) + "body");
+    for (const std::size_t at : which.subspan(from, std::min(kAtOnce, which.size() - from))) command.arg(bytes_of(jobs[at].job.id));
+  }
+  const std::vector<Result<Value>> answers = client.call_many(asked, CallKind::look, deadline - runtime.now());
+  std::set<JobId> gone;
+  for (std::size_t slice = 0; slice < answers.size(); ++slice) {
+    // The claim has happened, and a repeat of it brings the bodies along.
+    if (!answers[slice]) return fail(Code::in_doubt, "jobs were claimed, and their payloads could not be read: " + answers[slice].error().message);
+    const auto some = which.subspan(slice * kAtOnce, std::min(kAtOnce, which.size() - slice * kAtOnce));
+    const Result<bool> read = decoded(url(), [&] {
+      const std::vector<Value>& bodies = list_in(*answers[slice], some.size());
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        Job& job = jobs[some[i]].job;
+        if (bodies[i].is_nil()) gone.insert(job.id);
+        else read_plain_body(bodies[i], job);
+      }
+      return true;
+    });
+    if (!read) return std::unexpected(read.error());
+  }
+  if (!gone.empty()) std::erase_if(jobs, [&](const ClaimedJob& claimed) { return gone.contains(claimed.job.id); });
+  return {};
+}
 
 Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
@@ -70,15 +135,20 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
     const Result<Value> answer = parts_->run(command, CallKind::change, deadline - parts_->runtime.now());
     if (!answer) return std::unexpected(answer.error());
     if (answer->is_list() && answer->items.size() == 1) continue;  // it put aside what is blocked, and found nothing yet
-    return decoded(parts_->url(), [&] {
+    std::vector<std::size_t> without_body;
+    Result<ClaimReply> claimed = decoded(parts_->url(), [&] {
       const std::vector<Value>& parts = list_in(*answer, 3);
       ClaimReply reply;
       reply.ordered = number_in(parts[0]) != 0;
       reply.alone_waiting = number_in(parts[1]) != 0;
       reply.next_due = optional_duration(parts[2]);
-      for (std::size_t at = 3; at < parts.size(); ++at) add_claimed(parts[at], request.owner, reply.jobs);
+      for (std::size_t at = 3; at < parts.size(); ++at) add_claimed(parts[at], request.owner, reply.jobs, without_body);
       return reply;
     });
+    if (claimed && !without_body.empty()) {
+      if (const Result<void> read = parts_->read_bodies(request.ns, claimed->jobs, without_body, deadline); !read) return std::unexpected(read.error());
+    }
+    return claimed;
   }
 }
 
@@ -108,13 +178,7 @@ Result<SettleReply> RedisStore::settle(const SettleRequest& request) {
   static const Script& script = script_of("settle");
   Command command = parts_->call_of(script, request.ns);
   command.arg(request.owner);
-  std::string words;
-  for (const Settlement& settlement : request.settlements) {
-    const Outcome& outcome = settlement.outcome;
-    words = std::to_string(settlement.fence) + ' ' + std::to_string(static_cast<int>(outcome.kind)) + ' ' + std::to_string(outcome.retry_in.count()) + ' ' +
-            std::to_string(outcome.exit_status.value_or(-1));
-    command.arg(bytes_of(settlement.id)).arg(words).arg(outcome.kind == OutcomeKind::done ? outcome.result : outcome.error);
-  }
+  add_settlements(command, request.settlements);
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] { return SettleReply{refusals_in(*answer, request.settlements)}; });

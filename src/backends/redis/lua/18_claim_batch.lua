@@ -7,16 +7,18 @@ local claim_key = P .. 'claim:' .. #owner .. ':' .. owner .. request
 local answer = {0, 0, ''}
 local granted, many = {}, 0
 
--- Grants plain jobs that were never claimed; the caller takes them out of their list.
+-- Grants plain jobs that were never claimed; the caller takes them out of their list. Bodies of many are left to the client, which reads them by HMGET: what passes through Lua
+-- is hashed there, every byte of it.
+local FEW = 16
 local function take_batch(queue, ids, bodies)
   local lane = queue .. '/' .. stage
   local fence = fence_after(0)
   local number = call('INCR', P .. 'batch_number')
   local state, all = 'cR\0' .. string.char(RUNNING) .. be8(number), table.concat(ids)
-  local states, parts = {}, {'b', num(ttl), num(fence)}
-  for i, id in ipairs(ids) do
-    states[2 * i - 1], states[2 * i] = id, state
-    parts[2 * i + 2], parts[2 * i + 3] = id, bodies[i]
+  local states, parts = {}, {'b', num(ttl), num(fence), all}
+  for i, id in ipairs(ids) do states[2 * i - 1], states[2 * i] = id, state end
+  if bodies then
+    for i, body in ipairs(bodies) do parts[i + 4] = body end
   end
   call('HSET', P .. 'state', unpack(states))
   call('HSET', P .. 'batches', num(number), pack({fence, owner, request, wall_now, number, queue, stage}))
@@ -28,6 +30,7 @@ local function take_batch(queue, ids, bodies)
   granted[#granted + 1] = {'', fence, all}
   many = many + #ids
 end
+local function bodies_of(ids) return #ids <= FEW and call('HMGET', P .. 'body', unpack(ids)) or nil end
 local function remember_grants()
   call('SET', claim_key, pack({lease_now + ttl, granted}))
   set_to_expire(claim_key, ttl)
@@ -53,7 +56,7 @@ local function takes_the_short_way()
   local ids = call('LRANGE', list, 0, limit - 1)
   if #ids < limit then return false end
   for i = 1, limit do ids[i] = ids[i]:sub(9) end
-  take_batch(queue, ids, call('HMGET', P .. 'body', unpack(ids)))
+  take_batch(queue, ids, bodies_of(ids))
   call('LTRIM', list, limit, -1)
   remember_grants()
   return true

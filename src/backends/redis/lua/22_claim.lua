@@ -1,7 +1,7 @@
 -- needs: 00_core 18_claim_batch 10_jobs
 -- ARGV: owner, request, limit, ttl, whether it holds others (1), stage, queues in the order in which they are served.
--- Answers {ordered, alone_waiting, next_due or '', jobs...}: either one job as shown(), and behind it whether it was taken over (1) and from whom; or a batch: {'b', what is
--- left of its leases, the fence of all of them, id, body, id, body...}, of jobs that were never claimed before.
+-- Answers {ordered, alone_waiting, next_due or '', jobs...}: either one job as shown(), and behind it whether it was taken over (1) and from whom; or a batch, of jobs that
+-- were never claimed before: {'b', what is left of its leases, the fence of all of them, their ids in one text, the body of each}, the bodies only if there are few.
 -- Many that are blocked are put aside a few thousand at a time: {'again'} then, and the caller asks again.
 local PUT_ASIDE_AT_ONCE = 2000
 local lanes = {}  -- those of paused queues too: they are due, but not granted
@@ -88,11 +88,13 @@ local function take_plain(asked)
     local other = call('ZRANGEBYSCORE', open, '-inf', num(wall_now), 'WITHSCORES', 'LIMIT', 0, 1)
     local other_at = other[1] and be8(tonumber(other[2])) .. other[1]:sub(1, 8)
     local members = call('LRANGE', list, 0, wanted - 1)
-    local ids, bodies, taken, stale = {}, {}, #members, 0
+    local ids, bodies, taken, stale = {}, nil, #members, 0
     if taken > 0 then
       for i = 1, taken do ids[i] = members[i]:sub(9) end
-      bodies = call('HMGET', P .. 'body', unpack(ids))
-      if gone > 0 or other_at or not all_due then
+      if gone == 0 and not other_at and all_due then
+        bodies = bodies_of(ids)
+      else
+        bodies = call('HMGET', P .. 'body', unpack(ids))
         local states = call('HMGET', P .. 'state', unpack(ids))
         local some, their_bodies = {}, {}
         local at = 0

@@ -1,9 +1,9 @@
 -- needs: 00_core 18_settle_batches 10_jobs
--- ARGV: owner, then of each its id, "FENCE KIND RETRY_IN EXIT_STATUS" (-1: none), and its result if it is done, else its error. Answers {id, its fence, reason} of each
--- that was refused.
+-- ARGV: owner, then, of those that follow one another with the same words, "FENCE KIND RETRY_IN EXIT_STATUS TEXTS" (-1: no exit status), their ids in one text, and the result of each if
+-- it is done, else its error; if all have the same one, that alone, and TEXTS is 1. Answers {id, its fence, reason} of each that was refused.
 local refused = {}
-for _, at in ipairs(left) do
-  local id, words, text = ARGV[at], words_in(ARGV[at + 1]), ARGV[at + 2]
+for _, one in ipairs(left) do
+  local id, words, text = one[1], one[2], one[3]
   local r = load(id)
   local reason
   if not r then reason = 'not_found'
