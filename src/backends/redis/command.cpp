@@ -11,6 +11,15 @@
 namespace fenceline::redis {
 namespace {
 
+std::size_t next_number() {
+  static std::atomic<std::size_t> made{0};
+  return made++;
+}
+
+constexpr std::size_t kScriptWords = 3;  // EVALSHA, the script, and how many keys
+
+}  // namespace
+
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
@@ -23,16 +32,8 @@ std::string sha1_hex(std::string_view text) {
   return hex;
 }
 
-std::size_t next_number() {
-  static std::atomic<std::size_t> made{0};
-  return made++;
-}
-
-constexpr std::size_t kScriptWords = 3;  // EVALSHA, the script, and how many keys
-
-}  // namespace
-
-Script::Script(std::string text) : text_(std::move(text)), sha_(sha1_hex(text_)), number_(next_number()) {}
+Script::Script(std::string text, std::string function, const Library* library)
+    : text_(std::move(text)), sha_(sha1_hex(text_)), function_(std::move(function)), library_(library), number_(next_number()) {}
 
 Command::Command(std::string_view word) { arg(word); }
 
@@ -59,13 +60,14 @@ Command Command::in_full() const {
   return copy;
 }
 
-void Command::append_to(std::string& out) const {
+void Command::append_to(std::string& out, bool by_function) const {
   if (!script_) {
     append_array_head(out, words_);
   } else {
     append_array_head(out, kScriptWords + words_);
-    append_blob(out, is_full_ ? "EVAL" : "EVALSHA");
-    append_blob(out, is_full_ ? script_->text() : script_->sha());
+    by_function = by_function && !is_full_ && script_->library();
+    append_blob(out, is_full_ ? "EVAL" : by_function ? "FCALL" : "EVALSHA");
+    append_blob(out, is_full_ ? script_->text() : by_function ? script_->function() : script_->sha());
     append_blob(out, std::to_string(keys_));
   }
   out += body_;

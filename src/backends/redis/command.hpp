@@ -8,21 +8,34 @@
 
 namespace fenceline::redis {
 
-// Lua, known to the server by the SHA-1 of its text. Made once, at the start of the program, and kept to its end.
+// Functions that a server defines once and keeps under this name, until somebody removes them or it forgets all it had.
+struct Library {
+  std::string name;
+  std::string text;
+};
+
+std::string sha1_hex(std::string_view text);
+
+// Lua, known to the server by the SHA-1 of its text, or by the name of a function that does the same. Made once, at the start of the program, and kept to its end.
 class Script {
  public:
-  explicit Script(std::string text);
+  explicit Script(std::string text, std::string function = {}, const Library* library = nullptr);
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
   const std::string& text() const { return text_; }
   const std::string& sha() const { return sha_; }
+  const std::string& function() const { return function_; }
+  // That has the function; none if it is a script alone.
+  const Library* library() const { return library_; }
   // Counts the scripts of this process from 0.
   std::size_t number() const { return number_; }
 
  private:
   std::string text_;
   std::string sha_;
+  std::string function_;
+  const Library* library_;
   std::size_t number_;
 };
 
@@ -43,12 +56,13 @@ class Command {
   // For many arguments: room for so many bytes of them.
   Command& reserve(std::size_t bytes);
 
-  // The same with the text of its script instead of the SHA-1: it runs whatever the server has forgotten.
+  // The same with the text of its script instead of a name: it runs whatever the server has forgotten.
   Command in_full() const;
 
   // That the server must know; none if there is none or its text is sent along.
   const Script* script() const { return is_full_ ? nullptr : script_; }
-  void append_to(std::string& out) const;
+  // By its function, if it has one and `by_function` says so; else by its SHA-1.
+  void append_to(std::string& out, bool by_function = false) const;
   std::size_t size() const { return body_.size(); }
 
  private:

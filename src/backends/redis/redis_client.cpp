@@ -44,7 +44,7 @@ class Client::Calls {
   Duration backoff(int failures) const;
   Result<Value> judge(Outcome& outcome, CallKind kind) const;
   // Whether it is known to have done nothing, and may do better on the next try.
-  static bool is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link);
+  static bool is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link, bool is_unknown);
 
   Runtime& runtime_;
   const ClientOptions options_;
@@ -150,11 +150,11 @@ Result<Value> Client::Calls::judge(Outcome& outcome, CallKind kind) const {
   }
 }
 
-bool Client::Calls::is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link) {
+bool Client::Calls::is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link, bool is_unknown) {
   if (answer) return false;
   if (outcome.fate == Outcome::Fate::not_sent) return true;
   if (outcome.fate == Outcome::Fate::no_answer) return kind == CallKind::look && link.is_over();
-  return is_unknown_script(outcome.value) || answer.error().code == Code::unavailable;
+  return is_unknown || answer.error().code == Code::unavailable;
 }
 
 void Client::Calls::call(std::span<const Command> commands, CallKind kind, Duration timeout, std::span<Result<Value>> answers) {
@@ -185,10 +185,10 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
       answers[place] = judge(outcomes[i], kind);
       if (answers[place]) continue;
       if (is_read_only(outcomes[i].value)) (*used)->end();
-      const bool is_unknown = is_unknown_script(outcomes[i].value);
+      const bool is_unknown = tried[i].script() && is_unknown_script(outcomes[i].value);
       if (is_unknown) (*used)->forget_scripts();
       else must_wait = true;
-      if (!is_worth_another(outcomes[i], answers[place], kind, **used)) continue;
+      if (!is_worth_another(outcomes[i], answers[place], kind, **used, is_unknown)) continue;
       left.push_back(is_unknown ? tried[i].in_full() : tried[i]);
       places_left.push_back(place);
     }

@@ -50,7 +50,7 @@ class Client {
   // Until the server was reached for the first time, whoever waits for it hears this. Said before the first call.
   void heed(std::stop_token stop);
 
-  // One command, or one script by its SHA-1: it is loaded in the write of its first use, and one that the server forgot is sent as its text. What was not sent is tried again until the deadline, and so is a look
+  // One command, or one script by its function or SHA-1 (see redis_link.hpp); one that the server does not know is sent as its text. What was not sent is tried again until the deadline, and so is a look
   // that lost its connection. Errors: unavailable, nothing of it was done (a look: no answer came); in_doubt, it was sent and no answer came; what the server refuses, as error_of.
   Result<Value> call(const Command& command, CallKind kind, Duration timeout);
 

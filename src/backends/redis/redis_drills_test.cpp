@@ -133,7 +133,7 @@ TEST_F(RedisDrills, L2_AfterFlushallALockIsGrantedWithALargerFenceAndTheOldHolde
   EXPECT_TRUE(must(settle(*store, "b", anew)).refused.empty());
 }
 
-TEST_F(RedisDrills, J1_J3_ScriptsThatAreFlushedInTheMiddleOfAStormLoseAndDoubleNothing) {
+TEST_F(RedisDrills, J1_J3_ScriptsAndFunctionsThatAreFlushedInTheMiddleOfAStormLoseAndDoubleNothing) {
   constexpr int kWorkers = 4, kJobsOfEach = 25;
   const auto store = open();
   std::atomic<int> failed{0}, done{0};
@@ -161,7 +161,7 @@ TEST_F(RedisDrills, J1_J3_ScriptsThatAreFlushedInTheMiddleOfAStormLoseAndDoubleN
   std::atomic<bool> over{false};
   Task flusher = runtime_.spawn("flusher", [&](const std::stop_token&) {
     redis::test::Admin operator_of(runtime_);
-    for (int i = 0; !over; ++i) operator_of(Command("SCRIPT").arg("FLUSH").arg(i % 2 == 0 ? "SYNC" : "ASYNC"));
+    for (int i = 0; !over; ++i) operator_of(Command(i / 2 % 2 == 0 ? "FUNCTION" : "SCRIPT").arg("FLUSH").arg(i % 2 == 0 ? "SYNC" : "ASYNC"));
   });
   for (Task& task : tasks) task.join();
   over = true;

@@ -22,7 +22,7 @@ struct Theirs {
 };
 constexpr std::array kTheirs = {
     Theirs{"LOADING", Code::unavailable, "is still loading its data", ""},
-    Theirs{"BUSY", Code::unavailable, "is busy with somebody's script", "look with redis-cli SLOWLOG GET, end it with SCRIPT KILL"},
+    Theirs{"BUSY", Code::unavailable, "is busy with somebody's script", "look with redis-cli SLOWLOG GET, end it with SCRIPT KILL or FUNCTION KILL"},
     Theirs{"TRYAGAIN", Code::unavailable, "is moving the keys", ""},
     Theirs{"CLUSTERDOWN", Code::unavailable, "is a cluster that is down", "look with redis-cli CLUSTER INFO"},
     Theirs{"NOREPLICAS", Code::unavailable, "has too few replicas that follow", "see min-replicas-to-write"},
@@ -41,9 +41,29 @@ constexpr std::array kTheirs = {
     Theirs{"NOPROTO", Code::refused, "does not speak RESP3", "use Redis 7.0 or newer"},
 };
 
+// A function that may write is refused as a whole, where a script is stopped at its first write.
+bool is_writing_refused(const Value& value) {
+  constexpr std::array<std::string_view, 3> kWords{"OOM", "MISCONF", "NOREPLICAS"};
+  return std::ranges::find(kWords, value.error_word()) != kWords.end();
+}
+
 }  // namespace
 
-bool is_unknown_script(const Value& value) { return value.is_error() && value.error_word() == "NOSCRIPT"; }
+bool has_no_functions(const Value& value) { return is_function_refused(value) && !is_writing_refused(value); }
+
+bool is_unknown_script(const Value& value) {
+  return value.is_error() && (value.error_word() == "NOSCRIPT" || value.text.starts_with("ERR Function not found") || is_function_refused(value));
+}
+
+bool is_function_refused(const Value& value) {
+  if (!value.is_error()) return false;
+  // What a command inside of it is refused with says where.
+  if (value.text.find(" script: ") != std::string::npos) return false;
+  if (value.error_word() == "NOPERM") return value.text.find("'fcall'") != std::string::npos;
+  return is_writing_refused(value) || value.text.starts_with("ERR unknown command 'FCALL'");
+}
+
+bool is_library_there(const Value& value) { return value.is_error() && value.text.starts_with("ERR Library ") && value.text.ends_with(" already exists"); }
 
 bool is_read_only(const Value& value) { return value.is_error() && value.error_word() == "READONLY"; }
 

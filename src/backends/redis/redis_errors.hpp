@@ -13,8 +13,14 @@ namespace fenceline::redis {
 // Whether a call that stayed without an answer may have changed something.
 enum class CallKind { look, change };
 
-// The script is not known to the server, so it did not run.
+// Of a call of a script or function: the server did not run it, and would run its text, as it does not know the script or the function, or is_function_refused().
 bool is_unknown_script(const Value& value);
+// A function was not run: this user may call none, the server knows none, or takes no writes just now.
+bool is_function_refused(const Value& value);
+// The same, and it will be so the next time.
+bool has_no_functions(const Value& value);
+// A library was loaded before, perhaps by somebody else.
+bool is_library_there(const Value& value);
 // This server takes no writes (any more): another may stand at its address by now.
 bool is_read_only(const Value& value);
 

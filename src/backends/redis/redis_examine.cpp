@@ -127,6 +127,26 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
   return Finding{"memory_by_kind", FindingStatus::ok, detail, ""};
 }
 
+// Each version of this program has a library of its own, and nobody knows when the last process of an old one has ended.
+Result<Finding> functions_finding(Client& client) {
+  const Result<Value> there = client.call(std::move(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg("fenceline_*")), CallKind::look, kCallTimeout);
+  if (!there && there.error().code != Code::denied) return std::unexpected(there.error());
+  if (!there) return Finding{"functions", FindingStatus::ok, "not known: FUNCTION LIST is not allowed to this user", ""};
+  bool has_ours = false;
+  std::vector<std::string> others;
+  for (const Value& one : there->items) {
+    for (std::size_t at = 0; at + 1 < one.items.size(); at += 2) {
+      if (one.items[at].text != "library_name") continue;
+      if (one.items[at + 1].text == library().name) has_ours = true;
+      else others.push_back(one_line(one.items[at + 1].text));
+    }
+  }
+  const std::string ours = has_ours ? "verbs are called by name" : "not loaded: verbs are sent as scripts, which costs the server more";
+  if (others.empty()) return Finding{"functions", FindingStatus::ok, ours, ""};
+  return Finding{"functions", FindingStatus::warning, ours + "; " + std::to_string(others.size()) + " libraries of other versions of this program are there too",
+                 "if no such program runs any more: redis-cli FUNCTION DELETE " + others.front()};
+}
+
 }  // namespace
 
 Result<std::vector<Finding>> RedisStore::examine() {
@@ -152,6 +172,9 @@ Result<std::vector<Finding>> RedisStore::examine() {
                                 snapshot_finding(facts),
                                 clients_finding(facts),
                                 clock_finding(*server, asked, answered)};
+  Result<Finding> functions = functions_finding(client);
+  if (!functions) return std::unexpected(functions.error());
+  findings.push_back(std::move(*functions));
   Result<Finding> kinds = memory_by_kind(client, parts_->prefix);
   if (kinds) findings.push_back(std::move(*kinds));
   else if (kinds.error().code == Code::denied) findings.push_back({"memory_by_kind", FindingStatus::ok, "not known: SCAN or MEMORY USAGE is not allowed to this user", ""});

@@ -96,29 +96,29 @@ void add_settlements(Command& command, std::span<const Settlement> all) {
 
 // A body never changes, and who runs a job keeps it there: so this need not be one step with the claim. One that is gone all the same was removed by a person.
 Result<void> RedisStore::Parts::read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which, Instant deadline) {
-  constexpr std::size_t kAtOnce = 1000;
-  std::vector<Command> asked;
-  for (std::size_t from = 0; from < which.size(); from += kAtOnce) {
-    Command& command = asked.emplace_back("HMGET");
-    command.reserve(kAtOnce * 24).key(prefix_of(ns) + "body");
-    for (const std::size_t at : which.subspan(from, std::min(kAtOnce, which.size() - from))) command.arg(bytes_of(jobs[at].job.id));
-  }
-  const std::vector<Result<Value>> answers = client.call_many(asked, CallKind::look, deadline - runtime.now());
+  constexpr std::size_t kAtFirst = 64, kAtOnce = 1000, kAnswerBytes = std::size_t{16} << 20;
   std::set<JobId> gone;
-  for (std::size_t slice = 0; slice < answers.size(); ++slice) {
+  std::size_t largest = 1;
+  for (std::size_t count = kAtFirst; !which.empty(); count = std::clamp<std::size_t>(kAnswerBytes / largest, 1, kAtOnce)) {
+    const std::span<const std::size_t> some = which.first(std::min(count, which.size()));
+    Command command("HMGET");
+    command.reserve(some.size() * 24).key(prefix_of(ns) + "body");
+    for (const std::size_t at : some) command.arg(bytes_of(jobs[at].job.id));
+    const Result<Value> answer = client.call(command, CallKind::look, deadline - runtime.now());
     // The claim has happened, and a repeat of it brings the bodies along.
-    if (!answers[slice]) return fail(Code::in_doubt, "jobs were claimed, and their payloads could not be read: " + answers[slice].error().message);
-    const auto some = which.subspan(slice * kAtOnce, std::min(kAtOnce, which.size() - slice * kAtOnce));
+    if (!answer) return fail(Code::in_doubt, "jobs were claimed, and their payloads could not be read: " + answer.error().message);
     const Result<bool> read = decoded(url(), [&] {
-      const std::vector<Value>& bodies = list_in(*answers[slice], some.size());
+      const std::vector<Value>& bodies = list_in(*answer, some.size());
       for (std::size_t i = 0; i < some.size(); ++i) {
         Job& job = jobs[some[i]].job;
         if (bodies[i].is_nil()) gone.insert(job.id);
         else read_plain_body(bodies[i], job);
+        largest = std::max(largest, bodies[i].text.size());
       }
       return true;
     });
     if (!read) return std::unexpected(read.error());
+    which = which.subspan(some.size());
   }
   if (!gone.empty()) std::erase_if(jobs, [&](const ClaimedJob& claimed) { return gone.contains(claimed.job.id); });
   return {};

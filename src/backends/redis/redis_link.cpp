@@ -29,17 +29,36 @@ bool Link::wait_for_room(Duration at_most) const {
 }
 
 void Link::enqueue(const Command& command, Caller* caller, std::size_t index, Instant give_up, std::unique_ptr<Command> kept) {
-  const auto append = [&](const Command& what, Caller* whose, std::unique_ptr<Command> copy) {
+  const Script* script = command.script();
+  const bool by_function = has_functions_ && script && script->library();
+  const auto append = [&](const Command& what, Caller* whose, std::unique_ptr<Command> copy) -> Entry& {
     const std::size_t before = out_.size();
-    what.append_to(out_);
-    unsent_.push_back({whose, index, out_.size() - before, 0, give_up, std::move(copy)});
+    what.append_to(out_, by_function);
+    return unsent_.emplace_back(whose, index, out_.size() - before, 0, give_up, std::move(copy));
   };
-  if (const Script* script = command.script()) {
+  if (const Library* library = std::exchange(missed_, nullptr); library && has_functions_) {
+    append(Command("FUNCTION").arg("LOAD").arg(library->text), nullptr, nullptr).is_load = true;
+    ++loads_;
+  }
+  if (script && !by_function) {
     if (knows_.size() <= script->number()) knows_.resize(script->number() + 1);
     if (!knows_[script->number()]) append(Command("SCRIPT").arg("LOAD").arg(script->text()), nullptr, nullptr);
     knows_[script->number()] = true;
   }
-  append(command, caller, std::move(kept));
+  append(command, caller, std::move(kept)).called = by_function ? script->library() : nullptr;
+}
+
+// A function that is not there is called by the text of its script, and its library goes out with that. What was sent before a load that is under way says nothing about it.
+void Link::heed_functions(const Entry& entry, const Value& value) {
+  if (entry.is_load) {
+    --loads_;
+    // One that is busy may take it the next time.
+    if (value.is_error() && !is_library_there(value) && error_of(value, "").code != Code::unavailable) has_functions_ = false;
+  } else if (has_no_functions(value)) {
+    has_functions_ = false;
+  } else if (loads_ == 0 && is_unknown_script(value) && !is_function_refused(value)) {
+    missed_ = entry.called;
+  }
 }
 
 void Link::run(std::span<const Command> commands, std::span<Outcome> outcomes, Instant now, Instant deadline) {
@@ -200,6 +219,7 @@ void Link::take_answers(std::vector<Value>& values, const Caller* me, Wakes& wak
     }
     Entry entry = std::move(sent_.front());
     sent_.pop_front();
+    if (entry.is_load || (entry.called && value.is_error())) heed_functions(entry, value);
     if (entry.kept && is_unknown_script(value)) {
       knows_.clear();
       enqueue(entry.kept->in_full(), nullptr, 0, entry.give_up + silence_most_);  // goes out with the next write

@@ -41,7 +41,7 @@ class Link {
   // Written at once, not awaited. False: the connection is over, nothing was sent.
   bool send(Command command, Instant now);
 
-  // The server has lost its scripts: they are loaded again with their next use.
+  // The server has lost its scripts: they are loaded again with their next use. Of functions this is seen as answers come.
   void forget_scripts();
   // Nobody shall use it any more: what is under way has no answer.
   void end();
@@ -59,7 +59,9 @@ class Link {
     std::size_t bytes;
     std::uint64_t end;  // in the stream of all that goes out
     Instant give_up;    // unanswered by then, the server is taken for gone
-    std::unique_ptr<Command> kept;  // of one that nobody awaits: to be sent again if the server does not know its script
+    std::unique_ptr<Command> kept;    // of one that nobody awaits: to be sent again if the server does not know its script
+    const Library* called = nullptr;  // a function of it
+    bool is_load = false;             // of the library
   };
   using Lock = std::unique_lock<std::mutex>;
   using Wakes = std::vector<Event*>;  // to be notified without the lock
@@ -75,6 +77,7 @@ class Link {
   void read_for_all(Lock& lock, Caller& me, Instant deadline);
   void wait_for_others(Lock& lock, Caller& me, Instant deadline);
   void take_answers(std::vector<Value>& values, const Caller* me, Wakes& wakes);
+  void heed_functions(const Entry& entry, const Value& value);
   void wake_next_reader(Wakes& wakes);
   void give_up_waiting(Caller& me);
   void break_up(Wakes& wakes);
@@ -96,6 +99,9 @@ class Link {
   std::uint64_t taken_ = 0;   // bytes taken from out_ so far
   std::uint64_t written_ = 0;  // of those, known to be out
   std::vector<bool> knows_;   // scripts, by their number
+  const Library* missed_ = nullptr;  // a library that the server does not have: goes out before the next command
+  int loads_ = 0;                    // of libraries, without an answer
+  bool has_functions_ = true;        // until the server has said no: then scripts do
   std::vector<std::unique_ptr<Event>> events_;  // all that were made
   std::vector<Event*> spare_;
   Instant last_used_{};

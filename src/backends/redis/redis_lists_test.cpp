@@ -63,11 +63,11 @@ class RedisLists : public testing::Test {
     ADD_FAILURE() << "tidy never ends";
     return removed;
   }
-  // Calls of scripts so far, anybody's.
+  // Calls of scripts and functions so far, anybody's.
   std::int64_t scripts_run() {
     const std::string stats = admin_(redis::Command("INFO").arg("commandstats")).text;
     std::int64_t calls = 0;
-    for (const std::string name : {"cmdstat_evalsha:calls=", "cmdstat_eval:calls="}) {
+    for (const std::string name : {"cmdstat_fcall:calls=", "cmdstat_evalsha:calls=", "cmdstat_eval:calls="}) {
       if (const std::size_t at = stats.find(name); at != std::string::npos) calls += std::strtoll(stats.c_str() + at + name.size(), nullptr, 10);
     }
     return calls;

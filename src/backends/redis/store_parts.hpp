@@ -53,7 +53,7 @@ struct RedisStore::Parts {
   // Its answer. What refuse() of lua/00_core.lua answers is an Error.
   Result<redis::Value> run(const redis::Command& command, redis::CallKind kind, Duration timeout);
 
-  // Of those jobs of a claim that came without it (redis_jobs.cpp). Errors: in_doubt.
+  // Of those jobs of a claim that came without it, in answers of some MiB (redis_jobs.cpp). Errors: in_doubt.
   Result<void> read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which, Instant deadline);
   // The part of tidy that is about locks (redis_locks.cpp).
   Result<TidyReply> tidy_locks(const std::string& ns, int limit, Duration timeout);

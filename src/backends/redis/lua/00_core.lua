@@ -3,20 +3,26 @@
 -- ARGV[1] is where the namespace's keys begin ("fl:{default}:"), ARGV[2] where those of the whole store do ("fl:"),
 -- ARGV[3] the clock of a test ("LEASE WALL", both in microseconds) or empty: then the server's TIME is both of them. A
 -- verb's own arguments follow. Numbers stay below 2^53, which Lua keeps exact; they are written with %.0f.
-local P, STORE = ARGV[1], ARGV[2]
-local call = redis.call
-local pack, unpack_one = cmsgpack.pack, cmsgpack.unpack
+local P, STORE, call, pack, unpack_one
 local FENCE_MAX = 9007199254740991
-local tested = ARGV[3] ~= ''  -- then nothing may expire by the server's own clock
-
+local tested  -- a test's clock: then nothing may expire by the server's own
 local lease_now, wall_now  -- microseconds
-if tested then
-  local l, w = ARGV[3]:match('^(%S+) (%S+)$')
-  lease_now, wall_now = tonumber(l), tonumber(w)
-else
-  local t = call('TIME')
-  wall_now = t[1] * 1000000 + t[2]
-  lease_now = wall_now
+-- What this call has read and told so far.
+local floor_read, largest_read, settings_read, common_read, rows_read, told
+
+-- Called before anything else of this file and those that build on it. A function of the server is defined once and called often, so what belongs to one call is set here.
+local function begin()
+  P, STORE, tested = ARGV[1], ARGV[2], ARGV[3] ~= ''
+  call, pack, unpack_one = redis.call, cmsgpack.pack, cmsgpack.unpack
+  floor_read, largest_read, settings_read, common_read, rows_read, told = nil, nil, {}, {}, {}, {}
+  if tested then
+    local l, w = ARGV[3]:match('^(%S+) (%S+)$')
+    lease_now, wall_now = tonumber(l), tonumber(w)
+  else
+    local t = call('TIME')
+    wall_now = t[1] * 1000000 + t[2]
+    lease_now = wall_now
+  end
 end
 
 local function num(n) return string.format('%.0f', n) end
@@ -56,7 +62,6 @@ end
 
 -- The next fence of a job after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal; `spaces` are those that ever had one.
 local FENCES_USED_UP = 'fences are used up: the next one would pass 2^53 - 1'
-local floor_read, largest_read
 local function has_fence_after(last)
   floor_read = floor_read or floor_of_store()
   return math.max(last + 1, floor_read + 1, wall_now) <= FENCE_MAX
@@ -82,7 +87,6 @@ local function note_act(actor, verb, subject, reason)
 end
 
 -- Who listens hears: "q QUEUE STAGE" (an empty stage is the only one), "Q QUEUE" for all its stages, "o" for orders, "l NAME".
-local told = {}
 local function tell(what)
   if not told[what] then
     told[what] = true

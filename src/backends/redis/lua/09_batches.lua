@@ -6,7 +6,6 @@ local function queue_settings(queue)
   -- limit, limit_per_key, keep_done, keep_dead, paused at (-1: not), by, why
   return there and unpack_one(there) or {0, 0, 604800000000, 2592000000000, -1, '', ''}
 end
-local settings_read = {}
 local function settings_of(queue)
   settings_read[queue] = settings_read[queue] or queue_settings(queue)
   return settings_read[queue]
@@ -14,7 +13,6 @@ end
 local function is_paused(queue) return settings_of(queue)[5] >= 0 end
 
 -- What jobs of a batch have in common; read once, as the text is the same for all that run.
-local common_read = {}
 local function is_common(state) return state:byte(1) == 99 end
 local function common_in(state)
   local there = common_read[state]
@@ -30,7 +28,7 @@ local function common_in(state)
   return there
 end
 
-local NO_ORDER = be8(0)  -- before all that a job has: of leases that end at once a batch comes first, so that its jobs get their places before one is chosen
+local NO_ORDER = '\0\0\0\0\0\0\0\0'  -- before all that a job has: of leases that end at once a batch comes first, so that its jobs get their places before one is chosen
 local function batch_member(number, owner) return NO_ORDER .. be8(number) .. owner end
 local function is_batch(member) return member:sub(1, 8) == NO_ORDER end
 local function owner_in(member) return member:sub(is_batch(member) and 17 or 25) end

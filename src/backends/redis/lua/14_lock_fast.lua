@@ -1,3 +1,4 @@
+-- part after:
 -- Acquires of one exclusive lock, before anything else is made ready: its row is plain (see 14_locks.lua), it is free or held, and whoever waits for it is heard of. What is
 -- not so plain goes on below. Each is what the rest of the script would do, in few words.
 -- ARGV: p, name, owner, request, ttl, msgpack [pattern, owner, request, place], wait.

@@ -38,7 +38,6 @@ local function row_in(m)
 end
 
 -- {row = ROW or nil, waited = whether somebody waits for the name, holders = {{owner, request, place, previous, granted_at, lease_end, released, field}, ...}}
-local rows_read = {}
 local function load_lock(resource)
   local lock = rows_read[resource]
   if lock then return lock end

@@ -1,3 +1,4 @@
+-- part after:
 -- The release of one lock with a plain row, before anything else is made ready; see 14_lock_fast.lua. What is not so plain goes on below.
 -- ARGV: resource, owner, fence.
 if #ARGV == 6 then

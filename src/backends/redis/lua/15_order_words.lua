@@ -1,6 +1,6 @@
 -- Jobs in the order of their enqueue, by the strings order:N. order_first is the lowest N that may be there.
 local ORDERS_A_STRING, IDS_AT_ONCE, BYTES_MOST = 1024, 128, 4 * 1024 * 1024
-local NO_ID = string.rep('\0', 16)
+local NO_ID = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
 -- The state byte of a packed record: a list of more than fifteen values begins with three bytes, and a state is one of its own.
 local function state_in(packed) return packed and packed:byte(4) or READY end

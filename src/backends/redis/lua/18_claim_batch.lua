@@ -1,4 +1,4 @@
--- after: 09_batches
+-- part after: 09_batches
 -- The first part of claim: the usual case, in which there are as many plain jobs in the first queue as were asked for, and nothing else to be looked at. ARGV: see 22_claim.lua.
 local owner, request, limit, ttl = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local holds_others, stage = ARGV[8] == '1', ARGV[9]

@@ -1,4 +1,4 @@
--- after: 09_batches
+-- part after: 09_batches
 -- The first part of extend: batches of which all jobs that still run are named. What is left is renewed one by one, if anything is. ARGV: see 24_extend.lua.
 goes_on_when_full()
 local owner, ttl = ARGV[4], tonumber(ARGV[5])

@@ -1,4 +1,4 @@
--- after: 09_batches
+-- part after: 09_batches
 -- The first part of settle: jobs of batches that are done. What is left of the request is settled one by one, if anything is. ARGV: see 25_settle.lua.
 goes_on_when_full()
 local owner = ARGV[4]
