@@ -232,6 +232,19 @@ Result<std::optional<LockRow>> FaultyStore::lock(const std::string& ns, const st
   return deliver<Result<std::optional<LockRow>>>(Kind::reads, "lock", kCallTimeout, [this, ns, resource] { return inner_.lock(ns, resource); });
 }
 
+Result<SchedulesReply> FaultyStore::schedules(const SchedulesRequest& request) {
+  return deliver<Result<SchedulesReply>>(Kind::reads, "schedules", request.timeout, [this, request] { return inner_.schedules(request); });
+}
+Result<StepReply> FaultyStore::step_ticks(const StepRequest& request) {
+  return deliver<Result<StepReply>>(Kind::changes, "step_ticks", request.timeout, [this, request] { return inner_.step_ticks(request); });
+}
+Result<ChangeScheduleReply> FaultyStore::change_schedule(const ChangeScheduleRequest& request) {
+  return deliver<Result<ChangeScheduleReply>>(Kind::changes, "change_schedule", request.timeout, [this, request] { return inner_.change_schedule(request); });
+}
+Result<TicksReply> FaultyStore::ticks(const TicksRequest& request) {
+  return deliver<Result<TicksReply>>(Kind::reads, "ticks", request.timeout, [this, request] { return inner_.ticks(request); });
+}
+
 Result<void> FaultyStore::report_worker(const WorkerReport& report) {
   return deliver<Result<void>>(Kind::changes, "report_worker", report.timeout, [this, report] { return inner_.report_worker(report); });
 }

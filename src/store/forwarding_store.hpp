@@ -53,6 +53,11 @@ class ForwardingStore : public Store {
   Result<std::optional<LockRow>> lock(const std::string& ns, const std::string& resource) override { return inner_.lock(ns, resource); }
   Result<BreakReply> break_lock(const BreakRequest& request) override { return inner_.break_lock(request); }
 
+  Result<SchedulesReply> schedules(const SchedulesRequest& request) override { return inner_.schedules(request); }
+  Result<StepReply> step_ticks(const StepRequest& request) override { return inner_.step_ticks(request); }
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override { return inner_.change_schedule(request); }
+  Result<TicksReply> ticks(const TicksRequest& request) override { return inner_.ticks(request); }
+
   Result<void> report_worker(const WorkerReport& report) override { return inner_.report_worker(report); }
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner_.remove_worker(ns, owner); }
   Result<void> order_worker(const OrderRequest& request) override { return inner_.order_worker(request); }

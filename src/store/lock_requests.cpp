@@ -4,23 +4,13 @@
 #include <set>
 
 #include "base/duration_text.hpp"
-#include "base/utf8.hpp"
+#include "store/request_checks.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
 namespace {
 
 constexpr DurationRange kAtMostADay{Duration{0}, std::chrono::hours{24}};
-
-Result<void> check_word(std::string_view what, const std::string& word) {
-  if (word.empty() || word.size() > kNameBytesMax) return fail(Code::invalid, std::string(what) + " must have 1 to 128 bytes");
-  return {};
-}
-
-Result<void> check_note(std::string_view what, const std::string& note) {
-  if (note.size() > kLockNoteBytesMax || !is_valid_utf8(note)) return fail(Code::invalid, std::string(what) + " must have at most 256 bytes of UTF-8");
-  return {};
-}
 
 Result<void> check_time(std::string_view what, Duration value, const DurationRange& range) {
   if (value < range.least || value > range.most)
@@ -46,7 +36,7 @@ Result<void> check_holdings(const std::vector<LockHolding>& locks) {
   std::set<LockHolding> seen;
   for (const LockHolding& lock : locks) {
     if (auto ok = check_lock_resource(lock.resource); !ok) return ok;
-    if (auto ok = check_word("owner", lock.owner); !ok) return ok;
+    if (auto ok = check_id("owner", lock.owner); !ok) return ok;
     if (!seen.insert(lock).second) return fail(Code::invalid, "lock " + lock.resource + " was named twice");
   }
   return {};
@@ -57,8 +47,8 @@ Result<void> check_holdings(const std::vector<LockHolding>& locks) {
 Result<void> check_request(const AcquireRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;
   if (auto ok = check_names(request.names, request.slots); !ok) return ok;
-  if (auto ok = check_word("owner", request.owner); !ok) return ok;
-  if (auto ok = check_word("request", request.request); !ok) return ok;
+  if (auto ok = check_id("owner", request.owner); !ok) return ok;
+  if (auto ok = check_id("request", request.request); !ok) return ok;
   if (auto ok = check_time("ttl", request.ttl, kTtlRange); !ok) return ok;
   if (auto ok = check_time("hold at least", request.hold_at_least, kAtMostADay); !ok) return ok;
   if (auto ok = check_time("delay", request.delay, kAtMostADay); !ok) return ok;
@@ -87,8 +77,8 @@ Result<void> check_request(const ReleaseRequest& request) {
 Result<void> check_request(const WithdrawRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;
   if (auto ok = check_names(request.names, request.slots); !ok) return ok;
-  if (auto ok = check_word("owner", request.owner); !ok) return ok;
-  if (auto ok = check_word("request", request.request); !ok) return ok;
+  if (auto ok = check_id("owner", request.owner); !ok) return ok;
+  if (auto ok = check_id("request", request.request); !ok) return ok;
   return check_time("ttl", request.ttl, kTtlRange);
 }
 
@@ -111,13 +101,9 @@ Result<void> check_request(const LocksRequest& request) {
 Result<void> check_request(const BreakRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;
   if (auto ok = check_lock_resource(request.resource); !ok) return ok;
-  if (auto ok = check_word("request", request.request); !ok) return ok;
+  if (auto ok = check_id("request", request.request); !ok) return ok;
   if (request.only && (*request.only < 1 || *request.only > kFenceMax)) return fail(Code::invalid, "a fence is 1 to 2^53-1");
-  if (request.act.actor.empty() || request.act.actor.size() > kNameBytesMax || !is_valid_utf8(request.act.actor))
-    return fail(Code::invalid, "actor must have 1 to 128 bytes of UTF-8");
-  if (request.act.reason.size() > kNoteBytesMax || !is_valid_utf8(request.act.reason))
-    return fail(Code::invalid, "reason must have at most 1024 bytes of UTF-8");
-  return {};
+  return check_act(request.act);
 }
 
 }  // namespace fenceline

@@ -7,17 +7,38 @@
 
 #include "base/duration_text.hpp"
 #include "base/utf8.hpp"
+#include "model/lock.hpp"
+#include "store/request_checks.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
-namespace {
-
-constexpr std::int64_t kLogAtMost = std::int64_t{1} << 53;  // so that no sum of it and a length overflows
 
 Result<void> check_id(std::string_view what, const std::string& id) {
   if (id.empty() || id.size() > kNameBytesMax) return fail(Code::invalid, std::string(what) + " must have 1 to 128 bytes");
   return {};
 }
+
+Result<void> check_note(std::string_view what, const std::string& note) {
+  if (note.size() > kLockNoteBytesMax || !is_valid_utf8(note)) return fail(Code::invalid, std::string(what) + " must have at most 256 bytes of UTF-8");
+  return {};
+}
+
+Result<void> check_act(const Act& act) {
+  if (act.actor.empty() || act.actor.size() > kNameBytesMax || !is_valid_utf8(act.actor))
+    return fail(Code::invalid, "actor must have 1 to 128 bytes of UTF-8");
+  if (act.reason.size() > kNoteBytesMax || !is_valid_utf8(act.reason))
+    return fail(Code::invalid, "reason must have at most 1024 bytes of UTF-8");
+  return {};
+}
+
+Result<void> check_limit(int limit, int most) {
+  if (limit < 1 || limit > most) return fail(Code::invalid, "limit must be 1 to " + std::to_string(most));
+  return {};
+}
+
+namespace {
+
+constexpr std::int64_t kLogAtMost = std::int64_t{1} << 53;  // so that no sum of it and a length overflows
 
 Result<void> check_ttl(Duration ttl) {
   if (ttl < kTtlRange.least || ttl > kTtlRange.most)
@@ -41,20 +62,6 @@ Result<void> check_queues(const std::vector<std::string>& queues, const std::str
   return stage.empty() ? Result<void>{} : check_name("stage", stage);
 }
 
-// Who did it, and why: for people, in one line each.
-Result<void> check_act(const Act& act) {
-  if (act.actor.empty() || act.actor.size() > kNameBytesMax || !is_valid_utf8(act.actor))
-    return fail(Code::invalid, "actor must have 1 to 128 bytes of UTF-8");
-  if (act.reason.size() > kNoteBytesMax || !is_valid_utf8(act.reason))
-    return fail(Code::invalid, "reason must have at most 1024 bytes of UTF-8");
-  return {};
-}
-
-Result<void> check_limit(int limit, int most) {
-  if (limit < 1 || limit > most) return fail(Code::invalid, "limit must be 1 to " + std::to_string(most));
-  return {};
-}
-
 Result<void> check_slots(std::string_view what, const std::optional<int>& slots) {
   if (slots && (*slots < 0 || *slots > kLimitMost)) return fail(Code::invalid, std::string(what) + " must be 0 (none) to 10000");
   return {};
@@ -65,17 +72,6 @@ Result<void> check_keep(std::string_view what, const std::optional<Duration>& ke
     return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(kKeepRange.least) + " to " +
                                    format_duration(kKeepRange.most));
   return {};
-}
-
-// The first error of several checks.
-template <class... Results>
-Result<void> first_error(Results... results) {
-  Result<void> first;
-  const auto take = [&](Result<void>& next) {
-    if (first && !next) first = next;
-  };
-  (take(results), ...);
-  return first;
 }
 
 // Numbers go on after a cursor, so the last there is leaves no room for one.

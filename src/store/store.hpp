@@ -11,6 +11,7 @@
 #include "store/job_control.hpp"
 #include "store/job_store.hpp"
 #include "store/lock_store.hpp"
+#include "store/schedule_store.hpp"
 #include "store/trail.hpp"
 #include "store/worker_registry.hpp"
 
@@ -41,7 +42,7 @@ struct WatchRequest {
   std::string ns;
   std::vector<std::string> queues;
   std::string stage;
-  bool orders = false;  // also when there may be new orders for some worker of the namespace
+  bool orders = false;  // also when there may be new orders for some worker of the namespace, or a schedule of it was changed
   std::vector<std::string> locks = {};  // names: also when one of them was released, broken, or its queue became shorter
 };
 
@@ -52,7 +53,7 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-class Store : public JobStore, public JobControl, public EffectLedger, public LockStore, public WorkerRegistry, public Trail {
+class Store : public JobStore, public JobControl, public EffectLedger, public LockStore, public ScheduleStore, public WorkerRegistry, public Trail {
  public:
   virtual StoreProfile profile() const = 0;
   virtual Result<std::vector<Finding>> examine() = 0;
@@ -90,5 +91,9 @@ Result<void> check_request(const ReleaseRequest& request);
 Result<void> check_request(const WithdrawRequest& request);
 Result<void> check_request(const LocksRequest& request);
 Result<void> check_request(const BreakRequest& request);
+Result<void> check_request(const SchedulesRequest& request);
+Result<void> check_request(const StepRequest& request);
+Result<void> check_request(const ChangeScheduleRequest& request);
+Result<void> check_request(const TicksRequest& request);
 
 }  // namespace fenceline

@@ -17,7 +17,8 @@ struct TrailEntry {
   // queue_set ("NAME limit=3 keep_done=24h", what was asked for), queue_paused, queue_resumed (NAME), queue_purged
   // ("NAME: 17 jobs"); worker_quiet, worker_stop, worker_work (the owner); effect_resolved ("JOB NAME done" or "none"; by the
   // actor "worker": the call itself said done after an operator had said none);
-  // floor_raised (the floor); lock_broken ("RESOURCE FENCE", the fence that was ended)
+  // floor_raised (the floor); lock_broken ("RESOURCE FENCE", the fence that was ended);
+  // schedule_added, schedule_changed, schedule_paused, schedule_resumed, schedule_removed (NAME), schedule_rewound ("NAME TIME"), schedule_run ("NAME JOB")
   std::string act;
   std::string subject;
   std::string reason;

@@ -77,6 +77,11 @@ class MemoryStore final : public Store {
   Result<std::optional<LockRow>> lock(const std::string& ns, const std::string& resource) override;
   Result<BreakReply> break_lock(const BreakRequest& request) override;
 
+  Result<SchedulesReply> schedules(const SchedulesRequest& request) override;
+  Result<StepReply> step_ticks(const StepRequest& request) override;
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override;
+  Result<TicksReply> ticks(const TicksRequest& request) override;
+
   Result<void> report_worker(const WorkerReport& report) override;
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override;
   Result<void> order_worker(const OrderRequest& request) override;
