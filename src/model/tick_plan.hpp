@@ -17,7 +17,7 @@ inline constexpr Duration kTickOnTime = std::chrono::minutes{1};
 struct TickPlan {
   std::vector<WallTime> fire;         // ascending
   std::vector<SkippedTicks> skip;     // ascending, disjoint, none over a tick that fires or fired
-  std::optional<WallTime> to;         // the last tick of all that; empty: nothing is open
+  std::optional<WallTime> to;         // the last tick up to now, those that fired before included; empty: there is none
   bool cancel_unfinished = false;     // before they fire
 };
 

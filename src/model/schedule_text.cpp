@@ -1,0 +1,117 @@
+// A schedule's spec as stores keep it: one line of JSON, durations and moments in microseconds.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/schedule.hpp"
+
+namespace fenceline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+Json moment(const std::optional<WallTime>& at) { return at ? Json(at->time_since_epoch().count()) : Json(nullptr); }
+
+// Takes members out of an object; the first that is missing or of another kind is remembered.
+class Members {
+ public:
+  explicit Members(const Json& object) : object_(object) {}
+
+  std::string text(const char* name) { return taken<std::string>(name, [](const Json& value) { return value.is_string(); }); }
+  std::int64_t number(const char* name) { return taken<std::int64_t>(name, [](const Json& value) { return value.is_number_integer(); }); }
+  Duration duration(const char* name) { return Duration{number(name)}; }
+  WallTime at(const char* name) { return WallTime{duration(name)}; }
+  std::optional<WallTime> maybe_at(const char* name) {
+    const auto found = object_.find(name);
+    if (found != object_.end() && found->is_null()) return std::nullopt;
+    return at(name);
+  }
+  template <class Value>
+  Value word(const char* name, std::optional<Value> (*parse)(std::string_view)) {
+    const std::optional<Value> value = parse(text(name));
+    if (!value) missing(name);
+    return value.value_or(Value{});
+  }
+  std::vector<std::string> texts(const char* name) {
+    const auto all_text = [](const Json& value) { return value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_string(); }); };
+    return taken<std::vector<std::string>>(name, all_text);
+  }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  template <class Value, class Fits>
+  Value taken(const char* name, Fits fits) {
+    const auto found = object_.find(name);
+    if (found != object_.end() && fits(*found)) return found->template get<Value>();
+    missing(name);
+    return Value{};
+  }
+  void missing(const char* name) {
+    if (wrong_.empty()) wrong_ = name;
+  }
+
+  const Json& object_;
+  std::string wrong_;
+};
+
+}  // namespace
+
+std::string spec_text(const ScheduleSpec& spec) {
+  const Json out{{"version", kVersion},
+                 {"cron", spec.cron},
+                 {"every", spec.every.count()},
+                 {"anchor", spec.anchor.time_since_epoch().count()},
+                 {"zone", spec.zone},
+                 {"jitter", spec.jitter.count()},
+                 {"starts", moment(spec.starts)},
+                 {"ends", moment(spec.ends)},
+                 {"catch_up", to_string(spec.catch_up)},
+                 {"window", spec.window.count()},
+                 {"cap", spec.cap},
+                 {"overlap", to_string(spec.overlap)},
+                 {"queue", spec.queue},
+                 {"stage", spec.stage},
+                 {"payload", spec.payload},
+                 {"priority", spec.priority},
+                 {"attempts_max", spec.attempts_max},
+                 {"timeout", spec.timeout.count()},
+                 {"group", spec.group},
+                 {"limit_key", spec.limit_key},
+                 {"tags", spec.tags}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<ScheduleSpec> parse_spec(std::string_view text) {
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) return fail(Code::invalid, "this is no schedule");
+  Members members(object);
+  if (const std::int64_t version = members.number("version"); version > kVersion)
+    return fail(Code::invalid, "this schedule is of version " + std::to_string(version) + ", newer than this fenceline knows; update it");
+  ScheduleSpec spec;
+  spec.cron = members.text("cron");
+  spec.every = members.duration("every");
+  spec.anchor = members.at("anchor");
+  spec.zone = members.text("zone");
+  spec.jitter = members.duration("jitter");
+  spec.starts = members.maybe_at("starts");
+  spec.ends = members.maybe_at("ends");
+  spec.catch_up = members.word("catch_up", parse_catch_up);
+  spec.window = members.duration("window");
+  spec.cap = static_cast<int>(members.number("cap"));
+  spec.overlap = members.word("overlap", parse_overlap);
+  spec.queue = members.text("queue");
+  spec.stage = members.text("stage");
+  spec.payload = members.text("payload");
+  spec.priority = static_cast<int>(members.number("priority"));
+  spec.attempts_max = static_cast<int>(members.number("attempts_max"));
+  spec.timeout = members.duration("timeout");
+  spec.group = members.text("group");
+  spec.limit_key = members.text("limit_key");
+  spec.tags = members.texts("tags");
+  if (!members.wrong().empty()) return fail(Code::invalid, "this is no schedule: '" + members.wrong() + "' is missing or of another kind");
+  if (auto ok = check_spec(spec); !ok) return std::unexpected(ok.error());
+  return spec;
+}
+
+}  // namespace fenceline
