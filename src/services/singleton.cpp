@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "services/backoff.hpp"
-#include "services/utc_text.hpp"
+#include "base/utc_text.hpp"
 
 namespace fenceline {
 

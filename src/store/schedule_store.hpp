@@ -9,7 +9,7 @@
 // What is left of a removed schedule is forgotten kRemovedScheduleKeptFor after the removal, if its bar and all its ticks are at least that old; the largest of these is the namespace's own bar, and that of every name
 // it has no row for.
 //
-// Skipped ticks are ranges. One that follows upon a range of the same reason, with no row between, is joined to it.
+// Skipped ticks are ranges. One that follows upon a range of the same reason and the same spec (it ends after `counts_from`), with no row between, is joined to it.
 //
 // The clock. A step must not lead beyond the store's wall clock: no tick fires before its instant there. Every answer says what that clock shows, so that callers need none of their own.
 #pragma once
@@ -53,7 +53,7 @@ struct UnfinishedRun {
 struct ScheduleRow {
   std::string name;
   std::string spec;             // as spec_text writes it; the store does not read it
-  std::int64_t revision = 0;    // grows by one with every change but `run`, for a name never the same again
+  std::int64_t revision = 0;    // grows by one with every change but `run`, for a name never the same again: one that is not remembered begins at its version
   std::int64_t version = 0;     // the namespace's count of changes at its last one
   WallTime resolved_to{};
   WallTime counts_from{};       // where the spec at hand began to count: resolved_to at its put
@@ -70,7 +70,7 @@ struct ScheduleRow {
 
 struct SchedulesRequest {
   std::string ns;
-  // One of three ways: by these names (at most kSchedulesAtOnceMax, none twice; those that are not there are left out);
+  // One of three ways: by these names (at most kSchedulesAtOnceMax, none twice), by name; those that are not there are left out;
   std::vector<std::string> names;
   // what changed after that version, by version, removed ones included;
   std::optional<std::int64_t> changed_after;
@@ -203,7 +203,7 @@ class ScheduleStore {
   // first was, and changes nothing. Errors: invalid, conflict (a job's id is there already), full.
   virtual Result<StepReply> step_ticks(const StepRequest& request) = 0;
 
-  // put: sets the spec; ticks up to resolved_to stay as they are, ticks after it are those of the new one. Where there was none, or a removed one, resolved_to is the store's clock. pause: the first pause stays. resume,
+  // put: sets the spec; ticks up to resolved_to stay as they are, ticks after it are those of the new one. Where there was none, or a removed one, resolved_to is the store's clock, and ranges that end after it are gone. pause: the first pause stays. resume,
   // remove. rewind: moves the account back: ranges, and parts of them, that lie after `to` are gone, their ticks open again; fired ones stay. run: enqueues a job.
   // The trail: schedule_added, schedule_changed, schedule_paused, schedule_resumed, schedule_removed (subject: NAME), schedule_rewound ("NAME 2026-11-16T10:00:00Z", where to), schedule_run ("NAME JOB").
   // Who watches orders of the namespace is told. A repeat of the request that changed the schedule last, or moved its account last, is answered as the first was. resume of one that is not paused is ok and changes nothing.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -142,6 +143,48 @@ class LockConformance : public StoreConformance {
   std::uint64_t last_try_ = 0;
 };
 
+// Unless told otherwise everything is about a schedule `s`, which has a tick each minute. Minutes count from the store's clock as it was when one was first spoken of.
+class ScheduleConformance : public StoreConformance {
+ protected:
+  WallTime minute(std::int64_t number);
+  void set_minute(std::int64_t number) { set_wall(minute(number)); }
+
+  // The row of a schedule that is not there.
+  static ScheduleRow nothing(const std::string& name = "s");
+  // A change that was not made before.
+  ChangeScheduleRequest changing(const ScheduleRow& row, ScheduleChange change);
+  ChangeScheduleRequest rewinding(const ScheduleRow& row, std::int64_t to);
+  ChangeScheduleRequest running(const ScheduleRow& row);
+  // How it stands after the change, which must be made.
+  ScheduleRow changed(const ChangeScheduleRequest& request) { return must(store().change_schedule(request)).schedule; }
+  ScheduleRow changed(const ScheduleRow& row, ScheduleChange change) { return changed(changing(row, change)); }
+  ScheduleRow added_schedule(const std::string& name = "s");
+  // The code of the error; empty: it was made.
+  std::string tried(const ChangeScheduleRequest& request);
+
+  // From where the row stands.
+  TickStep step(const ScheduleRow& row, std::int64_t to, const std::vector<std::int64_t>& fired = {}, const std::vector<SkippedTicks>& skipped = {});
+  static SkippedTicks skipping(WallTime first, WallTime last, const std::string& reason = "missed");
+  SkippedTicks skipping(std::int64_t first, std::int64_t last, const std::string& reason = "missed") { return skipping(minute(first), minute(last), reason); }
+  // A request that was not made before.
+  StepRequest stepping(const std::vector<TickStep>& steps);
+  StepAnswer stepped(const TickStep& step) { return must(store().step_ticks(stepping({step}))).answers.at(0); }
+  // "taken", or why not.
+  std::string tried(const TickStep& step);
+  // Moves the account on by a step, which must be taken; how the row stands then.
+  ScheduleRow moved(const TickStep& step);
+
+  // As it stands; it must be there.
+  ScheduleRow schedule(const std::string& name = "s", bool unfinished = false);
+  std::vector<TickRow> ticks(const std::string& name = "s");
+  // What became of ticks, in minutes, ascending: "1 fired", "2-5 missed", or "2-5 missed 3" if it is not one each minute.
+  std::vector<std::string> history(const std::string& name = "s");
+  std::int64_t minute_of(WallTime at);
+
+ private:
+  std::optional<WallTime> start_;
+};
+
 }  // namespace fenceline::test
 
 #define FENCELINE_CONFORMANCE(name, open)                        \
@@ -157,6 +200,7 @@ class LockConformance : public StoreConformance {
   FENCELINE_CONFORMANCE_SUITE(name, RegistryConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, EffectConformance, open);    \
   FENCELINE_CONFORMANCE_SUITE(name, LockConformance, open);      \
+  FENCELINE_CONFORMANCE_SUITE(name, ScheduleConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)
 
 #define FENCELINE_CONFORMANCE_SUITE(name, suite, open)                       \

@@ -1,10 +1,9 @@
 // What every store promises about the inventory of locks: what it shows, how an operator breaks one, what is malformed, and who is told.
 #include <atomic>
-#include <chrono>
 #include <functional>
-#include <thread>
 
 #include "conformance/conformance.hpp"
+#include "support/comes_about.hpp"
 
 namespace fenceline::test {
 namespace {
@@ -15,15 +14,6 @@ std::vector<std::string> resources_of(const LocksReply& reply) {
   std::vector<std::string> resources;
   for (const LockRow& row : reply.locks) resources.push_back(row.resource);
   return resources;
-}
-
-// Hints come on a thread of the store's own, soon.
-bool comes_about(const std::function<bool()>& what) {
-  for (int i = 0; i < 10'000; ++i) {
-    if (what()) return true;
-    std::this_thread::sleep_for(1ms);
-  }
-  return false;
 }
 
 TEST_P(LockConformance, ARowSaysWhoHoldsWhoWaitsAndForHowLong) {

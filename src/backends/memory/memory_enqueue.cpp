@@ -38,6 +38,17 @@ const MemoryStore::Entry* MemoryStore::key_holder(const Space& space, const std:
   return !is_finished(entry.job.state) || kept ? &entry : nullptr;
 }
 
+void MemoryStore::add_job(Space& space, const NewJob& wanted, const Now& now, Changes& changes) {
+  Entry& entry = space.jobs[wanted.id];
+  entry.job = made_from(wanted, now.wall);
+  entry.job.deliveries = counters_.deliveries;
+  entry.order = entry.group_order = ++last_order_;
+  space.queues.try_emplace(wanted.queue);
+  if (!wanted.key.empty()) space.keys[{wanted.queue, wanted.key}] = wanted.id;
+  if (!wanted.group.empty()) space.groups.try_emplace({wanted.queue, wanted.group}, 0);
+  changes.claimable.emplace(wanted.queue, wanted.stage);
+}
+
 // First everything is looked at, then everything is added: all or none.
 Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
@@ -93,16 +104,7 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
       reply.ids.push_back(wanted.id);
     }
 
-    for (const NewJob* wanted : fresh) {
-      Entry& entry = space.jobs[wanted->id];
-      entry.job = made_from(*wanted, now.wall);
-      entry.job.deliveries = counters_.deliveries;
-      entry.order = entry.group_order = ++last_order_;
-      space.queues.try_emplace(wanted->queue);
-      if (!wanted->key.empty()) space.keys[{wanted->queue, wanted->key}] = wanted->id;
-      if (!wanted->group.empty()) space.groups.try_emplace({wanted->queue, wanted->group}, 0);
-      changes.claimable.emplace(wanted->queue, wanted->stage);
-    }
+    for (const NewJob* wanted : fresh) add_job(space, *wanted, now, changes);
     space.aliases.merge(fresh_aliases);
   }
   tell(request.ns, changes);

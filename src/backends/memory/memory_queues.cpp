@@ -142,6 +142,8 @@ Result<TidyReply> MemoryStore::tidy(const TidyRequest& request) {
   std::erase_if(space->aliases, [&](const auto& alias) { return alias.second.at + kAliasKeptFor <= now.wall; });
   std::erase_if(space->batches, [&](const auto& batch) { return batch.second + kBatchRememberedFor <= now.wall; });
   reply.removed += tidy_locks(*space, request.limit, reply.more, now);
+  reply.removed += tidy_ticks(*space, request.limit, reply.more, now);
+  reply.removed += forget_schedules(*space, request.limit, reply.more, now);
   return reply;
 }
 

@@ -185,6 +185,18 @@ class MemoryStore final : public Store {
 
     Instant asked_at() const { return seen_until - kLockWaiterKeptFor; }
   };
+  // What a schedule remembers of one that moved or changed it, so that a repeat is answered as the first was.
+  struct Done {
+    std::string request;
+    std::vector<WallTime> duplicates;
+  };
+  // One name that ever had a schedule, until it is forgotten.
+  struct Schedule {
+    ScheduleRow row;                    // its fired_to and unfinished are left empty: they are made of the ticks
+    std::map<WallTime, TickRow> ticks;  // by their (first) instant; disjoint
+    Done last_change;
+    Done last_move;  // of its account
+  };
   struct Space {
     std::map<JobId, Entry> jobs;
     std::map<std::pair<std::string, std::string>, ClaimRecord> claims;  // by owner and request
@@ -197,6 +209,9 @@ class MemoryStore final : public Store {
     std::map<std::string, Lock> locks;        // by resource
     std::map<std::int64_t, LockQueuer> lock_queue;  // by place, of all names
     std::map<std::pair<std::string, std::string>, Instant> withdrawn;  // by owner and request: until when
+    std::map<std::string, Schedule> schedules;  // by name, removed ones too
+    std::int64_t schedule_version = 0;          // how often one of them was changed
+    WallTime schedule_bar{};                    // of names that are not among them
   };
   struct Now {
     Instant lease;
@@ -241,6 +256,8 @@ class MemoryStore final : public Store {
 
   // Keys (memory_enqueue.cpp): who has the job's unique key at this moment.
   static const Entry* key_holder(const Space& space, const std::string& queue, const std::string& key, const Now& now);
+  // Its id is new there, and its key free.
+  void add_job(Space& space, const NewJob& wanted, const Now& now, Changes& changes);
 
   // Claims (memory_claim.cpp).
   static std::vector<Entry*> candidates(Space& space, const ClaimRequest& request, const Now& now);
@@ -301,6 +318,31 @@ class MemoryStore final : public Store {
   static std::string lock_refusal(const Lock* lock, const LockHolding& sent);
   static Holder* find_holder(Lock& lock, const std::string& owner);
   std::int64_t tidy_locks(Space& space, int limit, bool& more, const Now& now);
+
+  // Schedules (memory_schedules.cpp) and their ticks (memory_ticks.cpp).
+  // Who moves an account, for the history.
+  struct Mover {
+    std::string request;
+    std::string owner;
+    std::string place;
+  };
+  static Schedule* find_schedule(Space& space, const std::string& name);
+  static ScheduleRow shown(Space& space, const Schedule& schedule, bool unfinished);
+  static Result<void> check_change(const Schedule* schedule, const ChangeScheduleRequest& request, const Now& now);
+  static bool is_as_asked(const Schedule& schedule, ScheduleChange change);
+  static std::string apply(Space& space, Schedule& schedule, const ChangeScheduleRequest& request, const Now& now);
+  static WallTime fired_to(const Schedule& schedule);
+  static bool has_fired(const Schedule& schedule, WallTime tick);
+  static std::vector<UnfinishedRun> unfinished_runs(Space& space, const Schedule& schedule);
+  static std::string step_refusal(const Schedule* schedule, const TickStep& step, const Now& now);
+  static Result<void> check_id_is_new(const Space& space, const NewJob& job);
+  static Result<void> check_ids_are_new(const Space& space, const Schedule& schedule, const TickStep& step);
+  void take_step(Space& space, Schedule& schedule, const TickStep& step, const Mover& mover, const Now& now, Changes& changes);
+  static void skip(Schedule& schedule, const SkippedTicks& range, const Mover& mover, const Now& now);
+  static Result<void> check_rewind(const Schedule& schedule, const ChangeScheduleRequest& request);
+  static void move_back(Schedule& schedule, WallTime to, const std::optional<SkippedTicks>& kept);
+  static std::int64_t tidy_ticks(Space& space, int limit, bool& more, const Now& now);
+  static std::int64_t forget_schedules(Space& space, int limit, bool& more, const Now& now);
 
   // Acts (memory_acts.cpp).
   struct Acting {
