@@ -54,6 +54,20 @@ TEST_P(ScheduleConformance, S1_ATickAtOrBeforeTheBarCountsAsThere) {
   EXPECT_EQ(everything().size(), 3u);
 }
 
+TEST_P(ScheduleConformance, S2_ASkippedRangeThatIsForgottenLeavesNoBar) {
+  ScheduleRow row = added_schedule();
+  set_minute(5);
+  row = moved(step(row, 5, {1}, {skipping(2, 5)}));
+  set_wall(minute(5) + kTicksKeptFor);
+  EXPECT_EQ(tidied(), 2);
+  row = schedule();
+  EXPECT_EQ(row.bar, minute(1));
+  EXPECT_EQ(row.fired_to, minute(1));
+  row = changed(rewinding(row, 1));
+  EXPECT_TRUE(stepped(step(row, 5, {2, 5})).duplicates.empty());
+  EXPECT_EQ(history(), (Lines{"2 fired", "5 fired"}));
+}
+
 TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
   ScheduleRow row = added_schedule();
   const ScheduleRow other = added_schedule("other");
@@ -65,7 +79,7 @@ TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
   for (std::int64_t from = 0; from < kStep * kSteps; from += kStep) {
     TickStep next = step(row, from + kStep);
     for (std::int64_t i = from + 1; i <= from + kStep; ++i) {
-      if (i % 10 == 0) next.fired.push_back({minute(i), new_job()});
+      if (i % 10 == 3) next.fired.push_back({minute(i), new_job()});
       else next.skipped.push_back(skipping(i, i, i % 2 == 0 ? "missed" : "cap"));
     }
     row = moved(next);
@@ -74,9 +88,10 @@ TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
   TidyReply reply = must(store().tidy({.ns = "default", .limit = 2}));
   EXPECT_EQ(reply.removed, 2);
   EXPECT_TRUE(reply.more);
-  EXPECT_EQ(schedule().bar, minute(2)) << "the smallest first";
+  EXPECT_EQ(ticks().back().tick, minute(3)) << "the smallest first";
+  EXPECT_EQ(schedule().bar, WallTime{});
   EXPECT_EQ(tidied(), 3);
-  EXPECT_EQ(schedule().bar, minute(5));
+  EXPECT_EQ(schedule().bar, minute(3)) << "the largest of them that fired";
   EXPECT_EQ(ticks().size(), static_cast<std::size_t>(kTicksKeptMost));
   EXPECT_EQ(ticks().back().tick, minute(6));
   EXPECT_EQ(history("other"), Lines{"1 fired"}) << "each is counted by itself";

@@ -132,7 +132,7 @@ std::int64_t MemoryStore::tidy_ticks(Space& space, int limit, bool& more, const 
     }
     Schedule& schedule = space.schedules.at(name);
     const auto row = schedule.ticks.find(tick);
-    schedule.row.bar = std::max(schedule.row.bar, row->second.last);
+    if (row->second.fired()) schedule.row.bar = std::max(schedule.row.bar, tick);
     schedule.ticks.erase(row);
     removed += 1;
   }
