@@ -1,0 +1,200 @@
+#include "services/schedule_acts.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "model/time_zone.hpp"
+#include "services/fresh_id.hpp"
+
+namespace fenceline {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kRepeats = 5;     // of a call whose answer got lost: at once, then after a pause that doubles
+constexpr int kDecisions = 20;  // of an act that others were faster than
+constexpr Duration kRepeatPause = milliseconds{200};
+constexpr Duration kDecisionPause = milliseconds{20};
+
+std::string utc(WallTime at) { return local_text(at, "UTC"); }
+
+}  // namespace
+
+Error no_such_schedule(const std::string& name, const std::string& ns) {
+  return {Code::not_found, "no schedule " + name + " in namespace " + ns + "; 'fenceline schedule list' lists them"};
+}
+
+ScheduleActs::ScheduleActs(Runtime& runtime, Store& store, ScheduleActsOptions options, std::stop_token stop)
+    : runtime_(runtime), store_(store), options_(std::move(options)), owner_(fresh_id(runtime)), stop_(std::move(stop)) {}
+
+// Every call can be repeated with the same arguments: what happened does not happen twice.
+template <class Call>
+auto ScheduleActs::surely(Call call) -> decltype(call()) {
+  auto reply = call();
+  for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
+    if (!runtime_.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), stop_)) return reply;
+    reply = call();
+    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;  // of the first try nothing is known
+  }
+  return reply;
+}
+
+template <class Decide>
+Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const Act& act, Decide decide) {
+  if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
+  Result<ChangeScheduleReply> reply = fail(Code::conflict, "schedule " + name + " is changed by others all the time; try again");
+  for (int n = 0; n < kDecisions; ++n) {
+    if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) return reply;
+    const Result<SchedulesReply> read = store_.schedules({.ns = options_.ns, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true});
+    if (!read) return std::unexpected(read.error());
+    const ScheduleRow* const row = read->schedules.empty() ? nullptr : &read->schedules.front();
+    ChangeScheduleRequest request{.ns = options_.ns, .name = name, .revision = row != nullptr ? row->revision : 0, .request = fresh_id(runtime_), .owner = owner_, .place = options_.place, .act = act};
+    const Result<Decision> decision = decide(row, read->now, request);
+    if (!decision) return std::unexpected(decision.error());
+    if (*decision == Decision::as_it_is) return ChangeScheduleReply{.schedule = row != nullptr ? *row : ScheduleRow{}, .duplicates = {}, .now = read->now};
+    if (*decision == Decision::again) continue;
+    reply = surely([&] { return store_.change_schedule(request); });
+    const bool overtaken = !reply && (reply.error().code == Code::conflict || (reply.error().code == Code::refused && request.step));  // refused: the clock was set back
+    if (!overtaken) return reply;
+  }
+  return reply;
+}
+
+Result<void> ScheduleActs::settle(ChangeScheduleRequest& request, const ScheduleRow& row, WallTime now) {
+  const Result<KnownSchedule> schedule = known(row);
+  if (!schedule) return std::unexpected(schedule.error());
+  Result<PlannedStep> planned = plan_step(runtime_, store_, options_.ns, *schedule, now, StepEnd::now);
+  if (!planned) return std::unexpected(planned.error());
+  if (!planned->cancel.empty()) {
+    const ActRequest cancel{.ns = options_.ns, .ids = planned->cancel, .request = fresh_id(runtime_), .only = {}, .act = {.actor = "scheduler", .reason = "the next tick of schedule " + row.name + " is due"}};
+    if (const Result<ActReply> cancelled = surely([&] { return store_.cancel(cancel); }); !cancelled) return std::unexpected(cancelled.error());
+  }
+  request.step = std::move(planned->step);
+  return {};
+}
+
+Result<bool> ScheduleActs::back_to(WallTime now, const ScheduleRow& row) {
+  const Result<KnownSchedule> schedule = known(row);
+  if (!schedule) return std::unexpected(schedule.error());
+  Result<std::optional<ChangeScheduleRequest>> back = take_back(store_, options_.ns, *schedule, now);
+  if (!back) return std::unexpected(back.error());
+  if (!*back) return false;
+  ChangeScheduleRequest& request = **back;
+  request.request = fresh_id(runtime_);
+  request.owner = owner_;
+  request.place = options_.place;
+  request.act = {.actor = "scheduler", .reason = "the clock went back from " + utc(row.resolved_to) + " to " + utc(now)};
+  const Result<ChangeScheduleReply> moved = surely([&] { return store_.change_schedule(request); });
+  if (!moved && moved.error().code != Code::conflict) return std::unexpected(moved.error());
+  return true;
+}
+
+Result<PutReport> ScheduleActs::put(const std::string& name, const ScheduleSpec& spec, const Act& act) {
+  if (auto ok = check_spec(spec); !ok) return std::unexpected(ok.error());
+  const std::string text = spec_text(spec);
+  PutReport report;
+  Result<ChangeScheduleReply> reply = change(name, act, [&](const ScheduleRow* row, WallTime now, ChangeScheduleRequest& request) -> Result<Decision> {
+    report.outcome = row == nullptr ? PutOutcome::added : row->spec == text ? PutOutcome::same : PutOutcome::changed;
+    if (report.outcome == PutOutcome::same) return Decision::as_it_is;
+    request.change = ScheduleChange::put;
+    request.spec = text;
+    if (row == nullptr) return Decision::change;
+    if (row->resolved_to > now) {  // the new rule would count from there
+      const Result<bool> moved = back_to(now, *row);
+      if (!moved) return std::unexpected(moved.error());
+      if (*moved) return Decision::again;
+    }
+    if (auto ok = settle(request, *row, now); !ok) return std::unexpected(ok.error());
+    return Decision::change;
+  });
+  if (!reply) return std::unexpected(reply.error());
+  report.schedule = std::move(reply->schedule);
+  return report;
+}
+
+Result<ReconcileReport> ScheduleActs::reconcile(const std::vector<NamedSpec>& list, const Act& act) {
+  std::set<std::string> names;
+  for (const auto& [name, spec] : list) {
+    if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
+    if (auto ok = check_spec(spec); !ok) return fail(ok.error().code, "schedule " + name + ": " + ok.error().message);
+    if (!names.insert(name).second) return fail(Code::invalid, "schedule " + name + " was named twice");
+  }
+  ReconcileReport report;
+  for (const auto& [name, spec] : list) {
+    const Result<PutReport> made = put(name, spec, act);
+    if (!made) return std::unexpected(made.error());
+    (made->outcome == PutOutcome::added ? report.added : made->outcome == PutOutcome::changed ? report.changed : report.same).push_back(name);
+  }
+  return report;
+}
+
+// A row that is as asked for stays as it is.
+Result<ScheduleRow> ScheduleActs::settle_and(ScheduleChange what, const std::string& name, const Act& act, bool (*as_asked)(const ScheduleRow&)) {
+  bool tried = false;
+  const auto reply = change(name, act, [&](const ScheduleRow* row, WallTime now, ChangeScheduleRequest& request) -> Result<Decision> {
+    if (row == nullptr && tried && what == ScheduleChange::remove) return Decision::as_it_is;  // it was ours, whose answer got lost, or another's
+    if (row == nullptr) return std::unexpected(no_such_schedule(name, options_.ns));
+    if (as_asked(*row)) return Decision::as_it_is;
+    tried = true;
+    request.change = what;
+    if (auto ok = settle(request, *row, now); !ok) return std::unexpected(ok.error());
+    return Decision::change;
+  });
+  if (!reply) return std::unexpected(reply.error());
+  return reply->schedule;
+}
+
+Result<ScheduleRow> ScheduleActs::pause(const std::string& name, const Act& act) {
+  return settle_and(ScheduleChange::pause, name, act, [](const ScheduleRow& row) { return row.paused.has_value(); });
+}
+
+Result<ScheduleRow> ScheduleActs::resume(const std::string& name, const Act& act) {
+  return settle_and(ScheduleChange::resume, name, act, [](const ScheduleRow& row) { return !row.paused; });
+}
+
+Result<ScheduleRow> ScheduleActs::remove(const std::string& name, const Act& act) {
+  return settle_and(ScheduleChange::remove, name, act, [](const ScheduleRow&) { return false; });
+}
+
+Result<ScheduleRow> ScheduleActs::rewind(const std::string& name, WallTime to, const Act& act) {
+  const auto reply = change(name, act, [&](const ScheduleRow* row, WallTime, ChangeScheduleRequest& request) -> Result<Decision> {
+    if (row == nullptr) return std::unexpected(no_such_schedule(name, options_.ns));
+    const Result<KnownSchedule> schedule = known(*row);
+    if (!schedule) return std::unexpected(schedule.error());
+    if (to < row->counts_from) return fail(Code::refused, "schedule " + name + " is what it is since " + utc(row->counts_from) + ", and ticks before that were another one's; use that moment or a later one");
+    if (to < row->bar) return fail(Code::refused, "schedule " + name + " remembers its ticks since " + utc(row->bar) + " only; use that moment or a later one");
+    Result<std::optional<ChangeScheduleRequest>> back = take_back(store_, options_.ns, *schedule, to);
+    if (!back) return std::unexpected(back.error());
+    if (!*back) return fail(Code::refused, "no tick of schedule " + name + " after " + utc(to) + " was skipped: there is nothing to open again; see 'fenceline schedule history " + name + "'");
+    request.change = ScheduleChange::rewind;
+    request.to = (*back)->to;
+    request.from = (*back)->from;
+    request.kept = (*back)->kept;
+    return Decision::change;
+  });
+  if (!reply) return std::unexpected(reply.error());
+  return reply->schedule;
+}
+
+Result<JobId> ScheduleActs::run(const std::string& name, const Act& act) {
+  std::optional<JobId> id;  // one for all tries: what was enqueued by one whose answer got lost is found
+  const auto reply = change(name, act, [&](const ScheduleRow* row, WallTime now, ChangeScheduleRequest& request) -> Result<Decision> {
+    if (id) {
+      const Result<std::optional<Job>> job = store_.job(options_.ns, *id);
+      if (!job) return std::unexpected(job.error());
+      if (*job) return Decision::as_it_is;
+    }
+    if (row == nullptr) return std::unexpected(no_such_schedule(name, options_.ns));
+    const Result<KnownSchedule> schedule = known(*row);
+    if (!schedule) return std::unexpected(schedule.error());
+    if (!id) id = *parse_uuid(fresh_id(runtime_));
+    request.change = ScheduleChange::run;
+    request.job = job_of_tick(schedule->spec, name, std::chrono::floor<std::chrono::seconds>(now), *id);
+    request.job->at.reset();
+    return Decision::change;
+  });
+  if (!reply) return std::unexpected(reply.error());
+  return *id;
+}
+
+}  // namespace fenceline

@@ -1,0 +1,347 @@
+// People's acts on the memory store; time and the fate of each call are the test's.
+#include "services/schedule_acts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "backends/memory/memory_store.hpp"
+#include "base/check.hpp"
+#include "model/time_zone.hpp"
+#include "store/forwarding_store.hpp"
+#include "support/manual_clock.hpp"
+#include "support/results.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string kNs = "default";
+const Act kAct{.actor = "ana", .reason = "because"};
+constexpr WallTime kBegin = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 10h + 30min;
+
+// Time passes while somebody sleeps, and else by hand.
+class HandRuntime final : public Runtime {
+ public:
+  explicit HandRuntime(ManualClock& clock) : clock_(clock) {}
+  Instant now() const override { return clock_.now(); }
+  WallTime wall_now() const override { return clock_.wall_now(); }
+  std::string boot_id() const override { return clock_.boot_id(); }
+  std::uint64_t random() override { return ++random_; }
+  bool sleep_until(Instant when, std::stop_token) override {
+    clock_.advance(std::max(Duration{0}, when - clock_.now()));
+    return true;
+  }
+  Task spawn(std::string, std::function<void(std::stop_token)>) override { return {}; }
+  std::unique_ptr<Event> make_event() override { return nullptr; }
+
+ private:
+  ManualClock& clock_;
+  std::uint64_t random_ = 0;
+};
+
+class Road final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::function<void()> before_change = [] {};
+  int replies_lost = 0;  // of the next changes
+  int changes = 0;
+
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override {
+    ++changes;
+    before_change();
+    Result<ChangeScheduleReply> reply = inner_.change_schedule(request);
+    if (replies_lost == 0) return reply;
+    --replies_lost;
+    return fail(Code::in_doubt, "no answer in time");
+  }
+};
+
+ScheduleSpec hourly(CatchUp catch_up = CatchUp::latest) {
+  ScheduleSpec spec;
+  spec.every = 1h;
+  spec.queue = "q";
+  spec.catch_up = catch_up;
+  return spec;
+}
+
+struct ScheduleActsTest : testing::Test {
+  ScheduleActsTest() { clock.set_wall(kBegin); }
+
+  ManualClock clock;
+  HandRuntime runtime{clock};
+  MemoryStore store{clock};
+  Road road{store};
+  ScheduleActs acts{runtime, road, {.ns = kNs, .place = "host:1"}};
+
+  ScheduleRow row(const std::string& name = "s") {
+    const SchedulesReply reply = must(store.schedules({.ns = kNs, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true}));
+    check(reply.schedules.size() == 1, "the schedule is there");
+    return reply.schedules.front();
+  }
+  // What the scheduler does when it looks.
+  StepAnswer step(const std::string& name = "s") {
+    const KnownSchedule schedule = must(known(row(name)));
+    const PlannedStep planned = must(plan_step(runtime, store, kNs, schedule, clock.wall_now()));
+    if (!planned.step) return {};
+    if (!planned.cancel.empty()) must(store.cancel({.ns = kNs, .ids = planned.cancel, .request = "c" + std::to_string(runtime.random()), .only = {}, .act = {.actor = "scheduler", .reason = ""}}));
+    return must(store.step_ticks({.ns = kNs, .steps = {*planned.step}, .request = "r" + std::to_string(runtime.random()), .owner = "o", .place = "host:2"})).answers.front();
+  }
+  std::vector<TickRow> ticks(const std::string& name = "s") {
+    std::vector<TickRow> rows = must(store.ticks({.ns = kNs, .schedule = name, .limit = 1000})).ticks;
+    std::ranges::reverse(rows);
+    return rows;
+  }
+  std::vector<std::string> trail() {
+    std::vector<std::string> acts_done;
+    for (const TrailEntry& entry : must(store.trail(kNs, 1000))) acts_done.push_back(entry.act + " " + entry.subject);
+    return acts_done;
+  }
+  std::size_t jobs() { return must(store.jobs({.ns = kNs, .limit = 1000})).jobs.size(); }
+};
+
+// "10:00 fired", "11:00-13:00 3 paused".
+std::string words(const TickRow& row) {
+  const auto time = [](WallTime at) { return local_text(at, "UTC").substr(11, 5); };
+  if (row.fired()) return time(row.tick) + " fired";
+  return time(row.tick) + "-" + time(row.last) + " " + std::to_string(row.count) + " " + row.reason;
+}
+
+std::vector<std::string> words(const std::vector<TickRow>& rows) {
+  std::vector<std::string> out;
+  for (const TickRow& row : rows) out.push_back(words(row));
+  return out;
+}
+
+TEST_F(ScheduleActsTest, PutAddsChangesAndLeavesAloneWhatIsSoAlready) {
+  EXPECT_EQ(must(acts.put("s", hourly(), kAct)).outcome, PutOutcome::added);
+  const std::int64_t revision = row().revision;
+  EXPECT_EQ(must(acts.put("s", hourly(), kAct)).outcome, PutOutcome::same);
+  EXPECT_EQ(row().revision, revision);
+  const PutReport changed = must(acts.put("s", hourly(CatchUp::all), kAct));
+  EXPECT_EQ(changed.outcome, PutOutcome::changed);
+  EXPECT_EQ(changed.schedule.spec, spec_text(hourly(CatchUp::all)));
+  EXPECT_EQ(trail(), (std::vector<std::string>{"schedule_added s", "schedule_changed s"}));
+  EXPECT_EQ(code_of(acts.put("s", {}, kAct)), Code::invalid);
+  EXPECT_EQ(code_of(acts.put("-", hourly(), kAct)), Code::invalid);
+}
+
+TEST_F(ScheduleActsTest, AnActOnAScheduleThatIsNotThereSaysSo) {
+  EXPECT_EQ(code_of(acts.pause("s", kAct)), Code::not_found);
+  EXPECT_EQ(code_of(acts.resume("s", kAct)), Code::not_found);
+  EXPECT_EQ(code_of(acts.remove("s", kAct)), Code::not_found);
+  EXPECT_EQ(code_of(acts.rewind("s", kBegin, kAct)), Code::not_found);
+  EXPECT_EQ(code_of(acts.run("s", kAct)), Code::not_found);
+}
+
+TEST_F(ScheduleActsTest, S2_AnEditChangesOnlyTicksAfterIt) {
+  must(acts.put("s", hourly(), kAct));
+  clock.advance(130min);  // 12:40; 11:00 and 12:00 are open
+  ScheduleSpec often = hourly(CatchUp::all);
+  often.every = 30min;
+  must(acts.put("s", often, kAct));
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired"})) << "by the rule that held until then";
+  EXPECT_EQ(due_at(must(known(row()))), kBegin + 150min) << "12:30 was no tick when it came";
+  clock.advance(30min);
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired", "13:00 fired"}));
+}
+
+TEST_F(ScheduleActsTest, S2_APauseIsOneRange) {
+  must(acts.put("s", hourly(), kAct));
+  clock.advance(31min);
+  EXPECT_EQ(must(acts.pause("s", kAct)).paused->reason, "because");
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00 fired"}));
+  EXPECT_EQ(due_at(must(known(row()))), std::nullopt);
+  clock.advance(4h);
+  must(acts.pause("s", {.actor = "bob", .reason = "again"}));
+  EXPECT_EQ(row().paused->by, "ana");
+  EXPECT_FALSE(must(acts.resume("s", kAct)).paused);
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00 fired", "12:00-15:00 4 paused"}));
+  must(acts.resume("s", kAct));
+  EXPECT_EQ(trail(), (std::vector<std::string>{"schedule_added s", "schedule_paused s", "schedule_resumed s"}));
+}
+
+TEST_F(ScheduleActsTest, S1_RemovedAndAddedAgainAScheduleFiresNoTickTwice) {
+  must(acts.put("s", hourly(CatchUp::all), kAct));
+  clock.advance(31min);
+  EXPECT_TRUE(must(acts.remove("s", kAct)).removed);
+  EXPECT_EQ(jobs(), 1U) << "11:00 was due when it went";
+  clock.set_wall(kBegin + 25min);  // the clock was set back, and 11:00 comes once more
+  must(acts.put("s", hourly(CatchUp::all), kAct));
+  clock.advance(70min);
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00 fired", "12:00 fired"}));
+  EXPECT_EQ(jobs(), 2U);
+}
+
+TEST_F(ScheduleActsTest, S1_ARewindOpensWhatWasSkippedAndNothingElse) {
+  must(acts.put("s", hourly(), kAct));
+  clock.advance(5h + 1min);  // 15:31
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-14:00 4 superseded", "15:00 fired"}));
+  EXPECT_EQ(must(acts.rewind("s", kBegin + 90min, kAct)).resolved_to, kBegin + 90min);
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-12:00 2 superseded", "15:00 fired"}));
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-13:00 3 superseded", "14:00 fired", "15:00 fired"}));
+  EXPECT_EQ(row().resolved_to, kBegin + 4h + 30min);
+  EXPECT_EQ(jobs(), 2U);
+  EXPECT_EQ(trail().back(), "schedule_rewound s 2026-11-16T12:00:00Z");
+}
+
+TEST_F(ScheduleActsTest, ARewindThatOpensNothingIsRefused) {
+  must(acts.put("s", hourly(CatchUp::all), kAct));
+  clock.advance(90min);
+  step();
+  EXPECT_EQ(code_of(acts.rewind("s", kBegin, kAct)), Code::refused) << "all of them fired";
+  EXPECT_EQ(code_of(acts.rewind("s", kBegin - 1h, kAct)), Code::refused) << "it was not there then";
+  EXPECT_EQ(code_of(acts.rewind("s", kBegin + 5h, kAct)), Code::refused) << "that lies ahead";
+  EXPECT_EQ(trail(), (std::vector<std::string>{"schedule_added s"}));
+}
+
+TEST_F(ScheduleActsTest, ARunIsBesideAllTicks) {
+  ScheduleSpec spec = hourly();
+  spec.payload = R"({"at":"${tick}"})";
+  spec.jitter = 1h;
+  must(acts.put("s", spec, kAct));
+  const JobId id = must(acts.run("s", kAct));
+  const Job job = *must(store.job(kNs, id));
+  EXPECT_EQ(job.payload, R"({"at":"2026-11-16T10:30:00Z"})");
+  EXPECT_EQ(job.run_at, clock.wall_now());
+  EXPECT_EQ(job.tags, std::vector<std::string>{"schedule:s"});
+  EXPECT_TRUE(ticks().empty());
+  EXPECT_EQ(trail().back(), "schedule_run s " + to_string(id));
+}
+
+TEST_F(ScheduleActsTest, AReplyThatWasLostIsAskedForAgainAndNothingHappensTwice) {
+  road.replies_lost = 2;
+  EXPECT_EQ(must(acts.put("s", hourly(), kAct)).outcome, PutOutcome::added);
+  EXPECT_EQ(road.changes, 3);
+  road.replies_lost = 1;
+  must(acts.run("s", kAct));
+  EXPECT_EQ(jobs(), 1U);
+  road.replies_lost = 3;
+  must(acts.pause("s", kAct));
+  road.replies_lost = 1;
+  must(acts.remove("s", kAct));
+  EXPECT_EQ(trail().size(), 4U);
+  road.replies_lost = 100;
+  EXPECT_EQ(code_of(acts.put("s", hourly(), kAct)), Code::in_doubt);
+}
+
+TEST_F(ScheduleActsTest, ARunWhoseAnswerGotLostIsFoundThoughTheScheduleWasChangedSince) {
+  must(acts.put("s", hourly(), kAct));
+  road.replies_lost = 1;
+  ScheduleActs other{runtime, store, {.ns = kNs, .place = "host:3"}};
+  road.before_change = [&] {
+    if (road.changes == 3) must(other.put("s", hourly(CatchUp::all), kAct));
+  };
+  const JobId id = must(acts.run("s", kAct));
+  EXPECT_EQ(jobs(), 1U);
+  EXPECT_TRUE(must(store.job(kNs, id)));
+}
+
+TEST_F(ScheduleActsTest, WhoeverIsOvertakenDecidesAnew) {
+  must(acts.put("s", hourly(), kAct));
+  clock.advance(31min);
+  int overtaken = 0;
+  road.before_change = [&] {
+    if (overtaken < 3) clock.advance(1h), step(), ++overtaken;  // the scheduler is faster
+  };
+  must(acts.pause("s", kAct));
+  EXPECT_EQ(overtaken, 3);
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired", "13:00 fired", "14:00 fired"}));
+}
+
+TEST_F(ScheduleActsTest, WhoIsOvertakenAllTheTimeGivesUp) {
+  must(acts.put("s", hourly(), kAct));
+  clock.advance(31min);
+  road.before_change = [&] { clock.advance(1h), step(); };
+  EXPECT_EQ(code_of(acts.pause("s", kAct)), Code::conflict);
+  EXPECT_LT(road.changes, 50);
+}
+
+TEST_F(ScheduleActsTest, AnEditUnderAClockThatCameBackCountsFromThatClock) {
+  must(acts.put("s", hourly(), kAct));
+  clock.set_wall(kBegin + std::chrono::days{365});
+  step();
+  clock.set_wall(kBegin + 31min);
+  must(acts.put("s", hourly(CatchUp::all), kAct));
+  EXPECT_LE(row().counts_from, kBegin + 1h);
+  EXPECT_LE(due_at(must(known(row()))), kBegin + 2h);
+}
+
+TEST_F(ScheduleActsTest, JobsOfEarlierTicksAreCancelledBeforeALaterOneFires) {
+  ScheduleSpec spec = hourly();
+  spec.overlap = Overlap::cancel_running;
+  must(acts.put("s", spec, kAct));
+  clock.advance(30min);
+  step();
+  clock.advance(1h);
+  must(acts.pause("s", kAct));
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00 fired", "12:00 fired"}));
+  EXPECT_EQ(must(store.job(kNs, *ticks().front().job))->state, JobState::cancelled);
+  EXPECT_EQ(must(store.job(kNs, *ticks().back().job))->state, JobState::ready);
+}
+
+TEST_F(ScheduleActsTest, ReconcileAddsAndEditsAndNeverRemoves) {
+  must(acts.put("kept", hourly(), kAct));
+  must(acts.put("same", hourly(), kAct));
+  must(acts.put("old", hourly(), kAct));
+  const ReconcileReport report = must(acts.reconcile({{"new", hourly()}, {"old", hourly(CatchUp::all)}, {"same", hourly()}}, kAct));
+  EXPECT_EQ(report.added, std::vector<std::string>{"new"});
+  EXPECT_EQ(report.changed, std::vector<std::string>{"old"});
+  EXPECT_EQ(report.same, std::vector<std::string>{"same"});
+  EXPECT_EQ(row("kept").spec, spec_text(hourly()));
+  const std::size_t before = trail().size();
+  EXPECT_EQ(code_of(acts.reconcile({{"other", hourly()}, {"bad", {}}}, kAct)), Code::invalid);
+  EXPECT_EQ(code_of(acts.reconcile({{"other", hourly()}, {"other", hourly()}}, kAct)), Code::invalid);
+  EXPECT_EQ(trail().size(), before);
+}
+
+// Whatever people, the scheduler and the clock do: of the ticks of the rule at hand, as far as the account goes, each has ended once.
+TEST_F(ScheduleActsTest, S2_TheAccountIsExactWhateverHappens) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
+  std::map<std::string, int> done;
+  for (int round = 0; round < 40; ++round) {
+    const std::string name = "s" + std::to_string(round);
+    const auto spec = [&] {
+      ScheduleSpec made = hourly(static_cast<CatchUp>(below(3)));
+      made.every = std::chrono::minutes{1 + below(90)};
+      made.overlap = static_cast<Overlap>(below(4));
+      made.cap = 1 + below(5);
+      return made;
+    };
+    must(acts.put(name, spec(), kAct));
+    for (int turn = 0; turn < 40; ++turn) {
+      const ScheduleRow before = row(name);
+      switch (below(8)) {
+        case 0: must(acts.pause(name, kAct)); break;
+        case 1:
+        case 2: must(acts.resume(name, kAct)); break;
+        case 3: must(acts.put(name, spec(), kAct)); break;
+        case 4: done[acts.rewind(name, before.resolved_to - Duration{random() % 20'000'000'000}, kAct) ? "rewound" : "not rewound"] += 1; break;
+        case 5: clock.set_wall(clock.wall_now() + Duration{static_cast<Duration::rep>(random() % 7'200'000'000)} - 1h); break;
+        default: clock.advance(Duration{random() % 7'200'000'000});
+      }
+      if (!row(name).paused) done[step(name).refused] += 1;
+      const ScheduleRow now = row(name);
+      const KnownSchedule schedule = must(known(now));
+      std::int64_t ended = 0;
+      for (const TickRow& tick : ticks(name)) {
+        if (tick.tick > now.counts_from && tick.tick <= now.resolved_to && (!tick.fired() || schedule.rule.count(tick.tick - Duration{1}, tick.tick) == 1)) ended += tick.count;
+      }
+      ASSERT_EQ(ended, schedule.rule.count(now.counts_from, now.resolved_to)) << name << " turn " << turn << " " << testing::PrintToString(words(ticks(name)));
+    }
+  }
+  EXPECT_GT(done["rewound"], 20);
+  EXPECT_GT(done["not rewound"], 20);
+  EXPECT_GT(done[""], 500);
+}
+
+}  // namespace
+}  // namespace fenceline::test
