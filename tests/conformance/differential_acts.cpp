@@ -123,6 +123,14 @@ void DifferentialStream::retry() {
   if (!acts_.empty() && one_in(5)) {
     const auto& [verb, earlier] = acts_[acts_.size() - 1 - below(std::min<std::size_t>(acts_.size(), 5))];
     if (verb == "retry") request = earlier;
+  } else if (one_in(6)) {  // one whose unique key another has by now
+    std::set<std::pair<std::string, std::string>> taken;
+    one_such(request.ns, [&](const Job& job) {
+      if (!is_finished(job.state) && !job.key.empty()) taken.emplace(job.queue, job.key);
+      return false;
+    });
+    const auto found = one_such(request.ns, [&](const Job& job) { return is_finished(job.state) && job.state != JobState::done && taken.contains({job.queue, job.key}); });
+    if (found) request.ids = {*found};
   }
   send_act("retry", request);
 }
@@ -166,7 +174,7 @@ void DifferentialStream::tidy() {
     for (int step = 0; step < kStepsMost; ++step) {
       const auto reply = store.tidy(request);
       if (!reply) return {std::string(to_string(reply.error().code)), removed};
-      if (reply->removed > 2 * request.limit) return {"too many at once", removed};  // so many jobs, and as many locks
+      if (reply->removed > 4 * request.limit) return {"too many at once", removed};  // so many jobs, as many locks, ticks and schedules
       removed += reply->removed;
       if (!reply->more) return {"removed " + std::to_string(removed), removed};
     }

@@ -115,6 +115,7 @@ void DifferentialLocks::send(const AcquireRequest& request) {
   if (!reply->grants.empty()) {
     const bool joined = request.mode == LockMode::shared && !held_before && before.fence == reply->grants.front().fence;
     note_("acquire", held_before ? "repeat" : joined ? "joined" : request.mode == LockMode::shared ? "shared" : "granted");
+    if (joined) compare_lock(request.ns, reply->grants.front().resource);
     if (waited && !held_before) note_("acquire", "after_waiting");
     if (reply->grants.size() > 1) note_("acquire", "several");
     if (reply->grants.front().resource.contains('#')) note_("acquire", "slot");
@@ -233,7 +234,10 @@ void DifferentialLocks::compare_everything() {
 
 void DifferentialLocks::lock() {
   const std::string ns = one_in(20) ? "a b" : one_of(kNamespaces);
-  const std::string resource = any_resource();
+  compare_lock(ns, any_resource());
+}
+
+void DifferentialLocks::compare_lock(const std::string& ns, const std::string& resource) {
   const auto reply = both("lock", ns + " " + resource, [&](Store& store) { return store.lock(ns, resource); });
   if (!reply) return;
   if (!*reply) return note_("lock", "none");

@@ -44,6 +44,7 @@ class DifferentialLocks {
   void withdraw();
   void locks();
   void lock();
+  void compare_lock(const std::string& ns, const std::string& resource);
   void break_lock();
 
   AcquireRequest made_up();

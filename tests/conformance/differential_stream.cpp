@@ -31,7 +31,11 @@ DifferentialStream::DifferentialStream(Store& oracle, Store& store, ManualClock&
       locks_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
              [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
                compare(verb, request, expected, got);
-             }) {}
+             }),
+      schedules_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
+                 [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
+                   compare(verb, request, expected, got);
+                 }) {}
 
 void DifferentialStream::compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
   if (difference_ || expected == got) return;
@@ -97,6 +101,7 @@ void DifferentialStream::step() {
     picked -= choice.weight;
   }
   locks_.step();
+  schedules_.step();
   if (one_in(300)) remove_namespace();
   if (one_in(150)) purge();
   if (one_in(200)) raise_floor();

@@ -14,6 +14,7 @@
 
 #include "conformance/differential.hpp"
 #include "conformance/differential_locks.hpp"
+#include "conformance/differential_schedules.hpp"
 #include "conformance/reply_text.hpp"
 
 namespace fenceline::test {
@@ -160,6 +161,7 @@ class DifferentialStream {
 
   const bool alike_;
   DifferentialLocks locks_;
+  DifferentialSchedules schedules_;
   std::uint64_t last_number_ = 0;
   std::deque<Crowd> crowds_;                              // the last ones
   std::vector<std::pair<std::string, NewJob>> enqueued_;  // by namespace

@@ -157,10 +157,40 @@ struct BreaksWhateverIsThere final : Crooked {
   }
 };
 
+struct ForgetsSteps final : Crooked {
+  using Crooked::Crooked;
+  Result<StepReply> step_ticks(const StepRequest& request) override {
+    StepRequest changed = request;
+    if (!changed.request.empty()) changed.request = "step-" + std::to_string(++calls);
+    return inner_.step_ticks(changed);
+  }
+  int calls = 0;
+};
+
+struct SaysNoDuplicates final : Crooked {
+  using Crooked::Crooked;
+  Result<StepReply> step_ticks(const StepRequest& request) override {
+    auto reply = inner_.step_ticks(request);
+    if (!reply) return reply;
+    for (StepAnswer& answer : reply->answers) answer.duplicates.clear();
+    return reply;
+  }
+};
+
+struct KeepsNothingAtARewind final : Crooked {
+  using Crooked::Crooked;
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override {
+    ChangeScheduleRequest changed = request;
+    if (changed.kept) changed.kept = SkippedTicks{changed.kept->first, changed.kept->first, 1, changed.kept->reason};
+    return inner_.change_schedule(changed);
+  }
+};
+
 template <class T>
 class PlantedDifference : public testing::Test {};
 using Plants = testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
-                              ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases, LetsNobodyWait, HoldsNothingAtLeast, ForgetsWithdrawals, BreaksWhateverIsThere>;
+                              ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases, LetsNobodyWait, HoldsNothingAtLeast, ForgetsWithdrawals, BreaksWhateverIsThere,
+                              ForgetsSteps, SaysNoDuplicates, KeepsNothingAtARewind>;
 TYPED_TEST_SUITE(PlantedDifference, Plants);
 
 TYPED_TEST(PlantedDifference, IsFound) {

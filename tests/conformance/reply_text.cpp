@@ -82,6 +82,31 @@ std::string text_of(const std::optional<QueuePause>& pause) {
   return pause ? micros(pause->at) + " by " + bytes(pause->by) + " " + bytes(pause->reason) : "no";
 }
 
+std::string moments(const std::vector<WallTime>& duplicates) {
+  std::string out;
+  for (const WallTime tick : duplicates) out += "\n    duplicate " + micros(tick);
+  return out;
+}
+
+std::string text_of(const ScheduleRow& row) {
+  std::ostringstream out;
+  out << row.name << " spec " << bytes(row.spec) << " revision " << row.revision << " version " << row.version << " resolved_to " << micros(row.resolved_to) << " counts_from "
+      << micros(row.counts_from) << " fired_to " << micros(row.fired_to) << " bar " << micros(row.bar) << " created " << micros(row.created_at) << " changed " << micros(row.changed_at)
+      << (row.removed ? " removed" : "");
+  if (row.paused) out << " paused " << micros(row.paused->at) << " by " << bytes(row.paused->by) << " " << bytes(row.paused->reason);
+  for (const UnfinishedRun& run : row.unfinished) out << "\n    unfinished " << micros(run.tick) << " " << to_string(run.job) << " " << to_string(run.state);
+  return out.str();
+}
+
+std::string text_of(const SkippedTicks& range) { return micros(range.first) + ".." + micros(range.last) + " x" + std::to_string(range.count) + " " + range.reason; }
+
+std::string text_of(const TickStep& step) {
+  std::string out = step.schedule + " revision " + std::to_string(step.revision) + " from " + micros(step.from) + " to " + micros(step.to);
+  for (const FiredTick& fired : step.fired) out += "\n    fires " + micros(fired.tick) + " " + to_string(fired.job.id) + " in " + fired.job.queue;
+  for (const SkippedTicks& range : step.skipped) out += "\n    skips " + text_of(range);
+  return out;
+}
+
 }  // namespace
 
 std::string text_of(const Job& job) {
@@ -265,6 +290,32 @@ std::string text_of(const std::optional<LockRow>& row) { return row ? text_of(*r
 
 std::string text_of(const BreakReply& reply) { return "ended " + std::to_string(reply.ended) + " current " + std::to_string(reply.current); }
 
+std::string text_of(const SchedulesReply& reply) {
+  std::string out = "now " + micros(reply.now) + " version " + std::to_string(reply.version) + (reply.more ? " more" : "");
+  for (const ScheduleRow& row : reply.schedules) out += "\n  " + text_of(row);
+  return out;
+}
+
+std::string text_of(const StepReply& reply) {
+  std::string out = "now " + micros(reply.now);
+  for (const StepAnswer& answer : reply.answers) {
+    out += "\n  " + (answer.refused.empty() ? "taken" : answer.refused) + " revision " + std::to_string(answer.revision) + " resolved_to " + micros(answer.resolved_to) + " fired_to " +
+           micros(answer.fired_to) + moments(answer.duplicates);
+  }
+  return out;
+}
+
+std::string text_of(const ChangeScheduleReply& reply) { return "now " + micros(reply.now) + " " + text_of(reply.schedule) + moments(reply.duplicates); }
+
+std::string text_of(const TicksReply& reply) {
+  std::string out = "next " + maybe(reply.next);
+  for (const TickRow& row : reply.ticks) {
+    out += "\n  " + micros(row.tick) + ".." + micros(row.last) + " count " + std::to_string(row.count) + " reason " + bytes(row.reason) + " job " + id_or_none(row.job) + " at " +
+           micros(row.at) + " by " + bytes(row.owner) + " at " + bytes(row.place);
+  }
+  return out;
+}
+
 std::string text_of(Fence fence) { return "fence " + std::to_string(fence); }
 
 std::string text_of(const EnqueueRequest& request) {
@@ -316,6 +367,27 @@ std::string text_of(const AcquireRequest& request) {
   return "ns " + request.ns + " names " + joined(request.names) + " owner " + request.owner + " request " + request.request + " " + std::string(to_string(request.mode)) + " slots " +
          std::to_string(request.slots) + " ttl " + micros(request.ttl) + (request.to_its_end ? " to_its_end" : "") + " at least " + micros(request.hold_at_least) + " delay " +
          micros(request.delay) + (request.wait ? " wait" : "");
+}
+
+std::string text_of(const SchedulesRequest& request) {
+  return "ns " + request.ns + " names " + joined(request.names) + " after '" + request.after + "' changed_after " + (request.changed_after ? std::to_string(*request.changed_after) : "none") +
+         " limit " + std::to_string(request.limit) + (request.unfinished ? " unfinished" : "");
+}
+
+std::string text_of(const StepRequest& request) {
+  std::string out = "ns " + request.ns + " request " + request.request + " owner " + request.owner + " place " + bytes(request.place);
+  for (const TickStep& step : request.steps) out += "\n  " + text_of(step);
+  return out;
+}
+
+std::string text_of(const ChangeScheduleRequest& request) {
+  static const std::vector<std::string> kinds{"put", "pause", "resume", "remove", "rewind", "run"};
+  std::string out = kinds.at(static_cast<std::size_t>(request.change)) + " " + request.ns + " " + request.name + " revision " + std::to_string(request.revision) + " request " + request.request +
+                    " spec " + bytes(request.spec) + " from " + micros(request.from) + " to " + micros(request.to);
+  if (request.kept) out += " kept " + text_of(*request.kept);
+  if (request.job) out += " job " + to_string(request.job->id);
+  if (request.step) out += "\n  step " + text_of(*request.step);
+  return out;
 }
 
 std::string text_of(const std::vector<LockHolding>& locks) {

@@ -35,6 +35,10 @@ std::string text_of(const ReleaseReply& reply);
 std::string text_of(const LocksReply& reply);
 std::string text_of(const std::optional<LockRow>& row);
 std::string text_of(const BreakReply& reply);
+std::string text_of(const SchedulesReply& reply);
+std::string text_of(const StepReply& reply);
+std::string text_of(const ChangeScheduleReply& reply);
+std::string text_of(const TicksReply& reply);
 std::string text_of(Fence fence);
 std::string text_of(const std::vector<JobId>& found);
 std::string text_of(const std::vector<WorkerRow>& rows);
@@ -57,5 +61,8 @@ std::string text_of(const RecordRequest& request);
 std::string text_of(const ActRequest& request);
 std::string text_of(const AcquireRequest& request);
 std::string text_of(const std::vector<LockHolding>& locks);
+std::string text_of(const SchedulesRequest& request);
+std::string text_of(const StepRequest& request);
+std::string text_of(const ChangeScheduleRequest& request);
 
 }  // namespace fenceline::test
