@@ -108,6 +108,11 @@ void append_head_and_payload(std::string& out, const NewJob& job) {
   out += job.payload;
 }
 
+std::string when_of(const NewJob& job) {
+  if (job.at) return "=" + std::to_string(in_microseconds(*job.at));
+  return job.delay == Duration{0} ? "" : "+" + std::to_string(job.delay.count());
+}
+
 void read_body(const JobId& id, std::string_view body, Job& job) {
   if (body.size() < kBeforeHead) throw WireFailure("the body of a job is too short");
   job.id = id;

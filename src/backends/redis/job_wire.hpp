@@ -11,6 +11,8 @@ namespace fenceline::redis {
 
 // Appends `head payload`: what of a job never changes, but its order and when it came.
 void append_head_and_payload(std::string& out, const NewJob& job);
+// When it runs, as lua/19_new_jobs.lua reads it.
+std::string when_of(const NewJob& job);
 
 // Of body (with or without its payload), and of state (FIELDS of lua/10_jobs.lua; empty: never claimed), which comes first. Each leaves what the other says as it is;
 // `lease_left` and `result` are not set. Throw WireFailure.

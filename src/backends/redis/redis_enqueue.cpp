@@ -13,11 +13,6 @@ using namespace redis;
 
 constexpr int kTriesMost = 20;  // each finds that somebody else took a key in between
 
-std::string when_of(const NewJob& job) {
-  if (job.at) return "=" + std::to_string(in_microseconds(*job.at));
-  return job.delay == Duration{0} ? "" : "+" + std::to_string(job.delay.count());
-}
-
 // See lua/28_enqueue_plain.lua.
 bool is_plain(const NewJob& job) {
   return job.priority == 0 && job.key.empty() && job.group.empty() && job.limit_key.empty() && job.delay == Duration{0} && !job.at;

@@ -15,19 +15,6 @@ using namespace std::chrono_literals;
 const Act kAct{"ann", "because"};
 constexpr Duration kPatience = 60s;  // of calls with many jobs, on a machine that has much else to do
 
-// The server has no memory left, as long as this object is there.
-class Full {
- public:
-  explicit Full(redis::test::Admin& admin) : admin_(admin) { set("1"); }
-  ~Full() { set("0"); }
-  Full(const Full&) = delete;
-  Full& operator=(const Full&) = delete;
-
- private:
-  void set(const char* bytes) { admin_(redis::Command("CONFIG").arg("SET").arg("maxmemory").arg(bytes)); }
-  redis::test::Admin& admin_;
-};
-
 class RedisLists : public testing::Test {
  protected:
   NewJob new_job(const std::string& queue = "q") {
@@ -238,7 +225,7 @@ TEST_F(RedisLists, AFullServerTakesNoNewJobsButLosesNoneThatItHas) {
   BeginEffectRequest begin{.ns = "default", .job = jobs[0].job.id, .fence = jobs[0].job.fence, .name = "mail", .digest = "d", .call = "c"};
   must(store_->begin_effect(begin));
   {
-    const Full full(admin_);
+    const redis::test::Full full(admin_);
     const Result<EnqueueReply> added = store_->enqueue({.ns = "default", .jobs = {new_job()}});
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().code, Code::full);

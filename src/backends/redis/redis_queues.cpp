@@ -87,7 +87,7 @@ Result<std::vector<QueueRow>> RedisStore::queues(const std::string& ns) {
   });
 }
 
-// Jobs in short scripts, as many as were asked for; then locks.
+// Jobs in short scripts, as many as were asked for; then locks, then ticks and what is left of schedules.
 Result<TidyReply> RedisStore::tidy(const TidyRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("tidy");
@@ -107,10 +107,12 @@ Result<TidyReply> RedisStore::tidy(const TidyRequest& request) {
     reply.removed += removed;
     goes_on = reply.more && removed > 0 && reply.removed < request.limit;
   }
-  const Result<TidyReply> locks = parts_->tidy_locks(request.ns, request.limit, request.timeout);
-  if (!locks) return std::unexpected(locks.error());
-  reply.removed += locks->removed;
-  reply.more = reply.more || locks->more;
+  for (const auto part : {&Parts::tidy_locks, &Parts::tidy_ticks}) {
+    const Result<TidyReply> done = (*parts_.*part)(request.ns, request.limit, request.timeout);
+    if (!done) return std::unexpected(done.error());
+    reply.removed += done->removed;
+    reply.more = reply.more || done->more;
+  }
   return reply;
 }
 

@@ -57,6 +57,8 @@ struct RedisStore::Parts {
   Result<void> read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which, Instant deadline);
   // The part of tidy that is about locks (redis_locks.cpp).
   Result<TidyReply> tidy_locks(const std::string& ns, int limit, Duration timeout);
+  // And about schedules (redis_schedules.cpp).
+  Result<TidyReply> tidy_ticks(const std::string& ns, int limit, Duration timeout);
 };
 
 }  // namespace fenceline

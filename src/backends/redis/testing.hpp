@@ -50,6 +50,19 @@ class Admin {
   std::unique_ptr<Connection> connection_;
 };
 
+// The server has no memory left, as long as this object is there.
+class Full {
+ public:
+  explicit Full(Admin& admin) : admin_(admin) { set("1"); }
+  ~Full() { set("0"); }
+  Full(const Full&) = delete;
+  Full& operator=(const Full&) = delete;
+
+ private:
+  void set(const char* bytes) { admin_(Command("CONFIG").arg("SET").arg("maxmemory").arg(bytes)); }
+  Admin& admin_;
+};
+
 // The server, killed at once and started again.
 class Server {
  public:

@@ -1,10 +1,9 @@
--- needs: 00_core 10_jobs
+-- needs: 00_core 10_jobs 19_new_jobs
 -- ARGV: for each job its id, `head payload`, when it runs ('': now, '+N': in so long, '=N': at that moment), and the id of the job whose payload the
 -- caller has found to be the same value as this one's ('': none). First everything is looked at, then everything is added: all or none.
 -- Answers {'ok', existing, id...}, or {'conflict', number of the job, why, holder, its state}, or, for payloads that only the caller can compare,
 -- {'same', number of the job, why, holder, its state, its payload, ...}.
 local fresh, fresh_keys, aliases, ids, doubts, existing = {}, {}, {}, {}, {'same'}, 0
-local created = be8(wall_now)
 
 -- Whether the payload of `holder` is that of `r`: true, or nothing if only the caller can tell.
 local function is_same(r, holder, verified, number, why)
@@ -20,7 +19,7 @@ end
 local number = 0
 for at = 4, #ARGV, 4 do
   number = number + 1
-  local r = made_from(ARGV[at], '0000000000000000' .. ARGV[at + 1], nil)
+  local r = new_job(ARGV[at], ARGV[at + 1], ARGV[at + 2])
   local verified = ARGV[at + 3]
   local there = load(r.id)
   local alias = not there and call('HGET', P .. 'aliases', r.id)
@@ -42,7 +41,6 @@ for at = 4, #ARGV, 4 do
       answer, existing = holder.id, existing + 1
     else
       if r.key ~= '' then fresh_keys[name] = r end
-      r.when = ARGV[at + 2]
       fresh[#fresh + 1] = r
     end
   end
@@ -50,32 +48,9 @@ for at = 4, #ARGV, 4 do
 end
 if #doubts > 1 then return doubts end
 
-local order, last_run_at, has_aliases = read_last()
-for _, r in ipairs(fresh) do
-  order = order + 1
-  r.order, r.group_order, r.created_at, r.run_at = order, order, wall_now, wall_now
-  if r.when ~= '' then
-    local n = tonumber(r.when:sub(2))
-    r.run_at = math.max(wall_now, r.when:sub(1, 1) == '+' and wall_now + n or n)
-  end
-  call('HSET', P .. 'body', r.id, be8(order) .. created .. r.body:sub(17))
-  local block = math.floor(order / 1024)
-  call('SETRANGE', P .. 'order:' .. block, order % 1024 * 16, r.id)
-  call('SADD', P .. 'lanes', lane_of(r))
-  call('SADD', P .. 'stages:' .. r.queue, r.stage)
-  if r.key ~= '' then call('HSET', P .. 'keys', r.queue .. ' ' .. r.key, r.id) end
-  if r.group ~= '' then call('HINCRBY', P .. 'group_jobs', r.queue .. ' ' .. r.group, 1) end
-  if is_plain(r) and r.run_at == wall_now and wall_now >= last_run_at then
-    call('RPUSH', P .. 'plain:' .. lane_of(r), ready_member(r))
-    last_run_at = wall_now
-  else
-    put(r, is_due(r) and key_is_full(r), true)
-  end
-  tell('q ' .. r.queue .. ' ' .. r.stage)
-end
-write_last(order, last_run_at, has_aliases or #aliases > 0)
+add_jobs(fresh, #aliases > 0)
 for _, alias in ipairs(aliases) do
-  call('HSET', P .. 'aliases', alias[1], alias[2] .. created)
+  call('HSET', P .. 'aliases', alias[1], alias[2] .. be8(wall_now))
   call('ZADD', P .. 'alias_ages', num(wall_now), alias[1])
 end
 local answer = {'ok', existing}

@@ -4,7 +4,7 @@ goes_on_when_full()
 local largest = largest_fence_in(P)
 if largest > 0 then raise_floor_to(largest) end
 call('SREM', STORE .. 'spaces', P)
--- Who has a lock, or waits for one, is told that there is none any more.
+-- Who has a lock, or waits for one, is told that there is none any more; who follows schedules, too.
 local names = {}
 for _, member in ipairs(call('HVALS', P .. 'waiter')) do
   for _, name in ipairs(unpack_one(member)[1]) do names[name] = true end
@@ -12,6 +12,7 @@ end
 for _, resource in ipairs(call('ZRANGE', P .. 'locks', 0, -1)) do
   if free_from(load_lock(resource)) > lease_now then names[name_of(resource)] = true end
 end
+if call('EXISTS', P .. 'schedule') == 1 then tell('o') end
 -- What stands in a pattern for itself: a prefix or a name may hold what a pattern knows.
 local pattern = P:gsub('[%*%?%[%]\\^]', '\\%0') .. '*'
 local cursor = '0'
