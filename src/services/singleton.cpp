@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "services/backoff.hpp"
 #include "base/utc_text.hpp"
+#include "services/backoff.hpp"
 
 namespace fenceline {
 

@@ -26,14 +26,17 @@ Result<void> check_range(const SkippedTicks& range) {
   return {};
 }
 
-Result<void> check_step(const TickStep& step) {
+// `jobs`: ids that were named before, and those of the step.
+Result<void> check_step(const TickStep& step, std::set<JobId>& jobs) {
   if (auto ok = check_schedule_name(step.schedule); !ok) return ok;
   if (step.revision < 1) return fail(Code::invalid, "a step needs the revision of its schedule");
   if (!in_range(step.from) || !in_range(step.to) || step.to <= step.from) return fail(Code::invalid, "a step leads from one moment to a later one, up to the year 2200");
   for (const FiredTick& fired : step.fired) {
     if (fired.tick <= step.from || fired.tick > step.to) return fail(Code::invalid, "a tick lies outside of its step");
     if (auto ok = check_job(fired.job); !ok) return ok;
+    if (!jobs.insert(fired.job.id).second) return fail(Code::invalid, "job " + to_string(fired.job.id) + " was named twice");
   }
+  if (jobs.size() > static_cast<std::size_t>(kBatchMax)) return fail(Code::invalid, "too many ticks in one call: at most 10000");
   if (std::ranges::adjacent_find(step.fired, std::greater_equal<>{}, &FiredTick::tick) != step.fired.end())
     return fail(Code::invalid, "the ticks of a step must ascend");
   for (const SkippedTicks& range : step.skipped) {
@@ -75,13 +78,9 @@ Result<void> check_request(const StepRequest& request) {
   std::set<std::string> names;
   std::set<JobId> jobs;
   for (const TickStep& step : request.steps) {
-    if (auto ok = check_step(step); !ok) return ok;
+    if (auto ok = check_step(step, jobs); !ok) return ok;
     if (!names.insert(step.schedule).second) return fail(Code::invalid, "schedule " + step.schedule + " was named twice");
-    for (const FiredTick& fired : step.fired) {
-      if (!jobs.insert(fired.job.id).second) return fail(Code::invalid, "job " + to_string(fired.job.id) + " was named twice");
-    }
   }
-  if (jobs.size() > static_cast<std::size_t>(kBatchMax)) return fail(Code::invalid, "too many ticks in one call: at most 10000");
   return {};
 }
 
@@ -99,7 +98,8 @@ Result<void> check_request(const ChangeScheduleRequest& request) {
   if (request.step) {
     if (runs || request.revision == 0) return fail(Code::invalid, "this change has no step");
     if (request.step->schedule != request.name || request.step->revision != request.revision) return fail(Code::invalid, "the step is of another schedule or revision");
-    if (auto ok = check_step(*request.step); !ok) return ok;
+    std::set<JobId> jobs;
+    if (auto ok = check_step(*request.step, jobs); !ok) return ok;
   }
   if (puts != !request.spec.empty() || request.spec.size() > kScheduleSpecBytesMax || !is_valid_utf8(request.spec))
     return fail(Code::invalid, "what a schedule is must have 1 to 131072 bytes of UTF-8");

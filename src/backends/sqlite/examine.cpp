@@ -9,6 +9,7 @@
 #include "backends/sqlite/filesystem.hpp"
 #include "backends/sqlite/schema.hpp"
 #include "backends/sqlite/store_parts.hpp"
+#include "base/utc_text.hpp"
 
 namespace fenceline {
 namespace {
@@ -69,6 +70,17 @@ Finding lock_finding(const sqlite::LockFile& locks, sqlite::Writer& writer, cons
   return {"write_lock", FindingStatus::bad, wrote.error().message, "fuser " + path};
 }
 
+// One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
+void add_schedule_finding(sqlite::Call& call, std::vector<Finding>& findings) {
+  auto row = call.db.query("SELECT count(*), coalesce(sum(max(resolved_to, bar) > ?1), 0), max(max(resolved_to, bar)) FROM fenceline_schedule WHERE removed = 0", call.wall_us());
+  row.next();
+  const std::string all = std::to_string(row.integer(0));
+  if (row.integer(1) == 0) findings.push_back({"schedules", FindingStatus::ok, all, ""});
+  else
+    findings.push_back({"schedules", FindingStatus::warning,
+                        std::to_string(row.integer(1)) + " of " + all + " are accounted for beyond the store's clock, up to " + utc_text(sqlite::wall_time(row.integer(2))), "fenceline schedule list"});
+}
+
 // What the tables say; in one snapshot.
 void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Finding>& findings) {
   const std::int64_t version = call.db.number("PRAGMA user_version").value_or(0);
@@ -88,6 +100,7 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
                       whole ? "settings are there and in range" : "rows are missing or out of range",
                       whole ? "" : "restore a backup"});
+  add_schedule_finding(call, findings);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "backends/sqlite/gates.hpp"
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 
 #include "backends/memory/memory_store.hpp"
 #include "backends/sqlite/opening.hpp"
+#include "backends/sqlite/stepped_testing.hpp"
 #include "backends/sqlite/testing.hpp"
 #include "conformance/differential.hpp"
 
@@ -18,61 +18,6 @@ namespace fenceline::test {
 namespace {
 
 using namespace std::chrono_literals;
-using sqlite::Call;
-
-// The verbs on a connection of their own, with a count of what SQLite's machine did for them.
-class SteppedStore {
- public:
-  SteppedStore() : db_(sqlite::open_in_memory(clock_, {.path = ":memory:"})), names_(*db_) {}
-
-  template <class Reply, class Request>
-  Reply run(Result<Reply> (*verb)(Call&, const Request&), const Request& request) {
-    db_->execute("BEGIN");
-    steps();
-    Call call(*db_, names_, clock_, clock_.now());
-    Result<Reply> reply = verb(call, request);
-    sqlite::write_depths(call);
-    last_steps_ = steps();
-    db_->execute("COMMIT");
-    if constexpr (!std::is_void_v<Reply>) return must(std::move(reply));
-  }
-  std::int64_t last_steps() const { return last_steps_; }
-  ManualClock& clock() { return clock_; }
-
-  void add(NewJob job, int times = 1, Duration apart = 0us) {
-    while (times > 0) {
-      EnqueueRequest request{.ns = "default"};
-      for (int i = 0; i < std::min(times, kBatchMax); ++i) {
-        job.id = job_id(++last_);
-        job.delay += apart;
-        request.jobs.push_back(job);
-      }
-      run(&sqlite::enqueue, request);
-      times -= kBatchMax;
-    }
-  }
-  std::vector<ClaimedJob> claim(int limit = 1) {
-    return run(&sqlite::claim, a_claim("a", std::to_string(++last_), limit)).jobs;
-  }
-  void set_limit_per_key(int most) {
-    run(&sqlite::set_queue, SetQueueRequest{.ns = "default", .queue = "q", .change = {.limit_per_key = most}, .act = {.actor = "ada"}});
-  }
-  std::int64_t count(const char* sql) { return db_->number(sql).value_or(-1); }
-
- private:
-  std::int64_t steps() {
-    std::int64_t total = 0;
-    for (sqlite3_stmt* s = sqlite3_next_stmt(db_->handle(), nullptr); s; s = sqlite3_next_stmt(db_->handle(), s))
-      total += sqlite3_stmt_status(s, SQLITE_STMTSTATUS_VM_STEP, 1);
-    return total;
-  }
-
-  ManualClock clock_;
-  std::unique_ptr<sqlite::Database> db_;
-  sqlite::Names names_;
-  std::uint64_t last_ = 0;
-  std::int64_t last_steps_ = 0;
-};
 
 const NewJob kFree{.id = {}, .queue = "q", .payload = "\"free\"", .priority = -10};
 
@@ -271,6 +216,11 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
     SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq) OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
             0)
       << "a group has its unfinished jobs";
+  EXPECT_EQ(db->number(R"sql(
+    SELECT count(*) FROM fenceline_schedule s WHERE s.ticks <> (SELECT count(*) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name) +
+      (SELECT count(*) FROM fenceline_tick_range r WHERE r.ns_id = s.ns_id AND r.schedule = s.name)
+      OR s.fired_to < s.bar OR s.fired_to < (SELECT coalesce(max(tick), 0) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name))sql"),
+            0);
 }
 
 TEST(RemovedNamespaces, LeaveNothingButTheirNamesAndTheTrail) {

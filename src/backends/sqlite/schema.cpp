@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/crash_point.hpp"
+#include "store/schedule_store.hpp"
 
 namespace fenceline::sqlite {
 namespace {
@@ -156,7 +157,7 @@ CREATE TABLE trail (
 CREATE INDEX trail_ns ON trail (ns, n);
 )sql";
 
-// Since schema 6. These are named so that no table of an application can be in the way.
+// Since kSchemaWithLocks. These are named so that no table of an application can be in the way.
 constexpr const char* kLockTables = R"sql(
 -- A resource: its newest fence, and the last grant. mode: as LockMode; of a shared one the holders stand in a table of their own, and owner to lease_end mean nothing. lease_end, freed and bar are
 -- instants of the boot in meta; bar_wall is the bar as wall time, for the next boot. freed: the last release, or a break; null: there was none since the grant. broken: the
@@ -186,6 +187,36 @@ CREATE TABLE fenceline_lock_withdrawn (
 CREATE INDEX fenceline_lock_withdrawn_until ON fenceline_lock_withdrawn (until);
 )sql";
 
+// Since schema 7.
+constexpr const char* kScheduleTables = R"sql(
+-- Of a namespace: how often one of its schedules was changed, and the bar of names that have no row.
+CREATE TABLE fenceline_schedule_count (ns_id INTEGER PRIMARY KEY, version INTEGER NOT NULL, bar INTEGER NOT NULL);
+
+-- A schedule, and what is left of one that was removed. Instants are wall time. changed, moved: the requests that changed it last and that moved its account last, each with the ticks that were duplicates in its
+-- step, see schedule_rows.cpp. ticks: how many rows it has of ticks and ranges. A step changes this row in place, and no entry of an index.
+CREATE TABLE fenceline_schedule (
+  ns_id INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, version INTEGER NOT NULL, removed INTEGER NOT NULL, resolved_to INTEGER NOT NULL, counts_from INTEGER NOT NULL,
+  fired_to INTEGER NOT NULL, bar INTEGER NOT NULL, created_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, paused_at INTEGER, paused_by TEXT, pause_reason TEXT,
+  changed TEXT NOT NULL, changed_duplicates BLOB, moved TEXT NOT NULL, moved_duplicates BLOB, ticks INTEGER NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+CREATE INDEX fenceline_schedule_version ON fenceline_schedule (ns_id, version);
+CREATE INDEX fenceline_schedule_there ON fenceline_schedule (ns_id, name) WHERE removed = 0;
+CREATE INDEX fenceline_schedule_removed ON fenceline_schedule (ns_id, changed_at) WHERE removed = 1;
+CREATE INDEX fenceline_schedule_full ON fenceline_schedule (ns_id, name) WHERE ticks > 10000;
+-- What it is: beside it, as a step should not rewrite it.
+CREATE TABLE fenceline_schedule_spec (ns_id INTEGER NOT NULL, name TEXT NOT NULL, spec TEXT NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+
+-- Ticks that fired (S1): at most one row each. And ranges of those that were skipped.
+CREATE TABLE fenceline_tick (
+  ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, tick INTEGER NOT NULL, job BLOB NOT NULL, at INTEGER NOT NULL, owner TEXT NOT NULL, place TEXT NOT NULL,
+  PRIMARY KEY (ns_id, schedule, tick)) WITHOUT ROWID;
+CREATE INDEX fenceline_tick_age ON fenceline_tick (ns_id, tick, schedule);
+CREATE TABLE fenceline_tick_range (
+  ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, owner TEXT NOT NULL,
+  place TEXT NOT NULL, PRIMARY KEY (ns_id, schedule, first)) WITHOUT ROWID;
+CREATE INDEX fenceline_tick_range_age ON fenceline_tick_range (ns_id, first, schedule);
+)sql";
+static_assert(kTicksKeptMost == 10'000, "as the index of those that have more says");
+
 // Offsets in the header of a SQLite file.
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::size_t kFormatAt = 18;  // to write, to read
@@ -202,7 +233,7 @@ std::int64_t big_endian(const Header& header, std::size_t at) {
 }
 
 Result<void> check_version(std::int64_t version, const std::string& path) {
-  if (version == kSchemaVersion || version == kSchemaUpgraded || version == 0) return {};
+  if ((version >= kSchemaUpgraded && version <= kSchemaVersion) || version == 0) return {};
   if (version < kSchemaVersion)
     return fail(Code::refused, "store " + path + " was made by a version of fenceline that was never released (schema " + std::to_string(version) +
                                    ", this one knows " + std::to_string(kSchemaVersion) + "); name another file");
@@ -250,7 +281,7 @@ Result<FileState> inspect_file(const std::string& path) {
     if (auto ok = check_version(big_endian(header, kVersionAt), path); !ok) return std::unexpected(ok.error());
     // Until the log is in use the file is not finished, and whoever reads it is in the way of who finishes it.
     if (header[kFormatAt] != kWalFormat || header[kFormatAt + 1] != kWalFormat) return FileState::empty;
-    return big_endian(header, kVersionAt) == kSchemaUpgraded ? FileState::older : FileState::ours;
+    return big_endian(header, kVersionAt) < kSchemaVersion ? FileState::older : FileState::ours;
   }
   // Our schema and our mark are one commit, so a file of ours always shows it. Without one it is another's, unless it
   // is as empty as a database can be: one page.
@@ -265,8 +296,8 @@ Result<FileState> inspect_database(Database& db, const std::string& path) {
   const std::int64_t version = db.number("PRAGMA user_version").value_or(0);
   if (application == kApplicationId) {
     if (auto ok = check_version(version, path); !ok) return std::unexpected(ok.error());
-    if (version == kSchemaUpgraded) return FileState::older;
-    return version == kSchemaVersion ? FileState::ours : FileState::empty;
+    if (version == 0) return FileState::empty;
+    return version == kSchemaVersion ? FileState::ours : FileState::older;
   }
   const std::int64_t tables = db.number("SELECT count(*) FROM sqlite_schema").value_or(0);
   if (application != 0 || version != 0 || tables != 0) return not_ours(path);
@@ -299,15 +330,18 @@ void migrate(Database& db, std::int64_t at, const std::string& boot_id, const st
   change_schema(db, [&] {
     db.run_script(kTables);
     db.run_script(kLockTables);
+    db.run_script(kScheduleTables);
     db.execute("INSERT INTO meta VALUES ('boot_id', ?1), ('floor', 0), ('seq_floor', 0), ('made_at', ?2)", boot_id, at);
     db.execute(kEnterChange, at, actor, std::string("store_created"), "schema " + std::to_string(kSchemaVersion));
   });
 }
 
 void upgrade(Database& db, std::int64_t at, const std::string& actor) {
+  const std::int64_t from = db.number("PRAGMA user_version").value_or(0);
   change_schema(db, [&] {
-    db.run_script(kLockTables);
-    db.execute(kEnterChange, at, actor, std::string("store_migrated"), "schema " + std::to_string(kSchemaUpgraded) + " to " + std::to_string(kSchemaVersion));
+    if (from < kSchemaWithLocks) db.run_script(kLockTables);
+    db.run_script(kScheduleTables);
+    db.execute(kEnterChange, at, actor, std::string("store_migrated"), "schema " + std::to_string(from) + " to " + std::to_string(kSchemaVersion));
   });
 }
 

@@ -9,12 +9,13 @@
 namespace fenceline::sqlite {
 
 inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the file's header
-inline constexpr std::int64_t kSchemaVersion = 6;              // PRAGMA user_version
-inline constexpr std::int64_t kSchemaUpgraded = 5;             // the one before: it has no locks, and gets their tables when it is opened
+inline constexpr std::int64_t kSchemaVersion = 7;              // PRAGMA user_version: with schedules
+inline constexpr std::int64_t kSchemaWithLocks = 6;
+inline constexpr std::int64_t kSchemaUpgraded = 5;             // from this one on a file gets the tables that it lacks when it is opened
 
 enum class FileState {
   empty,  // missing, no bytes, no tables, or not finished: may be set up
-  older,  // of the version before: may be upgraded
+  older,  // of a version before that may be upgraded
   ours,   // of this version
 };
 
@@ -28,7 +29,7 @@ Result<FileState> inspect_database(Database& db, const std::string& path);
 // go into the first rows. Throws SqliteFailure.
 void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor);
 
-// Adds what an older file lacks, likewise. Nothing that was there is changed: processes of the version before that have the file open go on.
+// Adds what an older file lacks, likewise. Nothing that was there is changed: processes of a version before that have the file open go on.
 void upgrade(Database& db, std::int64_t at, const std::string& actor);
 
 // Settings that every connection needs. `synchronous` is FULL or NORMAL.

@@ -272,15 +272,16 @@ TEST_F(SharedCommits, APlainLockIsOneRowThatIsWrittenOnceByAGrantAndOnceByARelea
   }
 }
 
-// A file of the version before is one without the tables of locks.
+// A file of a version before is one without the tables of schedules, or without those of locks too.
 class OlderFile : public SqliteLocks {
  protected:
-  void make_older() {
+  void make_older(int version = 5) {
     auto store = open();
     must(store->enqueue(one_job(1)));
     store.reset();
-    run("DROP TABLE fenceline_lock; DROP TABLE fenceline_lock_holder; DROP TABLE fenceline_lock_waiter; DROP TABLE fenceline_lock_withdrawn;"
-        " PRAGMA user_version = 5");
+    run("DROP TABLE fenceline_schedule; DROP TABLE fenceline_schedule_count; DROP TABLE fenceline_schedule_spec; DROP TABLE fenceline_tick; DROP TABLE fenceline_tick_range");
+    if (version < 6) run("DROP TABLE fenceline_lock; DROP TABLE fenceline_lock_holder; DROP TABLE fenceline_lock_waiter; DROP TABLE fenceline_lock_withdrawn");
+    run("PRAGMA user_version = " + std::to_string(version));
   }
   void run(const std::string& sql) {
     sqlite3* db = nullptr;
@@ -294,10 +295,23 @@ TEST_F(OlderFile, IsUpgradedInPlaceAndKeepsItsJobs) {
   make_older();
   const auto store = open();
   EXPECT_EQ(must(store->trail("default", 1)).at(0).act, "store_migrated");
-  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 5 to 6");
+  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 5 to 7");
   granted(*store, of("a", "ana"));
   EXPECT_EQ(must(store->claim(a_claim("w", "1"))).jobs.size(), 1u);
   EXPECT_EQ(must(open()->trail("default", 10)).size(), 2u) << "once";
+}
+
+TEST_F(OlderFile, WithLocksGetsSchedulesAndKeepsItsLocks) {
+  LockGrant grant;
+  {
+    const auto store = open();
+    grant = granted(*store, of("a", "ana"));
+  }
+  make_older(6);
+  const auto store = open();
+  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 6 to 7");
+  EXPECT_TRUE(must(store->release(release_of(grant, "ana"))).refused.empty());
+  EXPECT_TRUE(must(store->schedules({.ns = "default"})).schedules.empty());
 }
 
 TEST_F(OlderFile, IsUpgradedUnderAConnectionOfTheVersionBeforeWhichGoesOn) {

@@ -316,7 +316,7 @@ TEST_F(SqliteFile, ExamineFindsAHealthyStoreHealthy) {
   for (const Finding& finding : must(store->examine()))
     EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
   for (const char* name :
-       {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "write_lock"})
+       {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "schedules", "write_lock"})
     EXPECT_TRUE(find(must(store->examine()), name)) << name;
 }
 

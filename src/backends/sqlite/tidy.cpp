@@ -12,6 +12,7 @@
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/lock_rows.hpp"
+#include "backends/sqlite/schedule_rows.hpp"
 #include "backends/sqlite/seq_ranges.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
@@ -239,6 +240,11 @@ constexpr const char* kRemoveAll[] = {
     "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1",
     "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1",
     "DELETE FROM fenceline_lock_withdrawn WHERE ns_id = ?1",
+    "DELETE FROM fenceline_schedule_count WHERE ns_id = ?1",
+    "DELETE FROM fenceline_schedule WHERE ns_id = ?1",
+    "DELETE FROM fenceline_schedule_spec WHERE ns_id = ?1",
+    "DELETE FROM fenceline_tick WHERE ns_id = ?1",
+    "DELETE FROM fenceline_tick_range WHERE ns_id = ?1",
     // Names stay, as numbers that others have remembered: as if they had never been used.
     "UPDATE queue SET ready = 0, running = 0, waiting = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
     "UPDATE home SET running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
@@ -287,6 +293,9 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
   const TidyReply locks = tidy_locks(call, request.ns, *ns_id, request.limit);
   reply.removed += locks.removed;
   reply.more = reply.more || locks.more;
+  const TidyReply ticks = tidy_ticks(call, *ns_id, request.limit);
+  reply.removed += ticks.removed;
+  reply.more = reply.more || ticks.more;
   return reply;
 }
 
@@ -306,6 +315,7 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
     call.db.execute(kRaiseSeqFloor);
     tell_gates(call, ns, *ns_id);
     wake_all_locks(call, ns, *ns_id);
+    call.ordered.insert(ns);
     for (const char* sql : kRemoveAll) call.db.execute(sql, *ns_id);
   }
   enter_in_trail(call, ns, act, "namespace_removed", ns);

@@ -88,7 +88,12 @@ Result<ReleaseReply> release(Call& call, const ReleaseRequest& request);
 Result<void> withdraw(Call& call, const WithdrawRequest& request);
 Result<BreakReply> break_lock(Call& call, const BreakRequest& request);
 
+Result<StepReply> step_ticks(Call& call, const StepRequest& request);
+Result<ChangeScheduleReply> change_schedule(Call& call, const ChangeScheduleRequest& request);
+
 // Reading.
+Result<SchedulesReply> list_schedules(Call& call, const SchedulesRequest& request);
+Result<TicksReply> list_ticks(Call& call, const TicksRequest& request);
 Result<LocksReply> list_locks(Call& call, const LocksRequest& request);
 Result<std::optional<LockRow>> show_lock(Call& call, const std::string& ns, const std::string& resource);
 Result<EffectsReply> effects(Call& call, const EffectsRequest& request);

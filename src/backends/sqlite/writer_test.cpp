@@ -5,17 +5,15 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <latch>
 #include <thread>
 
+#include "backends/sqlite/child_testing.hpp"
 #include "backends/sqlite/opening.hpp"
 #include "backends/sqlite/testing.hpp"
 #include "base/crash_point.hpp"
@@ -31,51 +29,6 @@ std::int64_t size_of(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_size : 0;
 }
-
-// A child process that says when it is ready and then does not end by itself.
-class Child {
- public:
-  template <class Body>
-  explicit Child(Body body) {
-    std::array<int, 2> ready{};
-    if (::pipe(ready.data()) != 0) return;
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::close(ready[0]);
-      body();
-      [[maybe_unused]] const ssize_t told = ::write(ready[1], "r", 1);
-      for (;;) ::pause();
-    }
-    ::close(ready[1]);
-    char byte = 0;
-    is_ready_ = ::read(ready[0], &byte, 1) == 1;
-    ::close(ready[0]);
-  }
-  ~Child() {
-    if (pid_ > 0) end(SIGKILL);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  pid_t pid() const { return pid_; }
-  bool is_ready() const { return is_ready_; }  // false: it died first
-  void stop() {
-    ::kill(pid_, SIGSTOP);
-    int status = 0;
-    ::waitpid(pid_, &status, WUNTRACED);
-  }
-  int end(int signal) {
-    ::kill(pid_, signal);
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_ = -1;
-  bool is_ready_ = false;
-};
 
 class SqliteWriter : public SqliteFile {
  protected:
