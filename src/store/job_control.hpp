@@ -204,7 +204,7 @@ class JobControl {
   // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups
   // without jobs and what else nobody can ask for any more; and locks that have been free for kFreeLockKeptFor and have no live waiter, the longest free first (then by
   // resource), up to `limit` of them: they count as removed, too. So do rows of ticks
-  // that are older than kTicksKeptFor or beyond the kTicksKeptMost largest of their schedule, the smallest first, up to `limit` of them (the bar is raised to the last of each in the same step),
+  // that are older than kTicksKeptFor or beyond the kTicksKeptMost largest of their schedule, the smallest first, up to `limit` of them (the bar is raised to the last that fired, in the same step),
   // and what is left of removed schedules (schedule_store.hpp).
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
 

@@ -278,6 +278,19 @@ TEST_P(ScheduleConformance, S1_RemovedAndAddedAgainUnderOneNameItFiresNoTickTwic
   EXPECT_EQ(everything().size(), 4u);
 }
 
+TEST_P(ScheduleConformance, OfARemovedScheduleThatIsAddedAgainRangesThatEndAheadOfTheClockAreGone) {
+  ScheduleRow row = added_schedule();
+  set_minute(9);
+  changed(moved(step(row, 9, {7}, {skipping(1, 2), skipping(3, 6, "cap"), skipping(8, 9)})), ScheduleChange::remove);
+  set_minute(4);
+  row = added_schedule();
+  EXPECT_EQ(row.resolved_to, minute(4));
+  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired"})) << "of the one that goes over it nobody could say what stays";
+  set_minute(6);
+  moved(step(row, 6, {5}, {skipping(6, 6)}));
+  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "5 fired", "6 missed", "7 fired"}));
+}
+
 TEST_P(ScheduleConformance, AChangeAndItsStepHappenTogetherOrNotAtAll) {
   ScheduleRow row = added_schedule();
   set_minute(3);

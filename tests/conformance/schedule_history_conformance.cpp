@@ -32,6 +32,23 @@ TEST_P(ScheduleConformance, S2_ARangeThatFollowsUponOneOfTheSameReasonIsJoinedTo
   EXPECT_EQ(range.place, "host:2");
 }
 
+TEST_P(ScheduleConformance, S2_ARangeCountsMoreTicksThanAnIntHolds) {
+  constexpr std::int64_t kMany = 5'400'000'000;  // one a second, up to 2199
+  ScheduleRow row = added_schedule();
+  set_wall(minute(1) + std::chrono::seconds{kMany});
+  TickStep ahead = step(row, 2, {}, {{minute(1), wall(), kMany, "window"}});
+  ahead.to = wall();
+  row = moved(ahead);
+  EXPECT_EQ(ticks().at(0).count, kMany);
+  EXPECT_EQ(ticks().at(0).last, wall());
+  EXPECT_EQ(row.resolved_to, wall());
+  set_minute(3);
+  ChangeScheduleRequest rewind = rewinding(row, 3);
+  rewind.kept = {minute(1), minute(3), 121, "window"};
+  row = changed(rewind);
+  EXPECT_EQ(ticks().at(0).count, 121);
+}
+
 TEST_P(ScheduleConformance, S2_RangesOfOtherReasonsOrWithARowBetweenStayApart) {
   ScheduleRow row = added_schedule();
   set_minute(9);

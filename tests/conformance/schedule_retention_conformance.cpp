@@ -179,6 +179,21 @@ TEST_P(ScheduleConformance, S1_TheBarsOutliveTheProcess) {
   EXPECT_EQ(added_schedule("b").bar, minute(9));
 }
 
+TEST_P(ScheduleConformance, OfAllTicksTheSmallestAreForgottenFirst) {
+  const ScheduleRow first = added_schedule("a");
+  const ScheduleRow second = added_schedule("b");
+  set_minute(3);
+  moved(step(first, 3, {2, 3}));
+  moved(step(second, 3, {1}, {skipping(2, 3)}));
+  set_wall(minute(3) + kTicksKeptFor);
+  for (const auto& [a, b] : std::vector<std::pair<std::size_t, std::size_t>>{{2, 1}, {1, 1}, {1, 0}, {0, 0}}) {
+    EXPECT_EQ(must(store().tidy({.ns = "default", .limit = 1})).removed, 1);
+    EXPECT_EQ(history("a").size(), a);
+    EXPECT_EQ(history("b").size(), b);
+  }
+  EXPECT_EQ(tidied(), 0);
+}
+
 TEST_P(ScheduleConformance, ForgettingGoesInBoundedSteps) {
   for (const char* name : {"a", "b", "c"}) changed(added_schedule(name), ScheduleChange::remove);
   set_wall(minute(0) + kRemovedScheduleKeptFor);

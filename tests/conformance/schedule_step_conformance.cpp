@@ -1,6 +1,7 @@
 // What every store promises about the steps by which the accounts of schedules move on: a tick fires at most once, whoever leads (S1), never before its time (S3), and with its job.
 #include <atomic>
 #include <functional>
+#include <thread>
 
 #include "conformance/conformance.hpp"
 #include "support/comes_about.hpp"
@@ -27,6 +28,36 @@ TEST_P(ScheduleConformance, S1_OfThreeWhoAllLeadOneMovesTheAccount) {
   EXPECT_EQ(answers, (std::vector<std::string>{"", "moved", "moved"}));
   EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "2 fired"}));
   EXPECT_EQ(everything().size(), 2u);
+}
+
+TEST_P(ScheduleConformance, S1_ThreeWhoLeadAtOnceFireEachTickOnce) {
+  constexpr std::int64_t kTicks = 20;
+  added_schedule();
+  set_minute(kTicks);
+  std::atomic<int> taken = 0;
+  const auto lead = [&](std::uint64_t leader) {
+    SchedulesRequest look;
+    look.ns = "default";
+    look.names = {"s"};
+    for (std::uint64_t number = 0;; ++number) {
+      const ScheduleRow row = must(store().schedules(look)).schedules.at(0);
+      if (row.resolved_to == minute(kTicks)) return;
+      TickStep next{.schedule = "s", .revision = row.revision, .from = row.resolved_to, .to = row.resolved_to + 1min, .fired = {}, .skipped = {}};
+      next.fired.push_back({next.to, {.id = make_uuid7(WallTime{}, leader, number), .queue = "q"}});
+      const StepRequest request{.ns = "default", .steps = {next}, .request = std::to_string(leader) + "-" + std::to_string(number), .owner = std::to_string(leader), .place = ""};
+      const StepAnswer answer = must(store().step_ticks(request)).answers.at(0);
+      EXPECT_TRUE(answer.refused.empty() || answer.refused == "moved") << answer.refused;
+      if (answer.refused.empty()) ++taken;
+      EXPECT_TRUE(answer.duplicates.empty());
+    }
+  };
+  {
+    std::vector<std::jthread> leaders;
+    for (std::uint64_t leader = 1; leader <= 3; ++leader) leaders.emplace_back(lead, leader);
+  }
+  EXPECT_EQ(taken, kTicks);
+  EXPECT_EQ(history().size(), static_cast<std::size_t>(kTicks));
+  EXPECT_EQ(everything().size(), static_cast<std::size_t>(kTicks));
 }
 
 TEST_P(ScheduleConformance, S1_ATickThatFiredDoesNotFireAgainAfterARewind) {
@@ -96,6 +127,16 @@ TEST_P(ScheduleConformance, WhyAStepWasNotTakenIsLookedForInOrder) {
   EXPECT_EQ(tried(step(row, 3, {}, {skipping(3, 3)})), "taken");
 }
 
+TEST_P(ScheduleConformance, ARangeThatGoesOverATickThatFiredIsRefusedWhereverTheTickLies) {
+  ScheduleRow row = added_schedule();
+  set_minute(5);
+  row = changed(rewinding(moved(step(row, 5, {3})), 0));
+  for (const SkippedTicks& range : {skipping(3, 5), skipping(1, 3), skipping(2, 4), skipping(3, 3)}) EXPECT_EQ(tried(step(row, 5, {}, {range})), "covers");
+  EXPECT_EQ(tried(step(row, 5, {}, {skipping(1, 1), skipping(2, 4)})), "covers") << "each of them is looked at";
+  EXPECT_EQ(history(), std::vector<std::string>{"3 fired"});
+  EXPECT_EQ(tried(step(row, 5, {}, {skipping(1, 2), skipping(4, 5)})), "taken");
+}
+
 TEST_P(ScheduleConformance, ARefusedStepSaysHowTheScheduleStands) {
   ScheduleRow row = added_schedule();
   set_minute(3);
@@ -140,6 +181,23 @@ TEST_P(ScheduleConformance, OfSeveralStepsEachIsTakenOrRefusedByItself) {
   EXPECT_EQ(history("b"), std::vector<std::string>{});
   EXPECT_EQ(history("c"), std::vector<std::string>{"1 fired"});
   EXPECT_EQ(everything().size(), 2u);
+}
+
+TEST_P(ScheduleConformance, ManyStepsAreOneCall) {
+  const ScheduleRow row = added_schedule();
+  set_minute(1);
+  std::vector<TickStep> steps{step(row, 1, {1})};
+  for (int i = 1; i < kSchedulesAtOnceMax; ++i) {
+    steps.push_back(step(row, 1));
+    steps.back().schedule = "never-" + std::to_string(i);
+  }
+  const StepReply reply = must(store().step_ticks(stepping(steps)));
+  ASSERT_EQ(reply.answers.size(), steps.size());
+  EXPECT_EQ(reply.answers.front().refused, "");
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(reply.answers[i].refused, "not_found");
+  steps.push_back(steps.back());
+  steps.back().schedule = "one-too-many";
+  EXPECT_EQ(code_of(store().step_ticks(stepping(steps))), Code::invalid);
 }
 
 TEST_P(ScheduleConformance, AStepWithoutTicksMovesTheAccount) {
