@@ -94,11 +94,7 @@ end
 local function change_schedule()
   local asked = change_asked_for()
   local s = load_schedule(asked.name)
-  local function answer(duplicates)
-    local shown = {}
-    for i, tick in ipairs(duplicates) do shown[i] = num(tick) end
-    return {num(wall_now), packed_schedule(s), call('HGET', P .. 'schedule_specs', s.name), shown}
-  end
+  local function answer(duplicates) return {num(wall_now), packed_schedule(s), call('HGET', P .. 'schedule_specs', s.name), duplicates} end
   if s and s.change_request == asked.request then return answer(s.change_duplicates) end
   if s and s.step_request == asked.request then return answer(s.step_duplicates) end
   local refused = change_refusal(s, asked)

@@ -26,7 +26,7 @@ local function unfinished(name)
         local tick = unpack_one(row)
         local state = call('HGET', P .. 'state', tick[2])
         local is = state and state:byte(4) or READY
-        if is < DONE and (state or call('HEXISTS', P .. 'body', tick[2]) == 1) then table.insert(runs, 1, {num(tick[1]), tick[2], is}) end
+        if is < DONE and (state or call('HEXISTS', P .. 'body', tick[2]) == 1) then table.insert(runs, 1, {tick[1], tick[2], is}) end
       end
     end
     if #rows < at_once then break end

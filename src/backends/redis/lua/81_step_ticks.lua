@@ -12,16 +12,13 @@ local packed = call('HMGET', P .. 'schedule', unpack(names))
 local answers, jobs, all_moved = {}, {}, {}
 for i, step in ipairs(steps) do
   local s = packed[i] and schedule_in(step[1], packed[i])
-  local refused, duplicates = '', {}
+  local refused = ''
   if not s or s.step_request ~= request then
     refused = refusal_of(s, step)
     if refused == '' then all_moved[#all_moved + 1] = stepped(s, step, request, owner, place, jobs) end
   end
-  if refused == '' then
-    for n, tick in ipairs(s.step_duplicates) do duplicates[n] = num(tick) end
-  end
   if refused == 'not_found' then answers[i] = {refused, {}, 0, 0, 0}
-  else answers[i] = {refused, duplicates, num(s.revision), num(s.resolved_to), num(s.fired_to)} end
+  else answers[i] = {refused, refused == '' and s.step_duplicates or {}, s.revision, s.resolved_to, s.fired_to} end
 end
 
 local known = first_known(jobs)
