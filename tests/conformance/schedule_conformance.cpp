@@ -215,6 +215,8 @@ TEST_P(ScheduleConformance, TheFirstPauseStaysUntilItIsResumed) {
   pause = changing(row, ScheduleChange::pause);
   pause.step = step(row, 2, {2});
   EXPECT_EQ(changed(pause), row) << "nothing changes, and no step is taken";
+  pause.step = step(row, 5, {5});
+  EXPECT_EQ(changed(pause), row) << "nor looked at";
   EXPECT_EQ(changed(row, ScheduleChange::put).paused, row.paused) << "an edit leaves the pause";
   row = schedule();
   ChangeScheduleRequest resume = changing(row, ScheduleChange::resume);
@@ -285,6 +287,7 @@ TEST_P(ScheduleConformance, OfARemovedScheduleThatIsAddedAgainRangesThatEndAhead
   set_minute(4);
   row = added_schedule();
   EXPECT_EQ(row.resolved_to, minute(4));
+  EXPECT_EQ(row.created_at, minute(4));
   EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired"})) << "of the one that goes over it nobody could say what stays";
   set_minute(6);
   moved(step(row, 6, {5}, {skipping(6, 6)}));

@@ -69,6 +69,9 @@ TEST_P(ScheduleConformance, S1_ATickThatFiredDoesNotFireAgainAfterARewind) {
   EXPECT_EQ(answer.refused, "");
   EXPECT_EQ(answer.duplicates, (std::vector{minute(1), minute(2)}));
   EXPECT_EQ(answer.resolved_to, minute(3));
+  const StepAnswer refused = stepped(step(row, 3, {1, 2, 3}));
+  EXPECT_EQ(refused.refused, "moved");
+  EXPECT_TRUE(refused.duplicates.empty()) << "of a step that was taken";
   EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "2 fired", "3 fired"}));
   EXPECT_EQ(everything().size(), 3u);
 }
