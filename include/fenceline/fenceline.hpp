@@ -47,6 +47,7 @@ struct WorkOptions {
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
   bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
   bool strict = false;                              // end this process if a handler works on without its lease
+  bool schedules = true;                            // fire the ticks of schedules, in turn with the other workers of the namespace
   std::string history;                              // a file: what is done to the store is added to it, for `fenceline audit`; empty: none
 };
 

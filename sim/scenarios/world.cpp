@@ -159,6 +159,7 @@ void World::work(Process& process, std::stop_token stop) {
                         .prefetch = plan_.prefetch,
                         .ttl = plan_.ttl,
                         .drain_grace = plan_.ttl / 2,
+                        .schedules = false,
                         .host = process.runtime.name(),
                         .pid = 1,
                         .version = "sim"};

@@ -185,6 +185,7 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
                  .drain_grace = options.drain_grace,
                  .drain = options.drain,
                  .strict = options.strict,
+                 .schedules = options.schedules,
                  .host = host_name(),
                  .pid = ::getpid(),
                  .version = std::string(kVersion)});

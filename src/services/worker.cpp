@@ -1,5 +1,6 @@
 #include "services/worker.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "services/recorder.hpp"
 #include "services/registration.hpp"
 #include "services/retention.hpp"
+#include "services/scheduler.hpp"
 #include "services/settler.hpp"
 #include "services/trust_watch.hpp"
 
@@ -80,6 +82,8 @@ Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   Executor executor(context, recorder, effects, handler_);
   Fetcher fetcher(context);
   Retention retention(context);
+  Scheduler scheduler(runtime_, log_, store_,
+                      {.ns = options_.ns, .owner = owner_, .place = options_.host + ":" + std::to_string(options_.pid), .window = std::min(options_.ttl, kScheduleWindowMost)});
   // An operator's order to stop is as good as the caller's.
   std::stop_source stop_source;
   const std::stop_callback asked(asked_to_stop, [stop_source]() mutable { stop_source.request_stop(); });
@@ -103,6 +107,8 @@ Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   Task ordering = runtime_.spawn("orders", [&](std::stop_token s) { orders.watch(std::move(s)); });
   Task recording = runtime_.spawn("record", [&](std::stop_token s) { recorder.record(std::move(s)); });
   Task tidying = runtime_.spawn("tidy", [&](std::stop_token s) { retention.tidy(std::move(s)); });
+  Task scheduling;
+  if (options_.schedules) scheduling = runtime_.spawn("schedule", [&](std::stop_token s) { scheduler.run(std::move(s)); });
   std::vector<Task> slots;
   for (int i = 0; i < options_.concurrency; ++i) {
     slots.push_back(runtime_.spawn("slot-" + std::to_string(i), [&](std::stop_token s) { executor.work(std::move(s)); }));
@@ -118,8 +124,9 @@ Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   settler.give_up_at(runtime_.now() + options_.drain_grace);
   orders.give_up_at(runtime_.now() + options_.drain_grace);
   tidying.request_stop();
+  scheduling.request_stop();
   // In this order: what was refused when it was settled may be an operator's doing.
-  for (Task* task : {&settling, &recording, &ordering, &keeping, &watching, &tidying, &reporting}) {
+  for (Task* task : {&settling, &recording, &ordering, &keeping, &watching, &tidying, &scheduling, &reporting}) {
     task->request_stop();
     task->join();
   }

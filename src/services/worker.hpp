@@ -43,6 +43,7 @@ struct WorkerOptions {
   std::function<void()> end_process = end_process_for_lost_lease;
   Duration orders_every = std::chrono::milliseconds{500};  // how often a worker that holds something asks for orders
   Duration tidy_every = std::chrono::minutes{1};           // about how often it removes what was kept long enough; 0: never
+  bool schedules = true;          // fires ticks, if no other worker of the namespace does
   std::string actor = {};         // this process, so that another one can see whether it lives (runtime/actor.hpp); empty: the owner
   std::function<ActorLife(const std::string& actor, Instant until, std::stop_token stop)> wait_for_actor = {};  // none: of others nothing is known
   std::string host;               // for the registry
