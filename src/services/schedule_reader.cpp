@@ -145,11 +145,15 @@ bool Scheduler::take_back_to(const KnownSchedule& known, WallTime now, const std
     asked = runtime_.now();
     return store_.change_schedule(change);
   }, stop);
-  if (!reply && reply.error().code != Code::conflict && reply.error().code != Code::not_found && reply.error().code != Code::refused) {
+  if (!reply && may_repeat(reply.error().code)) {
     failed("change_schedule", reply.error());
     return false;
   }
   answered();
+  if (!reply && reply.error().code == Code::invalid) {
+    cannot_use(known.row.name, known.row.revision, reply.error().message);
+    return true;
+  }
   if (!reply) {
     again_.insert(known.row.name);  // somebody else was there before
     return true;

@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr Duration kLookPauseLeast = milliseconds{250};
 // After an answer that should not be, so that it is not asked for again and again.
 constexpr Duration kRest = std::chrono::seconds{5};
+// A store does nothing else meanwhile.
+constexpr std::size_t kTicksAtOnce = 2000;
 constexpr std::size_t kPayloadAtOnce = 8 << 20;
 
 std::size_t payload_of(const TickStep& step) {
@@ -118,7 +120,7 @@ std::vector<TickStep> Scheduler::plan(const std::vector<std::string>& names, con
     }
     fired += planned->step->fired.size();
     bytes += payload_of(*planned->step);
-    if (!steps.empty() && (fired > static_cast<std::size_t>(kBatchMax) || bytes > kPayloadAtOnce)) break;
+    if (!steps.empty() && (fired > kTicksAtOnce || bytes > kPayloadAtOnce)) break;
     if (!planned->cancel.empty() && !cancel(name, planned->cancel, stop)) return {};
     steps.push_back(std::move(*planned->step));
   }
@@ -171,9 +173,12 @@ void Scheduler::apply(const TickStep& step, const StepAnswer& answer, WallTime n
     log_.debug("step_refused", {{"schedule", step.schedule}, {"owner", options_.owner}, {"reason", answer.refused}});
   }
   if (answer.refused == "not_found") return book_.remove(step.schedule);
-  if (answer.revision != step.revision) again_.insert(step.schedule);
   book_.moved(step.schedule, answer.resolved_to, answer.fired_to);
   if (answer.refused == "covers") book_.rest(step.schedule, now + kRest);
+  if (answer.revision != step.revision) {
+    again_.insert(step.schedule);
+    book_.rest(step.schedule, now + kRest);  // it is read again before
+  }
   // Somebody else moved it while the clock was ahead.
   if (answer.resolved_to > now + kClockStep) ahead_.insert(step.schedule);
 }
