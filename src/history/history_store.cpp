@@ -1,5 +1,6 @@
 #include "history/history_store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -67,6 +68,13 @@ Event as_event(const Result<Reply>& reply) {
   return {.kind = kind_of(reply.error()), .code = std::string(to_string(reply.error().code))};
 }
 
+// A job of a tick was added, or not.
+Event added_event(const NewJob& job, bool added, bool repeat) {
+  if (!added) return {.kind = Kind::fail, .code = std::string(to_string(Code::conflict))};
+  if (repeat) return {.kind = Kind::unknown, .code = std::string(to_string(Code::in_doubt))};
+  return {.kind = Kind::ok, .ids = {to_string(job.id)}};
+}
+
 Event request_of(const ActRequest& request, Verb verb) {
   return {.verb = verb,
           .ns = request.ns,
@@ -101,6 +109,51 @@ Result<EnqueueReply> HistoryStore::enqueue(const EnqueueRequest& request) {
     for (const JobId& id : reply->ids) event.ids.push_back(to_string(id));
   }
   recorder_.answer(call, std::move(event));
+  return reply;
+}
+
+bool HistoryStore::is_repeat(const std::string& request) {
+  constexpr std::size_t kRemembered = 1000;
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(requests_, request) != requests_.end()) return true;
+  requests_.push_back(request);
+  if (requests_.size() > kRemembered) requests_.pop_front();
+  return false;
+}
+
+Result<StepReply> HistoryStore::step_ticks(const StepRequest& request) {
+  const bool repeat = is_repeat(request.request);
+  std::vector<std::int64_t> calls;
+  for (const TickStep& step : request.steps) {
+    for (const FiredTick& fired : step.fired) calls.push_back(recorder_.invoke({.verb = Verb::enqueue, .ns = request.ns, .jobs = {part(fired.job)}}));
+  }
+  Result<StepReply> reply = inner_.step_ticks(request);
+  auto call = calls.begin();
+  for (std::size_t i = 0; i < request.steps.size(); ++i) {
+    for (const FiredTick& fired : request.steps[i].fired) {
+      const bool added = reply && reply->answers[i].refused.empty() && std::ranges::find(reply->answers[i].duplicates, fired.tick) == reply->answers[i].duplicates.end();
+      recorder_.answer(*call++, reply ? added_event(fired.job, added, repeat) : as_event(reply));
+    }
+  }
+  return reply;
+}
+
+Result<ChangeScheduleReply> HistoryStore::change_schedule(const ChangeScheduleRequest& request) {
+  const bool repeat = is_repeat(request.request);
+  std::vector<std::pair<std::int64_t, const NewJob*>> calls;
+  const auto expect = [&](const NewJob& job) { calls.emplace_back(recorder_.invoke({.verb = Verb::enqueue, .ns = request.ns, .jobs = {part(job)}}), &job); };
+  if (request.step) {
+    for (const FiredTick& fired : request.step->fired) expect(fired.job);
+  }
+  if (request.job) expect(*request.job);
+  Result<ChangeScheduleReply> reply = inner_.change_schedule(request);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const bool of_a_tick = request.step && i < request.step->fired.size();
+    // What changes nothing has no step either.
+    const bool added = reply && (!of_a_tick || (reply->schedule.resolved_to >= request.step->to &&
+                                                std::ranges::find(reply->duplicates, request.step->fired[i].tick) == reply->duplicates.end()));
+    recorder_.answer(calls[i].first, reply ? added_event(*calls[i].second, added, repeat) : as_event(reply));
+  }
   return reply;
 }
 

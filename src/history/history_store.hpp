@@ -2,6 +2,10 @@
 // and one after it. It changes nothing and waits for nothing but the file.
 #pragma once
 
+#include <deque>
+#include <mutex>
+#include <string>
+
 #include "history/recorder.hpp"
 #include "store/forwarding_store.hpp"
 
@@ -39,11 +43,20 @@ class HistoryStore final : public ForwardingStore {
   Result<void> withdraw(const WithdrawRequest& request) override;
   Result<BreakReply> break_lock(const BreakRequest& request) override;
 
+  // Of schedules a history knows the jobs alone, each as an enqueue of its own.
+  Result<StepReply> step_ticks(const StepRequest& request) override;
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override;
+
   Result<void> stopped(const StoppedRequest& request) override;
   Result<void> remove_namespace(const std::string& ns, const Act& act) override;
 
  private:
+  // Of the last requests about schedules: a repeat does not say whether it or the first one added a job.
+  bool is_repeat(const std::string& request);
+
   Recorder& recorder_;
+  std::mutex mutex_;
+  std::deque<std::string> requests_;
 };
 
 // What an error says of its call: `broken` and `in_doubt` leave it open whether it happened, all others do not.
