@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 
+#include "backends/postgres/job_arrays.hpp"
 #include "backends/postgres/postgres_store.hpp"
 #include "backends/postgres/store_parts.hpp"
 
@@ -38,40 +39,13 @@ std::vector<Refusal> refusals_in(const Rows& rows, int from, const Items& items)
 }
 
 Result<Params> enqueue_params(const EnqueueRequest& request) {
-  const std::size_t count = request.jobs.size();
-  std::map<std::pair<std::string, std::string>, std::int32_t> places;
-  std::vector<const NewJob*> firsts;
-  Array q(Type::int4, count), ids(Type::uuid, count), payloads(Type::text, count), ranks(Type::int2, count), delays(Type::int8, count), ats(Type::int8, count),
-      attempts(Type::int4, count), extras(Type::jsonb, count);
+  JobArrays jobs(request.jobs.size());
   for (const NewJob& job : request.jobs) {
-    const auto [place, is_new] = places.try_emplace({job.queue, job.stage}, static_cast<std::int32_t>(places.size() + 1));
-    if (is_new) firsts.push_back(&job);
-    q.add_int4(place->second);
-    ids.add_uuid(job.id);
-    payloads.add_bytes(job.payload);
-    ranks.add_int2(static_cast<std::int16_t>(-job.priority));
-    delays.add_int8(job.delay.count());
-    if (job.at) ats.add_int8(job.at->time_since_epoch().count());
-    else ats.add_null();
-    attempts.add_int4(job.attempts_max);
-    const json more = extras_json(job);
-    if (more.is_null()) {
-      extras.add_null();
-      continue;
-    }
-    try {
-      extras.add_jsonb(more.dump());
-    } catch (const json::exception&) {
-      return fail(Code::invalid, "a text of job " + to_string(job.id) + " is not valid UTF-8");
-    }
-  }
-  Array queues(Type::text, firsts.size()), stages(Type::text, firsts.size());
-  for (const NewJob* job : firsts) {
-    queues.add_bytes(job->queue);
-    stages.add_bytes(job->stage);
+    if (auto ok = jobs.add(job); !ok) return std::unexpected(ok.error());
   }
   Params params;
-  params.text(request.ns).array(queues).array(stages).array(q).array(ids).array(payloads).array(ranks).array(delays).array(ats).array(attempts).array(extras);
+  params.text(request.ns);
+  jobs.put_into(params);
   return params;
 }
 

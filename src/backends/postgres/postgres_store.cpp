@@ -65,6 +65,8 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       lock_renew(hot(dsn.schema, "renew_locks", 5)),
       lock_release(hot(dsn.schema, "release_locks", 4)),
       lock_withdraw(hot(dsn.schema, "withdraw_locks", 6)),
+      step_ticks(hot(dsn.schema, "step_ticks", 25)),
+      change_schedule(hot(dsn.schema, "change_schedule", 26)),
       lock_acquire_one(acquire_one_lock(dsn.schema, options.test_clock != nullptr)),
       lock_release_one(release_one_lock(dsn.schema, options.test_clock != nullptr)) {}
 

@@ -1,7 +1,10 @@
 #include "backends/postgres/schema.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "backends/postgres/schema_parts.hpp"
 #include "base/sha256.hpp"
@@ -34,20 +37,28 @@ Result<void> check_version(const Pool& pool, int version) {
                                  "; use a newer program");
 }
 
-// What came after the first stores were set up: `migrate` adds it to those that have all else.
-constexpr std::string_view kAdded = "12_lock_tables.sql";
+// What came after the first stores were set up, in the order in which it came: `migrate` adds it to those that have all that was before it.
+struct Added {
+  std::string_view file;
+  std::string_view what;
+};
+constexpr std::array kAdded{Added{"12_lock_tables.sql", "locks"}, Added{"14_schedule_tables.sql", "schedules"}};
+
+std::size_t place_in_added(std::string_view file) {
+  return static_cast<std::size_t>(std::ranges::find(kAdded, file, &Added::file) - kAdded.begin());
+}
 
 // What this program would install: functions, and all else. Comments and empty lines are no part of it.
 struct Source {
   std::string functions;
   std::string tables;
-  std::string tables_before;  // without what was added
+  std::array<std::string, kAdded.size()> tables_before;  // each of what was added
 };
 const Source& own_source() {
   static const Source source = [] {
     std::string functions;
     std::string rest;
-    std::string before;
+    std::array<std::string, kAdded.size()> before;
     for (const SqlFile& file : schema_sql()) {
       std::string text = "\n" + file.text;
       for (const std::string& function : functions_in(file.text)) {
@@ -59,10 +70,13 @@ const Source& own_source() {
         const std::string line = text.substr(at, end - at);
         if (line.empty() || line.starts_with("--")) continue;
         rest += line + "\n";
-        if (file.name != kAdded) before += line + "\n";
+        for (std::size_t i = 0; i < before.size(); ++i) {
+          if (const std::size_t added = place_in_added(file.name); added == kAdded.size() || added < i) before[i] += line + "\n";
+        }
       }
     }
-    return Source{sha256_hex(functions), sha256_hex(rest), sha256_hex(before)};
+    for (std::string& text : before) text = sha256_hex(text);
+    return Source{sha256_hex(functions), sha256_hex(rest), std::move(before)};
   }();
   return source;
 }
@@ -127,7 +141,9 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   const Statement source{"select (select value from " + quoted(schema) + ".meta where key = 'functions'), (select value from " + quoted(schema) + ".meta where key = 'tables')"};
   const Result<Rows> known = pool.run(source, {}, CallKind::look, wish.look);
   if (!known) return std::unexpected(known.error());
-  const bool adds = known->text(0, 1) == own_source().tables_before;
+  const auto& before = own_source().tables_before;
+  const auto missing = static_cast<std::size_t>(std::ranges::find(before, known->text(0, 1)) - before.begin());
+  const bool adds = missing < kAdded.size();
   if (known->text(0, 1) != own_source().tables && !adds)
     return fail(Code::refused, "the tables of " + pool.dsn().shown + " are of another build of version " + std::to_string(kSchemaVersion) + "; use that build, or set up a new one: ?schema=NAME");
   const Result<Drift> drift = drift_of(pool, wish.look);
@@ -138,7 +154,7 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   std::vector<std::string> scripts{begin_sql(schema, wish.change), path_sql(schema)};
   for (SqlFile& file : schema_sql()) {
     std::string script;
-    if (adds && file.name == kAdded) script = file.text + "\n";
+    if (const std::size_t added = place_in_added(file.name); added >= missing && added < kAdded.size()) script = file.text + "\n";
     for (const std::string& function : functions_in(file.text)) script += "create or replace" + function.substr(std::string_view("create").size()) + "\n";
     // One that was made anew is everybody's to call, until it is taken from them.
     if (file.name.ends_with("_rights.sql")) script += file.text;
@@ -146,7 +162,9 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   }
   // Of the same program: what it does not bring back is somebody else's.
   if (!same) scripts.push_back(meta_sql(schema));
-  const std::string what = same ? in_words(drift->functions) : adds ? "tables of locks, and functions" : "functions of another build";
+  std::string tables;
+  for (std::size_t i = missing; i < kAdded.size(); ++i) tables += "tables of " + std::string(kAdded[i].what) + ", ";
+  const std::string what = same ? in_words(drift->functions) : adds ? tables + "and functions" : "functions of another build";
   const Result<bool> mended = change_schema(pool, scripts, wish.actor, "store_mended", what, wish.change);
   if (!mended) return std::unexpected(mended.error());
   log.warn("store_mended", {{"what", what}});
@@ -158,7 +176,7 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
 
 }  // namespace
 
-std::string tables_before_locks() { return own_source().tables_before; }
+std::string tables_before(std::string_view file) { return own_source().tables_before.at(place_in_added(file)); }
 
 std::vector<std::string> functions_in(std::string_view sql) {
   constexpr std::string_view kBegin = "create function ";

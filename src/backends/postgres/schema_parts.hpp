@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "backends/postgres/schema.hpp"
 
@@ -10,8 +11,8 @@ namespace fenceline::postgres {
 // A query for all that the schema has, a line each, as it is kept in meta.
 std::string objects_sql(const std::string& schema);
 
-// What `meta` says of the tables of a store that was set up before there were locks.
-std::string tables_before_locks();
+// What `meta` says of the tables of a store that was set up before this file was added.
+std::string tables_before(std::string_view file);
 
 Drift drift_between(const std::string& installed, const std::string& found);
 

@@ -1,4 +1,4 @@
--- What several verbs share. Locks are taken in this order, so that no two calls wait for each other: the turn of a home (advisory), rows of job by id,
+-- What several verbs share. Locks are taken in this order, so that no two calls wait for each other: rows of schedule by name, the turn of a home (advisory), rows of job by id,
 -- rows of claim by id, rows of grp by id, unique_key, all else. Whoever acts on several jobs locks all their rows first, ordered by id.
 
 -- Names to numbers. The first three make what is missing.

@@ -1,4 +1,4 @@
--- How jobs come in. Plain jobs go in by one statement for the whole batch; those with a key, a group or a limit key one by one after it.
+-- How jobs come in. Jobs without a key, a group or a limit key go in by one statement for the whole batch; else all of it one by one.
 
 -- The row of an id that is there already, wherever it stands.
 create function known_job(ns int, id_ uuid, out queue_id int, out payload text, out state smallint) language plpgsql as $$
@@ -158,7 +158,8 @@ declare
   queue_ids int[];
   wall bigint := (clock()).wall;
   wanted bigint := coalesce(array_length(ids, 1), 0);
-  plain boolean := extras is null or cardinality(array_remove(extras, null)) = 0;
+  bare boolean := extras is null or cardinality(array_remove(extras, null)) = 0;
+  plain boolean := bare;
   are_new boolean;
   one uuid;
   i int;
@@ -168,12 +169,13 @@ begin
   for i in 1 .. array_length(queues, 1) loop
     queue_ids[i] := queue_of(ns_id_, queues[i], stages[i]);
   end loop;
+  if not bare then plain := not exists (select 1 from unnest(extras) as x where x ?| '{key,group,limit_key}'); end if;
   if plain then
     -- Asking for each row whether its id is there (on conflict) would cost a third of the insert: one that is undoes them all, and each is looked at below.
     begin
-      insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, payload)
-      select nextval('job_seq'), u.id, ns_id_, queue_ids[u.q], greatest(wall, coalesce(u.at, wall + u.delay)), u.rank, u.attempts, wall, u.payload
-      from unnest(q, ids, payloads, ranks, delays, ats, attempts) as u (q, id, payload, rank, delay, at, attempts);
+      insert into job (seq, id, ns_id, queue_id, run_at, rank, attempts_max, created_at, extras, payload)
+      select nextval('job_seq'), u.id, ns_id_, queue_ids[u.q], greatest(wall, coalesce(u.at, wall + u.delay)), u.rank, u.attempts, wall, u.extras, u.payload
+      from unnest(q, ids, payloads, ranks, delays, ats, attempts, extras) as u (q, id, payload, rank, delay, at, attempts, extras);
       are_new := true;
     exception when unique_violation then
       are_new := false;
@@ -185,6 +187,10 @@ begin
           or not exists (select 1 from done d where d.id = any (ids) and d.ns_id = ns_id_))
          and (not exists (select 1 from alias a where a.ns_id = ns_id_) or not exists (select 1 from alias a where a.ns_id = ns_id_ and a.id = any (ids))) then
         insert into depth (queue_id, ready) select queue_ids[u], count(*) from unnest(q) as u group by u;
+        if not bare then
+          insert into tag (ns_id, name, seq, id)
+          select ns_id_, t, j.seq, j.id from job j, jsonb_array_elements_text(j.extras -> 'tags') as t where j.id = any (ids) and j.ns_id = ns_id_ and j.extras ? 'tags';
+        end if;
         for i in 1 .. array_length(queue_ids, 1) loop perform wake(queue_ids[i]); end loop;
         return;
       end if;

@@ -258,5 +258,5 @@ begin
   select count(*) into n from depth;
   findings := findings || jsonb_build_object('name', 'depths', 'status', case when n < 1000000 then 0 else 1 end, 'detail', n || ' rows to add up',
     'remedy', case when n < 1000000 then '' else 'start a worker: it adds them up' end);
-  return findings || guards_finding();
+  return findings || schedules_finding() || guards_finding();
 end $$;

@@ -165,6 +165,7 @@ declare
   shortest bigint;
   more boolean;
   locks record;
+  schedules record;
 begin
   if ns_ is null then return jsonb_build_object('removed', 0, 'more', false); end if;
   perform forget_superseded();
@@ -203,7 +204,9 @@ begin
   perform fold_depths();
   perform forget_owners(now.wall, most);
   select * into locks from tidy_locks(ns_, most, now.lease);
-  return jsonb_build_object('removed', cardinality(gone) + locks.removed, 'more', more or locks.more);
+  -- Last: from here on whoever moves one of these accounts waits for us, and we for nobody.
+  select * into schedules from tidy_schedules(ns_, most, now.wall);
+  return jsonb_build_object('removed', cardinality(gone) + locks.removed + schedules.removed, 'more', more or locks.more or schedules.more);
 end $$;
 
 -- All homes' turns, so that no claim is under way; and no home is made until the end, in which one could begin.
@@ -248,11 +251,14 @@ create function remove_namespace(ns text, request jsonb) returns void language p
 declare
   ns_ int := find_ns(ns);
   homes int[];
+  schedules bigint[];
   highest bigint;
   n bigint;
   again boolean;
 begin
   if ns_ is not null then
+    -- First of all: whoever fires ticks has these while it waits for what we take next.
+    schedules := array(select s.id from schedule s where s.ns_id = ns_ order by s.name for update);
     perform take_all_turns(ns_);
     homes := array(select h.id from home h where h.ns_id = ns_ order by h.id);
     perform hold_settings(h, true) from unnest(homes) as h;
@@ -293,6 +299,7 @@ begin
     delete from log_state l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
     delete from worker where ns_id = ns_;
     perform remove_locks(ns_);
+    perform remove_schedules(ns_, schedules);
     update home set running_most = 0, per_key_most = 0, keep_done = null, keep_dead = null, paused_at = null, paused_by = null, pause_reason = null where ns_id = ns_;
   end if;
   perform note_act(ns, request -> 'act' ->> 'actor', 'namespace_removed', ns, request -> 'act' ->> 'reason', (clock()).wall);
