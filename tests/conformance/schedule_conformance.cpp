@@ -501,6 +501,11 @@ TEST_P(ScheduleConformance, AMalformedChangeIsInvalidAndChangesNothing) {
     bad.step = step(row, 5, {5});
     bad.step->fired[0].tick += 1s;
   }));
+  EXPECT_TRUE(is_invalid(put, [&](auto& bad) {
+    bad.step = step(row, 5, {5, 5});
+    bad.step->fired[0].tick -= 1s;
+    bad.step->fired[1].job.id = bad.step->fired[0].job.id;
+  })) << "a job twice";
   EXPECT_TRUE(is_invalid(changing(nothing("new"), ScheduleChange::put), [&](auto& bad) { bad.step = step(nothing("new"), 5); }));
   for (const ScheduleChange change : {ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove, ScheduleChange::rewind, ScheduleChange::run})
     EXPECT_TRUE(is_invalid(changing(nothing(), change), [](auto&) {})) << "no revision";

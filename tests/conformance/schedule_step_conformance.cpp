@@ -300,6 +300,25 @@ TEST_P(ScheduleConformance, S1_AJobWhoseIdIsThereIsAConflictAndNothingOfTheReque
   EXPECT_EQ(must(store().step_ticks(request)).answers.at(1).refused, "") << "the request left nothing behind";
 }
 
+TEST_P(ScheduleConformance, AnIdThatStandsForAnotherJobIsThereAlready) {
+  const ScheduleRow row = added_schedule();
+  set_minute(1);
+  NewJob first = new_job();
+  first.key = "k";
+  added(first);
+  NewJob second = first;
+  second.id = new_id();
+  added(second);
+  TickStep fires = step(row, 1, {1});
+  fires.fired[0].job.id = second.id;
+  EXPECT_EQ(tried(fires), "conflict");
+  ChangeScheduleRequest run = running(row);
+  run.job->id = second.id;
+  EXPECT_EQ(tried(run), "conflict");
+  EXPECT_EQ(schedule(), row);
+  EXPECT_EQ(ids_of(everything()), std::vector{first.id});
+}
+
 TEST_P(ScheduleConformance, AJobThatWouldNotBeAddedIsNoConflict) {
   ScheduleRow row = added_schedule();
   set_minute(2);
