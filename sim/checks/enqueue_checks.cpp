@@ -112,6 +112,29 @@ void StoreChecks::add_job(const Applied& when, const NewJob& added) {
   if (tidied_.contains(added.id)) tally_.add(Count::made_anew);
 }
 
+void StoreChecks::see(const Applied& when, const StepCall& call) {
+  if (!call.reply) return;
+  for (std::size_t i = 0; i < call.request.steps.size() && i < call.reply->answers.size(); ++i) {
+    const StepAnswer& answer = call.reply->answers[i];
+    if (answer.refused.empty()) add_fired(when, call.request.steps[i], answer.duplicates);
+  }
+}
+
+void StoreChecks::see(const Applied& when, const ChangeScheduleCall& call) {
+  if (!call.reply) return;
+  // An act that changes nothing has no step either.
+  const bool stepped = call.request.step && call.reply->schedule.resolved_to >= call.request.step->to;
+  if (stepped) add_fired(when, *call.request.step, call.reply->duplicates);
+  if (call.request.job && !jobs_.contains(call.request.job->id)) add_job(when, *call.request.job);
+}
+
+// A repeat adds nothing.
+void StoreChecks::add_fired(const Applied& when, const TickStep& step, const std::vector<WallTime>& duplicates) {
+  for (const FiredTick& fired : step.fired) {
+    if (!std::ranges::binary_search(duplicates, fired.tick) && !jobs_.contains(fired.job.id)) add_job(when, fired.job);
+  }
+}
+
 void StoreChecks::acknowledged(const std::vector<NewJob>& jobs, const std::vector<JobId>& ids) {
   for (std::size_t i = 0; i < jobs.size() && i < ids.size(); ++i) {
     acknowledged_.insert(ids[i]);

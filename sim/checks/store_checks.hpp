@@ -108,6 +108,10 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void see(const Applied&, const ReleaseCall&) {}
   void see(const Applied&, const WithdrawCall&) {}
   void see(const Applied&, const BreakCall&) {}
+  // Of schedules only the jobs: the rest is for ScheduleChecks.
+  void see(const Applied& when, const StepCall& call);
+  void see(const Applied& when, const ChangeScheduleCall& call);
+  void add_fired(const Applied& when, const TickStep& step, const std::vector<WallTime>& duplicates);
 
   // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its request.
   std::optional<Expected> expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const;

@@ -10,6 +10,7 @@
 
 #include "sim/scenarios/broken_effects.hpp"
 #include "sim/scenarios/broken_features.hpp"
+#include "sim/scenarios/broken_schedules.hpp"
 #include "sim/scenarios/broken_stores.hpp"
 #include "sim/scenarios/scenario.hpp"
 
@@ -74,6 +75,10 @@ const std::vector<Bug>& bugs() {
       bug<ReplaysSomethingElse>("ReplaysSomethingElse", "E1", "effects"),
       bug<NamesNoDoubt>("NamesNoDoubt", "E2", "effects"),
       bug<TakesALateEnd>("TakesALateEnd", "J3", "effects"),
+      bug<TakesAStepFromAnywhere>("TakesAStepFromAnywhere", "S1", "schedule-hour"),
+      bug<EnqueuesTheJobOfATickTwice>("EnqueuesTheJobOfATickTwice", "J2", "schedule-hour"),
+      bug<ForgetsWhatWasSkipped>("ForgetsWhatWasSkipped", "S2", "schedule-hour"),
+      bug<TakesWhatIsEarly>("TakesWhatIsEarly", "S3", "schedule-hour"),
   };
   return all;
 }
@@ -111,10 +116,11 @@ TEST_P(HistoryOfABrokenStore, ShowsTheCheckerAlone) {
 
 std::vector<Bug> shown_by_histories() {
   // Histories do not hold this: looks and counts, the log and the attempts, what is kept for how long, the order within one
-  // call, and that a free job was passed over.
+  // call, that a free job was passed over, and schedules.
   static const std::set<std::string> kNotInHistories{"TidiesTooEarly",         "ListsTooFew",        "MiscountsADepth", "PurgesMoreThanItSays",
                                                      "FreesTheKeyAtTheFinish", "PassesOverAFreeJob", "ExplainsNothing", "DropsFromTheHistory",
-                                                     "DoublesTheLog",          "TurnsAGroupRound",   "NamesNoDoubt"};
+                                                     "DoublesTheLog",          "TurnsAGroupRound",   "NamesNoDoubt",
+                                                     "TakesAStepFromAnywhere", "EnqueuesTheJobOfATickTwice", "ForgetsWhatWasSkipped", "TakesWhatIsEarly"};
   std::vector<Bug> shown;
   for (const Bug& bug : bugs()) {
     if (!kNotInHistories.contains(bug.name)) shown.push_back(bug);

@@ -25,6 +25,7 @@ Result<void> without_reply(const Result<Reply>& reply) {
 }  // namespace
 
 void World::operate(Process& process, std::stop_token stop) {
+  if (plan_.schedules.count > 0) return change_schedules(process, stop);
   while (!stop.stop_requested()) {
     if (deed_ && !carry_out(process, stop)) return;
     if (!storm_) return do_last_duties(process, stop);

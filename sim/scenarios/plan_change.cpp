@@ -72,6 +72,10 @@ Switch lock_habit(std::string_view name) {
   return of_part<&Plan::locks, Member>(name);
 }
 template <auto Member>
+Switch scheduled(std::string_view name) {
+  return of_part<&Plan::schedules, Member>(name);
+}
+template <auto Member>
 Switch whole(std::string_view name) {
   return {name, [](const Plan& plan) { return plan.*Member != std::decay_t<decltype(plan.*Member)>{}; }, [](Plan& plan) { plan.*Member = {}; }};
 }
@@ -140,6 +144,13 @@ const std::vector<Switch>& switches() {
       lock_habit<&LockWork::entered_again>("entered_again"),
       lock_habit<&LockWork::abandons>("abandons"),
       lock_habit<&LockWork::break_every>("breaks"),
+      // schedules
+      scheduled<&ScheduleWork::act_every>("schedule_acts"),
+      scheduled<&ScheduleWork::finish_every>("schedule_jobs_end"),
+      scheduled<&ScheduleWork::clock_every>("store_clock"),
+      scheduled<&ScheduleWork::far_every>("clock_at_2200"),
+      scheduled<&ScheduleWork::strike_at_tick>("strike_at_tick"),
+      scheduled<&ScheduleWork::clocks_change>("clocks_change"),
       // operators
       act<&Operators::cancel>("cancel"),
       act<&Operators::retry>("retry"),

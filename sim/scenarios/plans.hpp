@@ -40,6 +40,9 @@ extern const Scenario lock_several;
 extern const Scenario lock_election;
 extern const Scenario lock_retention;
 extern const Scenario lock_forgotten;
+extern const Scenario schedule_week;
+extern const Scenario schedule_clocks;
+extern const Scenario schedule_hour;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.
 inline Weather bad_messages(Duration ttl, double badness) {

@@ -18,7 +18,8 @@ const std::vector<Scenario>& scenarios() {
       graceful_stop,   pause_and_resume,  fleet_restart, retention,   clock_chaos,       lost_wakeups,  slow_renewals,
       store_crash,     forgetful_store,   restored_snapshot, amnesia, store_clock_back,  large_numbers, healthy_core,
       effects,         gates,
-      lock_under_chaos, lock_fairness, lock_hand_over, lock_loop_window, lock_hold_at_least, lock_delayed, lock_layered, lock_shared, lock_several, lock_election, lock_retention, lock_forgotten};
+      lock_under_chaos, lock_fairness, lock_hand_over, lock_loop_window, lock_hold_at_least, lock_delayed, lock_layered, lock_shared, lock_several, lock_election, lock_retention, lock_forgotten,
+      schedule_week,   schedule_clocks,   schedule_hour};
   return all;
 }
 

@@ -105,6 +105,21 @@ struct LockWork {
   bool nothing_lost = false;  // no message and no process: then nobody is overtaken, and a process waits once for a name
 };
 
+// What hosts do if there are schedules: each runs a scheduler. Their jobs are claimed and finished now and then, by nobody in particular.
+struct ScheduleWork {
+  int count = 0;             // zero: none
+  Duration window{0};        // of the lead
+  Duration look_every{0};
+  Duration act_every{0};     // of people: they add, change, pause, resume, rewind, remove and run
+  Duration finish_every{0};
+  Duration clock_every{0};   // the store's wall clock is set, to and fro
+  Duration clock_most{0};
+  Duration far_every{0};     // it shows 2199 or 2200
+  Duration far_most{0};      // for so long
+  double strike_at_tick = 0;  // of the steps: some process is killed or stopped right after
+  bool clocks_change = false;  // it begins some days before clocks change in one of five zones
+};
+
 // Where the numbers of a store begin.
 struct Numbers {
   Duration wall_ahead{0};       // of its wall clock, and so of fences
@@ -138,6 +153,7 @@ struct Plan {
   Habits habits;
   Effects effects;
   LockWork locks;
+  ScheduleWork schedules;
   Operators operators;
   Weather weather;
   Duration storm{};                      // how long the weather lasts

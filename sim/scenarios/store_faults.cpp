@@ -31,14 +31,14 @@ void World::begin_store_faults() {
     simulation_.trace().write(simulation_.now(), "store", "comes back empty");
     snapshots_.clear();
     MemoryStore empty(store_clock_);
-    go_back_to({.store = empty.snapshot(), .truth = {}, .locks = {}, .operations = 0}, GuaranteeClass::c);
+    go_back_to({.store = empty.snapshot(), .truth = {}, .locks = {}, .schedules = {}, .operations = 0}, GuaranteeClass::c);
     restart_store();
   });
   every(weather_.wall_back_every, [this] { set_store_clock_back(); });
   if (plan_.fences_end) simulation_.after(simulation_.random().between(Duration{0}, plan_.storm), [this] { pass_the_last_fence(); });
 }
 
-World::Kept World::keep() const { return {memory_->snapshot(), checks_->truth(), lock_checks_->truth(), tally_.of(Count::operations)}; }
+World::Kept World::keep() const { return {memory_->snapshot(), checks_->truth(), lock_checks_->truth(), schedule_checks_->truth(), tally_.of(Count::operations)}; }
 
 void World::go_back_to(const Kept& kept, GuaranteeClass guarantee) {
   const std::int64_t gone = tally_.of(Count::operations) - kept.operations;
@@ -46,6 +46,7 @@ void World::go_back_to(const Kept& kept, GuaranteeClass guarantee) {
   memory_->restore(*kept.store);
   checks_->went_back(kept.truth, guarantee);
   lock_checks_->went_back(kept.locks, guarantee);
+  schedule_checks_->went_back(kept.schedules);
   checks_->compare_all(store_clock_.now());
   lock_checks_->compare_all(store_clock_.now());
   if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", "has lost " + std::to_string(gone) + " calls");

@@ -28,6 +28,7 @@ void World::begin_storm() {
   every(weather_.wall_leap_every, [this] { leap_ahead(); });
   every(weather_.fleet_every, [this] { restart_fleet(); });
   every(plan_.locks.break_every, [this] { break_some_lock(); });
+  begin_schedule_faults();
   begin_store_faults();
 }
 

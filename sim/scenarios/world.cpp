@@ -60,6 +60,7 @@ void World::make_store() {
   checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_, memory_ ? plan_.numbers.deliveries : 0);
   const LockRules rules{.nobody_is_overtaken = plan_.locks.nothing_lost, .one_waiter_a_process = plan_.locks.nothing_lost, .drift_promised = plan_.drift_promised};
   lock_checks_ = std::make_unique<LockChecks>(std::string(kNamespace), store, violations_, tally_, rules);
+  schedule_checks_ = std::make_unique<ScheduleChecks>(std::string(kNamespace), store, violations_, tally_);
   handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace, plan_.drift_promised);
   handler_checks_->expect_stops(1s + 10 * plan_.weather.step_delay_most, plan_.cancel_seen_within);
   recorded_ = std::make_unique<RecordingStore>(store_clock_, store, *this);
@@ -71,7 +72,7 @@ void World::make_store() {
 void World::make_history(Audit audit) {
   const Weather& weather = plan_.weather;
   const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
-  if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
+  if (audit == Audit::none || forgets || plan_.schedules.count > 0 || plan_.numbers.deliveries != 0) return;
   const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
   history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
   if (of == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *recorded_);
@@ -92,7 +93,7 @@ void World::make_hosts() {
   };
   make(Role::works, plan_.hosts, "host");
   make(Role::produces, plan_.producers, "producer");
-  make(Role::operates, plan_.operators.act_every == Duration{0} ? 0 : 1, "operator");
+  make(Role::operates, plan_.operators.act_every == Duration{0} && plan_.schedules.act_every == Duration{0} ? 0 : 1, "operator");
 }
 
 // What is there before anyone comes.
@@ -104,7 +105,8 @@ void World::make_settings() {
     check(made.has_value(), "the settings of a plan are good");
   }
   if (plan_.operators.act_every != Duration{0} && random.chance(plan_.operators.leaves_paused)) left_paused_ = some_queue();
-  duties_done_ = plan_.operators.act_every == Duration{0};
+  duties_done_ = plan_.operators.act_every == Duration{0} && plan_.schedules.act_every == Duration{0};
+  if (plan_.schedules.count > 0) make_schedules();
 }
 
 void World::applied(const Applied& applied) {
@@ -112,6 +114,8 @@ void World::applied(const Applied& applied) {
   lock_checks_->applied(applied);
   checks_->locks_tidied(lock_checks_->tidied());
   checks_->applied(applied);
+  schedule_checks_->applied(applied);
+  if (std::holds_alternative<StepCall>(applied.call)) strike_after_a_step();
   if (const auto* stopped = std::get_if<StoppedCall>(&applied.call)) handler_checks_->said_stopped(stopped->request);
   const std::int64_t operations = tally_.of(Count::operations);
   if (operations % plan_.compare_every != 0) return;
@@ -154,6 +158,7 @@ void World::ended(Host& host, Process& process, ProcessEnd end) {
 
 void World::work(Process& process, std::stop_token stop) {
   if (plan_.locks.names > 0) return hold_locks(process, stop);
+  if (plan_.schedules.count > 0) return fire_ticks(process, stop);
   WorkerOptions options{.ns = std::string(kNamespace),
                         .concurrency = plan_.concurrency,
                         .prefetch = plan_.prefetch,
@@ -180,7 +185,8 @@ SeedReport World::run() {
   simulation_.run_until(simulation_.now() + plan_.storm, [this] { return over(); });
   end_storm();
   if (!over() && plan_.locks.names > 0) everybody_is_served();
-  if (!over()) ends_in_time();
+  if (!over() && plan_.schedules.count > 0) every_tick_ends();
+  else if (!over()) ends_in_time();
   if (!over() && history_) history_->recorder("rest").mark(history::Kind::rest);
   if (!over()) ends_as_planned();
   if (!over() && plan_.queues > 0) starts_soon();

@@ -14,6 +14,7 @@
 #include "fenceline/gated_file.hpp"
 #include "sim/checks/handler_checks.hpp"
 #include "sim/checks/lock_checks.hpp"
+#include "sim/checks/schedule_checks.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"
@@ -107,6 +108,7 @@ class World final : public StoreObserver {
     std::shared_ptr<const MemoryStore::Snapshot> store;
     StoreTruth truth;
     LockTruth locks;
+    ScheduleTruth schedules;
     std::int64_t operations = 0;
   };
   // A request of a producer, the same at each repeat.
@@ -137,6 +139,18 @@ class World final : public StoreObserver {
   void hold_locks(Process& process, std::stop_token stop);
   void break_some_lock();
   void everybody_is_served();
+
+  // Schedules (schedule_work.cpp).
+  void make_schedules();
+  void begin_schedule_faults();
+  void fire_ticks(Process& process, std::stop_token stop);
+  void change_schedules(Process& process, std::stop_token stop);
+  Result<void> do_to_some_schedule(Process& process, std::stop_token stop);
+  ScheduleSpec some_spec();
+  void finish_some_jobs();
+  void set_clock_far();
+  void strike_after_a_step();
+  void every_tick_ends();
 
   void produce(Process& process, int producer, std::stop_token stop);
   void send(Process& process, Batch& batch, std::stop_token stop);
@@ -224,6 +238,7 @@ class World final : public StoreObserver {
   std::unique_ptr<Store> wrapped_store_;
   std::unique_ptr<StoreChecks> checks_;
   std::unique_ptr<LockChecks> lock_checks_;
+  std::unique_ptr<ScheduleChecks> schedule_checks_;
   std::unique_ptr<HandlerChecks> handler_checks_;
   std::unique_ptr<RecordingStore> recorded_;
   TrueClock true_clock_;
@@ -233,6 +248,7 @@ class World final : public StoreObserver {
   std::set<JobId> poison_;
   std::vector<Batch> batches_;
   Deed deed_;                // at hand, whoever of the operator's starts carries it out
+  std::string clock_change_zone_;  // of the schedules of this seed, most of them
   std::string left_paused_;  // a queue; empty: none
   bool duties_done_ = false;
   std::unique_ptr<Provider> provider_;

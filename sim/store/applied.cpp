@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utc_text.hpp"
+
 namespace fenceline::sim {
 namespace {
 
@@ -34,6 +36,13 @@ std::string text_of(const std::vector<LockHolding>& locks) {
 std::string text_of(const std::vector<LockRefusal>& refused) {
   std::string text;
   for (const LockRefusal& refusal : refused) text += " refused " + refusal.sent.resource + " of " + refusal.sent.owner + " " + refusal.reason;
+  return text;
+}
+
+std::string text_of(const TickStep& step) {
+  std::string text = step.schedule + " from " + utc_text(step.from) + " to " + utc_text(step.to);
+  for (const FiredTick& fired : step.fired) text += " fires " + short_id(fired.job.id);
+  for (const SkippedTicks& range : step.skipped) text += " skips " + std::to_string(range.count) + " " + range.reason;
   return text;
 }
 
@@ -136,6 +145,20 @@ struct Describe {
   std::string operator()(const WithdrawCall& call) const { return "withdraw " + call.request.names.front() + " for " + call.request.owner + ": " + said(call); }
   std::string operator()(const BreakCall& call) const {
     return "break_lock " + call.request.resource + ": " + answer(call, [](const BreakReply& reply) { return "ok, now " + std::to_string(reply.current); });
+  }
+  std::string operator()(const StepCall& call) const {
+    return "step_ticks by " + call.request.owner + ": " + answer(call, [&](const StepReply& reply) {
+             std::string all = "ok";
+             for (std::size_t i = 0; i < reply.answers.size(); ++i) all += " " + text_of(call.request.steps[i]) + (reply.answers[i].refused.empty() ? "" : " " + reply.answers[i].refused);
+             return all;
+           });
+  }
+  std::string operator()(const ChangeScheduleCall& call) const {
+    constexpr std::string_view kChanges[] = {"put", "pause", "resume", "remove", "rewind", "run"};
+    const ChangeScheduleRequest& request = call.request;
+    return "change_schedule " + request.name + " " + std::string(kChanges[static_cast<std::size_t>(request.change)]) + (request.step ? " after " + text_of(*request.step) : "") +
+           (request.change == ScheduleChange::rewind ? " to " + utc_text(request.to) : "") + ": " +
+           answer(call, [](const ChangeScheduleReply& reply) { return "ok, revision " + std::to_string(reply.schedule.revision); });
   }
 
   template <class AnyCall>

@@ -42,6 +42,9 @@ class RecordingStore final : public ForwardingStore {
   Result<void> withdraw(const WithdrawRequest& request) override { return recorded<WithdrawCall>(request, inner_.withdraw(request)); }
   Result<BreakReply> break_lock(const BreakRequest& request) override { return recorded<BreakCall>(request, inner_.break_lock(request)); }
 
+  Result<StepReply> step_ticks(const StepRequest& request) override { return recorded<StepCall>(request, inner_.step_ticks(request)); }
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override { return recorded<ChangeScheduleCall>(request, inner_.change_schedule(request)); }
+
  private:
   template <class AnyCall, class Request, class Answer>
   Answer recorded(const Request& request, Answer reply) {

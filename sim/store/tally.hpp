@@ -106,6 +106,22 @@ enum class Count {
   locks_lost,       // while they were held, as their holders saw it
   locks_entered_again,
   terms,            // of elected leaders
+  // schedules
+  ticks_fired,
+  ticks_skipped,
+  ticks_overlapped,  // of those: a job of an earlier one was unfinished
+  ticks_paused,
+  tick_duplicates,   // wanted to fire, and had fired before
+  ticks_at_clock_changes,  // fired within hours of a change of the clocks in their zone
+  steps_refused,     // somebody else was there before, or the schedule was changed
+  steps_early,
+  step_repeats,
+  schedules_changed,
+  schedules_removed,
+  schedules_added_again,
+  schedules_rewound,  // by people
+  schedules_run,
+  accounts_taken_back,  // by the scheduler: the clock came back
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
   calls_forgotten,     // applied, answered, and gone with a crash or a restore
@@ -129,6 +145,7 @@ enum class Count {
   wall_leaps,      // of the store's wall clock, a day and more ahead
   fleet_restarts,  // of all workers at once
   wall_set_back,   // the store's wall clock, by much
+  clock_at_2200,   // the store's wall clock, for a while
   store_crashes,
   store_down,  // requests that met a store that was down
   restores,    // of an old snapshot
