@@ -1,4 +1,5 @@
 // Hosts that run schedulers, people who change schedules while they fire, clocks that are set, and the end: every tick has ended.
+#include <algorithm>
 #include <array>
 
 #include "base/check.hpp"
@@ -46,8 +47,8 @@ ScheduleSpec World::some_spec() {
   const WallTime now = store_clock_.wall_now();
   if (plan_.storm < 24h) {
     spec.every = std::chrono::seconds{random.between(1, 20)};
-  } else if (random.chance(0.4)) {
-    spec.every = std::chrono::seconds{random.between(600, 7200)};
+  } else if (random.chance(0.5)) {
+    spec.every = std::chrono::seconds{random.between(600, 3600)};
   } else {
     spec.cron = random.pick(kExpressions);
     spec.zone = random.pick(kClockChanges).zone;
@@ -172,7 +173,7 @@ Result<void> World::do_to_some_schedule(Process& process, std::stop_token stop) 
     case 1:
     case 2: return said(acts.resume(name, act));
     case 3: return said(acts.remove(name, act));
-    case 4: return said(acts.rewind(name, store_clock_.wall_now() - random.between(Duration{1min}, Duration{48h}), act));
+    case 4: return said(acts.rewind(name, store_clock_.wall_now() - random.between(Duration{1s}, std::min(Duration{48h}, plan_.storm / 4)), act));
     case 5: return said(acts.run(name, act));
     default: return said(acts.put(name, some_spec(), act));
   }

@@ -38,6 +38,10 @@ void ScheduleBook::rest(const std::string& name, WallTime until) {
   if (const auto at = known_.find(name); at != known_.end()) set_next(name, at->second, until);
 }
 
+void ScheduleBook::wake() {
+  for (auto& [name, entry] : known_) set_next(name, entry, due_at(entry.known));
+}
+
 void ScheduleBook::remove(const std::string& name) {
   const auto at = known_.find(name);
   if (at == known_.end()) return;

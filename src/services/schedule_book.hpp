@@ -23,6 +23,8 @@ class ScheduleBook {
   void moved(const std::string& name, WallTime resolved_to, WallTime fired_to);
   // It is not due before that moment of the store.
   void rest(const std::string& name, WallTime until);
+  // None rests any longer: the moments until when are worth nothing, since the store's clock was set back.
+  void wake();
   void remove(const std::string& name);
   // All but these.
   void keep_only(const std::set<std::string>& names);

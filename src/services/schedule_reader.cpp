@@ -107,6 +107,7 @@ void Scheduler::take(ScheduleRow row, WallTime now) {
 void Scheduler::heard(Instant asked, WallTime now) {
   if (!time_.heard(asked, runtime_.now(), now)) return;
   log_.warn("store_clock_set_back", {{"owner", options_.owner}, {"now", utc_text(now)}});
+  book_.wake();
   for (std::string& name : book_.resolved_after(now + kClockStep)) ahead_.insert(std::move(name));
 }
 
