@@ -24,6 +24,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "fenceline/locks.hpp"
+#include "fenceline/schedules.hpp"
 #include "model/job.hpp"
 #include "services/handler.hpp"
 #include "services/worker.hpp"
@@ -92,6 +93,9 @@ class Client {
   Result<HeldLock> acquire_lock(std::string_view name, LockOptions options = {}, std::stop_token stop = {});
   // For elections, singletons and loops, and what was counted.
   LockClient& locks();
+
+  // Adds, edits, pauses, rewinds, removes: see fenceline/schedules.hpp.
+  ScheduleActs& schedules();
 
   // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
   // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),

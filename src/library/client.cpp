@@ -74,6 +74,7 @@ struct Client::Parts {
   std::string ns;
   std::unique_ptr<Store> store;       // goes before the runtime: its threads are the runtime's
   std::unique_ptr<LockClient> locks;  // goes first: it uses the store
+  std::unique_ptr<ScheduleActs> schedules;
 
   explicit Parts(LogSink* sink) : log(sink != nullptr ? *sink : null_log_sink()) {}
 };
@@ -91,6 +92,7 @@ Result<Client> Client::open(ClientOptions options) {
   if (!store) return std::unexpected(store.error());
   parts->store = std::move(*store);
   parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, *parts->store, LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
+  parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, *parts->store, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
   return Client(std::move(parts));
 }
 
@@ -154,6 +156,8 @@ Result<HeldLock> Client::acquire_lock(std::string_view name, LockOptions options
 }
 
 LockClient& Client::locks() { return *parts_->locks; }
+
+ScheduleActs& Client::schedules() { return *parts_->schedules; }
 
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());

@@ -39,6 +39,18 @@ TEST_F(ClientOnSqlite, J6_AnEnqueueAnswersWithTheJobThatHasTheKey) {
   EXPECT_NE(must(client->enqueue("mail", R"({"to": "ben"})")), first);
 }
 
+TEST_F(ClientOnSqlite, AScheduleThatIsPutAgainIsLeftAloneAndCanBeRunByHand) {
+  ScheduleSpec nightly;
+  nightly.cron = "30 2 * * *";
+  nightly.zone = "Europe/Berlin";
+  nightly.queue = "reports";
+  EXPECT_EQ(must(client->schedules().put("nightly", nightly)).outcome, PutOutcome::added);
+  EXPECT_EQ(must(client->schedules().put("nightly", nightly)).outcome, PutOutcome::same);
+  EXPECT_EQ(must(client->job(must(client->schedules().run("nightly")))).value().queue, "reports");
+  must(client->schedules().remove("nightly"));
+  EXPECT_EQ(code_of(client->schedules().pause("nightly")), Code::not_found);
+}
+
 TEST_F(ClientOnSqlite, AJobCarriesAllThatWasSaidOfIt) {
   const WallTime at = WallTime{Duration{4'000'000'000'000'000}};
   const Job job = must(client->job(must(client->enqueue("mail", "1",
