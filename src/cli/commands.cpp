@@ -1,5 +1,6 @@
 // The list of commands, in the order of the manual.
 #include "cli/command.hpp"
+#include "cli/schedule_commands.hpp"
 
 namespace fenceline::cli {
 
@@ -40,6 +41,17 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(locks_list_command());
   commands.push_back(locks_show_command());
   commands.push_back(locks_break_command());
+  commands.push_back(schedule_add_command());
+  commands.push_back(schedule_list_command());
+  commands.push_back(schedule_show_command());
+  commands.push_back(schedule_next_command());
+  commands.push_back(schedule_pause_command());
+  commands.push_back(schedule_resume_command());
+  commands.push_back(schedule_remove_command());
+  commands.push_back(schedule_run_command());
+  commands.push_back(schedule_history_command());
+  commands.push_back(schedule_import_command());
+  commands.push_back(schedule_rewind_command());
   commands.push_back(trail_command());
   commands.push_back(migrate_command());
   commands.push_back(doctor_command());

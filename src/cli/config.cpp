@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <toml++/toml.h>
 
@@ -18,6 +19,7 @@
 #include "base/utf8.hpp"
 #include "cli/line_reader.hpp"
 #include "cli/lock_settings.hpp"
+#include "cli/schedule_settings.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
 #include "model/job.hpp"
@@ -106,7 +108,11 @@ class ProjectFile {
     for (const auto& [key, node] : table) {
       const std::string name = prefix + std::string(key.str());
       if (name == "lock") {
-        if (auto ok = read_lock_classes(key.source(), node); !ok) return ok;
+        if (auto ok = read_tables(name, "lock class", key.source(), node, [this](const auto&... told) { return read_lock_class(told...); }); !ok) return ok;
+        continue;
+      }
+      if (name == "schedule") {
+        if (auto ok = read_tables(name, "schedule", key.source(), node, [this](const auto&... told) { return read_schedule(told...); }); !ok) return ok;
         continue;
       }
       if (node.is_table() && is_section(name)) {
@@ -121,14 +127,35 @@ class ProjectFile {
     return {};
   }
 
-  // [lock.NAME] for each class of locks.
-  Result<void> read_lock_classes(const toml::source_region& where, const toml::node& node) {
-    if (!node.is_table()) return std::unexpected(bad(where, "lock is a table of lock classes; write [lock.NAME] and its keys below"));
+  // [lock.NAME] for each class of locks, [schedule.NAME] for each schedule.
+  template <class ReadOne>
+  Result<void> read_tables(const std::string& section, const std::string& what, const toml::source_region& where, const toml::node& node, ReadOne read_one) {
+    const std::string remedy = "; write [" + section + ".NAME] and its keys below";
+    if (!node.is_table()) return std::unexpected(bad(where, section + " is a table of " + what + (what.ends_with("s") ? "es" : "s") + remedy));
     for (const auto& [key, table] : *node.as_table()) {
       const std::string name(key.str());
-      if (!table.is_table()) return std::unexpected(bad(key.source(), in_quotes("lock." + name) + " is no lock class; write [lock.NAME] and its keys below"));
-      if (auto ok = check_name("lock class", name); !ok) return std::unexpected(bad(key.source(), ok.error().message));
-      if (auto ok = read_lock_class(name, static_cast<int>(key.source().begin.line), *table.as_table()); !ok) return ok;
+      if (!table.is_table()) return std::unexpected(bad(key.source(), in_quotes(section + "." + name) + " is no " + what + remedy));
+      if (auto ok = check_name(what, name); !ok) return std::unexpected(bad(key.source(), ok.error().message));
+      if (auto ok = read_one(name, static_cast<int>(key.source().begin.line), *table.as_table()); !ok) return ok;
+    }
+    return {};
+  }
+
+  // The keys of one such table, each set as it stands there.
+  Result<void> read_keys(const std::string& prefix, const std::vector<std::string>& keys, bool (*numeric)(std::string_view), const std::string& help, const toml::table& table,
+                         const std::function<Result<void>(std::string_view key, const std::string& value)>& set) {
+    for (const auto& [key, node] : table) {
+      const std::string full = prefix + std::string(key.str());
+      if (std::ranges::find(keys, key.str()) == keys.end()) {
+        const std::optional<std::string> near = nearest(key.str(), keys);
+        return std::unexpected(bad(key.source(), "unknown key " + in_quotes(full) + "; " + (near ? "did you mean '" + prefix + *near + "'?" : "'fenceline help " + help + "' lists what there is")));
+      }
+      const bool number = numeric(key.str());
+      if (number && !node.is_integer()) return std::unexpected(bad(node.source(), full + " is no number; write a whole one, without quotes"));
+      if (!number && !node.is_string()) return std::unexpected(bad(node.source(), full + " is no text; write it in quotes"));
+      const std::string value = number ? std::to_string(*node.value<std::int64_t>()) : *node.value<std::string>();
+      if (auto ok = set(key.str(), value); !ok) return std::unexpected(bad(node.source(), full + " " + ok.error().message));
+      settings_[full] = {value, static_cast<int>(node.source().begin.line)};
     }
     return {};
   }
@@ -137,25 +164,20 @@ class ProjectFile {
     LockOptions options = lock_class_base(name);
     options.names = {"checked"};
     if (table.contains("ttl")) options.renew_every = Duration{0};  // that of a preset goes with its ttl
-    const std::vector<std::string> keys = lock_keys();
-    for (const auto& [key, node] : table) {
-      const std::string full = "lock." + name + "." + std::string(key.str());
-      if (std::ranges::find(keys, key.str()) == keys.end()) {
-        const std::optional<std::string> near = nearest(key.str(), keys);
-        return std::unexpected(bad(key.source(), "unknown key " + in_quotes(full) + "; " +
-                                                     (near ? "did you mean 'lock." + name + "." + *near + "'?" : "'fenceline help lock' lists what a class has")));
-      }
-      const bool number = is_lock_number(key.str());
-      if (number && !node.is_integer()) return std::unexpected(bad(node.source(), full + " is no number; write a whole one, without quotes"));
-      if (!number && !node.is_string()) return std::unexpected(bad(node.source(), full + " is no text; write it in quotes"));
-      const std::string value = number ? std::to_string(*node.value<std::int64_t>()) : *node.value<std::string>();
-      if (auto ok = set_lock_value(options, key.str(), value); !ok) return std::unexpected(bad(node.source(), full + " " + ok.error().message));
-      settings_[full] = {value, static_cast<int>(node.source().begin.line)};
-    }
+    const auto set = [&](std::string_view key, const std::string& value) { return set_lock_value(options, key, value); };
+    if (auto ok = read_keys("lock." + name + ".", lock_keys(), is_lock_number, "lock", table, set); !ok) return ok;
     // Also a class that says nothing is there.
     settings_.try_emplace("lock." + name + ".pattern", FileSetting{lock_value(options, "pattern"), kNoLine});
     // Each is possible by itself; whether they are together is the whole class's.
     if (auto ok = check_options(options); !ok) return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": lock class " + name + ": " + ok.error().message);
+    return {};
+  }
+
+  Result<void> read_schedule(const std::string& name, int line, const toml::table& table) {
+    ScheduleSpec spec;
+    const auto set = [&](std::string_view key, const std::string& value) { return set_schedule_value(spec, key, value); };
+    if (auto ok = read_keys("schedule." + name + ".", schedule_keys(), is_schedule_number, "schedule add", table, set); !ok) return ok;
+    if (auto ok = check_spec(spec); !ok) return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": schedule " + name + ": " + ok.error().message);
     return {};
   }
 
@@ -174,7 +196,7 @@ class ProjectFile {
   }
 
   static std::string unknown(const std::string& name) {
-    std::vector<std::string> names{"lock"};
+    std::vector<std::string> names{"lock", "schedule"};
     for (const Known& known : known_settings()) {
       names.push_back(known.name);
       const std::size_t dot = known.name.find('.');
@@ -309,6 +331,7 @@ std::optional<std::string> unknown_zone() {
 
 bool is_number(const std::string& setting) {
   if (setting.starts_with("lock.")) return is_lock_number(setting.substr(setting.rfind('.') + 1));
+  if (setting.starts_with("schedule.")) return is_schedule_number(setting.substr(setting.rfind('.') + 1));
   const auto known = std::ranges::find(known_settings(), setting, &Known::name);
   return known != known_settings().end() && known->kind == Known::Kind::number;
 }
@@ -356,6 +379,9 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     if (name.starts_with("lock.")) classes[name.substr(5, dot - 5)][name.substr(dot + 1)] = {setting.value, setting.line};
   }
   for (Setting& setting : lock_settings(file->path, classes)) invocation.settings.push_back(std::move(setting));
+  for (const auto& [name, setting] : file->settings) {
+    if (name.starts_with("schedule.")) invocation.settings.push_back({name, setting.value, file->path + ":" + std::to_string(setting.line)});
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/lock_settings.hpp"
+#include "cli/schedule_settings.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -33,6 +34,31 @@ TEST(Config, ALockClassHasWhatItsTableSays) {
   EXPECT_EQ(refusal("[lock.x]\nttl = \"1m\"\nwiat = \"1s\"\n"), "fenceline.toml:3: unknown key 'lock.x.wiat'; did you mean 'lock.x.wait'?");
   EXPECT_TRUE(refusal("[lock.x]\nttl = \"400d\"\n").starts_with("fenceline.toml:2: lock.x.ttl ")) << refusal("[lock.x]\nttl = \"400d\"\n");
   EXPECT_TRUE(refusal("[lock.x]\nttl = \"5s\"\nrenewal = \"5s\"\n").starts_with("fenceline.toml:1: lock class x: ")) << refusal("[lock.x]\nttl = \"5s\"\nrenewal = \"5s\"\n");
+}
+
+TEST(Config, AScheduleHasWhatItsTableSays) {
+  const auto settings = parsed("[schedule.nightly]\ncron = \"30 2 * * *\"\ntz = \"Europe/Berlin\"\nqueue = \"reports\"\ncap = 3\ntags = \"b,a\"\n");
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->at("schedule.nightly.cron"), (FileSetting{"30 2 * * *", 2}));
+  EXPECT_EQ(settings->at("schedule.nightly.cap"), (FileSetting{"3", 5}));
+  Invocation invocation;
+  for (const auto& [name, setting] : *settings) invocation.settings.push_back({name, setting.value, "fenceline.toml"});
+  const auto declared = declared_schedules(invocation);
+  ASSERT_TRUE(declared && declared->size() == 1U);
+  EXPECT_EQ(declared->front().name, "nightly");
+  EXPECT_EQ(declared->front().spec.zone, "Europe/Berlin");
+  EXPECT_EQ(declared->front().spec.cap, 3);
+  EXPECT_EQ(declared->front().spec.tags, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Config, AScheduleThatIsNotPossibleIsRefusedWithItsLine) {
+  EXPECT_EQ(refusal("[schedule.x]\ncorn = \"@daily\"\n"), "fenceline.toml:2: unknown key 'schedule.x.corn'; did you mean 'schedule.x.cron'?");
+  EXPECT_EQ(refusal("[schedule.x]\ncap = \"3\"\n"), "fenceline.toml:2: schedule.x.cap is no number; write a whole one, without quotes");
+  EXPECT_TRUE(refusal("[schedule.x]\nevery = \"1ms\"\n").starts_with("fenceline.toml:2: schedule.x.every ")) << refusal("[schedule.x]\nevery = \"1ms\"\n");
+  EXPECT_TRUE(refusal("\n[schedule.x]\ncron = \"61 * * * *\"\nqueue = \"q\"\n").starts_with("fenceline.toml:2: schedule x: ")) << refusal("\n[schedule.x]\ncron = \"61 * * * *\"\nqueue = \"q\"\n");
+  EXPECT_TRUE(refusal("[schedule.x]\nqueue = \"q\"\n").starts_with("fenceline.toml:1: schedule x: "));
+  EXPECT_TRUE(refusal("schedule = 3").starts_with("fenceline.toml:1: schedule is a table of schedules"));
+  EXPECT_TRUE(refusal("schedule.x = 3").starts_with("fenceline.toml:1: 'schedule.x' is no schedule"));
 }
 
 TEST(Config, TwoPausesThatDoNotGoTogetherAreRefused) {

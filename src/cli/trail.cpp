@@ -54,6 +54,7 @@ CommandSpec trail_command() {
                          {"effect_resolved", "by effects resolve"},
                          {"queue_...", "set, paused, resumed, purged"},
                          {"worker_...", "quiet, stop, work (resumed)"},
+                         {"schedule_...", "added, changed, paused, resumed, removed, rewound (where to), run (the job); by 'scheduler': the clock went back"},
                          {"lock_broken", "by locks break: the lock, and the fence that was ended"},
                          {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},
           .examples = {{"fenceline trail --limit 20", "the last twenty acts"}},

@@ -6,7 +6,10 @@
 
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
+#include "cli/config.hpp"
+#include "cli/locked_command.hpp"
 #include "cli/output.hpp"
+#include "cli/schedule_settings.hpp"
 #include "cli/text.hpp"
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
@@ -114,6 +117,24 @@ std::string as_words(const WorkReport& report, bool drained) {
   return text;
 }
 
+// The schedules that fenceline.toml declares are made what it says. A store that went away is waited for.
+Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
+  const Result<std::vector<NamedSpec>> declared = declared_schedules(invocation);
+  if (!declared) return std::unexpected(declared.error());
+  if (declared->empty()) return {};
+  ScheduleActs acts(*invocation.runtime, store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  while (true) {
+    const Result<ReconcileReport> report = acts.reconcile(*declared, {.actor = login_name(), .reason = "declared in fenceline.toml"});
+    if (report) {
+      if (!report->added.empty() || !report->changed.empty())
+        tell("fenceline: schedules of fenceline.toml: " + std::to_string(report->added.size()) + " added, " + std::to_string(report->changed.size()) + " changed");
+      return {};
+    }
+    if (report.error().code != Code::unavailable && report.error().code != Code::in_doubt) return std::unexpected(report.error());
+    if (!invocation.runtime->sleep_for(std::chrono::seconds{1}, invocation.stop)) return {};  // asked to stop: the worker ends at once
+  }
+}
+
 Result<int> run(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
   const Result<WorkerOptions> options = options_from(invocation);
@@ -126,6 +147,7 @@ Result<int> run(Invocation& invocation) {
   }
   Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
+  if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
 
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,

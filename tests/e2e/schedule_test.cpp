@@ -1,0 +1,211 @@
+// `fenceline schedule ...`: what people see and do. That ticks fire once is shown by the scheduler's own tests; here a worker fires a few.
+#include <signal.h>
+
+#include <algorithm>
+#include <set>
+
+#include "jobs.hpp"
+
+namespace fenceline::e2e {
+namespace {
+
+const Words kNightly{"schedule", "add", "nightly", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--queue", "reports"};
+
+std::vector<std::string> acts(const Workplace& place) {
+  std::vector<std::string> out;
+  for (const Json& entry : Json(answer(place, {"trail"})["trail"])) {
+    const std::string act = entry["act"];
+    if (act.starts_with("schedule_")) out.push_back(act);
+  }
+  return out;
+}
+
+void refused(const Workplace& place, const Words& words, int status, const std::string& says) {
+  const Ended ended = place.fenceline(words);
+  EXPECT_EQ(ended.status, status) << ended.out << ended.err;
+  EXPECT_TRUE(one_line(ended.err) && has(ended.err, says)) << "'" << says << "' in: " << ended.err;
+  EXPECT_EQ(ended.out, "");
+}
+
+TEST(Schedule, AddShowListPauseResumeRunAndRemove) {
+  const Workplace place;
+  const Ended added = place.fenceline(joined(kNightly, {"--payload", R"({"day":"${tick.local}"})", "--as", "ana"}));
+  ASSERT_EQ(added.status, 0) << added.err;
+  EXPECT_TRUE(added.out.starts_with("nightly added; next tick ") && has(added.out, " Europe/Berlin)")) << added.out;
+  EXPECT_TRUE(place.fenceline(joined(kNightly, {"--payload", R"({"day":"${tick.local}"})"})).out.starts_with("nightly unchanged"));
+  EXPECT_TRUE(place.fenceline(kNightly).out.starts_with("nightly changed"));
+
+  const Json shown = answer(place, {"schedule", "show", "nightly"});
+  EXPECT_EQ(shown["cron"], "30 2 * * *");
+  EXPECT_EQ(shown["tz"], "Europe/Berlin");
+  EXPECT_EQ(shown["queue"], "reports");
+  EXPECT_EQ(shown["catch_up"], "latest");
+  EXPECT_EQ(shown["overlap"], "allow");
+  EXPECT_TRUE(shown["payload"].is_null() && shown["paused"].is_null() && shown["last_fired"].is_null());
+  EXPECT_TRUE(has(shown["next_local"], "T02:30:00+0") || has(shown["next_local"], "T03:00:00+02")) << shown;
+  const Json listed = answer(place, {"schedule", "list"})["schedules"];
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_FALSE(listed[0].contains("payload")) << "payloads show on request";
+
+  EXPECT_TRUE(place.fenceline({"schedule", "pause", "nightly", "--as", "ana", "--reason", "moving"}).out.starts_with("nightly is paused by ana since "));
+  EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["paused"]["reason"], "moving");
+  EXPECT_TRUE(place.fenceline({"schedule", "resume", "nightly"}).out.starts_with("nightly goes on; next tick "));
+  const std::string id = answer(place, {"schedule", "run", "nightly"})["id"];
+  EXPECT_EQ(show(place, id)["queue"], "reports");
+  EXPECT_EQ(show(place, id)["tags"], Json::array({"schedule:nightly"}));
+  EXPECT_TRUE(place.fenceline({"schedule", "remove", "nightly"}).out.starts_with("nightly is removed"));
+  EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 0U);
+  EXPECT_EQ(acts(place), (std::vector<std::string>{"schedule_added", "schedule_changed", "schedule_paused", "schedule_resumed", "schedule_run", "schedule_removed"}));
+}
+
+TEST(Schedule, NextShowsBothClocksAcrossAChangeAndNeedsNoStore) {
+  const Workplace place;
+  const Ended ended = place.fenceline({"schedule", "next", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2026-03-28T00:00:00Z", "--count", "3"});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(ended.out,
+            "utc\tlocal\ttz\n"
+            "2026-03-28T01:30:00Z\t2026-03-28T02:30:00+01:00\tEurope/Berlin\n"
+            "2026-03-29T01:00:00Z\t2026-03-29T03:00:00+02:00\tEurope/Berlin\n"
+            "2026-03-30T00:30:00Z\t2026-03-30T02:30:00+02:00\tEurope/Berlin\n");
+  EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db")));
+  ASSERT_EQ(place.fenceline(kNightly).status, 0);
+  const Json next = answer(place, {"schedule", "next", "nightly"});
+  EXPECT_EQ(next["ticks"].size(), 10U);
+  EXPECT_EQ(next["ticks"][0]["tick"], answer(place, {"schedule", "show", "nightly"})["next"]);
+}
+
+TEST(Schedule, BadInputIsOneLineThatSaysWhatIsPossibleAndChangesNothing) {
+  const Workplace place;
+  const auto add = [](const Words& words) { return joined({"schedule", "add", "s", "--queue", "q"}, words); };
+  refused(place, add({"--cron", "61 * * * *"}), 65, "minute");
+  refused(place, add({"--cron", "0 0 31 2 *"}), 65, "31");
+  refused(place, add({"--cron", "@daily", "--tz", "Europe/Berln"}), 65, "Europe/Berlin");
+  refused(place, add({"--cron", "@daily", "--payload", "{"}), 65, "payload");
+  refused(place, add({"--cron", "@daily", "--payload", "\"${now}\""}), 65, "${now}");
+  refused(place, add({}), 64, "--every");
+  refused(place, add({"--cron", "@daily", "--every", "1h"}), 64, "--every");
+  refused(place, add({"--every", "1500ms"}), 65, "whole seconds");
+  refused(place, add({"--every", "1h", "--tz", "Europe/Berlin"}), 65, "zone");
+  refused(place, add({"--every", "1h", "--catch-up", "some"}), 64, "all|latest|none");
+  refused(place, add({"--every", "1h", "--overlap", "queue_one"}), 64, "queue-one");
+  refused(place, add({"--every", "1h", "--cap", "0"}), 64, "--cap");
+  refused(place, add({"--every", "1h", "--window", "1s"}), 64, "--window");
+  refused(place, add({"--every", "1h", "--starts", "tomorrow"}), 64, "--starts");
+  refused(place, {"schedule", "add", "-s", "--every", "1h"}, 64, "");
+  refused(place, {"schedule", "add", "s", "--every", "1h"}, 64, "--queue");
+  refused(place, {"schedule", "add", "s s", "--every", "1h", "--queue", "q"}, 65, "schedule");
+  refused(place, {"schedule", "next"}, 64, "--cron");
+  refused(place, {"schedule", "next", "--cron", "* * * *"}, 65, "");
+  EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "what is wrong does not even make a store";
+}
+
+TEST(Schedule, ANameThatIsNotThereIs66WithTheNearest) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline(kNightly).status, 0);
+  for (const Words& words : std::vector<Words>{{"show"}, {"next"}, {"pause"}, {"resume"}, {"remove"}, {"run"}, {"history"}, {"rewind", "--to", "2026-01-01T00:00:00Z"}}) {
+    Words typed{"schedule", words[0], "nihgtly"};
+    typed.insert(typed.end(), words.begin() + 1, words.end());
+    refused(place, typed, 66, "did you mean 'nightly'?");
+  }
+  refused(place, {"schedule", "show", "other"}, 66, "schedule list");
+}
+
+// A worker in whose namespace a schedule ticks each second, until `enough`.
+void work_until(const Workplace& place, const std::function<bool()>& enough) {
+  const auto worker = place.start({"work", "q", "--", "cat"});
+  EXPECT_TRUE(eventually(enough));
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait().status, 0);
+}
+
+TEST(Schedule, AWorkerFiresEachTickOnceAndTheHistorySaysWho) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q", "--payload", R"("${tick}")"}).status, 0);
+  const auto fired = [&] {
+    std::vector<Json> out;
+    for (const Json& tick : Json(answer(place, {"schedule", "history", "s", "--fired"})["ticks"])) out.push_back(tick);
+    return out;
+  };
+  work_until(place, [&] { return fired().size() >= 3; });
+  std::set<std::string> ticks, jobs;
+  for (const Json& tick : fired()) {
+    ticks.insert(tick["tick"]);
+    jobs.insert(tick["job"]);
+    EXPECT_EQ(tick["state"], "fired");
+    EXPECT_TRUE(tick["reason"].is_null());
+    EXPECT_FALSE(tick["owner"].get<std::string>().empty() || tick["host"].get<std::string>().empty());
+    EXPECT_GT(tick["pid"], 0);
+    const Json job = show(place, tick["job"]);
+    EXPECT_EQ(job["queue"], "q");
+  }
+  EXPECT_EQ(ticks.size(), fired().size());
+  EXPECT_EQ(jobs.size(), fired().size());
+  EXPECT_EQ(place.jobs().size(), fired().size());
+}
+
+TEST(Schedule, AnIntervalMissedWhilePausedIsOneRangeAndARewindOpensIt) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q", "--catch-up", "all"}).status, 0);
+  ASSERT_EQ(place.fenceline({"schedule", "pause", "s"}).status, 0);
+  const std::string from = answer(place, {"schedule", "show", "s"})["resolved_to"];
+  ASSERT_EQ(place.run({"sleep", "2.1"}).status, 0);  // at least two ticks of the real clock
+  ASSERT_EQ(place.fenceline({"schedule", "resume", "s"}).status, 0);
+  const Json ranges = answer(place, {"schedule", "history", "s"})["ticks"];
+  const Json& range = ranges.at(0);
+  EXPECT_EQ(range["state"], "skipped");
+  EXPECT_EQ(range["reason"], "paused");
+  EXPECT_GE(range["count"], 2);
+  EXPECT_TRUE(range["job"].is_null());
+  refused(place, {"schedule", "rewind", "s", "--to", "2020-01-01T00:00:00Z"}, 65, "use that moment or a later one");
+  refused(place, {"schedule", "rewind", "s"}, 64, "--to");
+  ASSERT_EQ(place.fenceline({"schedule", "rewind", "s", "--to", from, "--reason", "they count"}).status, 0);
+  EXPECT_EQ(acts(place).back(), "schedule_rewound");
+  EXPECT_EQ(answer(place, {"schedule", "show", "s"})["resolved_to"], from);
+  EXPECT_EQ(answer(place, {"schedule", "show", "s"})["next"], range["tick"]);
+}
+
+TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
+  const Workplace place;
+  place.write("tab", "# nightly\nMAILTO=ana\nCRON_TZ=Europe/Berlin\n30 2 * * * /usr/bin/backup --all\n@hourly sync\n");
+  const Ended ended = place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--json"});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(has(ended.err, "tab:2: MAILTO is left out")) << ended.err;
+  const Json names = Json::parse(ended.out)["added"];
+  ASSERT_EQ(names.size(), 2U);
+  const Json backup = answer(place, {"schedule", "show", names[0].get<std::string>()});
+  EXPECT_EQ(backup["cron"], "30 2 * * *");
+  EXPECT_EQ(backup["tz"], "Europe/Berlin");
+  EXPECT_EQ(backup["payload"], (Json{{"command", "/usr/bin/backup --all"}}));
+  EXPECT_EQ(answer(place, {"schedule", "import", "tab", "--queue", "cron"})["unchanged"], names);
+  place.write("tab", "CRON_TZ=UTC\n@daily other\n30 25 * * * backup\n");
+  refused(place, {"schedule", "import", "tab", "--queue", "cron"}, 65, "tab:3: ");
+  EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 2U);
+  refused(place, {"schedule", "import", "tab"}, 64, "--queue");
+  refused(place, {"schedule", "import", "none", "--queue", "cron"}, 66, "none");
+  EXPECT_EQ(place.fenceline({"schedule", "import", "-", "--queue", "cron", "--tz", "UTC"}, {.input = "@daily x\n"}).status, 0);
+}
+
+TEST(Schedule, WorkMakesSchedulesWhatTheFileSaysAndRemovesNone) {
+  const Workplace place;
+  const auto file = [&](const std::string& cron) { place.write("fenceline.toml", "[schedule.nightly]\ncron = \"" + cron + "\"\ntz = \"Europe/Berlin\"\nqueue = \"reports\"\n"); };
+  const auto work = [&] { return place.fenceline({"work", "q", "--drain", "--", "true"}); };
+  ASSERT_EQ(place.fenceline({"schedule", "add", "mine", "--every", "1h", "--queue", "q"}).status, 0);
+  file("30 2 * * *");
+  const Ended first = work();
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_TRUE(has(first.err, "schedules of fenceline.toml: 1 added, 0 changed")) << first.err;
+  EXPECT_FALSE(has(work().err, "schedules of"));
+  file("30 3 * * *");
+  EXPECT_TRUE(has(work().err, "0 added, 1 changed"));
+  EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["cron"], "30 3 * * *");
+  EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 2U);
+  const Json settings = answer(place, {"config", "show", "--origin"})["settings"];
+  EXPECT_TRUE(std::ranges::any_of(settings, [](const Json& setting) { return setting["name"] == "schedule.nightly.cron" && setting["origin"] == "fenceline.toml:2"; })) << settings;
+  file("30 25 * * *");
+  const Ended bad = work();
+  EXPECT_EQ(bad.status, 65);
+  EXPECT_TRUE(one_line(bad.err) && has(bad.err, "fenceline.toml:1: schedule nightly: ")) << bad.err;
+}
+
+}  // namespace
+}  // namespace fenceline::e2e
