@@ -278,7 +278,7 @@ TEST_F(RedisFailover, L2_J1_AReplicaThatLaggedTakesOverWithoutTheTailAndFencesGr
 
   // Who goes on with the old one waits for a primary there, and changes nothing; who comes now is refused.
   // A last try that was sent, and not answered by the deadline, is in doubt.
-  const auto waits = [](Code code) { return code == Code::unavailable || code == Code::in_doubt; };
+  const auto waits = [](std::optional<Code> code) { return code == Code::unavailable || code == Code::in_doubt; };
   EXPECT_PRED1(waits, code_of(stayed->acquire({.ns = "default", .names = {"anything"}, .owner = "c", .request = "c", .ttl = 30s, .timeout = 500ms})));
   EXPECT_PRED1(waits, code_of(stayed->enqueue({.ns = "default", .jobs = {new_job()}, .timeout = 500ms})));
   EXPECT_EQ(code_of(RedisStore::open(runtime_, Log(null_log_sink()), {.url = redis::test::admin_url()})), Code::refused);
