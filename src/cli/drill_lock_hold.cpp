@@ -26,7 +26,8 @@ class PausedHolder {
     const std::string form = with_all ? "-all" : "-alone";
     auto a = holder("A" + form);
     if (!a) return a.error().message;
-    const std::optional<LockBeat> first_a = LockDrill::next_beat(**a, runtime_.now() + kSlack);
+    // Of the play before, a holder was killed and its lease runs out first.
+    const std::optional<LockBeat> first_a = LockDrill::next_beat(**a, runtime_.now() + ttl_ * 2 + kSlack);
     if (!first_a) return "A did not get the lock" + drill_.said_by("A" + form);
     auto b = holder("B" + form);
     if (!b) return b.error().message;
