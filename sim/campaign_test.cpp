@@ -57,7 +57,8 @@ TEST(Campaign, EveryScenarioOwesSomethingThatItIsAbout) {
 }
 
 TEST(Campaign, WhateverIsCountedIsOwedBySomeScenarioOrByAllOfThem) {
-  std::set<Count> owed{Count::operations, Count::enqueued, Count::claimed};
+  // Whoever plans a step reads what fired ahead first, so that a tick is hardly ever met again: the stores' own tests do it on purpose.
+  std::set<Count> owed{Count::operations, Count::enqueued, Count::claimed, Count::tick_duplicates};
   for (const Scenario& scenario : scenarios()) owed.insert(scenario.owes.begin(), scenario.owes.end());
   for (int i = 0; i < static_cast<int>(Count::count_); ++i)
     EXPECT_TRUE(owed.contains(static_cast<Count>(i))) << to_string(static_cast<Count>(i));

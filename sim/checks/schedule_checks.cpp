@@ -37,6 +37,27 @@ bool has_fired(const ScheduleTruth::KnownAccount& account, WallTime first, WallT
   return at != account.fired.end() && at->first <= last;
 }
 
+std::int64_t count_of(const std::vector<SkippedTicks>& ranges) {
+  std::int64_t count = 0;
+  for (const SkippedTicks& range : ranges) count += range.count;
+  return count;
+}
+
+std::vector<SkippedTicks> skipped_rows(Store& store, const std::string& ns, const std::string& schedule) {
+  std::vector<SkippedTicks> ranges;
+  for (TicksRequest request{.ns = ns, .schedule = schedule, .limit = 1000};;) {
+    const Result<TicksReply> page = store.ticks(request);
+    if (!page) return ranges;
+    for (const TickRow& row : page->ticks) {
+      if (!row.fired()) ranges.push_back({row.tick, row.last, row.count, row.reason});
+    }
+    if (!page->next) break;
+    request.before = page->next;
+  }
+  std::ranges::reverse(ranges);
+  return ranges;
+}
+
 }  // namespace
 
 void ScheduleChecks::broken(std::string_view promise, const std::string& schedule, const std::string& what) { violations_.add(promise, "schedule " + schedule + " " + what); }
@@ -176,7 +197,11 @@ void ScheduleChecks::see_put(const Applied& when, KnownAccount& account, const C
   account.schedule = std::move(*schedule);
   if (!anew) return;
   account.last_move = call.request.request;
-  std::erase_if(account.skipped, [&](const SkippedTicks& range) { return range.last > when.wall; });
+  if (std::erase_if(account.skipped, [&](const SkippedTicks& range) { return range.last > when.wall; }) == 0) return;
+  // A store joins ranges, and of one that goes over its clock it cannot keep a part: what is left is what it shows, and no more than was before that clock.
+  const std::int64_t before = count_of(account.skipped);
+  account.skipped = skipped_rows(store_, ns_, call.request.name);
+  if (count_of(account.skipped) > before) broken("S2", call.request.name, "shows more skipped ticks than there were before its clock, added again");
 }
 
 void ScheduleChecks::see_rewound(KnownAccount& account, const ChangeScheduleRequest& request) {
@@ -239,8 +264,7 @@ void ScheduleChecks::compare(const std::string& name, const KnownAccount& accoun
     request.before = page->next;
   }
   if (fired != account.fired) return broken("S1", name, "shows " + std::to_string(fired.size()) + " fired ticks, " + std::to_string(account.fired.size()) + " fired");
-  std::int64_t must_skip = 0;
-  for (const SkippedTicks& range : account.skipped) must_skip += range.count;
+  const std::int64_t must_skip = count_of(account.skipped);
   if (skipped != must_skip) return broken("S2", name, "shows " + std::to_string(skipped) + " skipped ticks, it were " + std::to_string(must_skip));
   if (!account.schedule) return;
   const std::int64_t ticks = ticks_in(*account.schedule, since, until);

@@ -22,6 +22,7 @@ void World::hold_locks(Process& process, std::stop_token stop) {
 }
 
 void World::break_some_lock() {
+  if (store_fault_) return;  // it answers nobody before it has saved
   const Result<LocksReply> held = own().locks({.ns = std::string(kNamespace), .held = true, .limit = 1000});
   check(held.has_value(), "the inventory of a simulated store can be read");
   if (held->locks.empty()) return;

@@ -54,10 +54,11 @@ ScheduleSpec World::some_spec() {
     spec.zone = random.pick(kClockChanges).zone;
     if (plan_.schedules.clocks_change && random.chance(0.7)) spec.zone = clock_change_zone_;
   }
-  if (spec.cron.empty()) spec.anchor = std::chrono::floor<std::chrono::seconds>(now) + std::chrono::seconds{random.between(-5000, 5000)};
+  const auto in_range = [](WallTime at) { return std::min(at, kRunAtMost); };  // the clock may show 2200
+  if (spec.cron.empty()) spec.anchor = in_range(std::chrono::floor<std::chrono::seconds>(now) + std::chrono::seconds{random.between(-5000, 5000)});
   if (random.chance(0.2)) spec.jitter = std::chrono::seconds{random.between(1, 600)};
-  if (random.chance(0.1)) spec.starts = now + std::chrono::seconds{random.between(-3600, 36'000)};
-  if (random.chance(0.1)) spec.ends = spec.starts.value_or(now) + std::chrono::seconds{random.between(3600, 360'000)};
+  if (random.chance(0.1)) spec.starts = in_range(now + std::chrono::seconds{random.between(-3600, 36'000)});
+  if (random.chance(0.1)) spec.ends = in_range(spec.starts.value_or(now) + std::chrono::seconds{random.between(3600, 360'000)});
   spec.catch_up = random.pick(std::array{CatchUp::all, CatchUp::latest, CatchUp::latest, CatchUp::none});
   spec.window = random.pick(std::array<Duration, 4>{1h, 24h, 10 * 24h, 30 * 24h});
   spec.cap = static_cast<int>(random.between(1, 30));

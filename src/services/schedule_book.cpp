@@ -20,7 +20,8 @@ void ScheduleBook::put(KnownSchedule known) {
 
 bool ScheduleBook::refresh(const ScheduleRow& row) {
   const auto at = known_.find(row.name);
-  if (at == known_.end() || at->second.known.row.revision != row.revision) return false;
+  // A store that was set back counts the same revisions once more, for another spec.
+  if (at == known_.end() || at->second.known.row.revision != row.revision || at->second.known.row.spec != row.spec) return false;
   at->second.known.row = row;
   set_next(row.name, at->second, due_at(at->second.known));
   return true;

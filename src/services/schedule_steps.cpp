@@ -75,7 +75,10 @@ Result<PlannedStep> plan_step(Runtime& runtime, ScheduleStore& store, const std:
     step.fired.push_back({tick, job_of_tick(schedule.spec, row.name, tick, ids.next(now, high, low))});
   }
   if (plan.cancel_unfinished) {
-    for (const UnfinishedRun& run : unfinished_by(row, now)) planned.cancel.push_back(run.job);
+    // Not those of later ticks, which fired before the account was moved back.
+    for (const UnfinishedRun& run : unfinished_by(row, now)) {
+      if (step.fired.empty() || run.tick < step.fired.back().tick) planned.cancel.push_back(run.job);
+    }
   }
   planned.step = std::move(step);
   return planned;

@@ -64,6 +64,8 @@ void Scheduler::turn(const std::stop_token& stop) {
   }
   if (runtime_.now() < rests_until_) return;
   if (!leads_) {
+    // What it knew is of another term: the store may have been set back since, and count the same versions once more.
+    version_.reset();
     if (!look()) return;
     leads_ = true;
     counters_.terms += 1;
@@ -148,9 +150,12 @@ void Scheduler::send(const std::vector<TickStep>& steps, const std::stop_token& 
   }, stop);
   if (reply) {
     answered();
-    const bool early = std::ranges::any_of(reply->answers, [](const StepAnswer& answer) { return answer.refused == "early"; });
-    if (early) time_.forget();
     heard(asked, reply->now);
+    // What was believed before is worth nothing then: but first it tells whether the clock was set back.
+    if (std::ranges::any_of(reply->answers, [](const StepAnswer& answer) { return answer.refused == "early"; })) {
+      time_.forget();
+      time_.heard(asked, runtime_.now(), reply->now);
+    }
     for (std::size_t i = 0; i < steps.size() && i < reply->answers.size(); ++i) apply(steps[i], reply->answers[i], reply->now);
     return;
   }

@@ -240,6 +240,22 @@ TEST_F(Schedulers, S3_WhatWasSkippedAheadOfAClockThatCameBackIsOpenAgain) {
   EXPECT_EQ(a.events.count("schedule_taken_back"), 1);
 }
 
+TEST_F(Schedulers, S3_AClockSetBackThatARefusedStepTellsOfOpensWhatOthersSkippedAheadOfIt) {
+  put("s", every(1min));
+  put("often", every(1s));  // its steps come between two looks
+  start(a);
+  run(10min + 30s);
+  const Duration far = 173 * 365 * 24h;
+  machine.jump_wall(far);
+  run(10min + 45s);
+  machine.jump_wall(-far);
+  run(20min + 30s);
+  std::int64_t here = 0;
+  for (const TickRow& row : ticks()) here += row.fired() && row.tick < now() ? 1 : 0;
+  EXPECT_EQ(here, 20);
+  EXPECT_EQ(a.scheduler.counts().rewinds, 2);
+}
+
 TEST_F(Schedulers, S1_TicksThatFiredAheadOfTheClockDoNotFireAgain) {
   put("s", every(1min));
   start(a);
