@@ -90,11 +90,17 @@ TEST_F(RedisTrouble, AStoppedServerIsLeftWithinTheDeadlineAndFoundAgain) {
   must(add(client));
   ::kill(test::Server::pid(), SIGSTOP);
   // More than the socket takes: it is not all out, and what others want stands behind it.
+  std::atomic<bool> began{false};
   std::atomic<bool> was_late{false};
+  Command set("SET");
+  set.key("fl:large").arg(std::string(8 << 20, 'x'));
   Task large = runtime_.spawn("large", [&](const std::stop_token&) {
-    const Result<Value> answer = client.call(Command("SET").key("fl:large").arg(std::string(8 << 20, 'x')), CallKind::change, 1s);
+    began = true;
+    began.notify_one();
+    const Result<Value> answer = client.call(set, CallKind::change, 1s);
     was_late = !answer && answer.error().code == Code::in_doubt;
   });
+  began.wait(false);
   runtime_.sleep_for(300ms, {});
   const Result<Value> behind = add(client, 300ms);
   large.join();
