@@ -61,6 +61,10 @@ class Schedulers : public testing::Test {
     Process(Schedulers& test, const std::string& name, std::int64_t drift_ppm)
         : machine(name, 7h, drift_ppm, -24h * 365), runtime(test.simulation, machine, name), road(runtime, test.memory), scheduler(runtime, Log(events), road, {.ns = "default", .owner = name, .place = name}) {}
 
+    ~Process() { runtime.kill(); }  // before what its fibers use goes away
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
     sim::Machine machine;
     sim::SimRuntime runtime;
     ScheduleRoad road;
