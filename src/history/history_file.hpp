@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "history/recorder.hpp"
+#include "runtime/runtime.hpp"
 
 namespace fenceline::history {
 
@@ -15,7 +16,7 @@ class HistoryFile final : public Sink {
  public:
   // Made for its owner alone: a history names keys and queues. Errors: broken (it cannot be opened), invalid (what is there is
   // no history, or ends in the middle of a line).
-  static Result<std::unique_ptr<HistoryFile>> open(const std::string& path, Log log);
+  static Result<std::unique_ptr<HistoryFile>> open(const std::string& path, Runtime& runtime, Log log);
   ~HistoryFile() override;
   HistoryFile(const HistoryFile&) = delete;
   HistoryFile& operator=(const HistoryFile&) = delete;

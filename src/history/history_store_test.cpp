@@ -9,11 +9,13 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include "backends/memory/memory_store.hpp"
 #include "history/history_file.hpp"
 #include "history/format/event_reader.hpp"
+#include "runtime/thread_runtime.hpp"
 #include "support/manual_clock.hpp"
 
 namespace fenceline::history {
@@ -165,6 +167,7 @@ TEST(HistoryStore, TheSamePayloadHasTheSameDigestHoweverItIsSpelled) {
 
 class HistoryFileTest : public testing::Test {
  protected:
+  ThreadRuntime runtime_;
   std::string path_ = testing::TempDir() + "history-" + std::to_string(::getpid()) + ".jsonl";
   void SetUp() override { ::unlink(path_.c_str()); }
   void TearDown() override { ::unlink(path_.c_str()); }
@@ -182,7 +185,7 @@ TEST_F(HistoryFileTest, SeveralProcessesAddWholeLinesAndAKillLeavesThem) {
     const pid_t child = ::fork();
     if (child == 0) {
       ManualClock clock;
-      Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path_, Log(null_log_sink()));
+      Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path_, runtime_, Log(null_log_sink()));
       if (!file) ::_exit(1);
       Recorder recorder(clock, **file, {.by = "w" + std::to_string(i)});
       for (int n = 0; n < 300; ++n) recorder.invoke({.verb = Verb::tidy, .ns = std::string(static_cast<std::size_t>(n), 'n')});
@@ -204,12 +207,23 @@ TEST_F(HistoryFileTest, SeveralProcessesAddWholeLinesAndAKillLeavesThem) {
   EXPECT_EQ(events, kProcesses * 301);
 }
 
+// A write is seen page by page by who looks at the file meanwhile.
+TEST_F(HistoryFileTest, AHalfLineThatAnotherProcessIsWritingIsWaitedFor) {
+  for (const std::string_view first : {R"({"e":"rec)", R"({"e":"recorder","by":"w)"}) {
+    std::ofstream(path_) << first;
+    std::thread rest([&] { std::ofstream(path_, std::ios::app) << "order\"}\n"; });
+    const Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path_, runtime_, Log(null_log_sink()));
+    rest.join();
+    EXPECT_TRUE(file) << file.error().message;
+  }
+}
+
 TEST_F(HistoryFileTest, NothingIsAddedToWhatIsNoHistoryOrIsTorn) {
   std::ofstream(path_) << "my diary\n";
-  EXPECT_EQ(HistoryFile::open(path_, Log(null_log_sink())).error().code, Code::invalid);
+  EXPECT_EQ(HistoryFile::open(path_, runtime_, Log(null_log_sink())).error().code, Code::invalid);
   std::ofstream(path_) << R"({"e":"recorder","by":"w)";
-  EXPECT_EQ(HistoryFile::open(path_, Log(null_log_sink())).error().code, Code::invalid);
-  EXPECT_EQ(HistoryFile::open(path_ + "/no/such/folder", Log(null_log_sink())).error().code, Code::broken);
+  EXPECT_EQ(HistoryFile::open(path_, runtime_, Log(null_log_sink())).error().code, Code::invalid);
+  EXPECT_EQ(HistoryFile::open(path_ + "/no/such/folder", runtime_, Log(null_log_sink())).error().code, Code::broken);
 }
 
 }  // namespace
