@@ -245,6 +245,19 @@ Result<TicksReply> FaultyStore::ticks(const TicksRequest& request) {
   return deliver<Result<TicksReply>>(Kind::reads, "ticks", request.timeout, [this, request] { return inner_.ticks(request); });
 }
 
+Result<PipelineRow> FaultyStore::put_pipeline(const PutPipelineRequest& request) {
+  return deliver<Result<PipelineRow>>(Kind::changes, "put_pipeline", request.timeout, [this, request] { return inner_.put_pipeline(request); });
+}
+Result<std::vector<PipelineRow>> FaultyStore::pipelines(const std::string& ns) {
+  return deliver<Result<std::vector<PipelineRow>>>(Kind::reads, "pipelines", kCallTimeout, [this, ns] { return inner_.pipelines(ns); });
+}
+Result<ItemsReply> FaultyStore::items(const ItemsRequest& request) {
+  return deliver<Result<ItemsReply>>(Kind::reads, "items", request.timeout, [this, request] { return inner_.items(request); });
+}
+Result<ChangeItemsReply> FaultyStore::change_items(const ChangeItemsRequest& request) {
+  return deliver<Result<ChangeItemsReply>>(Kind::changes, "change_items", request.timeout, [this, request] { return inner_.change_items(request); });
+}
+
 Result<void> FaultyStore::report_worker(const WorkerReport& report) {
   return deliver<Result<void>>(Kind::changes, "report_worker", report.timeout, [this, report] { return inner_.report_worker(report); });
 }

@@ -58,6 +58,11 @@ class ForwardingStore : public Store {
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override { return inner_.change_schedule(request); }
   Result<TicksReply> ticks(const TicksRequest& request) override { return inner_.ticks(request); }
 
+  Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override { return inner_.put_pipeline(request); }
+  Result<std::vector<PipelineRow>> pipelines(const std::string& ns) override { return inner_.pipelines(ns); }
+  Result<ItemsReply> items(const ItemsRequest& request) override { return inner_.items(request); }
+  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override { return inner_.change_items(request); }
+
   Result<void> report_worker(const WorkerReport& report) override { return inner_.report_worker(report); }
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner_.remove_worker(ns, owner); }
   Result<void> order_worker(const OrderRequest& request) override { return inner_.order_worker(request); }

@@ -11,6 +11,7 @@
 #include "store/job_control.hpp"
 #include "store/job_store.hpp"
 #include "store/lock_store.hpp"
+#include "store/pipeline_store.hpp"
 #include "store/schedule_store.hpp"
 #include "store/trail.hpp"
 #include "store/worker_registry.hpp"
@@ -53,7 +54,7 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-class Store : public JobStore, public JobControl, public EffectLedger, public LockStore, public ScheduleStore, public WorkerRegistry, public Trail {
+class Store : public JobStore, public JobControl, public EffectLedger, public LockStore, public ScheduleStore, public PipelineStore, public WorkerRegistry, public Trail {
  public:
   virtual StoreProfile profile() const = 0;
   virtual Result<std::vector<Finding>> examine() = 0;
@@ -95,5 +96,8 @@ Result<void> check_request(const SchedulesRequest& request);
 Result<void> check_request(const StepRequest& request);
 Result<void> check_request(const ChangeScheduleRequest& request);
 Result<void> check_request(const TicksRequest& request);
+Result<void> check_request(const PutPipelineRequest& request);
+Result<void> check_request(const ItemsRequest& request);
+Result<void> check_request(const ChangeItemsRequest& request);
 
 }  // namespace fenceline

@@ -18,7 +18,8 @@ struct TrailEntry {
   // ("NAME: 17 jobs"); worker_quiet, worker_stop, worker_work (the owner); effect_resolved ("JOB NAME done" or "none"; by the
   // actor "worker": the call itself said done after an operator had said none);
   // floor_raised (the floor); lock_broken ("RESOURCE FENCE", the fence that was ended);
-  // schedule_added, schedule_changed, schedule_paused, schedule_resumed, schedule_removed (NAME), schedule_rewound ("NAME TIME"), schedule_run ("NAME JOB")
+  // schedule_added, schedule_changed, schedule_paused, schedule_resumed, schedule_removed (NAME), schedule_rewound ("NAME TIME"), schedule_run ("NAME JOB");
+  // pipeline_applied, pipeline_removed (NAME); item_advanced, item_returned, item_approved, item_rejected, item_moved, item_held, item_released, item_expired ("ID ABOUT")
   std::string act;
   std::string subject;
   std::string reason;

@@ -99,6 +99,11 @@ class SqliteStore final : public Store {
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override;
   Result<TicksReply> ticks(const TicksRequest& request) override;
 
+  Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override;
+  Result<std::vector<PipelineRow>> pipelines(const std::string& ns) override;
+  Result<ItemsReply> items(const ItemsRequest& request) override;
+  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override;
+
   Result<void> report_worker(const WorkerReport& report) override;
   Result<void> remove_worker(const std::string& ns, const std::string& owner) override;
   Result<void> order_worker(const OrderRequest& request) override;
