@@ -238,7 +238,7 @@ class JobStore {
   virtual ~JobStore() = default;
 
   // Adds the jobs, all or none. An id that is there already adds nothing if queue, stage and payload are
-  // the same (J1). Nor does a job whose unique key is taken in its queue (any stage) by one with the same payload as a
+  // the same (J1), the stage as it was then, wherever change_items put it since. Nor does a job whose unique key is taken in its queue (any stage) by one with the same payload as a
   // JSON value, earlier in this request included: its id then stands for that job for kAliasKeptFor at least (until a tidy
   // finds it older), so that a repeat adds nothing whatever became of it (J6); queue and payload of the repeat must be that
   // job's, as long as it is there. A key belongs to the job that took it last, while that is unfinished or its key_for

@@ -37,7 +37,7 @@ struct PutPipelineRequest {
   std::string ns;
   std::string name;
   std::string spec;           // UTF-8, at most kPipelineBytesMax; empty: it is removed
-  std::int64_t revision = 0;  // of the row that the decision rests on; 0: there is none
+  std::int64_t revision = 0;  // of the row that the decision rests on; 0: there is none, or none any more
   Act act;
   Duration timeout = kCallTimeout;
 };
@@ -68,8 +68,8 @@ struct Placement {
   JobState state = JobState::ready;   // all but running
   Duration delay{0};                  // of a ready one: not claimed before it is over
   bool fresh = true;                  // failures, losses in a row and laters begin anew: another stage
-  std::string result;                 // of a delivery that ended well; kept as that of settle
-  std::string error;                  // not empty: the delivery failed
+  std::string result;                 // by a holder who puts it on done, of a delivery that ended well; else it is not kept
+  std::string error;                  // by a holder, not empty: the delivery failed, and this is the job's last one; by a person: of one that is put on dead, else it is not kept
 
   bool operator==(const Placement&) const = default;
 };
@@ -82,7 +82,7 @@ struct ItemChange {
   std::optional<JobState> only;    // by a person: the state that the decision rests on
   std::optional<Placement> place;  // empty: the job stays as it is
   std::string act;                 // of its entry in the trail (trail.hpp): "item_approved"
-  std::string about;               // what follows the id in the entry's subject: "review -> publish"; may be empty
+  std::string about;               // what follows the id in the entry's subject: "review -> publish"; no control characters; may be empty
   std::string reason;              // of the entry; empty: that of the request
 };
 
@@ -130,8 +130,8 @@ class PipelineStore {
 
   // Makes each change by itself, or says why not; all in one step of the store. The record's revision grows by one. A record goes with its job, by retention too.
   //
-  // With a place: the job's stage and state are those. By a holder the delivery ends as by settle (done, or failed if there is an error), with its slots; it needs the newest
-  // fence and its owner, not a live lease (J3, P2). A person's change of a running job revokes the delivery as cancel does: a new fence at once, and the slot stays taken until its
+  // With a place: the job's stage and state are those. By a holder the delivery ends as by settle (done, or failed if there is an error; no exit status), with its slots; it needs the newest
+  // fence and its owner, not a live lease (J3, P2). A person's change of a running job revokes the delivery as cancel does: a new fence at once (one that does not run keeps its own), its attempt is `cancelled`, and the slot stays taken until its
   // worker says stopped or the lease would have ended; a job that is put on ready is claimable then. One that is put on done, dead or cancelled is finished as by settle and cancel. Unique key and group stay until it is: an item
   // at any stage is its group's head. Its place among the ready ones is that of its priority, run time and own sequence number. Who watches the new stage is told.
   // The run time of what is put on waiting is now.

@@ -10,6 +10,13 @@ void MemoryStore::note_act(const std::string& ns, const Act& act, std::string ve
   trail_.push_back({now.wall, ns, act.actor, std::move(verb), std::move(subject), act.reason});
 }
 
+Result<void> MemoryStore::check_fence_left(const Space& space, const Entry& entry, const Now& now) const {
+  Fence last = std::max(entry.job.fence, floor_);
+  if (!entry.job.group.empty()) last = std::max(last, space.groups.at({entry.job.queue, entry.job.group}));
+  const Result<Fence> next = next_fence(last, now.wall);
+  return next ? Result<void>{} : std::unexpected(next.error());
+}
+
 // Of a group only one job runs or waits, so no fence of one job here depends on that of another.
 Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& request, const Now& now) const {
   for (const JobId& id : request.ids) {
@@ -17,9 +24,7 @@ Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& requ
     if (!entry || entry->last_act == request.request) continue;
     const JobState state = entry->job.state;
     if ((state != JobState::running && state != JobState::waiting) || (request.only && *request.only != state)) continue;
-    Fence last = entry->job.fence;
-    if (!entry->job.group.empty()) last = std::max(last, space.groups.at({entry->job.queue, entry->job.group}));
-    if (const Result<Fence> next = next_fence(std::max(last, floor_), now.wall); !next) return std::unexpected(next.error());
+    if (auto ok = check_fence_left(space, *entry, now); !ok) return ok;
   }
   return {};
 }

@@ -50,8 +50,9 @@ void MemoryStore::hold(Space& space, Entry& entry, Effect& effect, const Now& no
 void MemoryStore::end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes) {
   effect.state = state;
   effect.ended_at = now.wall;
+  const bool waited = effect.held;  // else the job, if it waits, does so for a gate
   effect.held = false;
-  if (entry.job.state != JobState::waiting || !waited_for(entry).empty()) return;
+  if (!waited || entry.job.state != JobState::waiting || !waited_for(entry).empty()) return;
   entry.job = released_from_hold(entry.job);
   changes.claimable.emplace(entry.job.queue, entry.job.stage);
   note_free_slot(space, entry, changes);
@@ -154,7 +155,7 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
     }
     if (request.end == EffectEnd::held) {
       if (entry->job.state == JobState::running) hold(space, *entry, effect, now, changes);
-      else if (entry->job.state == JobState::waiting) effect.held = true;
+      else if (entry->job.state == JobState::waiting && !waited_for(*entry).empty()) effect.held = true;
     } else {
       if (request.end == EffectEnd::done) {
         effect.result = request.result;

@@ -41,6 +41,7 @@ const MemoryStore::Entry* MemoryStore::key_holder(const Space& space, const std:
 void MemoryStore::add_job(Space& space, const NewJob& wanted, const Now& now, Changes& changes) {
   Entry& entry = space.jobs[wanted.id];
   entry.job = made_from(wanted, now.wall);
+  entry.first_stage = wanted.stage;
   entry.job.deliveries = counters_.deliveries;
   entry.order = entry.group_order = ++last_order_;
   space.queues.try_emplace(wanted.queue);
@@ -73,7 +74,7 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
     for (const NewJob& wanted : request.jobs) {
       if (const Entry* there = find_job(space, wanted.id)) {
         const Job& job = there->job;
-        if (job.queue != wanted.queue || job.stage != wanted.stage || job.payload != wanted.payload)
+        if (job.queue != wanted.queue || there->first_stage != wanted.stage || job.payload != wanted.payload)
           return fail(Code::conflict, "job " + to_string(wanted.id) + " is there already with another queue, stage or payload");
         answer(wanted.id);
         continue;

@@ -154,7 +154,7 @@ Result<void> MemoryStore::remove_namespace(const std::string& ns, const Act& act
     if (const Space* space = find_space(ns)) {
       floor_ = std::max(floor_, last_fence(*space));
       changes.locks = locks_in_use(*space, now());
-      changes.orders = !space->schedules.empty();
+      changes.orders = !space->schedules.empty() || !space->pipelines.empty();
       spaces_.erase(ns);
     }
     trail_.push_back({clock_.wall_now(), ns, act.actor, "namespace_removed", ns, act.reason});

@@ -121,8 +121,15 @@ class MemoryStore final : public Store {
     std::int64_t number = 0;  // in the order in which they were first begun
     Effect effect;            // its in_doubt is left false: that depends on when one asks
   };
+  // What change_items keeps of a job.
+  struct ItemRecord {
+    std::int64_t revision = 0;
+    std::string record;
+    std::string request;  // that changed it last
+  };
   struct Entry {
     Job job;                       // its lease_left is left empty: that depends on when one asks
+    std::string first_stage;       // at which it was enqueued
     std::int64_t order = 0;        // of enqueue
     std::int64_t group_order = 0;  // its place in its group
     Instant lease_end{};           // while running
@@ -135,6 +142,7 @@ class MemoryStore final : public Store {
     std::int64_t log_dropped = 0;  // bytes
     std::int64_t log_end = 0;      // how far the delivery at hand has logged
     std::map<std::string, NumberedEffect> effects;  // by name
+    ItemRecord item;
   };
   struct Granted {
     Holding holding;
@@ -217,6 +225,7 @@ class MemoryStore final : public Store {
     std::map<std::string, Schedule> schedules;  // by name, removed ones too
     std::int64_t schedule_version = 0;          // how often one of them was changed
     WallTime schedule_bar{};                    // of names that are not among them
+    std::map<std::string, PipelineRow> pipelines;  // by name; removed ones too, without a spec: their revisions go on
   };
   struct Now {
     Instant lease;
@@ -349,6 +358,10 @@ class MemoryStore final : public Store {
   static std::int64_t tidy_ticks(Space& space, int limit, bool& more, const Now& now);
   static std::int64_t forget_schedules(Space& space, int limit, bool& more, const Now& now);
 
+  // Pipelines (memory_pipelines.cpp).
+  static std::string change_refusal(const Entry* entry, const std::string& owner, const ItemChange& change);
+  void move_item(Space& space, Entry& entry, const ItemChange& change, const Now& now, Changes& changes);
+
   // Acts (memory_acts.cpp).
   struct Acting {
     const ActRequest& request;
@@ -363,6 +376,7 @@ class MemoryStore final : public Store {
   using ActOnOne = std::function<void(Space&, Entry&, Acting&)>;
   Result<ActReply> act_on_each(const ActRequest& request, const ActOnOne& act);
   static Entry* find_acted_on(Space& space, const ActRequest& request, const JobId& id, ActReply& reply);
+  Result<void> check_fence_left(const Space& space, const Entry& entry, const Now& now) const;
   Result<void> check_fences_left(Space& space, const ActRequest& request, const Now& now) const;
   void revoke(Space& space, Entry& entry, AttemptEnd end, const Now& now);
   void note_act(const std::string& ns, const Act& act, std::string verb, std::string subject, const Now& now);
