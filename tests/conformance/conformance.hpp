@@ -185,6 +185,35 @@ class ScheduleConformance : public StoreConformance {
   std::optional<WallTime> start_;
 };
 
+// Unless told otherwise everything is about a pipeline `p`, and items in queue `q`. A change rests on the item as it stands.
+class PipelineConformance : public EffectConformance {
+ protected:
+  static PutPipelineRequest putting(const std::string& spec, std::int64_t revision = 0, const std::string& name = "p");
+  PipelineRow put(const PutPipelineRequest& request) { return must(store().put_pipeline(request)); }
+  std::vector<PipelineRow> pipelines(const std::string& ns = "default") { return must(store().pipelines(ns)); }
+
+  // As it stands; it must be there.
+  Item item(const JobId& id, const std::string& ns = "default");
+  // By a person, without a place.
+  ItemChange noting(const JobId& id, const std::string& record = "r");
+  ItemChange moving(const JobId& id, const std::string& stage, JobState state = JobState::ready);
+  // By the holder of a delivery.
+  ItemChange advancing(const ClaimedJob& claim, const std::string& stage, JobState state = JobState::ready);
+  // A request that was not made before; `owner` is who claims unless told otherwise.
+  ChangeItemsRequest changing(const std::vector<ItemChange>& changes, const std::string& owner = "a");
+  std::vector<ItemRefusal> changed(const ChangeItemsRequest& request) { return must(store().change_items(request)).refused; }
+  // The reason of the refusal; empty: made.
+  std::string changed(const ItemChange& change, const std::string& owner = "a");
+  std::string moved(const JobId& id, const std::string& stage, JobState state = JobState::ready) { return changed(moving(id, stage, state)); }
+  std::string advanced(const ClaimedJob& claim, const std::string& stage, JobState state = JobState::ready) { return changed(advancing(claim, stage, state), claim.job.owner); }
+  std::vector<Attempt> attempts(const JobId& id) { return must(store().attempts("default", id)); }
+
+  ClaimRequest asking_at(const std::string& stage, const std::string& owner = "a", int limit = 10);
+  // Claims what can be had at the stage, which must be this one.
+  ClaimedJob claimed_at(const std::string& stage, const JobId& id, const std::string& owner = "a");
+  std::vector<JobId> ids_at(const std::string& stage) { return claimed_ids(asking_at(stage, "looks")); }
+};
+
 }  // namespace fenceline::test
 
 #define FENCELINE_CONFORMANCE(name, open)                        \
@@ -201,6 +230,7 @@ class ScheduleConformance : public StoreConformance {
   FENCELINE_CONFORMANCE_SUITE(name, EffectConformance, open);    \
   FENCELINE_CONFORMANCE_SUITE(name, LockConformance, open);      \
   FENCELINE_CONFORMANCE_SUITE(name, ScheduleConformance, open);  \
+  FENCELINE_CONFORMANCE_SUITE(name, PipelineConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)
 
 #define FENCELINE_CONFORMANCE_SUITE(name, suite, open)                       \
