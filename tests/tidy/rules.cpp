@@ -58,6 +58,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"backends/sqlite", {"base", "model", "runtime", "store"}},
       {"backends/postgres", {"base", "model", "runtime", "store"}},
       {"backends/redis", {"base", "model", "runtime", "store"}},
+      {"backends/trackers", {"base", "runtime", "tracker", "http"}},
       {"history/format", {"base"}},
       {"history", {"base", "model", "runtime", "store", "history/format"}},
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},

@@ -1,0 +1,333 @@
+#include "backends/trackers/redmine.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "fenceline/version.hpp"
+
+namespace fenceline::tracker {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kPage = 100;
+constexpr std::int64_t kProbes = 16;
+constexpr std::string_view kEmptied = "(withdrawn)";
+
+struct Status {
+  std::int64_t id = 0;
+  std::string name;
+  bool closed = false;
+};
+
+// What others wrote may be anything: a missing or odd member is empty.
+std::string text_at(const json& value, const char* name) {
+  const auto at = value.find(name);
+  return at != value.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+std::int64_t number_at(const json& value, const char* name) {
+  const auto at = value.find(name);
+  return at != value.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
+}
+json member(const json& value, const char* name) {
+  const auto at = value.find(name);
+  return at != value.end() ? *at : json::object();
+}
+Account account_of(const json& user) { return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "name")}; }
+
+class Redmine final : public Tracker {
+ public:
+  Redmine(const Clock& clock, RedmineOptions options)
+      : clock_(clock),
+        project_(std::move(options.project)),
+        place_{.tracker = "redmine",
+               .base = std::move(options.base),
+               .headers = {{"X-Redmine-API-Key", std::move(options.key)}, {"Accept", "application/json"}},
+               .client = http::Client({.user_agent = "fenceline/" + std::string(kVersion), .ca_file = std::move(options.ca_file)})} {}
+
+  Capabilities capabilities() const override {
+    // Redmine 5.0 does not say when a journal was edited.
+    return {.labels = false, .ordered_ids = true, .edit_times = false, .edits = true, .moves = true, .swap = true};
+  }
+  std::string place() const override { return "redmine+" + place_.base + "/" + project_; }
+
+  Answer<Account> who_am_i() override {
+    HttpVerb verb(place_, clock_, "who we are");
+    const auto response = verb.get("/users/current.json");
+    if (!response) return std::unexpected(response.error());
+    if (response->status != 200) return verb.fail(*response);
+    const auto body = verb.json(*response);
+    if (!body) return std::unexpected(body.error());
+    const json user = member(*body, "user");
+    if (number_at(user, "id") <= 0) return verb.fail(TroubleKind::unavailable, "its answer names no user");
+    return verb.answer(Account{.id = std::to_string(number_at(user, "id")), .name = text_at(user, "login")});
+  }
+
+  Answer<std::vector<ItemState>> list(const ListRequest& request) override {
+    HttpVerb verb(place_, clock_, "issues at " + request.stage);
+    const auto status = status_named(verb, request.stage);
+    if (!status) return std::unexpected(status.error());
+    std::map<std::int64_t, ItemState> found;  // by id: pages may shift while they are read
+    if ((*status)->closed != request.closed) return verb.answer(std::vector<ItemState>{});
+    const std::string path =
+        "/issues.json?project_id=" + http::escaped(project_) + "&subproject_id=%21%2A&status_id=" + std::to_string((*status)->id) + "&sort=id&limit=" + std::to_string(kPage) + "&offset=";
+    for (int offset = 0; offset < kItemsMax; offset += kPage) {
+      const auto response = verb.get(path + std::to_string(offset));
+      if (!response) return std::unexpected(response.error());
+      if (response->status != 200) return verb.fail(*response);
+      const auto body = verb.json(*response);
+      if (!body) return std::unexpected(body.error());
+      const json issues = member(*body, "issues");
+      for (const json& issue : issues)
+        if (issue.is_object()) found.insert_or_assign(number_at(issue, "id"), state_of(issue));
+      if (!issues.is_array() || offset + kPage >= number_at(*body, "total_count")) break;
+    }
+    std::vector<ItemState> items;
+    for (auto& [id, item] : found) items.push_back(std::move(item));
+    return verb.answer(std::move(items));
+  }
+
+  Answer<Item> read(const ReadRequest& request) override {
+    HttpVerb verb(place_, clock_, "issue " + request.item);
+    auto item = read_issue(verb, request.item);
+    if (!item) return std::unexpected(item.error());
+    return verb.answer(std::move(item->item));
+  }
+
+  Answer<LabelsAfter> add_labels(const ItemId&, const std::vector<std::string>&) override { return trouble(TroubleKind::refused, "redmine has no labels"); }
+  Answer<LabelsAfter> remove_label(const ItemId&, const std::string&) override { return trouble(TroubleKind::refused, "redmine has no labels"); }
+
+  Answer<Nothing> set_status(const ItemId& item, const std::string& status) override {
+    HttpVerb verb(place_, clock_, "status " + status + " of issue " + item);
+    const auto wanted = status_named(verb, status);
+    if (!wanted) return std::unexpected(wanted.error());
+    return put_status(verb, item, **wanted);
+  }
+
+  Answer<Nothing> set_open(const ItemId& item, bool open) override {
+    HttpVerb verb(place_, clock_, (open ? "the reopening of issue " : "the closing of issue ") + item);
+    const auto known = statuses(verb);
+    if (!known) return std::unexpected(known.error());
+    const auto read = read_issue(verb, item);
+    if (!read) return std::unexpected(read.error());
+    if (read->item.state->open == open) return verb.answer(Nothing{});
+    const auto status = std::ranges::find(**known, !open, &Status::closed);
+    if (status == (*known)->end()) return verb.fail(TroubleKind::refused, open ? "it has no status that is open" : "it has no status that closes an issue");
+    return put_status(verb, item, *status);
+  }
+
+  Answer<Comment> post(const ItemId& item, const std::string& text) override {
+    HttpVerb verb(place_, clock_, "a comment on issue " + item);
+    const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"notes", text}}}}.dump());
+    if (!response) return std::unexpected(response.error());
+    // Two updates at once: Redmine took the other one.
+    if (is_stale(*response)) return verb.fail(TroubleKind::unavailable, "another update came between");
+    if (response->status != 204 && response->status != 200) return verb.fail(*response);
+    const auto read = read_issue(verb, item);
+    if (!read) return verb.fail(TroubleKind::in_doubt, "it was taken, and could not be read back");
+    const std::vector<Comment>& comments = read->item.comments;
+    const auto ours = std::ranges::find(comments.rbegin(), comments.rend(), text_of(text), &Comment::text);
+    if (ours == comments.rend()) return verb.fail(TroubleKind::in_doubt, "it was taken, and is not there");
+    return verb.answer(*ours);
+  }
+
+  Answer<Comment> edit(const ItemId& item, const CommentId& comment, const std::string& text) override {
+    HttpVerb verb(place_, clock_, "comment " + comment + " on issue " + item);
+    if (const auto written = write_journal(verb, comment, text); !written) return std::unexpected(written.error());
+    return verb.answer(Comment{.id = comment, .author = {}, .text = text_of(text)});
+  }
+
+  Answer<Nothing> erase(const ItemId& item, const CommentId& comment) override {
+    HttpVerb verb(place_, clock_, "comment " + comment + " on issue " + item);
+    if (const auto written = write_journal(verb, comment, std::string(kEmptied)); !written) {
+      if (written.error().kind == TroubleKind::not_found) return verb.answer(Nothing{});
+      return std::unexpected(written.error());
+    }
+    return verb.answer(Nothing{});
+  }
+
+  Answer<Swapped> swap(const SwapRequest& request) override {
+    HttpVerb verb(place_, clock_, "issue " + request.item + " as version " + request.version);
+    std::int64_t version = 0;
+    if (request.version.empty() || request.version.size() > 15 || request.version.find_first_not_of("0123456789") != std::string::npos) return verb.fail(TroubleKind::refused, "that is no version");
+    version = std::stoll(request.version);
+    json issue{{"lock_version", version}};
+    if (!request.comment.empty()) issue["notes"] = request.comment;
+    if (request.status || request.open) {
+      const auto status = status_for(verb, request);
+      if (!status) return std::unexpected(status.error());
+      issue["status_id"] = *status;
+    }
+    const auto response = verb.change("PUT", issue_path(request.item), json{{"issue", issue}}.dump());
+    if (!response) return std::unexpected(response.error());
+    if (response->status == 204 || response->status == 200) return verb.answer(Swapped{.version = std::to_string(version + 1), .comment = std::nullopt});
+    if (!is_stale(*response)) return verb.fail(*response);
+    find_version(verb, request.item, version);
+    return verb.fail(TroubleKind::conflict, "it is another one by now");
+  }
+
+ private:
+  struct ReadIssue {
+    Item item;
+    std::int64_t journals = 0;
+  };
+  using Statuses = std::shared_ptr<const std::vector<Status>>;
+
+  static std::string issue_path(const ItemId& item) { return "/issues/" + http::escaped(item) + ".json"; }
+  // Redmine 5.0 says 422 without an error for an update that came too late; later ones say 409.
+  static bool is_stale(const http::Response& response) {
+    if (response.status == 409) return true;
+    if (response.status != 422) return false;
+    const json body = json::parse(response.body, nullptr, false);
+    return !body.is_discarded() && body.is_object() && member(body, "errors").is_array() && member(body, "errors").empty();
+  }
+
+  std::expected<Statuses, Trouble> statuses(HttpVerb& verb) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (statuses_) return statuses_;
+    }
+    return fresh_statuses(verb);
+  }
+
+  std::expected<Statuses, Trouble> fresh_statuses(HttpVerb& verb) {
+    const auto response = verb.get("/issue_statuses.json");
+    if (!response) return std::unexpected(response.error());
+    if (response->status != 200) return verb.fail(*response);
+    const auto body = verb.json(*response);
+    if (!body) return std::unexpected(body.error());
+    auto read = std::make_shared<std::vector<Status>>();
+    for (const json& status : member(*body, "issue_statuses"))
+      if (status.is_object()) read->push_back({.id = number_at(status, "id"), .name = text_at(status, "name"), .closed = status.value("is_closed", false)});
+    const std::lock_guard lock(mutex_);
+    statuses_ = read;
+    return statuses_;
+  }
+
+  // One that is not there may have been made since: then all are read again.
+  std::expected<std::shared_ptr<const Status>, Trouble> status_named(HttpVerb& verb, const std::string& name) {
+    for (const bool again : {false, true}) {
+      const auto known = again ? fresh_statuses(verb) : statuses(verb);
+      if (!known) return std::unexpected(known.error());
+      const auto found = std::ranges::find(**known, name, &Status::name);
+      if (found != (*known)->end()) return std::shared_ptr<const Status>(*known, &*found);
+    }
+    return verb.fail(TroubleKind::refused, "it has no issue status '" + name + "'; an administrator makes one");
+  }
+
+  std::expected<std::int64_t, Trouble> status_for(HttpVerb& verb, const SwapRequest& request) {
+    if (request.open == false) {
+      const auto known = statuses(verb);
+      if (!known) return std::unexpected(known.error());
+      const auto closing = std::ranges::find(**known, true, &Status::closed);
+      if (closing == (*known)->end()) return verb.fail(TroubleKind::refused, "it has no status that closes an issue");
+      return closing->id;
+    }
+    if (!request.status) return verb.fail(TroubleKind::refused, "a reopened issue needs a status");
+    const auto named = status_named(verb, *request.status);
+    if (!named) return std::unexpected(named.error());
+    return (*named)->id;
+  }
+
+  // Redmine takes a status that the workflow has no way to without a word, so the answer is read back.
+  Answer<Nothing> put_status(HttpVerb& verb, const ItemId& item, const Status& status) {
+    const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"status_id", status.id}}}}.dump());
+    if (!response) return std::unexpected(response.error());
+    if (is_stale(*response)) return verb.fail(TroubleKind::unavailable, "another update came between");
+    if (response->status != 204 && response->status != 200) return verb.fail(*response);
+    const auto read = read_issue(verb, item);
+    if (!read) return verb.fail(TroubleKind::in_doubt, "it was taken, and could not be read back");
+    if (read->item.state->status != status.name) return verb.fail(TroubleKind::refused, "its workflow has no way to the status '" + status.name + "' for this account");
+    return verb.answer(Nothing{});
+  }
+
+  std::expected<void, Trouble> write_journal(HttpVerb& verb, const CommentId& comment, const std::string& text) {
+    const auto response = verb.change("PUT", "/journals/" + http::escaped(comment) + ".json", json{{"journal", {{"notes", text}}}}.dump());
+    if (!response) return std::unexpected(response.error());
+    if (response->status != 204 && response->status != 200) return verb.fail(*response);
+    return {};
+  }
+
+  ItemState state_of(const json& issue) const {
+    const json status = member(issue, "status");
+    const std::string id = std::to_string(number_at(issue, "id"));
+    return {.id = id,
+            .title = text_at(issue, "subject"),
+            .body = text_of(text_at(issue, "description")),
+            .url = place_.base + "/issues/" + id,
+            .author = account_of(member(issue, "author")),
+            .labels = {},
+            .status = text_at(status, "name"),
+            .open = !(status.is_object() && status.value("is_closed", false)),
+            .version = {},
+            .updated_at = time_of(text_at(issue, "updated_on"))};
+  }
+
+  std::expected<ReadIssue, Trouble> read_issue(HttpVerb& verb, const ItemId& item) {
+    const auto known = statuses(verb);
+    if (!known) return std::unexpected(known.error());
+    const auto response = verb.get(issue_path(item) + "?include=journals");
+    if (!response) return std::unexpected(response.error());
+    if (response->status != 200) return verb.fail(*response);
+    const auto body = verb.json(*response);
+    if (!body) return std::unexpected(body.error());
+    const json issue = member(*body, "issue");
+    ReadIssue read{.item = {.state = state_of(issue), .comments = {}, .moves = std::vector<Move>{}}};
+    for (const json& journal : member(issue, "journals")) {
+      if (!journal.is_object()) continue;
+      ++read.journals;
+      take_journal(journal, **known, read.item);
+    }
+    if (read.item.comments.size() > static_cast<std::size_t>(kCommentsMax)) return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
+    read.item.state->version = std::to_string(read.journals + 1 + beyond(item));
+    return read;
+  }
+
+  static void take_journal(const json& journal, const std::vector<Status>& known, Item& item) {
+    const Account by = account_of(member(journal, "user"));
+    const WallTime at = time_of(text_at(journal, "created_on"));
+    if (const std::string notes = text_at(journal, "notes"); !notes.empty())
+      item.comments.push_back({.id = std::to_string(number_at(journal, "id")), .author = by, .text = text_of(notes), .created_at = at, .edited_at = std::nullopt});
+    for (const json& detail : member(journal, "details")) {
+      if (!detail.is_object() || text_at(detail, "name") != "status_id") continue;
+      const std::string id = text_at(detail, "new_value");
+      const auto status = std::ranges::find_if(known, [&](const Status& one) { return std::to_string(one.id) == id; });
+      item.moves->push_back({.kind = MoveKind::status_set, .what = status != known.end() ? status->name : "#" + id, .by = by, .at = at});
+    }
+  }
+
+  // How many updates of this issue left no journal.
+  std::int64_t beyond(const ItemId& item) {
+    const std::lock_guard lock(mutex_);
+    const auto at = beyond_.find(item);
+    return at == beyond_.end() ? 0 : at->second;
+  }
+
+  // After a refused swap: if nothing changed since the version was reckoned, it was reckoned wrong. An update that changes nothing is taken under the right number alone, and adds one to it.
+  void find_version(HttpVerb& verb, const ItemId& item, std::int64_t refused) {
+    const auto read = read_issue(verb, item);
+    if (!read || read->item.state->version != std::to_string(refused)) return;
+    for (std::int64_t step = 1; step <= kProbes; ++step) {
+      const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"lock_version", refused + step}}}}.dump());
+      if (!response) return;
+      if (response->status != 204 && response->status != 200) continue;
+      const std::lock_guard lock(mutex_);
+      beyond_[item] = refused + step + 1 - (read->journals + 1);
+      return;
+    }
+  }
+
+  const Clock& clock_;
+  const std::string project_;
+  HttpPlace place_;
+  std::mutex mutex_;
+  Statuses statuses_;
+  std::map<ItemId, std::int64_t> beyond_;
+};
+
+}  // namespace
+
+std::unique_ptr<Tracker> open_redmine(const Clock& clock, RedmineOptions options) { return std::make_unique<Redmine>(clock, std::move(options)); }
+
+}  // namespace fenceline::tracker
