@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "backends/trackers/json_members.hpp"
 #include "fenceline/version.hpp"
 
 namespace fenceline::tracker {
@@ -21,19 +22,6 @@ struct Status {
   bool closed = false;
 };
 
-// What others wrote may be anything: a missing or odd member is empty.
-std::string text_at(const json& value, const char* name) {
-  const auto at = value.find(name);
-  return at != value.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-std::int64_t number_at(const json& value, const char* name) {
-  const auto at = value.find(name);
-  return at != value.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
-}
-json member(const json& value, const char* name) {
-  const auto at = value.find(name);
-  return at != value.end() ? *at : json::object();
-}
 Account account_of(const json& user) { return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "name")}; }
 
 class Redmine final : public Tracker {
@@ -199,7 +187,7 @@ class Redmine final : public Tracker {
     if (!body) return std::unexpected(body.error());
     auto read = std::make_shared<std::vector<Status>>();
     for (const json& status : member(*body, "issue_statuses"))
-      if (status.is_object()) read->push_back({.id = number_at(status, "id"), .name = text_at(status, "name"), .closed = status.value("is_closed", false)});
+      if (status.is_object()) read->push_back({.id = number_at(status, "id"), .name = text_at(status, "name"), .closed = flag_at(status, "is_closed")});
     const std::lock_guard lock(mutex_);
     statuses_ = read;
     return statuses_;
@@ -259,7 +247,7 @@ class Redmine final : public Tracker {
             .author = account_of(member(issue, "author")),
             .labels = {},
             .status = text_at(status, "name"),
-            .open = !(status.is_object() && status.value("is_closed", false)),
+            .open = !flag_at(status, "is_closed"),
             .version = {},
             .updated_at = time_of(text_at(issue, "updated_on"))};
   }
