@@ -16,7 +16,7 @@ struct Server {
   std::string driver;  // "redmine"
   std::string name;    // "Redmine 5.0.4"
   std::function<std::unique_ptr<Tracker>(const std::string& user)> as;  // `worker` or `ana`
-  std::function<std::unique_ptr<Tracker>()> with_wrong_key;
+  std::function<std::unique_ptr<Tracker>()> with_wrong_key;             // empty: the server lets anyone in
   std::function<ItemId(const std::string& title)> new_item;             // open, at the stage `ready`
 
   // As a list is asked for it.

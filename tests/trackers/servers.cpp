@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "backends/trackers/github.hpp"
 #include "backends/trackers/redmine.hpp"
 #include "driver_suite.hpp"
 #include "http/http_client.hpp"
@@ -22,17 +23,19 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+std::string first_word(const std::string& path) {
+  std::string word;
+  std::ifstream(path) >> word;
+  return word;
+}
+
 // See script/with_redmine.
 std::unique_ptr<Server> redmine() {
   const std::string project = environment("FENCELINE_TEST_REDMINE");
   const std::string folder = environment("FENCELINE_TEST_REDMINE_FOLDER");
   if (project.empty()) return nullptr;
   const std::string base = project.substr(0, project.find("/projects/"));
-  const auto key_of = [folder](const std::string& user) {
-    std::string key;
-    std::ifstream(folder + "/key." + user) >> key;
-    return key;
-  };
+  const auto key_of = [folder](const std::string& user) { return first_word(folder + "/key." + user); };
   auto server = std::make_unique<Server>();
   server->driver = "redmine";
   server->name = "Redmine of Debian";
@@ -53,10 +56,32 @@ std::unique_ptr<Server> redmine() {
   return server;
 }
 
+// See script/with_github.
+std::unique_ptr<Server> github() {
+  const std::string base = environment("FENCELINE_TEST_GITHUB");
+  const std::string repository = environment("FENCELINE_TEST_GITHUB_REPOSITORY");
+  const std::string folder = environment("FENCELINE_TEST_GITHUB_FOLDER");
+  if (base.empty()) return nullptr;
+  const auto token_of = [folder](const std::string& user) { return first_word(folder + "/token." + user); };
+  auto server = std::make_unique<Server>();
+  server->driver = "github";
+  server->name = "emulate";
+  server->as = [=](const std::string& user) { return open_github(clock(), {.base = base, .repository = repository, .token = token_of(user)}); };
+  server->new_item = [=](const std::string& title) {
+    static http::Client client;
+    const auto made = client.send({.method = "POST",
+                                   .url = base + "/repos/" + repository + "/issues",
+                                   .headers = {{"Authorization", "Bearer " + token_of("ana")}, {"Content-Type", "application/json"}},
+                                   .body = json{{"title", title}, {"labels", {"stage:ready"}}}.dump()});
+    return std::to_string(json::parse(made->body)["number"].get<int>());
+  };
+  return server;
+}
+
 }  // namespace
 
 const Server* server() {
-  static const std::unique_ptr<Server> found = redmine();
+  static const std::unique_ptr<Server> found = environment("FENCELINE_TEST_GITHUB").empty() ? redmine() : github();
   return found.get();
 }
 

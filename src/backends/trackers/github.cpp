@@ -164,8 +164,12 @@ class Github final : public Tracker {
   Answer<LabelsAfter> remove_label(const ItemId& item, const std::string& label) override {
     HttpVerb verb = asking("label " + label + " off issue " + item);
     auto response = verb.change("DELETE", issue_path(item) + "/labels/" + http::escaped(label), "");
-    // The issue is there, the label is not on it.
-    if (response && response->status == 404 && message_of(*response) == "Label does not exist") return verb.answer(LabelsAfter{});
+    // Not on it, or no such issue.
+    if (response && response->status == 404) {
+      const auto there = verb.get(issue_path(item));
+      if (!there) return std::unexpected(there.error());
+      if (there->status == 200) return verb.answer(LabelsAfter{});
+    }
     return labels_after(verb, std::move(response));
   }
 
