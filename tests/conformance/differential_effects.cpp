@@ -159,7 +159,7 @@ void DifferentialStream::send_resolve(const std::string& ns, const std::optional
 void DifferentialStream::effects() {
   EffectsRequest request{.ns = any_namespace(), .job = {}, .in_doubt = one_in(2), .limit = static_cast<int>(1 + below(20)), .with_result = one_in(2)};
   if (one_in(4)) request.job = any_job().second;
-  if (one_in(12)) request.ns = one_in(2) ? "a b" : "none";
+  if (one_in(12)) request.ns = one_in(4) ? "none" : "a b";
   compare_effects(request);
 }
 

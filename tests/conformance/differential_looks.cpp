@@ -79,6 +79,7 @@ void DifferentialStream::jobs() {
 void DifferentialStream::compare_everything() {
   locks_.compare_everything();
   schedules_.compare_everything();
+  pipelines_.compare_everything();
   std::size_t unfinished = 0;
   for (const char* ns : {"one", "two"}) {
     JobsRequest request{.ns = ns, .limit = 1000, .with_payload = true};

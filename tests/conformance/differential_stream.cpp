@@ -35,6 +35,10 @@ DifferentialStream::DifferentialStream(Store& oracle, Store& store, ManualClock&
       schedules_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
                  [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
                    compare(verb, request, expected, got);
+                 }),
+      pipelines_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
+                 [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
+                   compare(verb, request, expected, got);
                  }) {}
 
 void DifferentialStream::compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
@@ -102,6 +106,7 @@ void DifferentialStream::step() {
   }
   locks_.step();
   schedules_.step();
+  pipelines_.step();
   if (one_in(300)) remove_namespace();
   if (one_in(150)) purge();
   if (one_in(200)) raise_floor();
@@ -251,6 +256,7 @@ void DifferentialStream::claim_with_no_fences_left() {
          [&](Store& store) { return cancels ? store.cancel(request) : store.retry(request); });
   }
   locks_.with_no_fences_left();
+  pipelines_.with_no_fences_left();
   clock_.set_wall(wall);
 }
 

@@ -14,6 +14,7 @@
 
 #include "conformance/differential.hpp"
 #include "conformance/differential_locks.hpp"
+#include "conformance/differential_pipelines.hpp"
 #include "conformance/differential_schedules.hpp"
 #include "conformance/reply_text.hpp"
 
@@ -162,6 +163,7 @@ class DifferentialStream {
   const bool alike_;
   DifferentialLocks locks_;
   DifferentialSchedules schedules_;
+  DifferentialPipelines pipelines_;
   std::uint64_t last_number_ = 0;
   std::deque<Crowd> crowds_;                              // the last ones
   std::vector<std::pair<std::string, NewJob>> enqueued_;  // by namespace

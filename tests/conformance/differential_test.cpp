@@ -186,11 +186,42 @@ struct KeepsNothingAtARewind final : Crooked {
   }
 };
 
+struct ForgetsChanges final : Crooked {
+  using Crooked::Crooked;
+  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override {
+    ChangeItemsRequest changed = request;
+    if (!changed.request.empty()) changed.request = "change-" + std::to_string(++calls);
+    return inner_.change_items(changed);
+  }
+  int calls = 0;
+};
+
+struct NeverBeginsAnew final : Crooked {
+  using Crooked::Crooked;
+  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override {
+    ChangeItemsRequest changed = request;
+    for (ItemChange& change : changed.changes) {
+      if (change.place) change.place->fresh = false;
+    }
+    return inner_.change_items(changed);
+  }
+};
+
+struct AnyRevisionWillDo final : Crooked {
+  using Crooked::Crooked;
+  Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override {
+    auto reply = inner_.put_pipeline(request);
+    PutPipelineRequest changed = request;
+    for (changed.revision = 0; !reply && reply.error().code == Code::conflict && changed.revision < 1000; ++changed.revision) reply = inner_.put_pipeline(changed);
+    return reply;
+  }
+};
+
 template <class T>
 class PlantedDifference : public testing::Test {};
 using Plants = testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
                               ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases, LetsNobodyWait, HoldsNothingAtLeast, ForgetsWithdrawals, BreaksWhateverIsThere,
-                              ForgetsSteps, SaysNoDuplicates, KeepsNothingAtARewind>;
+                              ForgetsSteps, SaysNoDuplicates, KeepsNothingAtARewind, ForgetsChanges, NeverBeginsAnew, AnyRevisionWillDo>;
 TYPED_TEST_SUITE(PlantedDifference, Plants);
 
 TYPED_TEST(PlantedDifference, IsFound) {

@@ -316,6 +316,27 @@ std::string text_of(const TicksReply& reply) {
   return out;
 }
 
+std::string text_of(const PipelineRow& row) { return row.name + " spec " + bytes(row.spec) + " revision " + std::to_string(row.revision) + " changed " + micros(row.changed_at); }
+
+std::string text_of(const std::vector<PipelineRow>& rows) {
+  std::string out = "pipelines";
+  for (const PipelineRow& row : rows) out += "\n  " + text_of(row);
+  return out;
+}
+
+std::string text_of(const ItemsReply& reply) {
+  std::string out = "now " + micros(reply.now);
+  for (const Item& item : reply.items) out += "\n  revision " + std::to_string(item.revision) + " record " + bytes(item.record) + " of " + text_of(item.job);
+  return out;
+}
+
+std::string text_of(const ChangeItemsReply& reply) {
+  std::string out = "changed";
+  for (const ItemRefusal& refusal : reply.refused)
+    out += "\n  " + to_string(refusal.id) + " " + refusal.reason + " current " + std::to_string(refusal.current) + " revision " + std::to_string(refusal.revision);
+  return out;
+}
+
 std::string text_of(Fence fence) { return "fence " + std::to_string(fence); }
 
 std::string text_of(const EnqueueRequest& request) {
@@ -387,6 +408,18 @@ std::string text_of(const ChangeScheduleRequest& request) {
   if (request.kept) out += " kept " + text_of(*request.kept);
   if (request.job) out += " job " + to_string(request.job->id);
   if (request.step) out += "\n  step " + text_of(*request.step);
+  return out;
+}
+
+std::string text_of(const ChangeItemsRequest& request) {
+  std::string out = "ns " + request.ns + " owner " + request.owner + " request " + request.request;
+  for (const ItemChange& change : request.changes) {
+    out += "\n  " + to_string(change.id) + " revision " + std::to_string(change.revision) + (change.fence ? " fence " + std::to_string(*change.fence) : "") +
+           (change.only ? " only " + std::string(to_string(*change.only)) : "");
+    if (const auto& place = change.place; place)
+      out += " stage '" + place->stage + "' " + std::string(to_string(place->state)) + " delay " + micros(place->delay) + (place->fresh ? " fresh" : "") + " result " + bytes(place->result) +
+             " error " + bytes(place->error);
+  }
   return out;
 }
 

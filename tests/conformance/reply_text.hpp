@@ -39,6 +39,10 @@ std::string text_of(const SchedulesReply& reply);
 std::string text_of(const StepReply& reply);
 std::string text_of(const ChangeScheduleReply& reply);
 std::string text_of(const TicksReply& reply);
+std::string text_of(const PipelineRow& row);
+std::string text_of(const std::vector<PipelineRow>& rows);
+std::string text_of(const ItemsReply& reply);
+std::string text_of(const ChangeItemsReply& reply);
 std::string text_of(Fence fence);
 std::string text_of(const std::vector<JobId>& found);
 std::string text_of(const std::vector<WorkerRow>& rows);
@@ -64,5 +68,6 @@ std::string text_of(const std::vector<LockHolding>& locks);
 std::string text_of(const SchedulesRequest& request);
 std::string text_of(const StepRequest& request);
 std::string text_of(const ChangeScheduleRequest& request);
+std::string text_of(const ChangeItemsRequest& request);
 
 }  // namespace fenceline::test
