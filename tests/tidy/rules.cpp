@@ -63,7 +63,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"history", {"base", "model", "runtime", "store", "history/format"}},
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
       {"tracker", {"base", "model", "runtime", "services"}},
-      {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis"}},
+      {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers"}},
       {"bench", {"base", "runtime", "backends/redis"}},
       {"cli", {"base", "model", "runtime", "store", "services", "tracker", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
