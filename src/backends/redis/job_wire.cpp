@@ -6,7 +6,8 @@ namespace fenceline::redis {
 namespace {
 
 constexpr WallTime kWhenItCame{Duration{-1}};  // of a run time
-constexpr std::size_t kBeforeHead = 16;  // order and created_at, eight bytes each
+constexpr std::size_t kFields = 34;            // of a state; one more: its stage
+constexpr std::size_t kBeforeHead = 16;        // order and created_at, eight bytes each
 
 void ensure(const MsgpackReader& reader, std::string_view what) {
   if (reader.has_failed()) throw WireFailure(std::string(what) + " of a job is not understood");
@@ -40,15 +41,20 @@ void read_rest_of_head(MsgpackReader& reader, Job& job) {
 
 std::optional<int> optional_int(std::int64_t value) { return value < 0 ? std::nullopt : std::optional(static_cast<int>(value)); }
 
-}  // namespace
+struct State {
+  Job job;                              // what changes, but its stage
+  std::optional<std::string> moved_to;  // its stage, if that is no longer the one at which it came
+};
 
-// In the order of FIELDS.
-Job state_in(std::string_view state) {
-  Job job;
+// Of FIELDS of lua/10_jobs.lua, in their order; empty: never claimed.
+State state_in(std::string_view state) {
+  State out;
+  Job& job = out.job;
   MsgpackReader reader(state);
   job.run_at = kWhenItCame;
-  if (state.empty()) return job;
-  if (reader.list() < 34) throw WireFailure("the state of a job is too short");
+  if (state.empty()) return out;
+  const std::size_t fields = reader.list();
+  if (fields < kFields) throw WireFailure("the state of a job is too short");
   const std::int64_t what = reader.number();
   if (what < 0 || what > static_cast<std::int64_t>(JobState::cancelled)) throw WireFailure("a job has an unknown state");
   job.state = static_cast<JobState>(what);
@@ -70,10 +76,18 @@ Job state_in(std::string_view state) {
   if (const std::int64_t at = reader.number(); at >= 0) job.finished_at = WallTime{Duration{at}};
   job.error = reader.text();
   for (int skipped = 0; skipped < 13; ++skipped) reader.skip();  // group_order to last_act
-  if (const std::int64_t percent = reader.number(); percent >= 0) job.progress = Progress{static_cast<int>(percent), std::string(reader.text())};
+  const std::int64_t percent = reader.number();
+  const std::string_view note = reader.text();
+  if (percent >= 0) job.progress = Progress{static_cast<int>(percent), std::string(note)};
+  if (fields > kFields) {
+    for (int skipped = 0; skipped < 4; ++skipped) reader.skip();  // log_chunks to held_effects
+    out.moved_to = reader.text();
+  }
   ensure(reader, "the state");
-  return job;
+  return out;
 }
+
+}  // namespace
 
 void append_head_and_payload(std::string& out, const NewJob& job) {
   MsgpackWriter writer(out);
@@ -130,8 +144,10 @@ void read_body(const JobId& id, std::string_view body, Job& job) {
 
 Job job_in(const Value& shown) {
   const std::vector<Value>& parts = list_in(shown, 5);
-  Job job = state_in(text_in(parts[2]));
+  State state = state_in(text_in(parts[2]));
+  Job job = std::move(state.job);
   read_body(id_in(parts[0]), text_in(parts[1]), job);
+  if (state.moved_to) job.stage = *state.moved_to;
   job.result = text_in(parts[3]);
   if (!text_in(parts[4]).empty()) job.lease_left = duration_in(parts[4]);
   return job;

@@ -14,9 +14,7 @@ void append_head_and_payload(std::string& out, const NewJob& job);
 // When it runs, as lua/19_new_jobs.lua reads it.
 std::string when_of(const NewJob& job);
 
-// Of body (with or without its payload), and of state (FIELDS of lua/10_jobs.lua; empty: never claimed), which comes first. Each leaves what the other says as it is;
-// `lease_left` and `result` are not set. Throw WireFailure.
-Job state_in(std::string_view state);
+// What never changes, with or without its payload: all but the state. Its stage is the one at which it came. Throws WireFailure.
 void read_body(const JobId& id, std::string_view body, Job& job);
 // What shown() of lua/10_jobs.lua answers. Throws WireFailure.
 Job job_in(const Value& shown);

@@ -4,7 +4,9 @@
 --
 --   body          hash id -> be8(order) be8(created_at) head payload; never changes. head is msgpack
 --                 [queue, stage, priority, {what is not the default}], made by the client as `head payload`
---   state         hash id -> msgpack of FIELDS below. None: ready, never claimed, its run time is created_at. Byte 4 is its state, always
+--   state         hash id -> msgpack of FIELDS below, and of its stage if it was moved to another one. None: ready, never claimed, its run time is created_at. Byte 4 is its
+--                 state, always
+--   items         hash id -> see 87_change_items.lua
 --   result        hash id -> bytes
 --   attempts      hash id -> msgpack list of the ended attempts before the last one
 --   order:N       string, 16 bytes an id: those with order N*1024 to N*1024+1023, zeros where there is none; last: see 00_core
@@ -81,12 +83,14 @@ end
 local function made_from(id, body, state)
   local after, head = cmsgpack.unpack_one(body, 16)
   local more = head[4] or {}
-  local r = {id = id, order = of_be8(body), created_at = of_be8(body, 9), queue = head[1], stage = head[2], priority = head[3],
+  local r = {id = id, order = of_be8(body), created_at = of_be8(body, 9), queue = head[1], stage = head[2], first_stage = head[2], priority = head[3],
     key = more.key or '', key_for = more.key_for or 0, group = more.group or '', limit_key = more.limit_key or '', attempts_max = more.attempts_max or ATTEMPTS_MAX,
     tags = more.tags, body = body, payload_at = after + 1}
   if state and not is_common(state) then
     local values = unpack_one(state)
     for i = 1, #FIELDS do r[FIELDS[i]] = values[i] end
+    r.moved_to = values[#FIELDS + 1]
+    r.stage = r.moved_to or r.stage
     return r
   end
   setmetatable(r, WITH_DEFAULTS)
@@ -133,6 +137,13 @@ local function leave_batch(r)
   r.batch = nil
 end
 
+local function packed_state(r)
+  local values = {}
+  for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
+  values[#FIELDS + 1] = r.moved_to
+  return pack(values)
+end
+
 local function save(r)
   if r.batch then
     leave_batch(r)
@@ -146,9 +157,7 @@ local function save(r)
     call('HSET', P .. 'result', r.id, r.short_result)
     r.short_result = nil
   end
-  local values = {}
-  for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
-  call('HSET', P .. 'state', r.id, pack(values))
+  call('HSET', P .. 'state', r.id, packed_state(r))
 end
 
 local function is_expired(r) return r.state == RUNNING and r.lease_end <= lease_now end
@@ -525,7 +534,5 @@ end
 
 -- As C++ reads a job: its id, body, state (or empty), result and what is left of its lease (or nothing).
 local function shown(r, with_result)
-  local values = {}
-  for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
-  return {r.id, r.body, pack(values), with_result and (r.short_result or call('HGET', P .. 'result', r.id)) or '', r.state == RUNNING and num(r.lease_end - lease_now) or ''}
+  return {r.id, r.body, packed_state(r), with_result and (r.short_result or call('HGET', P .. 'result', r.id)) or '', r.state == RUNNING and num(r.lease_end - lease_now) or ''}
 end

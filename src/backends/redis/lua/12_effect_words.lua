@@ -87,7 +87,7 @@ local function hold(r, e)
   tell_of_free_slot(r)
 end
 
--- It is known what became of an effect: a job that waits for nothing else is ready again in its old place.
+-- It is known what became of an effect: a job that waits for it, and nothing else, is ready again in its old place. One that waits for a gate stays.
 local function end_effect(r, e, state)
   turn_effect(e, state)
   e.ended_at = wall_now
@@ -95,7 +95,7 @@ local function end_effect(r, e, state)
   e.held = 0
   save_effect(e)
   if was_held then r.held_effects = r.held_effects - 1 end
-  if r.state == WAITING and r.held_effects == 0 then
+  if was_held and r.state == WAITING and r.held_effects == 0 then
     lift(r)
     r.state = READY
     put(r)

@@ -25,7 +25,7 @@ for at = 4, #ARGV, 4 do
   local alias = not there and call('HGET', P .. 'aliases', r.id)
   local answer = r.id
   if there then
-    if there.queue ~= r.queue or there.stage ~= r.stage or payload_of(there) ~= payload_of(r) then return conflict(number, 'id', there) end
+    if there.queue ~= r.queue or there.first_stage ~= r.stage or payload_of(there) ~= payload_of(r) then return conflict(number, 'id', there) end
     existing = existing + 1
   elseif alias then
     local holder = load(alias:sub(1, 16))

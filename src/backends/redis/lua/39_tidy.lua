@@ -134,7 +134,7 @@ for queue, jobs in pairs(common) do
   call('HINCRBY', P .. 'depth', queue .. ' ' .. DONE, -#jobs)
   each_some(jobs, function(...) call('ZREM', jobs.list, ...) end)
 end
-for _, hash in ipairs({'body', 'state', 'result', 'attempts', 'logbytes'}) do
+for _, hash in ipairs({'body', 'state', 'result', 'attempts', 'logbytes', 'items'}) do
   each_some(ids, function(...) call('HDEL', P .. hash, ...) end)
 end
 -- Their places in the order of enqueue, as many at once as stand in a row.

@@ -18,7 +18,7 @@ end
 if ends == IS_HELD then
   if r.state == RUNNING then
     hold(r, e)
-  elseif r.state == WAITING and e.held == 0 then
+  elseif r.state == WAITING and r.held_effects > 0 and e.held == 0 then
     e.held, r.held_effects = 1, r.held_effects + 1
     save_effect(e)
     save(r)
