@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "backends/memory/memory_store.hpp"
+#include "backends/redis/scripts.hpp"
 #include "backends/redis/store_testing.hpp"
 #include "conformance/conformance.hpp"
 #include "conformance/differential.hpp"
@@ -64,6 +65,23 @@ void run_seeds(const DifferentialOptions& options, bool look_for_gaps) {
   for (const std::string& gap : gaps_in(total)) ADD_FAILURE() << gap;
   std::cout << table_of(total);
 }
+
+// Of a run that asks for it: each verb has been called, by its script. The server keeps all that it was sent.
+class EveryVerbAsAScript : public testing::Environment {
+  void TearDown() override {
+    if (!std::getenv("FENCELINE_EVERY_VERB_AS_A_SCRIPT")) return;
+    ThreadRuntime runtime;
+    redis::test::Admin admin(runtime);
+    for (const redis::LuaFile& file : redis::lua_files()) {
+      const std::string verb(file.name.substr(file.name.find('_') + 1, file.name.rfind('.') - file.name.find('_') - 1));
+      if (!file.text.starts_with("-- needs:") || !redis::script_of(verb).library()) continue;
+      EXPECT_EQ(admin(redis::Command("SCRIPT").arg("EXISTS").arg(redis::script_of(verb).sha())).items.at(0).integer, 1) << verb << " was not called as a script";
+    }
+    const std::string stats = admin(redis::Command("INFO").arg("commandstats")).text;
+    EXPECT_EQ(stats.find("cmdstat_fcall:calls="), stats.find("cmdstat_fcall:calls=0,")) << "a verb was called as a function";
+  }
+};
+[[maybe_unused]] const testing::Environment* const every_verb = testing::AddGlobalTestEnvironment(new EveryVerbAsAScript);
 
 TEST(RedisDifferential, AnswersAsTheMemoryStoreDoes) { run_seeds({.operations = 10'000}, true); }
 
