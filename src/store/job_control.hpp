@@ -175,7 +175,7 @@ class JobControl {
  public:
   virtual ~JobControl() = default;
 
-  // Unfinished jobs become cancelled; one that runs or waits, under a new fence at once and no owner. What it held of group and
+  // Unfinished jobs become cancelled; one that runs, or waits and was granted before, under a new fence at once and no owner. What it held of group and
   // limits stays taken until its worker says stopped or its lease would have ended. Already cancelled: ok.
   virtual Result<ActReply> cancel(const ActRequest& request) = 0;
 

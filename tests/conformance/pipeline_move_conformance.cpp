@@ -186,6 +186,11 @@ TEST_P(PipelineConformance, AnErrorOfAPersonIsKeptOnlyOnDeadAndIsNoFailure) {
   EXPECT_EQ(job.error, "rejected by ann");
   EXPECT_EQ(job.failures, 0);
   EXPECT_EQ(job.last_outcome, std::nullopt);
+  EXPECT_EQ(retried(id), "");
+  EXPECT_EQ(look(id).error, "rejected by ann") << "the last one, also before the first delivery";
+  const ClaimedJob claim = claimed_at("two", id);
+  EXPECT_EQ(claim.job.error, "rejected by ann");
+  EXPECT_EQ(look(id).error, "rejected by ann");
   const JobState others[] = {JobState::ready, JobState::waiting, JobState::done, JobState::cancelled};
   for (const JobState state : others) {
     const JobId other = added(new_job());
@@ -233,11 +238,23 @@ TEST_P(PipelineConformance, ACancelOrPurgeOfAnItemAtAGateFinishesIt) {
   EXPECT_EQ(moved(second, "gate:two", JobState::waiting), "");
   EXPECT_EQ(cancelled(first), "");
   EXPECT_EQ(look(first).state, JobState::cancelled);
+  EXPECT_EQ(look(first).fence, 0) << "nobody was ever granted it";
   EXPECT_EQ(must(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct})).cancelled, 1);
   EXPECT_EQ(look(second).state, JobState::cancelled);
+  EXPECT_EQ(look(second).fence, 0);
   EXPECT_EQ(item(second).record, "at gate:two");
   EXPECT_EQ(retried(second), "");
   claimed_at("gate:two", second);
+}
+
+TEST_P(PipelineConformance, AnItemThatWaitsAfterADeliveryIsCancelledUnderANewFence) {
+  const JobId id = added(new_job());
+  const ClaimedJob claim = claimed_as_next(id);
+  EXPECT_EQ(advanced(claim, "gate:two", JobState::waiting), "");
+  EXPECT_EQ(cancelled(id), "");
+  EXPECT_GT(look(id).fence, claim.job.fence);
+  EXPECT_EQ(look(id).owner, "");
+  EXPECT_FALSE(facts(id).slot_left);
 }
 
 TEST_P(PipelineConformance, E2_AnEffectThatNobodyWaitsForOpensNoGate) {

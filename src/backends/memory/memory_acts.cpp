@@ -1,10 +1,16 @@
-// What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits, mints a new fence at once, so that its
+// What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits after one, mints a new fence at once, so that its
 // holder is refused from then on, and leaves the slot taken until that holder has stopped.
 #include <algorithm>
 
 #include "backends/memory/memory_store.hpp"
 
 namespace fenceline {
+namespace {
+
+// The handler of its last delivery may still speak.
+bool is_outdated_by_cancel(const Job& job) { return job.state == JobState::waiting && job.fence > 0; }
+
+}  // namespace
 
 void MemoryStore::note_act(const std::string& ns, const Act& act, std::string verb, std::string subject, const Now& now) {
   trail_.push_back({now.wall, ns, act.actor, std::move(verb), std::move(subject), act.reason});
@@ -23,7 +29,7 @@ Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& requ
     const Entry* entry = find_job(space, id);
     if (!entry || entry->last_act == request.request) continue;
     const JobState state = entry->job.state;
-    if ((state != JobState::running && state != JobState::waiting) || (request.only && *request.only != state)) continue;
+    if ((state != JobState::running && !is_outdated_by_cancel(entry->job)) || (request.only && *request.only != state)) continue;
     if (auto ok = check_fence_left(space, *entry, now); !ok) return ok;
   }
   return {};
@@ -78,7 +84,7 @@ Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
     if (job.state == JobState::running) {
       revoke(space, entry, AttemptEnd::cancelled, acting.now);
       acting.changes.orders = true;
-    } else if (job.state == JobState::waiting) {  // its old handler may still speak
+    } else if (is_outdated_by_cancel(job)) {
       job.fence = minted(space, entry, acting.now).value();
       job.owner.clear();
     }
@@ -138,7 +144,7 @@ Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
     std::int64_t looked_at = 0;
     for (const auto& [order, entry] : oldest_first) {
       if (looked_at++ == request.limit) break;
-      if (entry->job.state != JobState::waiting) continue;
+      if (!is_outdated_by_cancel(entry->job)) continue;
       const Result<Fence> fence = minted(space, *entry, now);
       if (!fence) return std::unexpected(fence.error());
       fences.emplace(entry, *fence);
