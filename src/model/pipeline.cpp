@@ -1,0 +1,176 @@
+#include "model/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/duration_text.hpp"
+#include "base/utf8.hpp"
+#include "model/job.hpp"
+
+namespace fenceline {
+namespace {
+
+constexpr std::array<std::string_view, 3> kGateEnds{"hold", "reject", "approve"};
+constexpr std::array<std::string_view, 3> kGateKinds{"automatic", "approval", "check"};
+constexpr std::string_view kGatePrefix = "gate:";
+
+constexpr DurationRange kWithinRange{std::chrono::seconds{1}, kDelayRange.most};
+constexpr DurationRange kEveryRange{std::chrono::seconds{1}, std::chrono::hours{24}};
+constexpr int kAttemptsMost = 1000;
+constexpr int kConcurrencyMost = 500;
+constexpr std::size_t kCommandWordsMost = 100;
+constexpr std::size_t kCommandBytesMost = 4096;
+
+template <class Value, std::size_t n>
+std::optional<Value> value_of(const std::array<std::string_view, n>& names, std::string_view text) {
+  const auto found = std::ranges::find(names, text);
+  return found == names.end() ? std::nullopt : std::optional(static_cast<Value>(found - names.begin()));
+}
+
+Result<void> check_duration(const std::string& what, Duration value, DurationRange allowed) {
+  if (value >= allowed.least && value <= allowed.most) return {};
+  return fail(Code::invalid, what + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
+}
+
+Result<void> check_number(const std::string& what, int value, int least, int most) {
+  if (value >= least && value <= most) return {};
+  return fail(Code::invalid, what + " " + std::to_string(value) + " is out of range; use " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+Result<void> check_approval(const std::string& stage, const StageGate& gate) {
+  const std::string of = stage + ": the approval's ";
+  if (auto ok = check_number(of + "count", gate.count, 1, kApprovalsMax); !ok) return ok;
+  if (gate.by.size() > static_cast<std::size_t>(kApproversMax)) return fail(Code::invalid, of + "list of people is too long; at most " + std::to_string(kApproversMax));
+  std::set<std::string> people;
+  for (const std::string& person : gate.by) {
+    if (auto ok = check_key(of + "person", person); !ok) return ok;
+    if (person.size() > kNameBytesMax) return fail(Code::invalid, of + "person has a name of more than 128 bytes");
+    if (!people.insert(person).second) return fail(Code::invalid, of + "list names '" + person + "' twice");
+  }
+  if (!gate.by.empty() && static_cast<std::size_t>(gate.count) > gate.by.size())
+    return fail(Code::invalid, of + "count is " + std::to_string(gate.count) + ", but only " + std::to_string(gate.by.size()) + " may give one; name more people or ask for fewer");
+  if (gate.within == Duration{0}) return {};
+  return check_duration(of + "time limit", gate.within, kWithinRange);
+}
+
+Result<void> check_command(const std::string& stage, const StageGate& gate) {
+  if (gate.command.empty() || gate.command.front().empty()) return fail(Code::invalid, stage + ": the check has no command; write check = [\"cmd\", \"arg\"]");
+  std::size_t bytes = 0;
+  for (const std::string& word : gate.command) {
+    if (!is_valid_utf8(word) || word.find('\0') != std::string::npos) return fail(Code::invalid, stage + ": the check's command has a word that is no text");
+    bytes += word.size();
+  }
+  if (gate.command.size() > kCommandWordsMost || bytes > kCommandBytesMost) return fail(Code::invalid, stage + ": the check's command is too long; put it into a script");
+  return check_duration(stage + ": the pause between two checks", gate.every, kEveryRange);
+}
+
+Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
+  if (auto ok = check_name("stage", stage.name); !ok) return ok;
+  const std::string of = "stage " + stage.name;
+  if (stage.name.find(':') != std::string::npos) return fail(Code::invalid, of + " has a ':', which is for gates; leave it out");
+  if (stage.name.size() > kStageBytesMax) return fail(Code::invalid, of + " has a name of more than " + std::to_string(kStageBytesMax) + " bytes; use a shorter one");
+  if (stage.ttl != Duration{0})
+    if (auto ok = check_duration(of + ": ttl", stage.ttl, kTtlRange); !ok) return ok;
+  if (stage.timeout != Duration{0})
+    if (auto ok = check_duration(of + ": timeout", stage.timeout, kTimeoutRange); !ok) return ok;
+  if (auto ok = check_number(of + ": attempts", stage.attempts, 0, kAttemptsMost); !ok) return ok;
+  if (auto ok = check_number(of + ": concurrency", stage.concurrency, 0, kConcurrencyMost); !ok) return ok;
+  for (const std::string& to : stage.moves.value_or(std::vector<std::string>{})) {
+    if (!spec.find(to)) return fail(Code::invalid, of + ": moves names '" + to + "', which is no stage of this pipeline");
+    if (to == stage.name) return fail(Code::invalid, of + ": moves names the stage itself");
+  }
+  if (stage.gate.kind == GateKind::automatic) return {};
+  if (&stage == &spec.first()) return fail(Code::invalid, of + " is the first one and has a gate, but items are in it as soon as they are enqueued; put a stage before it");
+  return stage.gate.kind == GateKind::approval ? check_approval(of, stage.gate) : check_command(of, stage.gate);
+}
+
+bool allowed(const PipelineSpec& spec, Position from, std::size_t to) {
+  // Before its gate an item is still where it came from.
+  const std::size_t at = from.at_gate && from.stage > 0 ? from.stage - 1 : from.stage;
+  if (to == at) return from.at_gate;  // back to where it came from
+  const std::optional<std::vector<std::string>>& moves = spec.stages[at].moves;
+  if (moves) return std::ranges::find(*moves, spec.stages[to].name) != moves->end();
+  return to < at || to == at + 1;
+}
+
+}  // namespace
+
+std::string_view to_string(GateEnd end) { return kGateEnds[static_cast<std::size_t>(end)]; }
+std::optional<GateEnd> parse_gate_end(std::string_view text) { return value_of<GateEnd>(kGateEnds, text); }
+std::string_view to_string(GateKind kind) { return kGateKinds[static_cast<std::size_t>(kind)]; }
+std::optional<GateKind> parse_gate_kind(std::string_view text) { return value_of<GateKind>(kGateKinds, text); }
+
+std::optional<std::size_t> PipelineSpec::find(std::string_view stage) const {
+  const auto found = std::ranges::find(stages, stage, &StageSpec::name);
+  return found == stages.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - stages.begin()));
+}
+
+std::vector<std::string> PipelineSpec::names() const {
+  std::vector<std::string> all;
+  for (const StageSpec& stage : stages) all.push_back(stage.name);
+  return all;
+}
+
+Result<void> check_pipeline(const PipelineSpec& spec) {
+  if (auto ok = check_name("pipeline", spec.name); !ok) return ok;
+  if (spec.stages.empty()) return fail(Code::invalid, "a pipeline has at least one stage; write stages = [\"ready\", \"review\"]");
+  if (spec.stages.size() > static_cast<std::size_t>(kStagesMax)) return fail(Code::invalid, "too many stages; at most " + std::to_string(kStagesMax));
+  if (auto ok = check_number("loops", spec.loops, 0, kLoopsMost); !ok) return ok;
+  std::set<std::string> names;
+  for (const StageSpec& stage : spec.stages) {
+    if (auto ok = check_stage(spec, stage); !ok) return ok;
+    if (!names.insert(stage.name).second) return fail(Code::invalid, "stage " + stage.name + " was named twice");
+  }
+  return {};
+}
+
+std::string stored_stage(const PipelineSpec& spec, std::size_t stage) { return stage == 0 ? "" : spec.stages[stage].name; }
+std::string stored_gate(const PipelineSpec& spec, std::size_t stage) { return std::string(kGatePrefix) + spec.stages[stage].name; }
+
+// What is stored under the name of the first stage came there when that was not the first one: nobody would claim it.
+std::optional<Position> position_of(const PipelineSpec& spec, std::string_view stored) {
+  if (stored.empty()) return Position{};
+  const bool at_gate = stored.starts_with(kGatePrefix);
+  const std::optional<std::size_t> stage = spec.find(at_gate ? stored.substr(kGatePrefix.size()) : stored);
+  if (!stage || *stage == 0) return std::nullopt;
+  return Position{*stage, at_gate};
+}
+
+std::string stage_words(const PipelineSpec& spec, Position position) { return (position.at_gate ? "gate of " : "") + spec.stages[position.stage].name; }
+
+std::string stage_words(const PipelineSpec& spec, std::string_view stored) {
+  const std::optional<Position> position = position_of(spec, stored);
+  return position ? stage_words(spec, *position) : std::string(stored);
+}
+
+bool may_move(const PipelineSpec& spec, Position from, std::size_t to) { return allowed(spec, from, to) && !(from.at_gate && from.stage == to); }
+
+std::string moves_words(const PipelineSpec& spec, Position from) {
+  std::string words;
+  for (std::size_t to = 0; to < spec.stages.size(); ++to) {
+    if (may_move(spec, from, to)) words += (words.empty() ? "" : ", ") + spec.stages[to].name;
+  }
+  return words;
+}
+
+std::string people_words(const std::vector<std::string>& people) {
+  std::string words;
+  for (std::size_t i = 0; i < people.size(); ++i) words += (i == 0 ? "" : i + 1 == people.size() ? " or " : ", ") + people[i];
+  return words;
+}
+
+std::string gate_words(const StageGate& gate) {
+  if (gate.kind == GateKind::automatic) return "automatic";
+  if (gate.kind == GateKind::check) {
+    std::string words = "check";
+    for (const std::string& word : gate.command) words += " " + word;
+    return words + " every " + format_duration(gate.every);
+  }
+  std::string words = "approval" + (gate.by.empty() ? "" : " by " + people_words(gate.by));
+  if (gate.count > 1) words += ", " + std::to_string(gate.count) + " of them";
+  if (gate.within > Duration{0}) words += ", within " + format_duration(gate.within) + ", then " + std::string(to_string(gate.then));
+  return words;
+}
+
+}  // namespace fenceline

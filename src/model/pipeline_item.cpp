@@ -1,0 +1,290 @@
+#include "model/pipeline_item.hpp"
+
+#include <algorithm>
+
+#include "base/duration_text.hpp"
+#include "base/utc_text.hpp"
+#include "base/utf8.hpp"
+
+namespace fenceline {
+namespace {
+
+constexpr std::size_t kReasonBytesKept = 120;  // so that a record with all its approvals stays small
+constexpr Duration kDeadlineSlack = std::chrono::minutes{1};
+const std::string kNobody = "fenceline";       // who holds an item by a rule
+
+ItemWord word(const std::string& by, WallTime at, const std::string& reason) {
+  std::size_t end = 0;
+  while (end < reason.size()) {
+    const std::size_t length = utf8_sequence_length(std::string_view(reason).substr(end));
+    if (length == 0 || end + length > kReasonBytesKept) break;
+    end += length;
+  }
+  return {.by = by, .at = at, .reason = reason.substr(0, end)};
+}
+
+bool may_approve(const StageGate& gate, const std::string& person) { return gate.by.empty() || std::ranges::find(gate.by, person) != gate.by.end(); }
+
+bool enough(const StageGate& gate, const ItemRecord& record) { return approvals_of(gate, record) >= gate.count; }
+
+// Where an item at the gate of `stage` belongs by what is known of it.
+ItemPlace place_at_gate(const PipelineSpec& spec, std::size_t stage, ItemRecord& record, WallTime now) {
+  const StageGate& gate = spec.stages[stage].gate;
+  const bool open = gate.kind == GateKind::automatic || (gate.kind == GateKind::approval && enough(gate, record));
+  if (open && !record.hold) {
+    record.entered.reset();
+    record.overdue = false;
+    return {.stage = stored_stage(spec, stage)};
+  }
+  ItemPlace place{.stage = stored_gate(spec, stage), .state = JobState::waiting};
+  if (record.hold) return place;
+  if (gate.kind == GateKind::check) return {.stage = place.stage, .state = JobState::ready};
+  if (gate.within == Duration{0} || record.overdue) return place;
+  return {.stage = place.stage, .state = JobState::ready, .delay = std::clamp(*record.entered + gate.within - now, Duration{0}, kDelayRange.most)};
+}
+
+// A stage is entered through its gate, whoever sends the item there and from wherever it comes.
+ItemPlace enter(const PipelineSpec& spec, std::size_t stage, ItemRecord& record, WallTime now) {
+  record.approvals.clear();
+  record.overdue = false;
+  record.entered.reset();
+  if (spec.stages[stage].gate.kind == GateKind::automatic) return {.stage = stored_stage(spec, stage), .state = record.hold ? JobState::waiting : JobState::ready};
+  record.generation += 1;
+  record.entered = now;
+  return place_at_gate(spec, stage, record, now);
+}
+
+std::string from_to(const PipelineSpec& spec, const ItemNow& item, std::size_t to) { return stage_words(spec, item.stage) + " -> " + spec.stages[to].name; }
+
+// Back to an earlier stage. Beyond the cap a person is asked before it goes on.
+ItemStep go_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& act, const std::string& by, const std::string& reason, WallTime now) {
+  ItemStep step{.record = item.record, .act = act, .about = from_to(spec, item, to), .reason = reason};
+  step.record.returns += 1;
+  step.record.returned = ItemReturn{.from = stage_words(spec, item.stage), .to = spec.stages[to].name, .word = word(by, now, reason)};
+  if (step.record.returns > spec.loops && !step.record.hold) {
+    step.record.hold = word(kNobody, now, "it went back " + std::to_string(step.record.returns) + (step.record.returns == 1 ? " time" : " times") + ", more than loops = " + std::to_string(spec.loops) + " allows");
+    step.about += ", held";
+  }
+  step.place = enter(spec, to, step.record, now);
+  return step;
+}
+
+Error nowhere(const PipelineSpec& spec, const ItemNow& item) {
+  return {Code::conflict, "it is at '" + item.stage + "', which is no stage of pipeline " + spec.name + " any more; move it: fenceline stage move ID --to STAGE"};
+}
+
+}  // namespace
+
+int approvals_of(const StageGate& gate, const ItemRecord& record) {
+  return static_cast<int>(std::ranges::count_if(record.approvals, [&](const ItemWord& approval) { return may_approve(gate, approval.by); }));
+}
+
+std::optional<WallTime> deadline_of(const PipelineSpec& spec, const ItemNow& item) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at || !at->at_gate || !item.record.entered || item.record.overdue) return std::nullopt;
+  const StageGate& gate = spec.stages[at->stage].gate;
+  if (gate.kind != GateKind::approval || gate.within == Duration{0}) return std::nullopt;
+  return *item.record.entered + gate.within;
+}
+
+ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, WallTime now) {
+  const std::size_t next = position_of(spec, item.stage)->stage + 1;
+  ItemStep step{.record = item.record, .act = "item_advanced"};
+  step.record.moved_under = fence;
+  step.place = enter(spec, next, step.record, now);
+  step.about = stage_words(spec, item.stage) + " -> " + stage_words(spec, step.place->stage) + (step.record.hold ? ", held" : "");
+  return step;
+}
+
+ItemStep stranded(const ItemNow& item, Fence fence, WallTime now) {
+  ItemNow held_item = item;
+  held_item.record.moved_under = fence;
+  if (!held_item.record.hold) held_item.record.hold = word(kNobody, now, "its stage is not in the pipeline any more");
+  return put_on_hold(held_item);
+}
+
+ItemStep never_came_there(const ItemNow& item, WallTime now) {
+  ItemNow held_item = item;
+  held_item.record.hold = word(kNobody, now, "it was put there past the stages before; release it if that is right");
+  return put_on_hold(held_item);
+}
+
+ItemStep put_on_hold(const ItemNow& item) {
+  return {.record = item.record,
+          .place = ItemPlace{.stage = item.stage, .state = JobState::waiting, .fresh = false},
+          .act = "item_held",
+          .about = item.stage,
+          .reason = item.record.hold ? item.record.hold->reason : ""};
+}
+
+Duration look_again_in(const PipelineSpec& spec, const ItemNow& item, WallTime now) {
+  if (const std::optional<WallTime> deadline = deadline_of(spec, item)) return std::clamp(*deadline - now, Duration{std::chrono::seconds{1}}, kDelayRange.most);
+  const std::optional<Position> at = position_of(spec, item.stage);
+  return at ? spec.stages[at->stage].gate.every : kCheckEveryDefault;
+}
+
+std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said, const std::string& why, WallTime now) {
+  const std::size_t stage = position_of(spec, item.stage)->stage;
+  const StageGate& gate = spec.stages[stage].gate;
+  const auto finished = [&](ItemStep step) {
+    step.record.moved_under = fence;
+    return step;
+  };
+  ItemStep step{.record = item.record, .act = "item_advanced"};
+  const auto let_in = [&](std::string act) {
+    step.act = std::move(act);
+    step.record.entered.reset();
+    step.place = ItemPlace{.stage = stored_stage(spec, stage)};
+    step.about = from_to(spec, item, stage);
+    return finished(step);
+  };
+  if (gate.kind == GateKind::check) {
+    if (said == OutcomeKind::dead) return finished(go_back(spec, item, stage - 1, "item_returned", "check", why.empty() ? "its check said so" : why, now));
+    if (said != OutcomeKind::done) return std::nullopt;
+    // Held while it was checked: it is checked again when it is released.
+    return item.record.hold ? finished(put_on_hold(item)) : let_in("item_advanced");
+  }
+  if (item.record.hold) return finished(put_on_hold(item));
+  step.place = place_at_gate(spec, stage, step.record, now);
+  if (step.place->stage == stored_stage(spec, stage)) return let_in("item_advanced");
+  const std::optional<WallTime> deadline = deadline_of(spec, item);
+  if (!deadline) {  // it waits for people, and nobody need have it
+    step.about = stage_words(spec, item.stage);
+    step.act = "item_held";
+    step.reason = "it waits for an approval";
+    return finished(step);
+  }
+  if (now < *deadline) return std::nullopt;
+  const std::string late = "not approved within " + format_duration(gate.within);
+  if (gate.then == GateEnd::reject) return finished(go_back(spec, item, stage - 1, "item_expired", kNobody, late, now));
+  step.reason = late;
+  if (gate.then == GateEnd::approve) return let_in("item_expired");
+  step.act = "item_expired";
+  step.about = stage_words(spec, item.stage) + ", waits on";
+  step.record.overdue = true;
+  step.place = ItemPlace{.stage = item.stage, .state = JobState::waiting, .fresh = false};
+  return finished(step);
+}
+
+std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, WallTime now) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at || !at->at_gate || item.state == JobState::running || is_finished(item.state)) return std::nullopt;
+  ItemStep step{.record = item.record, .act = "item_moved", .about = stage_words(spec, *at)};
+  if (!step.record.entered) step.record.entered = now;
+  // The limit of time may lie ahead again.
+  const StageGate& gate = spec.stages[at->stage].gate;
+  if (step.record.overdue && (gate.within == Duration{0} || *step.record.entered + gate.within > now)) step.record.overdue = false;
+  ItemPlace place = place_at_gate(spec, at->stage, step.record, now);
+  // A step takes its time; and a check may have been told to look again later.
+  const Duration early = item.run_at - (now + place.delay);
+  const Duration off = place.state != JobState::ready ? Duration{0} : gate.kind == GateKind::check ? std::max(Duration{0}, early - gate.every) : std::chrono::abs(early);
+  const bool in_place = place.stage == item.stage && place.state == item.state && off < kDeadlineSlack;
+  if (in_place && step.record == item.record) return std::nullopt;
+  place.fresh = place.stage != item.stage;
+  if (place.stage != item.stage) step.about = from_to(spec, item, at->stage);
+  if (!in_place) step.place = place;
+  return step;
+}
+
+MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason, WallTime now) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at) return std::unexpected(nowhere(spec, item));
+  const StageSpec& stage = spec.stages[at->stage];
+  if (!at->at_gate) return fail(Code::conflict, "it is at stage " + stage.name + " and waits for no approval");
+  if (stage.gate.kind == GateKind::check) return fail(Code::conflict, "it waits for a check into stage " + stage.name + ", which nobody can approve");
+  if (!may_approve(stage.gate, by)) return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " + people_words(stage.gate.by) + ", or say who you are with --as");
+  if (std::ranges::find(item.record.approvals, by, &ItemWord::by) != item.record.approvals.end()) return std::nullopt;
+  ItemStep step{.record = item.record, .act = "item_approved", .about = stage.name, .reason = reason};
+  std::erase_if(step.record.approvals, [&](const ItemWord& approval) { return !may_approve(stage.gate, approval.by); });  // the list was another one then
+  step.record.approvals.push_back(word(by, now, reason));
+  if (stage.gate.kind == GateKind::approval) step.about += ", " + std::to_string(approvals_of(stage.gate, step.record)) + " of " + std::to_string(stage.gate.count);
+  const ItemPlace place = place_at_gate(spec, at->stage, step.record, now);
+  if (place.stage != item.stage) step.place = place;
+  return step;
+}
+
+MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<std::size_t> to, const std::string& by, const std::string& reason, WallTime now) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at) return std::unexpected(nowhere(spec, item));
+  const StageSpec& stage = spec.stages[at->stage];
+  if (at->stage == 0) return fail(Code::conflict, "it is at stage " + stage.name + ", the first one: there is no stage to go back to; to end it: fenceline job cancel");
+  if (at->at_gate && stage.gate.kind == GateKind::approval && !may_approve(stage.gate, by))
+    return fail(Code::denied, "'" + by + "' may not decide about stage " + stage.name + "; ask " + people_words(stage.gate.by) + ", or say who you are with --as");
+  if (to && *to >= at->stage) return fail(Code::conflict, "stage " + spec.stages[*to].name + " is not before " + stage.name + "; an item that is rejected goes back");
+  return go_back(spec, item, to.value_or(at->stage - 1), "item_rejected", by, reason, now);
+}
+
+MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& by, const std::string& reason, WallTime now) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  const std::string& name = spec.stages[to].name;
+  if (at && !at->at_gate && at->stage == to) return std::nullopt;
+  if (at && at->at_gate && at->stage == to) return fail(Code::conflict, "it is at the gate of stage " + name + " already; let it in with: fenceline stage approve ID");
+  if (at && !may_move(spec, *at, to)) {
+    const std::string possible = moves_words(spec, *at);
+    return fail(Code::conflict, "from " + stage_words(spec, *at) + " an item may not be moved to " + name + "; " + (possible.empty() ? "nowhere by hand" : "only to " + possible));
+  }
+  // A hold that no person asked for ends with a person's decision.
+  ItemNow freed = item;
+  if (freed.record.hold && freed.record.hold->by == kNobody) freed.record.hold.reset();
+  if (at && to < at->stage) return go_back(spec, freed, to, "item_moved", by, reason, now);
+  ItemStep step{.record = freed.record, .act = "item_moved", .reason = reason};
+  step.place = enter(spec, to, step.record, now);
+  step.about = stage_words(spec, item.stage) + " -> " + stage_words(spec, step.place->stage);
+  return step;
+}
+
+MaybeStep held(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason, WallTime now) {
+  if (item.record.hold) return std::nullopt;
+  ItemStep step{.record = item.record, .act = "item_held", .about = stage_words(spec, item.stage), .reason = reason};
+  step.record.hold = word(by, now, reason);
+  if (item.state == JobState::ready) step.place = ItemPlace{.stage = item.stage, .state = JobState::waiting, .fresh = false};
+  return step;
+}
+
+MaybeStep released(const PipelineSpec& spec, const ItemNow& item, WallTime now) {
+  if (!item.record.hold) return std::nullopt;
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at) return std::unexpected(nowhere(spec, item));
+  ItemStep step{.record = item.record, .act = "item_released", .about = stage_words(spec, item.stage)};
+  step.record.hold.reset();
+  if (item.state != JobState::waiting) return step;
+  if (at->at_gate && !step.record.entered) step.record.entered = now;
+  ItemPlace place = at->at_gate ? place_at_gate(spec, at->stage, step.record, now) : ItemPlace{.stage = item.stage};
+  place.fresh = place.stage != item.stage;
+  if (place.stage != item.stage || place.state != item.state) step.place = place;
+  return step;
+}
+
+MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, Fence fence, const std::string& by, const std::string& reason, WallTime now) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at) return std::unexpected(nowhere(spec, item));
+  if (at->at_gate || to >= at->stage)
+    return fail(Code::conflict, "a command that works on an item can send it back to a stage before " + spec.stages[at->stage].name + " only; to let it go on, exit with 0");
+  ItemStep step = go_back(spec, item, to, "item_returned", by, reason, now);
+  step.record.moved_under = fence;
+  return step;
+}
+
+std::string waits_for(const PipelineSpec& spec, const ItemNow& item) {
+  if (is_finished(item.state)) return "";
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (item.record.hold) {
+    const ItemWord& hold = *item.record.hold;
+    return (hold.by == kNobody ? "a person" : hold.by) + " to release it" + (hold.reason.empty() ? "" : " (" + hold.reason + ")");
+  }
+  if (!at) return "a person to move it: '" + item.stage + "' is no stage of this pipeline";
+  if (!at->at_gate) return item.state == JobState::waiting ? "a person" : "";
+  const StageSpec& stage = spec.stages[at->stage];
+  if (stage.gate.kind == GateKind::automatic) return "";
+  if (stage.gate.kind == GateKind::check) {
+    std::string command;
+    for (const std::string& part : stage.gate.command) command += (command.empty() ? "" : " ") + part;
+    return "check of " + stage.name + ": " + command;
+  }
+  std::string words = "approval of " + stage.name + (stage.gate.by.empty() ? "" : " by " + people_words(stage.gate.by)) + " (" + std::to_string(approvals_of(stage.gate, item.record)) + " of " + std::to_string(stage.gate.count) + ")";
+  if (item.record.overdue) return words + ", overdue";
+  if (const std::optional<WallTime> deadline = deadline_of(spec, item)) words += ", until " + utc_text(*deadline) + ", then " + std::string(to_string(stage.gate.then));
+  return words;
+}
+
+}  // namespace fenceline

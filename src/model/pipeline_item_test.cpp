@@ -1,0 +1,279 @@
+#include "model/pipeline_item.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+
+const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 12h;
+
+// ready -> review (automatic) -> publish (approval) -> announce (check)
+PipelineSpec docs() {
+  PipelineSpec spec{.name = "docs", .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
+  spec.stages[2].gate = {.kind = GateKind::approval, .count = 2, .by = {"ana", "bo", "cy"}, .within = 48h, .then = GateEnd::reject};
+  spec.stages[3].gate = {.kind = GateKind::check, .command = {"./ok"}, .every = 5min};
+  return spec;
+}
+
+ItemNow at(std::string stage, JobState state = JobState::ready, ItemRecord record = {}) { return {.stage = std::move(stage), .state = state, .run_at = kNow, .record = std::move(record)}; }
+
+// As the store would have it after the step.
+ItemNow after(const ItemNow& item, const ItemStep& step, WallTime now = kNow) {
+  ItemNow next = item;
+  next.record = step.record;
+  if (!step.place) return next;
+  next.stage = step.place->stage;
+  next.state = step.place->state;
+  next.run_at = now + step.place->delay;
+  return next;
+}
+
+ItemStep must(const MaybeStep& step) {
+  EXPECT_TRUE(step) << (step ? "" : step.error().message);
+  EXPECT_TRUE(step && *step) << "nothing to do";
+  return step && *step ? **step : ItemStep{};
+}
+
+ItemNow at_publish_gate() { return after(at("review", JobState::running), advanced(docs(), at("review", JobState::running), 7, kNow)); }
+
+TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
+  ItemRecord record{.generation = 3,
+                    .entered = kNow,
+                    .approvals = {{"ana", kNow, "fine"}, {"bo", kNow, ""}},
+                    .overdue = true,
+                    .returns = 2,
+                    .returned = ItemReturn{"publish", "review", {"cy", kNow, "a \"typo\""}},
+                    .hold = ItemWord{"ana", kNow, "ask legal"},
+                    .moved_under = 99};
+  EXPECT_EQ(parse_record(record_text(record)), record);
+  EXPECT_EQ(parse_record(record_text({})), ItemRecord{});
+  EXPECT_EQ(parse_record(""), ItemRecord{});
+  EXPECT_FALSE(parse_record("{}"));
+  EXPECT_FALSE(parse_record("null"));
+  std::string newer = record_text(record);
+  newer.replace(newer.find("\"version\":1"), 11, "\"version\":9");
+  EXPECT_NE(parse_record(newer).error().message.find("newer"), std::string::npos);
+}
+
+TEST(PipelineItem, P1_AnAcceptedOutcomeLeadsToTheNextStageOrItsGateNeverPastIt) {
+  const PipelineSpec spec = docs();
+  const ItemStep first = advanced(spec, at("", JobState::running), 5, kNow);
+  EXPECT_EQ(first.place, (ItemPlace{.stage = "review"}));
+  EXPECT_EQ(first.record.moved_under, 5);
+  EXPECT_EQ(first.about, "ready -> review");
+  const ItemStep second = advanced(spec, at("review", JobState::running), 6, kNow);
+  EXPECT_EQ(second.place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 48h}));
+  EXPECT_EQ(second.about, "review -> gate of publish");
+  EXPECT_EQ(second.record.generation, 1);
+  const ItemStep third = advanced(spec, at("publish", JobState::running), 6, kNow);
+  EXPECT_EQ(third.place, (ItemPlace{.stage = "gate:announce"}));
+}
+
+TEST(PipelineItem, P1_AGateOpensOnlyWhenEnoughDifferentPeopleWhoMayHaveApproved) {
+  const PipelineSpec spec = docs();
+  ItemNow item = at_publish_gate();
+  EXPECT_EQ(approved(spec, item, "eve", "", kNow).error().code, Code::denied);
+  item = after(item, must(approved(spec, item, "ana", "fine", kNow)));
+  EXPECT_EQ(item.stage, "gate:publish");
+  EXPECT_EQ(*approved(spec, item, "ana", "again", kNow), std::nullopt) << "once a person";
+  const ItemStep last = must(approved(spec, item, "bo", "", kNow));
+  EXPECT_EQ(last.place, (ItemPlace{.stage = "publish"}));
+  EXPECT_EQ(last.about, "publish, 2 of 2");
+  EXPECT_EQ(last.act, "item_approved");
+}
+
+TEST(PipelineItem, P1_AnApprovalCountsForOneGenerationOnly) {
+  const PipelineSpec spec = docs();
+  ItemNow item = at_publish_gate();
+  item = after(item, must(approved(spec, item, "ana", "", kNow)));
+  item = after(item, must(rejected(spec, item, {}, "bo", "typo", kNow)));
+  EXPECT_EQ(item.stage, "review");
+  EXPECT_EQ(item.record.approvals.size(), 0U);
+  item = after(item, advanced(spec, item, 8, kNow));
+  EXPECT_EQ(item.record.generation, 2);
+  EXPECT_EQ(approvals_of(spec.stages[2].gate, item.record), 0);
+  EXPECT_EQ(must(approved(spec, item, "bo", "", kNow)).place, std::nullopt) << "one of two, whoever approved before";
+}
+
+TEST(PipelineItem, WhoMayApproveNoMoreDoesNotCount) {
+  PipelineSpec spec = docs();
+  ItemNow item = at_publish_gate();
+  item = after(item, must(approved(spec, item, "ana", "", kNow)));
+  spec.stages[2].gate.by = {"bo", "cy"};
+  EXPECT_EQ(must(approved(spec, item, "bo", "", kNow)).place, std::nullopt);
+}
+
+TEST(PipelineItem, ThereIsNothingToApproveAwayFromAnApproval) {
+  const PipelineSpec spec = docs();
+  EXPECT_EQ(approved(spec, at("review"), "ana", "", kNow).error().code, Code::conflict);
+  EXPECT_EQ(approved(spec, at("gate:announce"), "ana", "", kNow).error().code, Code::conflict);
+  EXPECT_EQ(approved(spec, at("gone"), "ana", "", kNow).error().code, Code::conflict);
+}
+
+TEST(PipelineItem, WhatNobodyApprovedInTimeGoesTheWayThatTheFileSays) {
+  PipelineSpec spec = docs();
+  ItemNow item = at_publish_gate();
+  item.state = JobState::running;
+  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 47h), std::nullopt) << "not yet";
+  EXPECT_EQ(look_again_in(spec, item, kNow + 47h), 1h);
+  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 48h);
+  EXPECT_EQ(back.place, (ItemPlace{.stage = "review"}));
+  EXPECT_EQ(back.act, "item_expired");
+  EXPECT_EQ(back.record.returns, 1);
+  EXPECT_EQ(back.record.moved_under, 9);
+  spec.stages[2].gate.then = GateEnd::approve;
+  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 48h)->place, (ItemPlace{.stage = "publish"}));
+  spec.stages[2].gate.then = GateEnd::hold;
+  const ItemStep held_up = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 48h);
+  EXPECT_EQ(held_up.place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
+  item = after(item, held_up);
+  EXPECT_EQ(waits_for(spec, item), "approval of publish by ana, bo or cy (0 of 2), overdue");
+  item = after(item, must(approved(spec, item, "ana", "", kNow + 50h)));
+  EXPECT_EQ(must(approved(spec, item, "cy", "", kNow + 50h)).place, (ItemPlace{.stage = "publish"})) << "late is not too late";
+}
+
+TEST(PipelineItem, ACheckLetsInSendsBackOrIsAskedAgain) {
+  const PipelineSpec spec = docs();
+  const ItemNow item = at("gate:announce", JobState::running, {.generation = 1, .entered = kNow});
+  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow)->place, (ItemPlace{.stage = "announce"}));
+  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::dead, "links are broken", kNow);
+  EXPECT_EQ(back.place->stage, "gate:publish") << "a stage is entered through its gate, from wherever";
+  EXPECT_EQ(back.record.returned->word.reason, "links are broken");
+  for (const OutcomeKind said : {OutcomeKind::later, OutcomeKind::failed}) EXPECT_EQ(gate_looked_at(spec, item, 9, said, "", kNow), std::nullopt);
+  EXPECT_EQ(look_again_in(spec, item, kNow), 5min);
+}
+
+TEST(PipelineItem, BeyondTheCapOnLoopsAPersonIsAsked) {
+  PipelineSpec spec = docs();
+  spec.loops = 1;
+  ItemNow item = at("review");
+  item = after(item, must(rejected(spec, item, {}, "ana", "once", kNow)));
+  EXPECT_EQ(item.state, JobState::ready);
+  item = after(item, advanced(spec, item, 5, kNow));
+  item = after(item, must(rejected(spec, item, {}, "ana", "twice", kNow)));
+  EXPECT_EQ(item.stage, "");
+  EXPECT_EQ(item.state, JobState::waiting);
+  ASSERT_TRUE(item.record.hold);
+  EXPECT_NE(waits_for(spec, item).find("a person to release it (it went back 2 times, more than loops = 1 allows)"), std::string::npos) << waits_for(spec, item);
+  item = after(item, must(released(spec, item, kNow)));
+  EXPECT_EQ(item.state, JobState::ready);
+  EXPECT_FALSE(item.record.hold);
+}
+
+TEST(PipelineItem, ARejectionGoesToTheStageBeforeOrFurtherBackNeverOn) {
+  const PipelineSpec spec = docs();
+  const ItemNow item = at_publish_gate();
+  EXPECT_EQ(must(rejected(spec, item, {}, "ana", "r", kNow)).place, (ItemPlace{.stage = "review"}));
+  EXPECT_EQ(must(rejected(spec, item, 0, "ana", "r", kNow)).place, (ItemPlace{.stage = ""}));
+  EXPECT_EQ(rejected(spec, item, 2, "ana", "r", kNow).error().code, Code::conflict);
+  EXPECT_EQ(rejected(spec, item, {}, "eve", "r", kNow).error().code, Code::denied);
+  EXPECT_EQ(rejected(spec, at(""), {}, "ana", "r", kNow).error().code, Code::conflict);
+}
+
+TEST(PipelineItem, P1_AMoveGoesThroughTheGate) {
+  const PipelineSpec spec = docs();
+  const ItemStep on = must(moved(spec, at("review"), 2, "ana", "", kNow));
+  EXPECT_EQ(on.place->stage, "gate:publish");
+  EXPECT_EQ(on.record.returns, 0);
+  EXPECT_EQ(moved(spec, at("gate:publish", JobState::waiting), 2, "ana", "", kNow).error().code, Code::conflict) << "it is at that gate: approve it";
+  EXPECT_EQ(moved(spec, at(""), 2, "ana", "", kNow).error().code, Code::conflict) << "past review";
+  EXPECT_EQ(*moved(spec, at("review"), 1, "ana", "", kNow), std::nullopt);
+  const ItemStep back = must(moved(spec, at("announce"), 2, "ana", "", kNow));
+  EXPECT_EQ(back.place->stage, "gate:publish");
+  EXPECT_EQ(back.record.returns, 1);
+  EXPECT_EQ(must(moved(spec, at("gone", JobState::waiting), 3, "ana", "", kNow)).place->stage, "gate:announce") << "what is nowhere may go anywhere";
+}
+
+TEST(PipelineItem, AHoldKeepsAnItemWhereItIsOrWhereItsOutcomeLeads) {
+  const PipelineSpec spec = docs();
+  ItemNow item = at("review");
+  const ItemStep hold = must(held(spec, item, "ana", "ask legal", kNow));
+  EXPECT_EQ(hold.place, (ItemPlace{.stage = "review", .state = JobState::waiting, .fresh = false}));
+  item = after(item, hold);
+  EXPECT_EQ(*held(spec, item, "bo", "", kNow), std::nullopt);
+  EXPECT_EQ(waits_for(spec, item), "ana to release it (ask legal)");
+  EXPECT_EQ(must(released(spec, item, kNow)).place, (ItemPlace{.stage = "review", .fresh = false}));
+
+  ItemNow running = at("", JobState::running);
+  const ItemStep while_running = must(held(spec, running, "ana", "", kNow));
+  EXPECT_EQ(while_running.place, std::nullopt) << "its work ends first";
+  running = after(running, while_running);
+  EXPECT_EQ(advanced(spec, running, 5, kNow).place, (ItemPlace{.stage = "review", .state = JobState::waiting}));
+}
+
+TEST(PipelineItem, AHeldItemAtAGateIsLetInByNobodyUntilItIsReleased) {
+  const PipelineSpec spec = docs();
+  ItemNow item = at_publish_gate();
+  item = after(item, must(held(spec, item, "ana", "", kNow)));
+  EXPECT_EQ(item.state, JobState::waiting);
+  item = after(item, must(approved(spec, item, "ana", "", kNow)));
+  item = after(item, must(approved(spec, item, "bo", "", kNow)));
+  EXPECT_EQ(item.stage, "gate:publish");
+  const ItemNow running{.stage = item.stage, .state = JobState::running, .run_at = kNow, .record = item.record};
+  EXPECT_EQ(gate_looked_at(spec, running, 9, OutcomeKind::done, "", kNow + 100h)->place->state, JobState::waiting);
+  EXPECT_EQ(must(released(spec, item, kNow)).place, (ItemPlace{.stage = "publish"})) << "enough had approved";
+}
+
+TEST(PipelineItem, TheLimitOfTimeGoesOnWhileAnItemIsHeld) {
+  const PipelineSpec spec = docs();
+  ItemNow item = at_publish_gate();
+  item = after(item, must(held(spec, item, "ana", "", kNow)));
+  EXPECT_EQ(must(released(spec, item, kNow + 40h)).place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 8h, .fresh = false}));
+  EXPECT_EQ(must(released(spec, item, kNow + 90h)).place->delay, Duration{0});
+}
+
+TEST(PipelineItem, AHandlerSendsBackButNeverOn) {
+  const PipelineSpec spec = docs();
+  const ItemStep back = must(sent_back(spec, at("review", JobState::running), 0, 5, "worker", "no tests", kNow));
+  EXPECT_EQ(back.place, (ItemPlace{.stage = ""}));
+  EXPECT_EQ(back.record.moved_under, 5);
+  EXPECT_EQ(back.act, "item_returned");
+  EXPECT_EQ(sent_back(spec, at("review", JobState::running), 2, 5, "worker", "", kNow).error().code, Code::conflict);
+  EXPECT_EQ(sent_back(spec, at("gate:publish", JobState::running), 0, 5, "worker", "", kNow).error().code, Code::conflict);
+}
+
+TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
+  PipelineSpec spec = docs();
+  const ItemNow item = at_publish_gate();
+  EXPECT_EQ(fitted(spec, item, kNow + 1h), std::nullopt) << "it is where it should be";
+  EXPECT_EQ(fitted(spec, at("review"), kNow), std::nullopt);
+  PipelineSpec edited = spec;
+  edited.stages[2].gate = {};
+  EXPECT_EQ(fitted(edited, item, kNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
+  edited = spec;
+  edited.stages[2].gate.within = Duration{0};
+  EXPECT_EQ(fitted(edited, item, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
+  edited = spec;
+  edited.stages[2].gate.within = 72h;
+  EXPECT_EQ(fitted(edited, item, kNow + 1h)->place->delay, 71h) << "counted from when it came";
+  edited = spec;
+  edited.stages[2].gate = {.kind = GateKind::check, .command = {"./ok"}};
+  EXPECT_EQ(fitted(edited, item, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false})) << "not at the end of a time that is no more";
+  edited = spec;
+  edited.stages[2].gate.count = 1;
+  const ItemNow one = after(item, must(approved(spec, item, "ana", "", kNow)));
+  EXPECT_EQ(fitted(edited, one, kNow)->place, (ItemPlace{.stage = "publish"})) << "one is enough now";
+}
+
+TEST(PipelineItem, WhatItWaitsForInWords) {
+  const PipelineSpec spec = docs();
+  EXPECT_EQ(waits_for(spec, at("review")), "");
+  EXPECT_EQ(waits_for(spec, at_publish_gate()), "approval of publish by ana, bo or cy (0 of 2), until 2026-11-18T12:00:00Z, then reject");
+  EXPECT_EQ(waits_for(spec, at("gate:announce")), "check of announce: ./ok");
+  EXPECT_EQ(waits_for(spec, at("gone", JobState::waiting)), "a person to move it: 'gone' is no stage of this pipeline");
+  EXPECT_EQ(waits_for(spec, at("publish", JobState::done)), "");
+}
+
+TEST(PipelineItem, ALongReasonIsCutInTheRecordAtAWholeLetter) {
+  const PipelineSpec spec = docs();
+  std::string reason;
+  for (int i = 0; i < 400; ++i) reason += "é";
+  const ItemStep step = must(held(spec, at("review"), "ana", reason, kNow));
+  EXPECT_EQ(step.record.hold->reason.size(), 120U);
+  EXPECT_EQ(step.reason, reason);
+}
+
+}  // namespace
+}  // namespace fenceline

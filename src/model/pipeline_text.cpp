@@ -1,0 +1,74 @@
+// A pipeline's spec as stores keep it: one line of JSON, durations in microseconds.
+#include "model/json_members.hpp"
+#include "model/pipeline.hpp"
+
+namespace fenceline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+Json stage_json(const StageSpec& stage) {
+  const StageGate& gate = stage.gate;
+  return {{"name", stage.name},
+          {"ttl", stage.ttl.count()},
+          {"timeout", stage.timeout.count()},
+          {"attempts", stage.attempts},
+          {"concurrency", stage.concurrency},
+          {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
+          {"gate", to_string(gate.kind)},
+          {"count", gate.count},
+          {"by", gate.by},
+          {"within", gate.within.count()},
+          {"then", to_string(gate.then)},
+          {"command", gate.command},
+          {"every", gate.every.count()}};
+}
+
+StageSpec stage_from(const Json& object, Members& whole) {
+  Members members(object);
+  StageSpec stage;
+  stage.name = members.text("name");
+  stage.ttl = members.duration("ttl");
+  stage.timeout = members.duration("timeout");
+  stage.attempts = static_cast<int>(members.number("attempts"));
+  stage.concurrency = static_cast<int>(members.number("concurrency"));
+  if (!object.contains("moves") || !object.at("moves").is_null()) stage.moves = members.texts("moves");
+  stage.gate.kind = members.word("gate", parse_gate_kind);
+  stage.gate.count = static_cast<int>(members.number("count"));
+  stage.gate.by = members.texts("by");
+  stage.gate.within = members.duration("within");
+  stage.gate.then = members.word("then", parse_gate_end);
+  stage.gate.command = members.texts("command");
+  stage.gate.every = members.duration("every");
+  whole.also(members);
+  return stage;
+}
+
+}  // namespace
+
+std::string pipeline_text(const PipelineSpec& spec) {
+  Json stages = Json::array();
+  for (const StageSpec& stage : spec.stages) stages.push_back(stage_json(stage));
+  const Json out{{"version", kVersion}, {"name", spec.name}, {"loops", spec.loops}, {"critical", spec.critical}, {"stages", stages}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<PipelineSpec> parse_pipeline(std::string_view text) {
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) return fail(Code::invalid, "this is no pipeline");
+  Members members(object);
+  if (const std::int64_t version = members.number("version"); version > kVersion)
+    return fail(Code::invalid, "this pipeline is of version " + std::to_string(version) + ", newer than this fenceline knows; update it");
+  PipelineSpec spec;
+  spec.name = members.text("name");
+  spec.loops = static_cast<int>(members.number("loops"));
+  spec.critical = members.flag("critical");
+  for (const Json& stage : members.objects("stages")) spec.stages.push_back(stage_from(stage, members));
+  if (!members.wrong().empty()) return fail(Code::invalid, "this is no pipeline: '" + members.wrong() + "' is missing or of another kind");
+  if (auto ok = check_pipeline(spec); !ok) return std::unexpected(ok.error());
+  return spec;
+}
+
+}  // namespace fenceline
