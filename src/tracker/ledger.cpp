@@ -1,0 +1,190 @@
+#include "tracker/ledger.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace fenceline::tracker {
+namespace {
+
+struct Marked {
+  const Comment* comment;
+  Marker marker;
+};
+
+// Where signatures are not looked at, an edit can only be told by its time.
+bool was_edited(const Comment& comment) { return comment.edited_at && *comment.edited_at != comment.created_at; }
+
+WallTime seconds_after_epoch(std::int64_t seconds) { return WallTime{std::chrono::seconds{seconds}}; }
+
+// When the ttl began: at creation, or at the last renewal, which nobody can date later than the tracker did nor than its own signed word.
+std::optional<WallTime> began(const Protocol& protocol, const Comment& comment, const Marker& marker) {
+  if (marker.beat == 0) return was_edited(comment) || marker.at != 0 ? std::nullopt : std::optional(comment.created_at);
+  if (protocol.signing.key.empty()) return std::nullopt;
+  if (protocol.can.edit_times && !comment.edited_at) return std::nullopt;
+  const WallTime said = seconds_after_epoch(marker.at);
+  return std::max(comment.created_at, protocol.can.edit_times ? std::min(*comment.edited_at, said) : said);
+}
+
+class Reading {
+ public:
+  Reading(const Protocol& protocol, const ItemId& item, std::vector<Comment> comments, const Account& self, WallTime now)
+      : protocol_(protocol), item_(item), comments_(std::move(comments)), self_(self), now_(now) {
+    std::ranges::sort(comments_, [this](const Comment& a, const Comment& b) { return comes_before(a, b, protocol_.can); });
+    ledger_.place = protocol_.pipeline.first().name;
+  }
+
+  Ledger read() {
+    for (const Comment& comment : comments_) {
+      if (protocol_.is_worker(comment.author)) {
+        marker(comment);
+      } else if (protocol_.is_trusted(comment.author) && !was_edited(comment)) {
+        word(comment);
+      }
+    }
+    claims();
+    return std::move(ledger_);
+  }
+
+ private:
+  void marker(const Comment& comment) {
+    const ReadMarker read = read_marker(comment.text, item_, protocol_.signing);
+    if (read.fault == MarkerFault::unreadable) ledger_.unreadable = true;
+    if (!read.marker) return;
+    if (read.marker->kind == MarkerKind::claim) {
+      // A claim of a later generation is proof of it: the record that began it was deleted, or slipped through between two pages.
+      if (read.marker->generation > ledger_.generation) next_generation(read.marker->generation, read.marker->stage, comment.created_at);
+      claims_.push_back({&comment, *read.marker});
+    } else if (!was_edited(comment)) {
+      record(comment, *read.marker);
+    }
+  }
+
+  void record(const Comment& comment, const Marker& record) {
+    // One of a later generation than expected: those between were deleted by somebody; that they were there is proof enough.
+    const bool counts = record.generation > ledger_.generation || (record.generation == ledger_.generation && record.stage == ledger_.place && !(ledger_.contested && record.kind != MarkerKind::moved));
+    if (!counts) {
+      leftover(comment);
+      return;
+    }
+    if (record.generation > ledger_.generation) next_generation(record.generation, record.stage, comment.created_at);
+    named_.insert(record.over.begin(), record.over.end());
+    if (!record.claim.empty()) ended_.insert(record.claim);
+    switch (record.kind) {
+      case MarkerKind::claim: return;
+      case MarkerKind::failed: ++ledger_.failures; [[fallthrough]];
+      case MarkerKind::released:
+        ledger_.not_before = comment.created_at + std::chrono::seconds{record.again};
+        passing_.push_back(&comment);
+        break;
+      case MarkerKind::returned: ++ledger_.returns; break;
+      case MarkerKind::restored: ledger_.restored = comment.created_at; return;
+      case MarkerKind::contested:
+        ledger_.contested = comment.created_at;
+        ledger_.contested_why = record.why;
+        return;
+      case MarkerKind::advanced:
+      case MarkerKind::moved: break;
+    }
+    if (!record.to.empty()) next_generation(record.generation + 1, record.to, comment.created_at);
+  }
+
+  void next_generation(std::int64_t generation, const std::string& place, WallTime at) {
+    for (const Comment* comment : passing_) leftover(*comment);
+    passing_.clear();
+    ledger_.generation = generation;
+    ledger_.place = place;
+    ledger_.visited.push_back(place);
+    ledger_.since = at;
+    ledger_.failures = 0;
+    ledger_.not_before.reset();
+    ledger_.contested.reset();
+    ledger_.contested_why.clear();
+    ledger_.approvals.clear();
+    ledger_.order.reset();
+    named_.clear();
+    ended_.clear();
+  }
+
+  // What a trusted person says counts for the generation in which it is said.
+  void word(const Comment& comment) {
+    const std::optional<Command> command = read_command(comment.text);
+    if (!command) return;
+    const Said said{comment.id, comment.author, *command, comment.created_at};
+    switch (command->kind) {
+      case CommandKind::hold: ledger_.held = true; return;
+      case CommandKind::release:
+        ledger_.held = false;
+        if (ledger_.contested && !ledger_.order) ledger_.order = said;
+        return;
+      case CommandKind::approve:
+        if (may_approve(*command, comment.author)) ledger_.approvals.push_back(said);
+        return;
+      case CommandKind::reject:
+      case CommandKind::move:
+        if (!ledger_.order && (command->stage.empty() || protocol_.has_place(command->stage))) ledger_.order = said;
+        return;
+    }
+  }
+
+  bool may_approve(const Command& command, const Account& by) const {
+    if (!ledger_.place.starts_with(kGatePrefix)) return false;
+    const std::string_view stage = std::string_view(ledger_.place).substr(kGatePrefix.size());
+    if (!command.stage.empty() && command.stage != stage) return false;
+    const std::optional<std::size_t> index = protocol_.pipeline.find(stage);
+    if (!index) return false;
+    const std::vector<std::string>& allowed = protocol_.pipeline.stages[*index].gate.by;
+    const bool named = std::ranges::find(allowed, by.id) != allowed.end() || std::ranges::find(allowed, by.name) != allowed.end();
+    return (allowed.empty() || named) && std::ranges::none_of(ledger_.approvals, [&](const Said& said) { return said.by.id == by.id; });
+  }
+
+  void claims() {
+    for (const Marked& marked : claims_) {
+      if (marked.marker.generation != ledger_.generation || marked.marker.stage != ledger_.place) {
+        leftover(*marked.comment);
+        continue;
+      }
+      named_.insert(marked.marker.over.begin(), marked.marker.over.end());
+      if (const std::optional<WallTime> from = began(protocol_, *marked.comment, marked.marker)) {
+        const Duration ttl = std::clamp(Duration{std::chrono::seconds{marked.marker.ttl}}, Duration{0}, protocol_.ttl_of(ledger_.place));
+        ledger_.claims.push_back({marked.comment->id, marked.marker, *from + ttl});
+      }
+    }
+    std::set<CommentId> dead = named_;
+    for (const CommentId& id : ended_) dead.erase(id);
+    for (Claim& claim : ledger_.claims) {
+      claim.dead = named_.contains(claim.id) || ended_.contains(claim.id);
+      const bool over = claim.dead || claim.ends <= now_;
+      if (over && !ended_.contains(claim.id)) dead.insert(claim.id);
+      if (over) leftover_claim(claim.id);
+      if (!over && !ledger_.holder) ledger_.holder = claim;
+    }
+    ledger_.dead.assign(dead.begin(), dead.end());
+  }
+
+  void leftover(const Comment& comment) {
+    if (comment.author.id == self_.id) ledger_.leftovers.push_back(comment.id);
+  }
+  // Only what is dead for good: one that has merely run out may have been renewed in what we do not see yet.
+  void leftover_claim(const CommentId& id) {
+    const auto comment = std::ranges::find(comments_, id, &Comment::id);
+    if (named_.contains(id) || ended_.contains(id)) leftover(*comment);
+  }
+
+  const Protocol& protocol_;
+  const ItemId& item_;
+  std::vector<Comment> comments_;
+  const Account& self_;
+  const WallTime now_;
+  Ledger ledger_;
+  std::vector<Marked> claims_;
+  std::vector<const Comment*> passing_;  // records that count only in their generation
+  std::set<CommentId> named_, ended_;
+};
+
+}  // namespace
+
+Ledger read_ledger(const Protocol& protocol, const ItemId& item, std::vector<Comment> comments, const Account& self, WallTime now) {
+  return Reading(protocol, item, std::move(comments), self, now).read();
+}
+
+}  // namespace fenceline::tracker

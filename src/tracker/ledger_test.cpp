@@ -1,0 +1,179 @@
+#include "tracker/ledger.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tracker/backlog_test.hpp"
+
+namespace fenceline::tracker {
+namespace {
+
+TEST(Ledger, T1_TheSmallestValidLiveClaimWins) {
+  Backlog backlog;
+  backlog.claim("a");
+  backlog.claim("b");
+  EXPECT_EQ(backlog.holder(), "a");
+  std::swap(backlog.item.comments[0], backlog.item.comments[1]);  // whatever the order of the answer
+  EXPECT_EQ(backlog.holder(), "a");
+  backlog.item.comments[1].id = "10";  // as numbers
+  backlog.item.comments[0].id = "9";
+  EXPECT_EQ(backlog.holder(), "b");
+}
+
+TEST(Ledger, T1_WhereIdsAreNotOrderedTheEarlierWinsThenTheSmaller) {
+  Backlog backlog;
+  backlog.protocol.can.ordered_ids = false;
+  const CommentId first = backlog.claim("a");
+  backlog.now += 1s;
+  const CommentId second = backlog.claim("b");
+  backlog.comment(first).id = "900";
+  EXPECT_EQ(backlog.holder(), "a");
+  backlog.comment(second).created_at = kStart;
+  EXPECT_EQ(backlog.holder(), "b");
+}
+
+TEST(Ledger, R7_AnExpiredClaimNeitherWinsNorBlocks) {
+  Backlog backlog;
+  backlog.claim("a");
+  backlog.now += 600s;
+  EXPECT_EQ(backlog.holder(), "");
+  backlog.claim("b", {"1"});
+  EXPECT_EQ(backlog.holder(), "b");
+}
+
+TEST(Ledger, T2_AClaimThatWasNamedAsDeadStaysSoWhateverIsEditedIntoIt) {
+  Backlog backlog;
+  const CommentId first = backlog.claim("a");
+  backlog.now += 601s;
+  backlog.claim("b", {first});
+  backlog.renew(first);
+  EXPECT_EQ(backlog.holder(), "b");
+}
+
+TEST(Ledger, T2_OnlyItsOwnRenewalsAreEdits) {
+  Backlog backlog;
+  const CommentId id = backlog.claim("a");
+  backlog.now += 400s;
+  backlog.renew(id);
+  backlog.now += 599s;
+  EXPECT_EQ(backlog.holder(), "a");
+  backlog.now += 1s;
+  EXPECT_EQ(backlog.holder(), "");
+  Backlog edited;
+  edited.comment(edited.claim("a")).edited_at = kStart + 1s;  // by somebody, to the same text
+  edited.now += 2s;
+  EXPECT_EQ(edited.holder(), "");
+  Backlog unsigned_;
+  unsigned_.protocol.signing = {};
+  unsigned_.renew(unsigned_.claim("a"));
+  EXPECT_EQ(unsigned_.holder(), "");  // without a key no renewal
+}
+
+TEST(Ledger, T2_ARenewalThatArrivesLateCountsFromWhenItWasSent) {
+  Backlog backlog;
+  const CommentId id = backlog.claim("a");
+  backlog.now += 300s;
+  backlog.renew(id, 500s);
+  backlog.now += 500s;  // edited just now, made 500 s ago
+  EXPECT_EQ(backlog.ledger().claims.front().ends, kStart + 900s);
+  backlog.protocol.can.edit_times = false;
+  EXPECT_EQ(backlog.ledger().claims.front().ends, kStart + 900s);
+}
+
+TEST(Ledger, R9_ClaimsOfOthersAndOfOtherItemsAndGenerationsAreNone) {
+  Backlog backlog;
+  backlog.mark(backlog.claim_of("eve"), kEve);
+  EXPECT_EQ(backlog.holder(), "");
+  backlog.say(kRobots, marker_text(backlog.claim_of("echo"), "18", backlog.protocol.signing));
+  EXPECT_EQ(backlog.holder(), "");
+  Marker old = backlog.claim_of("old");
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.mark(old);
+  EXPECT_EQ(backlog.holder(), "");
+  EXPECT_EQ(backlog.ledger().place, "review");
+}
+
+TEST(Ledger, X8_TheTtlIsClampedToThePipelines) {
+  Backlog backlog;
+  Marker marker = backlog.claim_of("a");
+  marker.ttl = 99'999'999;
+  backlog.mark(marker);
+  backlog.now += 600s;
+  EXPECT_EQ(backlog.holder(), "");
+}
+
+TEST(Ledger, T4_TheFirstValidRecordOfAGenerationCountsALaterOneIsVoid) {
+  Backlog backlog;
+  const Ledger before = backlog.ledger();
+  Marker one{.kind = MarkerKind::advanced, .generation = before.generation, .stage = "ready"};
+  one.to = "review";
+  Marker two = one;
+  two.to = "done";
+  backlog.mark(one);
+  backlog.mark(two);
+  const Ledger after = backlog.ledger();
+  EXPECT_EQ(after.place, "review");
+  EXPECT_EQ(after.generation, 2);
+  EXPECT_EQ(after.leftovers, std::vector<CommentId>{"2"});
+}
+
+TEST(Ledger, T4_ADeletedRecordIsProvenByWhatFollowedIt) {
+  Backlog backlog;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.claim("a");
+  backlog.item.comments.erase(backlog.item.comments.begin());
+  EXPECT_EQ(backlog.ledger().generation, 2);
+  EXPECT_EQ(backlog.ledger().place, "review");
+  EXPECT_EQ(backlog.holder(), "a");
+}
+
+TEST(Ledger, P1_ApprovalsAreThoseOfTrustedPeopleForThisGateAndGeneration) {
+  Backlog backlog;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.say(kAna, "/approve");  // before it is at the gate
+  backlog.record(MarkerKind::advanced, "gate:publish");
+  EXPECT_TRUE(backlog.ledger().approvals.empty());
+  backlog.say(kEve, "/approve");
+  backlog.say(kRobots, "/approve");  // the workers' own account
+  backlog.say(kAna, "/approve review");
+  backlog.comment(backlog.say(kAna, "/approve")).edited_at = kStart + 1s;  // by whoever may edit her words
+  EXPECT_TRUE(backlog.ledger().approvals.empty());
+  backlog.say(kAna, "/approve");
+  backlog.say(kAna, "/approve publish");  // once a person
+  EXPECT_EQ(backlog.ledger().approvals.size(), 1U);
+  backlog.record(MarkerKind::returned, "review");
+  backlog.record(MarkerKind::advanced, "gate:publish");
+  EXPECT_TRUE(backlog.ledger().approvals.empty());
+  backlog.protocol.people.push_back(kRobots.id);  // whatever the settings say
+  backlog.say(kRobots, "/approve");
+  EXPECT_TRUE(backlog.ledger().approvals.empty());
+}
+
+TEST(Ledger, AnOutcomeEndsItsClaimAndKeepsWhatItKnewToBeDead) {
+  Backlog backlog;
+  const CommentId lost = backlog.claim("a");
+  backlog.now += 600s;
+  const CommentId mine = backlog.claim("b", {lost});
+  Marker failed{.kind = MarkerKind::failed, .generation = 1, .stage = "ready"};
+  failed.claim = mine;
+  failed.over = {lost};
+  failed.again = 60;
+  backlog.mark(failed);
+  backlog.comment(mine).text = "withdrawn";
+  backlog.renew(lost);
+  const Ledger after = backlog.ledger();
+  EXPECT_FALSE(after.holder);
+  EXPECT_EQ(after.failures, 1);
+  EXPECT_EQ(after.not_before, backlog.now + 60s);
+  EXPECT_EQ(after.dead, std::vector<CommentId>{lost});
+}
+
+TEST(Ledger, WithoutTheKeySignedItemsAreLeftAlone) {
+  Backlog backlog;
+  backlog.claim("a");
+  backlog.protocol.signing.key.clear();
+  EXPECT_TRUE(backlog.ledger().unreadable);
+  EXPECT_EQ(backlog.next().kind, StepKind::nothing);
+}
+
+}  // namespace
+}  // namespace fenceline::tracker

@@ -1,0 +1,204 @@
+#include "tracker/marker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "tracker/hmac.hpp"
+
+namespace fenceline::tracker {
+namespace {
+
+constexpr std::string_view kOpening = "<!-- fenceline/1 ";
+constexpr std::string_view kClosing = " -->\n";
+constexpr std::size_t kMarkerBytesMax = 4096;
+constexpr std::size_t kWordBytesMax = 128;
+
+constexpr std::array<std::pair<MarkerKind, std::string_view>, 8> kKinds{{{MarkerKind::claim, "claim"},
+                                                                         {MarkerKind::advanced, "advanced"},
+                                                                         {MarkerKind::returned, "returned"},
+                                                                         {MarkerKind::failed, "failed"},
+                                                                         {MarkerKind::released, "released"},
+                                                                         {MarkerKind::moved, "moved"},
+                                                                         {MarkerKind::restored, "restored"},
+                                                                         {MarkerKind::contested, "contested"}}};
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kWordBytesMax && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == ':';
+  });
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+std::string joined(const std::vector<CommentId>& ids) {
+  std::string text;
+  for (const CommentId& id : ids) text += (text.empty() ? "" : ",") + id;
+  return or_dash(text);
+}
+
+std::string fields_text(const Marker& marker) {
+  std::string text(to_string(marker.kind));
+  const auto add = [&text](std::string_view key, const std::string& value) { text.append(" ").append(key).append("=").append(value); };
+  add("gen", std::to_string(marker.generation));
+  add("stage", marker.stage);
+  add("worker", marker.worker);
+  add("nonce", marker.nonce);
+  if (marker.kind == MarkerKind::claim) {
+    add("ttl", std::to_string(marker.ttl));
+    add("beat", std::to_string(marker.beat));
+    add("at", std::to_string(marker.at));
+    add("over", joined(marker.over));
+  } else {
+    add("to", or_dash(marker.to));
+    add("claim", or_dash(marker.claim));
+    add("over", joined(marker.over));
+    add("again", std::to_string(marker.again));
+    add("by", or_dash(marker.by));
+    add("why", or_dash(marker.why));
+  }
+  return text;
+}
+
+std::string visible_line(const Marker& marker) {
+  const std::string why = marker.why.empty() ? "" : " (" + marker.why + ")";
+  switch (marker.kind) {
+    case MarkerKind::claim: return "fenceline: worker " + marker.worker + " works on " + marker.stage;
+    case MarkerKind::advanced: return "fenceline: " + marker.stage + " is passed, next is " + marker.to + why;
+    case MarkerKind::returned: return "fenceline: back from " + marker.stage + " to " + marker.to + why;
+    case MarkerKind::failed: return "fenceline: an attempt at " + marker.stage + " failed" + (marker.to.empty() ? "" : ", it was the last one") + why;
+    case MarkerKind::released: return "fenceline: " + marker.stage + " was given up for now" + why;
+    case MarkerKind::moved: return "fenceline: moved from " + marker.stage + " to " + marker.to + " by account " + marker.by;
+    case MarkerKind::restored: return "fenceline: put back to " + marker.stage + ", account " + marker.by + " may not move it";
+    case MarkerKind::contested: return "fenceline: left to people at " + marker.stage + why;
+  }
+  return {};
+}
+
+std::string mac_of(const std::string& fields, const ItemId& item, const Signing& signing) {
+  return hmac_sha256_hex(signing.key, signing.place + "\n" + item + "\n" + fields).substr(0, 32);
+}
+
+std::string whole_text(const Marker& marker, const std::string& mac) {
+  return std::string(kOpening) + fields_text(marker) + (mac.empty() ? "" : " mac=" + mac) + std::string(kClosing) + visible_line(marker);
+}
+
+// Takes "key=value" from the front, up to the next blank; nothing if it is not that key.
+std::optional<std::string> take(std::string_view& rest, std::string_view key) {
+  if (!rest.starts_with(" ")) return std::nullopt;
+  std::string_view pair = rest.substr(1, rest.find(' ', 1) - 1);
+  if (!pair.starts_with(key) || pair.size() <= key.size() || pair[key.size()] != '=') return std::nullopt;
+  rest.remove_prefix(1 + pair.size());
+  return std::string(pair.substr(key.size() + 1));
+}
+
+// What is written otherwise than std::to_string would is found by the comparison of the whole.
+bool number_of(const std::optional<std::string>& text, std::int64_t& number) {
+  if (!text || text->empty() || text->size() > 15) return false;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  return error == std::errc{} && end == text->data() + text->size() && number >= 0;
+}
+
+bool word_of(const std::optional<std::string>& text, std::string& word, bool may_lack = false) {
+  if (!text || !is_word(*text)) return false;
+  word = *text == "-" && may_lack ? "" : *text;
+  return true;
+}
+
+bool list_of(const std::optional<std::string>& text, std::vector<CommentId>& ids) {
+  if (!text) return false;
+  if (*text == "-") return true;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    ids.emplace_back(rest.substr(0, comma));
+    if (!is_word(ids.back()) || ids.size() > kOverMax) return false;
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return true;
+}
+
+struct Parsed {
+  Marker marker;
+  std::string mac;
+};
+
+std::optional<Parsed> parsed(std::string_view text) {
+  if (text.size() > kMarkerBytesMax || !text.starts_with(kOpening)) return std::nullopt;
+  const std::size_t end = text.find(kClosing);
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string_view rest = text.substr(kOpening.size(), end - kOpening.size());
+  const std::string_view name = rest.substr(0, rest.find(' '));
+  const auto kind = std::ranges::find(kKinds, name, [](const auto& known) { return known.second; });
+  if (kind == kKinds.end()) return std::nullopt;
+  rest.remove_prefix(name.size());
+  Parsed out;
+  Marker& marker = out.marker;
+  marker.kind = kind->first;
+  bool good = number_of(take(rest, "gen"), marker.generation) && word_of(take(rest, "stage"), marker.stage) && word_of(take(rest, "worker"), marker.worker) &&
+              word_of(take(rest, "nonce"), marker.nonce);
+  if (marker.kind == MarkerKind::claim) {
+    good = good && number_of(take(rest, "ttl"), marker.ttl) && number_of(take(rest, "beat"), marker.beat) && number_of(take(rest, "at"), marker.at) && list_of(take(rest, "over"), marker.over);
+  } else {
+    good = good && word_of(take(rest, "to"), marker.to, true) && word_of(take(rest, "claim"), marker.claim, true) && list_of(take(rest, "over"), marker.over) &&
+           number_of(take(rest, "again"), marker.again) && word_of(take(rest, "by"), marker.by, true) && word_of(take(rest, "why"), marker.why, true);
+  }
+  if (!good) return std::nullopt;
+  if (!rest.empty() && !word_of(take(rest, "mac"), out.mac)) return std::nullopt;
+  if (whole_text(marker, out.mac) != text) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(MarkerKind kind) {
+  return std::ranges::find(kKinds, kind, [](const auto& known) { return known.first; })->second;
+}
+
+std::string marker_text(const Marker& marker, const ItemId& item, const Signing& signing) {
+  return whole_text(marker, signing.key.empty() ? "" : mac_of(fields_text(marker), item, signing));
+}
+
+ReadMarker read_marker(std::string_view text, const ItemId& item, const Signing& signing) {
+  const std::optional<Parsed> found = parsed(text);
+  if (!found) return {};
+  if (signing.key.empty()) {
+    if (!found->mac.empty()) return {std::nullopt, MarkerFault::unreadable};
+    return {found->marker, MarkerFault::none};
+  }
+  if (!same_in_constant_time(found->mac, mac_of(fields_text(found->marker), item, signing))) return {std::nullopt, MarkerFault::unsigned_};
+  return {found->marker, MarkerFault::none};
+}
+
+std::string neutralised(std::string_view text) {
+  // A blank after "fence" leaves nothing that another cut could join again.
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    constexpr std::string_view kWord = "fenceline/";
+    if (text.substr(at).starts_with(kWord)) {
+      out += "fence line/";
+      at += kWord.size();
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
+std::optional<Command> read_command(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  const std::string_view name = text.substr(0, text.find(' '));
+  std::string stage;
+  if (name.size() < text.size()) {
+    stage = text.substr(name.size() + 1);
+    if (!is_word(stage)) return std::nullopt;
+  }
+  if (name == "/approve") return Command{CommandKind::approve, stage};
+  if (name == "/reject") return Command{CommandKind::reject, stage};
+  if (name == "/move" && !stage.empty()) return Command{CommandKind::move, stage};
+  if (name == "/hold" && stage.empty()) return Command{CommandKind::hold, {}};
+  if (name == "/release" && stage.empty()) return Command{CommandKind::release, {}};
+  return std::nullopt;
+}
+
+}  // namespace fenceline::tracker

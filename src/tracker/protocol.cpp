@@ -1,0 +1,79 @@
+#include "tracker/protocol.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/duration_text.hpp"
+
+namespace fenceline::tracker {
+
+bool Protocol::is_worker(const Account& account) const { return std::ranges::find(workers, account.id) != workers.end(); }
+
+bool Protocol::is_trusted(const Account& account) const { return !is_worker(account) && std::ranges::find(people, account.id) != people.end(); }
+
+Duration Protocol::ttl_of(std::string_view place) const {
+  const std::optional<Position> at = find_place(pipeline, place);
+  const Duration own = at ? pipeline.stages[at->stage].ttl : Duration{0};
+  return own > Duration{0} ? own : kTtlDefault;
+}
+
+std::string Protocol::label_of(std::string_view place) const { return (can.labels ? std::string(kStagePrefix) : std::string()) + std::string(place); }
+
+std::string Protocol::place_of(std::string_view label) const {
+  if (can.labels) {
+    if (!label.starts_with(kStagePrefix)) return {};
+    label.remove_prefix(kStagePrefix.size());
+  }
+  return label == kProcessing || label == kDead || has_place(label) ? std::string(label) : std::string();
+}
+
+bool Protocol::has_place(std::string_view place) const { return find_place(pipeline, place).has_value(); }
+
+std::optional<Position> find_place(const PipelineSpec& spec, std::string_view place) {
+  const bool gate = place.starts_with(kGatePrefix);
+  const std::optional<std::size_t> stage = spec.find(gate ? place.substr(kGatePrefix.size()) : place);
+  if (!stage || (gate && spec.stages[*stage].gate.kind == GateKind::automatic)) return std::nullopt;
+  return Position{*stage, gate};
+}
+
+std::string place_name(const PipelineSpec& spec, Position position) { return (position.at_gate ? std::string(kGatePrefix) : std::string()) + spec.stages[position.stage].name; }
+
+std::string place_after(const PipelineSpec& spec, std::string_view place) {
+  const std::optional<Position> at = find_place(spec, place);
+  if (!at) return {};
+  if (at->at_gate) return spec.stages[at->stage].name;
+  if (at->stage + 1 == spec.stages.size()) return std::string(kDone);
+  return place_name(spec, {at->stage + 1, spec.stages[at->stage + 1].gate.kind != GateKind::automatic});
+}
+
+std::string place_before(const PipelineSpec& spec, std::string_view place) {
+  const std::optional<Position> at = find_place(spec, place);
+  return spec.stages[at && at->stage > 0 ? at->stage - 1 : 0].name;
+}
+
+Result<void> check_protocol(const Protocol& protocol) {
+  const PipelineSpec& spec = protocol.pipeline;
+  if (const Result<void> good = check_pipeline(spec); !good) return good;
+  if (spec.critical) {
+    return fail(Code::refused, "pipeline " + spec.name + " is critical, and a tracker can let work be done twice: keep its items in a store with fences (sqlite, postgres, redis)");
+  }
+  for (const StageSpec& stage : spec.stages) {
+    for (const std::string_view taken : {kProcessing, kDone, kDead, kContestedLabel}) {
+      if (stage.name == taken) return fail(Code::invalid, "stage " + stage.name + " has a name that trackers need for themselves: call it otherwise");
+    }
+    const Duration ttl = protocol.ttl_of(stage.name);
+    if (protocol.signing.key.empty() && (stage.timeout == Duration{0} || stage.timeout > ttl)) {
+      return fail(Code::refused, "stage " + stage.name + " may run longer than its ttl of " + format_duration(ttl) + ", and without a key no claim is renewed: give a key, or a timeout of at most the ttl");
+    }
+  }
+  return {};
+}
+
+bool comes_before(const Comment& a, const Comment& b, const Capabilities& can) {
+  // Shorter numbers are smaller ones.
+  const auto by_id = [](const Comment& comment) { return std::tuple(comment.id.size(), std::string_view(comment.id)); };
+  if (!can.ordered_ids && a.created_at != b.created_at) return a.created_at < b.created_at;
+  return by_id(a) < by_id(b);
+}
+
+}  // namespace fenceline::tracker

@@ -1,0 +1,68 @@
+// What all workers of one tracker agree on. The whole protocol in short:
+//
+// - Comments decide. Records (marker.hpp) by the workers' accounts say where an item is; its generation grows with each. Claims are valid for one generation; the smallest valid
+//   live one has the item (T1, T2; ledger.hpp).
+// - Labels show it to people, and are how people command (steps.hpp). A worker writes the comment first and labels after, so that whatever is half done can be read from the comments and
+//   made whole by anybody (P2). Labels are added before others are taken off: an item is always in a list.
+// - To claim: read; if nobody has it, post a claim that names the dead ones; read back; whoever has the smallest goes on, the others withdraw their own (T3).
+// - To advance: read; if the generation is still the claim's, post the record. The first valid record of a generation counts, a later one is void (T4).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "model/pipeline.hpp"
+#include "tracker/marker.hpp"
+#include "tracker/tracker.hpp"
+
+namespace fenceline::tracker {
+
+inline constexpr Duration kTtlDefault = std::chrono::seconds{600};
+inline constexpr int kLossesMax = 5;             // so many claims at one place run out before it is left to people
+inline constexpr int kMovesAnHourMax = 100;      // of an item's labels by workers; beyond it somebody fights with them
+inline constexpr int kMeddlingMost = 4;          // moments in an hour at which somebody who may not has moved an item
+inline constexpr Duration kAgainDefault = std::chrono::minutes{10};  // of an attempt that asked to come again
+
+struct Protocol {
+  PipelineSpec pipeline;
+  Signing signing = {};
+  std::vector<std::string> workers = {};  // ids of the accounts that workers use
+  std::vector<std::string> people = {};   // ids of the accounts whose moves are commands and whose approvals count
+  Capabilities can = {};
+  bool claim_label = true;                         // false: a claim changes no label, for trackers where bots react to them
+  Duration settled = std::chrono::seconds{180};    // so long what was written may not be seen by everybody: what looks half done is left to its writer
+
+  bool is_worker(const Account& account) const;
+  bool is_trusted(const Account& account) const;  // never a worker's account
+  Duration ttl_of(std::string_view place) const;
+  // "stage:review", or the status "review".
+  std::string label_of(std::string_view place) const;
+  // Which place a label or status is of; `processing` too. Empty: none of ours.
+  std::string place_of(std::string_view label) const;
+  bool has_place(std::string_view place) const;
+};
+
+inline constexpr std::string_view kStagePrefix = "stage:";
+inline constexpr std::string_view kProcessing = "processing";
+inline constexpr std::string_view kClaimedLabel = "claimed";
+inline constexpr std::string_view kContestedLabel = "contested";
+inline constexpr std::string_view kHoldLabel = "hold";
+
+// Where an item is after work at `place` was accepted, or its gate was passed: a stage, `gate:S`, or `done`. Automatic gates are passed at once.
+std::string place_after(const PipelineSpec& spec, std::string_view place);
+// Of a stage: the one before; of `gate:S`: the stage before S; the first one stays.
+std::string place_before(const PipelineSpec& spec, std::string_view place);
+// The stage's index, of `gate:S` that of S. Empty: no place of the pipeline.
+std::optional<Position> find_place(const PipelineSpec& spec, std::string_view place);
+std::string place_name(const PipelineSpec& spec, Position position);
+
+// What makes a pipeline unfit for a tracker. Errors: refused, with what to use instead; invalid.
+Result<void> check_protocol(const Protocol& protocol);
+
+// In the order of T1.
+bool comes_before(const Comment& a, const Comment& b, const Capabilities& can);
+
+}  // namespace fenceline::tracker

@@ -1,0 +1,58 @@
+// What to do next about an item: at most one write, with its reason. Pure: the pipeline, the item as it was read, who asks, and the tracker's clock decide. Whoever is killed between any two
+// writes leaves something that the same function, asked by anybody later, makes whole.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/job.hpp"
+#include "tracker/ledger.hpp"
+#include "tracker/protocol.hpp"
+
+namespace fenceline::tracker {
+
+enum class StepKind {
+  nothing,
+  read_moves,    // who moved its labels must be known first: read again, with moves
+  claim,         // post `marker`
+  record,        // post `marker`
+  add_labels,    // `labels`
+  remove_label,  // the only one of `labels`
+  set_status,    // the only one of `labels`
+  close,
+  erase,         // `comment`, of our own account
+};
+std::string_view to_string(StepKind kind);
+
+struct Step {
+  StepKind kind = StepKind::nothing;
+  std::string reason = {};               // a word or two, for logs: "half_done"
+  Marker marker = {};                    // without worker and nonce
+  std::vector<std::string> labels = {};
+  CommentId comment = {};
+  std::optional<WallTime> again = {};    // of nothing: when it may be otherwise by itself
+};
+
+struct Self {
+  Account account;
+  std::vector<std::string> places;  // at which this worker works
+  bool sweeps = false;              // it has the time to make whole what others left
+};
+
+// `item` has its state; moves too, if a step asked for them.
+Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger, const Self& self, WallTime now);
+
+// The first label (or status, or open and closed) that is not as the comments have it; nothing if all are. Labels of others are left alone, and those that a living claim needs are kept (T3).
+Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger& ledger);
+
+// Somebody who may not moves the item again and again, whether or not a label is wrong just now: `item` has its moves.
+bool is_fought_over(const Protocol& protocol, const Item& item, WallTime now);
+// Leaves it to people.
+Step contest_step(const Ledger& ledger, std::string why, std::string by = {});
+
+// What an outcome at the ledger's place makes of the item: the record to post, or an erasure if nothing must be remembered. `claim` is ours.
+Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, OutcomeKind outcome);
+
+}  // namespace fenceline::tracker

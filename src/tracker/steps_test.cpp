@@ -1,0 +1,217 @@
+#include "tracker/steps.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tracker/backlog_test.hpp"
+
+namespace fenceline::tracker {
+namespace {
+
+TEST(Steps, AFreeItemIsClaimedAndTheDeadAreNamed) {
+  Backlog backlog;
+  EXPECT_EQ(backlog.next().kind, StepKind::claim);
+  EXPECT_EQ(backlog.next(false, {"review"}).kind, StepKind::nothing);
+  const CommentId dead = backlog.claim("a");
+  EXPECT_EQ(backlog.next().reason, "held");
+  EXPECT_EQ(backlog.next().again, kStart + 600s);
+  backlog.now += 600s;
+  EXPECT_EQ(backlog.next().kind, StepKind::claim);
+  EXPECT_EQ(backlog.next().marker.over, std::vector<CommentId>{dead});
+}
+
+TEST(Steps, T3_LabelsThatAClaimNeedsAreKeptAndOthersAreLeftAlone) {
+  Backlog backlog;
+  backlog.claim("a");
+  backlog.item.state->labels = {"bug", "claimed", "stage:processing", "stage:ready"};
+  Step step = mirror_step(backlog.protocol, *backlog.item.state, backlog.ledger());
+  EXPECT_EQ(step.kind, StepKind::remove_label);
+  EXPECT_EQ(step.labels, std::vector<std::string>{"stage:ready"});
+  backlog.item.state->labels = {"bug", "claimed", "stage:processing"};
+  EXPECT_EQ(mirror_step(backlog.protocol, *backlog.item.state, backlog.ledger()).kind, StepKind::nothing);
+}
+
+TEST(Steps, P2_WhateverIsHalfDoneIsMadeWholeAndNeverOutOfAllLists) {
+  Backlog backlog;
+  backlog.item.state->labels = {"claimed", "stage:processing"};
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.now += 180s;
+  std::vector<std::string> writes;
+  for (int round = 0; round < 5; ++round) {
+    const Step step = backlog.next(true, {});
+    if (step.kind == StepKind::nothing) break;
+    writes.push_back(std::string(to_string(step.kind)) + " " + step.labels.front());
+    std::vector<std::string>& labels = backlog.item.state->labels;
+    if (step.kind == StepKind::add_labels) labels.insert(labels.end(), step.labels.begin(), step.labels.end());
+    else std::erase(labels, step.labels.front());
+  }
+  EXPECT_EQ(writes, (std::vector<std::string>{"add_labels stage:review", "remove_label claimed", "remove_label stage:processing"}));
+}
+
+TEST(Steps, TheLastAdvanceClosesTheItemBeforeItsLabelsGo) {
+  Backlog backlog;
+  backlog.item.state->labels = {"claimed", "stage:processing"};
+  backlog.record(MarkerKind::advanced, "done");
+  backlog.now += 180s;
+  EXPECT_EQ(backlog.next().kind, StepKind::close);
+  backlog.item.state->open = false;
+  EXPECT_EQ(backlog.next().labels, std::vector<std::string>{"claimed"});
+  backlog.item.state->labels.clear();
+  EXPECT_EQ(backlog.next().kind, StepKind::nothing);
+}
+
+TEST(Steps, AMoveByATrustedPersonIsACommand) {
+  Backlog backlog;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.now += 10s;
+  backlog.item.state->labels = {"stage:ready"};
+  EXPECT_EQ(backlog.next().kind, StepKind::read_moves);
+  backlog.move(kAna, MoveKind::label_added, "stage:ready");
+  const Step step = backlog.next();
+  EXPECT_EQ(step.kind, StepKind::record);
+  EXPECT_EQ(step.marker.kind, MarkerKind::moved);
+  EXPECT_EQ(step.marker.to, "ready");
+  EXPECT_EQ(step.marker.by, kAna.id);
+}
+
+TEST(Steps, AMoveFromBeforeTheRecordIsNoCommand) {
+  Backlog backlog;
+  backlog.move(kAna, MoveKind::label_added, "stage:ready");
+  backlog.now += 10s;
+  backlog.record(MarkerKind::advanced, "review");
+  EXPECT_EQ(backlog.next().reason, "in_flux");
+  backlog.now += 180s;
+  EXPECT_EQ(backlog.next().reason, "half_done");
+  EXPECT_EQ(backlog.next().labels, std::vector<std::string>{"stage:review"});
+}
+
+TEST(Steps, AMoveByAnybodyElseIsPutBackOnceThenTheItemIsContested) {
+  Backlog backlog;
+  backlog.now += 10s;
+  backlog.item.state->labels = {"stage:publish"};
+  backlog.move(kEve, MoveKind::label_added, "stage:publish");
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::restored);
+  EXPECT_EQ(backlog.next().marker.by, kEve.id);
+  backlog.now += 1s;
+  backlog.record(MarkerKind::restored, "");
+  EXPECT_EQ(backlog.next().labels, std::vector<std::string>{"stage:ready"});
+  backlog.item.state->labels = {"stage:publish", "stage:ready"};
+  EXPECT_EQ(backlog.next().kind, StepKind::remove_label);
+  backlog.now += 1s;
+  backlog.move(kEve, MoveKind::label_added, "stage:publish");
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::contested);
+  backlog.record(MarkerKind::contested, "");
+  backlog.now += 1s;
+  EXPECT_EQ(backlog.next().labels, std::vector<std::string>{"contested"});
+  backlog.item.state->labels.insert(backlog.item.state->labels.begin(), "contested");
+  EXPECT_EQ(backlog.next().kind, StepKind::nothing);
+  // Until a trusted person settles it.
+  backlog.item.state->labels = {"stage:ready"};
+  backlog.move(kEve, MoveKind::label_removed, "contested");
+  EXPECT_EQ(backlog.next().kind, StepKind::nothing);
+  backlog.move(kAna, MoveKind::label_removed, "contested");
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::moved);
+}
+
+TEST(Steps, AnItemThatATrustedPersonTookOutIsLeftAlone) {
+  Backlog backlog;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.now += 10s;
+  backlog.item.state->labels = {};
+  backlog.move(kAna, MoveKind::label_removed, "stage:review");
+  EXPECT_EQ(backlog.next().reason, "taken_out");
+  backlog.move(kEve, MoveKind::label_removed, "stage:review");
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::restored);
+}
+
+TEST(Steps, ALabelOfOursWithoutItsRecordIsLeftToPeople) {
+  Backlog backlog;
+  backlog.now += 10s;
+  backlog.item.state->labels = {"stage:review"};
+  backlog.move(kRobots, MoveKind::label_added, "stage:review");
+  EXPECT_EQ(backlog.next().reason, "in_flux");
+  backlog.now += 180s;
+  EXPECT_EQ(backlog.next().marker.why, "record_missing");
+}
+
+TEST(Steps, P1_AGateOpensByItsApprovalsOrDoesWhatItsEndSays) {
+  Backlog backlog;
+  StageGate& gate = backlog.protocol.pipeline.stages.back().gate;
+  gate.within = 48h;
+  gate.then = GateEnd::reject;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.record(MarkerKind::advanced, "gate:publish");
+  backlog.item.state->labels = {"stage:gate:publish"};
+  EXPECT_EQ(backlog.next().reason, "waits_for_approval");
+  EXPECT_EQ(backlog.next().again, kStart + 48h);
+  const std::size_t unapproved = backlog.item.comments.size();
+  backlog.say(kAna, "/approve");
+  EXPECT_EQ(backlog.next().marker.to, "publish");
+  backlog.item.comments.resize(unapproved);
+  backlog.now += 48h;
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::returned);
+  EXPECT_EQ(backlog.next().marker.to, "review");
+  backlog.say(kAna, "/approve");  // too late
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::returned);
+  gate.then = GateEnd::hold;
+  EXPECT_EQ(backlog.next().marker.to, "publish");  // it waited on
+  gate.then = GateEnd::approve;
+  EXPECT_EQ(backlog.next().marker.to, "publish");
+}
+
+TEST(Steps, WordsOfTrustedPeopleAreObeyed) {
+  Backlog backlog;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.item.state->labels = {"stage:review"};
+  backlog.say(kEve, "/move publish");
+  EXPECT_EQ(backlog.next().kind, StepKind::claim);
+  backlog.say(kAna, "/hold");
+  EXPECT_EQ(backlog.next().reason, "on_hold");
+  backlog.say(kAna, "/release");
+  EXPECT_EQ(backlog.next().kind, StepKind::claim);
+  backlog.say(kAna, "/reject");
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::returned);
+  EXPECT_EQ(backlog.next().marker.to, "ready");
+  backlog.protocol.pipeline.loops = 0;
+  EXPECT_EQ(backlog.next().marker.why, "loops");
+}
+
+TEST(Steps, AnItemThatKillsItsWorkersIsLeftToPeople) {
+  Backlog backlog;
+  std::vector<CommentId> dead;
+  for (int loss = 0; loss < kLossesMax; ++loss) {
+    EXPECT_EQ(backlog.next().kind, StepKind::claim);
+    dead.push_back(backlog.claim("w" + std::to_string(loss), dead));
+    backlog.now += 600s;
+  }
+  EXPECT_EQ(backlog.next().marker.why, "losses");
+}
+
+TEST(Steps, OutcomesBecomeRecords) {
+  Backlog backlog;
+  const Claim claim{.id = backlog.claim("a")};
+  const auto said = [&](OutcomeKind kind) { return outcome_step(backlog.protocol, backlog.ledger(), claim, kind); };
+  EXPECT_EQ(said(OutcomeKind::done).marker.to, "review");
+  EXPECT_EQ(said(OutcomeKind::done).marker.claim, claim.id);
+  EXPECT_EQ(said(OutcomeKind::failed).marker.kind, MarkerKind::failed);
+  EXPECT_EQ(said(OutcomeKind::failed).marker.again, 60);
+  EXPECT_EQ(said(OutcomeKind::dead).marker.to, "dead");
+  EXPECT_EQ(said(OutcomeKind::later).marker.kind, MarkerKind::released);
+  EXPECT_EQ(said(OutcomeKind::given_back).kind, StepKind::erase);
+  backlog.protocol.pipeline.stages.front().attempts = 1;
+  EXPECT_EQ(said(OutcomeKind::failed).marker.to, "dead");
+}
+
+TEST(Steps, OnATrackerWithoutLabelsTheStatusIsTheStage) {
+  Backlog backlog;
+  backlog.protocol.can.labels = false;
+  backlog.item.state->labels = {};
+  backlog.item.state->status = "ready";
+  EXPECT_EQ(backlog.next().kind, StepKind::claim);
+  backlog.record(MarkerKind::advanced, "review");
+  const Step step = mirror_step(backlog.protocol, *backlog.item.state, backlog.ledger());
+  EXPECT_EQ(step.kind, StepKind::set_status);
+  EXPECT_EQ(step.labels, std::vector<std::string>{"review"});
+}
+
+}  // namespace
+}  // namespace fenceline::tracker
