@@ -1,0 +1,54 @@
+// What a TrackerWorker keeps about one item: as it was read, and while it is worked on. Included by the sources of TrackerWorker alone.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include "base/duration_text.hpp"
+#include "tracker/tracker_worker.hpp"
+
+namespace fenceline::tracker {
+
+struct TrackerWorker::Looked {
+  Item item;
+  Ledger ledger;
+  Served served;
+};
+
+struct TrackerWorker::Holding {
+  Holding(ItemState its_state, Claim its_claim, Handler& its_handler, Instant trusted, Instant asked_at)
+      : state(std::move(its_state)), claim(std::move(its_claim)), handler(its_handler), trust(trusted), renewed_at(asked_at) {}
+
+  ItemState state;
+  Claim claim;       // as last renewed
+  Handler& handler;
+  Job job;
+  Duration timeout{0};
+  TrustDeadline trust;
+  Instant renewed_at;  // when it was asked for last, or renewed
+  std::stop_source stop;
+  std::atomic<bool> finished = false;
+  Task task;
+};
+
+template <class Call>
+auto TrackerWorker::asking(Call call) -> decltype(call()) {
+  const Instant asked = runtime_.now();
+  auto answer = call();
+  const Served& served = answer ? answer->served : answer.error().served;
+  if (served.now != WallTime{}) {
+    const std::scoped_lock lock(mutex_);
+    moment_ = {served.now, asked, runtime_.now()};
+  }
+  return answer;
+}
+
+template <class Change>
+void TrackerWorker::count(Change change) {
+  const std::scoped_lock lock(mutex_);
+  change(counts_);
+}
+
+}  // namespace fenceline::tracker

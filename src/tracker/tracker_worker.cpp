@@ -1,0 +1,370 @@
+#include "tracker/tracker_worker.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "tracker/holding.hpp"
+
+namespace fenceline::tracker {
+namespace {
+
+constexpr int kRoundsMost = 8;  // writes about one item in one look: whoever fights with us wins for now
+constexpr std::size_t kWorkTimesEnough = 5;
+
+}  // namespace
+
+TrackerWorker::TrackerWorker(Runtime& runtime, Log log, Tracker& tracker, TrackerWorkerOptions options)
+    : runtime_(runtime), log_(log), driver_(tracker), options_(std::move(options)), budget_(options_.budget), wake_(runtime.make_event()) {
+  options_.protocol.can = tracker.capabilities();
+  options_.protocol.signing.place = tracker.place();
+  worker_ = chance_word().substr(0, 8);
+}
+
+TrackerWorker::~TrackerWorker() = default;
+
+Result<void> TrackerWorker::run(std::stop_token stop) {
+  const std::stop_callback on_stop(stop, [this] {
+    stopping_.request_stop();
+    wake_->notify();
+  });
+  make_patient();
+  if (const Result<void> good = greet(stop); !good) return good;
+  Result<void> fit;
+  Instant next_sweep = runtime_.now() + jittered(shortest_ttl()) / 2;
+  while (!stop.stop_requested() && fit) {
+    bool busy = true;
+    if (free_slots() > 0) {
+      const bool sweeps = holdings_.empty() && runtime_.now() >= next_sweep;
+      busy = scan(sweeps);
+      if (sweeps) next_sweep = runtime_.now() + jittered(shortest_ttl());
+    }
+    if (options_.until_idle && !busy && holdings_.empty()) break;
+    wake_->wait_until(runtime_.now() + jittered(options_.poll));
+    fit = still_fit();
+  }
+  for (const auto& holding : holdings_) holding->stop.request_stop();
+  for (const auto& holding : holdings_) holding->task.join();
+  holdings_.clear();
+  return fit;
+}
+
+Result<void> TrackerWorker::sweep(std::stop_token stop) {
+  const std::stop_callback on_stop(stop, [this] { stopping_.request_stop(); });
+  make_patient();
+  only_sweeps_ = true;
+  if (const Result<void> good = greet(stop); !good) return good;
+  (void)scan(true);
+  return {};
+}
+
+void TrackerWorker::make_patient() {
+  usual_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.stop = stopping_.get_token()});
+  urgent_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent});
+}
+
+void TrackerWorker::hint(const ItemId& item) {
+  {
+    const std::scoped_lock lock(mutex_);
+    hints_.insert(item);
+  }
+  wake_->notify();
+}
+
+TrackerWorkerCounts TrackerWorker::counts() const {
+  const std::scoped_lock lock(mutex_);
+  TrackerWorkerCounts counts = counts_;
+  counts.writes = budget_.writes();
+  counts.limits = budget_.limits();
+  return counts;
+}
+
+Result<void> TrackerWorker::greet(std::stop_token stop) {
+  const Protocol& protocol = options_.protocol;
+  if (const Result<void> good = check_fitness(protocol, options_.fitness); !good) return good;
+  for (const PlaceWork& work : options_.work) {
+    if (!protocol.has_place(work.place)) return fail(Code::invalid, "pipeline " + protocol.pipeline.name + " has no place " + work.place);
+  }
+  for (int good = 0; !stop.stop_requested();) {
+    const Instant asked = runtime_.now();
+    const Answer<Account> me = asking([&] { return usual_->who_am_i(); });
+    if (me) {
+      account_ = me->value;
+      if (!protocol.is_worker(account_)) {
+        return fail(Code::refused, "account " + account_.id + " (" + account_.name + ") is none of those that workers of " + driver_.place() + " use: name it among them, or use another token");
+      }
+      // As if each of the five requests took as long as this one; the best of three, for one may meet with an accident.
+      const Duration claim = 5 * (runtime_.now() - asked) + options_.read_back;
+      const std::scoped_lock lock(mutex_);
+      claim_time_ = good == 0 ? claim : std::min(claim_time_, claim);
+      if (++good == 3) return {};
+      continue;
+    }
+    if (me.error().kind == TroubleKind::denied) return fail(Code::denied, me.error().message);
+    log_.warn("tracker_unreached", {{"message", me.error().message}});
+    if (!runtime_.sleep_for(jittered(options_.poll), stop)) break;
+  }
+  return {};
+}
+
+// Measured as it goes: the tracker may be slower, or the work shorter, than was said.
+Result<void> TrackerWorker::still_fit() {
+  Fitness fitness = options_.fitness;
+  {
+    const std::scoped_lock lock(mutex_);
+    fitness.claim = claim_time_;
+    if (!fitness.work && work_times_.size() >= kWorkTimesEnough) fitness.work = median(work_times_);
+  }
+  return check_fitness(options_.protocol, fitness);
+}
+
+Answer<std::vector<ItemState>> TrackerWorker::list_of(const std::string& label, bool closed, Cost& cost) {
+  Answer<std::vector<ItemState>> items = asking([&] { return usual_->list({label, closed}); });
+  cost += items ? items->served.cost : items.error().served.cost;
+  if (!items) log_.warn("tracker_list_failed", {{"label", label}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
+  return items;
+}
+
+bool TrackerWorker::worth_a_look(const ItemState& state) const {
+  const auto seen = seen_.find(state.id);
+  if (seen == seen_.end() || seen->second.updated_at != state.updated_at) return true;
+  const std::scoped_lock lock(mutex_);
+  return seen->second.again && *seen->second.again <= moment_.least_at(runtime_.now());
+}
+
+bool TrackerWorker::scan(bool sweeps) {
+  const Protocol& protocol = options_.protocol;
+  std::set<std::string> places;
+  for (const PlaceWork& work : options_.work) places.insert(work.place);
+  for (const StageSpec& stage : protocol.pipeline.stages) {
+    if (stage.gate.kind == GateKind::approval) places.insert(std::string(kGatePrefix) + stage.name);
+    if (sweeps) places.insert(stage.name);
+  }
+  if (sweeps) places.insert({std::string(kProcessing), std::string(kDead)});
+  Cost cost;
+  std::map<ItemId, ItemState> found;
+  bool all_listed = true;
+  const auto add = [&](const std::string& label, bool closed) {
+    const Answer<std::vector<ItemState>> items = list_of(label, closed, cost);
+    all_listed = all_listed && items;
+    if (!items) return;
+    for (const ItemState& state : items->value) found.emplace(state.id, state);
+  };
+  for (const std::string& place : places) add(protocol.label_of(place), false);
+  if (sweeps) {
+    add(protocol.label_of(kProcessing), true);
+    add(protocol.label_of(protocol.pipeline.stages.back().name), true);
+    if (protocol.can.labels && protocol.claim_label) add(std::string(kClaimedLabel), false);
+  }
+  std::vector<std::pair<std::uint64_t, ItemState>> order;  // each worker in an order of its own, so that they do not all go for the same one
+  for (auto& [id, state] : found) {
+    const bool held = std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == id; });
+    if (!held && (sweeps || worth_a_look(state))) order.emplace_back(runtime_.random(), state);
+  }
+  std::ranges::sort(order, {}, &std::pair<std::uint64_t, ItemState>::first);
+  bool busy = !all_listed;
+  for (const auto& [chance, state] : order) {
+    if (stopping_.stop_requested()) return true;
+    if (attend(state, false, sweeps)) busy = true;
+  }
+  // Somebody heard of these; and these were in the pipeline, and are in no list any more.
+  std::set<ItemId> more;
+  {
+    const std::scoped_lock lock(mutex_);
+    more.swap(hints_);
+  }
+  if (sweeps && all_listed) {
+    for (const auto& [id, seen] : seen_) {
+      if (!found.contains(id)) more.insert(id);
+    }
+  }
+  for (const ItemId& id : more) {
+    const bool held = std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == id; });
+    if (!held && !stopping_.stop_requested() && attend(ItemState{.id = id}, true, sweeps)) busy = true;
+  }
+  for (const auto& [id, seen] : seen_) busy = busy || seen.reason == "held" || seen.reason == "in_flux";
+  count([&](TrackerWorkerCounts& counts) {
+    ++counts.scans;
+    if (!order.empty() || busy) return;
+    counts.scan_requests += cost.requests;
+    counts.scan_charged += cost.charged;
+  });
+  return busy;
+}
+
+std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& request, PatientTracker& tracker) {
+  Answer<Item> read = asking([&] { return tracker.read(request); });
+  if (!read) {
+    log_.warn("tracker_read_failed", {{"item", request.item}, {"trouble", to_string(read.error().kind)}, {"message", read.error().message}});
+    return std::nullopt;
+  }
+  Looked looked{std::move(read->value), {}, read->served};
+  looked.ledger = read_ledger(options_.protocol, request.item, looked.item.comments, account_, looked.served.now);
+  return looked;
+}
+
+bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
+  const ItemId id = state.id;
+  const Instant began = runtime_.now();
+  bool moves = false;
+  bool acted = false;
+  for (int round = 0; round < kRoundsMost && !stopping_.stop_requested(); ++round) {
+    std::optional<Looked> looked = look({.item = id, .state = fresh || options_.protocol.can.swap, .comments = true, .moves = moves}, *usual_);
+    if (!looked) return true;
+    if (!looked->item.state) looked->item.state = state;
+    const std::optional<Claim>& holder = looked->ledger.holder;
+    if (holder && holder->marker.worker == worker_) {
+      // Posted by a request of which nobody knew what became of it.
+      withdraw(id, holder->id);
+      fresh = true;
+      continue;
+    }
+    Self self{account_, {}, sweeps};
+    if (!only_sweeps_ && free_slots() > 0) {
+      for (const PlaceWork& work : options_.work) self.places.push_back(work.place);
+    }
+    const Step step = next_step(options_.protocol, looked->item, looked->ledger, self, looked->served.now);
+    if (step.kind == StepKind::nothing) {
+      const bool over = step.reason == "done" || step.reason == "closed" || step.reason == "in_no_stage" || step.reason == "taken_out";
+      if (over) seen_.erase(id);
+      else seen_[id] = {looked->item.state->updated_at, step.reason, step.again};
+      return acted;
+    }
+    seen_[id] = {};
+    if (step.kind == StepKind::claim) {
+      try_claim(*looked, step, looked->served.cost, began);
+      return true;
+    }
+    if (step.kind == StepKind::read_moves) {
+      moves = true;
+    } else if (fresh) {
+      log_.info("tracker_item_tended", {{"item", id}, {"step", to_string(step.kind)}, {"reason", step.reason}});
+      if (!act(*looked, step)) return true;
+      acted = true;
+    }
+    // What a list says of labels may be old: before anything but a claim is written, all is read.
+    fresh = true;
+  }
+  return true;
+}
+
+bool TrackerWorker::act(const Looked& looked, const Step& step) {
+  count([&](TrackerWorkerCounts& counts) {
+    counts.repairs += step.reason == "half_done" ? 1 : 0;
+    counts.contested += step.kind == StepKind::record && step.marker.kind == MarkerKind::contested ? 1 : 0;
+  });
+  const ItemId& id = looked.item.state->id;
+  if (step.kind == StepKind::record) {
+    if (!write_record(looked, step, chance_word(), *usual_)) return false;
+    if (!step.marker.to.empty()) mirror(id, *usual_);
+    return true;
+  }
+  if (step.kind == StepKind::erase) return asking([&] { return usual_->erase(id, step.comment); }).has_value();
+  ItemState state = *looked.item.state;
+  if (!act_on_labels(state, step)) return false;
+  // The tracker has said what its labels are now: what was read before may have been older.
+  if (step.reason == "half_done" || step.reason == "put_back") mirror(std::move(state), looked.ledger);
+  return true;
+}
+
+// One write, and `state` as it is after it.
+bool TrackerWorker::act_on_labels(ItemState& state, const Step& step) {
+  const auto after = [&](const Answer<LabelsAfter>& answer) {
+    if (!answer) return false;
+    if (answer->value.labels) {
+      state.labels = *answer->value.labels;
+    } else if (step.kind == StepKind::add_labels) {
+      state.labels.insert(state.labels.end(), step.labels.begin(), step.labels.end());
+    } else {
+      std::erase(state.labels, step.labels.front());
+    }
+    return true;
+  };
+  switch (step.kind) {
+    case StepKind::add_labels: return after(asking([&] { return usual_->add_labels(state.id, step.labels); }));
+    case StepKind::remove_label: return after(asking([&] { return usual_->remove_label(state.id, step.labels.front()); }));
+    case StepKind::set_status:
+      state.status = step.labels.front();
+      return asking([&] { return usual_->set_status(state.id, step.labels.front()); }).has_value();
+    case StepKind::close:
+      state.open = false;
+      return asking([&] { return usual_->set_open(state.id, false); }).has_value();
+    default: check(false, "no step for labels"); return false;
+  }
+}
+
+void TrackerWorker::mirror(const ItemId& item, PatientTracker& tracker, bool meddled) {
+  const Protocol& protocol = options_.protocol;
+  const std::optional<Looked> looked = look({.item = item, .moves = meddled && protocol.can.moves}, tracker);
+  if (!looked || !looked->item.state) return;
+  const Ledger& ledger = looked->ledger;
+  if (looked->item.moves && !ledger.holder && !ledger.contested && ledger.place != kDone && is_fought_over(protocol, looked->item, looked->served.now)) {
+    const Step step = contest_step(ledger, "moved_again");
+    log_.info("tracker_item_tended", {{"item", item}, {"step", to_string(step.kind)}, {"reason", step.reason}});
+    (void)act(*looked, step);
+    return;
+  }
+  mirror(*looked->item.state, ledger);
+}
+
+void TrackerWorker::mirror(ItemState state, const Ledger& ledger) {
+  for (int round = 0; round < kRoundsMost; ++round) {
+    const Step step = mirror_step(options_.protocol, state, ledger);
+    if (step.kind == StepKind::nothing || !act_on_labels(state, step)) return;
+  }
+}
+
+bool TrackerWorker::write_record(const Looked& looked, const Step& step, const std::string& nonce, PatientTracker& tracker) {
+  const ItemState& state = *looked.item.state;
+  const std::string text = text_of(signed_off(step.marker, nonce), state.id);
+  std::optional<Trouble> failed;
+  if (options_.protocol.can.swap && !step.marker.to.empty()) {
+    SwapRequest swap{.item = state.id, .version = state.version, .status = {}, .open = {}, .comment = text};
+    if (step.marker.to == kDone) swap.open = false;
+    else swap.status = options_.protocol.label_of(step.marker.to);
+    if (const Answer<Swapped> swapped = asking([&] { return tracker.swap(swap); }); !swapped) failed = swapped.error();
+  } else if (const Answer<Comment> posted = asking([&] { return tracker.post(state.id, text); }); !posted) {
+    failed = posted.error();
+  }
+  if (failed) log_.warn("tracker_record_failed", {{"item", state.id}, {"trouble", to_string(failed->kind)}, {"message", failed->message}});
+  return !failed;
+}
+
+void TrackerWorker::withdraw(const ItemId& item, const CommentId& claim) {
+  if (const Answer<Nothing> erased = asking([&] { return urgent_->erase(item, claim); }); !erased) {
+    log_.warn("tracker_withdraw_failed", {{"item", item}, {"trouble", to_string(erased.error().kind)}, {"message", erased.error().message}});
+  }
+}
+
+int TrackerWorker::free_slots() {
+  for (const auto& holding : holdings_) {
+    if (holding->finished) holding->task.join();
+  }
+  std::erase_if(holdings_, [](const auto& holding) { return holding->finished.load(); });
+  return options_.concurrency - static_cast<int>(holdings_.size());
+}
+
+Marker TrackerWorker::signed_off(Marker marker, const std::string& nonce) const {
+  marker.worker = worker_;
+  marker.nonce = nonce;
+  return marker;
+}
+
+Duration TrackerWorker::jittered(Duration duration) {
+  const auto quarter = static_cast<std::uint64_t>(duration.count() / 4 + 1);
+  return duration - duration / 8 + Duration{static_cast<Duration::rep>(runtime_.random() % quarter)};
+}
+
+std::string TrackerWorker::chance_word() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string word;
+  for (std::uint64_t chance = runtime_.random(); word.size() < 16; chance >>= 4) word += kDigits[chance & 15];
+  return word;
+}
+
+Duration TrackerWorker::shortest_ttl() const {
+  Duration shortest = kTtlRange.most;
+  for (const StageSpec& stage : options_.protocol.pipeline.stages) shortest = std::min(shortest, options_.protocol.ttl_of(stage.name));
+  return shortest;
+}
+
+}  // namespace fenceline::tracker
