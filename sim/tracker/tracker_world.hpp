@@ -1,0 +1,122 @@
+// A backlog on a tracker and those who work on it: workers that are paused, killed and started again; people who approve and settle what is contested; others who forge, meddle and tidy up.
+// Safety is checked throughout the storm, progress after it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/checks/violations.hpp"
+#include "sim/runtime/machine.hpp"
+#include "sim/runtime/sim_runtime.hpp"
+#include "sim/tracker/sim_tracker.hpp"
+#include "sim/tracker/tracker_checks.hpp"
+#include "sim/tracker/tracker_model.hpp"
+#include "tracker/tracker_worker.hpp"
+
+namespace fenceline::sim {
+
+struct TrackerPlan {
+  int workers = 5;
+  int items = 10;
+  tracker::Capabilities can = {};
+  bool claim_label = true;
+  bool gate = true;                  // the last stage needs an approval
+  TrackerFaults faults = {};
+  TrackerWire wire = {};
+  bool reads_are_true = false;       // see TrackerCheckOptions
+  Duration works_least = std::chrono::minutes{2};
+  Duration works_most = std::chrono::minutes{20};
+  double fails = 0.05;
+  double later = 0.02;
+  Duration kill_every{0};
+  Duration pause_every{0};
+  Duration pause_most = std::chrono::minutes{30};
+  std::int64_t drift_ppm = 200;
+  // People and bots; about every so often one act, zero: never.
+  Duration forge_every{0};           // claims and records by somebody, and those of another item
+  Duration tamper_every{0};          // comments of workers are edited or deleted
+  Duration replace_every{0};         // a bot writes the whole set of labels that it read up to a minute before
+  Duration meddle_every{0};          // somebody who may not moves an item
+  Duration command_every{0};         // a trusted person moves an item
+  Duration self_approve_every{0};    // the workers' own account approves
+  Duration flip_every{0};            // a bot flips the labels of the first item, for `flip_for`
+  Duration flip_for{0};
+  bool settles = true;               // a person settles what is contested, after the storm
+  Duration storm = std::chrono::hours{6};
+  Duration patience = std::chrono::hours{24 * 7};  // after it
+};
+
+struct TrackerReport {
+  std::vector<Violation> violations;
+  TrackerTally tally;
+  TrackerModelCounts model;
+  tracker::TrackerWorkerCounts workers;  // added up; of the most the largest
+  std::int64_t kills = 0, pauses = 0, forged = 0, tampered = 0, replaced = 0, meddled = 0, flips = 0;
+  std::int64_t first_item_writes = 0;    // by workers
+  bool first_item_contested = false;     // at the end of the storm
+  Duration simulated{};
+  std::string trace;
+};
+
+// What a process does in place of a TrackerWorker: how recipes are shown.
+using TrackerProgram = std::function<void(SimRuntime& process, tracker::Tracker& tracker, Handler& handler, const tracker::Protocol& protocol, std::stop_token stop)>;
+
+class TrackerWorld {
+ public:
+  TrackerWorld(std::uint64_t seed, TrackerPlan plan, StackPool& stacks, TrackerProgram program = {});
+  ~TrackerWorld();
+  TrackerReport run();
+
+ private:
+  class Hands;  // the handler of one process
+  struct Process;
+
+  class TrackerClock final : public Clock {
+   public:
+    explicit TrackerClock(const Simulation& simulation) : simulation_(simulation) {}
+    Instant now() const override { return simulation_.now(); }
+    WallTime wall_now() const override { return WallTime{std::chrono::days{20'000}} + simulation_.now().time_since_epoch(); }
+    std::string boot_id() const override { return "tracker"; }
+
+   private:
+    const Simulation& simulation_;
+  };
+
+  Random& random() { return simulation_.random(); }
+  void start(int place);
+  void every(Duration mean, std::function<void()> what);
+  void strike(bool kill);
+  void people();
+  void settle_contested();
+  void forge();
+  void tamper();
+  void replace();
+  void meddle(const tracker::Account& by);
+  void flip();
+  void quiet();
+  std::string some_item();
+  const tracker::Comment* some_comment_of_workers(const std::string& item);
+  tracker::Tracker& of(const tracker::Account& account);
+
+  TrackerPlan plan_;
+  Simulation simulation_;
+  TrackerClock clock_;
+  bool storm_ = true;
+  tracker::Protocol protocol_;
+  TrackerModel model_;
+  Violations violations_;
+  TrackerChecks checks_;
+  TrackerProgram program_;
+  TrackerWire wire_;
+  std::deque<Machine> machines_;
+  std::map<std::string, std::unique_ptr<tracker::Tracker>> doors_;
+  std::deque<std::unique_ptr<Process>> processes_;  // the dead too: what they sent may be under way
+  std::map<int, Process*> at_;
+  TrackerReport report_;
+};
+
+}  // namespace fenceline::sim
