@@ -190,8 +190,8 @@ MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::str
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
   const StageSpec& stage = spec.stages[at->stage];
-  if (!at->at_gate) return fail(Code::conflict, "it is at stage " + stage.name + " and waits for no approval");
-  if (stage.gate.kind == GateKind::check) return fail(Code::conflict, "it waits for a check into stage " + stage.name + ", which nobody can approve");
+  if (!at->at_gate) return fail(Code::conflict, "it is at stage " + stage.name + " and waits for no approval; 'fenceline board' shows who waits for what");
+  if (stage.gate.kind == GateKind::check) return fail(Code::conflict, "it waits for a check into stage " + stage.name + ", which nobody can approve; to send it back: fenceline stage reject");
   if (!may_approve(stage.gate, by)) return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " + people_words(stage.gate.by) + ", or say who you are with --as");
   if (std::ranges::find(item.record.approvals, by, &ItemWord::by) != item.record.approvals.end()) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_approved", .about = stage.name, .reason = reason};
