@@ -44,9 +44,11 @@ std::vector<std::string> clean_environment() {
   return environment;
 }
 
-RunResult CommandHandler::run(const Run& run) {
+RunResult CommandHandler::run(const Run& run) { return this->run(run, options_.command, options_.ends); }
+
+RunResult CommandHandler::run(const Run& run, const std::vector<std::string>& words, const EndPolicy& ends) {
   FENCELINE_CRASH_POINT(guardian_spawn_before);
-  const Result<std::unique_ptr<GuardedCommand>> command = start(run);
+  const Result<std::unique_ptr<GuardedCommand>> command = start(run, words);
   FENCELINE_CRASH_POINT(guardian_spawn_after);
   if (!command) {
     // No room for a process is nobody's fault: later.
@@ -55,10 +57,10 @@ RunResult CommandHandler::run(const Run& run) {
   }
   CommandEnd end = attend(**command, run);
   ended((*command)->guardian_pid(), end.guardian_died);
-  return result_of(std::move(end), options_.ends, why_stopped(run.trust, run.stop));
+  return result_of(std::move(end), ends, why_stopped(run.trust, run.stop));
 }
 
-Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run) {
+Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run, const std::vector<std::string>& words) {
   const Job& job = run.job;
   GuardedCommandOptions guarded{.guardian = options_.guardian,
                                 .output_bytes_max = kResultBytesMax,
@@ -66,7 +68,7 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run) {
                                 .on_errors = [run](std::string_view text) { run.log(text); }};
   if (options_.clean_env) guarded.guardian.push_back("--clean-env");
   guarded.guardian.push_back("--");
-  guarded.guardian.insert(guarded.guardian.end(), options_.command.begin(), options_.command.end());
+  guarded.guardian.insert(guarded.guardian.end(), words.begin(), words.end());
   std::vector<std::pair<std::string, std::string>> about_the_job{{"FENCELINE_JOB", to_string(job.id)},
                                                                  {"FENCELINE_FENCE", std::to_string(job.fence)},
                                                                  {"FENCELINE_QUEUE", job.queue},

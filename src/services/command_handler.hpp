@@ -40,9 +40,11 @@ class CommandHandler final : public Handler {
   CommandHandler(const Clock& clock, CommandOptions options) : clock_(clock), options_(std::move(options)) {}
 
   RunResult run(const Run& run) override;
+  // Another command for the same worker, with the same environment and the same care.
+  RunResult run(const Run& run, const std::vector<std::string>& words, const EndPolicy& ends);
 
  private:
-  Result<std::unique_ptr<GuardedCommand>> start(const Run& run);
+  Result<std::unique_ptr<GuardedCommand>> start(const Run& run, const std::vector<std::string>& words);
   CommandEnd attend(GuardedCommand& command, const Run& run);
   void ended(pid_t guardian, bool guardian_died);
 

@@ -11,7 +11,7 @@
 #include "base/check.hpp"
 #include "model/time_zone.hpp"
 #include "store/forwarding_store.hpp"
-#include "support/manual_clock.hpp"
+#include "support/hand_runtime.hpp"
 #include "support/results.hpp"
 
 namespace fenceline::test {
@@ -22,26 +22,6 @@ using namespace std::chrono_literals;
 const std::string kNs = "default";
 const Act kAct{.actor = "ana", .reason = "because"};
 constexpr WallTime kBegin = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 10h + 30min;
-
-// Time passes while somebody sleeps, and else by hand.
-class HandRuntime final : public Runtime {
- public:
-  explicit HandRuntime(ManualClock& clock) : clock_(clock) {}
-  Instant now() const override { return clock_.now(); }
-  WallTime wall_now() const override { return clock_.wall_now(); }
-  std::string boot_id() const override { return clock_.boot_id(); }
-  std::uint64_t random() override { return ++random_; }
-  bool sleep_until(Instant when, std::stop_token) override {
-    clock_.advance(std::max(Duration{0}, when - clock_.now()));
-    return true;
-  }
-  Task spawn(std::string, std::function<void(std::stop_token)>) override { return {}; }
-  std::unique_ptr<Event> make_event() override { return nullptr; }
-
- private:
-  ManualClock& clock_;
-  std::uint64_t random_ = 0;
-};
 
 class Road final : public ForwardingStore {
  public:

@@ -1,0 +1,97 @@
+#include "services/gate_keeper.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+
+namespace fenceline {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds{5};
+constexpr Duration kGateTtl = std::chrono::seconds{30};
+constexpr int kChecksAtOnce = 4;
+
+// There is nothing to do but to look: the rules say the rest when it is settled.
+class DeadlineHandler final : public Handler {
+ public:
+  RunResult run(const Run&) override { return {}; }
+};
+
+struct Gate {
+  std::string queue;
+  std::string stage;  // as stored
+
+  auto operator<=>(const Gate&) const = default;
+};
+
+struct GateWorker {
+  StageGate gate;  // as it was when the worker began
+  std::unique_ptr<Handler> handler;
+  std::unique_ptr<Worker> worker;
+  std::atomic<bool> ended = false;  // by itself: a store that was broken, say
+  Task task;
+};
+
+bool needs_a_worker(const StageGate& gate, bool runs_checks) {
+  return gate.kind == GateKind::check ? runs_checks : gate.kind == GateKind::approval && gate.within > Duration{0};
+}
+
+}  // namespace
+
+GateKeeper::GateKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptions worker, MakeCheck make_check)
+    : runtime_(runtime), log_(log), store_(store), options_(std::move(worker)), make_check_(std::move(make_check)) {}
+
+void GateKeeper::keep(std::stop_token stop) {
+  std::map<Gate, GateWorker> workers;
+  const auto end = [](GateWorker& one) {
+    one.task.request_stop();
+    one.task.join();
+  };
+  while (!stop.stop_requested()) {
+    const Result<std::shared_ptr<const KnownPipelines>> known = store_.known();
+    std::map<Gate, StageSpec> wanted;
+    if (known) {
+      for (const auto& [queue, pipeline] : **known) {
+        for (std::size_t stage = 1; stage < pipeline.spec.stages.size(); ++stage) {
+          if (needs_a_worker(pipeline.spec.stages[stage].gate, make_check_ != nullptr)) wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
+        }
+      }
+      for (auto one = workers.begin(); one != workers.end();) {
+        const auto found = wanted.find(one->first);
+        if (found != wanted.end() && found->second.gate == one->second.gate && !one->second.ended) {
+          ++one;
+          continue;
+        }
+        end(one->second);
+        one = workers.erase(one);
+      }
+    }
+    for (const auto& [gate, stage] : wanted) {
+      if (workers.contains(gate)) continue;
+      GateWorker& one = workers[gate];
+      one.gate = stage.gate;
+      one.handler = stage.gate.kind == GateKind::check ? make_check_(stage) : std::make_unique<DeadlineHandler>();
+      WorkerOptions options = options_;
+      options.queues = {gate.queue};
+      options.stage = gate.stage;
+      options.concurrency = stage.gate.kind == GateKind::check ? std::min(options_.concurrency, kChecksAtOnce) : 1;
+      options.prefetch = 0;
+      options.ttl = kGateTtl;
+      options.drain = false;
+      options.schedules = false;
+      options.tidy_every = Duration{0};
+      one.worker = std::make_unique<Worker>(runtime_, log_, store_, *one.handler, options);
+      one.task = runtime_.spawn("gate", [this, &one, gate](std::stop_token ends) {
+        const Result<WorkReport> report = one.worker->run(std::move(ends));
+        if (!report) log_.warn("gate_keeper_failed", {{"queue", gate.queue}, {"stage", gate.stage}, {"code", to_string(report.error().code)}, {"message", report.error().message}});
+        one.ended = true;
+      });
+    }
+    runtime_.sleep_for(kLookEvery, stop);
+  }
+  for (auto& [gate, one] : workers) one.task.request_stop();
+  for (auto& [gate, one] : workers) end(one);
+}
+
+}  // namespace fenceline

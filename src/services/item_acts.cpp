@@ -1,0 +1,141 @@
+#include "services/item_acts.hpp"
+
+#include <utility>
+
+#include "base/nearest.hpp"
+#include "services/fresh_id.hpp"
+
+namespace fenceline {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kRepeats = 5;     // of a call whose answer got lost: at once, then after a pause that doubles
+constexpr int kDecisions = 20;  // of an act that others were faster than
+constexpr Duration kRepeatPause = milliseconds{200};
+constexpr Duration kDecisionPause = milliseconds{20};
+
+Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
+  const std::string id = to_string(refusal.id);
+  if (refusal.reason == "not_found") return {Code::not_found, "no job " + id + " in namespace " + ns + "; 'fenceline jobs' lists them"};
+  if (refusal.reason == "finished") return {Code::conflict, "item " + id + " is finished; a dead or cancelled one goes on with: fenceline job retry " + id};
+  if (refusal.reason == "effect_in_doubt")
+    return {Code::conflict, "item " + id + " waits for an effect that may have happened; 'fenceline job explain " + id + "' names it and how to resolve it"};
+  return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) + " now (" + refusal.reason + "); stop working on it"};
+}
+
+}  // namespace
+
+Result<std::size_t> stage_named(const PipelineSpec& spec, const std::string& name) {
+  if (const std::optional<std::size_t> stage = spec.find(name)) return *stage;
+  const std::optional<std::string> near = nearest(name, spec.names());
+  std::string all;
+  for (const std::string& stage : spec.names()) all += (all.empty() ? "" : ", ") + stage;
+  return fail(Code::invalid, "pipeline " + spec.name + " has no stage '" + name.substr(0, kStageBytesMax) + "'; " + (near ? "did you mean '" + *near + "'?" : "it has " + all));
+}
+
+ItemActs::ItemActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop) : runtime_(runtime), store_(store), ns_(std::move(ns)), stop_(std::move(stop)) {}
+
+// Every call can be repeated with the same arguments: what happened does not happen twice.
+template <class Call>
+auto ItemActs::surely(Call call) -> decltype(call()) {
+  auto reply = call();
+  for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
+    if (!runtime_.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), stop_)) return reply;
+    reply = call();
+    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;  // of the first try nothing is known
+  }
+  return reply;
+}
+
+Result<ItemReport> ItemActs::look(const JobId& id) {
+  Result<ItemsReply> read = store_.items({.ns = ns_, .ids = {id}});
+  if (!read) return std::unexpected(read.error());
+  if (read->items.empty()) return std::unexpected(refusal_error({.id = id, .reason = "not_found"}, ns_));
+  ItemReport report{.item = std::move(read->items.front()), .now = read->now};
+  Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store_, ns_, report.item.job.queue);
+  if (!pipeline) return std::unexpected(pipeline.error());
+  if (!*pipeline)
+    return fail(Code::conflict, "job " + to_string(id) + " is of queue " + report.item.job.queue + ", which has no pipeline; 'fenceline pipeline show' lists those that there are");
+  report.spec = std::move((*pipeline)->spec);
+  Result<ItemNow> now_item = item_now(report.item);
+  if (!now_item) return std::unexpected(now_item.error());
+  report.now_item = std::move(*now_item);
+  return report;
+}
+
+Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::optional<Fence> fence, const Decide& decide) {
+  for (int n = 0; n < kDecisions; ++n) {
+    if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) break;
+    Result<ItemReport> report = look(id);
+    if (!report) return report;
+    const Job& job = report->item.job;
+    if (fence && report->now_item.record.moved_under == *fence && (job.state != JobState::running || job.fence != *fence)) return report;  // by a try whose answer got lost
+    if (!fence && is_finished(job.state)) return std::unexpected(refusal_error({.id = id, .reason = "finished"}, ns_));
+    const MaybeStep step = decide(report->spec, report->now_item, report->now);
+    if (!step) return fail(step.error().code, "item " + to_string(id) + ": " + step.error().message);
+    if (!*step) return report;
+    ItemChange one = change_of(report->item, **step);
+    one.fence = fence;
+    // A hold is for what does not run; for what does, it is in force when the delivery ends.
+    if (!fence && one.place && job.state != JobState::running) one.only = job.state;
+    const ChangeItemsRequest request{.ns = ns_, .owner = fence ? job.owner : "", .request = fresh_id(runtime_), .changes = {one}, .act = act};
+    const Result<ChangeItemsReply> reply = surely([&] { return store_.change_items(request); });
+    if (!reply) return std::unexpected(reply.error());
+    if (reply->refused.empty()) {
+      Result<ItemReport> after = look(id);
+      if (after) after->changed = true;
+      return after;
+    }
+    const std::string& reason = reply->refused.front().reason;
+    if (reason != "changed" && reason != "state" && !(reason == "settled" && fence)) return std::unexpected(refusal_error(reply->refused.front(), ns_));
+  }
+  return fail(Code::conflict, "item " + to_string(id) + " is changed by others all the time; try again");
+}
+
+Result<ItemReport> ItemActs::approve(const JobId& id, std::optional<std::int64_t> generation, const Act& act) {
+  return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
+    if (!generation) generation = item.record.generation;
+    if (*generation != item.record.generation)
+      return fail(Code::conflict, "it is in generation " + std::to_string(item.record.generation) + " by now, not " + std::to_string(*generation) + ": it left its gate since you looked; look again");
+    return approved(spec, item, act.actor, act.reason, now);
+  });
+}
+
+Result<ItemReport> ItemActs::reject(const JobId& id, const std::string& to, const Act& act) {
+  return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
+    std::optional<std::size_t> stage;
+    if (!to.empty()) {
+      const Result<std::size_t> named = stage_named(spec, to);
+      if (!named) return std::unexpected(named.error());
+      stage = *named;
+    }
+    return rejected(spec, item, stage, act.actor, act.reason, now);
+  });
+}
+
+Result<ItemReport> ItemActs::move(const JobId& id, const std::string& to, const Act& act) {
+  return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
+    const Result<std::size_t> stage = stage_named(spec, to);
+    if (!stage) return std::unexpected(stage.error());
+    return moved(spec, item, *stage, act.actor, act.reason, now);
+  });
+}
+
+Result<ItemReport> ItemActs::hold(const JobId& id, const Act& act) {
+  return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) { return held(spec, item, act.actor, act.reason, now); });
+}
+
+Result<ItemReport> ItemActs::release(const JobId& id, const Act& act) {
+  return change(id, act, {}, [](const PipelineSpec& spec, const ItemNow& item, WallTime now) { return released(spec, item, now); });
+}
+
+Result<ItemReport> ItemActs::send_back(const Holding& delivery, const std::string& to, const Act& act) {
+  return change(delivery.id, act, delivery.fence, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
+    const Result<std::size_t> stage = stage_named(spec, to);
+    if (!stage) return std::unexpected(stage.error());
+    return sent_back(spec, item, *stage, delivery.fence, act.actor, act.reason, now);
+  });
+}
+
+}  // namespace fenceline

@@ -1,0 +1,201 @@
+#include "services/stage_store.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "services/fresh_id.hpp"
+#include "services/stage_outcome.hpp"
+
+namespace fenceline {
+namespace {
+
+constexpr int kDecisions = 20;  // of outcomes that people were faster than
+const Act kByWorker{.actor = "worker", .reason = ""};
+
+bool has_pipeline(const KnownPipelines& known, const std::vector<std::string>& queues) {
+  return std::ranges::any_of(queues, [&](const std::string& queue) { return known.contains(queue); });
+}
+
+// As the store has it: the first stage of a pipeline has no name there.
+std::string stored(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) {
+  const bool first = std::ranges::any_of(queues, [&](const std::string& queue) {
+    const auto found = known.find(queue);
+    return found != known.end() && found->second.spec.first().name == stage;
+  });
+  return first ? "" : stage;
+}
+
+// Nothing is known of the call that was under way, but what it granted can be asked for again.
+Error in_doubt(const Error& error) { return {error.code == Code::unavailable ? Code::in_doubt : error.code, error.message}; }
+
+void as_its_stage_says(const PipelineSpec& spec, Job& job) {
+  const std::optional<Position> at = position_of(spec, job.stage);
+  if (!at) return;
+  const StageSpec& stage = spec.stages[at->stage];
+  job.stage = stage.name;
+  if (at->at_gate) {
+    job.timeout = kCheckTimeout;
+    return;
+  }
+  if (stage.timeout > Duration{0}) job.timeout = stage.timeout;
+  if (stage.attempts > 0) job.attempts_max = stage.attempts;
+}
+
+}  // namespace
+
+StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options)
+    : ForwardingStore(inner), runtime_(runtime), options_(std::move(options)), book_(runtime, inner, options_.ns, options_.queues) {}
+
+Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
+  const Result<Known> known = book_.recent();
+  if (!known) return std::unexpected(known.error());
+  if (!has_pipeline(**known, request.queues)) return inner_.claim(request);
+  ClaimRequest asked = request;
+  asked.stage = stored(**known, request.queues, request.stage);
+  Result<ClaimReply> reply = inner_.claim(asked);
+  if (!reply || reply->jobs.empty()) return reply;
+  if (auto ok = keep_what_may_run(asked, **known, *reply); !ok) return std::unexpected(in_doubt(ok.error()));
+  return reply;
+}
+
+Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply) {
+  std::set<JobId> unsure;
+  for (const ClaimedJob& claimed : reply.jobs) {
+    if (known.contains(claimed.job.queue)) unsure.insert(claimed.job.id);
+  }
+  std::set<JobId> kept_back;
+  for (int n = 0; n < kDecisions && !unsure.empty(); ++n) {
+    const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {unsure.begin(), unsure.end()}});
+    if (!read) return std::unexpected(read.error());
+    ChangeItemsRequest change{.ns = request.ns, .owner = request.owner, .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
+    unsure.clear();
+    for (const Item& item : read->items) {
+      const auto claimed = std::ranges::find(reply.jobs, item.job.id, [](const ClaimedJob& one) { return one.job.id; });
+      const Result<ItemNow> now_item = item_now(item);
+      if (!now_item) return std::unexpected(now_item.error());
+      if (item.job.fence != claimed->job.fence || item.job.state != JobState::running) continue;  // it is not ours any more: that will be said to whoever works on it
+      const std::optional<ItemStep> step = not_to_run(known.at(item.job.queue).spec, item, *now_item, read->now);
+      if (!step) continue;
+      change.changes.push_back(change_of(item, *step));
+      change.changes.back().fence = claimed->job.fence;
+    }
+    if (change.changes.empty()) break;
+    const Result<ChangeItemsReply> changed = inner_.change_items(change);
+    if (!changed) return std::unexpected(changed.error());
+    for (const ItemChange& one : change.changes) {
+      const auto refused = std::ranges::find(changed->refused, one.id, &ItemRefusal::id);
+      if (refused == changed->refused.end() || refused->reason != "changed") kept_back.insert(one.id);
+      else unsure.insert(one.id);
+    }
+  }
+  if (!unsure.empty()) return fail(Code::unavailable, "items are changed by others all the time");
+  std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return kept_back.contains(claimed.job.id); });
+  for (ClaimedJob& claimed : reply.jobs) {
+    const auto found = known.find(claimed.job.queue);
+    if (found != known.end()) as_its_stage_says(found->second.spec, claimed.job);
+  }
+  return {};
+}
+
+Result<SettleReply> StageStore::settle(const SettleRequest& request) {
+  Result<Known> known = book_.recent();
+  if (known && has_pipeline(**known, options_.queues)) known = book_.fresh();  // an edit is in force for the next outcome
+  if (!known) return std::unexpected(known.error());
+  if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
+  std::vector<Settlement> open = request.settlements;
+  std::vector<Settlement> plain;
+  for (int n = 0; !open.empty(); ++n) {
+    if (n == kDecisions) return fail(Code::unavailable, "items are changed by others all the time");
+    Result<std::vector<Settlement>> left = decide_and_send(request, **known, open, plain);
+    if (!left) return std::unexpected(left.error());
+    open = std::move(*left);
+  }
+  if (plain.empty()) return SettleReply{};
+  SettleRequest rest = request;
+  rest.settlements = std::move(plain);
+  return inner_.settle(rest);
+}
+
+// Answers those that must be decided anew. What is to be settled as any job goes to `plain`, and so does what is over: the store says how.
+Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest& request, const KnownPipelines& known, const std::vector<Settlement>& settlements, std::vector<Settlement>& plain) {
+  std::set<JobId> ids;
+  for (const Settlement& settlement : settlements) ids.insert(settlement.id);
+  const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {ids.begin(), ids.end()}, .timeout = request.timeout});
+  if (!read) return std::unexpected(read.error());
+  ChangeItemsRequest change{.ns = request.ns, .owner = request.owner, .request = fresh_id(runtime_), .changes = {}, .act = kByWorker, .timeout = request.timeout};
+  for (const Settlement& settlement : settlements) {
+    const auto item = std::ranges::find(read->items, settlement.id, [](const Item& one) { return one.job.id; });
+    const auto pipeline = item == read->items.end() ? known.end() : known.find(item->job.queue);
+    if (pipeline == known.end()) {
+      plain.push_back(settlement);
+      continue;
+    }
+    const Result<ItemNow> now_item = item_now(*item);
+    if (!now_item) return std::unexpected(now_item.error());
+    const bool ours = item->job.state == JobState::running && item->job.fence == settlement.fence;
+    if (!ours) {
+      if (now_item->record.moved_under != settlement.fence) plain.push_back(settlement);
+      continue;
+    }
+    StageOutcome made = stage_outcome(pipeline->second.spec, *item, *now_item, settlement, read->now);
+    if (!made.step) {
+      plain.push_back({settlement.id, settlement.fence, std::move(made.plain)});
+      continue;
+    }
+    ItemChange one = change_of(*item, *made.step);
+    one.fence = settlement.fence;
+    one.place->result = std::move(made.result);
+    one.place->error = std::move(made.error);
+    change.changes.push_back(std::move(one));
+  }
+  std::vector<Settlement> again;
+  if (change.changes.empty()) return again;
+  const Result<ChangeItemsReply> changed = inner_.change_items(change);
+  if (!changed) return std::unexpected(changed.error());
+  for (const ItemRefusal& refused : changed->refused) {
+    const auto one = std::ranges::find(change.changes, refused.id, &ItemChange::id);
+    std::ranges::copy_if(settlements, std::back_inserter(again), [&](const Settlement& settlement) { return settlement.id == refused.id && settlement.fence == one->fence; });
+  }
+  return again;
+}
+
+Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
+  const Result<Known> known = book_.recent();
+  if (!known) return std::unexpected(known.error());
+  BacklogRequest asked = request;
+  asked.stage = stored(**known, request.queues, request.stage);
+  Result<BacklogReply> reply = inner_.backlog(asked);
+  if (!reply) return reply;
+  for (const std::string& queue : request.queues) {
+    const auto found = (*known)->find(queue);
+    if (found == (*known)->end()) continue;
+    const std::optional<std::size_t> stage = found->second.spec.find(request.stage);
+    if (!stage || *stage == 0) continue;
+    const bool worked_here = options_.run_checks || found->second.spec.stages[*stage].gate.kind != GateKind::check;
+    const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns, .queues = {queue}, .stage = stored_gate(found->second.spec, *stage), .timeout = request.timeout});
+    if (!gate) return gate;
+    reply->running |= worked_here && gate->running;
+    reply->claimable |= worked_here && gate->claimable;
+    reply->ahead += gate->ahead;
+    reply->blocked += gate->blocked;
+    if (gate->next_due) reply->next_due = std::min(reply->next_due.value_or(*gate->next_due), *gate->next_due);
+  }
+  return reply;
+}
+
+Result<void> StageStore::report_worker(const WorkerReport& report) {
+  const Result<Known> known = book_.recent();
+  WorkerReport told = report;
+  if (known) told.stage = stored(**known, report.queues, report.stage);
+  return inner_.report_worker(told);
+}
+
+std::unique_ptr<Watch> StageStore::watch(const WatchRequest& request, std::function<void()> on_change) {
+  const Result<Known> known = book_.recent();
+  WatchRequest told = request;
+  if (known) told.stage = stored(**known, request.queues, request.stage);
+  return inner_.watch(told, std::move(on_change));
+}
+
+}  // namespace fenceline

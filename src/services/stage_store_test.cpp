@@ -1,0 +1,248 @@
+// What a worker's outcomes make of items, on the memory store; time and the fate of each call are the test's.
+#include "services/stage_store.hpp"
+
+#include "support/pipeline_fixture.hpp"
+
+namespace fenceline::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using StageStoreTest = PipelineOnMemory;
+
+TEST_F(StageStoreTest, P1_AnItemPassesItsStagesInOrderAndItsGates) {
+  const JobId id = enqueue();
+  EXPECT_TRUE(claim("review").empty());
+  work("ready");
+  EXPECT_EQ(job(id).stage, "review");
+  EXPECT_TRUE(claim("publish").empty());
+  work("review");
+  EXPECT_EQ(job(id).stage, "gate:publish");
+  EXPECT_TRUE(claim("publish").empty()) << "nobody approved";
+  EXPECT_TRUE(claim("gate:publish").empty()) << "its time is not over";
+  must(acts.approve(id, {}, ana));
+  work("publish");
+  EXPECT_TRUE(claim("announce").empty()) << "nobody checked";
+  work("gate:announce");
+  const std::vector<Job> last = claim("announce");
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_TRUE(settle(last.front(), {.result = "out"}).refused.empty());
+  EXPECT_EQ(job(id).state, JobState::done);
+  EXPECT_EQ(job(id).result, "out");
+  EXPECT_EQ(trail(), (std::vector<std::string>{"item_advanced ready -> review by worker", "item_advanced review -> gate of publish by worker", "item_approved publish, 1 of 1 by ana",
+                                               "item_advanced publish -> gate of announce by worker", "item_advanced gate of announce -> announce by worker"}));
+}
+
+TEST_F(StageStoreTest, AJobIsHandedOutAsItsStageSays) {
+  enqueue();
+  const Job first = claim("ready").at(0);
+  EXPECT_EQ(first.stage, "ready") << "by the name that people know";
+  EXPECT_EQ(first.timeout, Duration{0});
+  EXPECT_EQ(first.attempts_max, kAttemptsMaxDefault);
+  settle(first);
+  const Job second = claim("review").at(0);
+  EXPECT_EQ(second.timeout, 5min);
+  EXPECT_EQ(second.attempts_max, 2);
+}
+
+TEST_F(StageStoreTest, P2_TheAdvanceAndTheReleaseAreOneStepUnderTheFence) {
+  const JobId id = enqueue();
+  const Job held = claim("ready").at(0);
+  clock.advance(31s);
+  const Job taken = claim("ready", "other").at(0);
+  const SettleReply late = settle(held);
+  ASSERT_EQ(late.refused.size(), 1U);
+  EXPECT_EQ(late.refused[0].reason, "superseded");
+  EXPECT_EQ(job(id).stage, "") << "a late outcome advances nothing";
+  EXPECT_TRUE(settle(taken, {}, "other").refused.empty());
+  EXPECT_EQ(job(id).stage, "review");
+  EXPECT_EQ(job(id).state, JobState::ready);
+  EXPECT_EQ(settle(held).refused.size(), 1U);
+  EXPECT_EQ(record(id).moved_under, taken.fence);
+}
+
+TEST_F(StageStoreTest, P2_AnOutcomeWhoseReplyGotLostCountsOnce) {
+  const JobId id = enqueue();
+  const Job held = claim("ready").at(0);
+  road.replies_lost = 1;
+  const SettleRequest request{.ns = "default", .owner = "w", .settlements = {{held.id, held.fence, {}}}};
+  EXPECT_EQ(code_of(stages.settle(request)), Code::in_doubt);
+  EXPECT_TRUE(must(stages.settle(request)).refused.empty());
+  EXPECT_EQ(job(id).stage, "review");
+  // Another has it by now, and is not disturbed.
+  const Job next = claim("review", "other").at(0);
+  EXPECT_TRUE(must(stages.settle(request)).refused.empty()) << "it was accepted, whatever became of it";
+  EXPECT_EQ(job(id).fence, next.fence);
+  EXPECT_EQ(job(id).state, JobState::running);
+  EXPECT_EQ(trail().size(), 1U);
+}
+
+TEST_F(StageStoreTest, FailuresCountByTheStage) {
+  const JobId id = enqueue();
+  work("ready");
+  for (const int failure : {1, 2}) {
+    const Job held = claim("review").at(0);
+    settle(held, {.kind = OutcomeKind::failed, .error = "no", .retry_in = 1s});
+    EXPECT_EQ(job(id).state, failure == 2 ? JobState::dead : JobState::ready);
+    clock.advance(2s);
+  }
+  EXPECT_EQ(job(id).stage, "review");
+  must(memory.retry({.ns = "default", .ids = {id}, .request = "r", .only = {}, .act = ana}));
+  work("review");
+  EXPECT_EQ(job(id).stage, "gate:publish") << "a retry goes on at its stage";
+}
+
+TEST_F(StageStoreTest, AStageMayAllowMoreFailuresThanTheJob) {
+  const JobId id = enqueue("docs", "", 1);
+  work("ready");
+  settle(claim("review").at(0), {.kind = OutcomeKind::failed, .error = "once", .retry_in = 1s});
+  EXPECT_EQ(job(id).state, JobState::ready);
+  EXPECT_EQ(job(id).failures, 1);
+  EXPECT_EQ(job(id).error, "once");
+  EXPECT_TRUE(claim("review").empty()) << "not at once";
+  clock.advance(2s);
+  settle(claim("review").at(0), {.kind = OutcomeKind::failed, .error = "twice", .retry_in = 1s});
+  EXPECT_EQ(job(id).state, JobState::dead);
+}
+
+TEST_F(StageStoreTest, EachStageBeginsWithNoFailures) {
+  const JobId id = enqueue();
+  settle(claim("ready").at(0), {.kind = OutcomeKind::failed, .error = "no", .retry_in = Duration{0}});
+  EXPECT_EQ(job(id).failures, 1);
+  work("ready");
+  EXPECT_EQ(job(id).failures, 0);
+}
+
+TEST_F(StageStoreTest, LaterAndGivenBackCostNothingAndMoveNothing) {
+  const JobId id = enqueue();
+  settle(claim("ready").at(0), {.kind = OutcomeKind::later, .retry_in = 1s});
+  clock.advance(2s);
+  settle(claim("ready").at(0), {.kind = OutcomeKind::given_back});
+  EXPECT_EQ(job(id).stage, "");
+  EXPECT_EQ(job(id).failures, 0);
+  EXPECT_TRUE(trail().empty());
+}
+
+TEST_F(StageStoreTest, WhatIsHeldWhileItRunsWaitsWhereItsOutcomeLeads) {
+  const JobId id = enqueue();
+  const Job held = claim("ready").at(0);
+  must(acts.hold(id, ana));
+  EXPECT_EQ(job(id).state, JobState::running) << "its work ends first";
+  EXPECT_TRUE(settle(held).refused.empty());
+  EXPECT_EQ(job(id).stage, "review");
+  EXPECT_EQ(job(id).state, JobState::waiting);
+  must(acts.release(id, ana));
+  work("review");
+}
+
+TEST_F(StageStoreTest, AHoldThatComesBetweenReadingAndChangingIsSeen) {
+  const JobId id = enqueue();
+  const Job held = claim("ready").at(0);
+  road.before_change = [&] { must(acts.hold(id, ana)); };
+  EXPECT_TRUE(settle(held).refused.empty());
+  EXPECT_EQ(job(id).stage, "review");
+  EXPECT_EQ(job(id).state, JobState::waiting);
+}
+
+TEST_F(StageStoreTest, WhatIsHeldIsNotHandedOutEvenIfItsWorkerDied) {
+  const JobId id = enqueue();
+  ASSERT_EQ(claim("ready").size(), 1U);
+  must(acts.hold(id, ana));
+  clock.advance(31s);
+  EXPECT_TRUE(claim("ready", "other").empty());
+  EXPECT_EQ(job(id).state, JobState::waiting);
+  must(acts.release(id, ana));
+  EXPECT_EQ(claim("ready", "other").size(), 1U);
+}
+
+TEST_F(StageStoreTest, AClaimThatCannotBeLookedThroughIsInDoubtAndItsRepeatBringsTheSame) {
+  const JobId id = enqueue();
+  road.items_refused = 1;
+  const ClaimRequest request{.ns = "default", .queues = {"docs"}, .stage = "ready", .owner = "w", .request = "one", .limit = 1, .ttl = 30s};
+  EXPECT_EQ(code_of(stages.claim(request)), Code::in_doubt);
+  const ClaimReply repeat = must(stages.claim(request));
+  ASSERT_EQ(repeat.jobs.size(), 1U);
+  EXPECT_EQ(repeat.jobs[0].job.id, id);
+}
+
+TEST_F(StageStoreTest, P1_WhatWasPutAtAStagePastTheOthersIsHeldForAPerson) {
+  const JobId id = enqueue("docs", "publish");
+  EXPECT_TRUE(claim("publish").empty());
+  EXPECT_EQ(job(id).state, JobState::waiting);
+  EXPECT_TRUE(record(id).hold);
+  must(acts.release(id, ana));
+  EXPECT_EQ(claim("publish").size(), 1U) << "a person said so";
+}
+
+TEST_F(StageStoreTest, AnEditIsInForceForTheNextOutcome) {
+  const JobId id = enqueue();
+  const Job held = claim("ready").at(0);
+  PipelineSpec spec = docs_pipeline();
+  spec.stages[1].gate = {.kind = GateKind::approval};
+  apply(spec);
+  settle(held);
+  EXPECT_EQ(job(id).stage, "gate:review");
+}
+
+TEST_F(StageStoreTest, JobsOfOtherQueuesPassThrough) {
+  const JobId id = enqueue("mail");
+  const Job held = claim("", "w", "mail").at(0);
+  EXPECT_EQ(held.stage, "");
+  EXPECT_TRUE(settle(held, {.result = "sent"}).refused.empty());
+  EXPECT_EQ(job(id).state, JobState::done);
+  EXPECT_EQ(road.changes, 0);
+}
+
+TEST_F(StageStoreTest, APipelineIsKnownTwoSecondsAfterItWasApplied) {
+  PipelineSpec spec{.name = "mail", .stages = {{.name = "write"}, {.name = "send"}}};
+  const JobId id = enqueue("mail");
+  const Job held = claim("", "w", "mail").at(0);
+  apply(spec);
+  clock.advance(2s);
+  settle(held);
+  EXPECT_EQ(job(id).stage, "send");
+}
+
+TEST_F(StageStoreTest, TheTimeForAnApprovalIsOverWhenSomebodyLooks) {
+  const JobId id = enqueue();
+  work("ready");
+  work("review");
+  clock.advance(48h);
+  work("gate:publish");
+  EXPECT_EQ(job(id).stage, "review");
+  EXPECT_EQ(record(id).returns, 1);
+  EXPECT_EQ(trail().back(), "item_expired gate of publish -> review by worker");
+}
+
+TEST_F(StageStoreTest, ACheckThatSaysNothingIsAskedAgainAtNoCost) {
+  const JobId id = enqueue();
+  work("ready");
+  work("review");
+  must(acts.approve(id, {}, ana));
+  work("publish");
+  for (int n = 0; n < 30; ++n) {
+    settle(claim("gate:announce").at(0), {.kind = n % 2 == 0 ? OutcomeKind::failed : OutcomeKind::later, .error = n % 2 == 0 ? "exit status 1" : "", .retry_in = 1s});
+    EXPECT_TRUE(claim("gate:announce").empty());
+    clock.advance(5min);
+  }
+  EXPECT_EQ(job(id).failures, 0);
+  EXPECT_EQ(job(id).state, JobState::ready);
+  settle(claim("gate:announce").at(0), {.kind = OutcomeKind::dead, .error = "links are broken"});
+  EXPECT_EQ(job(id).stage, "gate:publish") << "sent back, through the gate of the stage before";
+  EXPECT_EQ(record(id).returned->word.reason, "links are broken");
+}
+
+TEST_F(StageStoreTest, ADrainWaitsForTheGateOfItsStageIfItIsWorkedHere) {
+  const JobId id = enqueue();
+  work("ready");
+  work("review");
+  must(acts.approve(id, {}, ana));
+  work("publish");
+  const BacklogRequest request{.ns = "default", .queues = {"docs"}, .stage = "announce"};
+  EXPECT_FALSE(must(stages.backlog(request)).claimable) << "others run the checks";
+  StageStore checking{runtime, road, {.ns = "default", .queues = {"docs"}, .run_checks = true}};
+  EXPECT_TRUE(must(checking.backlog(request)).claimable);
+}
+
+}  // namespace
+}  // namespace fenceline::test
