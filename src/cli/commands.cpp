@@ -1,5 +1,6 @@
 // The list of commands, in the order of the manual.
 #include "cli/command.hpp"
+#include "cli/pipeline_commands.hpp"
 #include "cli/schedule_commands.hpp"
 
 namespace fenceline::cli {
@@ -52,6 +53,15 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(schedule_history_command());
   commands.push_back(schedule_import_command());
   commands.push_back(schedule_rewind_command());
+  commands.push_back(pipeline_apply_command());
+  commands.push_back(pipeline_show_command());
+  commands.push_back(pipeline_remove_command());
+  commands.push_back(stage_approve_command());
+  commands.push_back(stage_reject_command());
+  commands.push_back(stage_move_command());
+  commands.push_back(stage_hold_command());
+  commands.push_back(stage_release_command());
+  commands.push_back(board_command());
   commands.push_back(trail_command());
   commands.push_back(migrate_command());
   commands.push_back(doctor_command());

@@ -3,8 +3,9 @@
 
 #include "cli/acts.hpp"
 #include "cli/command.hpp"
-#include "cli/explain.hpp"
+#include "cli/explain_item.hpp"
 #include "cli/output.hpp"
+#include "services/pipeline_book.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -44,6 +45,16 @@ void add_doubts(const Invocation& invocation, Store& store, const Job& job, std:
                                               " --done, or --none"});
 }
 
+// What its pipeline has to say, if it is an item of one.
+void add_pipeline(const Invocation& invocation, Store& store, const JobFacts& facts, std::vector<Reason>& reasons) {
+  const Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store, invocation.ns, facts.job.queue);
+  if (!pipeline || !*pipeline) return;
+  const Result<ItemsReply> read = store.items({.ns = invocation.ns, .ids = {facts.job.id}});
+  if (!read || read->items.empty()) return;
+  const Result<ItemNow> item = item_now(read->items.front());
+  if (item) reasons = explain_item((*pipeline)->spec, *item, facts, std::move(reasons));
+}
+
 // Errors: not_found.
 Result<void> explain_one(const Invocation& invocation, Store& store, const JobId& id) {
   const Result<std::optional<JobFacts>> facts = store.facts(invocation.ns, id);
@@ -52,6 +63,7 @@ Result<void> explain_one(const Invocation& invocation, Store& store, const JobId
   const Job& job = (*facts)->job;
   std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
   if (job.state != JobState::waiting) add_doubts(invocation, store, job, reasons);
+  add_pipeline(invocation, store, **facts, reasons);
   if (!invocation.json) {
     print_line("job " + to_string(id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
     for (const Reason& reason : reasons) print_line("- " + reason.sentence);

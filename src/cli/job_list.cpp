@@ -5,6 +5,7 @@
 
 #include "cli/job_view.hpp"
 #include "cli/output.hpp"
+#include "cli/pipeline_view.hpp"
 #include "cli/queue_view.hpp"
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
@@ -87,9 +88,11 @@ Result<int> list_jobs(Invocation& invocation, JobsRequest request) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   Printer printer(invocation.json);
+  const StageNames stages(**store, invocation.ns);
   while (true) {
-    const Result<JobsReply> reply = (*store)->jobs(request);
+    Result<JobsReply> reply = (*store)->jobs(request);
     if (!reply) return std::unexpected(reply.error());
+    for (Job& job : reply->jobs) stages.name(job);
     if (request.queue && reply->jobs.empty() && request.after == 0) tell_if_unknown(invocation, **store, *request.queue);
     if (!printer.page(reply->jobs)) return kExitOk;  // nobody reads on
     if (!invocation.has("--all") || !reply->next) {

@@ -1,26 +1,41 @@
 // fenceline job show: all that is known of one job.
+#include <algorithm>
+#include <iterator>
+
 #include "cli/acts.hpp"
 #include "cli/command.hpp"
 #include "cli/job_view.hpp"
 #include "cli/output.hpp"
+#include "cli/pipeline_view.hpp"
 
 namespace fenceline::cli {
 namespace {
 
 // Errors: not_found.
 Result<void> show(const Invocation& invocation, Store& store, const JobId& id) {
-  const Result<std::optional<Job>> job = store.job(invocation.ns, id);
+  Result<std::optional<Job>> job = store.job(invocation.ns, id);
   if (!job) return std::unexpected(job.error());
   if (!*job) return std::unexpected(no_such_job(id, invocation.ns));
   const Result<std::vector<Attempt>> attempts = store.attempts(invocation.ns, id);
   if (!attempts) return std::unexpected(attempts.error());
+  const StageNames stages(store, invocation.ns);
+  stages.name(**job);
+  const PipelineSpec* const pipeline = stages.of((*job)->queue);
+  std::optional<ItemNow> item;
+  if (pipeline != nullptr) {
+    const Result<ItemsReply> items = store.items({.ns = invocation.ns, .ids = {id}});
+    const Result<ItemNow> known = items && !items->items.empty() ? item_now(items->items.front()) : fail(Code::not_found, "");
+    if (known) item = *known;
+  }
   const JobShown shown{.result = true, .payload = invocation.has("--payload")};
   if (invocation.json) {
     std::string text = job_json(**job, shown);
-    text.insert(text.size() - 1, ",\"attempts\":" + attempts_json(*attempts));
+    text.insert(text.size() - 1, ",\"attempts\":" + attempts_json(*attempts) + (item ? ",\"item\":" + item_json(*pipeline, *item) : ""));
     print_line(text);
   } else {
-    print_card(job_card(**job, *attempts, shown));
+    Table card = job_card(**job, *attempts, shown);
+    if (item) std::ranges::move(item_fields(*pipeline, *item), std::back_inserter(card.rows));
+    print_card(std::move(card));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include "cli/acts.hpp"
 #include "cli/locked_command.hpp"
 #include "cli/output.hpp"
+#include "cli/pipeline_view.hpp"
 #include "cli/schedule_commands.hpp"
 #include "cli/schedule_settings.hpp"
 #include "cli/schedule_view.hpp"
@@ -15,13 +16,16 @@ Result<int> run(Invocation& invocation) {
   if (invocation.has("--cron") == invocation.has("--every"))
     return std::unexpected(usage_error("a schedule has --cron EXPR or --every D; give one of them"));
   if (!invocation.has("--queue")) return std::unexpected(usage_error("--queue is missing; name the queue that its jobs go to"));
-  const Result<ScheduleSpec> spec = spec_from_options(invocation);
+  Result<ScheduleSpec> spec = spec_from_options(invocation);
   if (!spec) return std::unexpected(spec.error());
   if (auto ok = check_spec(*spec); !ok) return std::unexpected(ok.error());
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
+  Result<std::string> stage = stage_of_new_job(**store, invocation.ns, spec->queue, spec->stage);
+  if (!stage) return std::unexpected(stage.error());
+  spec->stage = std::move(*stage);
   ScheduleActs acts(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
   const Result<PutReport> put = acts.put(name, *spec, *act);
   if (!put) return std::unexpected(put.error());

@@ -4,6 +4,7 @@
 
 #include "base/crash_point.hpp"
 #include "cli/output.hpp"
+#include "cli/pipeline_view.hpp"
 #include "cli/sure_enqueue.hpp"
 
 namespace fenceline::cli {
@@ -32,6 +33,14 @@ Result<Store*> Sender::store() {
 Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {
   const Result<Store*> opened = store();
   if (!opened) return std::unexpected(opened.error());
+  if (!jobs.empty() && !jobs.front().stage.empty()) {
+    if (!stage_) {
+      Result<std::string> stage = stage_of_new_job(**opened, invocation_.ns, jobs.front().queue, jobs.front().stage);
+      if (!stage) return std::unexpected(stage.error());
+      stage_ = std::move(*stage);
+    }
+    for (NewJob& job : jobs) job.stage = *stage_;
+  }
   const EnqueueRequest request{.ns = invocation_.ns, .jobs = std::move(jobs)};
   FENCELINE_CRASH_POINT(enqueue_before);
   Result<EnqueueReply> reply = sure_enqueue(*invocation_.runtime, **opened, request, invocation_.stop);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class Sender {
   AscendingUuids ids_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<history::WorkHistory> noted_;  // what is sent through it, if it is to be written down
+  std::optional<std::string> stage_;  // of all jobs, as the store has it
   std::int64_t sent_ = 0;
   std::int64_t existing_ = 0;
   bool opened_ = false;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
@@ -20,7 +21,10 @@
 #include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
 #include "services/command_handler.hpp"
+#include "services/gate_keeper.hpp"
 #include "services/history_handler.hpp"
+#include "services/item_acts.hpp"
+#include "services/stage_store.hpp"
 #include "services/worker.hpp"
 
 namespace fenceline::cli {
@@ -117,6 +121,44 @@ std::string as_words(const WorkReport& report, bool drained) {
   return text;
 }
 
+// What the stage of a pipeline says, where nobody said otherwise. A store that went away is waited for.
+Result<void> as_the_stage_says(const Invocation& invocation, Store& store, WorkerOptions& options) {
+  Result<KnownPipelines> known = read_pipelines(store, options.ns, options.queues);
+  while (!known && (known.error().code == Code::unavailable || known.error().code == Code::in_doubt)) {
+    if (!invocation.runtime->sleep_for(std::chrono::seconds{1}, invocation.stop)) return {};  // asked to stop: the worker ends at once
+    known = read_pipelines(store, options.ns, options.queues);
+  }
+  if (!known) return std::unexpected(known.error());
+  std::set<std::string> stored;
+  for (const std::string& queue : options.queues) {
+    const auto found = known->find(queue);
+    if (found == known->end()) {
+      stored.insert(options.stage);
+      continue;
+    }
+    const PipelineSpec& spec = found->second.spec;
+    const Result<std::size_t> stage = options.stage.empty() ? 0 : stage_named(spec, options.stage);
+    if (!stage) return std::unexpected(stage.error());
+    stored.insert(stored_stage(spec, *stage));
+    const StageSpec& says = spec.stages[*stage];
+    if (says.ttl > Duration{0} && !invocation.has("--ttl")) options.ttl = says.ttl;
+    if (says.concurrency > 0 && !invocation.has("--concurrency")) options.concurrency = says.concurrency;
+  }
+  if (stored.size() > 1) return std::unexpected(usage_error("stage '" + printable(options.stage, 40) + "' is the first one of one of these queues and not of another; start a worker for each"));
+  return {};
+}
+
+// Runs the check of a gate as the worker's own command is run.
+class CheckHandler final : public Handler {
+ public:
+  CheckHandler(CommandHandler& commands, std::vector<std::string> words) : commands_(commands), words_(std::move(words)) {}
+  RunResult run(const Run& run) override { return commands_.run(run, words_, EndPolicy{}); }
+
+ private:
+  CommandHandler& commands_;
+  const std::vector<std::string> words_;
+};
+
 // The schedules that fenceline.toml declares are made what it says. A store that went away is waited for.
 Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   const Result<std::vector<NamedSpec>> declared = declared_schedules(invocation);
@@ -137,7 +179,7 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
 
 Result<int> run(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
-  const Result<WorkerOptions> options = options_from(invocation);
+  Result<WorkerOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<EndPolicy> ends = ends_from(invocation);
   if (!ends) return std::unexpected(ends.error());
@@ -148,6 +190,8 @@ Result<int> run(Invocation& invocation) {
   Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
   if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
+
+  if (auto ok = as_the_stage_says(invocation, **store, *options); !ok) return std::unexpected(ok.error());
 
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,
@@ -166,8 +210,15 @@ Result<int> run(Invocation& invocation) {
   std::optional<HistoryHandler> noted_handler;
   if (noted) noted_handler.emplace(noted->recorder(), handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), noted ? noted->store() : **store, chosen_handler, *options);
+  StageStore stages(*invocation.runtime, noted ? noted->store() : **store, {.ns = options->ns, .queues = options->queues, .run_checks = invocation.has("--run-checks")});
+  MakeCheck make_check;
+  if (invocation.has("--run-checks")) make_check = [&](const StageSpec& stage) { return std::make_unique<CheckHandler>(handler, stage.gate.command); };
+  GateKeeper gates(*invocation.runtime, Log(*invocation.log_sink), stages, *options, std::move(make_check));
+  Worker worker(*invocation.runtime, Log(*invocation.log_sink), stages, chosen_handler, *options);
+  Task keeping = invocation.runtime->spawn("gates", [&](std::stop_token stop) { gates.keep(std::move(stop)); });
   const Result<WorkReport> report = worker.run(invocation.stop);
+  keeping.request_stop();
+  keeping.join();
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(as_json(*report));
   tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));
@@ -180,14 +231,15 @@ CommandSpec work_command() {
   return {.name = "work",
           .summary = "Runs a command for each job of some queues.",
           .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
-          .options = {{"--stage", "S", "serve the jobs of this stage; those without one if not given"},
-                      {"--concurrency", "N", "run so many at a time; cores of this machine if not given"},
-                      {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, 30s if not given"},
+          .options = {{"--stage", "S", "serve the jobs of this stage; of a pipeline the first one if not given, else those without one"},
+                      {"--concurrency", "N", "run so many at a time; what the stage says or the cores of this machine if not given"},
+                      {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, what the stage says or 30s if not given"},
                       {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
                       {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"},
                       {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
                       {"--on", "END=OUTCOME", "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, later or done", true},
                       {"--strict", "", "end this process if a handler works on without its lease"},
+                      {"--run-checks", "", "run the check commands of the gates of these pipelines, as the store has them: whoever can write the store says what runs here"},
                       {"--no-schedules", "", "take no part in firing the ticks of schedules"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
           .sections = {{"The command, started anew for each job and never through a shell",
@@ -210,7 +262,8 @@ CommandSpec work_command() {
                          {"a second one", "end at once: what runs is killed, and is taken over when its lease ends"}}}},
           .examples = {{"fenceline work mail -- ./send-mail", "until a signal"},
                        {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose", "end when both queues are empty"},
-                       {"fenceline work scan --on 3=done --on timeout=dead -- ./scan", "status 3 is fine here, and too slow once is too slow"}},
+                       {"fenceline work scan --on 3=done --on timeout=dead -- ./scan", "status 3 is fine here, and too slow once is too slow"},
+                       {"fenceline work docs --stage review --run-checks -- ./review", "one stage of a pipeline; exit 0 moves the item on, and 'fenceline stage move --to S --reason R' sends it back"}},
           .takes_command = true,
           .run = run};
 }

@@ -35,7 +35,7 @@ const std::vector<Home>& homes() {
       {{"curl"}, std::regex(R"(#include\s*[<"]curl/)"), "libcurl's header", {"src/http/"}, "a library stays in its adapter"},
       {{"cctz"}, std::regex(R"(#include\s*[<"]cctz/)"), "a header of cctz", {"src/model/time_zone.cpp", "tests/"}, "one source knows the time zones' library"},
       {{"CLI/"}, std::regex(R"(#include\s*[<"]CLI/)"), "CLI11's header", {"src/cli/parse.cpp"}, "one source knows the command line's library"},
-      {{"toml"}, std::regex(R"(#include\s*[<"]toml)"), "TOML's header", {"src/cli/config.cpp"}, "one source knows the settings' library"},
+      {{"toml"}, std::regex(R"(#include\s*[<"]toml)"), "TOML's header", {"src/cli/config.cpp", "src/cli/pipeline_file.cpp"}, "a library stays in its adapter"},
       {{"fork"}, std::regex(R"(\bfork\s*\()"), "fork", {"tests/", "src/backends/sqlite/", "src/runtime/child_process"}, "no connection crosses a fork: posix_spawn instead"},
       {{"system", "popen"}, std::regex(R"(\bsystem\s*\(|\bpopen\s*\()"), "a shell", {}, "commands run without a shell"},
       {{"co_"}, std::regex(R"(\bco_(await|return|yield)\b)"), "a coroutine", {}, "g++ 12 miscompiles them"},
