@@ -129,6 +129,8 @@ Result<void> as_the_stage_says(const Invocation& invocation, Store& store, Worke
     known = read_pipelines(store, options.ns, options.queues);
   }
   if (!known) return std::unexpected(known.error());
+  if (!known->empty() && invocation.has("--history"))
+    return std::unexpected(usage_error("--history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + known->begin()->first));
   std::set<std::string> stored;
   for (const std::string& queue : options.queues) {
     const auto found = known->find(queue);

@@ -241,6 +241,7 @@ TEST(Pipeline, ShowEditAndRemove) {
   EXPECT_EQ(answer(place, {"pipeline", "show"})["pipelines"].size(), 1U);
   refused(place, {"pipeline", "show", "dosc"}, 66, "did you mean 'docs'?");
   refused(place, {"work", "docs", "--stage", "pubish", "--", "true"}, 65, "did you mean 'publish'?");
+  refused(place, {"work", "docs", "--history", "h", "--", "true"}, 64, "leave it out for docs");
   refused(place, {"enqueue", "docs", "--stage", "publish"}, 65, "begins at its first stage, ready");
   EXPECT_EQ(place.fenceline({"enqueue", "docs", "--stage", "ready"}).status, 0);
   EXPECT_EQ(row(place, place.jobs().at(0)["id"])["stage"], "ready");
