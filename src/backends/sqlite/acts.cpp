@@ -1,8 +1,9 @@
 // What people do to jobs: cancel, retry, purge. A running delivery that is ended so gets a new fence at once, and keeps its
-// slot until its worker has stopped. A waiting job that is cancelled gets a new fence too: its old handler may still speak.
+// slot until its worker has stopped. A job that waits after a delivery and is cancelled gets a new fence too: its old handler may still speak.
 #include <algorithm>
 #include <vector>
 
+#include "backends/sqlite/acts.hpp"
 #include "backends/sqlite/delivery.hpp"
 #include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/finish.hpp"
@@ -13,6 +14,7 @@
 #include "backends/sqlite/lease_book.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/next_seq.hpp"
+#include "backends/sqlite/past.hpp"
 #include "backends/sqlite/slots.hpp"
 #include "backends/sqlite/unique_keys.hpp"
 #include "backends/sqlite/verbs.hpp"
@@ -24,7 +26,7 @@ namespace {
 
 constexpr const char* kActed = "SELECT 1 FROM job WHERE seq = ?1 AND acted = ?2";
 constexpr const char* kAct = "UPDATE job SET acted = ?2 WHERE seq = ?1";
-constexpr const char* kRunAt = "UPDATE job SET run_at = ?2 WHERE seq = ?1";
+constexpr const char* kRunAt = "UPDATE job SET run_at = ?2, flags = flags | ?3 WHERE seq = ?1";
 constexpr const char* kPlace = "UPDATE job SET place = ?2 WHERE seq = ?1";
 constexpr const char* kFirstSeq = "SELECT first_seq FROM namespace WHERE id = ?1";
 constexpr const char* kDropFinished = "DELETE FROM done WHERE seq = ?1";
@@ -38,7 +40,20 @@ Result<void> outdate(Call& call, Delivery& delivery) {
   return {};
 }
 
-// A running job leaves its claim; whoever held it is refused from now on.
+// Nothing else than the job itself is changed with its row.
+void note_act(Call& call, std::int64_t seq, const std::string& request) {
+  have_own_row(call, seq);
+  call.db.execute(kAct, seq, request);
+}
+
+void drop_ready(Call& call, std::int64_t seq) {
+  const auto standing = find_standing(call, seq);
+  check(standing.has_value(), "a job that is ready stands in a lane");
+  drop_standing(call, *standing);
+}
+
+}  // namespace
+
 Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& delivery) {
   end_attempt(call, delivery, end);
   keep_slot(call, ns_id, delivery);
@@ -49,6 +64,26 @@ Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& de
   delivery.previous_owner.reset();
   return {};
 }
+
+void drop_idle(Call& call, const Delivery& delivery) {
+  if (delivery.state == JobState::waiting) drop_waiting(call, delivery.seq);
+  else drop_ready(call, delivery.seq);
+}
+
+void make_ready(Call& call, JobState from, std::int64_t run_at, Delivery& delivery) {
+  delivery.state = JobState::ready;
+  delivery.run_at = run_at;
+  // A job that was never granted is found by its first run time.
+  if (delivery.deliveries == 0) {
+    have_own_row(call, delivery.seq);
+    call.db.execute(kRunAt, delivery.seq, delivery.run_at, pack_past(delivery).empty() ? std::int64_t{0} : kHasPast);
+  }
+  if (from != JobState::ready) call.moved(delivery.queue_id, from, JobState::ready);
+  enter_ready(call, {delivery});
+  call.awakened.insert(delivery.queue_id);
+}
+
+namespace {
 
 // In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
 std::vector<std::int64_t> oldest_idle(Call& call, std::int64_t home_id, std::int64_t after, std::int64_t up_to, std::size_t most) {
@@ -67,24 +102,6 @@ std::vector<std::int64_t> oldest_idle(Call& call, std::int64_t home_id, std::int
   return found;
 }
 
-// Nothing else than the job itself is changed with its row.
-void note_act(Call& call, std::int64_t seq, const std::string& request) {
-  have_own_row(call, seq);
-  call.db.execute(kAct, seq, request);
-}
-
-void drop_ready(Call& call, std::int64_t seq) {
-  const auto standing = find_standing(call, seq);
-  check(standing.has_value(), "a job that is ready stands in a lane");
-  drop_standing(call, *standing);
-}
-
-// Out of `ready`, or out of `waiting`.
-void drop_idle(Call& call, const Delivery& delivery) {
-  if (delivery.state == JobState::waiting) drop_waiting(call, delivery.seq);
-  else drop_ready(call, delivery.seq);
-}
-
 Result<void> cancel_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
   const JobState from = delivery.state;
   if (from == JobState::running) {
@@ -92,7 +109,7 @@ Result<void> cancel_one(Call& call, std::int64_t ns_id, const std::string& ns, D
     call.ordered.insert(ns);
   } else {
     drop_idle(call, delivery);
-    if (from == JobState::waiting) {
+    if (from == JobState::waiting && delivery.fence > 0) {
       if (auto ok = outdate(call, delivery); !ok) return ok;
     }
   }
@@ -101,20 +118,6 @@ Result<void> cancel_one(Call& call, std::int64_t ns_id, const std::string& ns, D
   std::vector<Delivery> finished{delivery};
   finish(call, finished, from);
   return {};
-}
-
-// Into `ready`, from where it stood.
-void make_ready(Call& call, JobState from, Delivery& delivery) {
-  delivery.state = JobState::ready;
-  delivery.run_at = call.wall_us();
-  // A job that was never granted is found by its first run time.
-  if (delivery.deliveries == 0) {
-    have_own_row(call, delivery.seq);
-    call.db.execute(kRunAt, delivery.seq, delivery.run_at);
-  }
-  if (from != JobState::ready) call.moved(delivery.queue_id, from, JobState::ready);
-  enter_ready(call, {delivery});
-  call.awakened.insert(delivery.queue_id);
 }
 
 // A dead or cancelled job begins anew, as the last of its group. The key is free, or its own.
@@ -157,7 +160,7 @@ Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns,
   } else {
     drop_ready(call, delivery.seq);
   }
-  make_ready(call, from, delivery);
+  make_ready(call, from, call.wall_us(), delivery);
   return Retried{true, "", std::nullopt};
 }
 
@@ -243,7 +246,7 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
     Delivery delivery = find_delivery(call, seq);
     add_place(call, delivery);
     drop_idle(call, delivery);
-    if (delivery.state == JobState::waiting) {
+    if (delivery.state == JobState::waiting && delivery.fence > 0) {
       if (auto ok = outdate(call, delivery); !ok) return std::unexpected(ok.error());
     }
     std::vector<Delivery>& from = delivery.state == JobState::waiting ? waiting : ready;

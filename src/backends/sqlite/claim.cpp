@@ -81,7 +81,7 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
           d.run_at = row.integer(2);
           d.deliveries = row.integer(3);
           d.flags = walk.flags();
-          if (d.deliveries > 0) {
+          if (d.deliveries > 0 || (d.flags & kHasPast)) {
             d.fence = row.integer(4);
             unpack_past(row.bytes(5), d);
           }
@@ -207,7 +207,7 @@ void complete(Call& call, const std::string& owner, Delivery& d, ClaimedJob& cla
   job.lease_left = Duration{d.lease_end - call.now_us()};
   job.deliveries = d.deliveries;
   claimed.left = *job.lease_left;
-  if (claimed.forced || d.deliveries == 1) return;
+  if (claimed.forced || (d.deliveries == 1 && (d.flags & kHasPast) == 0)) return;
   job.failures = d.failures;
   job.losses = d.losses;
   job.losses_in_row = d.losses_in_row;

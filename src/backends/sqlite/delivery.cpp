@@ -27,6 +27,10 @@ constexpr const char* kFindAgain = R"sql(
   SELECT fence, run_at, deliveries, past, 0 FROM ready WHERE seq = ?1 AND deliveries > 0
   UNION ALL SELECT fence, run_at, deliveries, past, 2 FROM waiting WHERE seq = ?1)sql";
 
+// One that was never granted and has a past all the same.
+constexpr const char* kPastOfFirst = R"sql(
+  SELECT past FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
+
 // c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key, c10 past
 constexpr const char* kPutRunning = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags, limit_id, past)
@@ -222,6 +226,10 @@ Delivery find_delivery(Call& call, std::int64_t seq) {
   JobWalk job(call);
   check(job.find(seq), "a job that is looked for by its number exists");
   delivery.run_at = job.run_at();
+  if (job.flags() & kHasPast) {
+    auto row = call.db.query(kPastOfFirst, job.queue_id(), -job.priority(), delivery.run_at, seq);
+    if (row.next()) unpack_past(row.bytes(0), delivery);
+  }
   return delivery;
 }
 

@@ -17,6 +17,7 @@ inline constexpr std::int64_t kHasGroup = 1;
 inline constexpr std::int64_t kHasLimitKey = 2;
 inline constexpr std::int64_t kHasUniqueKey = 4;
 inline constexpr std::int64_t kHasTags = 8;
+inline constexpr std::int64_t kHasPast = 16;  // before its first delivery: a person said why it was dead
 
 struct Delivery {
   std::int64_t seq = 0;

@@ -107,10 +107,11 @@ void end_effect(Call& call, Found& found, EffectRow& row, EffectState state) {
   const bool was_open = row.effect.state == EffectState::intent;
   row.effect.state = state;
   row.effect.ended_at = call.wall;
+  const bool waited = row.effect.held;  // else the job, if it waits, does so for a gate
   row.effect.held = false;
   write_effect(call, found.ns_id, row);
   Delivery& job = *found.job;
-  if (job.state == JobState::waiting && waited_for(call, job.seq).empty()) release(call, job);
+  if (waited && job.state == JobState::waiting && waited_for(call, job.seq).empty()) release(call, job);
   if (was_open && is_finished(job.state) && !has_intent(call, job.seq)) {
     add_place(call, job);
     look_again(call, job);
@@ -119,7 +120,8 @@ void end_effect(Call& call, Found& found, EffectRow& row, EffectState state) {
 
 // The caller's own intent: nobody knows.
 void end_as_held(Call& call, const std::string& ns, Found& found, EffectRow& row) {
-  if (found.job->state != JobState::running && found.job->state != JobState::waiting) return;
+  const bool waits = found.job->state == JobState::waiting && !waited_for(call, found.job->seq).empty();
+  if (found.job->state != JobState::running && !waits) return;
   if (row.effect.held) return;
   row.effect.held = true;
   write_effect(call, found.ns_id, row);

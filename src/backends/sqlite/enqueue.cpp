@@ -9,6 +9,7 @@
 #include "backends/sqlite/extras.hpp"
 #include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/homes.hpp"
+#include "backends/sqlite/item_rows.hpp"
 #include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/limit_keys.hpp"
 #include "backends/sqlite/next_seq.hpp"
@@ -233,7 +234,8 @@ class Lookup {
     const NewJob& job = *wanted.job;
     if (const auto seq = ids_.find(job.id)) {
       JobWalk there(call_);
-      if (!there.find(*seq) || there.queue_id() != wanted.queue_id || there.payload() != job.payload)
+      const bool same = there.find(*seq) && first_queue(*seq, there.queue_id()) == wanted.queue_id && there.payload() == job.payload;
+      if (!same)
         return fail(Code::conflict, "job " + to_string(job.id) + " is there already with another queue, stage or payload");
       return job.id;
     }
@@ -247,6 +249,11 @@ class Lookup {
   const std::map<JobId, JobId>& new_aliases() const { return new_aliases_; }
 
  private:
+  // Where it was enqueued, wherever it was put since.
+  std::int64_t first_queue(std::int64_t seq, std::int64_t queue_id) {
+    const ItemRow item = find_item(call_, seq);
+    return item.revision > 0 ? item.first_queue_id : queue_id;
+  }
   Result<std::optional<JobId>> aliased(const Added& wanted, const Rows& alias) {
     const JobId holder = as_id(alias.bytes(0));
     const bool there = !alias.is_null(1);

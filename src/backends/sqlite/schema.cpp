@@ -187,7 +187,7 @@ CREATE TABLE fenceline_lock_withdrawn (
 CREATE INDEX fenceline_lock_withdrawn_until ON fenceline_lock_withdrawn (until);
 )sql";
 
-// Since schema 7.
+// Since kSchemaWithSchedules.
 constexpr const char* kScheduleTables = R"sql(
 -- Of a namespace: how often one of its schedules was changed, and the bar of names that have no row.
 CREATE TABLE fenceline_schedule_count (ns_id INTEGER PRIMARY KEY, version INTEGER NOT NULL, bar INTEGER NOT NULL);
@@ -214,6 +214,17 @@ CREATE TABLE fenceline_tick_range (
   ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, owner TEXT NOT NULL,
   place TEXT NOT NULL, PRIMARY KEY (ns_id, schedule, first)) WITHOUT ROWID;
 CREATE INDEX fenceline_tick_range_age ON fenceline_tick_range (ns_id, first, schedule);
+)sql";
+
+// Since schema 8.
+constexpr const char* kPipelineTables = R"sql(
+-- One that was removed has no spec, and its revision goes on.
+CREATE TABLE fenceline_pipeline (
+  ns_id INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, changed_at INTEGER NOT NULL, spec TEXT NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+CREATE INDEX fenceline_pipeline_there ON fenceline_pipeline (ns_id) WHERE spec <> '';
+
+-- See item_rows.hpp. Its job may go in a process of a version before, and leave it behind: numbers are not used twice.
+CREATE TABLE fenceline_item (seq INTEGER PRIMARY KEY, revision INTEGER NOT NULL, request TEXT NOT NULL, first_queue_id INTEGER NOT NULL, record TEXT NOT NULL);
 )sql";
 static_assert(kTicksKeptMost == 10'000, "as the index of those that have more says");
 
@@ -331,6 +342,7 @@ void migrate(Database& db, std::int64_t at, const std::string& boot_id, const st
     db.run_script(kTables);
     db.run_script(kLockTables);
     db.run_script(kScheduleTables);
+    db.run_script(kPipelineTables);
     db.execute("INSERT INTO meta VALUES ('boot_id', ?1), ('floor', 0), ('seq_floor', 0), ('made_at', ?2)", boot_id, at);
     db.execute(kEnterChange, at, actor, std::string("store_created"), "schema " + std::to_string(kSchemaVersion));
   });
@@ -340,7 +352,8 @@ void upgrade(Database& db, std::int64_t at, const std::string& actor) {
   const std::int64_t from = db.number("PRAGMA user_version").value_or(0);
   change_schema(db, [&] {
     if (from < kSchemaWithLocks) db.run_script(kLockTables);
-    db.run_script(kScheduleTables);
+    if (from < kSchemaWithSchedules) db.run_script(kScheduleTables);
+    db.run_script(kPipelineTables);
     db.execute(kEnterChange, at, actor, std::string("store_migrated"), "schema " + std::to_string(from) + " to " + std::to_string(kSchemaVersion));
   });
 }

@@ -9,7 +9,8 @@
 namespace fenceline::sqlite {
 
 inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the file's header
-inline constexpr std::int64_t kSchemaVersion = 7;              // PRAGMA user_version: with schedules
+inline constexpr std::int64_t kSchemaVersion = 8;              // PRAGMA user_version: with pipelines
+inline constexpr std::int64_t kSchemaWithSchedules = 7;
 inline constexpr std::int64_t kSchemaWithLocks = 6;
 inline constexpr std::int64_t kSchemaUpgraded = 5;             // from this one on a file gets the tables that it lacks when it is opened
 

@@ -272,14 +272,15 @@ TEST_F(SharedCommits, APlainLockIsOneRowThatIsWrittenOnceByAGrantAndOnceByARelea
   }
 }
 
-// A file of a version before is one without the tables of schedules, or without those of locks too.
+// A file of a version before is one without the tables of pipelines, or without those of schedules and of locks too.
 class OlderFile : public SqliteLocks {
  protected:
   void make_older(int version = 5) {
     auto store = open();
     must(store->enqueue(one_job(1)));
     store.reset();
-    run("DROP TABLE fenceline_schedule; DROP TABLE fenceline_schedule_count; DROP TABLE fenceline_schedule_spec; DROP TABLE fenceline_tick; DROP TABLE fenceline_tick_range");
+    run("DROP TABLE fenceline_pipeline; DROP TABLE fenceline_item");
+    if (version < 7) run("DROP TABLE fenceline_schedule; DROP TABLE fenceline_schedule_count; DROP TABLE fenceline_schedule_spec; DROP TABLE fenceline_tick; DROP TABLE fenceline_tick_range");
     if (version < 6) run("DROP TABLE fenceline_lock; DROP TABLE fenceline_lock_holder; DROP TABLE fenceline_lock_waiter; DROP TABLE fenceline_lock_withdrawn");
     run("PRAGMA user_version = " + std::to_string(version));
   }
@@ -295,7 +296,7 @@ TEST_F(OlderFile, IsUpgradedInPlaceAndKeepsItsJobs) {
   make_older();
   const auto store = open();
   EXPECT_EQ(must(store->trail("default", 1)).at(0).act, "store_migrated");
-  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 5 to 7");
+  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 5 to 8");
   granted(*store, of("a", "ana"));
   EXPECT_EQ(must(store->claim(a_claim("w", "1"))).jobs.size(), 1u);
   EXPECT_EQ(must(open()->trail("default", 10)).size(), 2u) << "once";
@@ -309,9 +310,26 @@ TEST_F(OlderFile, WithLocksGetsSchedulesAndKeepsItsLocks) {
   }
   make_older(6);
   const auto store = open();
-  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 6 to 7");
+  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 6 to 8");
   EXPECT_TRUE(must(store->release(release_of(grant, "ana"))).refused.empty());
   EXPECT_TRUE(must(store->schedules({.ns = "default"})).schedules.empty());
+}
+
+TEST_F(OlderFile, WithSchedulesGetsPipelinesAndKeepsItsJobs) {
+  make_older(7);
+  const auto store = open();
+  EXPECT_EQ(must(store->trail("default", 1)).at(0).subject, "schema 7 to 8");
+  EXPECT_TRUE(must(store->schedules({.ns = "default"})).schedules.empty());
+  EXPECT_TRUE(must(store->pipelines("default")).empty());
+  const ClaimedJob claim = must(store->claim(a_claim("w", "1"))).jobs.at(0);
+  ItemChange change;
+  change.id = claim.job.id;
+  change.record = "at two";
+  change.fence = claim.job.fence;
+  change.place = Placement{.stage = "two", .result = {}, .error = {}};
+  change.act = "item_advanced";
+  EXPECT_TRUE(must(store->change_items({.ns = "default", .owner = "w", .request = "1", .changes = {change}, .act = {"w", ""}})).refused.empty());
+  EXPECT_EQ(must(store->job("default", claim.job.id))->stage, "two");
 }
 
 TEST_F(OlderFile, IsUpgradedUnderAConnectionOfTheVersionBeforeWhichGoesOn) {

@@ -29,7 +29,7 @@ constexpr const char* kAskAgain = R"sql(
   SELECT ?1, ?2, ?3, 1 + coalesce((SELECT max(n) FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3), 0), ?4)sql";
 constexpr const char* kCutEnded = "UPDATE ended SET seqs = ?5 WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kState = R"sql(
-  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= ?1)
+  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at, j.queue_id FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= ?1)
   WHERE d.seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND d.seq + d.more >= ?1)sql";
 constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
@@ -50,7 +50,7 @@ constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = 
 constexpr const char* kForgetRows[] = {
     "DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)", "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
     "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM effect WHERE seq IN (SELECT c0 FROM batch)"};
+    "DELETE FROM effect WHERE seq IN (SELECT c0 FROM batch)",  "DELETE FROM fenceline_item WHERE seq IN (SELECT c0 FROM batch)"};
 
 constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
 constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0)) WHERE key = 'seq_floor'";
@@ -149,7 +149,7 @@ class Retention {
     const auto state = static_cast<JobState>(found.integer(0));
     const std::int64_t finished_at = found.integer(5);
     const int kind = state == JobState::done ? kDone : kNotDone;
-    if (kind != row.kind % kAskedAgain) return std::nullopt;
+    if (kind != row.kind % kAskedAgain || found.integer(6) != row.queue_id) return std::nullopt;
     if (row.kind < kAskedAgain && finished_at != row.at) return std::nullopt;
     return Over{finished_at, seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3), found.maybe_integer(4)};
   }
@@ -245,6 +245,7 @@ constexpr const char* kRemoveAll[] = {
     "DELETE FROM fenceline_schedule_spec WHERE ns_id = ?1",
     "DELETE FROM fenceline_tick WHERE ns_id = ?1",
     "DELETE FROM fenceline_tick_range WHERE ns_id = ?1",
+    "DELETE FROM fenceline_pipeline WHERE ns_id = ?1",
     // Names stay, as numbers that others have remembered: as if they had never been used.
     "UPDATE queue SET ready = 0, running = 0, waiting = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
     "UPDATE home SET running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
@@ -258,6 +259,7 @@ constexpr const char* kRemoveNumbers[] = {
     "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2",  "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM attempt WHERE seq BETWEEN ?1 AND ?2",
     "DELETE FROM note WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM log WHERE seq BETWEEN ?1 AND ?2",
     "DELETE FROM waiting WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM effect WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM fenceline_item WHERE seq BETWEEN ?1 AND ?2",
 };
 constexpr const char* kLargestOfNumbers = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0), coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0),

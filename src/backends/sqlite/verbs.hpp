@@ -91,9 +91,14 @@ Result<BreakReply> break_lock(Call& call, const BreakRequest& request);
 Result<StepReply> step_ticks(Call& call, const StepRequest& request);
 Result<ChangeScheduleReply> change_schedule(Call& call, const ChangeScheduleRequest& request);
 
+Result<PipelineRow> put_pipeline(Call& call, const PutPipelineRequest& request);
+Result<ChangeItemsReply> change_items(Call& call, const ChangeItemsRequest& request);
+
 // Reading.
 Result<SchedulesReply> list_schedules(Call& call, const SchedulesRequest& request);
 Result<TicksReply> list_ticks(Call& call, const TicksRequest& request);
+Result<std::vector<PipelineRow>> list_pipelines(Call& call, const std::string& ns);
+Result<ItemsReply> list_items(Call& call, const ItemsRequest& request);
 Result<LocksReply> list_locks(Call& call, const LocksRequest& request);
 Result<std::optional<LockRow>> show_lock(Call& call, const std::string& ns, const std::string& resource);
 Result<EffectsReply> effects(Call& call, const EffectsRequest& request);

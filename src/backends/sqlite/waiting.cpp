@@ -19,6 +19,14 @@ constexpr const char* kAmong = "SELECT seq FROM waiting WHERE seq BETWEEN ?1 AND
 
 }  // namespace
 
+void put_waiting(Call& call, JobState from, Delivery& delivery) {
+  delivery.state = JobState::waiting;
+  const std::string past = pack_past(delivery);
+  call.db.execute(kPut, delivery.seq, delivery.fence, delivery.run_at, delivery.deliveries,
+                  past.empty() ? std::nullopt : std::optional(Bytes{past}));
+  if (from != JobState::waiting) call.moved(delivery.queue_id, from, JobState::waiting);
+}
+
 void hold(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
   have_own_row(call, delivery.seq);  // the order of its owner names it by that
   add_place(call, delivery);
@@ -27,16 +35,12 @@ void hold(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& deliv
   call.ordered.insert(ns);
   leave_claims(call, {delivery});
   drop_running(call, {delivery});
-  delivery.state = JobState::waiting;
   delivery.losses_in_row = 0;
   delivery.last_outcome.reset();
   delivery.exit_status.reset();
   delivery.started_at.reset();
   delivery.previous_owner.reset();
-  const std::string past = pack_past(delivery);
-  call.db.execute(kPut, delivery.seq, delivery.fence, delivery.run_at, delivery.deliveries,
-                  past.empty() ? std::nullopt : std::optional(Bytes{past}));
-  call.moved(delivery.queue_id, JobState::running, JobState::waiting);
+  put_waiting(call, JobState::running, delivery);
   const std::int64_t home_id = call.names.home_of(delivery.queue_id);
   if (delivery.limit_id) choose_of_key(call, home_id, *delivery.limit_id);
   if (is_limited(call, home_id)) awaken_stages(call, home_id);

@@ -14,6 +14,8 @@ namespace fenceline::sqlite {
 
 // From `run` to `waiting`: one of its effects is in doubt. Its slot is kept, and its owner has an order.
 void hold(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery);
+// Into `waiting`, from the state in which it stood; out of where it stood it is already.
+void put_waiting(Call& call, JobState from, Delivery& delivery);
 // From `waiting` to `ready`, in its old place.
 void release(Call& call, Delivery& delivery);
 // It leaves `waiting` for good, and waits for none of its effects any more. The caller puts it elsewhere.
