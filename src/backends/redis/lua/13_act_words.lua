@@ -1,4 +1,4 @@
--- What people's acts on jobs share. An act that ends a delivery, or cancels a job that waits, mints a new fence at once, so that its holder is refused
+-- What people's acts on jobs share. An act that ends a delivery, or cancels a job that waits after one, mints a new fence at once, so that its holder is refused
 -- from then on, and leaves the slot taken until that holder has stopped.
 
 local function uuid_text(id)
@@ -12,6 +12,9 @@ end
 
 -- Whether there is a next fence for it. Of a group only one job runs or waits, so no fence of one job depends on that of another.
 local function has_next_fence(r) return math.max(last_fence_of(r), floor_of_store(), wall_now - 1) < FENCE_MAX end
+
+-- It waits, and the handler of its last delivery may still speak.
+local function is_outdated_by_cancel(r) return r.state == WAITING and r.fence > 0 end
 
 -- The job was lifted.
 local function revoke(r, kind)
@@ -27,7 +30,7 @@ local function cancel_job(r)
   lift(r)
   if r.state == RUNNING then
     revoke(r, END.cancelled)
-  elseif r.state == WAITING then  -- its old handler may still speak
+  elseif is_outdated_by_cancel(r) then
     r.fence = minted(r)
     r.owner = ''
   end
@@ -47,7 +50,7 @@ local function act_on_each(act)
     local r = load(id)
     jobs[i] = r or false
     local meant = r and r.last_act ~= request and (only < 0 or only == r.state)
-    if meant and (r.state == RUNNING or r.state == WAITING) and not has_next_fence(r) then return refuse('refused', FENCES_USED_UP) end
+    if meant and (r.state == RUNNING or is_outdated_by_cancel(r)) and not has_next_fence(r) then return refuse('refused', FENCES_USED_UP) end
   end
   for i, id in ipairs(ids) do
     local r = jobs[i]

@@ -5,7 +5,7 @@ local queue, idle = ARGV[4], {}
 for _, id in ipairs(uuids_in(ARGV[7])) do
   local r = load(id)
   if r and r.queue == queue and (r.state == READY or r.state == WAITING) then
-    if r.state == WAITING and not has_next_fence(r) then return refuse('refused', FENCES_USED_UP) end
+    if is_outdated_by_cancel(r) and not has_next_fence(r) then return refuse('refused', FENCES_USED_UP) end
     idle[#idle + 1] = id
   end
 end
