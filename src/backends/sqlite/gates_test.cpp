@@ -216,6 +216,8 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
     SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq) OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
             0)
       << "a group has its unfinished jobs";
+  EXPECT_GT(db->number("SELECT count(*) FROM fenceline_item").value_or(0), 0);
+  EXPECT_EQ(db->number("SELECT count(*) FROM fenceline_item i WHERE NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = i.seq)"), 0) << "an item goes with its job";
   EXPECT_GT(db->number("SELECT count(*) FROM fenceline_schedule WHERE ticks > 0").value_or(0), 0);
   EXPECT_EQ(db->number(R"sql(
     SELECT count(*) FROM fenceline_schedule s WHERE s.ticks <> (SELECT count(*) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name) +

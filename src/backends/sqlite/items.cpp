@@ -88,7 +88,6 @@ void put(Call& call, JobState from, const Placement& place, Delivery& delivery) 
 }
 
 Result<void> move(Call& call, std::int64_t ns_id, const std::string& ns, const ItemChange& change, Delivery& delivery) {
-  have_own_row(call, delivery.seq);  // its stage is its own, and the order of a revoked owner names it by its row
   add_place(call, delivery);
   const JobState from = delivery.state;
   if (change.fence) {
@@ -136,6 +135,7 @@ Result<ChangeItemsReply> change_items(Call& call, const ChangeItemsRequest& requ
       continue;
     }
     if (item.revision == 0) {
+      have_own_row(call, *seq);  // its stage is its own, and the order of a revoked owner names it by its row
       add_place(call, delivery);
       item.first_queue_id = delivery.queue_id;
     }
