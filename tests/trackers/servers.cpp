@@ -65,7 +65,7 @@ std::unique_ptr<Server> github() {
   const auto token_of = [folder](const std::string& user) { return first_word(folder + "/token." + user); };
   auto server = std::make_unique<Server>();
   server->driver = "github";
-  server->name = "emulate";
+  server->name = environment("FENCELINE_TEST_GITHUB_SERVER");
   server->as = [=](const std::string& user) { return open_github(clock(), {.base = base, .repository = repository, .token = token_of(user)}); };
   server->new_item = [=](const std::string& title) {
     static http::Client client;

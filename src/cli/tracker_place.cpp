@@ -1,0 +1,66 @@
+#include "cli/tracker_place.hpp"
+
+#include <cstdlib>
+
+#include "cli/pipeline_file.hpp"
+#include "cli/text.hpp"
+#include "library/open_tracker.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+std::optional<std::string> from_process(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// None at all is fine: then nothing is signed, and nothing renewed.
+Result<std::string> signing_key() {
+  constexpr const char* kKey = "FENCELINE_TRACKER_KEY";
+  if (!from_process(kKey) && !from_process(std::string(kKey) + "_FILE")) return std::string();
+  return secret_from({kKey}, from_process);
+}
+
+}  // namespace
+
+OptionSpec pipeline_file_option() { return {"--pipeline", "FILE", "on an issue tracker: the pipeline's file, which says its stages and whom to trust"}; }
+
+Error error_of(const tracker::Trouble& trouble) {
+  using tracker::TroubleKind;
+  switch (trouble.kind) {
+    case TroubleKind::unavailable: return {Code::unavailable, trouble.message};
+    case TroubleKind::in_doubt: return {Code::in_doubt, trouble.message};
+    case TroubleKind::limited: return {Code::held, trouble.message + (trouble.come_back ? "; come back in " + std::to_string(std::chrono::ceil<std::chrono::seconds>(*trouble.come_back).count()) + "s" : "")};
+    case TroubleKind::denied: return {Code::denied, trouble.message + "; look at the token and its rights"};
+    case TroubleKind::refused: return {Code::refused, trouble.message};
+    case TroubleKind::not_found: return {Code::not_found, trouble.message};
+    case TroubleKind::conflict: return {Code::conflict, trouble.message};
+  }
+  return {Code::broken, trouble.message};
+}
+
+Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std::string& pipeline) {
+  const std::optional<std::string> path = invocation.value("--pipeline");
+  if (!path) return std::unexpected(usage_error("on an issue tracker a pipeline is a file; name it with --pipeline FILE"));
+  const Result<PipelineFileText> file = read_pipeline_file(*path);
+  if (!file) return std::unexpected(file.error());
+  if (!pipeline.empty() && file->spec.name != pipeline)
+    return fail(Code::invalid, printable(*path, 200) + " is about pipeline '" + file->spec.name + "', not '" + printable(pipeline, 40) + "'");
+  Result<std::unique_ptr<tracker::Tracker>> opened = open_tracker(*invocation.runtime, invocation.store_url, from_process);
+  if (!opened) return std::unexpected(opened.error());
+  Result<std::string> key = signing_key();
+  if (!key) return std::unexpected(key.error());
+  TrackerPlace place{.tracker = std::move(*opened), .self = {}, .protocol = {.pipeline = file->spec}};
+  const tracker::Answer<tracker::Account> self = place.tracker->who_am_i();
+  if (!self) return std::unexpected(error_of(self.error()));
+  place.self = self->value;
+  place.protocol.signing = {.key = std::move(*key), .place = place.tracker->place()};
+  place.protocol.workers = file->tracker.workers.empty() ? std::vector<std::string>{place.self.id} : file->tracker.workers;
+  place.protocol.people = file->tracker.people;
+  place.protocol.claim_label = file->tracker.claim_label;
+  place.protocol.can = place.tracker->capabilities();
+  if (auto ok = tracker::check_protocol(place.protocol); !ok) return std::unexpected(ok.error());
+  return place;
+}
+
+}  // namespace fenceline::cli
