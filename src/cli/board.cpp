@@ -7,6 +7,8 @@
 #include "cli/pipeline_commands.hpp"
 #include "cli/pipeline_view.hpp"
 #include "cli/text.hpp"
+#include "cli/tracker_place.hpp"
+#include "library/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -109,6 +111,7 @@ Result<Board> board_of(Store& store, const Invocation& invocation, const Pipelin
 }
 
 Result<int> run(Invocation& invocation) {
+  if (is_tracker_url(invocation.store_url)) return board_of_tracker(invocation);
   const Result<std::int64_t> limit = invocation.number("--limit", kRowsDefault, 1, kRowsMost);
   if (!limit) return std::unexpected(limit.error());
   const auto store = invocation.open_store(false);
@@ -155,7 +158,8 @@ CommandSpec board_command() {
           .arguments = {{.name = "PIPELINE", .help = "its name; all of them if not given", .required = false}},
           .options = {{"--all", "", "done and cancelled items too"},
                       {"--payload", "", "the beginning of each payload as its title; else its key or tags"},
-                      {"--limit", "N", "so many items, 1 to 100000; default 1000"}},
+                      {"--limit", "N", "so many items, 1 to 100000; default 1000"},
+                      pipeline_file_option()},
           .sections = {{"States",
                         {{"ready", "for a worker of its stage"},
                          {"running", "a worker has it"},

@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/schedule_commands.hpp"
+#include "cli/tracker_place.hpp"
 
 namespace fenceline::cli {
 
@@ -62,6 +63,8 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(stage_hold_command());
   commands.push_back(stage_release_command());
   commands.push_back(board_command());
+  commands.push_back(tracker_sweep_command());
+  commands.push_back(tracker_whoami_command());
   commands.push_back(trail_command());
   commands.push_back(migrate_command());
   commands.push_back(doctor_command());

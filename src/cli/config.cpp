@@ -22,6 +22,7 @@
 #include "cli/schedule_settings.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
+#include "library/open_tracker.hpp"
 #include "model/job.hpp"
 #include "runtime/host.hpp"
 #include "services/worker.hpp"
@@ -359,7 +360,7 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     if (!is_valid_utf8(setting.value))
       return std::unexpected(usage_error(setting.origin + " is not text in UTF-8; give a value such as '" + known.otherwise + "'"));
     if (known.name == "store") {
-      if (auto ok = check_store_url(setting.value); !ok && reads_file) return std::unexpected(bad_store(setting, *file, ok.error()));
+      if (auto ok = is_tracker_url(setting.value) ? Result<void>{} : check_store_url(setting.value); !ok && reads_file) return std::unexpected(bad_store(setting, *file, ok.error()));
       invocation.store_url = setting.value;
       setting.value = is_on_a_server(setting.value) ? store_url_in_force(setting.value) : without_password(setting.value);
     } else if (known.name == "namespace") {

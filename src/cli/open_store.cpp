@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "library/open_store.hpp"
+#include "library/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -51,6 +52,7 @@ Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool m
   if (!required) return std::unexpected(required.error());
   const Result<Accepted> unsafe = accepted(invocation);
   if (!unsafe) return std::unexpected(unsafe.error());
+  if (is_tracker_url(store_url)) return std::unexpected(usage_error("an issue tracker holds items of a pipeline and nothing else; there are work, board, stage and tracker for it, see docs/trackers.md"));
   if (auto ok = check_store_url(store_url); !ok) return std::unexpected(usage_error(ok.error().message));
 
   // Before the file is opened, so that a refusal leaves none behind; after it, for what only the store knows.

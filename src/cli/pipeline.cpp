@@ -20,8 +20,9 @@ void tell_stranded(const ApplyReport& report, const std::string& name) {
 }
 
 Result<int> run_apply(Invocation& invocation) {
-  const Result<PipelineSpec> spec = read_pipeline_file(invocation.argument("FILE"));
-  if (!spec) return std::unexpected(spec.error());
+  const Result<DeclaredPipeline> declared = read_pipeline_file(invocation.argument("FILE"));
+  if (!declared) return std::unexpected(declared.error());
+  const PipelineSpec* const spec = &declared->spec;
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_or_make_store();

@@ -24,13 +24,14 @@ class PipelineFile {
  public:
   explicit PipelineFile(const std::string& path) : path_(printable(path, 200)) {}
 
-  Result<PipelineSpec> read(const std::string& text) {
+  Result<DeclaredPipeline> read(const std::string& text) {
     try {
       const toml::table file = toml::parse(std::string_view(text));
-      PipelineSpec spec;
-      if (auto ok = read_file(file, spec); !ok) return std::unexpected(ok.error());
-      if (auto ok = check_pipeline(spec); !ok) return fail(Code::invalid, path_ + ": " + ok.error().message);
-      return spec;
+      DeclaredPipeline declared;
+      if (auto ok = read_file(file, declared.spec); !ok) return std::unexpected(ok.error());
+      if (auto ok = read_tracker(file, declared.tracker); !ok) return std::unexpected(ok.error());
+      if (auto ok = check_pipeline(declared.spec); !ok) return fail(Code::invalid, path_ + ": " + ok.error().message);
+      return declared;
     } catch (const toml::parse_error& error) {
       return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) + "; see 'fenceline help pipeline apply'"));
     }
@@ -108,7 +109,7 @@ class PipelineFile {
   }
 
   Result<void> read_file(const toml::table& file, PipelineSpec& spec) const {
-    if (auto ok = only(file, "", {"pipeline", "stage"}); !ok) return ok;
+    if (auto ok = only(file, "", {"pipeline", "stage", "tracker"}); !ok) return ok;
     const Result<const toml::table*> pipeline = table_of(file, "pipeline", "write [pipeline] and its keys below");
     if (!pipeline) return std::unexpected(pipeline.error());
     if (*pipeline == nullptr) return fail(Code::invalid, path_ + ": there is no [pipeline]; write it with name and stages");
@@ -136,6 +137,21 @@ class PipelineFile {
       if (auto ok = read_stage(*node.as_table(), spec.stages[*stage]); !ok) return ok;
     }
     return {};
+  }
+
+  Result<void> read_tracker(const toml::table& file, TrackerTrust& trust) const {
+    const Result<const toml::table*> tracker = table_of(file, "tracker", "write [tracker] and its keys below");
+    if (!tracker) return std::unexpected(tracker.error());
+    if (*tracker == nullptr) return {};
+    const std::string prefix = "tracker.";
+    if (auto ok = only(**tracker, prefix, {"workers", "people", "claim"}); !ok) return ok;
+    if (auto ok = texts(**tracker, prefix, "workers", trust.workers); !ok) return ok;
+    if (auto ok = texts(**tracker, prefix, "people", trust.people); !ok) return ok;
+    const Result<const toml::table*> claim = table_of(**tracker, "claim", "write claim = { label = false }");
+    if (!claim) return std::unexpected(claim.error());
+    if (*claim == nullptr) return {};
+    if (auto ok = only(**claim, prefix + "claim.", {"label"}); !ok) return ok;
+    return flag(**claim, prefix + "claim.", "label", trust.claim_label);
   }
 
   Result<void> read_stage(const toml::table& table, StageSpec& stage) const {
@@ -189,9 +205,9 @@ class PipelineFile {
 
 }  // namespace
 
-Result<PipelineSpec> parse_pipeline_file(const std::string& path, const std::string& text) { return PipelineFile(path).read(text); }
+Result<DeclaredPipeline> parse_pipeline_file(const std::string& path, const std::string& text) { return PipelineFile(path).read(text); }
 
-Result<PipelineSpec> read_pipeline_file(const std::string& path) {
+Result<DeclaredPipeline> read_pipeline_file(const std::string& path) {
   const Result<std::string> text = read_file(path, kPipelineBytesMax);
   if (!text) return std::unexpected(text.error());
   if (!is_valid_utf8(*text)) return fail(Code::invalid, "file " + in_quotes(path) + " is not text in UTF-8; see 'fenceline help pipeline apply'");

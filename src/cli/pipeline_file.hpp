@@ -2,16 +2,31 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "model/pipeline.hpp"
 
 namespace fenceline::cli {
 
+// [tracker]: whom workers on an issue tracker trust, by the ids of accounts. Stores of jobs have no use for it.
+struct TrackerTrust {
+  std::vector<std::string> workers = {};  // accounts that workers use; none: the one that asks
+  std::vector<std::string> people = {};   // whose moves are commands and whose approvals count
+  bool claim_label = true;                // claim.label
+
+  bool operator==(const TrackerTrust&) const = default;
+};
+
+struct DeclaredPipeline {
+  PipelineSpec spec;
+  TrackerTrust tracker = {};
+};
+
 // Pure; `path` is for messages only. Errors: invalid, with the line; an unknown key with the one that was probably meant.
-Result<PipelineSpec> parse_pipeline_file(const std::string& path, const std::string& text);
+Result<DeclaredPipeline> parse_pipeline_file(const std::string& path, const std::string& text);
 
 // Errors: not_found, invalid.
-Result<PipelineSpec> read_pipeline_file(const std::string& path);
+Result<DeclaredPipeline> read_pipeline_file(const std::string& path);
 
 }  // namespace fenceline::cli

@@ -7,6 +7,8 @@
 #include "cli/output.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/pipeline_view.hpp"
+#include "cli/tracker_place.hpp"
+#include "library/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -19,6 +21,12 @@ bool inside_a_handler() { return from_environment("FENCELINE_JOB").has_value(); 
 Result<void> only_by_people(const std::string& what) {
   if (!inside_a_handler()) return {};
   return fail(Code::denied, what + " is for people: this runs inside a command that 'fenceline work' started (FENCELINE_JOB is set); a command sends its item back with: fenceline stage move --to STAGE --reason TEXT");
+}
+
+// What a person writes on an issue tracker.
+std::string with_stage(const std::string& command, const Invocation& invocation) {
+  const std::string to = invocation.value("--to").value_or("");
+  return to.empty() ? command : command + " " + to;
 }
 
 Result<void> say_why(const Invocation& invocation) {
@@ -55,6 +63,7 @@ Result<int> decide(Invocation& invocation, Decide what) {
 
 Result<int> run_approve(Invocation& invocation) {
   if (auto ok = only_by_people("an approval"); !ok) return std::unexpected(ok.error());
+  if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, "/approve");
   std::optional<std::int64_t> generation;
   if (invocation.has("--generation")) {
     const Result<std::int64_t> number = invocation.number("--generation", 0, 0, kFenceMax);
@@ -66,6 +75,7 @@ Result<int> run_approve(Invocation& invocation) {
 
 Result<int> run_reject(Invocation& invocation) {
   if (auto ok = only_by_people("a rejection"); !ok) return std::unexpected(ok.error());
+  if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, with_stage("/reject", invocation));
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
   return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.reject(id, invocation.value("--to").value_or(""), act); });
 }
@@ -95,18 +105,24 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
 Result<int> run_move(Invocation& invocation) {
   const std::optional<std::string> to = invocation.value("--to");
   if (!to || to->empty()) return std::unexpected(usage_error("--to is missing; name the stage"));
-  if (inside_a_handler()) return send_back(invocation, *to);
+  if (inside_a_handler() && !is_tracker_url(invocation.store_url)) return send_back(invocation, *to);
+  if (is_tracker_url(invocation.store_url)) {
+    if (auto ok = only_by_people("a move"); !ok) return std::unexpected(ok.error());
+    return say_on_tracker(invocation, with_stage("/move", invocation));
+  }
   if (invocation.argument("ID").empty()) return std::unexpected(usage_error("ID is missing; name the item (only the command that works on one may leave it out)"));
   return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.move(id, *to, act); });
 }
 
 Result<int> run_hold(Invocation& invocation) {
   if (auto ok = only_by_people("a hold"); !ok) return std::unexpected(ok.error());
+  if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, "/hold");
   return decide(invocation, [](ItemActs& acts, const JobId& id, const Act& act) { return acts.hold(id, act); });
 }
 
 Result<int> run_release(Invocation& invocation) {
   if (auto ok = only_by_people("a release"); !ok) return std::unexpected(ok.error());
+  if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, "/release");
   return decide(invocation, [](ItemActs& acts, const JobId& id, const Act& act) { return acts.release(id, act); });
 }
 
@@ -120,7 +136,7 @@ CommandSpec stage_approve_command() {
   return {.name = "stage approve",
           .summary = "Approves an item at the gate of a stage; when enough people have, it is let in. An approval counts once a person, and for this time at the gate only.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({{"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
+          .options = with_act_options({pipeline_file_option(), {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"}, {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
           .run = run_approve};
@@ -130,7 +146,7 @@ CommandSpec stage_reject_command() {
   return {.name = "stage reject",
           .summary = "Sends an item back to the stage before, or to an earlier one, with a reason. Beyond the cap on loops of its pipeline it is held for a person.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({{"--to", "STAGE", "an earlier stage; the one before if not given"}}),
+          .options = with_act_options({pipeline_file_option(), {"--to", "STAGE", "an earlier stage; the one before if not given"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'", "its work at the stage before is done again"}},
           .run = run_reject};
@@ -140,7 +156,7 @@ CommandSpec stage_move_command() {
   return {.name = "stage move",
           .summary = "Moves an item to another stage, through that stage's gate. A command that works on an item may send it back so: under its fence, and what it then returns does not count.",
           .arguments = {{.name = "ID", .help = std::string(kIdHelp) + "; left out inside a command of a worker", .required = false}},
-          .options = with_act_options({{"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
+          .options = with_act_options({pipeline_file_option(), {"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage move $ID --to ready --reason 'start over'", "by a person"}, {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the script that reviews"}},
           .run = run_move};
@@ -150,7 +166,7 @@ CommandSpec stage_hold_command() {
   return {.name = "stage hold",
           .summary = "Holds an item where it is until it is released. What runs ends first: where its outcome leads it waits.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options(),
+          .options = with_act_options({pipeline_file_option()}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage hold $ID --reason 'ask legal'", "'board' names you and the reason"}},
           .run = run_hold};
@@ -160,7 +176,7 @@ CommandSpec stage_release_command() {
   return {.name = "stage release",
           .summary = "Lets an item that was held go on from where it is.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options(),
+          .options = with_act_options({pipeline_file_option()}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage release $ID", "go on"}},
           .run = run_release};

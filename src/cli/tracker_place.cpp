@@ -21,6 +21,14 @@ Result<std::string> signing_key() {
   return secret_from({kKey}, from_process);
 }
 
+// What a command of ours runs has no use for the workers' own secrets, and could write in their name with them.
+void forget_secrets() {
+  for (const char* name : {"FENCELINE_TRACKER_KEY", "FENCELINE_GITHUB_TOKEN", "FENCELINE_REDMINE_KEY"}) {
+    ::unsetenv(name);
+    ::unsetenv((std::string(name) + "_FILE").c_str());
+  }
+}
+
 }  // namespace
 
 OptionSpec pipeline_file_option() { return {"--pipeline", "FILE", "on an issue tracker: the pipeline's file, which says its stages and whom to trust"}; }
@@ -42,7 +50,7 @@ Error error_of(const tracker::Trouble& trouble) {
 Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std::string& pipeline) {
   const std::optional<std::string> path = invocation.value("--pipeline");
   if (!path) return std::unexpected(usage_error("on an issue tracker a pipeline is a file; name it with --pipeline FILE"));
-  const Result<PipelineFileText> file = read_pipeline_file(*path);
+  const Result<DeclaredPipeline> file = read_pipeline_file(*path);
   if (!file) return std::unexpected(file.error());
   if (!pipeline.empty() && file->spec.name != pipeline)
     return fail(Code::invalid, printable(*path, 200) + " is about pipeline '" + file->spec.name + "', not '" + printable(pipeline, 40) + "'");
@@ -50,6 +58,7 @@ Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std:
   if (!opened) return std::unexpected(opened.error());
   Result<std::string> key = signing_key();
   if (!key) return std::unexpected(key.error());
+  forget_secrets();
   TrackerPlace place{.tracker = std::move(*opened), .self = {}, .protocol = {.pipeline = file->spec}};
   const tracker::Answer<tracker::Account> self = place.tracker->who_am_i();
   if (!self) return std::unexpected(error_of(self.error()));

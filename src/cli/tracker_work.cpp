@@ -109,7 +109,8 @@ Result<int> work_on_tracker(Invocation& invocation) {
   const Result<void> worked = worker.run(invocation.stop);
   if (invocation.json) print_line(as_json(worker.counts()));
   tell(as_words(worker.counts()));
-  if (!worked) return std::unexpected(worked.error());
+  // A precondition that does not hold is the caller's to mend, not the tracker's.
+  if (!worked) return fail(worked.error().code == Code::refused ? Code::invalid : worked.error().code, worked.error().message);
   return kExitOk;
 }
 
@@ -118,10 +119,8 @@ Result<int> run_sweep(Invocation& invocation) {
   if (!place) return std::unexpected(place.error());
   tracker::TrackerWorkerOptions options{.protocol = place->protocol, .work = {}};
   options.fitness.idempotent = true;  // it does no work
-  options.until_idle = true;
-  options.sweeps_at_once = true;
   tracker::TrackerWorker worker(*invocation.runtime, Log(*invocation.log_sink), *place->tracker, options);
-  const Result<void> swept = worker.run(invocation.stop);
+  const Result<void> swept = worker.sweep(invocation.stop);
   if (!swept) return std::unexpected(swept.error());
   const tracker::TrackerWorkerCounts counts = worker.counts();
   if (invocation.json) {

@@ -12,9 +12,12 @@
 #include "cli/output.hpp"
 #include "cli/schedule_settings.hpp"
 #include "cli/text.hpp"
+#include "cli/tracker_place.hpp"
+#include "cli/work_options.hpp"
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
 #include "library/open_store.hpp"
+#include "library/open_tracker.hpp"
 #include "model/trust.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/child_process.hpp"
@@ -73,14 +76,6 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
     return fail(Code::invalid, "queue '" + printable(*twice, 60) + "' was named twice; name it once");
   if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
   return options;
-}
-
-Result<EndPolicy> ends_from(const Invocation& invocation) {
-  const auto rules = invocation.options.find("--on");
-  if (rules == invocation.options.end()) return EndPolicy{};
-  Result<EndPolicy> ends = EndPolicy::parse(rules->second);
-  if (!ends) return std::unexpected(usage_error("--on " + ends.error().message));
-  return ends;
 }
 
 std::string as_json(const WorkReport& report) {
@@ -181,6 +176,7 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
 
 Result<int> run(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
+  if (is_tracker_url(invocation.store_url)) return work_on_tracker(invocation);
   Result<WorkerOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<EndPolicy> ends = ends_from(invocation);
@@ -229,6 +225,14 @@ Result<int> run(Invocation& invocation) {
 
 }  // namespace
 
+Result<EndPolicy> ends_from(const Invocation& invocation) {
+  const auto rules = invocation.options.find("--on");
+  if (rules == invocation.options.end()) return EndPolicy{};
+  Result<EndPolicy> ends = EndPolicy::parse(rules->second);
+  if (!ends) return std::unexpected(usage_error("--on " + ends.error().message));
+  return ends;
+}
+
 CommandSpec work_command() {
   return {.name = "work",
           .summary = "Runs a command for each job of some queues.",
@@ -242,6 +246,10 @@ CommandSpec work_command() {
                       {"--on", "END=OUTCOME", "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, later or done", true},
                       {"--strict", "", "end this process if a handler works on without its lease"},
                       {"--run-checks", "", "run the check commands of the gates of these pipelines, as the store has them: whoever can write the store says what runs here"},
+                      pipeline_file_option(),
+                      {"--idempotent", "", "on an issue tracker: work that is done twice does no harm; without it no work is done there"},
+                      {"--expect", "DURATION", "on an issue tracker: how long an item takes; measured if not given"},
+                      {"--poll", "DURATION", "on an issue tracker: how often to look for items: 1s to 1h, 30s if not given"},
                       {"--no-schedules", "", "take no part in firing the ticks of schedules"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
           .sections = {{"The command, started anew for each job and never through a shell",

@@ -219,13 +219,15 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
       continue;
     }
     Self self{account_, {}, sweeps};
-    if (!only_sweeps_ && free_slots() > 0) {
+    const bool has_room = !only_sweeps_ && free_slots() > 0;
+    if (has_room) {
       for (const PlaceWork& work : options_.work) self.places.push_back(work.place);
     }
     const Step step = next_step(options_.protocol, looked->item, looked->ledger, self, looked->served.now);
     if (step.kind == StepKind::nothing) {
       const bool over = step.reason == "done" || step.reason == "closed" || step.reason == "in_no_stage" || step.reason == "taken_out";
-      if (over) seen_.erase(id);
+      // What there was no room for is looked at again as soon as there is.
+      if (over || !has_room) seen_.erase(id);
       else seen_[id] = {looked->item.state->updated_at, step.reason, step.again};
       return acted;
     }

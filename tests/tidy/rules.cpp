@@ -65,7 +65,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"tracker", {"base", "model", "runtime", "services"}},
       {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers"}},
       {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "tracker", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "sim", "check"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "tracker", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };

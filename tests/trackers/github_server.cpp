@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -309,7 +310,7 @@ class GithubServer {
   Reply unlabel(User& user, const std::string& id, const std::string& label) {
     const Answer<Item> read = user.door->read({.item = id, .comments = false});
     if (!read) return said(read.error());
-    if (!std::ranges::contains(model_.truth(id).state->labels, label)) return said(404, "Label does not exist");
+    if (std::ranges::count(model_.truth(id).state->labels, label) == 0) return said(404, "Label does not exist");
     const Answer<LabelsAfter> answer = user.door->remove_label(id, label);
     if (!answer) return said(answer.error());
     return {200, labels_json(model_.truth(id).state->labels), ""};
