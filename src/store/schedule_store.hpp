@@ -203,7 +203,7 @@ class ScheduleStore {
   // first was, and changes nothing. Errors: invalid, conflict (a job's id is there already), full.
   virtual Result<StepReply> step_ticks(const StepRequest& request) = 0;
 
-  // put: sets the spec; ticks up to resolved_to stay as they are, ticks after it are those of the new one. Where there was none, or a removed one, resolved_to is the store's clock, and ranges that end after it are gone. pause: the first pause stays. resume,
+  // put: sets the spec; ticks up to resolved_to stay as they are, ticks after it are those of the new one. Where there was none, or a removed one, or resolved_to lies ahead of the store's clock after the step, it is that clock, and ranges that end after it are gone. pause: the first pause stays. resume,
   // remove. rewind: moves the account back: ranges, and parts of them, that lie after `to` are gone, their ticks open again; fired ones stay. run: enqueues a job.
   // The trail: schedule_added, schedule_changed, schedule_paused, schedule_resumed, schedule_removed (subject: NAME), schedule_rewound ("NAME 2026-11-16T10:00:00Z", where to), schedule_run ("NAME JOB").
   // Who watches orders of the namespace is told. A repeat of the request that changed the schedule last, or moved its account last, is answered as the first was. resume of one that is not paused is ok and changes nothing.

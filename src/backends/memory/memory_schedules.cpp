@@ -110,9 +110,11 @@ std::string MemoryStore::apply(Space& space, Schedule& schedule, const ChangeSch
   switch (request.change) {
     case ScheduleChange::put:
       row.spec = request.spec;
-      if (request.revision == 0) {
+      if (request.revision == 0 || row.resolved_to > now.wall) {
         move_back(schedule, now.wall, std::nullopt);
         schedule.last_move = {request.request, {}};
+      }
+      if (request.revision == 0) {
         row.paused.reset();
         row.removed = false;
         row.created_at = now.wall;

@@ -118,14 +118,16 @@ begin
         s.bar := count_.bar;
         s.fired_to := count_.bar;
       end if;
-      -- Of a clock that was set back since.
+      s.created_at := wall;
+      s.removed := false;
+      s.paused_at := null;
+    end if;
+    -- What a new rule counts from is never ahead of the clock, which may have been set back since.
+    if revision_ = 0 or s.resolved_to > wall then
       delete from skipped x where x.schedule_id = s.id and x.last > wall;
       get diagnostics gone = row_count;
       s.ticks_kept := s.ticks_kept - gone;
       s.resolved_to := wall;
-      s.created_at := wall;
-      s.removed := false;
-      s.paused_at := null;
       s.moved_by := request;
       s.move_duplicates := null;
     end if;

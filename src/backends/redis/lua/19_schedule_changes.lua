@@ -66,8 +66,9 @@ local function apply_change(s, asked)
   local change = asked.change
   if change == 'put' then
     local is_new = asked.revision == 0
+    -- What a new rule counts from is never ahead of the clock.
+    if is_new or s.resolved_to > wall_now then move_back(s, wall_now, asked) end
     if is_new then
-      move_back(s, wall_now, asked)
       s.paused_at, s.paused_by, s.paused_why, s.removed, s.created_at = -1, '', '', 0, wall_now
       call('ZADD', P .. 'schedules', 0, s.name)
       call('ZREM', P .. 'schedules_removed', s.name)
