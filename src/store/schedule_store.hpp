@@ -63,7 +63,7 @@ struct ScheduleRow {
   bool removed = false;         // only said to who asks for what changed
   WallTime created_at{};
   WallTime changed_at{};
-  std::vector<UnfinishedRun> unfinished;  // if asked for: among the kOverlapLooked largest fired ticks, those whose job is there and unfinished; ascending
+  std::vector<UnfinishedRun> unfinished;  // if asked for: among the kOverlapLooked largest fired ticks not after the store's clock, those whose job is there and unfinished; ascending
 
   bool operator==(const ScheduleRow&) const = default;
 };

@@ -19,11 +19,11 @@ bool MemoryStore::has_fired(const Schedule& schedule, WallTime tick) {
   return tick <= schedule.row.bar || (found != schedule.ticks.end() && found->second.fired());
 }
 
-std::vector<UnfinishedRun> MemoryStore::unfinished_runs(Space& space, const Schedule& schedule) {
+std::vector<UnfinishedRun> MemoryStore::unfinished_runs(Space& space, const Schedule& schedule, WallTime wall) {
   std::vector<UnfinishedRun> runs;
   int looked_at = 0;
   for (const auto& [tick, row] : std::views::reverse(schedule.ticks)) {
-    if (!row.fired()) continue;
+    if (!row.fired() || tick > wall) continue;
     if (looked_at++ == kOverlapLooked) break;
     const Entry* entry = find_job(space, *row.job);
     if (entry && !is_finished(entry->job.state)) runs.push_back({tick, *row.job, entry->job.state});
