@@ -5,7 +5,7 @@
 // several who all believe they lead one moves it, and the others are told where it stands.
 //
 // The tick. What makes S1 true is not the account, which can be moved back: a fired tick is a row (namespace, schedule, instant), there is at most one, and its job is enqueued in the step that writes it. Of rows that
-// retention removed the largest instant stays as the schedule's `bar`: a tick at or before it counts as there. Rows and bar belong to the name: they stay when the schedule is removed, and meet the next one of that name.
+// retention removed the largest instant stays as the schedule's `bar`: a tick at or before it counts as there. Of a schedule that is not removed it leaves those after resolved_to, whose neighbours may be open. Rows and bar belong to the name: they stay when the schedule is removed, and meet the next one of that name.
 // What is left of a removed schedule is forgotten kRemovedScheduleKeptFor after the removal, if its bar and all its ticks are at least that old; the largest of these is the namespace's own bar, and that of every name
 // it has no row for.
 //

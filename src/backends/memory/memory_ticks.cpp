@@ -121,6 +121,7 @@ std::int64_t MemoryStore::tidy_ticks(Space& space, int limit, bool& more, const 
   for (const auto& [name, schedule] : space.schedules) {
     auto too_many = static_cast<std::int64_t>(schedule.ticks.size()) - kTicksKeptMost;
     for (const auto& [tick, row] : schedule.ticks) {
+      if (tick > schedule.row.resolved_to && !schedule.row.removed) break;  // a bar there would end ticks that are open
       if (too_many-- > 0 || row.last + kTicksKeptFor <= now.wall) over.emplace(tick, name);
     }
   }
