@@ -126,14 +126,14 @@ begin
   perform wake_workers(ns_);
 end $$;
 
--- For `doctor`. One whose account lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
+-- For `doctor`. One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
 create function schedules_finding() returns jsonb language plpgsql stable as $$
 declare
   all_ bigint;
   ahead bigint;
   top bigint;
 begin
-  select count(*), count(*) filter (where s.resolved_to > now.wall), max(s.resolved_to) into all_, ahead, top from schedule s, clock() as now where not s.removed;
+  select count(*), count(*) filter (where greatest(s.resolved_to, s.bar) > now.wall), max(greatest(s.resolved_to, s.bar)) into all_, ahead, top from schedule s, clock() as now where not s.removed;
   return jsonb_build_object('name', 'schedules', 'status', case when ahead = 0 then 0 else 1 end,
     'detail', case when ahead = 0 then all_::text
               else format('%s of %s are accounted for beyond the store''s clock, up to %s', ahead, all_, to_char(to_timestamp(top / 1000000) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) end,
