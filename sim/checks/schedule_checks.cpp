@@ -190,18 +190,20 @@ void ScheduleChecks::see_put(const Applied& when, KnownAccount& account, const C
   const bool anew = !account.schedule;
   ScheduleRow row = anew ? ScheduleRow{.name = call.request.name, .resolved_to = when.wall} : account.schedule->row;
   if (anew && !account.fired.empty()) tally_.add(Count::schedules_added_again);
+  const bool begins = anew || row.resolved_to > when.wall;  // an edit of one whose account lies ahead of the clock counts from that clock too
   row.spec = call.request.spec;
+  row.resolved_to = begins ? when.wall : row.resolved_to;
   row.counts_from = row.resolved_to;
   Result<KnownSchedule> schedule = known(std::move(row));
   if (!schedule) return broken("S2", call.request.name, "was made what nobody can read: " + schedule.error().message);
   account.schedule = std::move(*schedule);
-  if (!anew) return;
+  if (!begins) return;
   account.last_move = call.request.request;
   if (std::erase_if(account.skipped, [&](const SkippedTicks& range) { return range.last > when.wall; }) == 0) return;
   // A store joins ranges, and of one that goes over its clock it cannot keep a part: what is left is what it shows, and no more than was before that clock.
   const std::int64_t before = count_of(account.skipped);
   account.skipped = skipped_rows(store_, ns_, call.request.name);
-  if (count_of(account.skipped) > before) broken("S2", call.request.name, "shows more skipped ticks than there were before its clock, added again");
+  if (count_of(account.skipped) > before) broken("S2", call.request.name, "shows more skipped ticks than there were before its clock, added again or edited");
 }
 
 void ScheduleChecks::see_rewound(KnownAccount& account, const ChangeScheduleRequest& request) {

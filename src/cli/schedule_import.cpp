@@ -1,6 +1,7 @@
 // fenceline schedule import: the lines of a crontab as schedules.
 #include <nlohmann/json.hpp>
 
+#include "backends/memory/memory_store.hpp"
 #include "base/utf8.hpp"
 #include "cli/acts.hpp"
 #include "cli/crontab.hpp"
@@ -16,6 +17,20 @@ namespace {
 
 constexpr std::size_t kFileMost = 1 << 20;
 
+// The store is not even made: where there is none, all would be added.
+Result<ReconcileReport> foresee(Invocation& invocation, const std::vector<NamedSpec>& schedules) {
+  const auto store = invocation.open_store(false);
+  if (!store && store.error().code != Code::not_found) return std::unexpected(store.error());
+  MemoryStore nothing(*invocation.runtime);
+  return ScheduleActs(*invocation.runtime, store ? **store : nothing, {.ns = invocation.ns, .place = lock_place()}, invocation.stop).foresee(schedules);
+}
+
+Result<ReconcileReport> reconcile(Invocation& invocation, const std::vector<NamedSpec>& schedules, const Act& act) {
+  const auto store = invocation.open_or_make_store();
+  if (!store) return std::unexpected(store.error());
+  return ScheduleActs(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop).reconcile(schedules, act);
+}
+
 Result<int> run(Invocation& invocation) {
   if (!invocation.has("--queue")) return std::unexpected(usage_error("--queue is missing; name the queue that the commands go to"));
   const Result<ScheduleSpec> base = spec_from_options(invocation);
@@ -29,25 +44,26 @@ Result<int> run(Invocation& invocation) {
   Result<Crontab> crontab = parse_crontab(path, *text, *base, invocation.has("--tz"));
   if (!crontab) return fail(Code::invalid, crontab.error().message + "; nothing was changed");
   for (const std::string& word : crontab->left_out) tell("fenceline: " + word);
-  const auto store = invocation.open_or_make_store();
-  if (!store) return std::unexpected(store.error());
-  ScheduleActs acts(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
-  const Result<ReconcileReport> report = acts.reconcile(crontab->schedules, *act);
+  const bool dry = invocation.has("--dry-run");
+  const Result<ReconcileReport> report = dry ? foresee(invocation, crontab->schedules) : reconcile(invocation, crontab->schedules, *act);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) {
-    print_line(nlohmann::ordered_json{{"added", report->added}, {"changed", report->changed}, {"unchanged", report->same}}.dump());
-    return kExitOk;
+    print_line(nlohmann::ordered_json{{"added", report->added}, {"changed", report->changed}, {"unchanged", report->same}, {"dry_run", dry}}.dump());
+  } else {
+    for (const std::string& name : report->added) print_line(name + (dry ? " would be added" : " added"));
+    for (const std::string& name : report->changed) print_line(name + (dry ? " would be changed" : " changed"));
+    for (const std::string& name : report->same) print_line(name + (dry ? " would stay as it is" : " unchanged"));
   }
-  for (const std::string& name : report->added) print_line(name + " added");
-  for (const std::string& name : report->changed) print_line(name + " changed");
-  for (const std::string& name : report->same) print_line(name + " unchanged");
-  return kExitOk;
+  if (report->failed.empty()) return kExitOk;
+  const auto& [name, error] = report->failed.front();
+  return fail(error.code, "schedule " + name + ": " + error.message + "; " + std::to_string(report->failed.size()) + " of " + std::to_string(crontab->schedules.size()) + " stay as they are, run it again for these");
 }
 
 }  // namespace
 
 CommandSpec schedule_import_command() {
   std::vector<OptionSpec> options = schedule_options({"queue", "tz", "catch_up", "window", "cap", "overlap", "jitter", "max_attempts", "timeout"});
+  options.push_back({"--dry-run", "", "say what it would do, and change nothing"});
   return {.name = "schedule import",
           .summary = "Makes a schedule of each line of a crontab; its jobs have the command in their payload. A bad line changes nothing.",
           .arguments = {{"FILE", "what 'crontab -l' prints; - for stdin"}},
@@ -58,7 +74,8 @@ CommandSpec schedule_import_command() {
                          {"a zone", "of CRON_TZ=ZONE above it, else of --tz; it is not guessed"}}},
                        {"What is left out", {{"NAME=VALUE", "is named on stderr"}, {"@reboot", "is no tick, and refused"}, {"a user", "in a sixth field, as /etc/crontab has it, is not known: take it off"}}},
                        {"Exit status", {{"65", "a line is not possible; the message names it, and nothing was changed"}, {"66", "there is no such file"}}}},
-          .examples = {{"crontab -l | fenceline schedule import - --queue cron --tz Europe/Berlin", "all of yours"},
+          .examples = {{"fenceline schedule import tab --queue cron --tz Europe/Berlin --dry-run", "what would it do?"},
+                       {"crontab -l | fenceline schedule import - --queue cron --tz Europe/Berlin", "all of yours"},
                        {"fenceline work cron -- sh -c 'jq -r .command | sh'", "and who runs them"}},
           .run = run};
 }

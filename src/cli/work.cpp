@@ -156,7 +156,7 @@ class CheckHandler final : public Handler {
   const std::vector<std::string> words_;
 };
 
-// The schedules that fenceline.toml declares are made what it says. A store that went away is waited for.
+// The schedules that fenceline.toml declares are made what it says. A store that went away is waited for; what else keeps one from that is said, and is no reason to leave the jobs undone. Errors: invalid (a declaration).
 Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   const Result<std::vector<NamedSpec>> declared = declared_schedules(invocation);
   if (!declared) return std::unexpected(declared.error());
@@ -167,9 +167,14 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
     if (report) {
       if (!report->added.empty() || !report->changed.empty())
         tell("fenceline: schedules of fenceline.toml: " + std::to_string(report->added.size()) + " added, " + std::to_string(report->changed.size()) + " changed");
+      for (const auto& [name, error] : report->failed) tell("fenceline: schedule " + name + " is not yet what fenceline.toml says: " + error_text(error) + "; the worker starts, and the next one that does tries again");
       return {};
     }
-    if (report.error().code != Code::unavailable && report.error().code != Code::in_doubt) return std::unexpected(report.error());
+    if (report.error().code == Code::invalid) return std::unexpected(report.error());
+    if (report.error().code != Code::unavailable && report.error().code != Code::in_doubt) {
+      tell("fenceline: schedules of fenceline.toml are not yet what it says: " + error_text(report.error()) + "; the worker starts, and the next one that does tries again");
+      return {};
+    }
     if (!invocation.runtime->sleep_for(std::chrono::seconds{1}, invocation.stop)) return {};  // asked to stop: the worker ends at once
   }
 }
@@ -240,7 +245,7 @@ CommandSpec work_command() {
           .options = {{"--stage", "S", "serve the jobs of this stage; of a pipeline the first one if not given, else those without one"},
                       {"--concurrency", "N", "run so many at a time; what the stage says or the cores of this machine if not given"},
                       {"--ttl", "DURATION", "lease time, renewed while a command runs: 1s to 24h, what the stage says or 30s if not given"},
-                      {"--drain", "", "end when no job is running, by anyone, or could be claimed now"},
+                      {"--drain", "", "end when no job is running, by anyone, or could be claimed now; schedules do not keep it up"},
                       {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"},
                       {"--drain-timeout", "DURATION", "what running commands get at a stop before they are told to end; 30s if not given"},
                       {"--on", "END=OUTCOME", "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, later or done", true},

@@ -1,6 +1,9 @@
 // What people do to schedules. Each act reads the row, settles its account up to that moment under the rule that held until then, and changes it, in one step of the store that counts only if nobody else
 // moved or changed the schedule since; else it is decided anew, a bounded number of times. So an edit changes only ticks after it, and a schedule that is removed and added again fires no tick twice.
 //
+// A schedule that cannot be read here (its zone is unknown, a newer version wrote it) can be edited, paused, resumed and removed all the same; its open ticks stay for one who can read it, and an edit ends them, as its
+// reason in the trail says.
+//
 // A reply that was lost is asked for again with the same request. Safe to use from several threads.
 #pragma once
 
@@ -37,8 +40,16 @@ struct NamedSpec {
   ScheduleSpec spec;
 };
 
+struct FailedPut {
+  std::string name;
+  Error error;
+};
+
 struct ReconcileReport {
   std::vector<std::string> added, changed, same;  // names, in the order of the list
+  std::vector<FailedPut> failed;                  // those that stay as they are (conflict, full and the like): the others were put
+
+  std::vector<std::string>& names_of(PutOutcome outcome) { return outcome == PutOutcome::added ? added : outcome == PutOutcome::changed ? changed : same; }
 };
 
 // Errors of every act: not_found (no such schedule; put has none), invalid, conflict (others changed it all the time), unavailable, in_doubt, full, broken.
@@ -50,10 +61,13 @@ class ScheduleActs {
   // Adds the schedule, or makes it what the spec says from now on; if it is that already nothing changes. A paused one stays paused.
   Result<PutReport> put(const std::string& name, const ScheduleSpec& spec, const Act& act = kByLibrary);
 
-  // Puts each that is not there as the list says; what the list does not name stays. Nothing changes if one of them is invalid.
+  // Puts each that is not there as the list says; what the list does not name stays. Errors: invalid (one of them is; nothing changed), and those of the store as a whole: unavailable, in_doubt, denied, broken.
   Result<ReconcileReport> reconcile(const std::vector<NamedSpec>& list, const Act& act = kByLibrary);
+  // What reconcile would do; nothing changes.
+  Result<ReconcileReport> foresee(const std::vector<NamedSpec>& list);
 
-  // From now on no tick fires. The first pause stays.
+  // From now on no tick fires. The first pause stays. Where the store is full, ticks that are due do not fire, in a pause and in a removal; a resume skips them. In doubt: also if somebody else changed it after a try
+  // whose answer got lost.
   Result<ScheduleRow> pause(const std::string& name, const Act& act = kByLibrary);
   // Ticks since the pause are skipped; those from now on fire.
   Result<ScheduleRow> resume(const std::string& name, const Act& act = kByLibrary);
@@ -68,10 +82,15 @@ class ScheduleActs {
 
  private:
   enum class Decision { as_it_is, change, again };
+  struct Seen {
+    const ScheduleRow* row;  // null: there is none
+    WallTime now;            // of the store
+    bool doubtful;           // an earlier try may have happened, and was followed by a change of somebody else
+  };
 
   template <class Call>
-  auto surely(Call call) -> decltype(call());
-  // `decide` sees the row (null: there is none) and the store's clock, and fills in the request.
+  auto surely(Call call, bool* doubted = nullptr) -> decltype(call());
+  // `decide` fills in the request.
   template <class Decide>
   Result<ChangeScheduleReply> change(const std::string& name, const Act& act, Decide decide);
   Result<ScheduleRow> settle_and(ScheduleChange what, const std::string& name, const Act& act, bool (*as_asked)(const ScheduleRow&));

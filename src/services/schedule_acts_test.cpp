@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "backends/memory/memory_store.hpp"
 #include "base/check.hpp"
@@ -27,12 +28,21 @@ class Road final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   std::function<void()> before_change = [] {};
-  int replies_lost = 0;  // of the next changes
+  int requests_lost = 0;  // of the next changes
+  int replies_lost = 0;
+  bool full = false;      // has no room for jobs
+  std::string hard;       // a schedule that others change all the time
   int changes = 0;
 
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override {
     ++changes;
+    if (requests_lost > 0) {
+      --requests_lost;
+      return fail(Code::in_doubt, "no answer in time");
+    }
     before_change();
+    if (request.name == hard) return fail(Code::conflict, "schedule " + hard + " was changed");
+    if (full && request.step && !request.step->fired.empty()) return fail(Code::full, "there is no room");
     Result<ChangeScheduleReply> reply = inner_.change_schedule(request);
     if (replies_lost == 0) return reply;
     --replies_lost;
@@ -79,6 +89,11 @@ struct ScheduleActsTest : testing::Test {
     std::vector<std::string> acts_done;
     for (const TrailEntry& entry : must(store.trail(kNs, 1000))) acts_done.push_back(entry.act + " " + entry.subject);
     return acts_done;
+  }
+  std::string last_reason() { return must(store.trail(kNs, 1000)).back().reason; }
+  // As a newer version wrote it, or in a zone that this machine does not know any more.
+  void put_unreadable(const std::string& name) {
+    must(store.change_schedule({.ns = kNs, .name = name, .spec = R"({"version":1000})", .request = name, .owner = "test", .act = kAct}));
   }
   std::size_t jobs() { return must(store.jobs({.ns = kNs, .limit = 1000})).jobs.size(); }
 };
@@ -224,6 +239,82 @@ TEST_F(ScheduleActsTest, ARunWhoseAnswerGotLostIsFoundThoughTheScheduleWasChange
   EXPECT_TRUE(must(store.job(kNs, id)));
 }
 
+TEST_F(ScheduleActsTest, WhatMayHaveHappenedAndWasUndoneByAnotherDoesNotHappenOnceMore) {
+  must(acts.put("s", hourly(), kAct));
+  ScheduleActs other{runtime, store, {.ns = kNs, .place = "host:3"}};
+  std::function<void()> undo;
+  road.before_change = [&] {
+    if (road.replies_lost == 0 && undo) std::exchange(undo, nullptr)();  // before the repeat
+  };
+  undo = [&] { must(other.put("s", hourly(), kAct)); };
+  road.replies_lost = 1;
+  EXPECT_EQ(code_of(acts.remove("s", kAct)), Code::in_doubt);
+  EXPECT_EQ(row().spec, spec_text(hourly())) << "the other one's stays";
+  undo = [&] { clock.advance(1s), must(other.resume("s", kAct)); };
+  road.replies_lost = 1;
+  EXPECT_EQ(code_of(acts.pause("s", kAct)), Code::in_doubt);
+  EXPECT_FALSE(row().paused);
+  undo = [&] { clock.advance(1s), must(other.remove("s", kAct)); };
+  road.replies_lost = 1;
+  EXPECT_EQ(code_of(acts.pause("s", kAct)), Code::not_found);
+}
+
+TEST_F(ScheduleActsTest, WhatSurelyDidNotHappenIsDecidedAnew) {
+  must(acts.put("s", hourly(), kAct));
+  clock.advance(31min);
+  road.requests_lost = 1;
+  road.before_change = [&] { step(); };  // the scheduler is faster than the repeat
+  EXPECT_TRUE(must(acts.pause("s", kAct)).paused);
+  ScheduleActs other{runtime, store, {.ns = kNs, .place = "host:3"}};
+  road.before_change = [&] {
+    if (!must(store.schedules({.ns = kNs, .names = {"s"}})).schedules.empty()) must(other.remove("s", kAct));
+  };
+  EXPECT_EQ(must(acts.put("s", hourly(CatchUp::all), kAct)).outcome, PutOutcome::added) << "a put has no 'not found'";
+}
+
+TEST_F(ScheduleActsTest, S2_WhatCannotBeReadHereCanBeStoppedAndMended) {
+  put_unreadable("s");
+  clock.advance(3h);
+  EXPECT_TRUE(must(acts.pause("s", kAct)).paused);
+  EXPECT_FALSE(must(acts.resume("s", kAct)).paused);
+  EXPECT_EQ(row().resolved_to, kBegin) << "whoever can read it settles it";
+  EXPECT_EQ(last_reason(), "because");
+  for (const Error& error : {acts.rewind("s", kBegin, kAct).error(), acts.run("s", kAct).error()}) {
+    EXPECT_EQ(error.code, Code::invalid);
+    EXPECT_NE(error.message.find("newer than this fenceline knows; update it; as it cannot be read here, "), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(must(acts.put("s", hourly(), kAct)).outcome, PutOutcome::changed);
+  EXPECT_EQ(last_reason(), "because; what it was could not be read: its ticks since 2026-11-16T10:30:00Z are unknown");
+  EXPECT_EQ(row().counts_from, kBegin + 3h);
+  clock.advance(1h);
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"14:00 fired"}));
+
+  put_unreadable("other");
+  clock.advance(1h);
+  EXPECT_TRUE(must(acts.remove("other", {.actor = "ana", .reason = std::string(kNoteBytesMax, 'x')})).removed);
+  put_unreadable("long");
+  clock.advance(1h);
+  must(acts.put("long", hourly(), {.actor = "ana", .reason = std::string(kNoteBytesMax, 'x')}));
+  EXPECT_EQ(last_reason().size(), kNoteBytesMax);
+}
+
+TEST_F(ScheduleActsTest, S2_AFullStoreKeepsNobodyFromAPauseOrARemoval) {
+  must(acts.put("s", hourly(), kAct));
+  must(acts.put("gone", hourly(CatchUp::all), kAct));
+  clock.advance(130min);  // 12:40; 11:00 and 12:00 are open
+  road.full = true;
+  EXPECT_EQ(code_of(acts.put("s", hourly(CatchUp::all), kAct)), Code::full);
+  EXPECT_TRUE(must(acts.pause("s", kAct)).paused);
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded"}));
+  EXPECT_EQ(last_reason(), "because; the store is full: ticks from 2026-11-16T12:00:00Z on did not fire");
+  EXPECT_TRUE(must(acts.remove("gone", kAct)).removed);
+  clock.advance(1h);
+  must(acts.resume("s", kAct));
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00-13:00 2 paused"}));
+  EXPECT_EQ(jobs(), 0U);
+}
+
 TEST_F(ScheduleActsTest, WhoeverIsOvertakenDecidesAnew) {
   must(acts.put("s", hourly(), kAct));
   clock.advance(31min);
@@ -265,6 +356,47 @@ TEST_F(ScheduleActsTest, JobsOfEarlierTicksAreCancelledBeforeALaterOneFires) {
   EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00 fired", "12:00 fired"}));
   EXPECT_EQ(must(store.job(kNs, *ticks().front().job))->state, JobState::cancelled);
   EXPECT_EQ(must(store.job(kNs, *ticks().back().job))->state, JobState::ready);
+}
+
+TEST_F(ScheduleActsTest, S1_AnEarlierTickThatIsOpenAgainCancelsNoJobOfALaterOne) {
+  ScheduleSpec spec = hourly();
+  spec.overlap = Overlap::cancel_running;
+  must(acts.put("s", spec, kAct));
+  must(acts.pause("s", kAct));
+  clock.advance(2h);
+  must(acts.resume("s", kAct));
+  clock.advance(31min);
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-12:00 2 paused", "13:00 fired"}));
+  must(acts.rewind("s", kBegin, kAct));
+  step();
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired", "13:00 fired"}));
+  EXPECT_EQ(must(store.job(kNs, *ticks().back().job))->state, JobState::ready);
+}
+
+TEST_F(ScheduleActsTest, OneThatCannotBePutKeepsNoOtherFromIt) {
+  road.hard = "hard";
+  const ReconcileReport report = must(acts.reconcile({{"a", hourly()}, {"hard", hourly()}, {"z", hourly()}}, kAct));
+  EXPECT_EQ(report.added, (std::vector<std::string>{"a", "z"}));
+  ASSERT_EQ(report.failed.size(), 1U);
+  EXPECT_EQ(report.failed.front().name, "hard");
+  EXPECT_EQ(report.failed.front().error.code, Code::conflict);
+  road.requests_lost = 100;
+  EXPECT_EQ(code_of(acts.reconcile({{"b", hourly()}}, kAct)), Code::in_doubt) << "that is no matter of one schedule";
+}
+
+TEST_F(ScheduleActsTest, WhatAReconcileWouldDoIsSaidAndNotDone) {
+  must(acts.put("old", hourly(), kAct));
+  must(acts.put("same", hourly(), kAct));
+  const std::vector<NamedSpec> list{{"new", hourly()}, {"old", hourly(CatchUp::all)}, {"same", hourly()}};
+  const std::size_t before = trail().size();
+  const ReconcileReport foreseen = must(acts.foresee(list));
+  EXPECT_EQ(trail().size(), before);
+  EXPECT_EQ(code_of(acts.foresee({{"new", hourly()}, {"new", hourly()}})), Code::invalid);
+  const ReconcileReport done = must(acts.reconcile(list, kAct));
+  EXPECT_EQ(foreseen.added, done.added);
+  EXPECT_EQ(foreseen.changed, done.changed);
+  EXPECT_EQ(foreseen.same, done.same);
 }
 
 TEST_F(ScheduleActsTest, ReconcileAddsAndEditsAndNeverRemoves) {

@@ -22,6 +22,7 @@ bool ScheduleBook::refresh(const ScheduleRow& row) {
   const auto at = known_.find(row.name);
   // A store that was set back counts the same revisions once more, for another spec.
   if (at == known_.end() || at->second.known.row.revision != row.revision || at->second.known.row.spec != row.spec) return false;
+  if (at->second.known.row.fired_to != row.fired_to) at->second.known.fired_ahead.reset();
   at->second.known.row = row;
   set_next(row.name, at->second, due_at(at->second.known));
   return true;
@@ -30,9 +31,14 @@ bool ScheduleBook::refresh(const ScheduleRow& row) {
 void ScheduleBook::moved(const std::string& name, WallTime resolved_to, WallTime fired_to) {
   const auto at = known_.find(name);
   if (at == known_.end()) return;
+  if (at->second.known.row.fired_to != fired_to) at->second.known.fired_ahead.reset();
   at->second.known.row.resolved_to = resolved_to;
   at->second.known.row.fired_to = fired_to;
   set_next(name, at->second, due_at(at->second.known));
+}
+
+void ScheduleBook::remember(const std::string& name, std::optional<FiredAhead> fired) {
+  if (const auto at = known_.find(name); at != known_.end()) at->second.known.fired_ahead = std::move(fired);
 }
 
 void ScheduleBook::rest(const std::string& name, WallTime until) {
@@ -40,7 +46,10 @@ void ScheduleBook::rest(const std::string& name, WallTime until) {
 }
 
 void ScheduleBook::wake() {
-  for (auto& [name, entry] : known_) set_next(name, entry, due_at(entry.known));
+  for (auto& [name, entry] : known_) {
+    entry.known.fired_ahead.reset();
+    set_next(name, entry, due_at(entry.known));
+  }
 }
 
 void ScheduleBook::remove(const std::string& name) {

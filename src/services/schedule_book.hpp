@@ -21,9 +21,11 @@ class ScheduleBook {
   bool refresh(const ScheduleRow& row);
   // Its account stands there.
   void moved(const std::string& name, WallTime resolved_to, WallTime fired_to);
+  // What fired ahead of its account; nothing: that is not known any more.
+  void remember(const std::string& name, std::optional<FiredAhead> fired);
   // It is not due before that moment of the store.
   void rest(const std::string& name, WallTime until);
-  // None rests any longer: the moments until when are worth nothing, since the store's clock was set back.
+  // None rests any longer, and nobody knows what fired ahead: the store's clock was set back.
   void wake();
   void remove(const std::string& name);
   // All but these.

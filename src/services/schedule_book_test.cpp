@@ -22,5 +22,30 @@ TEST(ScheduleBook, ARowOfTheSameRevisionIsTakenOnlyIfItSaysTheSame) {
   EXPECT_EQ(book.next(), WallTime{1h + 1min});
 }
 
+TEST(ScheduleBook, WhatFiredAheadIsRememberedUntilItMayBeAnother) {
+  ScheduleBook book;
+  const auto remembers = [&] { return book.find("s")->fired_ahead.has_value(); };
+  const auto remember = [&] {
+    book.put(test::must(known(row(1min))));
+    EXPECT_FALSE(remembers());
+    book.remember("s", FiredAhead{});
+    EXPECT_TRUE(remembers());
+  };
+  remember();
+  book.moved("s", WallTime{2h}, WallTime{});
+  EXPECT_TRUE(book.refresh(row(1min)));
+  EXPECT_TRUE(remembers()) << "a step ahead of none of them";
+  book.moved("s", WallTime{2h}, WallTime{2h});
+  EXPECT_FALSE(remembers()) << "somebody fired one";
+  remember();
+  ScheduleRow later = row(1min);
+  later.fired_to = WallTime{5h};
+  EXPECT_TRUE(book.refresh(later));
+  EXPECT_FALSE(remembers());
+  remember();
+  book.wake();
+  EXPECT_FALSE(remembers()) << "the clock was ahead, and others may have fired there";
+}
+
 }  // namespace
 }  // namespace fenceline

@@ -34,7 +34,7 @@ void ScheduleLead::keep() {
 }
 
 void ScheduleLead::hint() {
-  if (fence_ == 0 && tries_ == 0 && asked_at_ != Instant::min()) next_ = std::min(next_, asked_at_ + kAskPauseLeast);
+  if (fence_ == 0 && tries_ == 0 && runtime_.now() >= offered_until_ && asked_at_ != Instant::min()) next_ = std::min(next_, asked_at_ + kAskPauseLeast);
 }
 
 void ScheduleLead::ask() {
@@ -91,8 +91,17 @@ void ScheduleLead::forget() {
   until_ = Instant::min();
 }
 
+void ScheduleLead::offer() {
+  if (fence_ == 0) return;
+  log_.info("scheduler_offers", {{"lock", kSchedulerLock}, {"fence", fence_}});
+  let_go();
+  forget();
+  offered_until_ = runtime_.now() + kLongPause;
+  next_ = offered_until_;
+}
+
 void ScheduleLead::let_go() {
-  if (fence_ == 0 || !has()) return;
+  if (fence_ == 0 || runtime_.now() >= until_) return;
   // Should it fail, the lease ends by itself.
   (void)store_.release({.ns = ns_, .locks = {{kSchedulerLock, owner_, fence_}}, .timeout = std::min(kLastCall, times_.renew_after)});
   forget();

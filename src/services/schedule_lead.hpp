@@ -2,6 +2,7 @@
 // paused past its lease, or two at a time, do no harm.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "base/log.hpp"
@@ -21,11 +22,16 @@ class ScheduleLead {
 
   // Asks for the lead, or renews it, if that is due.
   void keep();
-  bool has() const { return runtime_.now() < until_; }
+  // This one acts: it leads, or has offered its lead and nobody is known to have taken it.
+  bool has() const { return runtime_.now() < std::max(until_, offered_until_); }
+  // Which term; 0: none.
+  Fence fence() const { return fence_; }
   // When keep() has something to do.
   Instant next() const { return next_; }
   // It may be free: asked for soon, if it is not ours.
   void hint();
+  // Lets go of it for a minute, so that another one may have it that can do what this one cannot, and asks for it again then. Acts on meanwhile: two that lead do no harm, none would.
+  void offer();
   // Gives it up, so that another one may have it at once.
   void let_go();
 
@@ -45,6 +51,7 @@ class ScheduleLead {
   std::string request_;
   Fence fence_ = 0;      // 0: not held
   Instant until_ = Instant::min();
+  Instant offered_until_ = Instant::min();
   Instant next_ = Instant::min();
   Instant asked_at_ = Instant::min();
   int tries_ = 0;        // that failed in a row

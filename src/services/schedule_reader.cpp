@@ -12,6 +12,7 @@ namespace fenceline {
 bool Scheduler::look() {
   hinted_ = false;
   looked_at_ = runtime_.now();
+  again_.merge(contested_);
   if (version_ && looked_at_ - read_all_at_ < options_.read_all_every) return read_changed();
   return read_all();
 }
@@ -78,7 +79,7 @@ bool Scheduler::read_again(const std::vector<std::string>& names, bool unfinishe
       gone.erase(row.name);
       take(std::move(row), reply->now);
     }
-    for (const std::string& name : gone) book_.remove(name);
+    for (const std::string& name : gone) forget(name);
     for (const std::string& name : some) again_.erase(name);
   }
   return true;
@@ -86,14 +87,11 @@ bool Scheduler::read_again(const std::vector<std::string>& names, bool unfinishe
 
 void Scheduler::take(ScheduleRow row, WallTime now) {
   const std::string name = row.name;
-  if (row.removed) {
-    book_.remove(name);
-    unusable_.erase(name);
-    return;
-  }
+  if (row.removed) return forget(name);
   if (!row.paused && row.resolved_to > now + kClockStep) ahead_.insert(name);
   if (book_.refresh(row)) return;
   const std::int64_t revision = row.revision;
+  const bool paused = row.paused.has_value();
   Result<KnownSchedule> read = known(std::move(row));
   if (read) {
     unusable_.erase(name);
@@ -101,7 +99,8 @@ void Scheduler::take(ScheduleRow row, WallTime now) {
     return;
   }
   book_.remove(name);
-  cannot_use(name, revision, read.error().message);
+  if (paused) unusable_.erase(name);  // nobody need fire it
+  else cannot_use(name, revision, read.error().message);
 }
 
 void Scheduler::heard(Instant asked, WallTime now) {
@@ -146,19 +145,17 @@ bool Scheduler::take_back_to(const KnownSchedule& known, WallTime now, const std
     asked = runtime_.now();
     return store_.change_schedule(change);
   }, stop);
-  if (!reply && may_repeat(reply.error().code)) {
+  const bool overtaken = !reply && (reply.error().code == Code::conflict || reply.error().code == Code::not_found || reply.error().code == Code::refused);
+  const bool unusable = !reply && reply.error().code == Code::invalid;
+  if (!reply && !overtaken && !unusable) {
     failed("change_schedule", reply.error());
     return false;
   }
   answered();
-  if (!reply && reply.error().code == Code::invalid) {
-    cannot_use(known.row.name, known.row.revision, reply.error().message);
-    return true;
-  }
-  if (!reply) {
-    again_.insert(known.row.name);  // somebody else was there before
-    return true;
-  }
+  if (unusable) cannot_use(known.row.name, known.row.revision, reply.error().message);
+  // Somebody else was there before. Read at the next look, and no sooner: what is refused now may always be.
+  if (overtaken) contested_.insert(known.row.name);
+  if (!reply) return true;
   counters_.rewinds += 1;
   log_.warn("schedule_taken_back", {{"schedule", known.row.name}, {"owner", options_.owner}, {"from", utc_text(change.from)}, {"to", utc_text(change.to)}});
   const WallTime then = reply->now;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kMoment{1};  // the least there is between two instants
 constexpr int kPage = 1000;
+constexpr std::ptrdiff_t kAheadRemembered = 1000;
 
 // Ticks that fired in (after, until], ascending; at most kTicksKeptMost are kept.
 Result<std::vector<WallTime>> fired_ticks(ScheduleStore& store, const std::string& ns, const std::string& schedule, WallTime after, WallTime until) {
@@ -38,13 +39,29 @@ std::vector<UnfinishedRun> unfinished_by(const ScheduleRow& row, WallTime now) {
   return runs;
 }
 
-Result<PlanFacts> facts_of(ScheduleStore& store, const std::string& ns, const ScheduleRow& row, WallTime now) {
+// Those that fired after the account, from what is remembered if that goes as far as `now`.
+Result<FiredAhead> fired_ahead(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime account, WallTime now) {
+  if (schedule.fired_ahead && (!schedule.fired_ahead->until || now < *schedule.fired_ahead->until)) return *schedule.fired_ahead;
+  Result<std::vector<WallTime>> fired = fired_ticks(store, ns, schedule.row.name, account, schedule.row.fired_to);
+  if (!fired) return std::unexpected(fired.error());
+  FiredAhead ahead{.ticks = std::move(*fired), .until = {}};
+  // All up to now in any case.
+  const auto kept = std::max(kAheadRemembered, std::ranges::upper_bound(ahead.ticks, now) - ahead.ticks.begin());
+  if (std::ssize(ahead.ticks) <= kept) return ahead;
+  ahead.until = ahead.ticks[static_cast<std::size_t>(kept)];
+  ahead.ticks.resize(static_cast<std::size_t>(kept));
+  return ahead;
+}
+
+Result<PlanFacts> facts_of(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime now, PlannedStep& planned) {
+  const ScheduleRow& row = schedule.row;
   PlanFacts facts{.resolved_to = std::max(row.resolved_to, row.bar), .now = now, .fired = {}};
   for (const UnfinishedRun& run : unfinished_by(row, now)) (run.state == JobState::running ? facts.unfinished_running : facts.unfinished_waiting) += 1;
   if (row.fired_to <= facts.resolved_to || now <= facts.resolved_to) return facts;
-  Result<std::vector<WallTime>> fired = fired_ticks(store, ns, row.name, facts.resolved_to, now);
-  if (!fired) return std::unexpected(fired.error());
-  facts.fired = std::move(*fired);
+  Result<FiredAhead> ahead = fired_ahead(store, ns, schedule, facts.resolved_to, now);
+  if (!ahead) return std::unexpected(ahead.error());
+  facts.fired.assign(std::ranges::upper_bound(ahead->ticks, facts.resolved_to), std::ranges::upper_bound(ahead->ticks, now));
+  planned.fired_ahead = std::move(*ahead);
   return facts;
 }
 
@@ -63,7 +80,7 @@ Result<PlannedStep> plan_step(Runtime& runtime, ScheduleStore& store, const std:
   const ScheduleRow& row = schedule.row;
   now = std::min(now, kRunAtMost);
   if (now <= row.resolved_to) return planned;
-  const Result<PlanFacts> facts = facts_of(store, ns, row, now);
+  const Result<PlanFacts> facts = facts_of(store, ns, schedule, now, planned);
   if (!facts) return std::unexpected(facts.error());
   const TickPlan plan = row.paused ? skip_ticks(schedule.spec, schedule.rule, *facts, "paused") : plan_ticks(schedule.spec, schedule.rule, *facts);
   if (!plan.to && end == StepEnd::last_tick) return planned;
@@ -107,7 +124,8 @@ Result<std::optional<ChangeScheduleRequest>> take_back(ScheduleStore& store, con
   const TickRow& range = before->ticks.front();
   request.kept = SkippedTicks{.first = range.tick,
                               .last = schedule.rule.last(range.tick - kMoment, to).value_or(range.tick),
-                              .count = std::max<std::int64_t>(range.count - ticks_between(schedule, to, range.last), 1),
+                              // Whoever skipped them may have read another edition of the time zones.
+                              .count = std::clamp<std::int64_t>(range.count - ticks_between(schedule, to, range.last), 1, std::max<std::int64_t>(range.count - 1, 1)),
                               .reason = range.reason};
   return request;
 }

@@ -15,11 +15,18 @@
 
 namespace fenceline {
 
+// Ticks that fired ahead of an account that was moved back, remembered so that not every step asks for them.
+struct FiredAhead {
+  std::vector<WallTime> ticks;    // the first of them, ascending
+  std::optional<WallTime> until;  // all before it are among them; empty: they are all there are
+};
+
 // A row, and what its spec says. Of another row of the same revision only the row is new.
 struct KnownSchedule {
   ScheduleRow row;
   ScheduleSpec spec;
   TickRule rule;
+  std::optional<FiredAhead> fired_ahead{};  // empty: nobody has asked
 };
 
 // Errors: invalid (no spec, of a newer version, in a zone that is unknown here).
@@ -27,6 +34,7 @@ Result<KnownSchedule> known(ScheduleRow row);
 
 struct PlannedStep {
   std::optional<TickStep> step;  // empty: no tick is open, and the account stands as far as it may
+  std::optional<FiredAhead> fired_ahead;  // if it was asked for: to be remembered
   std::vector<JobId> cancel;     // to be cancelled before the step: a cancelled job of a tick that is fired by another one costs nothing, two that run at once do
 };
 
@@ -36,7 +44,7 @@ enum class StepEnd {
   now,        // before a change: ticks of the next rule that lie before it are none
 };
 
-// The open ticks up to `now`, which is the store's. A paused schedule's are skipped. The row says what is unfinished, unless overlaps are allowed. Asks the store only if ticks ahead of the account have fired.
+// The open ticks up to `now`, which is the store's. A paused schedule's are skipped. The row says what is unfinished, unless overlaps are allowed. Asks the store only if ticks ahead of the account have fired, and which is not remembered.
 // Ticks up to the bar are neither fired nor skipped: nothing is known of them any more. Errors: those of ticks.
 Result<PlannedStep> plan_step(Runtime& runtime, ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime now, StepEnd end = StepEnd::last_tick);
 

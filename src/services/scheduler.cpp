@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr Duration kLookPauseLeast = milliseconds{250};
 // After an answer that should not be, so that it is not asked for again and again.
 constexpr Duration kRest = std::chrono::seconds{5};
+// How often it offers the lead for schedules that it cannot use. If nobody can, each of several acts beside the others for a minute of these.
+constexpr Duration kOfferEvery = std::chrono::minutes{10};
 // A store does nothing else meanwhile.
 constexpr std::size_t kTicksAtOnce = 2000;
 constexpr std::size_t kPayloadAtOnce = 8 << 20;
@@ -63,17 +65,24 @@ void Scheduler::turn(const std::stop_token& stop) {
     return;
   }
   if (runtime_.now() < rests_until_) return;
-  if (!leads_) {
-    // What it knew is of another term: the store may have been set back since, and count the same versions once more.
+  const Fence fence = lead_.fence();
+  if (!leads_ || (fence != 0 && fence != term_)) {
+    // What it knew is of another term, or from before the store was away: that may have been set back since, and count the same versions once more.
+    leads_ = false;
     version_.reset();
     if (!look()) return;
     leads_ = true;
-    counters_.terms += 1;
+    if (fence != 0 && std::exchange(term_, fence) != fence) counters_.terms += 1;
   }
   fire(stop);
   if (runtime_.now() >= looked_at_ + (hinted_ ? kLookPauseLeast : options_.look_every) && !look()) return;
   if (!again_.empty() && !read_again({again_.begin(), again_.end()}, false)) return;
-  if (!ahead_.empty()) mend_ahead(stop);
+  if (!ahead_.empty() && !mend_ahead(stop)) return;
+  // Somebody else may know the zone, or be of a newer version.
+  if (!unusable_.empty() && lead_.fence() != 0 && runtime_.now() >= offered_at_ + kOfferEvery) {
+    offered_at_ = runtime_.now();
+    lead_.offer();
+  }
 }
 
 Instant Scheduler::next_turn() const {
@@ -116,6 +125,7 @@ std::vector<TickStep> Scheduler::plan(const std::vector<std::string>& names, con
       failed("ticks", planned.error());
       return {};
     }
+    book_.remember(name, std::move(planned->fired_ahead));
     if (!planned->step) {
       book_.rest(name, now + kRest);
       continue;
@@ -177,9 +187,10 @@ void Scheduler::apply(const TickStep& step, const StepAnswer& answer, WallTime n
     counters_.steps_refused += 1;
     log_.debug("step_refused", {{"schedule", step.schedule}, {"owner", options_.owner}, {"reason", answer.refused}});
   }
-  if (answer.refused == "not_found") return book_.remove(step.schedule);
+  if (answer.refused == "not_found") return forget(step.schedule);
   book_.moved(step.schedule, answer.resolved_to, answer.fired_to);
   if (answer.refused == "covers") book_.rest(step.schedule, now + kRest);
+  if (answer.refused == "covers" || !answer.duplicates.empty()) book_.remember(step.schedule, std::nullopt);
   if (answer.revision != step.revision) {
     again_.insert(step.schedule);
     book_.rest(step.schedule, now + kRest);  // it is read again before
@@ -216,12 +227,20 @@ void Scheduler::cannot_use(const std::string& name, std::int64_t revision, std::
   log_.warn("schedule_unusable", {{"schedule", name}, {"owner", options_.owner}, {"message", message}});
 }
 
+void Scheduler::forget(const std::string& name) {
+  book_.remove(name);
+  unusable_.erase(name);
+}
+
 void Scheduler::failed(std::string_view verb, const Error& error) {
   counters_.failures += 1;
-  // What waiting cannot mend may be mended by people.
-  const Duration most = may_repeat(error.code) || error.code == Code::conflict ? kBackoffMost : std::chrono::minutes{1};
-  rests_until_ = runtime_.now() + (most > kBackoffMost ? most : backoff(failures_, most, runtime_.random()));
+  // Perhaps it comes back as another one: it is read anew before anything is planned.
+  if (error.code == Code::unavailable) leads_ = false;
+  const bool for_good = !may_repeat(error.code) && error.code != Code::conflict;
+  // What waiting cannot mend may be mended by people. Until then another one may be let in where this one is not.
+  rests_until_ = runtime_.now() + (for_good ? std::chrono::minutes{1} : backoff(failures_, kBackoffMost, runtime_.random()));
   if (failures_++ == 0) log_.warn("scheduler_failed", {{"verb", verb}, {"code", to_string(error.code)}, {"message", error.message}});
+  if (for_good) lead_.offer();
 }
 
 void Scheduler::answered() {

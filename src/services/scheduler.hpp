@@ -74,6 +74,7 @@ class Scheduler {
   void apply(const TickStep& step, const StepAnswer& answer, WallTime now);
   void count_taken(const TickStep& step, const StepAnswer& answer, WallTime now);
   void cannot_use(const std::string& name, std::int64_t revision, std::string_view message);
+  void forget(const std::string& name);
 
   WallTime store_now() const { return time_.surely_at(runtime_.now()); }
   // The call did not do what it should. Calls again only after a while.
@@ -95,6 +96,8 @@ class Scheduler {
   std::atomic<bool> hinted_ = false;
 
   bool leads_ = false;                       // and has looked since
+  Fence term_ = 0;                           // that it looked in
+  Instant offered_at_ = Instant::min();      // the lead, for what it cannot use
   std::optional<std::int64_t> version_;      // all up to here was seen; empty: nothing yet
   Instant looked_at_ = Instant::min();
   Instant read_all_at_ = Instant::min();
@@ -102,6 +105,7 @@ class Scheduler {
   int failures_ = 0;                         // in a row
   std::set<std::string> again_;              // to be read again
   std::set<std::string> ahead_;              // whose account stands ahead of the clock
+  std::set<std::string> contested_;          // of those, which somebody else moved: to be read again at the next look
   std::map<std::string, std::int64_t> unusable_;  // said of this revision
 };
 

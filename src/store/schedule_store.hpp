@@ -5,7 +5,7 @@
 // several who all believe they lead one moves it, and the others are told where it stands.
 //
 // The tick. What makes S1 true is not the account, which can be moved back: a fired tick is a row (namespace, schedule, instant), there is at most one, and its job is enqueued in the step that writes it. Of rows that
-// retention removed the largest instant stays as the schedule's `bar`: a tick at or before it counts as there. Rows and bar belong to the name: they stay when the schedule is removed, and meet the next one of that name.
+// retention removed the largest instant stays as the schedule's `bar`: a tick at or before it counts as there. Of a schedule that is not removed it leaves those after resolved_to, whose neighbours may be open. Rows and bar belong to the name: they stay when the schedule is removed, and meet the next one of that name.
 // What is left of a removed schedule is forgotten kRemovedScheduleKeptFor after the removal, if its bar and all its ticks are at least that old; the largest of these is the namespace's own bar, and that of every name
 // it has no row for.
 //
@@ -63,7 +63,7 @@ struct ScheduleRow {
   bool removed = false;         // only said to who asks for what changed
   WallTime created_at{};
   WallTime changed_at{};
-  std::vector<UnfinishedRun> unfinished;  // if asked for: among the kOverlapLooked largest fired ticks, those whose job is there and unfinished; ascending
+  std::vector<UnfinishedRun> unfinished;  // if asked for: among the kOverlapLooked largest fired ticks not after the store's clock, those whose job is there and unfinished; ascending
 
   bool operator==(const ScheduleRow&) const = default;
 };
@@ -203,7 +203,7 @@ class ScheduleStore {
   // first was, and changes nothing. Errors: invalid, conflict (a job's id is there already), full.
   virtual Result<StepReply> step_ticks(const StepRequest& request) = 0;
 
-  // put: sets the spec; ticks up to resolved_to stay as they are, ticks after it are those of the new one. Where there was none, or a removed one, resolved_to is the store's clock, and ranges that end after it are gone. pause: the first pause stays. resume,
+  // put: sets the spec; ticks up to resolved_to stay as they are, ticks after it are those of the new one. Where there was none, or a removed one, or resolved_to lies ahead of the store's clock after the step, it is that clock, and ranges that end after it are gone. pause: the first pause stays. resume,
   // remove. rewind: moves the account back: ranges, and parts of them, that lie after `to` are gone, their ticks open again; fired ones stay. run: enqueues a job.
   // The trail: schedule_added, schedule_changed, schedule_paused, schedule_resumed, schedule_removed (subject: NAME), schedule_rewound ("NAME 2026-11-16T10:00:00Z", where to), schedule_run ("NAME JOB").
   // Who watches orders of the namespace is told. A repeat of the request that changed the schedule last, or moved its account last, is answered as the first was. resume of one that is not paused is ok and changes nothing.

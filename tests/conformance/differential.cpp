@@ -61,7 +61,7 @@ const std::map<std::string, std::vector<std::string>>& possible_answers() {
       {"schedules", {"empty", "last", "more", "removed", "paused", "bar", "unfinished", "invalid"}},
       {"step_ticks", {"taken", "fired", "skipped", "joined", "duplicate", "repeat", "mixed", "not_found", "changed", "moved", "early", "covers", "conflict", "invalid"}},
       {"change_schedule",
-       {"added", "added_again", "added_below_bar", "changed", "paused", "resumed", "removed", "rewound", "rewound_kept", "run", "with_step", "duplicate", "as_asked", "repeat", "not_found",
+       {"added", "added_again", "added_below_bar", "changed", "taken_back", "paused", "resumed", "removed", "rewound", "rewound_kept", "run", "with_step", "duplicate", "as_asked", "repeat", "not_found",
         "conflict", "refused", "invalid"}},
       {"ticks", {"empty", "last", "more", "fired", "skipped", "range", "invalid"}},
       {"put_pipeline", {"applied", "changed", "removed", "again", "as_asked", "conflict", "refused", "invalid"}},

@@ -262,22 +262,24 @@ void DifferentialSchedules::spoil(ChangeScheduleRequest& request) {
   }
 }
 
-// A schedule that was moved back, edited with a step over what fired before.
+// A schedule that was moved back, edited with a step over what fired before; or one whose account lies ahead of the clock.
 void DifferentialSchedules::edit_moved_back(ChangeScheduleRequest& request) {
   for (const ScheduleRow& row : rows(request.ns)) {
-    if (row.removed || row.resolved_to >= now_) continue;
+    const bool is_ahead = row.resolved_to > now_;
+    if (row.removed || row.resolved_to == now_) continue;
     TickStep step{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = now_, .fired = {}, .skipped = {}};
     for (const TickRow& tick : fired_after(request.ns, row)) {
       if (tick.tick <= now_) step.fired.insert(step.fired.begin(), {tick.tick, made_up_job()});
     }
-    if (step.fired.empty()) continue;
+    if (step.fired.empty() && !is_ahead) continue;
     request.name = row.name;
     request.revision = row.revision;
     request.change = ScheduleChange::put;
     request.spec = "{\"again\":" + std::to_string(last_number_) + "}";
     request.kept.reset();
     request.job.reset();
-    request.step = step;
+    request.step.reset();
+    if (!is_ahead) request.step = step;
     return;
   }
 }
@@ -305,6 +307,7 @@ void DifferentialSchedules::note_change(const ChangeScheduleRequest& request, co
   switch (request.change) {
     case ScheduleChange::put:
       note_("change_schedule", request.revision != 0 ? "changed" : before ? "added_again" : "added");
+      if (before && request.revision != 0 && before->resolved_to > reply.now) note_("change_schedule", "taken_back");
       if (!before && reply.schedule.bar > WallTime{}) note_("change_schedule", "added_below_bar");
       break;
     case ScheduleChange::pause: note_("change_schedule", "paused"); break;

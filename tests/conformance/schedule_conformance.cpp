@@ -204,6 +204,37 @@ TEST_P(ScheduleConformance, AnEditCountsFromWhereTheAccountStands) {
   EXPECT_EQ(everything().size(), 3u);
 }
 
+TEST_P(ScheduleConformance, S2_AnEditOfAnAccountAheadOfTheClockCountsFromTheClock) {
+  ScheduleRow row = added_schedule();
+  set_minute(9);
+  row = changed(moved(step(row, 2, {}, {skipping(1, 2)})), ScheduleChange::put);
+  const StepRequest ahead = stepping({step(row, 9, {7, 9}, {skipping(3, 6, "cap"), skipping(8, 8)})});
+  must(store().step_ticks(ahead));
+  row = changed(schedule(), ScheduleChange::put);
+  EXPECT_EQ(row.counts_from, minute(9)) << "the clock is there";
+  set_minute(4);
+  ChangeScheduleRequest edit = changing(row, ScheduleChange::put);
+  edit.spec = "another";
+  const ChangeScheduleReply reply = must(store().change_schedule(edit));
+  EXPECT_TRUE(reply.duplicates.empty());
+  row = reply.schedule;
+  EXPECT_EQ(row.spec, "another");
+  EXPECT_EQ(row.resolved_to, minute(4));
+  EXPECT_EQ(row.counts_from, minute(4));
+  EXPECT_EQ(row.fired_to, minute(9));
+  EXPECT_EQ(row.created_at, minute(0));
+  EXPECT_EQ(schedule(), row);
+  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired", "9 fired"})) << "as of one that is added again";
+  EXPECT_EQ(changed(edit), row) << "a repeat";
+  row = changed(row, ScheduleChange::pause);
+  EXPECT_EQ(changed(edit), row) << "it moved the account last";
+  EXPECT_EQ(must(store().step_ticks(ahead)).answers.at(0).refused, "changed");
+  set_minute(9);
+  EXPECT_EQ(stepped(step(row, 9, {5, 7, 9}, {skipping(6, 6), skipping(8, 8)})).duplicates, (std::vector{minute(7), minute(9)}));
+  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "5 fired", "6 missed", "7 fired", "8 missed", "9 fired"}));
+  EXPECT_EQ(everything().size(), 3u);
+}
+
 TEST_P(ScheduleConformance, TheFirstPauseStaysUntilItIsResumed) {
   ScheduleRow row = added_schedule();
   set_minute(1);

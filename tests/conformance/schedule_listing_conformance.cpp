@@ -143,6 +143,37 @@ TEST_P(ScheduleConformance, OnlyTheLastTicksAreLookedAtForUnfinishedJobs) {
   EXPECT_EQ(schedule("s", true).unfinished.size(), static_cast<std::size_t>(kOverlapLooked) - 1);
 }
 
+TEST_P(ScheduleConformance, S3_TicksAheadOfAClockThatWentBackHideNoUnfinishedJob) {
+  ScheduleRow row = added_schedule();
+  set_minute(3);
+  row = moved(step(row, 3, {1, 2, 3}));
+  set_minute(100);
+  std::vector<std::int64_t> minutes;
+  for (std::int64_t i = 101 - kOverlapLooked; i <= 100; ++i) minutes.push_back(i);
+  moved(step(row, 100, minutes, {skipping(4, 4)}));
+  const auto unfinished = [&](SchedulesRequest request) {
+    std::vector<std::int64_t> found;
+    request.unfinished = true;
+    const SchedulesReply reply = must(store().schedules(request));
+    for (const UnfinishedRun& run : reply.schedules.at(0).unfinished) found.push_back(minute_of(run.tick));
+    return found;
+  };
+  SchedulesRequest changed = asking_for();
+  changed.changed_after = 0;
+  SchedulesRequest named = asking_for();
+  named.names = {"s"};
+  for (const SchedulesRequest& request : {asking_for(), changed, named}) {
+    set_minute(100);
+    EXPECT_EQ(unfinished(request), minutes);
+    set_minute(3);
+    EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2, 3}));
+    set_wall(minute(3) - kMoment);
+    EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2})) << "nor is one looked at whose instant is to come";
+    set_minute(92);
+    EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2, 3, 91, 92}));
+  }
+}
+
 TEST_P(ScheduleConformance, AMalformedLookIsInvalid) {
   const auto is_invalid = [&](const SchedulesRequest& request) { return code_of(store().schedules(request)) == Code::invalid; };
   SchedulesRequest bad = asking_for();

@@ -98,6 +98,65 @@ TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
   EXPECT_EQ(tidied(), 0);
 }
 
+TEST_P(ScheduleConformance, S2_WhatFiredAfterTheAccountIsKeptSoThatNoOpenTickIsEnded) {
+  ScheduleRow row = added_schedule();
+  set_minute(5);
+  row = changed(moved(step(row, 5, {1, 3, 5}, {skipping(2, 2), skipping(4, 4)})), ScheduleChange::pause);
+  row = changed(rewinding(row, 1));
+  set_wall(minute(5) + kTicksKeptFor);
+  EXPECT_EQ(tidied(), 1);
+  EXPECT_EQ(tidied(), 0);
+  row = schedule();
+  EXPECT_EQ(row.bar, minute(1));
+  EXPECT_EQ(row.fired_to, minute(5));
+  EXPECT_EQ(history(), (Lines{"3 fired", "5 fired"}));
+  EXPECT_EQ(stepped(step(row, 3, {2, 3})).duplicates, std::vector{minute(3)}) << "the tick between was open, and fires";
+  EXPECT_EQ(tidied(), 2) << "what the account has come to goes";
+  row = schedule();
+  EXPECT_EQ(row.bar, minute(3));
+  moved(step(row, 5, {}, {skipping(4, 4)}));
+  EXPECT_EQ(tidied(), 2);
+  EXPECT_EQ(schedule().bar, minute(5));
+  EXPECT_TRUE(history().empty());
+}
+
+TEST_P(ScheduleConformance, S2_OfTooManyTicksThoseAfterTheAccountAreKept) {
+  ScheduleRow row = added_schedule();
+  constexpr std::int64_t kStep = 2'001;
+  constexpr std::int64_t kSteps = 5;
+  static_assert(kStep * kSteps == kTicksKeptMost + 5);
+  set_minute(kStep * kSteps);
+  for (std::int64_t from = 0; from < kStep * kSteps; from += kStep) {
+    TickStep next = step(row, from + kStep);
+    for (std::int64_t i = from + 1; i <= from + kStep; ++i) next.fired.push_back({minute(i), new_job()});
+    row = moved(next);
+  }
+  row = changed(rewinding(row, 3));
+  const TidyReply reply = must(store().tidy({.ns = "default", .limit = 3}));
+  EXPECT_EQ(reply.removed, 3);
+  EXPECT_FALSE(reply.more);
+  EXPECT_EQ(tidied(), 0);
+  row = schedule();
+  EXPECT_EQ(row.bar, minute(3));
+  EXPECT_EQ(ticks().size(), static_cast<std::size_t>(kTicksKeptMost) + 2);
+  row = moved(step(row, 4));
+  EXPECT_EQ(tidied(), 1);
+  changed(row, ScheduleChange::remove);
+  EXPECT_EQ(tidied(), 1) << "one that is removed has no open ticks";
+}
+
+TEST_P(ScheduleConformance, WhatFiredAfterTheAccountOfARemovedScheduleIsForgottenInItsTime) {
+  ScheduleRow row = added_schedule();
+  set_minute(3);
+  row = changed(rewinding(moved(step(row, 3, {1, 3})), 1));
+  changed(row, ScheduleChange::remove);
+  set_wall(minute(3) + kTicksKeptFor);
+  EXPECT_EQ(tidied(), 2);
+  set_wall(minute(3) + kRemovedScheduleKeptFor);
+  EXPECT_EQ(tidied(), 1) << "the schedule";
+  EXPECT_EQ(added_schedule().bar, minute(3));
+}
+
 TEST_P(ScheduleConformance, WhatIsLeftOfARemovedScheduleIsForgottenAfterAMonth) {
   ScheduleRow row = added_schedule();
   added_schedule("stays");

@@ -118,14 +118,16 @@ void work_until(const Workplace& place, const std::function<bool()>& enough) {
   EXPECT_EQ(worker->wait().status, 0);
 }
 
+std::vector<Json> fired_by(const Workplace& place, const std::string& schedule) {
+  std::vector<Json> out;
+  for (const Json& tick : Json(answer(place, {"schedule", "history", schedule, "--fired"})["ticks"])) out.push_back(tick);
+  return out;
+}
+
 TEST(Schedule, AWorkerFiresEachTickOnceAndTheHistorySaysWho) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q", "--payload", R"("${tick}")"}).status, 0);
-  const auto fired = [&] {
-    std::vector<Json> out;
-    for (const Json& tick : Json(answer(place, {"schedule", "history", "s", "--fired"})["ticks"])) out.push_back(tick);
-    return out;
-  };
+  const auto fired = [&] { return fired_by(place, "s"); };
   work_until(place, [&] { return fired().size() >= 3; });
   std::set<std::string> ticks, jobs;
   for (const Json& tick : fired()) {
@@ -148,7 +150,8 @@ TEST(Schedule, AnIntervalMissedWhilePausedIsOneRangeAndARewindOpensIt) {
   ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q", "--catch-up", "all"}).status, 0);
   ASSERT_EQ(place.fenceline({"schedule", "pause", "s"}).status, 0);
   const std::string from = answer(place, {"schedule", "show", "s"})["resolved_to"];
-  ASSERT_EQ(place.run({"sleep", "2.1"}).status, 0);  // at least two ticks of the real clock
+  ASSERT_EQ(place.fenceline({"schedule", "add", "beside", "--every", "1s", "--queue", "q"}).status, 0);
+  work_until(place, [&] { return fired_by(place, "beside").size() >= 2; });  // and so long did both tick
   ASSERT_EQ(place.fenceline({"schedule", "resume", "s"}).status, 0);
   const Json ranges = answer(place, {"schedule", "history", "s"})["ticks"];
   const Json& range = ranges.at(0);
@@ -164,19 +167,79 @@ TEST(Schedule, AnIntervalMissedWhilePausedIsOneRangeAndARewindOpensIt) {
   EXPECT_EQ(answer(place, {"schedule", "show", "s"})["next"], range["tick"]);
 }
 
+TEST(Schedule, ADrainEndsThoughASchedulesTicksGoOn) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q"}).status, 0);
+  const std::string id = answer(place, {"schedule", "run", "s"})["id"];
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--", "true"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(show(place, id)["state"], "done");
+  const std::size_t jobs = place.jobs().size();
+  EXPECT_EQ(jobs, 1 + fired_by(place, "s").size());
+  drain(place, "exit 0", {"--no-schedules"});  // what fired as it ended, if anything
+  EXPECT_EQ(place.jobs().size(), jobs) << "nobody fires any more";
+  for (const Json& job : place.jobs()) EXPECT_EQ(job["state"], "done") << job;
+}
+
+TEST(Schedule, S1_JobsOfTicksStandInTheHistoryOfTheWorkerThatFiredThem) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q"}).status, 0);
+  const auto worker = place.start({"work", "q", "--history", "run.jsonl", "--", "true"});
+  EXPECT_TRUE(eventually([&] { return fired_by(place, "s").size() >= 2; }));
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait().status, 0);
+  drain(place, "exit 0", {"--history", "run.jsonl", "--no-schedules"});  // what it fired last
+  const Json said = answer(place, {"audit", "run.jsonl", "--whole", "--drained"});
+  EXPECT_EQ(said["violations"], 0) << said;
+  EXPECT_EQ(said["jobs"], fired_by(place, "s").size()) << said;
+}
+
+TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {
+  const Workplace place;
+  const Setting elsewhere{.env = {{"TZDIR", "nowhere"}}};  // knows no zone but UTC
+  const auto there = [&](const Words& words) { return place.fenceline(words, elsewhere); };
+  ASSERT_EQ(place.fenceline(kNightly).status, 0);
+  place.write("fenceline.toml", "[schedule.other]\nevery = \"1h\"\nqueue = \"q\"\n");
+  const Ended beside = there({"work", "q", "--drain", "--", "true"});
+  EXPECT_EQ(beside.status, 0) << beside.err;
+  EXPECT_TRUE(has(beside.err, "1 added, 0 changed")) << beside.err;
+  EXPECT_EQ(there({"schedule", "pause", "nightly"}).status, 0);
+  EXPECT_EQ(there({"schedule", "resume", "nightly"}).status, 0);
+  const Ended rewind = there({"schedule", "rewind", "nightly", "--to", "2026-01-01T00:00:00Z"});
+  EXPECT_EQ(rewind.status, 65);
+  EXPECT_TRUE(one_line(rewind.err) && has(rewind.err, "unknown time zone 'Europe/Berlin'") && has(rewind.err, "cannot be read here")) << rewind.err;
+
+  place.write("fenceline.toml", "[schedule.nightly]\ncron = \"30 2 * * *\"\nqueue = \"reports\"\n");
+  const Ended mended = there({"work", "q", "--drain", "--", "true"});
+  EXPECT_EQ(mended.status, 0) << mended.err;
+  EXPECT_TRUE(has(mended.err, "0 added, 1 changed")) << mended.err;
+  EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["tz"], "UTC");
+  const Json trail = answer(place, {"trail"})["trail"];
+  EXPECT_TRUE(std::ranges::any_of(trail, [](const Json& entry) { return entry["act"] == "schedule_changed" && has(entry["reason"], "declared in fenceline.toml; what it was could not be read"); })) << trail;
+  ASSERT_EQ(place.fenceline(kNightly).status, 0);
+  EXPECT_EQ(there({"schedule", "remove", "nightly"}).status, 0);
+}
+
 TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
   const Workplace place;
   place.write("tab", "# nightly\nMAILTO=ana\nCRON_TZ=Europe/Berlin\n30 2 * * * /usr/bin/backup --all\n@hourly sync\n");
+  const Json foreseen = answer(place, {"schedule", "import", "tab", "--queue", "cron", "--dry-run"});
+  EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "a dry run does not even make a store";
   const Ended ended = place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--json"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_TRUE(has(ended.err, "tab:2: MAILTO is left out")) << ended.err;
   const Json names = Json::parse(ended.out)["added"];
   ASSERT_EQ(names.size(), 2U);
+  EXPECT_EQ(foreseen, (Json{{"added", names}, {"changed", Json::array()}, {"unchanged", Json::array()}, {"dry_run", true}}));
+  EXPECT_EQ(Json::parse(ended.out)["dry_run"], false);
   const Json backup = answer(place, {"schedule", "show", names[0].get<std::string>()});
   EXPECT_EQ(backup["cron"], "30 2 * * *");
   EXPECT_EQ(backup["tz"], "Europe/Berlin");
   EXPECT_EQ(backup["payload"], (Json{{"command", "/usr/bin/backup --all"}}));
   EXPECT_EQ(answer(place, {"schedule", "import", "tab", "--queue", "cron"})["unchanged"], names);
+  place.write("tab", "CRON_TZ=Europe/Berlin\n30 3 * * * /usr/bin/backup --all\n");
+  EXPECT_EQ(place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--dry-run"}).out, names[0].get<std::string>() + " would be changed\n");
+  EXPECT_EQ(answer(place, {"schedule", "show", names[0].get<std::string>()})["cron"], "30 2 * * *");
   place.write("tab", "CRON_TZ=UTC\n@daily other\n30 25 * * * backup\n");
   refused(place, {"schedule", "import", "tab", "--queue", "cron"}, 65, "tab:3: ");
   EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 2U);

@@ -12,10 +12,9 @@ MemoryStore::Schedule* MemoryStore::find_schedule(Space& space, const std::strin
   return found == space.schedules.end() ? nullptr : &found->second;
 }
 
-ScheduleRow MemoryStore::shown(Space& space, const Schedule& schedule, bool unfinished) {
+ScheduleRow MemoryStore::shown(const Schedule& schedule) {
   ScheduleRow row = schedule.row;
   row.fired_to = fired_to(schedule);
-  if (unfinished) row.unfinished = unfinished_runs(space, schedule);
   return row;
 }
 
@@ -40,7 +39,8 @@ Result<SchedulesReply> MemoryStore::schedules(const SchedulesRequest& request) {
       reply.more = true;
       break;
     }
-    reply.schedules.push_back(shown(*space, *schedule, request.unfinished));
+    ScheduleRow& row = reply.schedules.emplace_back(shown(*schedule));
+    if (request.unfinished) row.unfinished = unfinished_runs(*space, *schedule, reply.now);
   }
   return reply;
 }
@@ -110,9 +110,11 @@ std::string MemoryStore::apply(Space& space, Schedule& schedule, const ChangeSch
   switch (request.change) {
     case ScheduleChange::put:
       row.spec = request.spec;
-      if (request.revision == 0) {
+      if (request.revision == 0 || row.resolved_to > now.wall) {
         move_back(schedule, now.wall, std::nullopt);
         schedule.last_move = {request.request, {}};
+      }
+      if (request.revision == 0) {
         row.paused.reset();
         row.removed = false;
         row.created_at = now.wall;
@@ -143,11 +145,11 @@ Result<ChangeScheduleReply> MemoryStore::change_schedule(const ChangeScheduleReq
     Schedule* schedule = find_schedule(space, request.name);
     if (schedule) {
       for (const Done& done : {schedule->last_change, schedule->last_move}) {
-        if (done.request == request.request) return ChangeScheduleReply{shown(space, *schedule, false), done.duplicates, now.wall};
+        if (done.request == request.request) return ChangeScheduleReply{shown(*schedule), done.duplicates, now.wall};
       }
     }
     if (auto ok = check_change(schedule, request, now); !ok) return std::unexpected(ok.error());
-    if (schedule && is_as_asked(*schedule, request.change)) return ChangeScheduleReply{shown(space, *schedule, false), {}, now.wall};
+    if (schedule && is_as_asked(*schedule, request.change)) return ChangeScheduleReply{shown(*schedule), {}, now.wall};
     if (request.step) {
       if (auto ok = check_ids_are_new(space, *schedule, *request.step); !ok) return std::unexpected(ok.error());
     }
@@ -170,7 +172,7 @@ Result<ChangeScheduleReply> MemoryStore::change_schedule(const ChangeScheduleReq
     if (request.change == ScheduleChange::run) subject += " " + to_string(request.job->id);
     note_act(request.ns, request.act, apply(space, *schedule, request, now), subject, now);
     changes.orders = request.change != ScheduleChange::run;
-    reply.schedule = shown(space, *schedule, false);
+    reply.schedule = shown(*schedule);
     reply.duplicates = schedule->last_change.duplicates;
   }
   tell(request.ns, changes);

@@ -341,13 +341,13 @@ class MemoryStore final : public Store {
     std::string place;
   };
   static Schedule* find_schedule(Space& space, const std::string& name);
-  static ScheduleRow shown(Space& space, const Schedule& schedule, bool unfinished);
+  static ScheduleRow shown(const Schedule& schedule);
   static Result<void> check_change(const Schedule* schedule, const ChangeScheduleRequest& request, const Now& now);
   static bool is_as_asked(const Schedule& schedule, ScheduleChange change);
   static std::string apply(Space& space, Schedule& schedule, const ChangeScheduleRequest& request, const Now& now);
   static WallTime fired_to(const Schedule& schedule);
   static bool has_fired(const Schedule& schedule, WallTime tick);
-  static std::vector<UnfinishedRun> unfinished_runs(Space& space, const Schedule& schedule);
+  static std::vector<UnfinishedRun> unfinished_runs(Space& space, const Schedule& schedule, WallTime wall);
   static std::string step_refusal(const Schedule* schedule, const TickStep& step, const Now& now);
   static Result<void> check_id_is_new(const Space& space, const NewJob& job);
   static Result<void> check_ids_are_new(const Space& space, const Schedule& schedule, const TickStep& step);

@@ -19,11 +19,11 @@ bool MemoryStore::has_fired(const Schedule& schedule, WallTime tick) {
   return tick <= schedule.row.bar || (found != schedule.ticks.end() && found->second.fired());
 }
 
-std::vector<UnfinishedRun> MemoryStore::unfinished_runs(Space& space, const Schedule& schedule) {
+std::vector<UnfinishedRun> MemoryStore::unfinished_runs(Space& space, const Schedule& schedule, WallTime wall) {
   std::vector<UnfinishedRun> runs;
   int looked_at = 0;
   for (const auto& [tick, row] : std::views::reverse(schedule.ticks)) {
-    if (!row.fired()) continue;
+    if (!row.fired() || tick > wall) continue;
     if (looked_at++ == kOverlapLooked) break;
     const Entry* entry = find_job(space, *row.job);
     if (entry && !is_finished(entry->job.state)) runs.push_back({tick, *row.job, entry->job.state});
@@ -121,6 +121,7 @@ std::int64_t MemoryStore::tidy_ticks(Space& space, int limit, bool& more, const 
   for (const auto& [name, schedule] : space.schedules) {
     auto too_many = static_cast<std::int64_t>(schedule.ticks.size()) - kTicksKeptMost;
     for (const auto& [tick, row] : schedule.ticks) {
+      if (tick > schedule.row.resolved_to && !schedule.row.removed) break;  // a bar there would end ticks that are open
       if (too_many-- > 0 || row.last + kTicksKeptFor <= now.wall) over.emplace(tick, name);
     }
   }

@@ -368,7 +368,7 @@ TEST_F(PostgresSchedules, AStoreFromBeforeThereWereSchedulesIsMigrated) {
   EXPECT_EQ(doctor(*migrated, "schema").status, FindingStatus::ok) << doctor(*migrated, "schema").detail;
 }
 
-TEST_F(PostgresSchedules, TheDoctorNamesAccountsThatStandAheadOfTheClock) {
+TEST_F(PostgresSchedules, TheDoctorNamesAccountsAndBarsThatLieAheadOfTheClock) {
   add("a");
   add("b");
   EXPECT_EQ(doctor(*store_, "schedules").status, FindingStatus::ok);
@@ -376,6 +376,11 @@ TEST_F(PostgresSchedules, TheDoctorNamesAccountsThatStandAheadOfTheClock) {
   schema_.run("update schedule set resolved_to = 7258118400000000 where name = 'b'");
   EXPECT_EQ(doctor(*store_, "schedules").status, FindingStatus::warning);
   EXPECT_EQ(doctor(*store_, "schedules").detail, "1 of 2 are accounted for beyond the store's clock, up to 2200-01-01T00:00:00Z");
+  schema_.run("update schedule set resolved_to = created_at, bar = 4102444800000000 where name = 'b'");
+  EXPECT_EQ(doctor(*store_, "schedules").status, FindingStatus::warning);
+  EXPECT_EQ(doctor(*store_, "schedules").detail, "1 of 2 are accounted for beyond the store's clock, up to 2100-01-01T00:00:00Z");
+  schema_.run("update schedule set removed = true where name = 'b'");
+  EXPECT_EQ(doctor(*store_, "schedules").detail, "1");
 }
 
 TEST_F(PostgresSchedules, BehindAPoolerEachVerbWorks) {

@@ -8,6 +8,7 @@
 #include "backends/redis/server_facts.hpp"
 #include "backends/redis/store_parts.hpp"
 #include "base/duration_text.hpp"
+#include "base/utc_text.hpp"
 
 namespace fenceline {
 namespace {
@@ -127,6 +128,12 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
   return Finding{"memory_by_kind", FindingStatus::ok, detail, ""};
 }
 
+// One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
+Finding schedules_finding(std::int64_t all, std::int64_t ahead, WallTime last) {
+  if (ahead == 0) return {"schedules", FindingStatus::ok, std::to_string(all), ""};
+  return {"schedules", FindingStatus::warning, std::to_string(ahead) + " of " + std::to_string(all) + " are accounted for beyond the store's clock, up to " + utc_text(last), "fenceline schedule list"};
+}
+
 // Each version of this program has a library of its own, and nobody knows when the last process of an old one has ended.
 Result<Finding> functions_finding(Client& client) {
   const Result<Value> there = client.call(std::move(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg("fenceline_*")), CallKind::look, kCallTimeout);
@@ -175,6 +182,14 @@ Result<std::vector<Finding>> RedisStore::examine() {
   Result<Finding> functions = functions_finding(client);
   if (!functions) return std::unexpected(functions.error());
   findings.push_back(std::move(*functions));
+  const Result<Value> accounts = parts_->run(parts_->call_of(script_of("schedules_ahead"), "default"), CallKind::look, kCallTimeout);
+  if (!accounts) return std::unexpected(accounts.error());
+  Result<Finding> schedules = decoded(parts_->url(), [&] {
+    const std::vector<Value>& words = list_in(*accounts, 3);
+    return schedules_finding(number_in(words[0]), number_in(words[1]), wall_in(words[2]));
+  });
+  if (!schedules) return std::unexpected(schedules.error());
+  findings.push_back(std::move(*schedules));
   Result<Finding> kinds = memory_by_kind(client, parts_->prefix);
   if (kinds) findings.push_back(std::move(*kinds));
   else if (kinds.error().code == Code::denied) findings.push_back({"memory_by_kind", FindingStatus::ok, "not known: SCAN or MEMORY USAGE is not allowed to this user", ""});

@@ -128,7 +128,7 @@ TEST_F(RedisOpen, TheDoctorSeesMemoryEvictionFilesClientsAndTheClock) {
     if (finding == findings.end()) throw std::runtime_error("no finding " + name);
     return *finding;
   };
-  for (const char* name : {"redis_version", "memory", "eviction", "aof", "snapshot", "clients", "clock", "memory_by_kind"}) EXPECT_NE(found(name).status, FindingStatus::bad) << found(name).detail;
+  for (const char* name : {"redis_version", "memory", "eviction", "aof", "snapshot", "clients", "clock", "schedules", "memory_by_kind"}) EXPECT_NE(found(name).status, FindingStatus::bad) << found(name).detail;
   EXPECT_NE(found("memory_by_kind").detail.find("lock "), std::string::npos) << found("memory_by_kind").detail;
   const Setting evicts(admin_, "maxmemory-policy", "allkeys-random");
   const std::vector<Finding> later = must(store->examine());

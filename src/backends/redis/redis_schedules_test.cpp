@@ -284,6 +284,35 @@ TEST_F(RedisSchedules, PeopleSeeWhichAccountsStandStillAndTheTicksOfOne) {
   EXPECT_EQ(admin_(redis::Command("ZCOUNT").key(keys_.prefix() + ":{default}:ticks:" + rows[0].name).arg(at(now)).arg(at(now))).integer, 1);
 }
 
+TEST_F(RedisSchedules, TheDoctorNamesAccountsAndBarsThatLieAheadOfTheClock) {
+  const auto finding = [&] {
+    for (const Finding& found : must(store_->examine())) {
+      if (found.name == "schedules") return found;
+    }
+    return Finding{};
+  };
+  EXPECT_EQ(finding().detail, "0");
+  const std::vector<ScheduleRow> rows = put(2);
+  EXPECT_EQ(finding().status, FindingStatus::ok);
+  EXPECT_EQ(finding().detail, "2");
+  const WallTime now = clock_.wall_now();
+  const WallTime ahead = now + std::chrono::days{30};
+  clock_.set_wall(ahead);
+  must(store_->step_ticks(firing({rows[0]}, ahead)));
+  clock_.set_wall(now);
+  const std::string expected = "1 of 2 are accounted for beyond the store's clock, up to 2026-12-16T00:00:00Z";
+  EXPECT_EQ(finding().status, FindingStatus::warning);
+  EXPECT_EQ(finding().detail, expected);
+  clock_.set_wall(ahead + kTicksKeptFor);
+  EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 1);
+  clock_.set_wall(now);
+  const ScheduleRow edited = change(ScheduleChange::put, rows[0].name, rows[0].revision, "{}");
+  EXPECT_EQ(edited.resolved_to, now);
+  EXPECT_EQ(finding().detail, expected) << "its bar still is";
+  change(ScheduleChange::remove, edited.name, edited.revision);
+  EXPECT_EQ(finding().detail, "1");
+}
+
 // By hand: script/with_redis -- bin/redis_test --gtest_also_run_disabled_tests --gtest_filter='RedisSchedules.DISABLED_*'
 TEST_F(RedisSchedules, DISABLED_AThousandStepsTakeTheServerMilliseconds) {
   put(1000);

@@ -20,20 +20,26 @@ Result<void> settle_account(Call& call, std::int64_t ns_id, ScheduleRecord& sche
 }
 
 // A name that has no row begins where the namespace says. `there`: as it was removed.
-ScheduleRecord begin_schedule(Call& call, std::int64_t ns_id, const std::string& name, std::optional<ScheduleRecord> there, const ScheduleCount& count) {
+ScheduleRecord begin_schedule(const Call& call, const std::string& name, std::optional<ScheduleRecord> there, const ScheduleCount& count) {
   ScheduleRecord schedule;
   if (there) {
     schedule = std::move(*there);
     schedule.row.removed = false;
     schedule.row.paused.reset();
-    drop_ranges_beyond(call, ns_id, schedule, call.wall);
   } else {
     schedule.row.name = name;
     schedule.row.revision = count.version;
     schedule.row.bar = schedule.row.fired_to = count.bar;
   }
-  schedule.row.resolved_to = schedule.row.created_at = call.wall;
+  schedule.row.created_at = call.wall;
   return schedule;
+}
+
+// What a new rule counts from is never ahead of the clock.
+void begin_at_the_clock(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const std::string& request) {
+  drop_ranges_beyond(call, ns_id, schedule, call.wall);
+  schedule.row.resolved_to = call.wall;
+  schedule.moved = {request, {}};
 }
 
 Result<void> rewind(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const ChangeScheduleRequest& request) {
@@ -89,15 +95,17 @@ Result<ChangeScheduleReply> change_schedule(Call& call, const ChangeScheduleRequ
   const bool runs = request.change == ScheduleChange::run;
   if (!runs) count.version += 1;
   const bool is_new = !found;
-  ScheduleRecord schedule = added ? begin_schedule(call, ns_id, request.name, std::move(found), count) : std::move(*found);
+  ScheduleRecord schedule = added ? begin_schedule(call, request.name, std::move(found), count) : std::move(*found);
   schedule.changed = {request.request, {}};
-  if (added) schedule.moved = {request.request, {}};
   std::vector<NewJob> jobs;
   if (request.step) {
     if (auto ok = settle_account(call, ns_id, schedule, request, jobs); !ok) return std::unexpected(ok.error());
   }
   switch (request.change) {
-    case ScheduleChange::put: schedule.row.counts_from = schedule.row.resolved_to; break;
+    case ScheduleChange::put:
+      if (added || schedule.row.resolved_to > call.wall) begin_at_the_clock(call, ns_id, schedule, request.request);
+      schedule.row.counts_from = schedule.row.resolved_to;
+      break;
     case ScheduleChange::pause: schedule.row.paused = SchedulePause{call.wall, request.act.actor, request.act.reason}; break;
     case ScheduleChange::resume: schedule.row.paused.reset(); break;
     case ScheduleChange::remove: schedule.row.removed = true; break;

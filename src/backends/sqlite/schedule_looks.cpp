@@ -9,7 +9,7 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kLastFired = "SELECT tick, job FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 ORDER BY tick DESC LIMIT ?3";
+constexpr const char* kLastFired = "SELECT tick, job FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick <= ?3 ORDER BY tick DESC LIMIT ?4";
 
 // Both halves come in their order, so nothing is sorted.
 constexpr const char* kTicks = R"sql(
@@ -29,7 +29,7 @@ void add_unfinished(Call& call, std::int64_t ns_id, std::vector<ScheduleRow>& sc
   };
   std::vector<Fired> fired;
   for (ScheduleRow& schedule : schedules) {
-    auto rows = call.db.query(kLastFired, ns_id, schedule.name, kOverlapLooked);
+    auto rows = call.db.query(kLastFired, ns_id, schedule.name, call.wall_us(), kOverlapLooked);
     while (rows.next()) fired.push_back({&schedule, wall_time(rows.integer(0)), as_id(rows.bytes(1))});
   }
   std::ranges::sort(fired, {}, &Fired::job);

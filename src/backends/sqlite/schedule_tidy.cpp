@@ -10,15 +10,20 @@
 namespace fenceline::sqlite {
 namespace {
 
+// Up to where rows of a schedule may go: a bar after its account would end ticks that are open.
+#define FENCELINE_GOES_UP_TO "CASE WHEN s.removed THEN 9223372036854775807 ELSE s.resolved_to END"
+
 // A range's age is that of its last tick, its place that of its first. At most one of a schedule is old at its first and not at its last.
 constexpr const char* kOld = R"sql(
-  SELECT tick, schedule, 1 FROM fenceline_tick INDEXED BY fenceline_tick_age WHERE ns_id = ?1 AND tick <= ?2
+  SELECT tick, schedule, 1 FROM fenceline_tick t INDEXED BY fenceline_tick_age
+  WHERE ns_id = ?1 AND tick <= ?2 AND tick <= (SELECT )sql" FENCELINE_GOES_UP_TO R"sql( FROM fenceline_schedule s WHERE s.ns_id = t.ns_id AND s.name = t.schedule)
   UNION ALL
   SELECT first, schedule, 0 FROM fenceline_tick_range INDEXED BY fenceline_tick_range_age WHERE ns_id = ?1 AND first <= ?2 AND last <= ?2
   ORDER BY 1, 2 LIMIT ?3)sql";
-constexpr const char* kFull = "SELECT name, ticks FROM fenceline_schedule INDEXED BY fenceline_schedule_full WHERE ns_id = ?1 AND ticks > 10000";
+constexpr const char* kFull = "SELECT name, ticks, " FENCELINE_GOES_UP_TO " FROM fenceline_schedule s INDEXED BY fenceline_schedule_full WHERE ns_id = ?1 AND ticks > 10000";
+#undef FENCELINE_GOES_UP_TO
 constexpr const char* kNext = R"sql(
-  SELECT tick, 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3
+  SELECT tick, 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3 AND tick <= ?4
   UNION ALL SELECT first, 0 FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3 ORDER BY 1 LIMIT 1)sql";
 
 constexpr const char* kForgetTick = "DELETE FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick = ?3";
@@ -42,26 +47,31 @@ struct Over {
   bool operator<(const Over& other) const { return std::tie(tick, schedule) < std::tie(other.tick, other.schedule); }
 };
 
-std::optional<Over> next_of(Call& call, std::int64_t ns_id, const std::string& schedule, std::int64_t after) {
-  auto row = call.db.query(kNext, ns_id, schedule, after);
+std::optional<Over> next_of(Call& call, std::int64_t ns_id, const std::string& schedule, std::int64_t after, std::int64_t up_to) {
+  auto row = call.db.query(kNext, ns_id, schedule, after, up_to);
   return row.next() ? std::optional(Over{row.integer(0), schedule, row.integer(1) != 0}) : std::nullopt;
 }
 
 // Of schedules with too many rows the smallest, up to `most` over all of them: a seek for each that is met, and one for each such schedule.
 void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>& over) {
-  std::map<std::string, std::int64_t> too_many;
+  struct Excess {
+    std::int64_t rows;
+    std::int64_t up_to;
+  };
+  std::map<std::string, Excess> too_many;
   {
     auto rows = call.db.query(kFull, ns_id);
-    while (rows.next()) too_many[rows.text(0)] = rows.integer(1) - kTicksKeptMost;
+    while (rows.next()) too_many[rows.text(0)] = {rows.integer(1) - kTicksKeptMost, rows.integer(2)};
   }
   std::set<Over> heads;
-  for (const auto& [schedule, rows] : too_many) {
-    if (auto first = next_of(call, ns_id, schedule, kSinceEver)) heads.insert(std::move(*first));
+  for (const auto& [schedule, excess] : too_many) {
+    if (auto first = next_of(call, ns_id, schedule, kSinceEver, excess.up_to)) heads.insert(std::move(*first));
   }
   for (std::size_t met = 0; met < most && !heads.empty(); ++met) {
     Over smallest = std::move(heads.extract(heads.begin()).value());
-    if (--too_many[smallest.schedule] > 0) {
-      if (auto next = next_of(call, ns_id, smallest.schedule, smallest.tick)) heads.insert(std::move(*next));
+    Excess& excess = too_many.at(smallest.schedule);
+    if (--excess.rows > 0) {
+      if (auto next = next_of(call, ns_id, smallest.schedule, smallest.tick, excess.up_to)) heads.insert(std::move(*next));
     }
     over.insert(std::move(smallest));
   }

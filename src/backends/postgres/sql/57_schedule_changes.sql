@@ -4,12 +4,14 @@
 create function shown_schedule(s schedule, with_unfinished boolean) returns jsonb language plpgsql stable as $$
 declare
   looked constant int := 10;
+  at_most bigint;
   unfinished jsonb;
 begin
   if with_unfinished then
+    at_most := (clock()).wall;
     unfinished := (
       select jsonb_agg(jsonb_build_object('tick', t.tick, 'job', t.job, 'state', state_of(j)) order by t.tick)
-      from (select x.tick, x.job from tick x where x.schedule_id = s.id order by x.tick desc limit looked) as t join job j on j.id = t.job and j.ns_id = s.ns_id);
+      from (select x.tick, x.job from tick x where x.schedule_id = s.id and x.tick <= at_most order by x.tick desc limit looked) as t join job j on j.id = t.job and j.ns_id = s.ns_id);
   end if;
   return jsonb_strip_nulls(jsonb_build_object(
     'name', s.name, 'spec', encode(s.spec, 'hex'), 'revision', s.revision, 'version', s.version, 'resolved_to', s.resolved_to, 'counts_from', s.counts_from, 'fired_to', s.fired_to, 'bar', s.bar,
@@ -118,14 +120,16 @@ begin
         s.bar := count_.bar;
         s.fired_to := count_.bar;
       end if;
-      -- Of a clock that was set back since.
+      s.created_at := wall;
+      s.removed := false;
+      s.paused_at := null;
+    end if;
+    -- What a new rule counts from is never ahead of the clock, which may have been set back since.
+    if revision_ = 0 or s.resolved_to > wall then
       delete from skipped x where x.schedule_id = s.id and x.last > wall;
       get diagnostics gone = row_count;
       s.ticks_kept := s.ticks_kept - gone;
       s.resolved_to := wall;
-      s.created_at := wall;
-      s.removed := false;
-      s.paused_at := null;
       s.moved_by := request;
       s.move_duplicates := null;
     end if;

@@ -62,7 +62,8 @@ begin
 end $$;
 
 -- Forgets ticks whose time is over, and of each schedule all but its largest ones, the smallest first; then what is left of schedules that were removed long ago: the largest of their bars stays as the
--- namespace's. Up to so many of each; answers how many, and whether there are more. A schedule that somebody steps or changes at this moment is left for the next time.
+-- namespace's. Up to so many of each; answers how many, and whether there are more. A schedule that somebody steps or changes at this moment is left for the next time. Fired ticks after the account of one that is not
+-- removed stay: a bar there would end ticks that are open.
 create function tidy_schedules(ns_ int, most int, wall bigint, out removed bigint, out more boolean) language plpgsql as $$
 declare
   kept_for constant bigint := 604800000000;
@@ -77,14 +78,16 @@ begin
   from (
     select s.id, u.tick, u.last
     from (
-      (select t.schedule_id, t.tick, null::bigint as last from tick t where t.ns_id = ns_ and t.tick <= wall - kept_for order by t.tick fetch first (most + 1) rows with ties)
+      (select t.schedule_id, t.tick, null::bigint as last from tick t
+       where t.ns_id = ns_ and t.tick <= wall - kept_for and t.tick <= (select case when a.removed then t.tick else a.resolved_to end from schedule a where a.id = t.schedule_id) order by t.tick fetch first (most + 1) rows with ties)
       union
       (select k.schedule_id, k.first, k.last from skipped k where k.ns_id = ns_ and k.first <= wall - kept_for and k.last <= wall - kept_for order by k.first fetch first (most + 1) rows with ties)
       union
       select f.id, b.tick, b.last from schedule f,
         lateral (
           select v.* from (
-            (select t.tick, null::bigint as last from tick t where t.schedule_id = f.id order by t.tick limit least(f.ticks_kept - kept_most, most + 1))
+            (select t.tick, null::bigint as last from tick t
+             where t.schedule_id = f.id and t.tick <= case when f.removed then 9223372036854775807 else f.resolved_to end order by t.tick limit least(f.ticks_kept - kept_most, most + 1))
             union all
             (select k.first, k.last from skipped k where k.schedule_id = f.id order by k.first limit least(f.ticks_kept - kept_most, most + 1))) as v
           order by v.tick limit least(f.ticks_kept - kept_most, most + 1)) as b
@@ -94,9 +97,11 @@ begin
   more := coalesce(cardinality(over.ids) > most, false);
   if over.ids is not null then
     ours := array(select s.id from schedule s where s.id = any (over.ids[1:most]) order by s.name for update skip locked);
+    -- An account may have been moved back before its row was ours.
     removed := (
       select forget_ticks(array_agg(u.id), array_agg(u.tick), array_agg(u.last))
-      from unnest(over.ids[1:most], over.ticks[1:most], over.lasts[1:most]) as u (id, tick, last) join unnest(ours) as o (id) on o.id = u.id);
+      from unnest(over.ids[1:most], over.ticks[1:most], over.lasts[1:most]) as u (id, tick, last) join schedule s on s.id = u.id
+      where s.id = any (ours) and (s.removed or u.last is not null or u.tick <= s.resolved_to));
   end if;
   gone := array(
     select s.id from schedule s
@@ -121,14 +126,14 @@ begin
   perform wake_workers(ns_);
 end $$;
 
--- For `doctor`. One whose account lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
+-- For `doctor`. One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
 create function schedules_finding() returns jsonb language plpgsql stable as $$
 declare
   all_ bigint;
   ahead bigint;
   top bigint;
 begin
-  select count(*), count(*) filter (where s.resolved_to > now.wall), max(s.resolved_to) into all_, ahead, top from schedule s, clock() as now where not s.removed;
+  select count(*), count(*) filter (where greatest(s.resolved_to, s.bar) > now.wall), max(greatest(s.resolved_to, s.bar)) into all_, ahead, top from schedule s, clock() as now where not s.removed;
   return jsonb_build_object('name', 'schedules', 'status', case when ahead = 0 then 0 else 1 end,
     'detail', case when ahead = 0 then all_::text
               else format('%s of %s are accounted for beyond the store''s clock, up to %s', ahead, all_, to_char(to_timestamp(top / 1000000) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) end,

@@ -2,7 +2,7 @@
 --
 --   schedule            hash NAME -> msgpack of the fields below; removed ones too, as long as they are remembered
 --   schedule_specs      hash NAME -> what it is; nobody reads it here
---   schedules           zset 0 -> NAME: those that are not removed; schedules_at: the same by resolved_to
+--   schedules           zset 0 -> NAME: those that are not removed; schedules_at: the same by resolved_to, or by the bar where that is later
 --   schedules_removed   zset changed_at -> NAME: the others
 --   schedule_versions   zset version -> NAME: all
 --   schedules_last      hash: version, how many changes the namespace has seen; bar, that of names without a row
@@ -27,6 +27,8 @@ local function load_schedule(name)
   local packed = call('HGET', P .. 'schedule', name)
   return packed and schedule_in(name, packed)
 end
+
+local function ended_to(s) return math.max(s.resolved_to, s.bar) end  -- no tick up to there fires any more
 
 local function ticks_key(name) return P .. 'ticks:' .. name end
 local function is_fired_row(row) return row:byte(1) == 0x95 end  -- a list of five

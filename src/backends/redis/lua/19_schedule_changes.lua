@@ -66,11 +66,13 @@ local function apply_change(s, asked)
   local change = asked.change
   if change == 'put' then
     local is_new = asked.revision == 0
+    -- What a new rule counts from is never ahead of the clock.
+    if is_new or s.resolved_to > wall_now then move_back(s, wall_now, asked) end
     if is_new then
-      move_back(s, wall_now, asked)
       s.paused_at, s.paused_by, s.paused_why, s.removed, s.created_at = -1, '', '', 0, wall_now
       call('ZADD', P .. 'schedules', 0, s.name)
       call('ZREM', P .. 'schedules_removed', s.name)
+      call('SADD', STORE .. 'spaces', P)
     end
     s.counts_from = s.resolved_to
     call('HSET', P .. 'schedule_specs', s.name, asked.spec)
@@ -123,7 +125,7 @@ local function change_schedule()
   call('HSET', P .. 'schedule', s.name, packed_schedule(s))
   if #jobs > 0 then add_jobs(jobs, false) end
   write_ticks(all_moved)
-  if s.removed == 1 then call('ZREM', P .. 'schedules_at', s.name) else call('ZADD', P .. 'schedules_at', num(s.resolved_to), s.name) end
+  if s.removed == 1 then call('ZREM', P .. 'schedules_at', s.name) else call('ZADD', P .. 'schedules_at', num(ended_to(s)), s.name) end
   note_act(asked.actor, act, s.name .. asked.words, asked.reason)
   return answer(s.change_duplicates)
 end

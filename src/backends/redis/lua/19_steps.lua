@@ -73,7 +73,7 @@ local function write_ticks(all_moved)
     local key = ticks_key(s.name)
     in_parts(fired, function(...) call('ZADD', key, ...) end)
     for i = 1, #ranges, 4 do write_range(moved, ranges[i], ranges[i + 1], ranges[i + 2], ranges[i + 3]) end
-    at[#at + 1], at[#at + 2] = num(s.resolved_to), s.name
+    at[#at + 1], at[#at + 2] = num(ended_to(s)), s.name
     local smallest = math.min(tonumber(fired[1] or math.huge), ranges[2] or math.huge)
     if smallest < math.huge then
       ages[#ages + 1], ages[#ages + 2] = num(smallest), s.name

@@ -12,7 +12,7 @@ end
 for _, resource in ipairs(call('ZRANGE', P .. 'locks', 0, -1)) do
   if free_from(load_lock(resource)) > lease_now then names[name_of(resource)] = true end
 end
-if call('EXISTS', P .. 'schedule') == 1 then tell('o') end
+if call('EXISTS', P .. 'schedule', P .. 'pipelines', P .. 'pipelines_gone') > 0 then tell('o') end
 -- What stands in a pattern for itself: a prefix or a name may hold what a pattern knows.
 local pattern = P:gsub('[%*%?%[%]\\^]', '\\%0') .. '*'
 local cursor = '0'

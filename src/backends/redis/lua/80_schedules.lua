@@ -15,11 +15,11 @@ else
   if #names > limit then names[limit + 1], more = nil, 1 end
 end
 
--- Of the largest ticks that fired those whose job is there and unfinished.
+-- Of the largest ticks that fired, and that the clock has reached, those whose job is there and unfinished.
 local function unfinished(name)
   local runs, looked, from, at_once = {}, 0, 0, OVERLAP_LOOKED
   while looked < OVERLAP_LOOKED do
-    local rows = call('ZREVRANGE', ticks_key(name), from, from + at_once - 1)
+    local rows = call('ZREVRANGEBYSCORE', ticks_key(name), num(wall_now), '-inf', 'LIMIT', from, at_once)
     for _, row in ipairs(rows) do
       if looked < OVERLAP_LOOKED and is_fired_row(row) then
         looked = looked + 1

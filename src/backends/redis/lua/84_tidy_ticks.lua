@@ -1,6 +1,6 @@
 -- needs: 00_core 16_schedule_words
 -- ARGV: how many rows of ticks may go, how many removed schedules. Forgets what is older than is kept, the smallest first, and rows of schedules that have too many; the largest fired
--- one that went is the schedule's bar. Then schedules that were removed long ago and have nothing left but a bar. Answers how many rows and how many schedules went, and 1 if there may
+-- one that went is the schedule's bar, so that those after the account of one that is not removed stay: ticks before them may be open. Then schedules that were removed long ago and have nothing left but a bar. Answers how many rows and how many schedules went, and 1 if there may
 -- be more.
 goes_on_when_full()
 local rows_most, schedules_most = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -24,6 +24,7 @@ local function goes_on(one)
   end
   one.row = unpack_one(one.rows[one.gone - one.first + 1])
   one.tick, one.last = one.row[1], one.row[6] or one.row[1]
+  if one.tick > one.schedule.resolved_to and one.schedule.removed == 0 then return false end
   return one.gone < one.too_many or one.last <= over_up_to
 end
 
@@ -33,7 +34,7 @@ for _, name in ipairs(call('SMEMBERS', P .. 'ticks_many')) do names[#names + 1] 
 for _, name in ipairs(names) do
   if not seen[name] then
     seen[name] = true
-    local one = {name = name, gone = 0, read = 0, too_many = call('ZCARD', ticks_key(name)) - TICKS_KEPT_MOST, bar = 0}
+    local one = {name = name, schedule = load_schedule(name), gone = 0, read = 0, too_many = call('ZCARD', ticks_key(name)) - TICKS_KEPT_MOST, bar = 0}
     touched[#touched + 1] = one
     if goes_on(one) then waiting[#waiting + 1] = one end
   end
@@ -67,7 +68,7 @@ for _, one in ipairs(touched) do
   local key = ticks_key(one.name)
   if one.gone > 0 then
     call('ZREMRANGEBYRANK', key, 0, one.gone - 1)
-    local s = load_schedule(one.name)
+    local s = one.schedule
     s.bar = math.max(s.bar, one.bar)
     s.fired_to = math.max(s.fired_to, s.bar)
     call('HSET', P .. 'schedule', one.name, packed_schedule(s))
