@@ -40,7 +40,7 @@ void TrackerChecks::happened(const TrackerEvent& event) {
     erased(event);
   } else if (event.kind == Kind::label_removed && by_worker) {
     label_removed(event);
-  } else if (event.kind == Kind::labels_replaced && by_worker) {
+  } else if (event.kind == Kind::labels_replaced && protocol_.is_worker(event.by)) {
     violations_.add("T3", "a worker wrote the whole set of labels of " + event.item);
   }
 }

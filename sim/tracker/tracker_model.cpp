@@ -157,7 +157,7 @@ class TrackerModel::Door final : public Tracker {
   Answer<Account> who_am_i() override { return answered(account_, model_.served()); }
 
   Answer<std::vector<ItemState>> list(const ListRequest& request) override {
-    const std::string key = request.stage + (request.closed ? " closed" : "");
+    const std::string key = request.stage + (request.closed ? " closed" : "") + (request.changed_after ? std::to_string(request.changed_after->time_since_epoch().count()) : "");
     if (const auto last = lists_.find(key); last != lists_.end() && model_.random_.chance(model_.faults_.old_304)) {
       ++model_.counts_.old_304s;
       return answered(last->second, model_.served(false));
@@ -170,7 +170,8 @@ class TrackerModel::Door final : public Tracker {
     std::vector<ItemState> states;
     for (const auto& [id, entry] : model_.items_) {
       const std::shared_ptr<const Item> item = model_.seen(entry, lag);
-      const bool has = model_.can_.labels ? std::ranges::binary_search(item->state->labels, request.stage) : item->state->status == request.stage;
+      const bool lately = !request.changed_after || item->state->updated_at >= *request.changed_after;
+      const bool has = request.stage.empty() ? lately : model_.can_.labels ? std::ranges::binary_search(item->state->labels, request.stage) : item->state->status == request.stage;
       if (has && item->state->open != request.closed) states.push_back(*item->state);
     }
     const auto page = static_cast<std::size_t>(model_.faults_.page);
@@ -181,7 +182,7 @@ class TrackerModel::Door final : public Tracker {
     const bool unchanged = lists_.contains(key) && lists_[key] == states;
     Served served = model_.served(!unchanged);
     for (std::size_t pages = 1; pages * page < states.size(); ++pages) served.cost += model_.served(!unchanged).cost;
-    lists_[key] = states;
+    if (!request.changed_after) lists_[key] = states;
     return answered(std::move(states), served);
   }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/log.hpp"
-
 namespace fenceline::sim {
 
 using namespace tracker;
@@ -104,12 +102,15 @@ void TrackerWorld::start(int place) {
   at_[place] = &process;
   if (program_) {
     checks_.named(process.runtime.name(), process.runtime.name());
-    process.runtime.start([this, &process](std::stop_token stop) { program_(process.runtime, process.wire, process.hands, protocol_, stop); });
+    process.runtime.start([this, &process](std::stop_token stop) {
+      TrackerHost host{process.runtime, process.wire, process.hands, protocol_, model_, kWorkers};
+      program_(host, stop);
+    });
     return;
   }
   TrackerWorkerOptions options{.protocol = protocol_, .fitness = {.idempotent = true, .work = plan_.works_least}};
   for (const StageSpec& stage : protocol_.pipeline.stages) options.work.push_back({stage.name, &process.hands});
-  process.worker = std::make_unique<TrackerWorker>(process.runtime, Log(null_log_sink()), process.wire, std::move(options));
+  process.worker = std::make_unique<TrackerWorker>(process.runtime, Log(plan_.log ? *plan_.log : null_log_sink()), process.wire, std::move(options));
   checks_.named(process.runtime.name(), process.worker->name());
   process.runtime.start([this, &process](std::stop_token stop) {
     if (const Result<void> ended = process.worker->run(stop); !ended) violations_.add("work", process.runtime.name() + " ended: " + ended.error().message);
@@ -253,6 +254,7 @@ void TrackerWorld::quiet() {
   TrackerFaults faults;
   faults.writes_a_minute = plan_.faults.writes_a_minute;
   faults.writes_an_hour = plan_.faults.writes_an_hour;
+  faults.page = plan_.faults.page;
   model_.set_faults(faults);
 }
 

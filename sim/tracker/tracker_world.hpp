@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "sim/checks/violations.hpp"
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"
@@ -48,6 +49,7 @@ struct TrackerPlan {
   bool settles = true;               // a person settles what is contested, after the storm
   Duration storm = std::chrono::hours{6};
   Duration patience = std::chrono::hours{24 * 7};  // after it
+  LogSink* log = nullptr;                          // of the workers; none: nowhere
 };
 
 struct TrackerReport {
@@ -62,8 +64,18 @@ struct TrackerReport {
   std::string trace;
 };
 
-// What a process does in place of a TrackerWorker: how recipes are shown.
-using TrackerProgram = std::function<void(SimRuntime& process, tracker::Tracker& tracker, Handler& handler, const tracker::Protocol& protocol, std::stop_token stop)>;
+// What a program finds in its process.
+struct TrackerHost {
+  SimRuntime& process;
+  tracker::Tracker& tracker;
+  Handler& handler;
+  const tracker::Protocol& protocol;
+  TrackerModel& model;  // for what no driver does
+  tracker::Account account;
+};
+
+// What a process does in place of a TrackerWorker: how recipes are shown. Its name in its markers is that of its process.
+using TrackerProgram = std::function<void(TrackerHost& host, std::stop_token stop)>;
 
 class TrackerWorld {
  public:

@@ -101,6 +101,15 @@ TEST(Ledger, X8_TheTtlIsClampedToThePipelines) {
   EXPECT_EQ(backlog.holder(), "");
 }
 
+TEST(Ledger, T3_OnlyAClaimThatIsDeadForGoodIsSwept) {
+  Backlog backlog;
+  const CommentId first = backlog.claim("a");
+  backlog.now += 601s;  // it may have been renewed in what is not seen yet
+  EXPECT_TRUE(backlog.ledger().leftovers.empty());
+  backlog.claim("b", {first});
+  EXPECT_EQ(backlog.ledger().leftovers, std::vector<CommentId>{first});
+}
+
 TEST(Ledger, T4_TheFirstValidRecordOfAGenerationCountsALaterOneIsVoid) {
   Backlog backlog;
   const Ledger before = backlog.ledger();

@@ -90,10 +90,15 @@ class Deciding {
   }
   bool was_in_the_pipeline() const { return ledger_.since != WallTime{} || !ledger_.claims.empty(); }
 
+  // Who took it out of the pipeline, if it ever was there.
   std::optional<Move> last_taken_off() const {
     std::optional<Move> last;
+    bool was_there = was_in_the_pipeline();
     for (const Move& move : *item_.moves) {
-      if (move.kind == MoveKind::label_removed && !protocol_.place_of(move.what).empty()) last = move;
+      const bool ours = !protocol_.place_of(move.what).empty();
+      if (move.kind == MoveKind::label_removed && ours) last = move;
+      if (move.kind == MoveKind::status_set && !ours && was_there) last = move;
+      was_there = was_there || ours;
     }
     return last;
   }
@@ -102,9 +107,9 @@ class Deciding {
   std::optional<Step> misplaced() const {
     const std::optional<Odd> strange = odd();
     if (!strange && in_a_stage()) return std::nullopt;
-    if (!strange && (!protocol_.can.labels || !was_in_the_pipeline())) return nothing("in_no_stage");
+    if (!strange && !was_in_the_pipeline() && !self_.sweeps) return nothing("in_no_stage");
     if (!item_.moves) return protocol_.can.moves ? Step{.kind = StepKind::read_moves, .reason = "misplaced"} : half_done(ledger_.since);
-    if (!ledger_.holder && is_fought_over(protocol_, item_, now_)) return contest_step(ledger_, "moved_again");
+    if (is_fought_over(protocol_, item_, now_)) return ledger_.holder ? nothing("held", ledger_.holder->ends) : contest_step(ledger_, "moved_again");
     if (!strange) return taken_out();
     const std::optional<Move>& move = strange->move;
     if (!move || move->at <= ledger_.since) return half_done(ledger_.since);

@@ -155,10 +155,11 @@ struct Capabilities {
   bool operator==(const Capabilities&) const = default;
 };
 
-// Items that are open and have this label (or status); with `closed`, those that are closed and still have it.
+// Items that are open and have this label (or status); with `closed`, those that are closed and still have it. Without a stage: those with any labels or none, for what has lost its own.
 struct ListRequest {
-  std::string stage;  // the whole label ("stage:ready"), or the status ("ready")
+  std::string stage;                             // the whole label ("stage:ready"), or the status ("ready")
   bool closed = false;
+  std::optional<WallTime> changed_after = {};    // only those that changed at that moment or later
 };
 
 // What a read must answer. A driver for which one request has it all may answer more.

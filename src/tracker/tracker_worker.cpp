@@ -117,10 +117,10 @@ Result<void> TrackerWorker::still_fit() {
   return check_fitness(options_.protocol, fitness);
 }
 
-Answer<std::vector<ItemState>> TrackerWorker::list_of(const std::string& label, bool closed, Cost& cost) {
-  Answer<std::vector<ItemState>> items = asking([&] { return usual_->list({label, closed}); });
+Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request, Cost& cost) {
+  Answer<std::vector<ItemState>> items = asking([&] { return usual_->list(request); });
   cost += items ? items->served.cost : items.error().served.cost;
-  if (!items) log_.warn("tracker_list_failed", {{"label", label}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
+  if (!items) log_.warn("tracker_list_failed", {{"label", request.stage}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
   return items;
 }
 
@@ -144,7 +144,7 @@ bool TrackerWorker::scan(bool sweeps) {
   std::map<ItemId, ItemState> found;
   bool all_listed = true;
   const auto add = [&](const std::string& label, bool closed) {
-    const Answer<std::vector<ItemState>> items = list_of(label, closed, cost);
+    const Answer<std::vector<ItemState>> items = list_of({label, closed}, cost);
     all_listed = all_listed && items;
     if (!items) return;
     for (const ItemState& state : items->value) found.emplace(state.id, state);
@@ -172,6 +172,7 @@ bool TrackerWorker::scan(bool sweeps) {
     const std::scoped_lock lock(mutex_);
     more.swap(hints_);
   }
+  if (sweeps && look_for_strays(found, cost)) busy = true;
   if (sweeps && all_listed) {
     for (const auto& [id, seen] : seen_) {
       if (!found.contains(id)) more.insert(id);
@@ -188,6 +189,24 @@ bool TrackerWorker::scan(bool sweeps) {
     counts.scan_requests += cost.requests;
     counts.scan_charged += cost.charged;
   });
+  return busy;
+}
+
+bool TrackerWorker::look_for_strays(const std::map<ItemId, ItemState>& found, Cost& cost) {
+  TrackerMoment moment;
+  {
+    const std::scoped_lock lock(mutex_);
+    moment = moment_;
+  }
+  // One that comes new looks back a day; whoever sweeps by hand looks at all.
+  if (!strays_after_ && !only_sweeps_) strays_after_ = moment.told - std::chrono::days{1};
+  const Answer<std::vector<ItemState>> items = list_of({.stage = {}, .changed_after = strays_after_}, cost);
+  if (!items) return true;
+  bool busy = false;
+  for (const ItemState& state : items->value) {
+    if (!found.contains(state.id) && !stopping_.stop_requested() && attend(state, true, true)) busy = true;
+  }
+  strays_after_ = items->served.now - options_.protocol.settled;
   return busy;
 }
 

@@ -104,7 +104,9 @@ class TrackerWorker {
   Result<void> still_fit();
   // Whether something was done, or is being done by anybody.
   bool scan(bool sweeps);
-  Answer<std::vector<ItemState>> list_of(const std::string& label, bool closed, Cost& cost);
+  Answer<std::vector<ItemState>> list_of(const ListRequest& request, Cost& cost);
+  // Items without a label of ours that changed since the last such look: somebody may have taken off what one of us needs.
+  bool look_for_strays(const std::map<ItemId, ItemState>& found, Cost& cost);
   bool worth_a_look(const ItemState& state) const;
   // False: nothing was to do.
   bool attend(ItemState state, bool fresh, bool sweeps);
@@ -148,6 +150,7 @@ class TrackerWorker {
   std::unique_ptr<PatientTracker> usual_, urgent_;  // urgent: what concerns items at hand
   std::unique_ptr<Event> wake_;
   std::map<ItemId, Seen> seen_;
+  std::optional<WallTime> strays_after_;
   std::vector<std::unique_ptr<Holding>> holdings_;
 
   mutable std::mutex mutex_;  // guards what follows; never held across a call

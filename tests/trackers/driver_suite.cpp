@@ -56,6 +56,12 @@ TEST_F(DriverSuite, ListsTheItemsOfAStageAndNoOthers) {
   EXPECT_EQ(has(ready, other), 0);
   EXPECT_EQ(has(review, other), 1);
   EXPECT_EQ(has(review, item_), 0);
+  // Whatever their stage, if they changed lately: what has lost its label is found by this.
+  const WallTime now = state_of(*worker_, other).updated_at;
+  const std::vector<ItemState> lately = must(worker_->list({.stage = {}, .changed_after = now - std::chrono::seconds{1}}));
+  EXPECT_EQ(has(lately, item_), 1);
+  EXPECT_EQ(has(lately, other), 1);
+  EXPECT_TRUE(must(worker_->list({.stage = {}, .changed_after = now + std::chrono::days{1}})).empty());
 }
 
 TEST_F(DriverSuite, ReadsEveryPage) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/trackers/json_members.hpp"
+#include "base/utc_text.hpp"
 #include "fenceline/version.hpp"
 
 namespace fenceline::tracker {
@@ -118,9 +119,11 @@ class Github final : public Tracker {
   }
 
   Answer<std::vector<ItemState>> list(const ListRequest& request) override {
-    HttpVerb verb = asking("issues with " + request.stage);
+    HttpVerb verb = asking(request.stage.empty() ? std::string("issues") : "issues with " + request.stage);
     std::map<std::int64_t, ItemState> found;  // by number: pages may shift while they are read
-    const std::string path = repository_path() + "/issues?labels=" + http::escaped(request.stage) + "&state=" + (request.closed ? "closed" : "open") + "&sort=created&direction=asc";
+    const std::string labels = request.stage.empty() ? "" : "labels=" + http::escaped(request.stage) + "&";
+    const std::string since = request.changed_after ? "&since=" + http::escaped(utc_text(*request.changed_after)) : "";
+    const std::string path = repository_path() + "/issues?" + labels + "state=" + (request.closed ? "closed" : "open") + "&sort=created&direction=asc" + since;
     const auto all = every_page(verb, path, kItemsMax, [&](const json& issue) {
       if (!issue.contains("pull_request")) found.insert_or_assign(number_at(issue, "number"), state_of(issue));
     });

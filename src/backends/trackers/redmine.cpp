@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/trackers/json_members.hpp"
+#include "base/utc_text.hpp"
 #include "fenceline/version.hpp"
 
 namespace fenceline::tracker {
@@ -53,13 +54,18 @@ class Redmine final : public Tracker {
   }
 
   Answer<std::vector<ItemState>> list(const ListRequest& request) override {
-    HttpVerb verb(place_, clock_, "issues at " + request.stage);
-    const auto status = status_named(verb, request.stage);
-    if (!status) return std::unexpected(status.error());
+    HttpVerb verb(place_, clock_, request.stage.empty() ? std::string("issues") : "issues at " + request.stage);
     std::map<std::int64_t, ItemState> found;  // by id: pages may shift while they are read
-    if ((*status)->closed != request.closed) return verb.answer(std::vector<ItemState>{});
+    std::string which = request.closed ? "closed" : "open";
+    if (!request.stage.empty()) {
+      const auto status = status_named(verb, request.stage);
+      if (!status) return std::unexpected(status.error());
+      if ((*status)->closed != request.closed) return verb.answer(std::vector<ItemState>{});
+      which = std::to_string((*status)->id);
+    }
+    if (request.changed_after) which += "&updated_on=" + http::escaped(">=" + utc_text(*request.changed_after));
     const std::string path =
-        "/issues.json?project_id=" + http::escaped(project_) + "&subproject_id=%21%2A&status_id=" + std::to_string((*status)->id) + "&sort=id&limit=" + std::to_string(kPage) + "&offset=";
+        "/issues.json?project_id=" + http::escaped(project_) + "&subproject_id=%21%2A&status_id=" + which + "&sort=id&limit=" + std::to_string(kPage) + "&offset=";
     for (int offset = 0; offset < kItemsMax; offset += kPage) {
       const auto response = verb.get(path + std::to_string(offset));
       if (!response) return std::unexpected(response.error());
