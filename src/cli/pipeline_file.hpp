@@ -11,7 +11,7 @@ namespace fenceline::cli {
 
 // [tracker]: whom workers on an issue tracker trust, by the ids of accounts. Stores of jobs have no use for it.
 struct TrackerTrust {
-  std::vector<std::string> workers = {};  // accounts that workers use; none: the one that asks
+  std::vector<std::string> workers = {};  // accounts that workers use
   std::vector<std::string> people = {};   // whose moves are commands and whose approvals count
   bool claim_label = true;                // claim.label
 

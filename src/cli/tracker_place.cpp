@@ -64,7 +64,10 @@ Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std:
   if (!self) return std::unexpected(error_of(self.error()));
   place.self = self->value;
   place.protocol.signing = {.key = std::move(*key), .place = place.tracker->place()};
-  place.protocol.workers = file->tracker.workers.empty() ? std::vector<std::string>{place.self.id} : file->tracker.workers;
+  // Whoever does not know the workers takes their markers for foreign ones, and works against them.
+  if (file->tracker.workers.empty())
+    return fail(Code::invalid, printable(*path, 200) + " names no workers; write the ids of the accounts that they use into it: [tracker] workers = [\"" + place.self.id + "\"] would be yours, " + place.self.name);
+  place.protocol.workers = file->tracker.workers;
   place.protocol.people = file->tracker.people;
   place.protocol.claim_label = file->tracker.claim_label;
   place.protocol.can = place.tracker->capabilities();

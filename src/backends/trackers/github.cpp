@@ -105,7 +105,7 @@ class Github final : public Tracker {
                .client = http::Client({.user_agent = "fenceline/" + std::string(kVersion), .ca_file = std::move(options.ca_file)})} {}
 
   Capabilities capabilities() const override { return {.labels = true, .ordered_ids = true, .edit_times = true, .edits = true, .moves = true, .swap = false}; }
-  std::string place() const override { return "github:" + repository_; }
+  std::string place() const override { return "github:" + lower_case(repository_); }
 
   Answer<Account> who_am_i() override {
     HttpVerb verb = asking("who we are");

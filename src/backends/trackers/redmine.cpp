@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPage = 100;
-constexpr std::int64_t kProbes = 16;
+constexpr std::int64_t kProbes = 32;
 constexpr std::string_view kEmptied = "(withdrawn)";
 
 struct Status {
@@ -39,7 +39,7 @@ class Redmine final : public Tracker {
     // Redmine 5.0 does not say when a journal was edited.
     return {.labels = false, .ordered_ids = true, .edit_times = false, .edits = true, .moves = true, .swap = true};
   }
-  std::string place() const override { return "redmine+" + place_.base + "/" + project_; }
+  std::string place() const override { return "redmine+" + lower_case(place_.base) + "/" + lower_case(project_); }
 
   Answer<Account> who_am_i() override {
     HttpVerb verb(place_, clock_, "who we are");
@@ -143,22 +143,23 @@ class Redmine final : public Tracker {
 
   Answer<Swapped> swap(const SwapRequest& request) override {
     HttpVerb verb(place_, clock_, "issue " + request.item + " as version " + request.version);
-    std::int64_t version = 0;
     if (request.version.empty() || request.version.size() > 15 || request.version.find_first_not_of("0123456789") != std::string::npos) return verb.fail(TroubleKind::refused, "that is no version");
-    version = std::stoll(request.version);
-    json issue{{"lock_version", version}};
+    json issue = json::object();
     if (!request.comment.empty()) issue["notes"] = request.comment;
     if (request.status || request.open) {
       const auto status = status_for(verb, request);
       if (!status) return std::unexpected(status.error());
       issue["status_id"] = *status;
     }
-    const auto response = verb.change("PUT", issue_path(request.item), json{{"issue", issue}}.dump());
-    if (!response) return std::unexpected(response.error());
-    if (response->status == 204 || response->status == 200) return verb.answer(Swapped{.version = std::to_string(version + 1), .comment = std::nullopt});
-    if (!is_stale(*response)) return verb.fail(*response);
-    find_version(verb, request.item, version);
-    return verb.fail(TroubleKind::conflict, "it is another one by now");
+    const std::int64_t reckoned = std::stoll(request.version);
+    Answer<Swapped> swapped = swap_under(verb, request.item, issue, reckoned);
+    if (swapped || swapped.error().kind != TroubleKind::conflict) return swapped;
+    const auto found = find_version(verb, request.item, reckoned);
+    if (!found) return swapped;
+    swapped = swap_under(verb, request.item, issue, found->version);
+    // Our own update has left a journal.
+    if (swapped) remember(request.item, found->version + 1 - (found->journals + 1 + 1));
+    return swapped;
   }
 
  private:
@@ -281,7 +282,7 @@ class Redmine final : public Tracker {
   static void take_journal(const json& journal, const std::vector<Status>& known, Item& item) {
     const Account by = account_of(member(journal, "user"));
     const WallTime at = time_of(text_at(journal, "created_on"));
-    if (const std::string notes = text_at(journal, "notes"); !notes.empty())
+    if (const std::string notes = text_at(journal, "notes"); !notes.empty() && notes != kEmptied)
       item.comments.push_back({.id = std::to_string(number_at(journal, "id")), .author = by, .text = text_of(notes), .created_at = at, .edited_at = std::nullopt});
     for (const json& detail : member(journal, "details")) {
       if (!detail.is_object() || text_at(detail, "name") != "status_id") continue;
@@ -298,18 +299,56 @@ class Redmine final : public Tracker {
     return at == beyond_.end() ? 0 : at->second;
   }
 
-  // After a refused swap: if nothing changed since the version was reckoned, it was reckoned wrong. An update that changes nothing is taken under the right number alone, and adds one to it.
-  void find_version(HttpVerb& verb, const ItemId& item, std::int64_t refused) {
-    const auto read = read_issue(verb, item);
-    if (!read || read->item.state->version != std::to_string(refused)) return;
-    for (std::int64_t step = 1; step <= kProbes; ++step) {
-      const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"lock_version", refused + step}}}}.dump());
-      if (!response) return;
+  struct Found {
+    std::int64_t version = 0;
+    std::int64_t journals = 0;
+  };
+
+  Answer<Swapped> swap_under(HttpVerb& verb, const ItemId& item, json issue, std::int64_t version) {
+    issue["lock_version"] = version;
+    const auto response = verb.change("PUT", issue_path(item), json{{"issue", issue}}.dump());
+    if (!response) return std::unexpected(response.error());
+    if (response->status == 204 || response->status == 200) return verb.answer(Swapped{.version = std::to_string(version + 1), .comment = std::nullopt});
+    if (is_stale(*response)) return verb.fail(TroubleKind::conflict, "it is another one by now");
+    return verb.fail(*response);
+  }
+
+  // After a refused swap: if nothing changed since the version was reckoned, it was reckoned wrong. An update that changes nothing is taken under the right number alone, and adds one to it; if no journal
+  // came meanwhile, that is the version now. Never less than one more than there are journals. A vain search goes on where it ended.
+  std::optional<Found> find_version(HttpVerb& verb, const ItemId& item, std::int64_t refused) {
+    const auto before = read_issue(verb, item);
+    if (!before || before->item.state->version != std::to_string(refused)) return std::nullopt;
+    const std::int64_t least = before->journals + 1;
+    const std::int64_t first = std::max(least, searched_to(item, least));
+    for (std::int64_t version = first; version < first + kProbes; ++version) {
+      if (version == refused) continue;
+      const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"lock_version", version}}}}.dump());
+      if (!response) return std::nullopt;
       if (response->status != 204 && response->status != 200) continue;
-      const std::lock_guard lock(mutex_);
-      beyond_[item] = refused + step + 1 - (read->journals + 1);
-      return;
+      remember(item, version + 1 - least);
+      const auto after = read_issue(verb, item);
+      if (!after || after->journals != before->journals) {
+        remember(item, 0);
+        return std::nullopt;
+      }
+      return Found{version + 1, after->journals};
     }
+    const std::lock_guard lock(mutex_);
+    searched_[item] = first + kProbes;
+    beyond_.erase(item);
+    return std::nullopt;
+  }
+
+  void remember(const ItemId& item, std::int64_t updates_without_journal) {
+    const std::lock_guard lock(mutex_);
+    searched_.erase(item);
+    if (updates_without_journal > 0) beyond_[item] = updates_without_journal;
+    else beyond_.erase(item);
+  }
+  std::int64_t searched_to(const ItemId& item, std::int64_t otherwise) {
+    const std::lock_guard lock(mutex_);
+    const auto at = searched_.find(item);
+    return at == searched_.end() ? otherwise : at->second;
   }
 
   const Clock& clock_;
@@ -318,6 +357,7 @@ class Redmine final : public Tracker {
   std::mutex mutex_;
   Statuses statuses_;
   std::map<ItemId, std::int64_t> beyond_;
+  std::map<ItemId, std::int64_t> searched_;
 };
 
 }  // namespace
