@@ -42,7 +42,7 @@ struct ClientOptions {
 
 struct WorkOptions {
   std::vector<std::string> queues;
-  std::string stage;
+  std::string stage;  // of a pipeline by its name; empty: its first one, or jobs without a stage
   int concurrency = 0;                              // 0: as many as there are cores; at most kConcurrencyMax
   Duration ttl = std::chrono::seconds{30};          // of a lease, renewed while its handler runs: 1 s to 24 h
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told

@@ -13,7 +13,9 @@
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "services/gate_keeper.hpp"
 #include "services/history_handler.hpp"
+#include "services/stage_store.hpp"
 
 namespace fenceline {
 namespace {
@@ -179,21 +181,27 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
   if (noted) noted_handler.emplace(noted->recorder(), function_handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : function_handler;
   const int concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax);
-  Worker worker(parts_->runtime, parts_->log, noted ? noted->store() : *parts_->store, chosen_handler,
-                {.ns = parts_->ns,
-                 .queues = options.queues,
-                 .stage = options.stage,
-                 .concurrency = concurrency,
-                 .prefetch = concurrency,
-                 .ttl = options.ttl,
-                 .drain_grace = options.drain_grace,
-                 .drain = options.drain,
-                 .strict = options.strict,
-                 .schedules = options.schedules,
-                 .host = host_name(),
-                 .pid = ::getpid(),
-                 .version = std::string(kVersion)});
-  return worker.run(std::move(stop));
+  const WorkerOptions worker_options{.ns = parts_->ns,
+                                     .queues = options.queues,
+                                     .stage = options.stage,
+                                     .concurrency = concurrency,
+                                     .prefetch = concurrency,
+                                     .ttl = options.ttl,
+                                     .drain_grace = options.drain_grace,
+                                     .drain = options.drain,
+                                     .strict = options.strict,
+                                     .schedules = options.schedules,
+                                     .host = host_name(),
+                                     .pid = ::getpid(),
+                                     .version = std::string(kVersion)};
+  StageStore stages(parts_->runtime, noted ? noted->store() : *parts_->store, {.ns = parts_->ns, .queues = options.queues});
+  GateKeeper gates(parts_->runtime, parts_->log, stages, worker_options, {});
+  Worker worker(parts_->runtime, parts_->log, stages, chosen_handler, worker_options);
+  Task keeping = parts_->runtime.spawn("gates", [&](std::stop_token over) { gates.keep(std::move(over)); });
+  Result<WorkReport> report = worker.run(std::move(stop));
+  keeping.request_stop();
+  keeping.join();
+  return report;
 }
 
 }  // namespace fenceline

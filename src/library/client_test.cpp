@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "library/open_store.hpp"
+#include "model/pipeline.hpp"
+#include "runtime/thread_runtime.hpp"
 #include "support/results.hpp"
 
 namespace fenceline {
@@ -83,6 +85,23 @@ TEST_F(ClientOnSqlite, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.timeout = 1ms})), Code::invalid);
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.delay = 1s, .at = WallTime{}})), Code::invalid);
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.key_for = 1h})), Code::invalid);
+}
+
+TEST_F(ClientOnSqlite, P1_AWorkerOfAStageMovesItsItemsOnAndFinishesThemAtTheLast) {
+  ThreadRuntime runtime;
+  const std::unique_ptr<Store> store = must(open_store(runtime, Log(null_log_sink()), {.url = "sqlite:" + folder + "/client.db", .actor = "ana"}));
+  const PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "read"}}};
+  must(store->put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(spec), .act = {"ana", ""}}));
+  const JobId id = must(client->enqueue("docs", "1"));
+  std::vector<std::string> stages;
+  for (const std::string stage : {"read", "write", "read"}) {
+    must(client->work({.queues = {"docs"}, .stage = stage, .drain = true}, [&](const fenceline::Run& run) {
+      stages.push_back(run.job.stage);
+      return RunResult{};
+    }));
+  }
+  EXPECT_EQ(stages, (std::vector<std::string>{"write", "read"}));
+  EXPECT_EQ(must(client->job(id))->state, JobState::done);
 }
 
 TEST_F(ClientOnSqlite, ACancelledJobIsNotWorkedOnUntilItIsRetried) {
