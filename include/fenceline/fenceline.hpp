@@ -24,6 +24,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "fenceline/locks.hpp"
+#include "fenceline/pipelines.hpp"
 #include "fenceline/schedules.hpp"
 #include "model/job.hpp"
 #include "services/handler.hpp"
@@ -96,6 +97,10 @@ class Client {
 
   // Adds, edits, pauses, rewinds, removes: see fenceline/schedules.hpp.
   ScheduleActs& schedules();
+
+  // Applies and removes pipelines; approves, rejects, moves, holds and releases their items: see fenceline/pipelines.hpp.
+  PipelineActs& pipelines();
+  ItemActs& items();
 
   // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
   // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),

@@ -77,6 +77,8 @@ struct Client::Parts {
   std::unique_ptr<Store> store;       // goes before the runtime: its threads are the runtime's
   std::unique_ptr<LockClient> locks;  // goes first: it uses the store
   std::unique_ptr<ScheduleActs> schedules;
+  std::unique_ptr<PipelineActs> pipelines;
+  std::unique_ptr<ItemActs> items;
 
   explicit Parts(LogSink* sink) : log(sink != nullptr ? *sink : null_log_sink()) {}
 };
@@ -95,6 +97,8 @@ Result<Client> Client::open(ClientOptions options) {
   parts->store = std::move(*store);
   parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, *parts->store, LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
   parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, *parts->store, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
+  parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, *parts->store, parts->ns);
+  parts->items = std::make_unique<ItemActs>(parts->runtime, *parts->store, parts->ns);
   return Client(std::move(parts));
 }
 
@@ -160,6 +164,8 @@ Result<HeldLock> Client::acquire_lock(std::string_view name, LockOptions options
 LockClient& Client::locks() { return *parts_->locks; }
 
 ScheduleActs& Client::schedules() { return *parts_->schedules; }
+PipelineActs& Client::pipelines() { return *parts_->pipelines; }
+ItemActs& Client::items() { return *parts_->items; }
 
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());

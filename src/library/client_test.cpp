@@ -7,8 +7,6 @@
 #include <filesystem>
 
 #include "library/open_store.hpp"
-#include "model/pipeline.hpp"
-#include "runtime/thread_runtime.hpp"
 #include "support/results.hpp"
 
 namespace fenceline {
@@ -87,20 +85,23 @@ TEST_F(ClientOnSqlite, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.key_for = 1h})), Code::invalid);
 }
 
-TEST_F(ClientOnSqlite, P1_AWorkerOfAStageMovesItsItemsOnAndFinishesThemAtTheLast) {
-  ThreadRuntime runtime;
-  const std::unique_ptr<Store> store = must(open_store(runtime, Log(null_log_sink()), {.url = "sqlite:" + folder + "/client.db", .actor = "ana"}));
-  const PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "read"}}};
-  must(store->put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(spec), .act = {"ana", ""}}));
+TEST_F(ClientOnSqlite, P1_AWorkerOfAStageMovesItsItemsOnThroughAGateAndFinishesThemAtTheLast) {
+  PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}}};
+  spec.stages[1].gate = {.kind = GateKind::approval};
+  must(client->pipelines().apply(spec, false, {.actor = "ana", .reason = ""}));
   const JobId id = must(client->enqueue("docs", "1"));
   std::vector<std::string> stages;
-  for (const std::string stage : {"read", "write", "read"}) {
+  const auto work = [&](const std::string& stage) {
     must(client->work({.queues = {"docs"}, .stage = stage, .drain = true}, [&](const fenceline::Run& run) {
       stages.push_back(run.job.stage);
       return RunResult{};
     }));
-  }
-  EXPECT_EQ(stages, (std::vector<std::string>{"write", "read"}));
+  };
+  for (const char* stage : {"publish", "write", "publish"}) work(stage);
+  EXPECT_EQ(stages, std::vector<std::string>{"write"}) << "nobody approved";
+  must(client->items().approve(id, {}, {.actor = "ana", .reason = ""}));
+  work("publish");
+  EXPECT_EQ(stages, (std::vector<std::string>{"write", "publish"}));
   EXPECT_EQ(must(client->job(id))->state, JobState::done);
 }
 
