@@ -24,6 +24,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "fenceline/locks.hpp"
+#include "fenceline/pipelines.hpp"
 #include "fenceline/schedules.hpp"
 #include "model/job.hpp"
 #include "services/handler.hpp"
@@ -42,7 +43,7 @@ struct ClientOptions {
 
 struct WorkOptions {
   std::vector<std::string> queues;
-  std::string stage;
+  std::string stage;  // of a pipeline by its name; empty: its first one, or jobs without a stage
   int concurrency = 0;                              // 0: as many as there are cores; at most kConcurrencyMax
   Duration ttl = std::chrono::seconds{30};          // of a lease, renewed while its handler runs: 1 s to 24 h
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
@@ -96,6 +97,10 @@ class Client {
 
   // Adds, edits, pauses, rewinds, removes: see fenceline/schedules.hpp.
   ScheduleActs& schedules();
+
+  // Applies and removes pipelines; approves, rejects, moves, holds and releases their items: see fenceline/pipelines.hpp.
+  PipelineActs& pipelines();
+  ItemActs& items();
 
   // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
   // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),

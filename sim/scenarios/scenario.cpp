@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/scenarios/pipeline_world.hpp"
 #include "sim/scenarios/plans.hpp"
 #include "sim/scenarios/world.hpp"
 
@@ -19,7 +20,8 @@ const std::vector<Scenario>& scenarios() {
       store_crash,     forgetful_store,   restored_snapshot, amnesia, store_clock_back,  large_numbers, healthy_core,
       effects,         gates,
       lock_under_chaos, lock_fairness, lock_hand_over, lock_loop_window, lock_hold_at_least, lock_delayed, lock_layered, lock_shared, lock_several, lock_election, lock_retention, lock_forgotten,
-      schedule_week,   schedule_clocks,   schedule_hour};
+      schedule_week,   schedule_clocks,   schedule_hour,
+      pipeline};
   return all;
 }
 
@@ -50,6 +52,7 @@ SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks,
 }
 
 SeedReport play(const Plan& plan, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
+  if (plan.pipeline) return PipelineWorld(seed, plan, stacks, options).run();
   World world(seed, plan, stacks, options);
   return world.run();
 }

@@ -166,6 +166,7 @@ struct Plan {
   bool only_poison_dies = false;         // J5: the poison ends in the dead letters, and all else is done
   Duration cancel_seen_within{0};        // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
   int compare_every = 32;                // calls between two comparisons of the whole store
+  bool pipeline = false;                 // items through stages and gates, by workers and people: a world of its own
 };
 
 // Whether a store that cannot go back to an earlier moment can play it.

@@ -122,6 +122,15 @@ enum class Count {
   schedules_rewound,  // by people
   schedules_run,
   accounts_taken_back,  // by the scheduler: the clock came back
+  // pipelines
+  items_advanced,
+  items_approved,
+  items_let_in,    // by the gate of a stage
+  items_returned,
+  items_expired,   // nobody approved in time
+  items_held,
+  items_moved,
+  items_refused,   // changes that the store refused: others were there before
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
   calls_forgotten,     // applied, answered, and gone with a crash or a restore

@@ -29,7 +29,7 @@ CommandSpec jobs_command() {
           .sections = {{"States",
                         {{"ready", "not started, or to be tried again: now, at its run_at, or when its group, a limit or a pause lets it"},
                          {"running", "a worker has its lease, or the lease ran out and nobody took it over yet"},
-                         {"waiting", "for a person, to say what became of an effect: 'job explain' names it"},
+                         {"waiting", "for a person: the approval of a gate, a hold, an effect in doubt; 'job explain' names it"},
                          {"done", "finished well"},
                          {"dead", "failed for good; 'dead redrive' or 'job retry' runs it again"},
                          {"cancelled", "by a person, or a purge; 'job retry' runs it after all"}}}},

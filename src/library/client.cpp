@@ -13,7 +13,9 @@
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "services/gate_keeper.hpp"
 #include "services/history_handler.hpp"
+#include "services/stage_store.hpp"
 
 namespace fenceline {
 namespace {
@@ -75,6 +77,8 @@ struct Client::Parts {
   std::unique_ptr<Store> store;       // goes before the runtime: its threads are the runtime's
   std::unique_ptr<LockClient> locks;  // goes first: it uses the store
   std::unique_ptr<ScheduleActs> schedules;
+  std::unique_ptr<PipelineActs> pipelines;
+  std::unique_ptr<ItemActs> items;
 
   explicit Parts(LogSink* sink) : log(sink != nullptr ? *sink : null_log_sink()) {}
 };
@@ -93,6 +97,8 @@ Result<Client> Client::open(ClientOptions options) {
   parts->store = std::move(*store);
   parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, *parts->store, LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
   parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, *parts->store, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
+  parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, *parts->store, parts->ns);
+  parts->items = std::make_unique<ItemActs>(parts->runtime, *parts->store, parts->ns);
   return Client(std::move(parts));
 }
 
@@ -158,6 +164,8 @@ Result<HeldLock> Client::acquire_lock(std::string_view name, LockOptions options
 LockClient& Client::locks() { return *parts_->locks; }
 
 ScheduleActs& Client::schedules() { return *parts_->schedules; }
+PipelineActs& Client::pipelines() { return *parts_->pipelines; }
+ItemActs& Client::items() { return *parts_->items; }
 
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());
@@ -179,21 +187,27 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
   if (noted) noted_handler.emplace(noted->recorder(), function_handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : function_handler;
   const int concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax);
-  Worker worker(parts_->runtime, parts_->log, noted ? noted->store() : *parts_->store, chosen_handler,
-                {.ns = parts_->ns,
-                 .queues = options.queues,
-                 .stage = options.stage,
-                 .concurrency = concurrency,
-                 .prefetch = concurrency,
-                 .ttl = options.ttl,
-                 .drain_grace = options.drain_grace,
-                 .drain = options.drain,
-                 .strict = options.strict,
-                 .schedules = options.schedules,
-                 .host = host_name(),
-                 .pid = ::getpid(),
-                 .version = std::string(kVersion)});
-  return worker.run(std::move(stop));
+  const WorkerOptions worker_options{.ns = parts_->ns,
+                                     .queues = options.queues,
+                                     .stage = options.stage,
+                                     .concurrency = concurrency,
+                                     .prefetch = concurrency,
+                                     .ttl = options.ttl,
+                                     .drain_grace = options.drain_grace,
+                                     .drain = options.drain,
+                                     .strict = options.strict,
+                                     .schedules = options.schedules,
+                                     .host = host_name(),
+                                     .pid = ::getpid(),
+                                     .version = std::string(kVersion)};
+  StageStore stages(parts_->runtime, noted ? noted->store() : *parts_->store, {.ns = parts_->ns, .queues = options.queues});
+  GateKeeper gates(parts_->runtime, parts_->log, stages, worker_options, {});
+  Worker worker(parts_->runtime, parts_->log, stages, chosen_handler, worker_options);
+  Task keeping = parts_->runtime.spawn("gates", [&](std::stop_token over) { gates.keep(std::move(over)); });
+  Result<WorkReport> report = worker.run(std::move(stop));
+  keeping.request_stop();
+  keeping.join();
+  return report;
 }
 
 }  // namespace fenceline

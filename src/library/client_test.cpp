@@ -85,6 +85,26 @@ TEST_F(ClientOnSqlite, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.key_for = 1h})), Code::invalid);
 }
 
+TEST_F(ClientOnSqlite, P1_AWorkerOfAStageMovesItsItemsOnThroughAGateAndFinishesThemAtTheLast) {
+  PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}}};
+  spec.stages[1].gate = {.kind = GateKind::approval};
+  must(client->pipelines().apply(spec, false, {.actor = "ana", .reason = ""}));
+  const JobId id = must(client->enqueue("docs", "1"));
+  std::vector<std::string> stages;
+  const auto work = [&](const std::string& stage) {
+    must(client->work({.queues = {"docs"}, .stage = stage, .drain = true}, [&](const fenceline::Run& run) {
+      stages.push_back(run.job.stage);
+      return RunResult{};
+    }));
+  };
+  for (const char* stage : {"publish", "write", "publish"}) work(stage);
+  EXPECT_EQ(stages, std::vector<std::string>{"write"}) << "nobody approved";
+  must(client->items().approve(id, {}, {.actor = "ana", .reason = ""}));
+  work("publish");
+  EXPECT_EQ(stages, (std::vector<std::string>{"write", "publish"}));
+  EXPECT_EQ(must(client->job(id))->state, JobState::done);
+}
+
 TEST_F(ClientOnSqlite, ACancelledJobIsNotWorkedOnUntilItIsRetried) {
   const JobId id = must(client->enqueue("mail", "1"));
   must(client->cancel(id, "not needed"));

@@ -163,10 +163,8 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
 Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
   const Result<Known> known = book_.recent();
   if (!known) return std::unexpected(known.error());
-  BacklogRequest asked = request;
-  asked.stage = stored(**known, request.queues, request.stage);
-  Result<BacklogReply> reply = inner_.backlog(asked);
-  if (!reply) return reply;
+  // Gates first: what one lets in meanwhile is seen at its stage.
+  BacklogReply gates;
   for (const std::string& queue : request.queues) {
     const auto found = (*known)->find(queue);
     if (found == (*known)->end()) continue;
@@ -175,12 +173,21 @@ Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
     const bool worked_here = options_.run_checks || found->second.spec.stages[*stage].gate.kind != GateKind::check;
     const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns, .queues = {queue}, .stage = stored_gate(found->second.spec, *stage), .timeout = request.timeout});
     if (!gate) return gate;
-    reply->running |= worked_here && gate->running;
-    reply->claimable |= worked_here && gate->claimable;
-    reply->ahead += gate->ahead;
-    reply->blocked += gate->blocked;
-    if (gate->next_due) reply->next_due = std::min(reply->next_due.value_or(*gate->next_due), *gate->next_due);
+    gates.running |= worked_here && gate->running;
+    gates.claimable |= worked_here && gate->claimable;
+    gates.ahead += gate->ahead;
+    gates.blocked += gate->blocked;
+    if (gate->next_due) gates.next_due = std::min(gates.next_due.value_or(*gate->next_due), *gate->next_due);
   }
+  BacklogRequest asked = request;
+  asked.stage = stored(**known, request.queues, request.stage);
+  Result<BacklogReply> reply = inner_.backlog(asked);
+  if (!reply) return reply;
+  reply->running |= gates.running;
+  reply->claimable |= gates.claimable;
+  reply->ahead += gates.ahead;
+  reply->blocked += gates.blocked;
+  if (gates.next_due) reply->next_due = std::min(reply->next_due.value_or(*gates.next_due), *gates.next_due);
   return reply;
 }
 
