@@ -43,9 +43,9 @@ struct ClientOptions {
 
 struct WorkOptions {
   std::vector<std::string> queues;
-  std::string stage;  // of a pipeline by its name; empty: its first one, or jobs without a stage
-  int concurrency = 0;                              // 0: as many as there are cores; at most kConcurrencyMax
-  Duration ttl = std::chrono::seconds{30};          // of a lease, renewed while its handler runs: 1 s to 24 h
+  std::string stage;                                // of a pipeline by its name; empty: its first one, or jobs without a stage
+  int concurrency = 0;                              // 0: what the stage says, else as many as there are cores; at most kConcurrencyMax
+  Duration ttl{0};                                  // of a lease, renewed while its handler runs: 1 s to 24 h; 0: what the stage says, else 30 s
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
   bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
   bool strict = false;                              // end this process if a handler works on without its lease
@@ -111,6 +111,7 @@ class Client {
   // threads at once; a std::exception that it throws counts as failed, anything else ends the process. A
   // function cannot be killed: one that runs long must look at `run.stop` and return soon once it is set, or it
   // works on without a lease (what it then returns may be refused), and this call does not return before it does.
+  // In a queue with a pipeline `done` moves the item on, through its gates; their check commands are left to `fenceline work --run-checks`.
   // Errors: invalid, refused, broken; a store that is away is waited for.
   Result<WorkReport> work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler, std::stop_token stop = {});
 

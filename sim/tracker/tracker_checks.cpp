@@ -86,6 +86,10 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
     default: break;
   }
   if (marker.to.empty()) return;
+  const auto gated = std::ranges::find(protocol_.pipeline.stages, marker.to, &StageSpec::name);
+  if (marker.kind != MarkerKind::advanced && marker.to != item.place && gated != protocol_.pipeline.stages.end() && gated->gate.kind != GateKind::automatic) {
+    violations_.add("P1", "item " + event.item + " came to " + marker.to + " past its gate");
+  }
   item.generation = marker.generation + 1;
   item.place = marker.to;
   item.reached.insert(marker.to);

@@ -192,7 +192,7 @@ void TrackerWorld::forge() {
     case 2: {
       // A bot of our own account that repeats what others wrote: unsigned, and from another item.
       const ItemId other = some_item();
-      if (other != id) (void)of(kWorkers).post(id, marker_text(marker, other, protocol_.signing));
+      if (other != id && some_comment_of_workers(id)) (void)of(kWorkers).post(id, marker_text(marker, other, protocol_.signing));
       return;
     }
     default: (void)of(kEve).post(id, "/approve"); return;

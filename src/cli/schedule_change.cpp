@@ -10,6 +10,7 @@
 #include "cli/text.hpp"
 #include "cli/time_text.hpp"
 #include "services/schedule_acts.hpp"
+#include "services/stage_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -25,7 +26,8 @@ auto act_on(Invocation& invocation, Change change) -> decltype(change(std::declv
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  ScheduleActs acts(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  StageStore stages(*invocation.runtime, **store, {.ns = invocation.ns, .queues = {}});  // for `schedule run` of one that names the first stage of a pipeline
+  ScheduleActs acts(*invocation.runtime, stages, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
   auto changed = change(acts, name, *act);
   if (!changed) return std::unexpected(with_nearest_schedule(invocation, **store, name, changed.error()));
   return changed;

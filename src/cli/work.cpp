@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
@@ -24,10 +23,8 @@
 #include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
 #include "services/command_handler.hpp"
-#include "services/gate_keeper.hpp"
 #include "services/history_handler.hpp"
-#include "services/item_acts.hpp"
-#include "services/stage_store.hpp"
+#include "services/stage_worker.hpp"
 #include "services/worker.hpp"
 
 namespace fenceline::cli {
@@ -116,35 +113,6 @@ std::string as_words(const WorkReport& report, bool drained) {
   return text;
 }
 
-// What the stage of a pipeline says, where nobody said otherwise. A store that went away is waited for.
-Result<void> as_the_stage_says(const Invocation& invocation, Store& store, WorkerOptions& options) {
-  Result<KnownPipelines> known = read_pipelines(store, options.ns, options.queues);
-  while (!known && (known.error().code == Code::unavailable || known.error().code == Code::in_doubt)) {
-    if (!invocation.runtime->sleep_for(std::chrono::seconds{1}, invocation.stop)) return {};  // asked to stop: the worker ends at once
-    known = read_pipelines(store, options.ns, options.queues);
-  }
-  if (!known) return std::unexpected(known.error());
-  if (!known->empty() && invocation.has("--history"))
-    return std::unexpected(usage_error("--history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + known->begin()->first));
-  std::set<std::string> stored;
-  for (const std::string& queue : options.queues) {
-    const auto found = known->find(queue);
-    if (found == known->end()) {
-      stored.insert(options.stage);
-      continue;
-    }
-    const PipelineSpec& spec = found->second.spec;
-    const Result<std::size_t> stage = options.stage.empty() ? 0 : stage_named(spec, options.stage);
-    if (!stage) return std::unexpected(stage.error());
-    stored.insert(stored_stage(spec, *stage));
-    const StageSpec& says = spec.stages[*stage];
-    if (says.ttl > Duration{0} && !invocation.has("--ttl")) options.ttl = says.ttl;
-    if (says.concurrency > 0 && !invocation.has("--concurrency")) options.concurrency = says.concurrency;
-  }
-  if (stored.size() > 1) return std::unexpected(usage_error("stage '" + printable(options.stage, 40) + "' is the first one of one of these queues and not of another; start a worker for each"));
-  return {};
-}
-
 // Runs the check of a gate as the worker's own command is run.
 class CheckHandler final : public Handler {
  public:
@@ -194,7 +162,11 @@ Result<int> run(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
 
-  if (auto ok = as_the_stage_says(invocation, **store, *options); !ok) return std::unexpected(ok.error());
+  const SaidOfWorker said{.ttl = invocation.has("--ttl"), .concurrency = invocation.has("--concurrency")};
+  const Result<KnownPipelines> pipelines = fit_to_stage(*invocation.runtime, **store, *options, said, invocation.stop);
+  if (!pipelines) return std::unexpected(pipelines.error());
+  if (!pipelines->empty() && invocation.has("--history"))
+    return std::unexpected(usage_error("--history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + pipelines->begin()->first));
 
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,
@@ -213,15 +185,10 @@ Result<int> run(Invocation& invocation) {
   std::optional<HistoryHandler> noted_handler;
   if (noted) noted_handler.emplace(noted->recorder(), handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
-  StageStore stages(*invocation.runtime, noted ? noted->store() : **store, {.ns = options->ns, .queues = options->queues, .run_checks = invocation.has("--run-checks")});
   MakeCheck make_check;
   if (invocation.has("--run-checks")) make_check = [&](const StageSpec& stage) { return std::make_unique<CheckHandler>(handler, stage.gate.command); };
-  GateKeeper gates(*invocation.runtime, Log(*invocation.log_sink), stages, *options, std::move(make_check));
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), stages, chosen_handler, *options);
-  Task keeping = invocation.runtime->spawn("gates", [&](std::stop_token stop) { gates.keep(std::move(stop)); });
-  const Result<WorkReport> report = worker.run(invocation.stop);
-  keeping.request_stop();
-  keeping.join();
+  Store& chosen_store = noted ? noted->store() : **store;
+  const Result<WorkReport> report = work_stages(*invocation.runtime, Log(*invocation.log_sink), chosen_store, chosen_handler, *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(as_json(*report));
   tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));

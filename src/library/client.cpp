@@ -13,9 +13,9 @@
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
-#include "services/gate_keeper.hpp"
 #include "services/history_handler.hpp"
 #include "services/stage_store.hpp"
+#include "services/stage_worker.hpp"
 
 namespace fenceline {
 namespace {
@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view kActor = "library";
 constexpr int kRepeats = 5;  // of a call whose answer got lost: at once, then after a pause that doubles
 constexpr Duration kRepeatPause = milliseconds{200};
+constexpr Duration kTtlDefault = std::chrono::seconds{30};
 constexpr Duration kLookPauseFirst = milliseconds{10};
 constexpr Duration kLookPauseMost = milliseconds{500};
 
@@ -75,6 +76,7 @@ struct Client::Parts {
   Log log;
   std::string ns;
   std::unique_ptr<Store> store;       // goes before the runtime: its threads are the runtime's
+  std::unique_ptr<StageStore> stages;  // the same one, for new jobs: it knows the first stages of pipelines by name
   std::unique_ptr<LockClient> locks;  // goes first: it uses the store
   std::unique_ptr<ScheduleActs> schedules;
   std::unique_ptr<PipelineActs> pipelines;
@@ -95,8 +97,9 @@ Result<Client> Client::open(ClientOptions options) {
   Result<std::unique_ptr<Store>> store = open_store(parts->runtime, parts->log, {.url = options.store, .actor = std::string(kActor)});
   if (!store) return std::unexpected(store.error());
   parts->store = std::move(*store);
+  parts->stages = std::make_unique<StageStore>(parts->runtime, *parts->store, StageStoreOptions{.ns = parts->ns, .queues = {}});
   parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, *parts->store, LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
-  parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, *parts->store, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
+  parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, *parts->stages, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
   parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, *parts->store, parts->ns);
   parts->items = std::make_unique<ItemActs>(parts->runtime, *parts->store, parts->ns);
   return Client(std::move(parts));
@@ -117,7 +120,7 @@ Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const st
     job.payload = payload;
     request.jobs.push_back(job);
   }
-  Result<EnqueueReply> reply = surely(parts_->runtime, [&] { return parts_->store->enqueue(request); });
+  Result<EnqueueReply> reply = surely(parts_->runtime, [&] { return parts_->stages->enqueue(request); });
   if (!reply) return std::unexpected(reply.error());
   return std::move(reply->ids);
 }
@@ -186,28 +189,23 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
   std::optional<HistoryHandler> noted_handler;
   if (noted) noted_handler.emplace(noted->recorder(), function_handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : function_handler;
-  const int concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax);
-  const WorkerOptions worker_options{.ns = parts_->ns,
-                                     .queues = options.queues,
-                                     .stage = options.stage,
-                                     .concurrency = concurrency,
-                                     .prefetch = concurrency,
-                                     .ttl = options.ttl,
-                                     .drain_grace = options.drain_grace,
-                                     .drain = options.drain,
-                                     .strict = options.strict,
-                                     .schedules = options.schedules,
-                                     .host = host_name(),
-                                     .pid = ::getpid(),
-                                     .version = std::string(kVersion)};
-  StageStore stages(parts_->runtime, noted ? noted->store() : *parts_->store, {.ns = parts_->ns, .queues = options.queues});
-  GateKeeper gates(parts_->runtime, parts_->log, stages, worker_options, {});
-  Worker worker(parts_->runtime, parts_->log, stages, chosen_handler, worker_options);
-  Task keeping = parts_->runtime.spawn("gates", [&](std::stop_token over) { gates.keep(std::move(over)); });
-  Result<WorkReport> report = worker.run(std::move(stop));
-  keeping.request_stop();
-  keeping.join();
-  return report;
+  WorkerOptions worker{.ns = parts_->ns,
+                       .queues = options.queues,
+                       .stage = options.stage,
+                       .concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax),
+                       .ttl = options.ttl != Duration{0} ? options.ttl : kTtlDefault,
+                       .drain_grace = options.drain_grace,
+                       .drain = options.drain,
+                       .strict = options.strict,
+                       .schedules = options.schedules,
+                       .host = host_name(),
+                       .pid = ::getpid(),
+                       .version = std::string(kVersion)};
+  const Result<KnownPipelines> pipelines = fit_to_stage(parts_->runtime, *parts_->store, worker, {.ttl = options.ttl != Duration{0}, .concurrency = options.concurrency > 0}, stop);
+  if (!pipelines) return std::unexpected(pipelines.error());
+  if (!pipelines->empty() && noted) return fail(Code::invalid, "a history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + pipelines->begin()->first);
+  worker.prefetch = worker.concurrency;
+  return work_stages(parts_->runtime, parts_->log, noted ? noted->store() : *parts_->store, chosen_handler, worker, {}, std::move(stop));
 }
 
 }  // namespace fenceline

@@ -51,6 +51,61 @@ TEST_F(ClientOnSqlite, AScheduleThatIsPutAgainIsLeftAloneAndCanBeRunByHand) {
   EXPECT_EQ(code_of(client->schedules().pause("nightly")), Code::not_found);
 }
 
+// ready -> review -> publish (approval), applied by a person.
+struct ClientOnPipeline : ClientOnSqlite {
+  ClientOnPipeline() {
+    PipelineSpec spec{.name = "docs", .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}}};
+    spec.stages[1].attempts = 1;
+    spec.stages[2].gate = {.kind = GateKind::approval};
+    must(client->pipelines().apply(spec, false, ana));
+  }
+
+  std::vector<std::string> work(const std::string& stage) {
+    std::vector<std::string> seen;
+    must(client->work({.queues = {"docs"}, .stage = stage, .concurrency = 1, .drain = true}, [&](const fenceline::Run& run) {
+      seen.push_back(run.job.stage);
+      return RunResult{};
+    }));
+    return seen;
+  }
+
+  const Act ana{.actor = "ana", .reason = "fine"};
+};
+
+TEST_F(ClientOnPipeline, P1_AFunctionMovesItsItemsThroughTheStagesAndTheirGates) {
+  const JobId id = must(client->enqueue("docs", "1"));
+  EXPECT_EQ(work(""), std::vector<std::string>{"ready"});
+  EXPECT_EQ(must(client->job(id)).value().stage, "review") << "not done: it has passed one stage of three";
+  EXPECT_EQ(work("publish"), std::vector<std::string>{});
+  EXPECT_EQ(work("review"), std::vector<std::string>{"review"});
+  EXPECT_EQ(work("publish"), std::vector<std::string>{}) << "nobody approved";
+  must(client->items().approve(id, {}, ana));
+  EXPECT_EQ(work("publish"), std::vector<std::string>{"publish"});
+  EXPECT_EQ(must(client->job(id)).value().state, JobState::done);
+}
+
+TEST_F(ClientOnPipeline, AFunctionWorksAsTheStageSays) {
+  const JobId id = must(client->enqueue("docs", "1"));
+  work("ready");
+  must(client->work({.queues = {"docs"}, .stage = "review", .drain = true}, [&](const fenceline::Run&) { return RunResult{.kind = OutcomeKind::failed, .error = "no"}; }));
+  EXPECT_EQ(must(client->job(id)).value().state, JobState::dead) << "attempts = 1";
+  const auto none = [](const fenceline::Run&) { return RunResult{}; };
+  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "pubish", .drain = true}, none)), Code::invalid);
+  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "gate:publish", .drain = true}, none)), Code::invalid) << "gates are no stages";
+  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .drain = true, .history = folder + "/history"}, none)), Code::invalid);
+}
+
+TEST_F(ClientOnPipeline, J8_WhatNamesTheFirstStageIsWorkedOn) {
+  must(client->enqueue("docs", "1", {.stage = "ready"}));
+  ScheduleSpec nightly;
+  nightly.cron = "30 2 * * *";
+  nightly.queue = "docs";
+  nightly.stage = "ready";
+  must(client->schedules().put("nightly", nightly));
+  must(client->schedules().run("nightly"));
+  EXPECT_EQ(work("ready").size(), 2U);
+}
+
 TEST_F(ClientOnSqlite, AJobCarriesAllThatWasSaidOfIt) {
   const WallTime at = WallTime{Duration{4'000'000'000'000'000}};
   const Job job = must(client->job(must(client->enqueue("mail", "1",
@@ -83,26 +138,6 @@ TEST_F(ClientOnSqlite, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.timeout = 1ms})), Code::invalid);
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.delay = 1s, .at = WallTime{}})), Code::invalid);
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.key_for = 1h})), Code::invalid);
-}
-
-TEST_F(ClientOnSqlite, P1_AWorkerOfAStageMovesItsItemsOnThroughAGateAndFinishesThemAtTheLast) {
-  PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}}};
-  spec.stages[1].gate = {.kind = GateKind::approval};
-  must(client->pipelines().apply(spec, false, {.actor = "ana", .reason = ""}));
-  const JobId id = must(client->enqueue("docs", "1"));
-  std::vector<std::string> stages;
-  const auto work = [&](const std::string& stage) {
-    must(client->work({.queues = {"docs"}, .stage = stage, .drain = true}, [&](const fenceline::Run& run) {
-      stages.push_back(run.job.stage);
-      return RunResult{};
-    }));
-  };
-  for (const char* stage : {"publish", "write", "publish"}) work(stage);
-  EXPECT_EQ(stages, std::vector<std::string>{"write"}) << "nobody approved";
-  must(client->items().approve(id, {}, {.actor = "ana", .reason = ""}));
-  work("publish");
-  EXPECT_EQ(stages, (std::vector<std::string>{"write", "publish"}));
-  EXPECT_EQ(must(client->job(id))->state, JobState::done);
 }
 
 TEST_F(ClientOnSqlite, ACancelledJobIsNotWorkedOnUntilItIsRetried) {

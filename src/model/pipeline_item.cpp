@@ -166,9 +166,10 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
   return finished(step);
 }
 
-std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, WallTime now) {
+std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bool another, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
-  if (!at || !at->at_gate || item.state == JobState::running || is_finished(item.state)) return std::nullopt;
+  if (!at || !at->at_gate || is_finished(item.state)) return std::nullopt;
+  if (item.state == JobState::running && !another && spec.stages[at->stage].gate.kind != GateKind::automatic) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_moved", .about = stage_words(spec, *at)};
   if (!step.record.entered) step.record.entered = now;
   // The limit of time may lie ahead again.
@@ -275,7 +276,7 @@ std::string waits_for(const PipelineSpec& spec, const ItemNow& item) {
   if (!at) return "a person to move it: '" + item.stage + "' is no stage of this pipeline";
   if (!at->at_gate) return item.state == JobState::waiting ? "a person" : "";
   const StageSpec& stage = spec.stages[at->stage];
-  if (stage.gate.kind == GateKind::automatic) return "";
+  if (stage.gate.kind == GateKind::automatic) return "a person to let it into " + stage.name + ", whose gate was taken away (stage approve)";
   if (stage.gate.kind == GateKind::check) {
     std::string command;
     for (const std::string& part : stage.gate.command) command += (command.empty() ? "" : " ") + part;

@@ -89,8 +89,8 @@ ItemStep put_on_hold(const ItemNow& item);
 // looked at again after look_again_in.
 std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said, const std::string& why, WallTime now);
 Duration look_again_in(const PipelineSpec& spec, const ItemNow& item, WallTime now);
-// The pipeline was edited while the item was at a gate. None: it is where it should be, or somebody looks at it just now.
-std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, WallTime now);
+// The pipeline was edited while the item was at a gate. None: it is where it should be, or somebody looks at it just now, by the same gate unless it is `another`.
+std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bool another, WallTime now);
 
 // What people do. None: it is as asked for already. Errors: conflict (that is not possible where it is), denied (not by this person).
 using MaybeStep = Result<std::optional<ItemStep>>;

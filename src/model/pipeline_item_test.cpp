@@ -237,24 +237,24 @@ TEST(PipelineItem, AHandlerSendsBackButNeverOn) {
 TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
   PipelineSpec spec = docs();
   const ItemNow item = at_publish_gate();
-  EXPECT_EQ(fitted(spec, item, kNow + 1h), std::nullopt) << "it is where it should be";
-  EXPECT_EQ(fitted(spec, at("review"), kNow), std::nullopt);
+  EXPECT_EQ(fitted(spec, item, false, kNow + 1h), std::nullopt) << "it is where it should be";
+  EXPECT_EQ(fitted(spec, at("review"), false, kNow), std::nullopt);
   PipelineSpec edited = spec;
   edited.stages[2].gate = {};
-  EXPECT_EQ(fitted(edited, item, kNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
+  EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
   edited = spec;
   edited.stages[2].gate.within = Duration{0};
-  EXPECT_EQ(fitted(edited, item, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
+  EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
   edited = spec;
   edited.stages[2].gate.within = 72h;
-  EXPECT_EQ(fitted(edited, item, kNow + 1h)->place->delay, 71h) << "counted from when it came";
+  EXPECT_EQ(fitted(edited, item, false, kNow + 1h)->place->delay, 71h) << "counted from when it came";
   edited = spec;
   edited.stages[2].gate = {.kind = GateKind::check, .command = {"./ok"}};
-  EXPECT_EQ(fitted(edited, item, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false})) << "not at the end of a time that is no more";
+  EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false})) << "not at the end of a time that is no more";
   edited = spec;
   edited.stages[2].gate.count = 1;
   const ItemNow one = after(item, must(approved(spec, item, "ana", "", kNow)));
-  EXPECT_EQ(fitted(edited, one, kNow)->place, (ItemPlace{.stage = "publish"})) << "one is enough now";
+  EXPECT_EQ(fitted(edited, one, false, kNow)->place, (ItemPlace{.stage = "publish"})) << "one is enough now";
 }
 
 TEST(PipelineItem, WhatItWaitsForInWords) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace fenceline {
 namespace {
@@ -12,10 +13,10 @@ constexpr Duration kLookEvery = std::chrono::seconds{5};
 constexpr Duration kGateTtl = std::chrono::seconds{30};
 constexpr int kChecksAtOnce = 4;
 
-// There is nothing to do but to look: the rules say the rest when it is settled.
+// There is nothing to do but to look: the rules say the rest when it is settled. It opens nothing by itself.
 class DeadlineHandler final : public Handler {
  public:
-  RunResult run(const Run&) override { return {}; }
+  RunResult run(const Run&) override { return {.kind = OutcomeKind::later}; }
 };
 
 struct Gate {
@@ -28,14 +29,11 @@ struct Gate {
 struct GateWorker {
   StageGate gate;  // as it was when the worker began
   std::unique_ptr<Handler> handler;
+  std::unique_ptr<StageStore> store;  // for that gate
   std::unique_ptr<Worker> worker;
   std::atomic<bool> ended = false;  // by itself: a store that was broken, say
   Task task;
 };
-
-bool needs_a_worker(const StageGate& gate, bool runs_checks) {
-  return gate.kind == GateKind::check ? runs_checks : gate.kind == GateKind::approval && gate.within > Duration{0};
-}
 
 }  // namespace
 
@@ -44,17 +42,14 @@ GateKeeper::GateKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptio
 
 void GateKeeper::keep(std::stop_token stop) {
   std::map<Gate, GateWorker> workers;
-  const auto end = [](GateWorker& one) {
-    one.task.request_stop();
-    one.task.join();
-  };
+  std::vector<std::map<Gate, GateWorker>::node_type> leaving;  // of gates that were edited: nobody waits for what they still run
   while (!stop.stop_requested()) {
     const Result<std::shared_ptr<const KnownPipelines>> known = store_.known();
     std::map<Gate, StageSpec> wanted;
     if (known) {
       for (const auto& [queue, pipeline] : **known) {
         for (std::size_t stage = 1; stage < pipeline.spec.stages.size(); ++stage) {
-          if (needs_a_worker(pipeline.spec.stages[stage].gate, make_check_ != nullptr)) wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
+          if (is_looked_after(pipeline.spec.stages[stage].gate, make_check_ != nullptr)) wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
         }
       }
       for (auto one = workers.begin(); one != workers.end();) {
@@ -63,15 +58,21 @@ void GateKeeper::keep(std::stop_token stop) {
           ++one;
           continue;
         }
-        end(one->second);
-        one = workers.erase(one);
+        one->second.task.request_stop();
+        leaving.push_back(workers.extract(one++));
       }
     }
+    std::erase_if(leaving, [](auto& one) {
+      if (!one.mapped().ended) return false;
+      one.mapped().task.join();
+      return true;
+    });
     for (const auto& [gate, stage] : wanted) {
       if (workers.contains(gate)) continue;
       GateWorker& one = workers[gate];
       one.gate = stage.gate;
       one.handler = stage.gate.kind == GateKind::check ? make_check_(stage) : std::make_unique<DeadlineHandler>();
+      one.store = std::make_unique<StageStore>(store_, stage.gate);
       WorkerOptions options = options_;
       options.queues = {gate.queue};
       options.stage = gate.stage;
@@ -81,7 +82,7 @@ void GateKeeper::keep(std::stop_token stop) {
       options.drain = false;
       options.schedules = false;
       options.tidy_every = Duration{0};
-      one.worker = std::make_unique<Worker>(runtime_, log_, store_, *one.handler, options);
+      one.worker = std::make_unique<Worker>(runtime_, log_, *one.store, *one.handler, options);
       one.task = runtime_.spawn("gate", [this, &one, gate](std::stop_token ends) {
         const Result<WorkReport> report = one.worker->run(std::move(ends));
         if (!report) log_.warn("gate_keeper_failed", {{"queue", gate.queue}, {"stage", gate.stage}, {"code", to_string(report.error().code)}, {"message", report.error().message}});
@@ -91,7 +92,8 @@ void GateKeeper::keep(std::stop_token stop) {
     runtime_.sleep_for(kLookEvery, stop);
   }
   for (auto& [gate, one] : workers) one.task.request_stop();
-  for (auto& [gate, one] : workers) end(one);
+  for (auto& [gate, one] : workers) one.task.join();
+  for (auto& one : leaving) one.mapped().task.join();
 }
 
 }  // namespace fenceline

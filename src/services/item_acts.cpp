@@ -24,6 +24,27 @@ Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
   return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) + " now (" + refusal.reason + "); stop working on it"};
 }
 
+// Where an item was when its person decided: two who reject it at once send it back once.
+class FirstLook {
+ public:
+  Result<void> same(const PipelineSpec& spec, const ItemNow& item) {
+    const Look now{item.stage, item.record.generation, item.record.returns};
+    if (!first_) first_ = now;
+    if (*first_ == now) return {};
+    return fail(Code::conflict, "it left '" + stage_words(spec, first_->stage) + "' since you looked, and is at '" + stage_words(spec, item.stage) + "' now; look again");
+  }
+
+ private:
+  struct Look {
+    std::string stage;
+    std::int64_t generation = 0;
+    int returns = 0;
+
+    bool operator==(const Look&) const = default;
+  };
+  std::optional<Look> first_;
+};
+
 }  // namespace
 
 Result<std::size_t> stage_named(const PipelineSpec& spec, const std::string& name) {
@@ -103,7 +124,9 @@ Result<ItemReport> ItemActs::approve(const JobId& id, std::optional<std::int64_t
 }
 
 Result<ItemReport> ItemActs::reject(const JobId& id, const std::string& to, const Act& act) {
+  FirstLook look;
   return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
+    if (auto ok = look.same(spec, item); !ok) return std::unexpected(ok.error());
     std::optional<std::size_t> stage;
     if (!to.empty()) {
       const Result<std::size_t> named = stage_named(spec, to);
@@ -115,10 +138,14 @@ Result<ItemReport> ItemActs::reject(const JobId& id, const std::string& to, cons
 }
 
 Result<ItemReport> ItemActs::move(const JobId& id, const std::string& to, const Act& act) {
+  FirstLook look;
   return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
     const Result<std::size_t> stage = stage_named(spec, to);
     if (!stage) return std::unexpected(stage.error());
-    return moved(spec, item, *stage, act.actor, act.reason, now);
+    const Result<void> same = look.same(spec, item);
+    MaybeStep step = moved(spec, item, *stage, act.actor, act.reason, now);
+    if (!same && step && *step) return std::unexpected(same.error());  // what is there already, whoever moved it, is as asked for
+    return step;
   });
 }
 

@@ -1,5 +1,6 @@
 // What people do to items of pipelines. Each act reads the item, decides by the rules of its pipeline, and changes it in one step of the store that counts only if nobody changed it since; else it is decided
-// anew, a bounded number of times. An approval is for the generation that was read first: if the item has left its gate and come back meanwhile, it was another one that was looked at.
+// anew, a bounded number of times. An approval is for the generation that was read first, and a rejection or a move is from where the item was read first: if it has left there meanwhile, it was another
+// one that was looked at.
 //
 // A reply that was lost is asked for again with the same request. Safe to use from several threads.
 #pragma once

@@ -180,5 +180,65 @@ TEST_F(PipelineActsTest, RemovedWithUnfinishedItemsOnlyByForce) {
   EXPECT_TRUE(must(memory.pipelines("default")).empty());
 }
 
+TEST_F(ItemActsTest, J3_TwoWhoRejectAtOnceSendItBackOnce) {
+  const JobId id = at_publish_gate();
+  road.before_change = [&] { must(acts.reject(id, "", {.actor = "bo", .reason = "no"})); };
+  EXPECT_EQ(code_of(acts.reject(id, "", ana)), Code::conflict) << "it is not where she saw it";
+  EXPECT_EQ(job(id).stage, "review");
+  EXPECT_EQ(record(id).returns, 1);
+}
+
+TEST_F(ItemActsTest, P1_ARejectionThatCameAfterTheApprovalRevokesNothing) {
+  const JobId id = at_publish_gate();
+  std::vector<Job> running;
+  road.before_change = [&] {
+    must(acts.approve(id, {}, ana));
+    running = claim("publish");
+  };
+  EXPECT_EQ(code_of(acts.reject(id, "", {.actor = "bo", .reason = "no"})), Code::conflict);
+  EXPECT_EQ(job(id).fence, running.at(0).fence);
+  EXPECT_EQ(job(id).state, JobState::running);
+}
+
+TEST_F(ItemActsTest, J3_TwoWhoMoveAtOnceMoveItOnce) {
+  const JobId id = at_publish_gate();
+  road.before_change = [&] { must(acts.move(id, "ready", {.actor = "bo", .reason = "anew"})); };
+  EXPECT_FALSE(must(acts.move(id, "ready", ana)).changed) << "it is where she wants it";
+  EXPECT_EQ(record(id).returns, 1);
+  road.before_change = [&] { work("ready"); };
+  EXPECT_EQ(code_of(acts.move(id, "review", ana)), std::nullopt) << "there already";
+  road.before_change = [&] { work("review"); };
+  EXPECT_EQ(code_of(acts.move(id, "ready", ana)), Code::conflict);
+  EXPECT_EQ(job(id).stage, "gate:publish");
+}
+
+TEST_F(PipelineActsTest, J8_ACheckThatRunsWhenItsGateIsTakenAwayKeepsNobodyWaiting) {
+  const JobId id = at_publish_gate();
+  must(acts.approve(id, {}, ana));
+  work("publish");
+  const Job held = claim("gate:announce").at(0);
+  PipelineSpec spec = docs_pipeline();
+  spec.stages[1].attempts = 7;
+  EXPECT_EQ(apply(spec).refitted, 0);
+  EXPECT_EQ(job(id).fence, held.fence) << "its gate is as it was";
+  spec.stages[3].gate = {};
+  EXPECT_EQ(apply(spec).refitted, 1);
+  EXPECT_EQ(job(id).stage, "announce");
+  EXPECT_EQ(job(id).state, JobState::ready);
+  EXPECT_EQ(settle(held).refused.at(0).reason, "superseded");
+}
+
+TEST_F(PipelineActsTest, J8_ALookThatIsGivenBackAtAGateThatIsNoMoreLetsItsItemIn) {
+  const JobId id = at_publish_gate();
+  must(acts.approve(id, {}, ana));
+  work("publish");
+  const Job held = claim("gate:announce").at(0);
+  PipelineSpec spec = docs_pipeline();
+  spec.stages[3].gate = {};
+  must(memory.put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(spec), .revision = 1, .act = ana}));  // whoever applied it died before looking at the items
+  settle(held, {.kind = OutcomeKind::given_back});
+  EXPECT_EQ(job(id).stage, "announce");
+}
+
 }  // namespace
 }  // namespace fenceline::test

@@ -41,8 +41,12 @@ Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool
   return found;
 }
 
-// Items that wait for people are told nothing by a store when a pipeline changes: so whoever changes it looks at them.
-Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Act& act) {
+// Items that wait for people are told nothing by a store when a pipeline changes: so whoever changes it looks at them. A look at a gate that is under way ends if that gate is another one now.
+Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<PipelineSpec>& before, const Act& act) {
+  const auto gate_of = [](const PipelineSpec& one, const std::string& stage) -> std::optional<StageGate> {
+    const std::optional<Position> at = position_of(one, stage);
+    return at ? std::optional(one.stages[at->stage].gate) : std::nullopt;
+  };
   std::int64_t refitted = 0;
   for (int n = 0; n < kRounds; ++n) {
     const Result<std::vector<Job>> jobs = unfinished(spec.name, true);
@@ -57,7 +61,7 @@ Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Act& ac
       for (const Item& item : read->items) {
         const Result<ItemNow> now_item = item_now(item);
         if (!now_item) return std::unexpected(now_item.error());
-        const std::optional<ItemStep> step = fitted(spec, *now_item, read->now);
+        const std::optional<ItemStep> step = fitted(spec, *now_item, !before || gate_of(*before, item.job.stage) != gate_of(spec, item.job.stage), read->now);
         if (!step) continue;
         change.changes.push_back(change_of(item, *step));
         change.changes.back().only = item.job.state;
@@ -80,12 +84,12 @@ Result<ApplyReport> PipelineActs::apply(const PipelineSpec& spec, bool force, co
   if (!rows) return std::unexpected(rows.error());
   const auto row = std::ranges::find(*rows, spec.name, &PipelineRow::name);
   ApplyReport report;
+  // One that cannot be read any more has no meaning that could be kept.
+  const Result<PipelineSpec> before = row == rows->end() ? fail(Code::not_found, "") : parse_pipeline(row->spec);
   report.outcome = row == rows->end() ? ApplyOutcome::added : row->spec == text ? ApplyOutcome::same : ApplyOutcome::changed;
   if (report.outcome == ApplyOutcome::same) {
     report.row = *row;
   } else {
-    // One that cannot be read any more has no meaning that could be kept.
-    const Result<PipelineSpec> before = row == rows->end() ? fail(Code::not_found, "") : parse_pipeline(row->spec);
     const Result<std::vector<Job>> jobs = unfinished(spec.name, false);
     if (!jobs) return std::unexpected(jobs.error());
     std::map<std::string, std::vector<JobId>> left;
@@ -102,7 +106,7 @@ Result<ApplyReport> PipelineActs::apply(const PipelineSpec& spec, bool force, co
     if (!put) return std::unexpected(put.error());
     report.row = std::move(*put);
   }
-  const Result<std::int64_t> refitted = refit(spec, act);
+  const Result<std::int64_t> refitted = refit(spec, before, act);
   if (!refitted) return std::unexpected(refitted.error());
   report.refitted = *refitted;
   return report;

@@ -35,7 +35,7 @@ class PipelineActs {
 
  private:
   Result<std::vector<Job>> unfinished(const std::string& queue, bool gates_only);
-  Result<std::int64_t> refit(const PipelineSpec& spec, const Act& act);
+  Result<std::int64_t> refit(const PipelineSpec& spec, const Result<PipelineSpec>& before, const Act& act);
 
   Runtime& runtime_;
   Store& store_;

@@ -5,7 +5,9 @@ namespace {
 
 StageOutcome at_gate(const PipelineSpec& spec, const ItemNow& item, const Settlement& settlement, WallTime now) {
   const Outcome& outcome = settlement.outcome;
-  if (outcome.kind == OutcomeKind::given_back) return {.step = {}, .result = {}, .error = {}, .plain = outcome};
+  // A check that did not end is run again. At other gates, of an edited pipeline say, there is something to be said now, and perhaps nobody who would look again.
+  const bool check = spec.stages[position_of(spec, item.stage)->stage].gate.kind == GateKind::check;
+  if (check && outcome.kind == OutcomeKind::given_back) return {.step = {}, .result = {}, .error = {}, .plain = outcome};
   std::optional<ItemStep> step = gate_looked_at(spec, item, settlement.fence, outcome.kind, outcome.error, now);
   // Not yet: that costs nothing, however often.
   return {.step = std::move(step), .result = {}, .error = {}, .plain = {.kind = OutcomeKind::later, .result = {}, .error = {}, .retry_in = look_again_in(spec, item, now), .exit_status = outcome.exit_status}};
@@ -13,7 +15,8 @@ StageOutcome at_gate(const PipelineSpec& spec, const ItemNow& item, const Settle
 
 // Failures count by the stage, and may be more than the job itself has.
 StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now_item, const Settlement& settlement) {
-  StageOutcome made{.step = {}, .result = {}, .error = settlement.outcome.error, .plain = settlement.outcome};
+  // To a store a delivery that leaves no error behind was done.
+  StageOutcome made{.step = {}, .result = {}, .error = settlement.outcome.error.empty() ? "failed" : settlement.outcome.error, .plain = settlement.outcome};
   const std::int64_t attempts = stage.attempts > 0 ? stage.attempts : item.job.attempts_max;
   const std::int64_t failures = item.job.failures + 1;
   if (failures >= attempts) {

@@ -18,12 +18,36 @@ bool has_pipeline(const KnownPipelines& known, const std::vector<std::string>& q
 }
 
 // As the store has it: the first stage of a pipeline has no name there.
-std::string stored(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) {
-  const bool first = std::ranges::any_of(queues, [&](const std::string& queue) {
-    const auto found = known.find(queue);
-    return found != known.end() && found->second.spec.first().name == stage;
-  });
-  return first ? "" : stage;
+std::string stored(const KnownPipelines& known, const std::string& queue, const std::string& stage) {
+  const auto found = known.find(queue);
+  return found != known.end() && found->second.spec.first().name == stage ? "" : stage;
+}
+
+// Those that are served together: in which the stage is stored alike. The first group is that of the first queue.
+struct Served {
+  std::string stage;
+  std::vector<std::string> queues;
+};
+std::vector<Served> groups_of(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) {
+  std::vector<Served> groups;
+  for (const std::string& queue : queues) {
+    const std::string as = stored(known, queue, stage);
+    const auto group = std::ranges::find(groups, as, &Served::stage);
+    if (group == groups.end()) groups.push_back({as, {queue}});
+    else group->queues.push_back(queue);
+  }
+  return groups;
+}
+
+// For what knows one stage only.
+std::string stored(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) { return queues.empty() ? stage : stored(known, queues.front(), stage); }
+
+void add(BacklogReply& sum, const BacklogReply& more, bool worked_here) {
+  sum.running |= worked_here && more.running;
+  sum.claimable |= worked_here && more.claimable;
+  sum.ahead += more.ahead;
+  sum.blocked += more.blocked;
+  if (more.next_due) sum.next_due = std::min(sum.next_due.value_or(*more.next_due), *more.next_due);
 }
 
 // Nothing is known of the call that was under way, but what it granted can be asked for again.
@@ -44,19 +68,56 @@ void as_its_stage_says(const PipelineSpec& spec, Job& job) {
 
 }  // namespace
 
+bool is_looked_after(const StageGate& gate, bool run_checks) { return gate.kind == GateKind::check ? run_checks : gate.kind == GateKind::approval; }
+
 StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options)
-    : ForwardingStore(inner), runtime_(runtime), options_(std::move(options)), book_(runtime, inner, options_.ns, options_.queues) {}
+    : ForwardingStore(inner),
+      runtime_(runtime),
+      options_(std::move(options)),
+      book_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, options_.queues)),
+      all_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, std::vector<std::string>{})) {}
+
+StageStore::StageStore(const StageStore& like, StageGate gate)
+    : ForwardingStore(like.inner_), runtime_(like.runtime_), options_(like.options_), gate_(std::move(gate)), book_(like.book_), all_(like.all_) {}
 
 Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
-  const Result<Known> known = book_.recent();
+  const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
+  if (gate_ && std::ranges::none_of(request.queues, [&](const std::string& queue) { return is_its_gate(**known, queue, request.stage); })) return ClaimReply{};
   if (!has_pipeline(**known, request.queues)) return inner_.claim(request);
+  Served served = groups_of(**known, request.queues, request.stage).front();
   ClaimRequest asked = request;
-  asked.stage = stored(**known, request.queues, request.stage);
+  asked.stage = std::move(served.stage);
+  asked.queues = std::move(served.queues);
   Result<ClaimReply> reply = inner_.claim(asked);
   if (!reply || reply->jobs.empty()) return reply;
-  if (auto ok = keep_what_may_run(asked, **known, *reply); !ok) return std::unexpected(in_doubt(ok.error()));
+  const Result<Known> fresh = book_->fresh();
+  if (!fresh) return std::unexpected(in_doubt(fresh.error()));
+  if (auto ok = give_back_strays(request, **fresh, *reply); !ok) return std::unexpected(in_doubt(ok.error()));
+  if (auto ok = keep_what_may_run(asked, **fresh, *reply); !ok) return std::unexpected(in_doubt(ok.error()));
   return reply;
+}
+
+bool StageStore::is_its_gate(const KnownPipelines& known, const std::string& queue, const std::string& stage) const {
+  const auto found = known.find(queue);
+  if (found == known.end()) return false;
+  const std::optional<Position> at = position_of(found->second.spec, stage);
+  return at && at->at_gate && found->second.spec.stages[at->stage].gate == gate_;
+}
+
+// What was claimed by an older spec, and is no work of the worker that asked any more.
+Result<void> StageStore::give_back_strays(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply) {
+  SettleRequest back{.ns = request.ns, .owner = request.owner, .settlements = {}};
+  std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) {
+    const Job& job = claimed.job;
+    const bool stray = stored(known, job.queue, request.stage) != job.stage || (gate_ && !is_its_gate(known, job.queue, job.stage));
+    if (stray) back.settlements.push_back({job.id, job.fence, {.kind = OutcomeKind::given_back}});
+    return stray;
+  });
+  if (back.settlements.empty()) return {};
+  const Result<SettleReply> gone = inner_.settle(back);
+  if (!gone) return std::unexpected(gone.error());
+  return {};
 }
 
 Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply) {
@@ -99,8 +160,8 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
 }
 
 Result<SettleReply> StageStore::settle(const SettleRequest& request) {
-  Result<Known> known = book_.recent();
-  if (known && has_pipeline(**known, options_.queues)) known = book_.fresh();  // an edit is in force for the next outcome
+  Result<Known> known = book_->recent();
+  if (known && has_pipeline(**known, options_.queues)) known = book_->fresh();  // an edit is in force for the next outcome
   if (!known) return std::unexpected(known.error());
   if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
   std::vector<Settlement> open = request.settlements;
@@ -138,7 +199,9 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
       if (now_item->record.moved_under != settlement.fence) plain.push_back(settlement);
       continue;
     }
-    StageOutcome made = stage_outcome(pipeline->second.spec, *item, *now_item, settlement, read->now);
+    Settlement said = settlement;
+    if (gate_ && !is_its_gate(known, item->job.queue, item->job.stage)) said.outcome = {.kind = OutcomeKind::given_back};  // of a gate that is no more
+    StageOutcome made = stage_outcome(pipeline->second.spec, *item, *now_item, said, read->now);
     if (!made.step) {
       plain.push_back({settlement.id, settlement.fence, std::move(made.plain)});
       continue;
@@ -161,45 +224,76 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
 }
 
 Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
-  const Result<Known> known = book_.recent();
+  const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
   // Gates first: what one lets in meanwhile is seen at its stage.
-  BacklogReply gates;
+  BacklogReply all;
   for (const std::string& queue : request.queues) {
     const auto found = (*known)->find(queue);
     if (found == (*known)->end()) continue;
     const std::optional<std::size_t> stage = found->second.spec.find(request.stage);
     if (!stage || *stage == 0) continue;
-    const bool worked_here = options_.run_checks || found->second.spec.stages[*stage].gate.kind != GateKind::check;
     const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns, .queues = {queue}, .stage = stored_gate(found->second.spec, *stage), .timeout = request.timeout});
     if (!gate) return gate;
-    gates.running |= worked_here && gate->running;
-    gates.claimable |= worked_here && gate->claimable;
-    gates.ahead += gate->ahead;
-    gates.blocked += gate->blocked;
-    if (gate->next_due) gates.next_due = std::min(gates.next_due.value_or(*gate->next_due), *gate->next_due);
+    add(all, *gate, is_looked_after(found->second.spec.stages[*stage].gate, options_.run_checks));
   }
-  BacklogRequest asked = request;
-  asked.stage = stored(**known, request.queues, request.stage);
-  Result<BacklogReply> reply = inner_.backlog(asked);
-  if (!reply) return reply;
-  reply->running |= gates.running;
-  reply->claimable |= gates.claimable;
-  reply->ahead += gates.ahead;
-  reply->blocked += gates.blocked;
-  if (gates.next_due) reply->next_due = std::min(reply->next_due.value_or(*gates.next_due), *gates.next_due);
-  return reply;
+  for (const Served& served : groups_of(**known, request.queues, request.stage)) {
+    const Result<BacklogReply> reply = inner_.backlog({.ns = request.ns, .queues = served.queues, .stage = served.stage, .timeout = request.timeout});
+    if (!reply) return reply;
+    add(all, *reply, true);
+  }
+  return all;
+}
+
+Result<void> StageStore::as_stored(NewJob& job) {
+  if (job.stage.empty()) return {};
+  const Result<Known> known = all_->recent();
+  if (!known && known.error().code == Code::invalid) return {};  // a newer version has been here: its items are looked at when they are claimed
+  if (!known) return std::unexpected(known.error());
+  job.stage = stored(**known, job.queue, job.stage);
+  return {};
+}
+
+Result<EnqueueReply> StageStore::enqueue(const EnqueueRequest& request) {
+  EnqueueRequest asked = request;
+  for (NewJob& job : asked.jobs) {
+    if (auto ok = as_stored(job); !ok) return std::unexpected(ok.error());
+  }
+  return inner_.enqueue(asked);
+}
+
+Result<StepReply> StageStore::step_ticks(const StepRequest& request) {
+  StepRequest asked = request;
+  for (TickStep& step : asked.steps) {
+    for (FiredTick& fired : step.fired) {
+      if (auto ok = as_stored(fired.job); !ok) return std::unexpected(ok.error());
+    }
+  }
+  return inner_.step_ticks(asked);
+}
+
+Result<ChangeScheduleReply> StageStore::change_schedule(const ChangeScheduleRequest& request) {
+  ChangeScheduleRequest asked = request;
+  if (asked.job) {
+    if (auto ok = as_stored(*asked.job); !ok) return std::unexpected(ok.error());
+  }
+  if (asked.step) {
+    for (FiredTick& fired : asked.step->fired) {
+      if (auto ok = as_stored(fired.job); !ok) return std::unexpected(ok.error());
+    }
+  }
+  return inner_.change_schedule(asked);
 }
 
 Result<void> StageStore::report_worker(const WorkerReport& report) {
-  const Result<Known> known = book_.recent();
+  const Result<Known> known = book_->recent();
   WorkerReport told = report;
   if (known) told.stage = stored(**known, report.queues, report.stage);
   return inner_.report_worker(told);
 }
 
 std::unique_ptr<Watch> StageStore::watch(const WatchRequest& request, std::function<void()> on_change) {
-  const Result<Known> known = book_.recent();
+  const Result<Known> known = book_->recent();
   WatchRequest told = request;
   if (known) told.stage = stored(**known, request.queues, request.stage);
   return inner_.watch(told, std::move(on_change));

@@ -1,6 +1,7 @@
 // What a worker's outcomes make of items, on the memory store; time and the fate of each call are the test's.
 #include "services/stage_store.hpp"
 
+#include "services/schedule_acts.hpp"
 #include "support/pipeline_fixture.hpp"
 
 namespace fenceline::test {
@@ -102,6 +103,13 @@ TEST_F(StageStoreTest, AStageMayAllowMoreFailuresThanTheJob) {
   EXPECT_TRUE(claim("review").empty()) << "not at once";
   clock.advance(2s);
   settle(claim("review").at(0), {.kind = OutcomeKind::failed, .error = "twice", .retry_in = 1s});
+  EXPECT_EQ(job(id).state, JobState::dead);
+}
+
+TEST_F(StageStoreTest, J8_AFailureWithoutAWordCountsToo) {
+  const JobId id = enqueue("docs", "", 1);
+  work("ready");
+  for (int n = 0; n < 2; ++n) settle(claim("review").at(0), {.kind = OutcomeKind::failed});
   EXPECT_EQ(job(id).state, JobState::dead);
 }
 
@@ -242,6 +250,94 @@ TEST_F(StageStoreTest, ADrainWaitsForTheGateOfItsStageIfItIsWorkedHere) {
   EXPECT_FALSE(must(stages.backlog(request)).claimable) << "others run the checks";
   StageStore checking{runtime, road, {.ns = "default", .queues = {"docs"}, .run_checks = true}};
   EXPECT_TRUE(must(checking.backlog(request)).claimable);
+}
+
+TEST_F(StageStoreTest, ADrainDoesNotWaitForAGateThatNobodyLooksAfter) {
+  const JobId id = enqueue();
+  work("ready");
+  work("review");
+  PipelineSpec open = docs_pipeline();
+  open.stages[2].gate = {};
+  must(memory.put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(open), .revision = 1, .act = ana}));  // whoever applied it died before looking at the items
+  clock.advance(48h);
+  EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable);
+  EXPECT_EQ(apply(open).refitted, 1);
+  EXPECT_EQ(job(id).stage, "publish");
+}
+
+TEST_F(StageStoreTest, J8_WhatIsRetriedAtAGateThatWaitsForPeopleWaitsAgain) {
+  PipelineSpec spec = docs_pipeline();
+  spec.stages[2].gate = {.kind = GateKind::approval};
+  apply(spec);
+  const JobId id = enqueue();
+  work("ready");
+  work("review");
+  must(memory.cancel({.ns = "default", .ids = {id}, .request = "c", .only = {}, .act = ana}));
+  must(memory.retry({.ns = "default", .ids = {id}, .request = "r", .only = {}, .act = ana}));
+  ASSERT_TRUE(is_looked_after(spec.stages[2].gate, false));
+  EXPECT_TRUE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable);
+  settle(claim("gate:publish").at(0), {.kind = OutcomeKind::later});
+  EXPECT_EQ(job(id).state, JobState::waiting);
+  EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable) << "a drain ends";
+  must(acts.approve(id, {}, ana));
+  EXPECT_EQ(job(id).stage, "publish");
+}
+
+TEST_F(StageStoreTest, P1_AWorkerOfTheOldFirstStageGetsNothingOfTheNewOne) {
+  EXPECT_TRUE(claim("ready").empty());
+  PipelineSpec spec = docs_pipeline();
+  spec.stages.insert(spec.stages.begin(), StageSpec{.name = "triage"});
+  apply(spec);
+  const JobId id = enqueue();
+  EXPECT_TRUE(claim("ready").empty()) << "it is at triage";
+  EXPECT_EQ(job(id).state, JobState::ready);
+  work("triage");
+  EXPECT_EQ(job(id).stage, "ready");
+  work("ready");
+  EXPECT_EQ(job(id).stage, "review");
+}
+
+TEST_F(StageStoreTest, P1_AStageThatIsTheFirstOfOneQueueOnlyIsServedInEachAsItIsThere) {
+  apply({.name = "mail", .stages = {{.name = "review"}, {.name = "send"}}});
+  const JobId doc = enqueue();
+  const JobId letter = enqueue("mail");
+  const auto claimed = [&](const std::vector<std::string>& queues) {
+    std::vector<JobId> ids;
+    for (const ClaimedJob& one : must(stages.claim({.ns = "default", .queues = queues, .stage = "review", .owner = "w", .request = "mixed" + std::to_string(++number), .limit = 10, .ttl = 30s})).jobs) ids.push_back(one.job.id);
+    return ids;
+  };
+  EXPECT_EQ(claimed({"docs", "mail"}), std::vector<JobId>{}) << "it is at ready";
+  EXPECT_TRUE(must(stages.backlog({.ns = "default", .queues = {"docs", "mail"}, .stage = "review"})).claimable);
+  EXPECT_EQ(claimed({"mail", "docs"}), std::vector<JobId>{letter});
+  work("ready");
+  EXPECT_EQ(claimed({"docs", "mail"}), std::vector<JobId>{doc});
+}
+
+TEST_F(StageStoreTest, J8_ANewJobThatNamesTheFirstStageIsWorkedOn) {
+  const JobId id = make_uuid7(clock.wall_now(), 1, 2);
+  must(stages.enqueue({.ns = "default", .jobs = {{.id = id, .queue = "docs", .stage = "ready"}}}));
+  EXPECT_EQ(job(id).stage, "");
+  const JobId other = make_uuid7(clock.wall_now(), 1, 3);
+  must(stages.enqueue({.ns = "default", .jobs = {{.id = other, .queue = "mail", .stage = "ready"}}}));
+  EXPECT_EQ(job(other).stage, "ready") << "that queue has no pipeline";
+}
+
+TEST_F(StageStoreTest, J8_AScheduleThatNamesTheFirstStageFiresJobsThatAreWorkedOn) {
+  // Of a queue that is none of the worker's own.
+  apply({.name = "reports", .stages = {{.name = "gather"}, {.name = "send"}}});
+  ScheduleSpec hourly;
+  hourly.cron = "0 * * * *";
+  hourly.queue = "reports";
+  hourly.stage = "gather";
+  ScheduleActs schedules(runtime, stages, {.ns = "default", .place = "here"});
+  const ScheduleRow row = must(schedules.put("hourly", hourly)).schedule;
+  EXPECT_EQ(job(must(schedules.run("hourly"))).stage, "") << "by hand";
+  clock.advance(2h);
+  const JobId id = make_uuid7(clock.wall_now(), 3, 4);
+  const FiredTick tick{row.resolved_to + 1h, {.id = id, .queue = "reports", .stage = "gather"}};
+  const StepReply stepped = must(stages.step_ticks({.ns = "default", .steps = {{.schedule = "hourly", .revision = row.revision, .from = row.resolved_to, .to = row.resolved_to + 1h, .fired = {tick}, .skipped = {}}}, .request = "s", .owner = "w", .place = "here"}));
+  EXPECT_EQ(stepped.answers.at(0).refused, "");
+  EXPECT_EQ(job(id).stage, "");
 }
 
 }  // namespace

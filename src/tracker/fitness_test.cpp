@@ -55,6 +55,12 @@ TEST(Fitness, WithoutAKeyNoStageMayOutlastItsTtl) {
   EXPECT_NE(refusal(protocol, kFit).find("stage publish"), std::string::npos);
 }
 
+TEST(Fitness, AGateThatNobodyCanOpenIsRefused) {
+  Protocol protocol = a_protocol();
+  protocol.people.clear();
+  EXPECT_NE(refusal(protocol, kFit).find("waits for an approval"), std::string::npos);
+}
+
 TEST(Fitness, TheMedianIsTheMiddleOne) {
   EXPECT_EQ(median({}), std::nullopt);
   EXPECT_EQ(median({3s, 1s, 2s}), Duration{2s});

@@ -11,6 +11,9 @@ struct Marked {
   Marker marker;
 };
 
+// Whoever works with another key will have written again by then.
+constexpr Duration kMisfitFor = std::chrono::hours{24};
+
 // Where signatures are not looked at, an edit can only be told by its time.
 bool was_edited(const Comment& comment) { return comment.edited_at && *comment.edited_at != comment.created_at; }
 
@@ -42,6 +45,8 @@ class Reading {
       }
     }
     claims();
+    // By a worker with another key, or who spells the tracker otherwise. Beside valid ones it is the copy of something.
+    if (misfit_ && !fits_) ledger_.unreadable = true;
     return std::move(ledger_);
   }
 
@@ -49,7 +54,9 @@ class Reading {
   void marker(const Comment& comment) {
     const ReadMarker read = read_marker(comment.text, item_, protocol_.signing);
     if (read.fault == MarkerFault::unreadable) ledger_.unreadable = true;
+    misfit_ = misfit_ || (read.fault == MarkerFault::unsigned_ && now_ < comment.edited_at.value_or(comment.created_at) + kMisfitFor);
     if (!read.marker) return;
+    fits_ = true;
     if (read.marker->kind == MarkerKind::claim) {
       // A claim of a later generation is proof of it: the record that began it was deleted, or slipped through between two pages.
       if (read.marker->generation > ledger_.generation) next_generation(read.marker->generation, read.marker->stage, comment.created_at);
@@ -74,13 +81,15 @@ class Reading {
       case MarkerKind::failed: ++ledger_.failures; [[fallthrough]];
       case MarkerKind::released:
         ledger_.not_before = comment.created_at + std::chrono::seconds{record.again};
-        passing_.push_back(&comment);
+        if (record.kind == MarkerKind::released) supersede_released();
+        passing_.push_back({&comment, record});
         break;
       case MarkerKind::returned: ++ledger_.returns; break;
       case MarkerKind::restored: ledger_.restored = comment.created_at; return;
       case MarkerKind::contested:
         ledger_.contested = comment.created_at;
         ledger_.contested_why = record.why;
+        ledger_.order.reset();  // what was said before has led to this
         return;
       case MarkerKind::advanced:
       case MarkerKind::moved: break;
@@ -89,7 +98,7 @@ class Reading {
   }
 
   void next_generation(std::int64_t generation, const std::string& place, WallTime at) {
-    for (const Comment* comment : passing_) leftover(*comment);
+    for (const Marked& passing : passing_) leftover(*passing.comment);
     passing_.clear();
     ledger_.generation = generation;
     ledger_.place = place;
@@ -103,6 +112,15 @@ class Reading {
     ledger_.order.reset();
     named_.clear();
     ended_.clear();
+  }
+
+  // Of those that gave up for now the last one counts, unless the claim that it ended is still there.
+  void supersede_released() {
+    std::erase_if(passing_, [this](const Marked& passing) {
+      const bool needed = passing.marker.kind != MarkerKind::released || std::ranges::find(comments_, passing.marker.claim, &Comment::id) != comments_.end();
+      if (!needed) leftover(*passing.comment);
+      return !needed;
+    });
   }
 
   // What a trusted person says counts for the generation in which it is said.
@@ -121,9 +139,24 @@ class Reading {
         return;
       case CommandKind::reject:
       case CommandKind::move:
-        if (!ledger_.order && (command->stage.empty() || protocol_.has_place(command->stage))) ledger_.order = said;
+        if (!ledger_.order && may_order(*command, comment.author)) ledger_.order = said;
         return;
     }
+  }
+
+  // Back is to an earlier stage, and from a gate by those who may let it in.
+  bool may_order(const Command& command, const Account& by) const {
+    const PipelineSpec& spec = protocol_.pipeline;
+    const std::optional<Position> from = find_place(spec, ledger_.place);
+    const std::optional<Position> to = find_place(spec, command.stage);
+    if (!command.stage.empty() && !to) return false;
+    if (command.kind == CommandKind::move) return may_move_to(spec, ledger_.place, command.stage);
+    if (!from || (to && (to->at_gate || to->stage >= from->stage))) return false;
+    return !from->at_gate || spec.stages[from->stage].gate.kind != GateKind::approval || is_named(spec.stages[from->stage].gate, by);
+  }
+
+  static bool is_named(const StageGate& gate, const Account& by) {
+    return gate.by.empty() || std::ranges::find(gate.by, by.id) != gate.by.end() || std::ranges::find(gate.by, by.name) != gate.by.end();
   }
 
   bool may_approve(const Command& command, const Account& by) const {
@@ -132,9 +165,7 @@ class Reading {
     if (!command.stage.empty() && command.stage != stage) return false;
     const std::optional<std::size_t> index = protocol_.pipeline.find(stage);
     if (!index) return false;
-    const std::vector<std::string>& allowed = protocol_.pipeline.stages[*index].gate.by;
-    const bool named = std::ranges::find(allowed, by.id) != allowed.end() || std::ranges::find(allowed, by.name) != allowed.end();
-    return (allowed.empty() || named) && std::ranges::none_of(ledger_.approvals, [&](const Said& said) { return said.by.id == by.id; });
+    return is_named(protocol_.pipeline.stages[*index].gate, by) && std::ranges::none_of(ledger_.approvals, [&](const Said& said) { return said.by.id == by.id; });
   }
 
   void claims() {
@@ -146,7 +177,7 @@ class Reading {
       named_.insert(marked.marker.over.begin(), marked.marker.over.end());
       if (const std::optional<WallTime> from = began(protocol_, *marked.comment, marked.marker)) {
         const Duration ttl = std::clamp(Duration{std::chrono::seconds{marked.marker.ttl}}, Duration{0}, protocol_.ttl_of(ledger_.place));
-        ledger_.claims.push_back({marked.comment->id, marked.marker, *from + ttl});
+        ledger_.claims.push_back({marked.comment->id, marked.marker, marked.comment->created_at, *from + ttl});
       }
     }
     std::set<CommentId> dead = named_;
@@ -177,7 +208,8 @@ class Reading {
   const WallTime now_;
   Ledger ledger_;
   std::vector<Marked> claims_;
-  std::vector<const Comment*> passing_;  // records that count only in their generation
+  std::vector<Marked> passing_;  // records that count only in their generation
+  bool misfit_ = false, fits_ = false;
   std::set<CommentId> named_, ended_;
 };
 

@@ -15,6 +15,7 @@ namespace fenceline::tracker {
 struct Claim {
   CommentId id;
   Marker marker;
+  WallTime posted{};
   WallTime ends{};     // its ttl, clamped, after its creation or last renewal
   bool dead = false;   // named by a later claim or a record, or ended
 
@@ -47,7 +48,7 @@ struct Ledger {
   std::vector<Said> approvals;         // of this gate and generation, each person's first
   std::optional<Said> order;           // the first /move or /reject of a trusted person in this generation, or /release of what is contested
   std::vector<std::string> visited;    // places that records have put it to
-  bool unreadable = false;             // there are signed markers, and no key here
+  bool unreadable = false;             // there are signed markers, and no key here, or none that fits any of them
   std::vector<CommentId> leftovers;    // claims and records of our account that decide nothing any more: may be erased
 };
 

@@ -153,6 +153,7 @@ TEST(Ledger, P1_ApprovalsAreThoseOfTrustedPeopleForThisGateAndGeneration) {
   backlog.record(MarkerKind::advanced, "gate:publish");
   EXPECT_TRUE(backlog.ledger().approvals.empty());
   backlog.protocol.people.push_back(kRobots.id);  // whatever the settings say
+  backlog.protocol.pipeline.stages.back().gate.by.clear();
   backlog.say(kRobots, "/approve");
   EXPECT_TRUE(backlog.ledger().approvals.empty());
 }
@@ -174,6 +175,31 @@ TEST(Ledger, AnOutcomeEndsItsClaimAndKeepsWhatItKnewToBeDead) {
   EXPECT_EQ(after.failures, 1);
   EXPECT_EQ(after.not_before, backlog.now + 60s);
   EXPECT_EQ(after.dead, std::vector<CommentId>{lost});
+}
+
+TEST(Ledger, MarkersOfAnotherKeyAloneMakeAnItemUnreadable) {
+  Backlog backlog;
+  backlog.claim("a");
+  backlog.protocol.signing.key = "another key";
+  EXPECT_TRUE(backlog.ledger().unreadable);
+  backlog.now += 24h;  // not for ever: it may be the copy of something
+  EXPECT_FALSE(backlog.ledger().unreadable);
+  backlog.now -= 24h;
+  backlog.claim("b");  // the key fits: the other one is the copy of something
+  EXPECT_FALSE(backlog.ledger().unreadable);
+  EXPECT_EQ(backlog.holder(), "b");
+  backlog.protocol.signing.place = "Model:A/B";  // the same tracker
+  EXPECT_EQ(backlog.holder(), "b");
+}
+
+TEST(Ledger, OfThoseThatGaveUpForNowTheLastOneIsKept) {
+  Backlog backlog;
+  for (int look = 0; look < 3; ++look) {
+    const CommentId claim = backlog.claim("a");
+    backlog.record(MarkerKind::released, "", claim);
+    std::erase_if(backlog.item.comments, [&](const Comment& comment) { return comment.id == claim; });
+  }
+  EXPECT_EQ(backlog.ledger().leftovers, (std::vector<CommentId>{"2", "4"}));
 }
 
 TEST(Ledger, WithoutTheKeySignedItemsAreLeftAlone) {

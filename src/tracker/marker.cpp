@@ -77,7 +77,9 @@ std::string visible_line(const Marker& marker) {
 }
 
 std::string mac_of(const std::string& fields, const ItemId& item, const Signing& signing) {
-  return hmac_sha256_hex(signing.key, signing.place + "\n" + item + "\n" + fields).substr(0, 32);
+  std::string place = signing.place;  // trackers take it in any letters
+  for (char& c : place) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return hmac_sha256_hex(signing.key, place + "\n" + item + "\n" + fields).substr(0, 32);
 }
 
 std::string whole_text(const Marker& marker, const std::string& mac) {

@@ -29,6 +29,40 @@ std::string Protocol::place_of(std::string_view label) const {
 
 bool Protocol::has_place(std::string_view place) const { return find_place(pipeline, place).has_value(); }
 
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+}  // namespace
+
+void Protocol::spell(std::vector<std::string>& labels) const {
+  if (!can.labels) return;
+  std::vector<std::string> ours{std::string(kClaimedLabel), std::string(kContestedLabel), std::string(kHoldLabel), label_of(kProcessing), label_of(kDead)};
+  for (const StageSpec& stage : pipeline.stages) {
+    ours.push_back(label_of(stage.name));
+    ours.push_back(label_of(std::string(kGatePrefix) + stage.name));
+  }
+  for (std::string& label : labels) {
+    const auto known = std::ranges::find(ours, lower(label), [](const std::string& own) { return lower(own); });
+    if (known != ours.end()) label = *known;
+  }
+  std::ranges::sort(labels);
+}
+
+void Protocol::spell(Item& item) const {
+  if (item.state) spell(item.state->labels);
+  if (!item.moves) return;
+  for (Move& move : *item.moves) {
+    std::vector<std::string> one{move.what};
+    spell(one);
+    move.what = one.front();
+  }
+}
+
 std::optional<Position> find_place(const PipelineSpec& spec, std::string_view place) {
   const bool gate = place.starts_with(kGatePrefix);
   const std::optional<std::size_t> stage = spec.find(gate ? place.substr(kGatePrefix.size()) : place);
@@ -46,6 +80,17 @@ std::string place_after(const PipelineSpec& spec, std::string_view place) {
   return place_name(spec, {at->stage + 1, spec.stages[at->stage + 1].gate.kind != GateKind::automatic});
 }
 
+std::string place_to_enter(const PipelineSpec& spec, std::string_view place) {
+  const std::optional<Position> at = find_place(spec, place);
+  return at ? place_name(spec, {at->stage, spec.stages[at->stage].gate.kind != GateKind::automatic}) : std::string(place);
+}
+
+bool may_move_to(const PipelineSpec& spec, std::string_view from, std::string_view to) {
+  const std::optional<Position> at = find_place(spec, from);
+  const std::optional<Position> there = find_place(spec, to);
+  return !at || !there || may_move(spec, *at, there->stage);
+}
+
 std::string place_before(const PipelineSpec& spec, std::string_view place) {
   const std::optional<Position> at = find_place(spec, place);
   return spec.stages[at && at->stage > 0 ? at->stage - 1 : 0].name;
@@ -60,6 +105,9 @@ Result<void> check_protocol(const Protocol& protocol) {
   for (const StageSpec& stage : spec.stages) {
     for (const std::string_view taken : {kProcessing, kDone, kDead, kContestedLabel}) {
       if (stage.name == taken) return fail(Code::invalid, "stage " + stage.name + " has a name that trackers need for themselves: call it otherwise");
+    }
+    if (stage.gate.kind == GateKind::approval && protocol.people.empty()) {
+      return fail(Code::refused, "stage " + stage.name + " waits for an approval, and no people are named whose word counts: name their accounts");
     }
     const Duration ttl = protocol.ttl_of(stage.name);
     if (protocol.signing.key.empty() && (stage.timeout == Duration{0} || stage.timeout > ttl)) {

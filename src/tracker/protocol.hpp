@@ -43,6 +43,9 @@ struct Protocol {
   // Which place a label or status is of; `processing` too. Empty: none of ours.
   std::string place_of(std::string_view label) const;
   bool has_place(std::string_view place) const;
+  // Labels of ours as we spell them: some trackers show them in the letters in which somebody made them first.
+  void spell(std::vector<std::string>& labels) const;
+  void spell(Item& item) const;
 };
 
 inline constexpr std::string_view kStagePrefix = "stage:";
@@ -55,6 +58,10 @@ inline constexpr std::string_view kHoldLabel = "hold";
 std::string place_after(const PipelineSpec& spec, std::string_view place);
 // Of a stage: the one before; of `gate:S`: the stage before S; the first one stays.
 std::string place_before(const PipelineSpec& spec, std::string_view place);
+// Where somebody who wants an item at `place` gets it: before its gate, if it has one.
+std::string place_to_enter(const PipelineSpec& spec, std::string_view place);
+// Whether a person may move an item from there; from what is no stage any more: anywhere.
+bool may_move_to(const PipelineSpec& spec, std::string_view from, std::string_view to);
 // The stage's index, of `gate:S` that of S. Empty: no place of the pipeline.
 std::optional<Position> find_place(const PipelineSpec& spec, std::string_view place);
 std::string place_name(const PipelineSpec& spec, Position position);

@@ -11,6 +11,8 @@ using std::chrono::seconds;
 
 bool contains(const std::vector<std::string>& texts, std::string_view text) { return std::ranges::find(texts, text) != texts.end(); }
 
+constexpr std::size_t kCommentsContested = kCommentsMax - 100;  // so that people can still be told
+
 Step nothing(std::string reason, std::optional<WallTime> again = std::nullopt) { return {.kind = StepKind::nothing, .reason = std::move(reason), .again = again}; }
 
 Marker record_of(MarkerKind kind, const Ledger& ledger, std::string to, std::string why) {
@@ -40,6 +42,7 @@ class Deciding {
     if (ledger_.place == kDone) return done();
     if (ledger_.contested) return contested();
     if (!state_.open) return nothing("closed");
+    if (item_.comments.size() >= kCommentsContested) return contest_step(ledger_, "comments");
     if (ledger_.order) return obey(*ledger_.order);
     if (ledger_.holder && now_ < held_since() + protocol_.settled) return nothing("held", ledger_.holder->ends);
     if (const std::optional<Step> step = misplaced()) return *step;
@@ -51,6 +54,13 @@ class Deciding {
     if (static_cast<int>(ledger_.dead.size()) >= kLossesMax) return contest_step(ledger_, "losses");
     if (contains(self_.places, ledger_.place)) return claim();
     return tidied("not_ours");
+  }
+
+  // Her command, if she moved it after that.
+  std::optional<Step> command_after(WallTime after) const {
+    const std::optional<Odd> strange = odd();
+    if (!strange || !strange->move || strange->move->at < after || !protocol_.is_trusted(strange->move->by) || !may_move_to(protocol_.pipeline, ledger_.place, strange->place)) return std::nullopt;
+    return command(strange->place, strange->move->by);
   }
 
  private:
@@ -113,7 +123,7 @@ class Deciding {
     if (!strange) return taken_out();
     const std::optional<Move>& move = strange->move;
     if (!move || move->at <= ledger_.since) return half_done(ledger_.since);
-    if (protocol_.is_trusted(move->by)) return command(strange->place, move->by);
+    if (protocol_.is_trusted(move->by) && may_move_to(protocol_.pipeline, ledger_.place, strange->place)) return command(strange->place, move->by);
     if (!protocol_.is_worker(move->by)) return put_back(*move);
     // No worker writes labels before its record: that one is gone. A late write is of a place where it has been.
     const bool was_there = contains(ledger_.visited, strange->place) || strange->place == protocol_.pipeline.first().name;
@@ -153,8 +163,9 @@ class Deciding {
     return step;
   }
 
-  // A move by a trusted person.
-  Step command(const std::string& place, const Account& by) const {
+  // A move by a trusted person: no further than to the gate (P1).
+  Step command(const std::string& place, const Account& by) const { return command_to(place == ledger_.place ? place : place_to_enter(protocol_.pipeline, place), by); }
+  Step command_to(const std::string& place, const Account& by) const {
     Marker marker = record_of(MarkerKind::moved, ledger_, place, {});
     marker.by = by.id;
     return write_record(std::move(marker), "command");
@@ -163,7 +174,9 @@ class Deciding {
   Step obey(const Said& said) const {
     if (said.command.kind == CommandKind::reject) {
       const std::string to = said.command.stage.empty() ? place_before(protocol_.pipeline, ledger_.place) : said.command.stage;
-      return send_back(protocol_, ledger_, to, "rejected", said.by.id);
+      // Who says so of what was left to people is the person whom the cap on returns asks for.
+      if (ledger_.contested) return command(to, said.by);
+      return send_back(protocol_, ledger_, place_to_enter(protocol_.pipeline, to), "rejected", said.by.id);
     }
     return command(said.command.kind == CommandKind::move ? said.command.stage : ledger_.place, said.by);
   }
@@ -258,6 +271,11 @@ std::string_view to_string(StepKind kind) {
 
 Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger, const Self& self, WallTime now) { return Deciding(protocol, item, ledger, self, now).decide(); }
 
+std::optional<Step> command_since(const Protocol& protocol, const Item& item, const Ledger& ledger, WallTime after) {
+  const Self nobody{};
+  return Deciding(protocol, item, ledger, nobody, after).command_after(after);
+}
+
 Step contest_step(const Ledger& ledger, std::string why, std::string by) {
   Marker marker = record_of(MarkerKind::contested, ledger, {}, why);
   marker.by = std::move(by);
@@ -301,6 +319,8 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
   const std::optional<Position> at = find_place(protocol.pipeline, ledger.place);
   const StageSpec* stage = at ? &protocol.pipeline.stages[at->stage] : nullptr;
   const bool gate = at && at->at_gate;
+  // Each look is a comment for everybody who follows the item.
+  const Duration check_every = gate ? std::max(stage->gate.every, protocol.ttl_of(ledger.place)) : Duration{0};
   Step step{.kind = StepKind::record};
   const auto ended = [&](MarkerKind kind, std::string to, std::string why, Duration again = Duration{0}) {
     step.marker = record_of(kind, ledger, std::move(to), why);
@@ -319,13 +339,13 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
     case OutcomeKind::done: return ended(MarkerKind::advanced, place_after(protocol.pipeline, ledger.place), "done");
     case OutcomeKind::dead: return ended(MarkerKind::failed, std::string(kDead), "dead");
     case OutcomeKind::failed: {
-      if (gate) return ended(MarkerKind::released, {}, "check", stage->gate.every);
+      if (gate) return ended(MarkerKind::released, {}, "check", check_every);
       const int attempts = stage && stage->attempts > 0 ? stage->attempts : kAttemptsMaxDefault;
       if (ledger.failures + 1 >= attempts) return ended(MarkerKind::failed, std::string(kDead), "attempts");
       const Duration again = std::min(Duration{std::chrono::minutes{1}} * (std::int64_t{1} << std::min(ledger.failures, 6)), Duration{std::chrono::hours{1}});
       return ended(MarkerKind::failed, {}, "failed", again);
     }
-    case OutcomeKind::later: return ended(MarkerKind::released, {}, "later", gate ? stage->gate.every : kAgainDefault);
+    case OutcomeKind::later: return ended(MarkerKind::released, {}, "later", gate ? check_every : kAgainDefault);
     case OutcomeKind::given_back: break;
   }
   if (claim.marker.over.empty()) return {.kind = StepKind::erase, .reason = "given_back", .comment = claim.id};

@@ -49,6 +49,8 @@ Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger&
 
 // Somebody who may not moves the item again and again, whether or not a label is wrong just now: `item` has its moves.
 bool is_fought_over(const Protocol& protocol, const Item& item, WallTime now);
+// A trusted person has moved it since `after`: her command, whatever else is going on. `item` has its moves.
+std::optional<Step> command_since(const Protocol& protocol, const Item& item, const Ledger& ledger, WallTime after);
 // Leaves it to people.
 Step contest_step(const Ledger& ledger, std::string why, std::string by = {});
 

@@ -158,6 +158,85 @@ TEST(Steps, P1_AGateOpensByItsApprovalsOrDoesWhatItsEndSays) {
   EXPECT_EQ(backlog.next().marker.to, "publish");
 }
 
+TEST(Steps, P1_NoWordAndNoMoveLeadsPastAGate) {
+  Backlog backlog;
+  backlog.protocol.people.push_back(kEve.id);  // trusted, and not named at the gate
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.item.state->labels = {"stage:review"};
+  backlog.say(kEve, "/reject publish");  // that is no earlier stage
+  EXPECT_EQ(backlog.next().kind, StepKind::claim);
+  backlog.say(kEve, "/move publish");
+  EXPECT_EQ(backlog.next().marker.to, "gate:publish");
+  Backlog labelled;
+  labelled.record(MarkerKind::advanced, "review");
+  labelled.now += 10s;
+  labelled.item.state->labels = {"stage:publish"};
+  labelled.move(kAna, MoveKind::label_added, "stage:publish");
+  EXPECT_EQ(labelled.next().marker.to, "gate:publish");
+  Backlog first;  // two stages ahead: nobody may
+  first.now += 10s;
+  first.say(kAna, "/move publish");
+  EXPECT_EQ(first.next().kind, StepKind::claim);
+  first.item.state->labels = {"stage:publish"};
+  first.move(kAna, MoveKind::label_added, "stage:publish");
+  EXPECT_EQ(first.next().marker.kind, MarkerKind::restored);
+}
+
+TEST(Steps, P1_OnlyWhoMayApproveSendsBackFromAGate) {
+  Backlog backlog;
+  backlog.protocol.people.push_back(kEve.id);
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.record(MarkerKind::advanced, "gate:publish");
+  backlog.item.state->labels = {"stage:gate:publish"};
+  backlog.say(kEve, "/reject");
+  EXPECT_EQ(backlog.next().reason, "waits_for_approval");
+  backlog.say(kAna, "/reject");
+  EXPECT_EQ(backlog.next().marker.to, "review");
+}
+
+TEST(Steps, T4_AnOrderThatLedToPeopleIsNotObeyedAgain) {
+  Backlog backlog;
+  backlog.protocol.pipeline.loops = 0;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.item.state->labels = {"contested", "stage:review"};
+  backlog.say(kAna, "/reject");
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::contested);
+  backlog.record(MarkerKind::contested, "");
+  backlog.item.moves.emplace();
+  EXPECT_EQ(backlog.next().kind, StepKind::nothing);
+  backlog.say(kAna, "/reject");  // she was asked, and says it again
+  EXPECT_EQ(backlog.next().marker.kind, MarkerKind::moved);
+  EXPECT_EQ(backlog.next().marker.to, "ready");
+}
+
+TEST(Steps, X7_AnItemWithTooManyCommentsIsLeftToPeopleInTime) {
+  Backlog backlog;
+  while (backlog.item.comments.size() < static_cast<std::size_t>(kCommentsMax) - 100) backlog.say(kEve, "me too");
+  EXPECT_EQ(backlog.next().marker.why, "comments");
+}
+
+TEST(Steps, ACommandSaidWhileItIsWorkedOnIsFound) {
+  Backlog backlog;
+  backlog.record(MarkerKind::advanced, "review");
+  backlog.now += 10s;
+  backlog.claim("a");
+  backlog.now += 10s;
+  backlog.item.state->labels = {"stage:ready"};
+  backlog.move(kAna, MoveKind::label_added, "stage:ready");
+  const Ledger ledger = backlog.ledger();
+  const std::optional<Step> command = command_since(backlog.protocol, backlog.item, ledger, ledger.holder->posted);
+  ASSERT_TRUE(command);
+  EXPECT_EQ(command->marker.to, "ready");
+  EXPECT_FALSE(command_since(backlog.protocol, backlog.item, ledger, backlog.now + 1s));
+}
+
+TEST(Steps, LabelsInOtherLettersAreOurs) {
+  Backlog backlog;
+  backlog.item.state->labels = {"Bug", "Stage:Ready", "Hold"};
+  backlog.protocol.spell(backlog.item);
+  EXPECT_EQ(backlog.item.state->labels, (std::vector<std::string>{"Bug", "hold", "stage:ready"}));
+}
+
 TEST(Steps, WordsOfTrustedPeopleAreObeyed) {
   Backlog backlog;
   backlog.record(MarkerKind::advanced, "review");

@@ -268,7 +268,13 @@ void TrackerWorker::settle(Holding& holding, const RunResult& result) {
       Ledger as_held = ledger;
       as_held.holder = holding.claim;
       const bool meddled = mirror_step(options_.protocol, *looked->item.state, as_held).kind != StepKind::nothing;
-      const Step step = outcome_step(options_.protocol, ledger, holding.claim, result.kind);
+      Step step = outcome_step(options_.protocol, ledger, holding.claim, result.kind);
+      if (meddled && options_.protocol.can.moves) {
+        // A trusted person's word, said while this was worked on, goes before what came of it.
+        const std::optional<Looked> moved = look({.item = id, .moves = true}, *urgent_);
+        if (!moved || !moved->item.state || moved->ledger.generation != claim.generation) continue;
+        if (const std::optional<Step> command = command_since(options_.protocol, moved->item, ledger, holding.claim.posted)) step = *command;
+      }
       if (step.kind == StepKind::erase || write_record(*looked, step, nonce, *urgent_)) {
         count([&](TrackerWorkerCounts& counts) { counts.advances += step.marker.kind == MarkerKind::advanced && step.kind == StepKind::record ? 1 : 0; });
         log_.info("tracker_settled", {{"item", id}, {"stage", claim.stage}, {"outcome", to_string(result.kind)}, {"to", step.marker.to}});

@@ -34,7 +34,7 @@ Result<void> TrackerWorker::run(std::stop_token stop) {
   while (!stop.stop_requested() && fit) {
     bool busy = true;
     if (free_slots() > 0) {
-      const bool sweeps = holdings_.empty() && runtime_.now() >= next_sweep;
+      const bool sweeps = runtime_.now() >= next_sweep;
       busy = scan(sweeps);
       if (sweeps) next_sweep = runtime_.now() + jittered(shortest_ttl());
     }
@@ -96,14 +96,31 @@ Result<void> TrackerWorker::greet(std::stop_token stop) {
       const Duration claim = 5 * (runtime_.now() - asked) + options_.read_back;
       const std::scoped_lock lock(mutex_);
       claim_time_ = good == 0 ? claim : std::min(claim_time_, claim);
-      if (++good == 3) return {};
+      if (++good == 3) break;
       continue;
     }
     if (me.error().kind == TroubleKind::denied) return fail(Code::denied, me.error().message);
     log_.warn("tracker_unreached", {{"message", me.error().message}});
     if (!runtime_.sleep_for(jittered(options_.poll), stop)) break;
   }
-  return {};
+  return protocol.can.labels ? Result<void>{} : know_statuses();
+}
+
+// A status that is missing would be noticed when the work is done, and cannot be written.
+Result<void> TrackerWorker::know_statuses() {
+  const Protocol& protocol = options_.protocol;
+  std::vector<std::string> places{std::string(kProcessing), std::string(kDead)};
+  for (const StageSpec& stage : protocol.pipeline.stages) {
+    places.push_back(stage.name);
+    if (stage.gate.kind != GateKind::automatic) places.push_back(std::string(kGatePrefix) + stage.name);
+  }
+  std::string missing;
+  for (const std::string& place : places) {
+    const Answer<std::vector<ItemState>> items = asking([&] { return usual_->list({protocol.label_of(place), false}); });
+    if (!items && items.error().kind == TroubleKind::refused) missing += (missing.empty() ? "" : ", ") + place;
+  }
+  if (missing.empty()) return {};
+  return fail(Code::refused, driver_.place() + " lacks statuses of pipeline " + protocol.pipeline.name + ": " + missing + "; make them there first");
 }
 
 // Measured as it goes: the tracker may be slower, or the work shorter, than was said.
@@ -120,6 +137,9 @@ Result<void> TrackerWorker::still_fit() {
 Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request, Cost& cost) {
   Answer<std::vector<ItemState>> items = asking([&] { return usual_->list(request); });
   cost += items ? items->served.cost : items.error().served.cost;
+  if (items) {
+    for (ItemState& state : items->value) options_.protocol.spell(state.labels);
+  }
   if (!items) log_.warn("tracker_list_failed", {{"label", request.stage}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
   return items;
 }
@@ -127,6 +147,8 @@ Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request
 bool TrackerWorker::worth_a_look(const ItemState& state) const {
   const auto seen = seen_.find(state.id);
   if (seen == seen_.end() || seen->second.updated_at != state.updated_at) return true;
+  // Of the second in which it was looked at there may be more.
+  if (state.updated_at + options_.protocol.can.time_grain >= seen->second.looked_at) return true;
   const std::scoped_lock lock(mutex_);
   return seen->second.again && *seen->second.again <= moment_.least_at(runtime_.now());
 }
@@ -210,12 +232,14 @@ bool TrackerWorker::look_for_strays(const std::map<ItemId, ItemState>& found, Co
   return busy;
 }
 
-std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& request, PatientTracker& tracker) {
+std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& request, PatientTracker& tracker, TroubleKind* why) {
   Answer<Item> read = asking([&] { return tracker.read(request); });
   if (!read) {
     log_.warn("tracker_read_failed", {{"item", request.item}, {"trouble", to_string(read.error().kind)}, {"message", read.error().message}});
+    if (why) *why = read.error().kind;
     return std::nullopt;
   }
+  options_.protocol.spell(read->value);
   Looked looked{std::move(read->value), {}, read->served};
   looked.ledger = read_ledger(options_.protocol, request.item, looked.item.comments, account_, looked.served.now);
   return looked;
@@ -223,12 +247,19 @@ std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& requ
 
 bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
   const ItemId id = state.id;
+  if (std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == id; })) return false;
   const Instant began = runtime_.now();
   bool moves = false;
   bool acted = false;
   for (int round = 0; round < kRoundsMost && !stopping_.stop_requested(); ++round) {
-    std::optional<Looked> looked = look({.item = id, .state = fresh || options_.protocol.can.swap, .comments = true, .moves = moves}, *usual_);
-    if (!looked) return true;
+    TroubleKind why{};
+    std::optional<Looked> looked = look({.item = id, .state = fresh || options_.protocol.can.swap, .comments = true, .moves = moves}, *usual_, &why);
+    if (!looked) {
+      // Too much of it, or gone: not before it changes.
+      const bool for_good = why == TroubleKind::refused || why == TroubleKind::not_found;
+      if (for_good) seen_[id] = {state.updated_at, "unreadable", std::nullopt, WallTime::max()};
+      return !for_good;
+    }
     if (!looked->item.state) looked->item.state = state;
     const std::optional<Claim>& holder = looked->ledger.holder;
     if (holder && holder->marker.worker == worker_) {
@@ -247,7 +278,8 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
       const bool over = step.reason == "done" || step.reason == "closed" || step.reason == "in_no_stage" || step.reason == "taken_out";
       // What there was no room for is looked at again as soon as there is.
       if (over || !has_room) seen_.erase(id);
-      else seen_[id] = {looked->item.state->updated_at, step.reason, step.again};
+      else seen_[id] = {looked->item.state->updated_at, step.reason, step.again, looked->served.now};
+      if (step.reason == "signed") log_.warn("tracker_item_unreadable", {{"item", id}});
       return acted;
     }
     seen_[id] = {};
@@ -255,20 +287,27 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
       try_claim(*looked, step, looked->served.cost, began);
       return true;
     }
+    // What a list says of labels may be old: before anything but a claim is written, all is read.
+    const bool whole = fresh;
+    fresh = true;
     if (step.kind == StepKind::read_moves) {
       moves = true;
-    } else if (fresh) {
+    } else if (whole) {
       log_.info("tracker_item_tended", {{"item", id}, {"step", to_string(step.kind)}, {"reason", step.reason}});
-      if (!act(*looked, step)) return true;
+      std::optional<ItemState> after;
+      if (!act(*looked, step, after)) return true;
       acted = true;
+      moves = false;
+      if (after) {
+        state = *after;
+        fresh = false;
+      }
     }
-    // What a list says of labels may be old: before anything but a claim is written, all is read.
-    fresh = true;
   }
   return true;
 }
 
-bool TrackerWorker::act(const Looked& looked, const Step& step) {
+bool TrackerWorker::act(const Looked& looked, const Step& step, std::optional<ItemState>& after) {
   count([&](TrackerWorkerCounts& counts) {
     counts.repairs += step.reason == "half_done" ? 1 : 0;
     counts.contested += step.kind == StepKind::record && step.marker.kind == MarkerKind::contested ? 1 : 0;
@@ -276,7 +315,7 @@ bool TrackerWorker::act(const Looked& looked, const Step& step) {
   const ItemId& id = looked.item.state->id;
   if (step.kind == StepKind::record) {
     if (!write_record(looked, step, chance_word(), *usual_)) return false;
-    if (!step.marker.to.empty()) mirror(id, *usual_);
+    if (!step.marker.to.empty()) after = mirror(id, *usual_);
     return true;
   }
   if (step.kind == StepKind::erase) return asking([&] { return usual_->erase(id, step.comment); }).has_value();
@@ -293,6 +332,7 @@ bool TrackerWorker::act_on_labels(ItemState& state, const Step& step) {
     if (!answer) return false;
     if (answer->value.labels) {
       state.labels = *answer->value.labels;
+      options_.protocol.spell(state.labels);
     } else if (step.kind == StepKind::add_labels) {
       state.labels.insert(state.labels.end(), step.labels.begin(), step.labels.end());
     } else {
@@ -313,25 +353,32 @@ bool TrackerWorker::act_on_labels(ItemState& state, const Step& step) {
   }
 }
 
-void TrackerWorker::mirror(const ItemId& item, PatientTracker& tracker, bool meddled) {
+std::optional<ItemState> TrackerWorker::mirror(const ItemId& item, PatientTracker& tracker, bool meddled) {
   const Protocol& protocol = options_.protocol;
   const std::optional<Looked> looked = look({.item = item, .moves = meddled && protocol.can.moves}, tracker);
-  if (!looked || !looked->item.state) return;
+  if (!looked || !looked->item.state) return std::nullopt;
   const Ledger& ledger = looked->ledger;
   if (looked->item.moves && !ledger.holder && !ledger.contested && ledger.place != kDone && is_fought_over(protocol, looked->item, looked->served.now)) {
     const Step step = contest_step(ledger, "moved_again");
     log_.info("tracker_item_tended", {{"item", item}, {"step", to_string(step.kind)}, {"reason", step.reason}});
-    (void)act(*looked, step);
-    return;
+    std::optional<ItemState> after;
+    (void)act(*looked, step, after);
+    return std::nullopt;
   }
-  mirror(*looked->item.state, ledger);
+  ItemState state = mirror(*looked->item.state, ledger);
+  // Its comments stay few while it is worked on, too.
+  for (std::size_t erased = 0; erased < std::min<std::size_t>(2, ledger.leftovers.size()); ++erased) {
+    if (!asking([&] { return tracker.erase(item, ledger.leftovers[erased]); })) break;
+  }
+  return state;
 }
 
-void TrackerWorker::mirror(ItemState state, const Ledger& ledger) {
+ItemState TrackerWorker::mirror(ItemState state, const Ledger& ledger) {
   for (int round = 0; round < kRoundsMost; ++round) {
     const Step step = mirror_step(options_.protocol, state, ledger);
-    if (step.kind == StepKind::nothing || !act_on_labels(state, step)) return;
+    if (step.kind == StepKind::nothing || !act_on_labels(state, step)) break;
   }
+  return state;
 }
 
 bool TrackerWorker::write_record(const Looked& looked, const Step& step, const std::string& nonce, PatientTracker& tracker) {

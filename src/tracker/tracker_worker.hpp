@@ -97,10 +97,12 @@ class TrackerWorker {
     WallTime updated_at{};
     std::string reason;
     std::optional<WallTime> again;
+    WallTime looked_at{};
   };
 
   void make_patient();
   Result<void> greet(std::stop_token stop);
+  Result<void> know_statuses();
   Result<void> still_fit();
   // Whether something was done, or is being done by anybody.
   bool scan(bool sweeps);
@@ -110,12 +112,13 @@ class TrackerWorker {
   bool worth_a_look(const ItemState& state) const;
   // False: nothing was to do.
   bool attend(ItemState state, bool fresh, bool sweeps);
-  std::optional<Looked> look(const ReadRequest& request, PatientTracker& tracker);
-  bool act(const Looked& looked, const Step& step);
+  std::optional<Looked> look(const ReadRequest& request, PatientTracker& tracker, TroubleKind* why = nullptr);
+  // `state`: the item's after it, if that is known now.
+  bool act(const Looked& looked, const Step& step, std::optional<ItemState>& state);
   bool act_on_labels(ItemState& state, const Step& step);
   // `meddled`: labels were not as they were left, so it may be fought over.
-  void mirror(const ItemId& item, PatientTracker& tracker, bool meddled = false);
-  void mirror(ItemState state, const Ledger& ledger);
+  std::optional<ItemState> mirror(const ItemId& item, PatientTracker& tracker, bool meddled = false);
+  ItemState mirror(ItemState state, const Ledger& ledger);
 
   void try_claim(const Looked& looked, const Step& step, Cost cost, Instant began);
   std::optional<Looked> read_back(const ItemId& item, const std::string& nonce, Cost& cost);
