@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "model/pipeline.hpp"
 #include "sim/checks/violations.hpp"
@@ -32,6 +33,7 @@ class ItemChecks final : public ForwardingStore {
   Result<ClaimReply> claim(const ClaimRequest& request) override;
   Result<SettleReply> settle(const SettleRequest& request) override;
   Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override;
+  Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override;
 
  private:
   struct Story {
@@ -47,10 +49,14 @@ class ItemChecks final : public ForwardingStore {
   void count(const ItemChange& change);
   bool worked(const ItemChange& change) const { return change.fence && worked_.contains({change.id, *change.fence}); }
   std::size_t number_of(const std::string& stage) const;
+  // Whether that is so of the gate of a stage as it is, or was a moment ago: a decision under way when it was edited follows the old file.
+  template <class Is>
+  bool some_gate(const std::string& stage, Is is) const;
   void broken(std::string_view promise, const JobId& id, const std::string& what);
 
   Simulation& simulation_;
-  const PipelineSpec spec_;
+  const PipelineSpec spec_;  // stages stay as they are
+  std::vector<std::pair<Instant, PipelineSpec>> edits_;  // and since when; the newest one last
   Violations& violations_;
   Tally& tally_;
   std::map<JobId, Story> stories_;

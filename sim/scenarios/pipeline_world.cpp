@@ -195,6 +195,19 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
   for (Task& task : tasks) task.join();
 }
 
+PipelineSpec PipelineWorld::edited() {
+  Random& random = simulation_.random();
+  PipelineSpec spec = spec_;
+  for (std::size_t stage = 2; stage < spec.stages.size(); ++stage) {
+    StageGate& gate = spec.stages[stage].gate;
+    const std::size_t kind = random.below(8);
+    if (kind == 0) gate = {};
+    if (kind == 1) gate = {.kind = GateKind::approval, .count = 1, .by = {"ana", "bo", "cy"}};
+    if (kind == 2 || kind == 3) gate = {.kind = GateKind::check, .command = {"another"}, .every = std::max<Duration>(1s, plan_.ttl)};
+  }
+  return spec;
+}
+
 // As long as the storm lasts they do anything; then only what lets items go on.
 void PipelineWorld::decide(Process& process, std::stop_token stop) {
   ItemActs acts(process.runtime, process.wire, kNs, stop);
@@ -203,6 +216,11 @@ void PipelineWorld::decide(Process& process, std::stop_token stop) {
     process.runtime.sleep_for(random.between(Duration{0}, plan_.ttl / 8), stop);
     const JobId& id = random.pick(items_);
     const Act act{.actor = random.pick(kNames), .reason = "as I see it"};
+    if (storm_ && random.chance(0.003)) {
+      PipelineActs pipelines(process.runtime, process.wire, kNs, stop);
+      (void)pipelines.apply(edited(), false, act);  // others may edit it, or the store may be away
+      continue;
+    }
     const std::size_t what = random.below(storm_ ? 20 : 12);
     Result<ItemReport> done = what < 9 ? acts.approve(id, {}, act) : what < 12 ? acts.release(id, act) : ItemReport{};
     if (what >= 12 && what < 14) done = acts.reject(id, "", act);

@@ -43,6 +43,8 @@ class PipelineWorld {
   void ended(Host& host, Process& process);
   void work(Process& process, int number, std::stop_token stop);
   void decide(Process& process, std::stop_token stop);
+  // The same stages with other gates.
+  PipelineSpec edited();
   Process* some_process();
   void every(Duration period, std::function<void()> action);
   void begin_storm();
