@@ -122,6 +122,8 @@ enum class Count {
   schedules_rewound,  // by people
   schedules_run,
   accounts_taken_back,  // by the scheduler: the clock came back
+  ticks_tidied,      // rows and ranges
+  schedules_forgotten,  // of those that were removed
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
   calls_forgotten,     // applied, answered, and gone with a crash or a restore
