@@ -123,6 +123,7 @@ void CallLog::add_invoke(const Event& event, Line line) {
                        .policy = parse(event.policy, kDoubts, Doubt::unsaid)});
   }
   if (!event.locks.empty()) add_locks(call, event);
+  if (event.verb == Verb::step_ticks || event.verb == Verb::change_schedule) add_schedule(call, event);
   if (!event.queues.empty()) {
     std::string key = event.ns;
     for (const std::string& queue : event.queues) key += "\n" + queue;
@@ -170,6 +171,7 @@ void CallLog::add_answer(const Event& event, Line line) {
     effects[call.effect].begun = parse(event.verdict, kBegun, Begun::unsaid);
     effects[call.effect].result = names.of(event.result);
   }
+  if (call.schedule != 0) return add_schedule_answer(call, event);
   if (call.lock != 0) {
     add_lock_answer(call, event);
     namespaces_.erase(number);
@@ -218,6 +220,28 @@ void CallLog::add_lock_answer(Call& call, const Event& event) {
     for (LockItem& item : lock.items) {
       if (item.resource == sent.resource && item.owner == sent.owner && item.fence == sent.fence) item.refused = true;
     }
+  }
+}
+
+void CallLog::add_schedule(Call& call, const Event& event) {
+  call.schedule = static_cast<std::uint32_t>(schedules.size());
+  ScheduleCall& added = schedules.emplace_back();
+  added.schedule = queue_name(event.ns, event.name);
+  added.rewinds = event.change == "rewind";
+  added.revision = event.revision;
+  added.from = event.from;
+  added.to = event.to;
+  for (const history::JobPart& part : event.ticks) added.fired.push_back({.tick = part.tick, .last = part.tick, .job = find_job(part.id)});
+  for (const history::JobPart& part : event.skipped) added.skipped.push_back({.tick = part.tick, .last = part.last});
+}
+
+void CallLog::add_schedule_answer(const Call& call, const Event& event) {
+  ScheduleCall& schedule = schedules[call.schedule];
+  schedule.revision_then = event.revision;
+  schedule.stands = event.stands;
+  schedule.wall = event.wall;
+  for (TickItem& item : schedule.fired) {
+    item.duplicate = std::any_of(event.refused.begin(), event.refused.end(), [&](const history::JobPart& part) { return part.tick == item.tick; });
   }
 }
 

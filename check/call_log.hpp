@@ -96,6 +96,28 @@ struct LockCall {
   bool window = false;  // held to its end
 };
 
+// A tick that fires, or a range of those that are skipped, in one call. Instants are on the store's wall clock.
+struct TickItem {
+  Time tick = 0;  // the first of a range
+  Time last = 0;
+  std::uint32_t job = 0;   // none: a range
+  bool duplicate = false;  // it had fired before
+};
+
+// What a call says of a schedule: what it asks for, and how it is answered.
+struct ScheduleCall {
+  Name schedule = 0;  // with its namespace
+  bool rewinds = false;
+  std::int64_t revision = 0;
+  std::int64_t revision_then = 0;
+  Time from = 0;  // the account moves from here to there; equal: it stays
+  Time to = 0;
+  Time stands = 0;
+  Time wall = 0;
+  std::vector<TickItem> fired;
+  std::vector<TickItem> skipped;
+};
+
 struct Call {
   Verb verb = Verb::none;
   Status status = Status::unknown;
@@ -113,6 +135,7 @@ struct Call {
   std::int32_t limit_per_key = -1;
   std::uint32_t effect = 0;  // one of the log's; 0: none
   std::uint32_t lock = 0;    // the same
+  std::uint32_t schedule = 0;  // the same
   std::uint32_t items = 0;  // the first of them
   std::uint32_t item_count = 0;
   Line asked_line;
@@ -164,7 +187,7 @@ struct About {
 // The part of a history that was written on one clock.
 class CallLog {
  public:
-  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); locks.emplace_back(); }
+  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); locks.emplace_back(); schedules.emplace_back(); }
 
   void add(const Event& event, Line line);
 
@@ -172,7 +195,8 @@ class CallLog {
   const Item* items_of(const Call& call) const { return items.data() + call.items; }
   const EffectCall& effect_of(const Call& call) const { return effects[call.effect]; }
   const LockCall& lock_of(const Call& call) const { return locks[call.lock]; }
-  // Its name without the namespace.
+  const ScheduleCall& schedule_of(const Call& call) const { return schedules[call.schedule]; }
+  // Its name without the namespace: of a lock, of a schedule.
   std::string lock_text(Name resource) const;
   std::uint32_t find_job(std::string_view id);  // made if it is new
   // "5f3a90c1": the end of its id, enough to tell jobs apart.
@@ -184,6 +208,7 @@ class CallLog {
   std::vector<Item> items;
   std::vector<EffectCall> effects;  // from 1
   std::vector<LockCall> locks;      // from 1
+  std::vector<ScheduleCall> schedules;  // from 1
   std::vector<JobEntry> jobs;  // from 1
   std::vector<HandlerEvent> handlers;
   std::vector<std::vector<Name>> queue_lists;
@@ -200,6 +225,8 @@ class CallLog {
   void add_granted(Call& call, const Event& event);
   void add_locks(Call& call, const Event& event);
   void add_lock_answer(Call& call, const Event& event);
+  void add_schedule(Call& call, const Event& event);
+  void add_schedule_answer(const Call& call, const Event& event);
   void learn(std::uint32_t job, const Event& request, const history::JobPart& part);
   Name queue_name(const std::string& ns, const std::string& queue);
 

@@ -57,13 +57,16 @@ void Scene::broken(std::string promise, std::string sentence, std::vector<CallNu
 
 namespace {
 
+// From when on a store may have forgotten something.
+Time crashed_at(const CallLog& log, const CheckOptions& options) {
+  if (options.crashed) return kAlways;
+  return log.crashes.empty() ? kNever : *std::min_element(log.crashes.begin(), log.crashes.end());
+}
+
 // Tells the first of what is found about a job: the rest follows from it most often.
 class Findings {
  public:
-  Findings(const CallLog& log, const CheckOptions& options, char guarantee, Verdict& verdict) : log_(log), verdict_(verdict), guarantee_(guarantee) {
-    crashed_at_ = log.crashes.empty() ? kNever : *std::min_element(log.crashes.begin(), log.crashes.end());
-    if (options.crashed) crashed_at_ = kAlways;
-  }
+  Findings(Time crashed_at, char guarantee, Verdict& verdict) : verdict_(verdict), guarantee_(guarantee), crashed_at_(crashed_at) {}
 
   void add(Violation violation) {
     const Keeps kept = keeps(violation.promise, guarantee_);
@@ -87,10 +90,9 @@ class Findings {
     if (found_.size() > kViolationsTold) found_.resize(kViolationsTold);
   }
 
-  const CallLog& log_;
   Verdict& verdict_;
   const char guarantee_;
-  Time crashed_at_ = kNever;
+  const Time crashed_at_;
   std::vector<Violation> found_;
 };
 
@@ -108,7 +110,7 @@ void check_jobs(const CallLog& log, const JobOps& job_ops, const Unseen& unseen,
 }
 
 void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verdict& verdict) {
-  Findings findings(log, options, guarantee, verdict);
+  Findings findings(crashed_at(log, options), guarantee, verdict);
   const JobOps ops(log);
   const Unseen unseen(log);
   const Deliveries deliveries(log, ops, unseen);
@@ -128,6 +130,17 @@ void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verd
   verdict.locks += locks.locks;
   verdict.lock_grants += locks.grants;
   verdict.handlers += static_cast<std::int64_t>(log.handlers.size());
+}
+
+void check_all_schedules(const std::vector<const CallLog*>& logs, bool whole, const CheckOptions& options, Verdict& verdict) {
+  Time crashed = kNever;
+  for (const CallLog* log : logs) crashed = std::min(crashed, crashed_at(*log, options));
+  if (logs.size() > 1 && crashed != kNever) crashed = kAlways;  // on the clocks of others nobody knows when
+  Findings findings(crashed, verdict.guarantee, verdict);
+  const ScheduleSums sums = check_schedules(logs, whole, [&](Violation violation) { findings.add(std::move(violation)); });
+  findings.finish();
+  verdict.schedules = sums.schedules;
+  verdict.ticks = sums.ticks;
 }
 
 // By ids and fences alone, over all clocks: two owners of one fence, of a job or a lock; two outcomes under one.
@@ -174,8 +187,12 @@ Verdict Checker::finish() {
   verdict.clocks = static_cast<std::int64_t>(clocks_.size());
   verdict.whole = verdict.lease_times = !clocks_.empty();
   std::map<std::string, const CallLog*> logs;
+  std::vector<const CallLog*> in_a_row;
+  bool all_steps = true;  // of schedules, of anyone, are there
   for (auto& [name, clock] : clocks_) {
     CallLog& log = clock->log;
+    all_steps = all_steps && (log.about.whole || options_.whole);
+    in_a_row.push_back(&log);
     // Others are at work whose times cannot be compared.
     log.about.whole = (log.about.whole || options_.whole) && clocks_.size() == 1;
     if (options_.rests && log.rest_at == kNever) {
@@ -197,11 +214,12 @@ Verdict Checker::finish() {
     if (!forgets) continue;
     // What it forgot is as if others had been at work. If nobody knows when, no lease is certain.
     log.forgotten = log.crashes;
-    verdict.whole = log.about.whole = false;
+    verdict.whole = log.about.whole = all_steps = false;
     if (options_.crashed) verdict.lease_times = log.about.lease_times = false;
   }
   for (auto& [name, clock] : clocks_) check_clock(clock->log, options_, verdict.guarantee, verdict);
   if (clocks_.size() > 1) check_across(logs, verdict);
+  check_all_schedules(in_a_row, all_steps, options_, verdict);
   std::stable_sort(verdict.violations.begin(), verdict.violations.end(), [](const Violation& a, const Violation& b) { return a.at < b.at; });
   if (verdict.violations.size() > kViolationsTold) verdict.violations.resize(kViolationsTold);
   return verdict;

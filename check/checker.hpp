@@ -37,6 +37,8 @@ struct Verdict {
   std::int64_t handlers = 0;   // events of theirs
   std::int64_t locks = 0;
   std::int64_t lock_grants = 0;
+  std::int64_t schedules = 0;
+  std::int64_t ticks = 0;      // of theirs, fired
   std::int64_t recorders = 0;
   std::int64_t clocks = 0;
   std::int64_t gave_up = 0;    // jobs with so many possible orders that nobody looked at all of them

@@ -38,4 +38,11 @@ LockSums check_locks(const Scene& scene);
 // L5, J5 and J7 on the side of the worker.
 void check_handlers(const Scene& scene);
 
+// S1 to S3, which need no times: over all clocks. `whole`: every step of anyone is in one of the logs. How many schedules there are, and how many ticks of theirs fired.
+struct ScheduleSums {
+  std::int64_t schedules = 0;
+  std::int64_t ticks = 0;
+};
+ScheduleSums check_schedules(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell);
+
 }  // namespace fenceline::audit

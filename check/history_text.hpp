@@ -99,6 +99,34 @@ class HistoryText {
   HistoryText& break_lock(std::int64_t from, std::int64_t to, std::int64_t current) {
     return call(from, to, {.verb = Verb::break_lock, .owner = "op", .request = "break", .locks = {{.id = "l"}}}, {.kind = Kind::ok, .locks = {{.id = "l", .fence = current}}});
   }
+  // Of schedule s, from one second to another, with a job for each tick that fires; accepted, unless a code is given. The request is that of its job.
+  HistoryText& step(std::int64_t at, std::int64_t revision, std::int64_t from, std::int64_t to, std::vector<std::int64_t> fired, const std::string& job, Event reply = {}) {
+    Event request{.verb = Verb::step_ticks, .owner = "w", .request = "of " + job, .name = "s", .from = from * 1'000'000, .to = to * 1'000'000, .revision = revision};
+    for (const std::int64_t tick : fired) request.ticks.push_back({.id = fired.size() == 1 ? job : job + std::to_string(tick), .tick = tick * 1'000'000});
+    if (reply.stands == 0) reply.stands = request.to;
+    if (reply.wall == 0) reply.wall = request.to;
+    if (reply.revision == 0) reply.revision = revision;
+    return call(at, at + 1, std::move(request), std::move(reply));
+  }
+  HistoryText& skip(std::int64_t at, std::int64_t revision, std::int64_t from, std::int64_t to, history::JobPart range) {
+    range.tick *= 1'000'000;
+    range.last *= 1'000'000;
+    range.id = "missed";
+    return call(at, at + 1, {.verb = Verb::step_ticks, .owner = "w", .request = "at " + std::to_string(at), .name = "s", .from = from * 1'000'000, .to = to * 1'000'000, .skipped = {range}, .revision = revision},
+                {.stands = to * 1'000'000, .wall = to * 1'000'000, .revision = revision});
+  }
+  // It stands at `stands` then, under the next revision.
+  HistoryText& change(std::int64_t at, const std::string& what, std::int64_t revision, std::int64_t stands, Event request = {}) {
+    request.verb = Verb::change_schedule;
+    request.owner = "op";
+    request.request = what + std::to_string(at);
+    request.name = "s";
+    request.change = what;
+    request.revision = revision;
+    request.from *= 1'000'000;
+    request.to *= 1'000'000;
+    return call(at, at + 1, std::move(request), {.stands = stands * 1'000'000, .wall = 1'000'000'000, .revision = revision + 1});
+  }
   HistoryText& handler(std::int64_t at, Kind kind, const std::string& owner, const std::string& id, std::int64_t fence) {
     return add({.kind = kind, .at = at * 1000, .owner = owner, .jobs = {{.id = id, .fence = fence}}});
   }

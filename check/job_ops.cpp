@@ -13,7 +13,9 @@ template <class Take>
 void JobOps::each_op(Take take) const {
   for (CallNumber number = 0; number < log_.calls.size(); ++number) {
     const Call& call = log_.calls[number];
-    if (!call.may_count()) continue;
+    // A copy of an enqueue that was refused as a conflict may arrive when nobody has its key any more.
+    const bool comes_again = call.verb == Verb::enqueue && call.conflict && log_.about.repeats > 0;
+    if (!call.may_count() && !comes_again) continue;
     const bool optional = call.status == Status::unknown;
     JobOp op{.call = number, .asked = call.asked, .answered = call.answered, .optional = optional};
     if (call.verb == Verb::give_back) {

@@ -67,6 +67,18 @@ TEST(JobPromises, J2_AGrantOfWhatNobodyEnqueuedIsFoundInAWholeHistory) {
   EXPECT_EQ(part.broken({.whole = true}), "J2");
 }
 
+TEST(JobPromises, J2_ACopyOfARefusedEnqueueMayComeWhenItsKeyIsFree) {
+  const auto history = [](std::int64_t repeats) {
+    HistoryText text;
+    text.add({.kind = Kind::recorder, .version = history::kFormatVersion, .store = "test", .guarantee = "B", .clock = "c", .store_clock = "c", .whole = true, .repeats = repeats});
+    text.enqueue(0, 1, {.id = "i", .key = "k"});
+    text.call(2, 3, {.verb = Verb::enqueue, .jobs = {{.id = "j", .queue = "q", .key = "k", .digest = "other", .attempts = 10}}}, {.kind = Kind::fail, .code = "conflict"});
+    return text.claim(4, 5, "a", {.id = "i", .fence = 5}).settle(6, 7, "a", "i", 5).claim(8, 9, "a", {.id = "j", .fence = 6});
+  };
+  EXPECT_EQ(history(0).broken(), "J2");
+  EXPECT_EQ(history(60'000'000).broken(), "");
+}
+
 TEST(JobPromises, J2_ARepeatThatGrantsOthersIsFound) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j"}).enqueue(2, 3, {.id = "k"}).claim(10, 11, "a", {.id = "j", .fence = 5}, "r");

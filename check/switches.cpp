@@ -34,6 +34,9 @@ const std::vector<PromiseRow>& promises() {
       {"J8", yes, yes, yes, tail, "nothing is left unfinished at the rest, if the history says that it rests"},
       {"E1", yes, yes, tail, tail, "an effect is begun once, unless it is known not to have happened; what is done is replayed as it was"},
       {"E2", yes, yes, tail, tail, "begun under a live lease alone; ended by the call that began; one in doubt is held, repeated or probed as declared"},
+      {"S1", yes, yes, tail, tail, "no tick is fired by two steps that were taken, and each has a job of its own"},
+      {"S2", yes, yes, tail, tail, "the steps of a schedule that were taken join, none goes over another, and nothing is skipped that fired"},
+      {"S3", yes, yes, tail, tail, "no step beyond the store's clock is taken; after an account was moved back no tick fires that had fired"},
       {"pause", yes, yes, yes, tail, "no grant from a queue that is paused for certain"},
   };
   return rows;

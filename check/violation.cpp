@@ -1,6 +1,8 @@
 #include "check/violation.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 
 namespace fenceline::audit {
 namespace {
@@ -24,6 +26,19 @@ const Item* item_of(const CallLog& log, const Call& call, std::uint32_t job) {
 
 }  // namespace
 
+std::string instant(Time at) {
+  using namespace std::chrono;
+  const sys_time<microseconds> moment{microseconds{at}};
+  const auto day = floor<days>(moment);
+  const year_month_day date{day};
+  const hh_mm_ss time{moment - day};
+  char text[80];
+  int length = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                             static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+  if (time.subseconds().count() != 0) length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), ".%06d", static_cast<int>(time.subseconds().count()));
+  return std::string(text, static_cast<std::size_t>(length)) + "Z";
+}
+
 std::string Words::asked(const Call& call, std::uint32_t job) const {
   std::string text = seconds(call.asked) + "  " + owner(call.owner != 0 ? call.owner : call.by) + ": " + std::string(history::to_string(call.verb));
   const Item* item = item_of(log_, call, job);
@@ -46,12 +61,26 @@ std::string Words::asked(const Call& call, std::uint32_t job) const {
     }
     if (lock.items.size() > kLocksTold) text += " and others";
   }
+  if (call.schedule != 0) text += " of schedule " + asked_of_schedule(log_.schedule_of(call));
   if (call.effect != 0) {
     text += ", effect " + std::string(log_.text(log_.effect_of(call).name));
     if (log_.effect_of(call).ended != Ended::unsaid) text += ": " + std::string(to_string(log_.effect_of(call).ended));
   }
   if (call.request != 0) text += " (request " + std::string(log_.text(call.request)) + ")";
   return text;
+}
+
+std::string Words::asked_of_schedule(const ScheduleCall& schedule) const {
+  std::string text = log_.lock_text(schedule.schedule) + ", revision " + std::to_string(schedule.revision);
+  if (schedule.from == schedule.to) return text;
+  text += ", from " + instant(schedule.from) + (schedule.rewinds ? " back to " : " to ") + instant(schedule.to);
+  if (!schedule.fired.empty()) text += ", fires " + std::to_string(schedule.fired.size());
+  return schedule.skipped.empty() ? text : text + ", skips " + std::to_string(schedule.skipped.size()) + (schedule.skipped.size() == 1 ? " range" : " ranges");
+}
+
+std::string Words::answered_about_schedule(const ScheduleCall& schedule) const {
+  const auto duplicates = std::count_if(schedule.fired.begin(), schedule.fired.end(), [](const TickItem& item) { return item.duplicate; });
+  return " answered ok, stands at " + instant(schedule.stands) + ", revision " + std::to_string(schedule.revision_then) + (duplicates > 0 ? ", " + std::to_string(duplicates) + " had fired before" : "");
 }
 
 std::string Words::answered_about_locks(const Call& call) const {
@@ -74,6 +103,7 @@ std::string Words::answered(const Call& call, std::uint32_t job) const {
   std::string text = seconds(call.answered) + "  " + owner(call.owner != 0 ? call.owner : call.by) + ": " + std::string(history::to_string(call.verb));
   if (call.status == Status::fail) return text + (call.conflict ? " refused as a conflict" : " failed");
   if (call.lock != 0) return text + answered_about_locks(call);
+  if (call.schedule != 0) return text + answered_about_schedule(log_.schedule_of(call));
   const Item* item = item_of(log_, call, job);
   if (call.verb == Verb::claim) {
     if (item == nullptr) return text + " answered, " + std::to_string(call.item_count) + " granted";

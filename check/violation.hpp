@@ -22,6 +22,9 @@ struct Violation {
   std::uint32_t job = 0;
 };
 
+// "2026-11-16T05:17:52Z", of the store's wall clock.
+std::string instant(Time at);
+
 // Tells of calls in words, one job at a time.
 class Words {
  public:
@@ -36,6 +39,8 @@ class Words {
   std::string asked(const Call& call, std::uint32_t job) const;
   std::string answered(const Call& call, std::uint32_t job) const;
   std::string answered_about_locks(const Call& call) const;
+  std::string asked_of_schedule(const ScheduleCall& schedule) const;
+  std::string answered_about_schedule(const ScheduleCall& schedule) const;
   const CallLog& log_;
 };
 

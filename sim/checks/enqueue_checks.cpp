@@ -125,13 +125,17 @@ void StoreChecks::see(const Applied& when, const ChangeScheduleCall& call) {
   // An act that changes nothing has no step either.
   const bool stepped = call.request.step && call.reply->schedule.resolved_to >= call.request.step->to;
   if (stepped) add_fired(when, *call.request.step, call.reply->duplicates);
-  if (call.request.job && !jobs_.contains(call.request.job->id)) add_job(when, *call.request.job);
+  if (!call.request.job || jobs_.contains(call.request.job->id)) return;
+  // Of one that was tidied away a repeat adds nothing, and another request for the same job does.
+  const Result<std::optional<Job>> shown = store_.job(ns_, call.request.job->id);
+  if (!tidied_.contains(call.request.job->id) || (shown && *shown)) add_job(when, *call.request.job);
 }
 
-// A repeat adds nothing.
+// A repeat adds nothing, also if what the first one added has been tidied away since.
 void StoreChecks::add_fired(const Applied& when, const TickStep& step, const std::vector<WallTime>& duplicates) {
   for (const FiredTick& fired : step.fired) {
-    if (!std::ranges::binary_search(duplicates, fired.tick) && !jobs_.contains(fired.job.id)) add_job(when, fired.job);
+    const bool known = jobs_.contains(fired.job.id) || tidied_.contains(fired.job.id);
+    if (!std::ranges::binary_search(duplicates, fired.tick) && !known) add_job(when, fired.job);
   }
 }
 

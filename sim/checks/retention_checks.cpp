@@ -23,9 +23,9 @@ void StoreChecks::see(const Applied& when, const TidyCall& call) {
     if (std::any_of(kept_.begin(), kept_.end(), same)) broken("J7", id, "was removed while its revoked delivery has its slot");
     gone.push_back(id);
   }
-  const std::int64_t removed = static_cast<std::int64_t>(gone.size()) + locks_tidied_;
+  const std::int64_t removed = static_cast<std::int64_t>(gone.size()) + others_tidied_;
   if (call.reply->removed != removed)
-    violations_.add("J4", "tidying says that it removed " + std::to_string(call.reply->removed) + " jobs and locks, it was " + std::to_string(removed));
+    violations_.add("J4", "tidying says that it removed " + std::to_string(call.reply->removed) + " jobs, locks, ticks and schedules, it was " + std::to_string(removed));
   for (const JobId& id : gone) {
     tidied_[id] = std::max(tidied_[id], find(id)->fence);
     jobs_.erase(id);

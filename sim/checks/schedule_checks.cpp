@@ -37,27 +37,6 @@ bool has_fired(const ScheduleTruth::KnownAccount& account, WallTime first, WallT
   return at != account.fired.end() && at->first <= last;
 }
 
-std::int64_t count_of(const std::vector<SkippedTicks>& ranges) {
-  std::int64_t count = 0;
-  for (const SkippedTicks& range : ranges) count += range.count;
-  return count;
-}
-
-std::vector<SkippedTicks> skipped_rows(Store& store, const std::string& ns, const std::string& schedule) {
-  std::vector<SkippedTicks> ranges;
-  for (TicksRequest request{.ns = ns, .schedule = schedule, .limit = 1000};;) {
-    const Result<TicksReply> page = store.ticks(request);
-    if (!page) return ranges;
-    for (const TickRow& row : page->ticks) {
-      if (!row.fired()) ranges.push_back({row.tick, row.last, row.count, row.reason});
-    }
-    if (!page->next) break;
-    request.before = page->next;
-  }
-  std::ranges::reverse(ranges);
-  return ranges;
-}
-
 }  // namespace
 
 void ScheduleChecks::broken(std::string_view promise, const std::string& schedule, const std::string& what) { violations_.add(promise, "schedule " + schedule + " " + what); }
@@ -116,19 +95,20 @@ void ScheduleChecks::see_step(const Applied& when, KnownAccount& account, const 
   for (const SkippedTicks& range : step.skipped) {
     see_skipped(account, step, range);
     skipped += range.count;
-    account.skipped.push_back(range);
+    add_skipped(account, range);
   }
-  const std::int64_t fired = fired_in(account, step.from, step.to);
-  const std::int64_t must = ticks_in(*account.schedule, step.from, step.to);
+  const WallTime from = std::max(step.from, account.bar);  // of those before it nothing is known any more
+  const std::int64_t fired = fired_in(account, from, step.to);
+  const std::int64_t must = ticks_in(*account.schedule, from, step.to);
   if (fired + skipped != must)
     broken("S2", step.schedule,
-           "has " + std::to_string(must) + " ticks after " + utc_text(step.from) + " up to " + utc_text(step.to) + ", and " + std::to_string(fired) + " fired and " + std::to_string(skipped) + " were skipped");
+           "has " + std::to_string(must) + " ticks after " + utc_text(from) + " up to " + utc_text(step.to) + ", and " + std::to_string(fired) + " fired and " + std::to_string(skipped) + " were skipped");
   row.resolved_to = step.to;
 }
 
 void ScheduleChecks::see_fired(KnownAccount& account, const TickStep& step, const FiredTick& fired, bool duplicate) {
   if (!is_tick(*account.schedule, fired.tick)) return broken("S3", step.schedule, "fired at " + utc_text(fired.tick) + ", which is no tick");
-  const bool before = account.fired.contains(fired.tick);
+  const bool before = account.fired.contains(fired.tick) || fired.tick <= account.bar;
   if (before && !duplicate) return broken("S1", step.schedule, "fired its tick " + utc_text(fired.tick) + " twice");
   if (!before && duplicate) return broken("S2", step.schedule, "took its tick " + utc_text(fired.tick) + " for a duplicate, it had not fired");
   if (duplicate) return tally_.add(Count::tick_duplicates);
@@ -137,6 +117,23 @@ void ScheduleChecks::see_fired(KnownAccount& account, const TickStep& step, cons
   for (const auto& [zone, at] : changes_) {
     if (account.schedule->spec.zone == zone && fired.tick >= at - kNearAChange && fired.tick <= at + kNearAChange) tally_.add(Count::ticks_at_clock_changes);
   }
+}
+
+// One that follows upon a range of the same reason and the same spec, with no row between, is joined to it.
+void ScheduleChecks::add_skipped(KnownAccount& account, const SkippedTicks& range) {
+  const auto behind = account.skipped.lower_bound(range.first);
+  if (behind != account.skipped.begin()) {
+    SkippedTicks& before = std::prev(behind)->second;
+    auto row = account.fired.upper_bound(before.last);
+    while (row != account.fired.end() && account.tidied.contains(row->first)) ++row;
+    const bool row_between = row != account.fired.end() && row->first < range.first;
+    if (before.reason == range.reason && before.last > account.schedule->row.counts_from && !row_between) {
+      before.last = range.last;
+      before.count += range.count;
+      return;
+    }
+  }
+  account.skipped[range.first] = range;
 }
 
 void ScheduleChecks::see_skipped(const KnownAccount& account, const TickStep& step, const SkippedTicks& range) {
@@ -156,6 +153,8 @@ void ScheduleChecks::see(const Applied& when, const ChangeScheduleCall& call) {
   KnownAccount& account = accounts_[request.name];
   if (account.last_change == request.request || account.last_move == request.request) return tally_.add(Count::acts_repeated);
   const bool there = account.schedule.has_value();
+  if (!there && (account.revision == 0 || account.forgotten)) account.bar = bar_;
+  account.forgotten = false;
   if (there != (request.revision != 0)) return broken("S1", request.name, there ? "was added though it is there" : "was changed though it is not there");
   if (there && request.revision != account.revision) return broken("S1", request.name, "was changed under revision " + std::to_string(request.revision) + ", it has " + std::to_string(account.revision));
   const bool paused = there && account.schedule->row.paused.has_value();
@@ -180,6 +179,7 @@ void ScheduleChecks::see(const Applied& when, const ChangeScheduleCall& call) {
     case ScheduleChange::resume: account.schedule->row.paused.reset(); return;
     case ScheduleChange::remove:
       tally_.add(Count::schedules_removed);
+      account.removed_at = when.wall;
       account.schedule.reset();
       return;
     case ScheduleChange::run: return;
@@ -197,26 +197,22 @@ void ScheduleChecks::see_put(const Applied& when, KnownAccount& account, const C
   Result<KnownSchedule> schedule = known(std::move(row));
   if (!schedule) return broken("S2", call.request.name, "was made what nobody can read: " + schedule.error().message);
   account.schedule = std::move(*schedule);
+  if (account.bar != call.reply->schedule.bar) broken("S1", call.request.name, "has its bar at " + utc_text(call.reply->schedule.bar) + ", it must be " + utc_text(account.bar));
   if (!begins) return;
   account.last_move = call.request.request;
-  if (std::erase_if(account.skipped, [&](const SkippedTicks& range) { return range.last > when.wall; }) == 0) return;
-  // A store joins ranges, and of one that goes over its clock it cannot keep a part: what is left is what it shows, and no more than was before that clock.
-  const std::int64_t before = count_of(account.skipped);
-  account.skipped = skipped_rows(store_, ns_, call.request.name);
-  if (count_of(account.skipped) > before) broken("S2", call.request.name, "shows more skipped ticks than there were before its clock, added again or edited");
+  std::erase_if(account.skipped, [&](const auto& range) { return range.second.last > when.wall; });
 }
 
 void ScheduleChecks::see_rewound(KnownAccount& account, const ChangeScheduleRequest& request) {
   ScheduleRow& row = account.schedule->row;
   tally_.add(request.act.actor == "scheduler" ? Count::accounts_taken_back : Count::schedules_rewound);
-  if (request.from != row.resolved_to || request.to < row.counts_from) return broken("S3", request.name, "was moved back from where it did not stand, or over its last change");
-  std::erase_if(account.skipped, [&](const SkippedTicks& range) { return range.first > request.to; });
-  // They may stand in the order in which they came: the one that goes over `to` is the one that ends last.
-  const auto over = std::ranges::find_if(account.skipped, [&](const SkippedTicks& range) { return range.last > request.to; });
-  if (over != account.skipped.end()) {
-    const std::optional<WallTime> last = account.schedule->rule.last(over->first - kMoment, request.to);
-    over->last = last.value_or(over->first);
-    over->count = ticks_in(*account.schedule, over->first - kMoment, over->last);
+  if (request.from != row.resolved_to || request.to < row.counts_from || request.to < account.bar)
+    return broken("S3", request.name, "was moved back from where it did not stand, or over its last change, or over its bar");
+  account.skipped.erase(account.skipped.upper_bound(request.to), account.skipped.end());
+  if (!account.skipped.empty() && account.skipped.rbegin()->second.last > request.to) {
+    SkippedTicks& over = account.skipped.rbegin()->second;
+    over.last = account.schedule->rule.last(over.first - kMoment, request.to).value_or(over.first);
+    over.count = ticks_in(*account.schedule, over.first - kMoment, over.last);
   }
   row.resolved_to = request.to;
   account.last_move = request.request;
@@ -226,49 +222,40 @@ void ScheduleChecks::all_ended(WallTime until) {
   for (const auto& [name, account] : accounts_) {
     if (!account.schedule || account.schedule->row.paused) continue;
     const ScheduleRow& row = account.schedule->row;
-    if (row.resolved_to >= until) continue;
-    const std::int64_t open = ticks_in(*account.schedule, row.resolved_to, until);
+    const std::int64_t open = ticks_in(*account.schedule, std::max(row.resolved_to, account.bar), until);
     if (open != 0) broken("S2", name, "has " + std::to_string(open) + " open ticks up to " + utc_text(until) + ", though the weather is fine; its account stands at " + utc_text(row.resolved_to));
   }
 }
 
-void ScheduleChecks::compare_all(const std::set<JobId>& jobs) {
+void ScheduleChecks::compare_all(const std::set<JobId>& jobs, const std::set<JobId>& tidied) {
   std::set<JobId> without = jobs;
   for (const JobId& id : run_) without.erase(id);
-  for (const auto& [name, account] : accounts_) compare(name, account, without);
-  if (!without.empty()) violations_.add("S1", std::to_string(without.size()) + " jobs have no tick, one is " + short_id(*without.begin()));
   std::size_t there = 0;
-  for (const auto& [name, account] : accounts_) there += account.schedule ? 1 : 0;
+  for (const auto& [name, account] : accounts_) {
+    compare(name, account, jobs, tidied);
+    for (const auto& [tick, id] : account.fired) without.erase(id);
+    there += account.schedule ? 1 : 0;
+  }
+  if (!without.empty()) violations_.add("S1", std::to_string(without.size()) + " jobs have no tick, one is " + short_id(*without.begin()));
   const Result<SchedulesReply> all = store_.schedules({.ns = ns_});
   if (!all || all->schedules.size() != there) violations_.add("S2", "the store does not show all schedules, or shows others");
 }
 
-void ScheduleChecks::compare(const std::string& name, const KnownAccount& account, std::set<JobId>& jobs) {
-  std::map<WallTime, JobId> fired;
-  std::int64_t skipped = 0;
-  std::int64_t in_force = 0;  // fired or skipped, after the last change
-  const WallTime since = account.schedule ? account.schedule->row.counts_from : WallTime::max();
-  const WallTime until = account.schedule ? account.schedule->row.resolved_to : WallTime::max();
-  for (TicksRequest request{.ns = ns_, .schedule = name, .limit = 1000};;) {
-    const Result<TicksReply> page = store_.ticks(request);
-    if (!page) return broken("S2", name, "has no history: " + page.error().message);
-    for (const TickRow& row : page->ticks) {
-      const bool counts = row.tick > since && row.last <= until && (!row.fired() || is_tick(*account.schedule, row.tick));
-      in_force += counts ? row.count : 0;
-      if (!row.fired()) {
-        skipped += row.count;
-        continue;
-      }
-      if (!row.job || !fired.emplace(row.tick, *row.job).second) return broken("S1", name, "shows its tick " + utc_text(row.tick) + " twice, or without a job");
-      if (jobs.erase(*row.job) == 0) return broken("S1", name, "shows a tick whose job is not there, or has another one: " + utc_text(row.tick));
-    }
-    if (!page->next) break;
-    request.before = page->next;
+void ScheduleChecks::compare(const std::string& name, const KnownAccount& account, const std::set<JobId>& jobs, const std::set<JobId>& tidied) {
+  const Rows shown = rows_of(name);
+  std::map<WallTime, JobId> fired = account.fired;
+  for (const WallTime tick : account.tidied) fired.erase(tick);
+  if (shown.fired != fired) return broken("S1", name, "shows " + std::to_string(shown.fired.size()) + " fired ticks, it must be " + std::to_string(fired.size()) + ", or they have other jobs");
+  if (shown.skipped != account.skipped) return broken("S2", name, "shows " + std::to_string(shown.skipped.size()) + " skipped ranges, it must be " + std::to_string(account.skipped.size()) + ", or they are others");
+  std::set<JobId> once;
+  for (const auto& [tick, id] : account.fired) {
+    if (!once.insert(id).second || !(jobs.contains(id) || tidied.contains(id))) return broken("S1", name, "has a tick whose job is not there, or another one's: " + utc_text(tick));
   }
-  if (fired != account.fired) return broken("S1", name, "shows " + std::to_string(fired.size()) + " fired ticks, " + std::to_string(account.fired.size()) + " fired");
-  const std::int64_t must_skip = count_of(account.skipped);
-  if (skipped != must_skip) return broken("S2", name, "shows " + std::to_string(skipped) + " skipped ticks, it were " + std::to_string(must_skip));
   if (!account.schedule) return;
+  const WallTime until = account.schedule->row.resolved_to;
+  const WallTime since = std::max({account.schedule->row.counts_from, account.bar, account.gone_to});  // what went before that nobody shows any more
+  std::int64_t in_force = fired_in(account, since, until);
+  for (const auto& [first, range] : account.skipped) in_force += first > since && range.last <= until ? range.count : 0;
   const std::int64_t ticks = ticks_in(*account.schedule, since, until);
   if (in_force != ticks)
     broken("S2", name, "has " + std::to_string(ticks) + " ticks by its expression from " + utc_text(since) + " to " + utc_text(until) + ", its history shows " + std::to_string(in_force));

@@ -57,14 +57,16 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   // A grant or a renewal of this delivery is in a tail that the store lost: its holder cannot know.
   bool is_forgotten(const Holding& delivery) const { return forgotten_.contains(delivery); }
 
-  // Before each tidying that it is told of: so many of what was removed are locks.
-  void locks_tidied(std::int64_t count) { locks_tidied_ = count; }
+  // Before each tidying that it is told of: so many of what was removed are no jobs.
+  void others_tidied(std::int64_t count) { others_tidied_ = count; }
 
   // The worker that holds this was killed by the handler of another job: if it is lost now, it is by its doing.
   void poisoned(const Holding& neighbour) { poisoned_.insert(neighbour); }
 
   const KnownJob* find(const JobId& id) const;
   const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
+  // Those that retention took, and were not made anew.
+  const std::map<JobId, Fence>& tidied() const { return tidied_; }
   std::int64_t unfinished() const { return unfinished_; }
   // Effects in doubt.
   std::int64_t doubts(Instant now) const;
@@ -163,7 +165,7 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   Violations& violations_;
   Tally& tally_;
   std::int64_t deliveries_from_;
-  std::int64_t locks_tidied_ = 0;
+  std::int64_t others_tidied_ = 0;
   std::set<Holding> poisoned_;
   WallTime wall_high_;  // the largest that the store's wall clock ever showed
   WallTime wall_last_;

@@ -25,12 +25,14 @@ Result<void> without_reply(const Result<Reply>& reply) {
 }  // namespace
 
 void World::operate(Process& process, std::stop_token stop) {
-  if (plan_.schedules.count > 0) return change_schedules(process, stop);
+  if (plan_.schedules.count > 0 && plan_.operators.act_every == Duration{0}) return change_schedules(process, stop);
   while (!stop.stop_requested()) {
     if (deed_ && !carry_out(process, stop)) return;
     if (!storm_) return do_last_duties(process, stop);
     process.runtime.sleep_for(simulation_.random().between(Duration{0}, 2 * plan_.operators.act_every), stop);
-    if (storm_ && !stop.stop_requested()) deed_ = some_deed();
+    if (!storm_ || stop.stop_requested()) continue;
+    if (plan_.schedules.act_every != Duration{0} && simulation_.random().chance(0.5)) change_some_schedule(process, stop);
+    else deed_ = some_deed();
   }
 }
 

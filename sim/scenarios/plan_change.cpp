@@ -151,6 +151,7 @@ const std::vector<Switch>& switches() {
       scheduled<&ScheduleWork::far_every>("clock_at_2200"),
       scheduled<&ScheduleWork::strike_at_tick>("strike_at_tick"),
       scheduled<&ScheduleWork::clocks_change>("clocks_change"),
+      scheduled<&ScheduleWork::tidy_every>("tidy_often"),
       // operators
       act<&Operators::cancel>("cancel"),
       act<&Operators::retry>("retry"),

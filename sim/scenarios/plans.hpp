@@ -43,6 +43,7 @@ extern const Scenario lock_forgotten;
 extern const Scenario schedule_week;
 extern const Scenario schedule_clocks;
 extern const Scenario schedule_hour;
+extern const Scenario schedule_workers;
 extern const Scenario pipeline;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.

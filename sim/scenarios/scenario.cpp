@@ -20,7 +20,7 @@ const std::vector<Scenario>& scenarios() {
       store_crash,     forgetful_store,   restored_snapshot, amnesia, store_clock_back,  large_numbers, healthy_core,
       effects,         gates,
       lock_under_chaos, lock_fairness, lock_hand_over, lock_loop_window, lock_hold_at_least, lock_delayed, lock_layered, lock_shared, lock_several, lock_election, lock_retention, lock_forgotten,
-      schedule_week,   schedule_clocks,   schedule_hour,
+      schedule_week,   schedule_clocks,   schedule_hour,   schedule_workers,
       pipeline};
   return all;
 }

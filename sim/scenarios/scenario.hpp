@@ -105,9 +105,11 @@ struct LockWork {
   bool nothing_lost = false;  // no message and no process: then nobody is overtaken, and a process waits once for a name
 };
 
-// What hosts do if there are schedules: each runs a scheduler. Their jobs are claimed and finished now and then, by nobody in particular.
+// What hosts do if there are schedules: each runs a scheduler, and jobs are claimed and finished now and then, by nobody in particular; or whole workers, which do all of that.
 struct ScheduleWork {
   int count = 0;             // zero: none
+  bool workers = false;
+  Duration tidy_every{0};    // of workers; zero: as in earnest
   Duration window{0};        // of the lead
   Duration look_every{0};
   Duration act_every{0};     // of people: they add, change, pause, resume, rewind, remove and run

@@ -46,7 +46,7 @@ ScheduleSpec World::some_spec() {
   ScheduleSpec spec;
   const WallTime now = store_clock_.wall_now();
   if (plan_.storm < 24h) {
-    spec.every = std::chrono::seconds{random.between(1, 20)};
+    spec.every = plan_.schedules.workers ? std::chrono::seconds{random.between(3, 60)} : std::chrono::seconds{random.between(1, 20)};
   } else if (random.chance(0.5)) {
     spec.every = std::chrono::seconds{random.between(600, 3600)};
   } else {
@@ -133,8 +133,9 @@ void World::fire_ticks(Process& process, std::stop_token stop) {
   scheduler.run(stop);
 }
 
-// Some are done at once, some only after a while.
+// Some are done at once, some only after a while. Not while the store is about to lose what it answers: these calls do not wait until it has saved them.
 void World::finish_some_jobs() {
+  if (store_fault_) return;
   Random& random = simulation_.random();
   const std::string owner = fresh_request();
   const Result<ClaimReply> claimed = own().claim(
@@ -146,21 +147,27 @@ void World::finish_some_jobs() {
     (void)own().settle(request);
     return;
   }
-  simulation_.after(random.between(Duration{0}, Duration{2h}), [this, request] { (void)own().settle(request); });
+  simulation_.after(random.between(Duration{0}, Duration{2h}), [this, request] {
+    if (!store_fault_) (void)own().settle(request);
+  });
 }
 
 void World::change_schedules(Process& process, std::stop_token stop) {
   while (storm_ && !stop.stop_requested()) {
     process.runtime.sleep_for(simulation_.random().between(Duration{0}, 2 * plan_.schedules.act_every), stop);
     if (!storm_ || stop.stop_requested()) break;
-    const Result<void> done = do_to_some_schedule(process, stop);
-    if (done) continue;
-    const Code code = done.error().code;
-    // It may be gone, or changed by a scheduler all the time; there may be nothing to take back; the store may be away for longer than anybody waits.
-    if (code != Code::not_found && code != Code::conflict && code != Code::refused && code != Code::unavailable && code != Code::in_doubt)
-      violations_.add("operator", "an act was answered " + std::string(to_string(code)) + ": " + done.error().message);
+    change_some_schedule(process, stop);
   }
   if (!storm_) duties_done_ = true;
+}
+
+void World::change_some_schedule(Process& process, std::stop_token stop) {
+  const Result<void> done = do_to_some_schedule(process, stop);
+  if (done) return;
+  const Code code = done.error().code;
+  // It may be gone, or changed by a scheduler all the time; there may be nothing to take back; the store may be away for longer than anybody waits.
+  if (code != Code::not_found && code != Code::conflict && code != Code::refused && code != Code::unavailable && code != Code::in_doubt)
+    violations_.add("operator", "an act was answered " + std::string(to_string(code)) + ": " + done.error().message);
 }
 
 Result<void> World::do_to_some_schedule(Process& process, std::stop_token stop) {
@@ -190,8 +197,24 @@ void World::every_tick_ends() {
   // Between two looks a clock that goes wrong by a quarter leads it astray by that much.
   schedule_checks_->all_ended(store_clock_.wall_now() - plan_.schedules.look_every / 2 - 1min);
   std::set<JobId> jobs;
+  std::set<JobId> tidied;
   for (const auto& [id, job] : checks_->jobs()) jobs.insert(id);
-  schedule_checks_->compare_all(jobs);
+  for (const auto& [id, fence] : checks_->tidied()) tidied.insert(id);
+  for (const Batch& batch : batches_) {
+    for (const NewJob& job : batch.jobs) jobs.erase(job.id);
+  }
+  schedule_checks_->compare_all(jobs, tidied);
+}
+
+// Else there would always be another job to wait for.
+void World::remove_schedules() {
+  const Result<SchedulesReply> all = own().schedules({.ns = std::string(kNamespace)});
+  check(all.has_value(), "the store shows its schedules");
+  for (const ScheduleRow& row : all->schedules) {
+    const ChangeScheduleRequest request{
+        .ns = std::string(kNamespace), .name = row.name, .change = ScheduleChange::remove, .revision = row.revision, .request = fresh_request(), .owner = "sim", .act = {"sim", "the end"}};
+    if (const Result<ChangeScheduleReply> removed = own().change_schedule(request); !removed) violations_.add("S2", "schedule " + row.name + " cannot be removed: " + removed.error().message);
+  }
 }
 
 }  // namespace fenceline::sim

@@ -1,4 +1,6 @@
 // Schedules: blue and green fire the ticks of a week, or of an hour, while everything that can befall them does.
+#include <array>
+
 #include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
@@ -90,6 +92,44 @@ Plan hour_plan(Random& random) {
   return plan;
 }
 
+// Whole workers: they fire, work on what was fired and on what others enqueue, and tidy, while days pass on the store's clock. So rows of ticks and their jobs go, and names that were removed are forgotten, in the middle of it all.
+Plan workers_plan(Random& random) {
+  const Duration ttl = random.chance(0.5) ? Duration{2s} : Duration{10s};
+  const int hosts = static_cast<int>(random.between(2, 3));
+  Weather weather = rough_weather(ttl, 0.02, hosts);
+  weather.wall_leap_every = random.between(4, 12) * ttl;
+  weather.wall_leap_most = random.pick(std::array<Duration, 3>{30h, 24h * 10, 24h * 45});
+  return {
+      .hosts = hosts,
+      .concurrency = static_cast<int>(random.between(1, 4)),
+      .prefetch = static_cast<int>(random.between(0, 2)),
+      .queues = 1,
+      .ttl = ttl,
+      .producers = 1,
+      .jobs = static_cast<int>(random.between(5, 20)),
+      .batch_most = 4,
+      .enqueue_pause_most = 4 * ttl,
+      .attempts_max = 3,
+      .backoff = {.first = 1s, .most = 30s},
+      .settings = {.keep_done = 24h, .keep_dead = 24h},
+      .habits = {.works_most = ttl / 4, .fails = 0.05, .dies = 0.05, .later = 0.05},
+      .schedules = {.count = static_cast<int>(random.between(2, 4)),
+                    .workers = true,
+                    .tidy_every = ttl,
+                    .window = ttl,
+                    .look_every = 5s,
+                    .act_every = ttl,
+                    .clock_every = 20 * ttl,
+                    .clock_most = 1h,
+                    .strike_at_tick = 0.02},
+      .operators = {.act_every = ttl, .cancel = 2, .retry = 1, .order = 1, .tidy = 2},
+      .weather = weather,
+      .storm = 60 * ttl,
+      .drift_ppm = 20'000,
+      .compare_every = 128,
+  };
+}
+
 std::vector<Count> schedule_counts(std::vector<Count> and_these) {
   for (const Count what : {Count::ticks_fired, Count::ticks_skipped, Count::ticks_overlapped, Count::ticks_paused, Count::steps_refused, Count::step_repeats, Count::schedules_changed, Count::schedules_removed,
                            Count::schedules_added_again, Count::schedules_rewound, Count::kills, Count::pauses, Count::twins, Count::terminations, Count::store_crashes, Count::store_down, Count::calls_unsaved})
@@ -111,5 +151,13 @@ const Scenario schedule_hour{.name = "schedule-hour",
                              .summary = "ticks a few seconds apart, leaders killed and stopped around them",
                              .plan = hour_plan,
                              .owes = schedule_counts({Count::wall_set_back, Count::wall_leaps})};
+
+const Scenario schedule_workers{.name = "schedule-workers",
+                                .summary = "whole workers fire, work and tidy while days pass, with people at work",
+                                .plan = workers_plan,
+                                .owes = rough_counts({Count::ticks_fired, Count::ticks_skipped, Count::ticks_overlapped, Count::ticks_paused, Count::ticks_tidied,
+                                                      Count::steps_refused, Count::step_repeats, Count::schedules_changed, Count::schedules_removed, Count::schedules_forgotten, Count::schedules_added_again,
+                                                      Count::schedules_rewound, Count::schedules_run, Count::accounts_taken_back, Count::tidied, Count::terminations, Count::given_back, Count::cancelled,
+                                                      Count::wall_leaps, Count::wall_set_back})};
 
 }  // namespace fenceline::sim

@@ -72,7 +72,7 @@ void World::make_store() {
 void World::make_history(Audit audit) {
   const Weather& weather = plan_.weather;
   const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
-  if (audit == Audit::none || forgets || plan_.schedules.count > 0 || plan_.numbers.deliveries != 0) return;
+  if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
   const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
   history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
   if (of == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *recorded_);
@@ -112,9 +112,9 @@ void World::make_settings() {
 void World::applied(const Applied& applied) {
   if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", describe(applied));
   lock_checks_->applied(applied);
-  checks_->locks_tidied(lock_checks_->tidied());
-  checks_->applied(applied);
   schedule_checks_->applied(applied);
+  checks_->others_tidied(lock_checks_->tidied() + schedule_checks_->tidied());
+  checks_->applied(applied);
   if (std::holds_alternative<StepCall>(applied.call)) strike_after_a_step();
   if (const auto* stopped = std::get_if<StoppedCall>(&applied.call)) handler_checks_->said_stopped(stopped->request);
   const std::int64_t operations = tally_.of(Count::operations);
@@ -158,17 +158,18 @@ void World::ended(Host& host, Process& process, ProcessEnd end) {
 
 void World::work(Process& process, std::stop_token stop) {
   if (plan_.locks.names > 0) return hold_locks(process, stop);
-  if (plan_.schedules.count > 0) return fire_ticks(process, stop);
+  if (plan_.schedules.count > 0 && !plan_.schedules.workers) return fire_ticks(process, stop);
   WorkerOptions options{.ns = std::string(kNamespace),
                         .concurrency = plan_.concurrency,
                         .prefetch = plan_.prefetch,
                         .ttl = plan_.ttl,
                         .drain_grace = plan_.ttl / 2,
-                        .schedules = false,
+                        .schedules = plan_.schedules.workers,
                         .host = process.runtime.name(),
                         .pid = 1,
                         .version = "sim"};
   options.queues = queue_names();
+  if (plan_.schedules.tidy_every != Duration{0}) options.tidy_every = plan_.schedules.tidy_every;
   Worker worker(process.runtime, Log(process.log), process.store, process.handler, options);
   owners_.push_back(worker.owner());
   const Result<WorkReport> report = worker.run(stop);
@@ -186,8 +187,10 @@ SeedReport World::run() {
   end_storm();
   if (!over() && plan_.locks.names > 0) everybody_is_served();
   if (!over() && plan_.schedules.count > 0) every_tick_ends();
-  else if (!over()) ends_in_time();
-  if (!over() && history_) history_->recorder("rest").mark(history::Kind::rest);
+  if (!over() && plan_.schedules.workers) remove_schedules();
+  const bool all_is_worked_on = plan_.schedules.count == 0 || plan_.schedules.workers;
+  if (!over() && all_is_worked_on) ends_in_time();
+  if (!over() && history_ && all_is_worked_on) history_->recorder("rest").mark(history::Kind::rest);
   if (!over()) ends_as_planned();
   if (!over() && plan_.queues > 0) starts_soon();
   if (!over()) stops_in_time();

@@ -145,12 +145,14 @@ class World final : public StoreObserver {
   void begin_schedule_faults();
   void fire_ticks(Process& process, std::stop_token stop);
   void change_schedules(Process& process, std::stop_token stop);
+  void change_some_schedule(Process& process, std::stop_token stop);
   Result<void> do_to_some_schedule(Process& process, std::stop_token stop);
   ScheduleSpec some_spec();
   void finish_some_jobs();
   void set_clock_far();
   void strike_after_a_step();
   void every_tick_ends();
+  void remove_schedules();
 
   void produce(Process& process, int producer, std::stop_token stop);
   void send(Process& process, Batch& batch, std::stop_token stop);

@@ -122,6 +122,8 @@ enum class Count {
   schedules_rewound,  // by people
   schedules_run,
   accounts_taken_back,  // by the scheduler: the clock came back
+  ticks_tidied,      // rows and ranges
+  schedules_forgotten,  // of those that were removed
   // pipelines
   items_advanced,
   items_approved,

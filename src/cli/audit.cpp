@@ -61,7 +61,7 @@ std::string place(const std::vector<std::string>& paths, const audit::Line& line
 
 nlohmann::ordered_json as_json(const audit::Verdict& verdict, const Reading& reading, const std::vector<std::string>& paths) {
   nlohmann::ordered_json json{{"events", verdict.events},       {"calls", verdict.calls},       {"unknown", verdict.unknown_calls},
-                              {"jobs", verdict.jobs},           {"deliveries", verdict.deliveries}, {"locks", verdict.locks}, {"grants", verdict.lock_grants}, {"recorders", verdict.recorders},
+                              {"jobs", verdict.jobs},           {"deliveries", verdict.deliveries}, {"locks", verdict.locks}, {"grants", verdict.lock_grants}, {"schedules", verdict.schedules}, {"ticks", verdict.ticks}, {"recorders", verdict.recorders},
                               {"clocks", verdict.clocks},       {"torn", reading.torn},         {"store", verdict.store},
                               {"class", std::string(1, verdict.guarantee)}, {"whole", verdict.whole}, {"lease_times", verdict.lease_times},
                               {"gave_up", verdict.gave_up},     {"not_promised", verdict.passed_over}, {"violations", verdict.violations_in_all}};
@@ -89,7 +89,8 @@ void tell_sums(const audit::Verdict& verdict, const Reading& reading) {
   const std::string torn = reading.torn > 0 ? ", " + std::to_string(reading.torn) + " torn last line" + (reading.torn > 1 ? "s" : "") : "";
   print_line(std::to_string(verdict.events) + " events, " + std::to_string(verdict.calls) + " calls, " + std::to_string(verdict.unknown_calls) +
              " without an answer, " + std::to_string(verdict.jobs) + " jobs, " + std::to_string(verdict.deliveries) + " deliveries" +
-             (verdict.locks > 0 ? ", " + std::to_string(verdict.locks) + " locks, " + std::to_string(verdict.lock_grants) + " grants" : "") + torn);
+             (verdict.locks > 0 ? ", " + std::to_string(verdict.locks) + " locks, " + std::to_string(verdict.lock_grants) + " grants" : "") +
+             (verdict.schedules > 0 ? ", " + std::to_string(verdict.schedules) + " schedules, " + std::to_string(verdict.ticks) + " ticks" : "") + torn);
   print_line("class " + std::string(1, verdict.guarantee) + (verdict.whole ? ", whole" : ", not whole: others may have been at work") +
              (verdict.lease_times ? "" : ", no clock of leases: overlaps are found by order alone") +
              (verdict.clocks > 1 ? ", " + std::to_string(verdict.clocks) + " clocks: each was checked for itself" : ""));

@@ -1,7 +1,7 @@
 // The calls about locks.
 #include <utility>
 
-#include "history/history_store.hpp"
+#include "history/event_parts.hpp"
 
 namespace fenceline::history {
 namespace {
@@ -19,12 +19,6 @@ std::vector<JobPart> parts(const Items& items) {
   all.reserve(items.size());
   for (const auto& item : items) all.push_back(part(item));
   return all;
-}
-
-template <class Reply>
-Event as_event(const Result<Reply>& reply) {
-  if (reply) return {.kind = Kind::ok};
-  return {.kind = kind_of(reply.error()), .code = std::string(to_string(reply.error().code))};
 }
 
 }  // namespace

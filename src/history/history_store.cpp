@@ -1,11 +1,14 @@
 #include "history/history_store.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "history/event_parts.hpp"
+
 namespace fenceline::history {
 namespace {
+
+using history::part;  // of a new job
 
 JobPart part(const Holding& holding) { return {.id = to_string(holding.id), .fence = holding.fence}; }
 JobPart part(const JobId& id) { return {.id = to_string(id)}; }
@@ -18,18 +21,6 @@ JobPart part(const ActRefusal& refusal) {
 JobPart part(const Note& note) { return {.id = to_string(note.id), .fence = note.fence}; }
 JobPart part(const Settlement& settlement) {
   return {.id = to_string(settlement.id), .fence = settlement.fence, .outcome = std::string(to_string(settlement.outcome.kind))};
-}
-JobPart part(const NewJob& job) {
-  return {.id = to_string(job.id),
-          .queue = job.queue,
-          .stage = job.stage,
-          .group = job.group,
-          .limit_key = job.limit_key,
-          .key = job.key,
-          .key_for = job.key_for.count(),
-          .digest = json_digest(job.payload),
-          .delayed = job.at.has_value() || job.delay > Duration{0},
-          .attempts = job.attempts_max};
 }
 JobPart part(const Job& job) {
   return {.id = to_string(job.id),
@@ -62,19 +53,6 @@ std::vector<JobPart> parts(const Items& items) {
 
 std::optional<std::int64_t> number(const std::optional<int>& value) { return value ? std::optional<std::int64_t>(*value) : std::nullopt; }
 
-template <class Reply>
-Event as_event(const Result<Reply>& reply) {
-  if (reply) return {.kind = Kind::ok};
-  return {.kind = kind_of(reply.error()), .code = std::string(to_string(reply.error().code))};
-}
-
-// A job of a tick was added, or not.
-Event added_event(const NewJob& job, bool added, bool repeat) {
-  if (!added) return {.kind = Kind::fail, .code = std::string(to_string(Code::conflict))};
-  if (repeat) return {.kind = Kind::unknown, .code = std::string(to_string(Code::in_doubt))};
-  return {.kind = Kind::ok, .ids = {to_string(job.id)}};
-}
-
 Event request_of(const ActRequest& request, Verb verb) {
   return {.verb = verb,
           .ns = request.ns,
@@ -98,6 +76,19 @@ std::string digest_of(const std::string& result, const std::optional<int>& exit_
 
 }  // namespace
 
+JobPart part(const NewJob& job) {
+  return {.id = to_string(job.id),
+          .queue = job.queue,
+          .stage = job.stage,
+          .group = job.group,
+          .limit_key = job.limit_key,
+          .key = job.key,
+          .key_for = job.key_for.count(),
+          .digest = json_digest(job.payload),
+          .delayed = job.at.has_value() || job.delay > Duration{0},
+          .attempts = job.attempts_max};
+}
+
 Kind kind_of(const Error& error) { return error.code == Code::in_doubt || error.code == Code::broken ? Kind::unknown : Kind::fail; }
 
 Result<EnqueueReply> HistoryStore::enqueue(const EnqueueRequest& request) {
@@ -109,51 +100,6 @@ Result<EnqueueReply> HistoryStore::enqueue(const EnqueueRequest& request) {
     for (const JobId& id : reply->ids) event.ids.push_back(to_string(id));
   }
   recorder_.answer(call, std::move(event));
-  return reply;
-}
-
-bool HistoryStore::is_repeat(const std::string& request) {
-  constexpr std::size_t kRemembered = 1000;
-  const std::lock_guard lock(mutex_);
-  if (std::ranges::find(requests_, request) != requests_.end()) return true;
-  requests_.push_back(request);
-  if (requests_.size() > kRemembered) requests_.pop_front();
-  return false;
-}
-
-Result<StepReply> HistoryStore::step_ticks(const StepRequest& request) {
-  const bool repeat = is_repeat(request.request);
-  std::vector<std::int64_t> calls;
-  for (const TickStep& step : request.steps) {
-    for (const FiredTick& fired : step.fired) calls.push_back(recorder_.invoke({.verb = Verb::enqueue, .ns = request.ns, .jobs = {part(fired.job)}}));
-  }
-  Result<StepReply> reply = inner_.step_ticks(request);
-  auto call = calls.begin();
-  for (std::size_t i = 0; i < request.steps.size(); ++i) {
-    for (const FiredTick& fired : request.steps[i].fired) {
-      const bool added = reply && reply->answers[i].refused.empty() && std::ranges::find(reply->answers[i].duplicates, fired.tick) == reply->answers[i].duplicates.end();
-      recorder_.answer(*call++, reply ? added_event(fired.job, added, repeat) : as_event(reply));
-    }
-  }
-  return reply;
-}
-
-Result<ChangeScheduleReply> HistoryStore::change_schedule(const ChangeScheduleRequest& request) {
-  const bool repeat = is_repeat(request.request);
-  std::vector<std::pair<std::int64_t, const NewJob*>> calls;
-  const auto expect = [&](const NewJob& job) { calls.emplace_back(recorder_.invoke({.verb = Verb::enqueue, .ns = request.ns, .jobs = {part(job)}}), &job); };
-  if (request.step) {
-    for (const FiredTick& fired : request.step->fired) expect(fired.job);
-  }
-  if (request.job) expect(*request.job);
-  Result<ChangeScheduleReply> reply = inner_.change_schedule(request);
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const bool of_a_tick = request.step && i < request.step->fired.size();
-    // What changes nothing has no step either.
-    const bool added = reply && (!of_a_tick || (reply->schedule.resolved_to >= request.step->to &&
-                                                std::ranges::find(reply->duplicates, request.step->fired[i].tick) == reply->duplicates.end()));
-    recorder_.answer(calls[i].first, reply ? added_event(*calls[i].second, added, repeat) : as_event(reply));
-  }
   return reply;
 }
 

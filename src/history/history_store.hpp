@@ -43,7 +43,7 @@ class HistoryStore final : public ForwardingStore {
   Result<void> withdraw(const WithdrawRequest& request) override;
   Result<BreakReply> break_lock(const BreakRequest& request) override;
 
-  // Of schedules a history knows the jobs alone, each as an enqueue of its own.
+  // Each step is a call of its own, and so is the enqueue of each job.
   Result<StepReply> step_ticks(const StepRequest& request) override;
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override;
 

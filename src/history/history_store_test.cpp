@@ -141,6 +141,45 @@ TEST(HistoryStore, WritesWhatACheckerNeedsOfLocks) {
   EXPECT_EQ(lines.events[13].locks.front().outcome, "lost");
 }
 
+TEST(HistoryStore, WritesEachStepOfASchedule) {
+  ManualClock clock;
+  MemoryStore memory(clock);
+  Lines lines;
+  Recorder recorder(clock, lines, {.by = "w"});
+  HistoryStore store(recorder, memory);
+  const Result<ChangeScheduleReply> put = store.change_schedule({.ns = "n", .name = "s", .spec = "{}", .request = "r", .owner = "o", .act = {"ana", ""}});
+  ASSERT_TRUE(put);
+  const WallTime begin = put->schedule.resolved_to;
+  clock.advance(3s);
+  const TickStep step{.schedule = "s", .revision = put->schedule.revision, .from = begin, .to = begin + 3s, .fired = {{begin + 3s, {.id = id(1), .queue = "q"}}}, .skipped = {{begin + 1s, begin + 2s, 2, "missed"}}};
+  const TickStep other{.schedule = "t", .revision = 1, .from = begin, .to = begin + 3s, .fired = {{begin + 3s, {.id = id(2), .queue = "q"}}}, .skipped = {}};
+  ASSERT_TRUE(store.step_ticks({.ns = "n", .steps = {step, other}, .request = "r2", .owner = "o"}));
+  ASSERT_TRUE(store.change_schedule({.ns = "n", .name = "s", .change = ScheduleChange::rewind, .revision = step.revision, .to = begin, .from = begin + 3s, .request = "r3", .owner = "o", .act = {"ana", ""}}));
+  TickStep again = step;
+  again.revision += 1;
+  again.fired.front().job.id = id(3);
+  ASSERT_TRUE(store.change_schedule({.ns = "n", .name = "s", .change = ScheduleChange::pause, .revision = again.revision, .step = again, .request = "r4", .owner = "o", .act = {"ana", ""}}));
+
+  const std::int64_t from = begin.time_since_epoch().count();
+  ASSERT_EQ(lines.events.size(), 17U);
+  EXPECT_EQ(std::tie(lines.events[1].verb, lines.events[1].name, lines.events[1].change, lines.events[1].request), std::make_tuple(Verb::change_schedule, "s", "put", "r"));
+  EXPECT_EQ(std::tie(lines.events[2].stands, lines.events[2].revision), std::make_tuple(from, step.revision));
+  const Event& asked = lines.events[3];
+  EXPECT_EQ(std::tie(asked.verb, asked.name, asked.revision, asked.from, asked.to), std::make_tuple(Verb::step_ticks, "s", step.revision, from, from + 3'000'000));
+  EXPECT_EQ(asked.ticks, (std::vector<JobPart>{{.id = to_string(id(1)), .tick = from + 3'000'000}}));
+  EXPECT_EQ(asked.skipped, (std::vector<JobPart>{{.id = "missed", .tick = from + 1'000'000, .last = from + 2'000'000, .count = 2}}));
+  EXPECT_EQ(lines.events[4].verb, Verb::enqueue);
+  EXPECT_EQ(lines.events[5].name, "t");
+  EXPECT_EQ(std::tie(lines.events[7].n, lines.events[7].kind, lines.events[7].stands, lines.events[7].wall), std::make_tuple(asked.n, Kind::ok, from + 3'000'000, from + 3'000'000));
+  EXPECT_EQ(lines.events[8].ids, std::vector<std::string>{to_string(id(1))});
+  EXPECT_EQ(std::tie(lines.events[9].kind, lines.events[9].code), std::make_tuple(Kind::fail, "not_found"));
+  EXPECT_EQ(lines.events[10].kind, Kind::fail);
+  EXPECT_EQ(std::tie(lines.events[11].change, lines.events[11].from, lines.events[11].to), std::make_tuple("rewind", from + 3'000'000, from));
+  EXPECT_EQ(lines.events[13].change, "pause");
+  EXPECT_EQ(lines.events[15].refused, (std::vector<JobPart>{{.id = to_string(id(3)), .tick = from + 3'000'000}}));
+  EXPECT_EQ(lines.events[16].kind, Kind::fail) << "it had fired";
+}
+
 TEST(HistoryStore, WhatDidNotHappenFailsAndWhatMayHaveIsUnknown) {
   ManualClock clock;
   MemoryStore memory(clock);

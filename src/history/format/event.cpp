@@ -94,6 +94,8 @@ std::string_view to_string(Verb verb) {
     case Verb::release: return "release";
     case Verb::withdraw: return "withdraw";
     case Verb::break_lock: return "break_lock";
+    case Verb::step_ticks: return "step_ticks";
+    case Verb::change_schedule: return "change_schedule";
   }
   return "";
 }

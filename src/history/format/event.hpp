@@ -64,8 +64,10 @@ enum class Verb {
   release,
   withdraw,
   break_lock,
+  step_ticks,       // one step of one schedule
+  change_schedule,
 };
-inline constexpr Verb kVerbLast = Verb::break_lock;
+inline constexpr Verb kVerbLast = Verb::change_schedule;
 std::string_view to_string(Verb verb);
 
 // A job in a request or a reply. Times are microseconds, everywhere.
@@ -92,6 +94,9 @@ struct JobPart {
   std::string reason;     // of a refusal
   std::int64_t current = 0;  // the fence that a refusal names
   std::string holder;     // of the unique key, in a refused retry; of a lock: whose it is
+  std::int64_t tick = 0;  // of a schedule; of a skipped range the first
+  std::int64_t last = 0;  // of a skipped range; so is the next
+  std::int64_t count = 0;
 
   bool operator==(const JobPart&) const = default;
 };
@@ -136,6 +141,12 @@ struct Event {
   std::vector<JobPart> locks;
   bool shared = false;        // of an acquire
   bool to_its_end = false;    // of an acquire: a window
+  // Of a schedule, by its `name`. Instants are on the store's wall clock. Ticks that fire each have their job as its id, skipped ranges their reason; the jobs stand there once more, as enqueues.
+  std::string change;         // put, pause, resume, remove, rewind, run
+  std::int64_t from = 0;      // the account moves from here,
+  std::int64_t to = 0;        // to here; both none: it stays
+  std::vector<JobPart> ticks;
+  std::vector<JobPart> skipped;
 
   // Of an answer.
   std::string code;           // of fail and unknown
@@ -148,10 +159,13 @@ struct Event {
   std::int64_t count = 0;     // purged, or tidied
   std::string state;          // of a look; empty: no such job
   std::string verdict;        // of begin_effect: act, again, probe, done, busy, held, lost; the last with its refusal
+  std::int64_t stands = 0;    // where the account of a schedule is; ticks that had fired before are among the refused
+  std::int64_t wall = 0;      // what the store's wall clock shows
 
   // Of either.
   std::string result;         // digest of an effect's result: as its end says, or as it is replayed
   std::int64_t floor = 0;     // of raise_floor: asked for, and as it stands
+  std::int64_t revision = 0;  // of a schedule: asked for (0: there is none), and as it is then
 
   bool operator==(const Event&) const = default;
 };

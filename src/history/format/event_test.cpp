@@ -66,6 +66,11 @@ Event full_event() {
           .locks = {{.id = "deploy#2", .fence = 9, .holder = "h"}},
           .shared = true,
           .to_its_end = true,
+          .change = "rewind",
+          .from = 10,
+          .to = 11,
+          .ticks = {{.id = "t", .tick = 12}},
+          .skipped = {{.id = "missed", .tick = 13, .last = 14, .count = 2}},
           .code = "c",
           .refused = {{.id = "l", .reason = "expired"}},
           .ids = {"x", "y"},
@@ -76,8 +81,11 @@ Event full_event() {
           .count = 4,
           .state = "done",
           .verdict = "act",
+          .stands = 15,
+          .wall = 16,
           .result = "r",
-          .floor = 8};
+          .floor = 8,
+          .revision = 17};
 }
 
 std::string refusal(std::string_view line) {
@@ -134,7 +142,7 @@ TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
   EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":1,"class":"E"})"), "class 'E' is none; there are A, B, C and D");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":1.5})"), "field 'at' is no whole number, or too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":18446744073709551615})"), "field 'at' is too large");
-  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job or lock has no id");
+  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job, lock or tick has no id");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[[]]})"), "field 'jobs' has a value of the wrong kind");
   EXPECT_EQ(refusal("[]"), "it is no JSON object");
   EXPECT_EQ(refusal("7"), "it is no JSON object");

@@ -36,6 +36,11 @@ const std::vector<Field<Event>>& event_fields() {
       {"locks", &Event::locks},
       {"shared", &Event::shared},
       {"to_its_end", &Event::to_its_end},
+      {"change", &Event::change},
+      {"from", &Event::from},
+      {"to", &Event::to},
+      {"ticks", &Event::ticks},
+      {"skipped", &Event::skipped},
       {"code", &Event::code},
       {"refused", &Event::refused},
       {"ids", &Event::ids},
@@ -46,8 +51,11 @@ const std::vector<Field<Event>>& event_fields() {
       {"count", &Event::count},
       {"state", &Event::state},
       {"verdict", &Event::verdict},
+      {"stands", &Event::stands},
+      {"wall", &Event::wall},
       {"result", &Event::result},
       {"floor", &Event::floor},
+      {"revision", &Event::revision},
   };
   return fields;
 }
@@ -76,6 +84,9 @@ const std::vector<Field<JobPart>>& job_fields() {
       {"reason", &JobPart::reason},
       {"current", &JobPart::current},
       {"holder", &JobPart::holder},
+      {"tick", &JobPart::tick},
+      {"last", &JobPart::last},
+      {"count", &JobPart::count},
   };
   return fields;
 }
