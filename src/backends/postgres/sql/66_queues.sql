@@ -133,6 +133,7 @@ begin
   delete from log_chunk where id = any (ids) and ns_id = ns_;
   delete from log_state where id = any (ids) and ns_id = ns_;
   delete from slot where id = any (ids) and ns_id = ns_;
+  delete from item where id = any (ids) and ns_id = ns_;
   delete from tag t using unnest(gone) as g, jsonb_array_elements_text(g.extras -> 'tags') as n where t.ns_id = ns_ and t.name = n and t.seq = g.seq;
   delete from unique_key k using unnest(gone) as g, queue q where g.extras ? 'key' and q.id = g.queue_id and k.home_id = q.home_id and k.name = g.extras ->> 'key' and k.id = g.id;
 end $$;
@@ -297,6 +298,8 @@ begin
     delete from effect e where e.ns_id = ns_ and not exists (select 1 from job j where j.id = e.id and j.ns_id = ns_);
     delete from log_chunk l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
     delete from log_state l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
+    delete from item i where i.ns_id = ns_ and not exists (select 1 from job j where j.id = i.id and j.ns_id = ns_);
+    delete from pipeline where ns_id = ns_;
     delete from worker where ns_id = ns_;
     perform remove_locks(ns_);
     perform remove_schedules(ns_, schedules);
