@@ -241,6 +241,19 @@ TEST_F(PostgresPipelines, ARecordGoesWithItsJobAndNothingOfANamespaceStays) {
   EXPECT_EQ(number("select (select count(*) from " + ours("item") + ") + (select count(*) from " + ours("pipeline") + ")"), 0);
 }
 
+TEST_F(PostgresPipelines, AnItemThatWaitsForMonthsStillSaysWhoHadIt) {
+  const JobId id = added();
+  EXPECT_EQ(changed(advancing(granted("a"), 0, "gate:two", JobState::waiting), "a"), "");
+  schema_.run("update owner set seen_at = seen_at - 400 * 86400000000; delete from claim; insert into owner (ns_id, name, seen_at) select ns_id, 'later' || n, seen_at + n from owner, generate_series(1, 999) as n");
+  must(store_->tidy({.ns = "default"}));
+  EXPECT_EQ(must(store_->attempts("default", id)).at(0).owner, "a");
+  EXPECT_EQ(item(id).job.owner, "a");
+  schema_.run("insert into owner (ns_id, name, seen_at) select ns_id, 'last', seen_at + 1 from owner where name = 'later999'");
+  must(store_->tidy({.ns = "default"}));
+  EXPECT_EQ(must(store_->attempts("default", id)).at(0).owner, "") << "of more than a thousand the oldest";
+  EXPECT_EQ(number("select count(*) from " + ours("owner")), 1000);
+}
+
 TEST_F(PostgresPipelines, AStoreFromBeforeThereWerePipelinesIsMigrated) {
   const JobId id = added();
   set_back_to_before(schema_, "16_pipeline_tables.sql");

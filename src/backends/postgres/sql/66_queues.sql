@@ -139,14 +139,17 @@ begin
 end $$;
 
 -- Holders of any namespace that hold nothing and were seen by nobody for longer than anything finished is kept. Whoever claims under such a name at this moment has its row, or
--- makes a new one. What outlives its retention (a doubt, a key) may name a holder that is not known any more.
+-- makes a new one. The last thousand stay: an item may wait for months, and its history names them. Of more than that, what outlives its retention (a doubt, a key, an item) may name a holder that is not
+-- known any more.
 create function forget_owners(wall bigint, most int) returns void language plpgsql as $$
 declare
+  kept_most constant int := 1000;
   kept bigint := greatest(2592000000000, (select max(greatest(h.keep_done, h.keep_dead)) from home h)) + 86400000000;
+  last bigint := (select o.seen_at from owner o order by o.seen_at desc offset kept_most limit 1);
 begin
   delete from owner where id = any (array(
     select o.id from owner o
-    where o.seen_at <= wall - kept and not exists (select 1 from claim k where k.owner_id = o.id) and not exists (select 1 from slot s where s.owner_id = o.id)
+    where o.seen_at <= least(wall - kept, last) and last is not null and not exists (select 1 from claim k where k.owner_id = o.id) and not exists (select 1 from slot s where s.owner_id = o.id)
       and not exists (select 1 from worker w where w.ns_id = o.ns_id and w.owner = o.name)
     order by o.seen_at limit most for update skip locked));
 end $$;
