@@ -10,8 +10,8 @@
 #include <random>
 
 #include "backends/postgres/grants.hpp"
+#include "backends/postgres/older_schema.hpp"
 #include "backends/postgres/pool.hpp"
-#include "backends/postgres/schema_parts.hpp"
 #include "backends/postgres/testing.hpp"
 
 namespace fenceline::test {
@@ -327,13 +327,7 @@ TEST_F(PostgresLocks, ARoleWithTheRightsOfAWorkerIsEnough) {
 
 TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
   must(store_->enqueue({.ns = "default", .jobs = {{.id = make_uuid7(runtime_.wall_now(), 1, 2), .queue = "q"}}}));
-  schema_.run("do $$ declare f regprocedure; begin "
-              "for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and proname ~ 'lock' and proname <> 'clock' loop execute format('drop function %s cascade', f); end loop; end $$; "
-              "drop table lock, lock_sharer, lock_waiter, lock_withdrawn, lock_look cascade; drop sequence lock_place; drop type if exists lock_answer, lock_standing, lock_refusal cascade; "
-              "drop table schedule, schedule_count, tick, skipped cascade; drop type step_answer cascade; "
-              "update meta set value = '" + postgres::tables_before("12_lock_tables.sql") + "' where key = 'tables'; update meta set value = 'older' where key = 'functions'; "
-              "update meta set value = (select string_agg(line, E'\n' order by line collate \"C\") from regexp_split_to_table(value, E'\n') as line where line !~ '^(function|column|index) [a-z_]*lock' and line !~ '^(column|index) (schedule|tick|skipped)') "
-              "|| E'\n' || (select line from regexp_split_to_table(value, E'\n') as line where line ~ '^function clock ') where key = 'objects'");
+  set_back_to_before(schema_, "12_lock_tables.sql");
   const auto old = opened(schema_.url());
   EXPECT_EQ(code_of(old->acquire(asking({"a"}))), Code::not_found);
   const auto migrated = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "backends/postgres/grants.hpp"
+#include "backends/postgres/older_schema.hpp"
 #include "backends/postgres/pool.hpp"
-#include "backends/postgres/schema_parts.hpp"
 #include "backends/postgres/testing.hpp"
 
 namespace fenceline::test {
@@ -356,11 +356,7 @@ TEST_F(PostgresSchedules, ARoleWithTheRightsOfTheDocumentationCanDoAllOfIt) {
 
 TEST_F(PostgresSchedules, AStoreFromBeforeThereWereSchedulesIsMigrated) {
   must(store_->enqueue({.ns = "default", .jobs = {new_job()}}));
-  schema_.run("do $$ declare f regprocedure; begin for f in select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and proname ~ 'schedule|tick|take_steps|enqueue_kept' loop "
-              "execute format('drop function %s cascade', f); end loop; end $$; drop table schedule, schedule_count, tick, skipped cascade; drop type step_answer cascade; "
-              "update meta set value = '" + postgres::tables_before("14_schedule_tables.sql") + "' where key = 'tables'; update meta set value = 'older' where key = 'functions'; "
-              "update meta set value = (select string_agg(line, E'\n' order by line collate \"C\") from regexp_split_to_table(value, E'\n') as line "
-              "where line !~ '^(column|index) (schedule|tick|skipped)' and line !~ '^function [a-z_]*(schedule|tick|take_steps|enqueue_kept)') where key = 'objects'");
+  set_back_to_before(schema_, "14_schedule_tables.sql");
   EXPECT_EQ(code_of(opened(schema_.url())->change_schedule(changing("s", ScheduleChange::put, 0))), Code::not_found);
   const auto migrated = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
   must(migrated->change_schedule(changing("s", ScheduleChange::put, 0)));

@@ -67,6 +67,9 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       lock_withdraw(hot(dsn.schema, "withdraw_locks", 6)),
       step_ticks(hot(dsn.schema, "step_ticks", 25)),
       change_schedule(hot(dsn.schema, "change_schedule", 26)),
+      list_pipelines(hot(dsn.schema, "list_pipelines", 1)),
+      list_items(hot(dsn.schema, "list_items", 2)),
+      change_items(hot(dsn.schema, "change_items", 19)),
       lock_acquire_one(acquire_one_lock(dsn.schema, options.test_clock != nullptr)),
       lock_release_one(release_one_lock(dsn.schema, options.test_clock != nullptr)) {}
 

@@ -43,7 +43,8 @@ struct PostgresStore::Parts {
   StoreProfile profile;
 
   // The hot verbs, with their parameters in the order in which sql/ declares them.
-  postgres::Statement enqueue, enqueue_plain, claim, give_back, extend, settle, lock_acquire, lock_renew, lock_release, lock_withdraw, step_ticks, change_schedule;
+  postgres::Statement enqueue, enqueue_plain, claim, give_back, extend, settle, lock_acquire, lock_renew, lock_release, lock_withdraw, step_ticks, change_schedule,
+      list_pipelines, list_items, change_items;
   // One lock of one holder: granted or freed by one statement, which finds nothing where there is more to it.
   postgres::Statement lock_acquire_one, lock_release_one;
 

@@ -18,7 +18,8 @@ declare
 begin
   select * into there from known_job(ns, id_);
   if there.queue_id is not null then
-    if there.queue_id <> queue_ or there.payload <> payload_ then
+    -- An item may have gone on to another stage since.
+    if coalesce((select i.came_in from item i where i.id = id_ and i.ns_id = ns), there.queue_id) <> queue_ or there.payload <> payload_ then
       perform fail_conflict(format('job %s is there already with another queue, stage or payload', id_));
     end if;
     return id_;

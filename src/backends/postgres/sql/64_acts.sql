@@ -1,4 +1,4 @@
--- What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits, mints a new fence at once, so that its holder is refused from
+-- What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits after one, mints a new fence at once, so that its holder is refused from
 -- then on, and leaves the slot taken until that holder has stopped. Acts open nothing: they leave a todo for the next claim.
 
 -- Locks these jobs wherever they stand, in the order of all locks. deep: also what ending a delivery and minting a fence need. The settings of their queues stand
@@ -55,7 +55,7 @@ declare
 begin
   insert into slot (ns_id, id, seq, home_id, queue_id, group_id, limit_id, fence, lease_end, owner_id)
   values (j.ns_id, j.id, j.seq, home_.id, j.queue_id, j.group_id, j.limit_id, j.fence, j.lease_end, j.owner_id)
-  on conflict (ns_id, id) do update set fence = excluded.fence, lease_end = excluded.lease_end, owner_id = excluded.owner_id;
+  on conflict (ns_id, id) do update set queue_id = excluded.queue_id, fence = excluded.fence, lease_end = excluded.lease_end, owner_id = excluded.owner_id;
   perform end_attempt(j, ending_, null, null, wall);
   perform leave_claims(array[j.claim_id]);
   if j.group_id is not null or limit_ is not null then perform look_later(home_.id, j.group_id, limit_, null, 0::smallint, j.lease_end); end if;
@@ -70,13 +70,13 @@ begin
   return home_;
 end $$;
 
--- A job that runs or waits, whose row is locked, becomes cancelled, under a new fence: its handler may still speak.
+-- A job that runs or waits, whose row is locked, becomes cancelled, under a new fence: its handler may still speak. One that was never granted has none.
 create function cancel_held(j job, wall bigint) returns void language plpgsql as $$
 declare
   was int := state_of(j);
 begin
   if was = 1 then perform keep_slot(j, home_of_queue(j.queue_id), 7::smallint, wall); end if;
-  j.fence := mint(j, wall);
+  if j.fence > 0 then j.fence := mint(j, wall); end if;
   j.owner_id := null;
   update effect set held = false where id = j.id and ns_id = j.ns_id and held;
   perform finish(j, 5::smallint, null, null, wall);
@@ -198,10 +198,10 @@ begin
   return null;
 end $$;
 
--- A fence must be left for each job that runs or waits, also if the act turns out to need none.
+-- A fence must be left for each job that runs, or waits after a delivery, also if the act turns out to need none.
 create function check_fence_left(j job, wall bigint) returns void language plpgsql as $$
 begin
-  if state_of(j) = 0 then return; end if;
+  if state_of(j) = 0 or j.fence = 0 then return; end if;
   perform next_fence(greatest(j.fence, (select g.fence from grp g where g.id = j.group_id)), (select value from floor), wall);
 end $$;
 

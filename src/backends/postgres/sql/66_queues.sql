@@ -133,19 +133,23 @@ begin
   delete from log_chunk where id = any (ids) and ns_id = ns_;
   delete from log_state where id = any (ids) and ns_id = ns_;
   delete from slot where id = any (ids) and ns_id = ns_;
+  delete from item where id = any (ids) and ns_id = ns_;
   delete from tag t using unnest(gone) as g, jsonb_array_elements_text(g.extras -> 'tags') as n where t.ns_id = ns_ and t.name = n and t.seq = g.seq;
   delete from unique_key k using unnest(gone) as g, queue q where g.extras ? 'key' and q.id = g.queue_id and k.home_id = q.home_id and k.name = g.extras ->> 'key' and k.id = g.id;
 end $$;
 
 -- Holders of any namespace that hold nothing and were seen by nobody for longer than anything finished is kept. Whoever claims under such a name at this moment has its row, or
--- makes a new one. What outlives its retention (a doubt, a key) may name a holder that is not known any more.
+-- makes a new one. The last thousand stay: an item may wait for months, and its history names them. Of more than that, what outlives its retention (a doubt, a key, an item) may name a holder that is not
+-- known any more.
 create function forget_owners(wall bigint, most int) returns void language plpgsql as $$
 declare
+  kept_most constant int := 1000;
   kept bigint := greatest(2592000000000, (select max(greatest(h.keep_done, h.keep_dead)) from home h)) + 86400000000;
+  last bigint := (select o.seen_at from owner o order by o.seen_at desc offset kept_most limit 1);
 begin
   delete from owner where id = any (array(
     select o.id from owner o
-    where o.seen_at <= wall - kept and not exists (select 1 from claim k where k.owner_id = o.id) and not exists (select 1 from slot s where s.owner_id = o.id)
+    where o.seen_at <= least(wall - kept, last) and last is not null and not exists (select 1 from claim k where k.owner_id = o.id) and not exists (select 1 from slot s where s.owner_id = o.id)
       and not exists (select 1 from worker w where w.ns_id = o.ns_id and w.owner = o.name)
     order by o.seen_at limit most for update skip locked));
 end $$;
@@ -297,6 +301,8 @@ begin
     delete from effect e where e.ns_id = ns_ and not exists (select 1 from job j where j.id = e.id and j.ns_id = ns_);
     delete from log_chunk l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
     delete from log_state l where l.ns_id = ns_ and not exists (select 1 from job j where j.id = l.id and j.ns_id = ns_);
+    delete from item i where i.ns_id = ns_ and not exists (select 1 from job j where j.id = i.id and j.ns_id = ns_);
+    delete from pipeline where ns_id = ns_;
     delete from worker where ns_id = ns_;
     perform remove_locks(ns_);
     perform remove_schedules(ns_, schedules);

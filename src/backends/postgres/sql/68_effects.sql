@@ -14,16 +14,17 @@ begin
   perform free_slot(j);
 end $$;
 
--- The effect is done or none. Its job, if it waits for nothing else, is ready again in its old place.
+-- The effect is done or none. Its job, if it waited for that and waits for nothing else, is ready again in its old place. One that waits at a gate stays there.
 create function end_effect(ns_ int, id_ uuid, name_ text, state_ smallint, lease bigint, wall bigint) returns void language plpgsql as $$
 declare
   j job;
   home_ home;
   slot_end bigint;
+  was_held boolean := (select e.held from effect e where e.id = id_ and e.ns_id = ns_ and e.name = name_);
 begin
   update effect set state = state_, ended_at = wall, held = false where id = id_ and ns_id = ns_ and name = name_;
   select * into j from job where id = id_ and ns_id = ns_;
-  if j.id is null or state_of(j) <> 2 or exists (select 1 from effect e where e.id = id_ and e.ns_id = ns_ and e.held) then return; end if;
+  if j.id is null or not was_held or state_of(j) <> 2 or exists (select 1 from effect e where e.id = id_ and e.ns_id = ns_ and e.held) then return; end if;
   home_ := home_of_queue(j.queue_id);
   select lease_end into slot_end from slot where ns_id = ns_ and id = id_ and lease_end > lease;
   update job set blocked = ready_bits(j, home_, slot_end is not null) where id = id_ and ns_id = ns_;
@@ -147,7 +148,7 @@ begin
   if end_ = 2 then
     if j.id is not null and state_of(j) = 1 then
       perform hold_for(j, name_, now.wall);
-    elsif j.id is not null and state_of(j) = 2 then
+    elsif j.id is not null and state_of(j) = 2 and exists (select 1 from effect x where x.id = id_ and x.ns_id = ns_ and x.held) then
       update effect set held = true where id = id_ and ns_id = ns_ and name = name_;
     end if;
     return '{}';

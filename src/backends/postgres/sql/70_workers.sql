@@ -80,7 +80,8 @@ begin
     select * into home_ from home where id = s.home_id;
     perform look_at(s.home_id, s.group_id, s.limit_id, (select j.id from job j where j.id = s.id and j.ns_id = ns_ and j.blocked & 16 = 16));
     if s.group_id is not null or home_.running_most > 0 or home_.per_key_most > 0 then perform wake_stages(s.home_id); end if;
-    if exists (select 1 from job j where j.id = s.id and j.ns_id = ns_ and state_of(j) = 0) then perform wake(s.queue_id); end if;
+    -- At the stage where it is now.
+    perform wake(j.queue_id) from job j where j.id = s.id and j.ns_id = ns_ and state_of(j) = 0;
   end loop;
 end $$;
 
