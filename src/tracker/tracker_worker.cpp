@@ -173,8 +173,10 @@ bool TrackerWorker::scan(bool sweeps) {
   };
   for (const std::string& place : places) add(protocol.label_of(place), false);
   if (sweeps) {
-    add(protocol.label_of(kProcessing), true);
-    add(protocol.label_of(protocol.pipeline.stages.back().name), true);
+    // A bot may have put back any label after the item was closed. A closed one has no status of ours.
+    for (const std::string& place : places) {
+      if (protocol.can.labels) add(protocol.label_of(place), true);
+    }
     if (protocol.can.labels && protocol.claim_label) add(std::string(kClaimedLabel), false);
   }
   std::vector<std::pair<std::uint64_t, ItemState>> order;  // each worker in an order of its own, so that they do not all go for the same one
