@@ -168,7 +168,7 @@ CommandSpec board_command() {
                          {"held", "by a person, or by a rule that asks for one; 'fenceline stage release' lets it go on"},
                          {"dead", "failed for good; 'fenceline job retry' runs its stage again"}}},
                        {"Exit status", {{"66", "there is no such pipeline"}}}},
-          .examples = {{"fenceline board docs", "who waits for whom"}, {"fenceline board docs --json | jq -r '.items[] | select(.state == \"waiting\") | .id'", "what people must look at"}},
+          .examples = {{"fenceline board docs", "who waits for whom"}, {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'", "what each of them waits for"}},
           .run = run};
 }
 
