@@ -219,6 +219,7 @@ class GithubServer {
     const std::map<std::string, std::string> query = query_of(asked.target);
     const std::string state = query.contains("state") ? query.at("state") : "open";
     const std::string label = query.contains("labels") ? query.at("labels") : "";
+    const std::string since = query.contains("since") ? query.at("since") : "";  // as we write times, so that the order of letters is that of time
     std::vector<ItemState> found;
     if (label.empty()) {
       for (const ItemId& id : model_.items()) found.push_back(*model_.truth(id).state);
@@ -229,7 +230,7 @@ class GithubServer {
     }
     json all = json::array();
     for (const ItemState& item : found)
-      if (state == "all" || item.open == (state == "open")) all.push_back(issue_json(item, prefix));
+      if ((state == "all" || item.open == (state == "open")) && utc_text(item.updated_at) >= since) all.push_back(issue_json(item, prefix));
     return page_of(all, asked);
   }
 
