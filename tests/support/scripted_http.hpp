@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -66,11 +68,20 @@ class ScriptedHttp {
   }
 
   void accept_all(const std::stop_token& stop) {
-    std::vector<std::jthread> peers;
+    struct Peer {
+      std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+      std::jthread thread = {};
+    };
+    std::list<Peer> peers;
     while (readable(listening_.get(), stop)) {
-      UniqueFd peer(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (peer.get() < 0) continue;
-      peers.emplace_back([this, number = ++connections_, peer = std::move(peer)](const std::stop_token& asked_to_stop) { serve(peer.get(), number, asked_to_stop); });
+      UniqueFd fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (fd.get() < 0) continue;
+      peers.remove_if([](const Peer& peer) { return peer.gone->load(); });  // else a thread for each connection there ever was
+      Peer& peer = peers.emplace_back();
+      peer.thread = std::jthread([this, number = ++connections_, gone = peer.gone, fd = std::move(fd)](const std::stop_token& asked_to_stop) {
+        serve(fd.get(), number, asked_to_stop);
+        *gone = true;
+      });
     }
   }
 
