@@ -215,7 +215,7 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   const Ended refused = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo after | " + handler});
   EXPECT_EQ(refused.status, 0) << refused.err;
   const Json failed = show(place, id);
-  EXPECT_EQ(failed["failures"], 1) << failed.dump();
+  EXPECT_GE(failed["failures"].get<int>(), 1) << failed.dump();  // how long it waits for its next attempt is by chance: perhaps so little that this worker made that, too
   EXPECT_TRUE(has(place.fenceline({"job", "logs", id}).out, "is behind: it is the store's newest, but the gate has let " + std::to_string(ahead))) << place.fenceline({"job", "logs", id}).out;
   EXPECT_EQ(Workplace::read(place.file("report")), "from the time ahead\n");
 
