@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cctype>
 #include <cstdlib>
 #include <functional>
 #include <list>
@@ -95,7 +96,9 @@ class ScriptedHttp {
       asked.method = asked.head.substr(0, asked.head.find(' '));
       asked.target = asked.head.substr(asked.method.size() + 1, asked.head.find(' ', asked.method.size() + 1) - asked.method.size() - 1);
       std::size_t length = 0;
-      if (const auto at = asked.head.find("Content-Length: "); at != std::string::npos) length = std::strtoul(asked.head.c_str() + at + 16, nullptr, 10);
+      std::string head = asked.head;  // names of headers are the same in either case
+      for (char& c : head) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (const auto at = head.find("\r\ncontent-length:"); at != std::string::npos) length = std::strtoul(head.c_str() + at + 17, nullptr, 10);
       while (got.size() < head_end + 4 + length)
         if (!more(fd, got, stop)) return;
       asked.body = got.substr(head_end + 4, length);

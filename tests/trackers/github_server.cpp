@@ -178,7 +178,7 @@ class GithubServer {
     const std::string path = asked.target.substr(0, asked.target.find('?'));
     const json body = asked.body.empty() ? json::object() : json::parse(asked.body, nullptr, false);
     if (body.is_discarded()) return said(400, "Problems parsing JSON");
-    if (path == "/user") return {200, user_json(user->account), ""};
+    if (path == "/user") return {200, self_json(user->account), ""};
     const std::string prefix = "/repos/" + repository_;
     if (!path.starts_with(prefix)) return said(404, "Not Found");
     const std::string rest = path.substr(prefix.size());
@@ -327,7 +327,7 @@ class GithubServer {
       const char* event = move.kind == MoveKind::label_added ? "labeled" : move.kind == MoveKind::label_removed ? "unlabeled" : move.kind == MoveKind::closed ? "closed" : "reopened";
       json one{{"id", number},          {"node_id", "E" + std::to_string(number)}, {"url", prefix + "/issues/events/" + std::to_string(number)},
                {"event", event},        {"actor", user_json(move.by)},             {"commit_id", nullptr},
-               {"commit_url", nullptr}, {"created_at", utc_text(move.at)}};
+               {"commit_url", nullptr}, {"created_at", utc_text(move.at)},           {"performed_via_github_app", nullptr}};
       if (!move.what.empty()) one["label"] = {{"name", move.what}, {"color", "ededed"}};
       all.push_back(std::move(one));
     }
@@ -338,6 +338,15 @@ class GithubServer {
     const std::string url = "https://api.github.com/users/" + account.name;
     json user{{"login", account.name}, {"id", std::stoll(account.id)}, {"node_id", "U" + account.id}, {"avatar_url", url}, {"gravatar_id", ""}, {"url", url}, {"html_url", "https://github.com/" + account.name}, {"type", "User"}, {"site_admin", false}};
     for (const char* more : {"followers_url", "following_url", "gists_url", "starred_url", "subscriptions_url", "organizations_url", "repos_url", "events_url", "received_events_url"}) user[more] = url;
+    return user;
+  }
+
+  // What an account is told of itself.
+  static json self_json(const Account& account) {
+    json user = user_json(account);
+    for (const char* none : {"name", "company", "blog", "location", "email", "hireable", "bio"}) user[none] = nullptr;
+    for (const char* number : {"public_repos", "public_gists", "followers", "following"}) user[number] = 0;
+    user["created_at"] = user["updated_at"] = "2026-01-01T00:00:00Z";
     return user;
   }
 
