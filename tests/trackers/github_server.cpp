@@ -2,7 +2,7 @@
 //
 //   github_server FOLDER OWNER/NAME [FAULT=VALUE]...
 //
-// FOLDER holds token.USER for each user it knows. Faults are those of TrackerFaults: stale_list=0.3 lag_most=5s, and seed=N. POST /_faults with such words changes them while it runs.
+// FOLDER holds token.USER for each user it knows. Faults are those of TrackerFaults: stale_list=0.3 lag_most=5s; and seed=N, requests_an_hour=N (5000, of all accounts). POST /_faults with such words changes them while it runs.
 #include <signal.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ Reply said(const Trouble& trouble) {
 
 class GithubServer {
  public:
-  GithubServer(std::string folder, std::string repository, const std::vector<std::string>& faults) : repository_(std::move(repository)), random_(seed_of(faults)), model_(clock_, random_, faults_from({}, faults)) {
+  GithubServer(std::string folder, std::string repository, const std::vector<std::string>& faults) : repository_(std::move(repository)), requests_an_hour_(number_of("requests_an_hour", faults, 5000)), random_(static_cast<std::uint64_t>(number_of("seed", faults, 1))), model_(clock_, random_, faults_from({}, faults)) {
     std::int64_t id = 100;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
@@ -94,10 +94,10 @@ class GithubServer {
     std::unique_ptr<Tracker> door;
   };
 
-  static std::uint64_t seed_of(const std::vector<std::string>& words) {
+  static std::int64_t number_of(const std::string& name, const std::vector<std::string>& words, std::int64_t otherwise) {
     for (const std::string& word : words)
-      if (word.starts_with("seed=")) return std::stoull(word.substr(5));
-    return 1;
+      if (word.starts_with(name + "=")) return std::stoll(word.substr(name.size() + 1));
+    return otherwise;
   }
 
   static sim::TrackerFaults faults_from(sim::TrackerFaults faults, const std::vector<std::string>& words) {
@@ -122,7 +122,7 @@ class GithubServer {
         faults.writes_a_minute = std::stoi(value);
       } else if (name == "writes_an_hour") {
         faults.writes_an_hour = std::stoi(value);
-      } else if (name != "seed") {
+      } else if (name != "seed" && name != "requests_an_hour") {
         throw std::runtime_error("there is no fault '" + name + "'");
       }
     }
@@ -150,7 +150,7 @@ class GithubServer {
   std::string limit_headers(bool charged) {
     if (charged) ++charged_;
     const auto reset = std::chrono::duration_cast<std::chrono::seconds>((model_.now() + std::chrono::hours{1}).time_since_epoch()).count();
-    return "X-RateLimit-Limit: 5000\r\nX-RateLimit-Remaining: " + std::to_string(std::max<std::int64_t>(0, 5000 - charged_)) + "\r\nX-RateLimit-Reset: " + std::to_string(reset) + "\r\n";
+    return "X-RateLimit-Limit: " + std::to_string(requests_an_hour_) + "\r\nX-RateLimit-Remaining: " + std::to_string(std::max<std::int64_t>(0, requests_an_hour_ - charged_)) + "\r\nX-RateLimit-Reset: " + std::to_string(reset) + "\r\n";
   }
 
   User* user_of(const HttpAsked& asked) {
@@ -400,6 +400,7 @@ class GithubServer {
   }
 
   const std::string repository_;
+  const std::int64_t requests_an_hour_;
   ThreadRuntime clock_;
   sim::Random random_;
   sim::TrackerModel model_;
