@@ -109,10 +109,7 @@ Result<int> say_on_tracker(Invocation& invocation, const std::string& command) {
 }
 
 Result<int> run_whoami(Invocation& invocation) {
-  const Result<std::unique_ptr<tracker::Tracker>> opened = open_tracker(*invocation.runtime, invocation.store_url, [](const std::string& name) {
-    const char* const value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  });
+  const Result<std::unique_ptr<tracker::Tracker>> opened = open_tracker(*invocation.runtime, invocation.store_url, this_environment);
   if (!opened) return std::unexpected(opened.error());
   const tracker::Answer<tracker::Account> self = (*opened)->who_am_i();
   if (!self) return std::unexpected(error_of(self.error()));

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "cli/config.hpp"
 #include "cli/pipeline_file.hpp"
 #include "cli/text.hpp"
 #include "library/open_tracker.hpp"
@@ -9,16 +10,11 @@
 namespace fenceline::cli {
 namespace {
 
-std::optional<std::string> from_process(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 // None at all is fine: then nothing is signed, and nothing renewed.
 Result<std::string> signing_key() {
   constexpr const char* kKey = "FENCELINE_TRACKER_KEY";
-  if (!from_process(kKey) && !from_process(std::string(kKey) + "_FILE")) return std::string();
-  return secret_from({kKey}, from_process);
+  if (!from_environment(kKey) && !from_environment("FENCELINE_TRACKER_KEY_FILE")) return std::string();
+  return secret_from({kKey}, this_environment);
 }
 
 // What a command of ours runs has no use for the workers' own secrets, and could write in their name with them.
@@ -30,6 +26,8 @@ void forget_secrets() {
 }
 
 }  // namespace
+
+std::optional<std::string> this_environment(const std::string& name) { return from_environment(name.c_str()); }
 
 OptionSpec pipeline_file_option() { return {"--pipeline", "FILE", "on an issue tracker: the pipeline's file, which says its stages and whom to trust"}; }
 
@@ -54,7 +52,7 @@ Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std:
   if (!file) return std::unexpected(file.error());
   if (!pipeline.empty() && file->spec.name != pipeline)
     return fail(Code::invalid, printable(*path, 200) + " is about pipeline '" + file->spec.name + "', not '" + printable(pipeline, 40) + "'");
-  Result<std::unique_ptr<tracker::Tracker>> opened = open_tracker(*invocation.runtime, invocation.store_url, from_process);
+  Result<std::unique_ptr<tracker::Tracker>> opened = open_tracker(*invocation.runtime, invocation.store_url, this_environment);
   if (!opened) return std::unexpected(opened.error());
   Result<std::string> key = signing_key();
   if (!key) return std::unexpected(key.error());

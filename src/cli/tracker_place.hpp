@@ -15,6 +15,9 @@ struct TrackerPlace {
   tracker::Protocol protocol;  // workers: those of the file, or the account itself
 };
 
+// As open_tracker() asks for it.
+std::optional<std::string> this_environment(const std::string& name);
+
 // `--pipeline FILE`, for commands that work on trackers too.
 OptionSpec pipeline_file_option();
 

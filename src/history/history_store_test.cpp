@@ -9,13 +9,13 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
-#include <thread>
 #include <tuple>
 
 #include "backends/memory/memory_store.hpp"
 #include "history/history_file.hpp"
 #include "history/format/event_reader.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "support/hand_runtime.hpp"
 #include "support/manual_clock.hpp"
 
 namespace fenceline::history {
@@ -250,10 +250,15 @@ TEST_F(HistoryFileTest, SeveralProcessesAddWholeLinesAndAKillLeavesThem) {
 TEST_F(HistoryFileTest, AHalfLineThatAnotherProcessIsWritingIsWaitedFor) {
   for (const std::string_view first : {R"({"e":"rec)", R"({"e":"recorder","by":"w)"}) {
     std::ofstream(path_) << first;
-    std::thread rest([&] { std::ofstream(path_, std::ios::app) << "order\"}\n"; });
-    const Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path_, runtime_, Log(null_log_sink()));
-    rest.join();
+    ManualClock clock;
+    test::HandRuntime runtime(clock);
+    int looks = 0;
+    runtime.while_sleeping = [&] {
+      if (++looks == 3) std::ofstream(path_, std::ios::app) << "order\"}\n";
+    };
+    const Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path_, runtime, Log(null_log_sink()));
     EXPECT_TRUE(file) << file.error().message;
+    EXPECT_EQ(looks, 3);
   }
 }
 

@@ -3,17 +3,11 @@
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
 
 namespace fenceline {
 namespace {
-
-using std::chrono::milliseconds;
-
-constexpr int kRepeats = 5;     // of a call whose answer got lost: at once, then after a pause that doubles
-constexpr int kDecisions = 20;  // of an act that others were faster than
-constexpr Duration kRepeatPause = milliseconds{200};
-constexpr Duration kDecisionPause = milliseconds{20};
 
 Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
   const std::string id = to_string(refusal.id);

@@ -4,18 +4,12 @@
 #include <set>
 
 #include "model/time_zone.hpp"
+#include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
 #include "services/valid_text.hpp"
 
 namespace fenceline {
 namespace {
-
-using std::chrono::milliseconds;
-
-constexpr int kRepeats = 5;     // of a call whose answer got lost: at once, then after a pause that doubles
-constexpr int kDecisions = 20;  // of an act that others were faster than
-constexpr Duration kRepeatPause = milliseconds{200};
-constexpr Duration kDecisionPause = milliseconds{20};
 
 std::string utc(WallTime at) { return local_text(at, "UTC"); }
 

@@ -21,10 +21,13 @@ class HandRuntime final : public Runtime {
   std::uint64_t random() override { return ++random_; }
   bool sleep_until(Instant when, std::stop_token) override {
     clock_.advance(std::max(Duration{0}, when - clock_.now()));
+    if (while_sleeping) while_sleeping();
     return true;
   }
   Task spawn(std::string, std::function<void(std::stop_token)>) override { return {}; }
   std::unique_ptr<Event> make_event() override { return nullptr; }
+
+  std::function<void()> while_sleeping = {};  // what others do meanwhile
 
  private:
   ManualClock& clock_;

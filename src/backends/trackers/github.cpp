@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "backends/trackers/json_members.hpp"
+#include "backends/trackers/lenient_json.hpp"
 #include "base/utc_text.hpp"
 #include "fenceline/version.hpp"
 
