@@ -287,6 +287,10 @@ Result<std::vector<TrailEntry>> FaultyStore::trail(const std::string& ns, int li
                                                   [this, ns, limit] { return inner_.trail(ns, limit); });
 }
 
+Result<std::vector<std::string>> FaultyStore::namespaces() {
+  return deliver<Result<std::vector<std::string>>>(Kind::reads, "namespaces", kCallTimeout, [this] { return inner_.namespaces(); });
+}
+
 Result<void> FaultyStore::remove_namespace(const std::string& ns, const Act& act) {
   return deliver<Result<void>>(Kind::changes, "remove_namespace", kCallTimeout,
                                [this, ns, act] { return inner_.remove_namespace(ns, act); });

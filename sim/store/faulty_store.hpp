@@ -76,6 +76,7 @@ class FaultyStore final : public Store {
 
   Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override;
   Result<void> remove_namespace(const std::string& ns, const Act& act) override;
+  Result<std::vector<std::string>> namespaces() override;
 
   StoreProfile profile() const override { return inner_.profile(); }
   Result<std::vector<Finding>> examine() override { return inner_.examine(); }

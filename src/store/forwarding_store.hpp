@@ -72,6 +72,7 @@ class ForwardingStore : public Store {
 
   Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override { return inner_.trail(ns, limit); }
   Result<void> remove_namespace(const std::string& ns, const Act& act) override { return inner_.remove_namespace(ns, act); }
+  Result<std::vector<std::string>> namespaces() override { return inner_.namespaces(); }
 
   StoreProfile profile() const override { return inner_.profile(); }
   Result<std::vector<Finding>> examine() override { return inner_.examine(); }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ struct Finding {
   std::string name;    // "wal_size"
   FindingStatus status = FindingStatus::ok;
   std::string detail;  // "1.2 MiB"
-  std::string remedy;  // a command, or empty if ok
+  std::string remedy;  // the command that mends it, or empty if ok
+  std::string why = {};                  // it matters; empty if ok
+  std::optional<WallTime> since = {};    // when it began, if anybody knows
 };
 
 struct WatchRequest {

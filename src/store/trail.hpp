@@ -32,6 +32,8 @@ struct Act {
   std::string reason;
 };
 
+inline constexpr int kNamespacesShown = 1000;
+
 class Trail {
  public:
   virtual ~Trail() = default;
@@ -41,6 +43,9 @@ class Trail {
   // Removes all that a namespace holds, except its trail. The floor is raised in the same step, so that a job of
   // that name enqueued anew never gets an old fence (L2). Repeated: ok.
   virtual Result<void> remove_namespace(const std::string& ns, const Act& act) = 0;
+
+  // Every namespace that ever granted something, perhaps others that were named once; sorted, the first kNamespacesShown.
+  virtual Result<std::vector<std::string>> namespaces() = 0;
 };
 
 }  // namespace fenceline

@@ -61,6 +61,17 @@ TEST_P(TrailConformance, ARemovalCanBeRepeated) {
   EXPECT_TRUE(everything().empty());
 }
 
+TEST_P(TrailConformance, NamespacesThatGrantedSomethingAreNamedInOrder) {
+  for (const char* ns : {"b", "a"}) {
+    const NewJob job = new_job();
+    must(store().enqueue({.ns = ns, .jobs = {job}}));
+    must(store().claim({.ns = ns, .queues = {job.queue}, .owner = "w", .request = "r", .limit = 1, .ttl = kTtl}));
+  }
+  const std::vector<std::string> names = must(store().namespaces());
+  EXPECT_TRUE(std::ranges::is_sorted(names));
+  for (const char* ns : {"a", "b"}) EXPECT_EQ(std::ranges::count(names, ns), 1) << ns;
+}
+
 TEST_P(TrailConformance, ANameThatIsNoNamespaceIsRefused) {
   EXPECT_EQ(code_of(store().remove_namespace("", {"ann", "x"})), Code::invalid);
   EXPECT_EQ(code_of(store().remove_namespace("../x", {"ann", "x"})), Code::invalid);

@@ -146,6 +146,15 @@ Result<std::vector<TrailEntry>> MemoryStore::trail(const std::string& ns, int li
   return entries;
 }
 
+Result<std::vector<std::string>> MemoryStore::namespaces() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [ns, space] : spaces_) {
+    if (names.size() < kNamespacesShown) names.push_back(ns);
+  }
+  return names;
+}
+
 Result<void> MemoryStore::remove_namespace(const std::string& ns, const Act& act) {
   if (auto ok = check_name("namespace", ns); !ok) return ok;
   Changes changes;

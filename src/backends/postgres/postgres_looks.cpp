@@ -149,6 +149,18 @@ Result<std::vector<WorkerRow>> PostgresStore::workers(const std::string& ns) {
   });
 }
 
+Result<std::vector<std::string>> PostgresStore::namespaces() {
+  Pool& pool = parts_->pool;
+  const Statement look{"select name from \"" + pool.dsn().schema + "\".namespace order by name collate \"C\" limit " + std::to_string(kNamespacesShown)};
+  const Result<Rows> rows = pool.run(look, {}, CallKind::look, kCallTimeout);
+  if (!rows) return std::unexpected(rows.error());
+  return decoded(pool.dsn(), [&] {
+    std::vector<std::string> names;
+    for (int row = 0; row < rows->size(); ++row) names.push_back(rows->text(row, 0));
+    return names;
+  });
+}
+
 Result<std::vector<TrailEntry>> PostgresStore::trail(const std::string& ns, int limit) {
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   if (limit < 1) return fail(Code::invalid, "limit must be at least 1");

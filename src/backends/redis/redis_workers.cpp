@@ -163,6 +163,23 @@ Result<std::vector<TrailEntry>> RedisStore::trail(const std::string& ns, int lim
   });
 }
 
+Result<std::vector<std::string>> RedisStore::namespaces() {
+  const Result<Value> answer = parts_->client.call(std::move(Command("SMEMBERS").arg(parts_->prefix + "spaces")), CallKind::look, kCallTimeout);
+  if (!answer) return std::unexpected(answer.error());
+  return decoded(parts_->url(), [&] {
+    std::vector<std::string> names;
+    for (const Value& space : list_in(*answer)) {
+      std::string_view name = text_in(space);  // "fl:{default}:"
+      name.remove_prefix(std::min(name.size(), parts_->prefix.size() + 1));
+      name.remove_suffix(std::min<std::size_t>(name.size(), 2));
+      names.emplace_back(name);
+    }
+    std::ranges::sort(names);
+    if (names.size() > kNamespacesShown) names.resize(kNamespacesShown);
+    return names;
+  });
+}
+
 Result<void> RedisStore::remove_namespace(const std::string& ns, const Act& act) {
   if (auto ok = check_name("namespace", ns); !ok) return ok;
   static const Script& script = script_of("remove_namespace");

@@ -123,6 +123,13 @@ Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int lim
   return entries;
 }
 
+Result<std::vector<std::string>> namespaces(Call& call) {
+  std::vector<std::string> names;
+  auto rows = call.db.query("SELECT name FROM namespace ORDER BY name LIMIT ?1", kNamespacesShown);
+  while (rows.next()) names.push_back(rows.text(0));
+  return names;
+}
+
 void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what, const std::string& subject) {
   call.db.execute(kEnter, ns, call.wall_us(), act.actor, what, subject, act.reason);
 }

@@ -160,6 +160,10 @@ Result<std::vector<TrailEntry>> SqliteStore::trail(const std::string& ns, int li
   return read<std::vector<TrailEntry>>(*parts_, [&](sqlite::Call& call) { return sqlite::trail(call, ns, limit); });
 }
 
+Result<std::vector<std::string>> SqliteStore::namespaces() {
+  return read<std::vector<std::string>>(*parts_, [](sqlite::Call& call) { return sqlite::namespaces(call); });
+}
+
 Result<void> SqliteStore::remove_namespace(const std::string& ns, const Act& act) {
   if (auto ok = check_name("namespace", ns); !ok) return ok;
   return write(*parts_, NamespaceRemoval{ns, act}, {}, kCallTimeout, &remove_named_namespace);

@@ -113,6 +113,7 @@ class SqliteStore final : public Store {
 
   Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override;
   Result<void> remove_namespace(const std::string& ns, const Act& act) override;
+  Result<std::vector<std::string>> namespaces() override;
 
   StoreProfile profile() const override;
   Result<std::vector<Finding>> examine() override;

@@ -77,6 +77,7 @@ Result<void> stopped(Call& call, const StoppedRequest& request);
 Result<void> report_worker(Call& call, const WorkerReport& report);
 Result<void> remove_worker(Call& call, const std::string& ns, const std::string& owner);
 Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act);
+Result<std::vector<std::string>> namespaces(Call& call);
 
 Result<BeginEffectReply> begin_effect(Call& call, const BeginEffectRequest& request);
 Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& request);
