@@ -63,10 +63,11 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"history/format", {"base"}},
       {"history", {"base", "model", "runtime", "store", "history/format"}},
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
+      {"doctor", {"base", "model", "runtime", "store", "services"}},
       {"tracker", {"base", "model", "runtime", "services"}},
       {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers"}},
       {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "tracker", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "doctor", "tracker", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };

@@ -1,0 +1,122 @@
+// Locks: who waits long and for whom, and leases that ran out and were never released.
+#include <algorithm>
+
+#include "doctor/state_look.hpp"
+
+namespace fenceline::doctor {
+namespace {
+
+constexpr int kPagesMost = 10;
+constexpr std::size_t kNamespacesLooked = 20;
+constexpr std::string_view kLoop = "loop";  // it is never released: its window ends by itself
+
+std::string at_place(const std::string& place) { return place.empty() ? "" : " (" + place + ")"; }
+
+std::string in_ns(const StateLook& look) { return look.options.ns == "default" ? "" : " --namespace " + look.options.ns; }
+
+// A break is for what is held; what ran out is taken over, and released, under a new fence.
+std::string mend(const StateLook& look, const LockRow& row) {
+  if (row.free_in) return "fenceline locks break " + row.resource + " --fence " + std::to_string(row.fence) + in_ns(look);
+  const std::size_t slot = row.resource.find('#');
+  if (slot != std::string::npos) return "fenceline locks show " + row.resource + in_ns(look);
+  return "fenceline lock " + row.resource + in_ns(look) + " -- true";
+}
+
+const LockHolder* ran_out(const LockRow& row) {
+  if (row.pattern == kLoop) return nullptr;
+  const auto found = std::ranges::find_if(row.holders, [](const LockHolder& holder) { return holder.left <= Duration{0}; });
+  return found == row.holders.end() ? nullptr : &*found;
+}
+
+void judge_debt(const StateLook& look, FindingList& list, const LockRow& row) {
+  const LockHolder* holder = ran_out(row);
+  if (!holder) return;
+  list.add(FindingStatus::warning,
+           "lock " + row.resource + ": the lease of " + holder->owner + at_place(holder->place) + " under fence " + std::to_string(row.fence) + " ran out " + rough(-holder->left) +
+               " ago, and was not released",
+           mend(look, row), look.now + holder->left);
+}
+
+void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
+  StateNumbers& numbers = look.looked.numbers;
+  numbers.lock_waiters += row.waiters_count;
+  if (row.waiters.empty()) return;
+  const auto first = std::ranges::min_element(row.waiters, {}, &LockWaiter::since);
+  const Duration waits = look.now - first->since;
+  numbers.lock_wait_longest = std::max(numbers.lock_wait_longest, waits);
+  if (waits < kLockWaitLong) return;
+  std::string holder = "nobody holds it";
+  if (!row.holders.empty()) {
+    const LockHolder& one = row.holders.front();
+    holder = one.owner + at_place(one.place) + " holds it under fence " + std::to_string(row.fence) + " since " + moment(one.granted_at, look.now);
+    if (one.left <= Duration{0}) holder += ", and its lease ran out";
+  }
+  list.add(FindingStatus::warning,
+           "lock " + row.resource + ": " + counted(row.waiters_count, "waiter") + ", " + first->owner + at_place(first->place) + " for " + rough(waits) + "; " + holder,
+           row.holders.empty() ? "fenceline locks show " + row.resource + in_ns(look) : mend(look, row), first->since);
+}
+
+// `visit` is shown every lock of a namespace, up to a bound.
+template <class Visit>
+Result<void> each_lock(StateLook& look, const std::string& ns, int pages, Visit visit) {
+  LocksRequest request{.ns = ns, .limit = kPage};
+  for (int page = 0;; ++page) {
+    const Result<LocksReply> reply = look.store.locks(request);
+    if (!reply) return std::unexpected(reply.error());
+    for (const LockRow& row : reply->locks) visit(row);
+    if (!reply->next) return {};
+    if (page + 1 == pages || !look.has_time()) {
+      look.cut_short();
+      return {};
+    }
+    request.after = *reply->next;
+  }
+}
+
+// Of other namespaces only how many: whoever looks after them asks there.
+Result<void> debt_elsewhere(StateLook& look, FindingList& list) {
+  const Result<std::vector<std::string>> names = look.store.namespaces();
+  if (!names) return std::unexpected(names.error());
+  std::size_t looked_at = 0;
+  for (const std::string& ns : *names) {
+    if (ns == look.options.ns) continue;
+    if (looked_at++ == kNamespacesLooked || !look.has_time()) {
+      look.cut_short();
+      return {};
+    }
+    std::int64_t debt = 0;
+    std::optional<WallTime> since;
+    const Result<void> read = each_lock(look, ns, 1, [&](const LockRow& row) {
+      const LockHolder* holder = ran_out(row);
+      if (!holder) return;
+      debt += 1;
+      since = std::min(since.value_or(WallTime::max()), look.now + holder->left);
+    });
+    if (!read) return read;
+    if (debt > 0)
+      list.add(FindingStatus::warning, "namespace " + ns + ": " + counted(debt, "lease") + " of locks ran out and " + (debt == 1 ? "was" : "were") + " not released", "fenceline doctor --namespace " + ns, since);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LockFindings> locks(StateLook& look) {
+  FindingList wait("lock_wait", "whoever waits does nothing else; a holder that hangs but renews keeps the lock for ever", "fenceline locks list --held");
+  FindingList debt("lock_debt", "its holder died or hangs, and may still write: its fence is refused only when somebody has a newer one", "fenceline locks list");
+  std::int64_t all = 0;
+  const Result<void> read = each_lock(look, look.options.ns, kPagesMost, [&](const LockRow& row) {
+    all += 1;
+    judge_wait(look, wait, row);
+    judge_debt(look, debt, row);
+  });
+  if (!read) return std::unexpected(read.error());
+  look.looked.numbers.lock_debt = debt.size();
+  if (look.options.other_namespaces) {
+    if (const Result<void> elsewhere = debt_elsewhere(look, debt); !elsewhere) return std::unexpected(elsewhere.error());
+  }
+  const std::string known = counted(all, "lock") + " known";
+  return LockFindings{look.told(std::move(wait), known + ", nobody waits for long"), look.told(std::move(debt), known + ", none ran out unreleased")};
+}
+
+}  // namespace fenceline::doctor

@@ -1,0 +1,105 @@
+// Queues: how long work waits and why, dead letters, effects in doubt.
+#include <algorithm>
+
+#include "doctor/state_look.hpp"
+
+namespace fenceline::doctor {
+namespace {
+
+std::int64_t due_in(const QueueRow& row) { return std::max<std::int64_t>(row.depth_of(JobState::ready) - row.ahead, row.oldest_ready_at ? 1 : 0); }
+
+struct Servers {
+  std::int64_t working = 0;
+  std::vector<std::string> quiet;
+};
+
+Servers servers_of(const StateLook& look, const std::string& queue) {
+  Servers servers;
+  for (const WorkerRow& row : look.looked.workers) {
+    if (is_gone(row) || std::ranges::find(row.report.queues, queue) == row.report.queues.end()) continue;
+    if (row.order == WorkerOrder::work) servers.working += 1;
+    else if (row.order == WorkerOrder::quiet) servers.quiet.push_back(row.report.owner);
+  }
+  return servers;
+}
+
+void judge_queue(StateLook& look, FindingList& list, const QueueRow& row) {
+  const std::int64_t due = due_in(row);
+  const std::string jobs = counted(due, "job") + (due == 1 ? " is due" : " are due");
+  if (row.paused && (due > 0 || row.depth_of(JobState::running) > 0)) {
+    const std::string why = row.paused->reason.empty() ? "" : " ('" + row.paused->reason + "')";
+    list.add(FindingStatus::warning, "queue " + row.queue + " is paused by " + row.paused->by + why + "; " + jobs, "fenceline queue resume " + row.queue, row.paused->at);
+    return;
+  }
+  if (row.paused || !row.oldest_ready_at || due == 0) return;
+  const Duration age = look.now - *row.oldest_ready_at;
+  const Servers servers = servers_of(look, row.queue);
+  if (servers.working > 0) {
+    if (age > kQueueOld)
+      list.add(FindingStatus::warning, "queue " + row.queue + ": the oldest job waits for " + rough(age) + "; " + jobs + ", " + counted(servers.working, "worker") + " at it",
+               "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
+    return;
+  }
+  const FindingStatus status = age > kUnservedBad ? FindingStatus::bad : FindingStatus::warning;
+  if (!servers.quiet.empty())
+    list.add(status, "queue " + row.queue + " has only quiet workers; " + jobs + ", the oldest for " + rough(age), "fenceline workers resume " + shell_word(servers.quiet.front()), *row.oldest_ready_at);
+  else
+    list.add(status, "queue " + row.queue + " has no worker; " + jobs + ", the oldest for " + rough(age), "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
+}
+
+std::string first_line(const std::string& text) {
+  constexpr std::size_t kShown = 80;
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.size() > kShown ? line.substr(0, kShown) + "..." : line;
+}
+
+}  // namespace
+
+Result<Findings> queue_age(StateLook& look) {
+  FindingList list("queue_age", "work that is due is not done, and waits longer the longer this lasts", "fenceline queue list");
+  for (const QueueRow& row : look.looked.queues) judge_queue(look, list, row);
+  return look.told(std::move(list), counted(static_cast<std::int64_t>(look.looked.queues.size()), "queue") + ", no job waits for long");
+}
+
+Result<Findings> dead_letters(StateLook& look) {
+  FindingList list("dead_letters", "they failed for good: nobody runs them again by itself, and after their retention they are removed", "fenceline dead list");
+  const std::int64_t all = look.depth(JobState::dead);
+  look.looked.numbers.dead_letters = all;
+  if (all == 0) return look.told(std::move(list), "none");
+  // One page: an example of each queue, as far as they are in it.
+  const Result<JobsReply> page = look.store.jobs({.ns = look.options.ns, .state = JobState::dead, .limit = 100});
+  if (!page) return std::unexpected(page.error());
+  for (const QueueRow& row : look.looked.queues) {
+    const std::int64_t dead = row.depth_of(JobState::dead);
+    if (dead == 0) continue;
+    const auto example = std::ranges::find(page->jobs, row.queue, &Job::queue);
+    std::string detail = counted(dead, "dead letter") + " in queue " + row.queue;
+    std::optional<WallTime> since;
+    if (example != page->jobs.end()) {
+      detail += (dead == 1 ? ": job " : "; the first: job ") + to_string(example->id) + (example->error.empty() ? "" : ", " + first_line(example->error));
+      since = example->finished_at;
+    }
+    list.add(FindingStatus::warning, detail, "fenceline dead redrive --queue " + row.queue + " --yes", since);
+  }
+  return look.told(std::move(list), "none");
+}
+
+Result<Findings> effects_in_doubt(StateLook& look) {
+  // Whether or not their jobs wait: of a job that was cancelled, or died otherwise, nobody would be told else.
+  FindingList list("effects_in_doubt", "it may have happened or not, and nobody repeats it until somebody says so", "fenceline effects list --in-doubt");
+  const Result<EffectsReply> doubts = look.store.effects({.ns = look.options.ns, .in_doubt = true, .limit = kPage});
+  if (!doubts) return std::unexpected(doubts.error());
+  if (doubts->next) look.cut_short();
+  for (const Effect& effect : doubts->effects) {
+    const bool bad = effect.held && look.now - effect.began_at > kForAPersonBad;
+    const std::string id = to_string(effect.job);
+    list.add(bad ? FindingStatus::bad : FindingStatus::warning,
+             "effect " + effect.name + " of job " + id + ", begun under fence " + std::to_string(effect.fence) + ", may have happened" +
+                 (effect.held ? "; its job waits for an operator" : ""),
+             "fenceline effects resolve " + id + " " + effect.name + " --done  # or --none, whichever is so", effect.began_at);
+  }
+  look.looked.numbers.effects_in_doubt = list.size();
+  return look.told(std::move(list), "none is in doubt");
+}
+
+}  // namespace fenceline::doctor

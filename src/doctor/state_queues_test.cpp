@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+
+#include "support/state_fixture.hpp"
+
+namespace fenceline {
+namespace {
+
+using namespace std::chrono_literals;
+using test::must;
+
+using QueueAge = test::StateOnMemory;
+
+TEST_F(QueueAge, AQueueWithoutAWorkerIsNamedAndIsBadWhenItLasts) {
+  enqueue({});
+  const WallTime since = clock.wall_now();
+  pass(30s);
+  const Finding alone = one("queue_age");
+  EXPECT_EQ(alone.status, FindingStatus::warning);
+  EXPECT_EQ(alone.detail, "queue mail has no worker; 1 job is due, the oldest for 30s");
+  EXPECT_EQ(alone.remedy, "fenceline work mail -- CMD");
+  EXPECT_EQ(alone.since, since);
+  pass(11min);
+  EXPECT_EQ(one("queue_age").status, FindingStatus::bad);
+  report("w-1");
+  EXPECT_EQ(one("queue_age").detail, "queue mail: the oldest job waits for 11m; 1 job is due, 1 worker at it");
+  EXPECT_EQ(one("queue_age").status, FindingStatus::warning);
+}
+
+TEST_F(QueueAge, WorkThatLiesAheadWaitsForNobody) {
+  enqueue({.delay = 1h});
+  EXPECT_EQ(one("queue_age").status, FindingStatus::ok);
+}
+
+TEST_F(QueueAge, APausedQueueNamesWhoPausedItAndWhy) {
+  enqueue({});
+  must(store.pause({.ns = options.ns, .queue = "mail", .paused = true, .act = {"ann", "server moves"}}));
+  const WallTime since = clock.wall_now();
+  pass(1h);
+  const Finding paused = one("queue_age");
+  EXPECT_EQ(paused.status, FindingStatus::warning) << "somebody meant it";
+  EXPECT_EQ(paused.detail, "queue mail is paused by ann ('server moves'); 1 job is due");
+  EXPECT_EQ(paused.remedy, "fenceline queue resume mail");
+  EXPECT_EQ(paused.since, since);
+  must(store.pause({.ns = options.ns, .queue = "empty", .paused = true, .act = {"ann", ""}}));
+  EXPECT_EQ(found("queue_age").size(), 1U) << "nothing waits in the other";
+}
+
+TEST_F(QueueAge, QuietWorkersAreNoWorkers) {
+  enqueue({});
+  report("w-1");
+  expect_only({});
+  must(store.order_worker({.ns = options.ns, .owner = "w-1", .order = WorkerOrder::quiet, .act = {"ann", "deploy"}}));
+  EXPECT_EQ(one("queue_age").remedy, "fenceline workers resume w-1");
+}
+
+using DeadLetters = test::StateOnMemory;
+
+TEST_F(DeadLetters, AreTheDepthOfEachQueueAndAnExample) {
+  const JobId first = enqueue({});
+  settle("w-1", first, claim("w-1"), {.kind = OutcomeKind::dead, .error = "exit status 65\nand more"});
+  const WallTime since = clock.wall_now();
+  const JobId second = enqueue({});
+  settle("w-1", second, claim("w-1"), {.kind = OutcomeKind::dead});
+  const Finding dead = one("dead_letters");
+  EXPECT_EQ(dead.status, FindingStatus::warning);
+  EXPECT_EQ(dead.detail, "2 dead letters in queue mail; the first: job " + to_string(first) + ", exit status 65");
+  EXPECT_EQ(dead.remedy, "fenceline dead redrive --queue mail --yes");
+  EXPECT_EQ(dead.since, since);
+  EXPECT_EQ(look().numbers.dead_letters, 2);
+}
+
+struct Effects : test::StateOnMemory {
+  // A worker died inside the effect, and the next delivery met it.
+  JobId in_doubt(NewJob job = {}) {
+    const JobId id = enqueue(std::move(job));
+    began = clock.wall_now();
+    const Fence fence = claim("w-1");
+    must(store.begin_effect({.ns = options.ns, .job = id, .fence = fence, .name = "charge", .digest = "d", .call = "c1"}));
+    pass(kTtl + 1s);
+    const Fence next = claim("w-2");
+    EXPECT_EQ(must(store.begin_effect({.ns = options.ns, .job = id, .fence = next, .name = "charge", .digest = "d", .call = "c2"})).verdict, EffectVerdict::held);
+    must(store.stopped({.ns = options.ns, .owner = "w-2", .jobs = {{id, next}}}));
+    return id;
+  }
+  WallTime began;
+};
+
+TEST_F(Effects, InDoubtWaitForAPersonAndAreBadWhenNobodyComes) {
+  const JobId id = in_doubt();
+  const Finding doubt = one("effects_in_doubt");
+  EXPECT_EQ(doubt.status, FindingStatus::warning);
+  EXPECT_TRUE(doubt.detail.starts_with("effect charge of job " + to_string(id) + ", begun under fence ")) << doubt.detail;
+  EXPECT_TRUE(doubt.detail.ends_with(", may have happened; its job waits for an operator")) << doubt.detail;
+  EXPECT_EQ(doubt.remedy, "fenceline effects resolve " + to_string(id) + " charge --done  # or --none, whichever is so");
+  EXPECT_EQ(doubt.since, began);
+  EXPECT_EQ(look().numbers.effects_in_doubt, 1);
+  pass(1h);
+  EXPECT_EQ(one("effects_in_doubt").status, FindingStatus::bad);
+  must(store.resolve_effect({.ns = options.ns, .job = id, .name = "charge", .done = true, .act = {"ann", "saw it"}}));
+  EXPECT_EQ(one("effects_in_doubt").status, FindingStatus::ok);
+}
+
+using Groups = Effects;
+
+TEST_F(Groups, ThatWaitForAnEffectNameTheHeadTheEffectAndWhoWaits) {
+  const JobId head = in_doubt({.group = "acme"});
+  const JobId behind = enqueue({.group = "acme"});
+  pass(40s);
+  const Finding blocked = one("groups_blocked");
+  EXPECT_EQ(blocked.status, FindingStatus::warning);
+  EXPECT_EQ(blocked.detail, "group acme of queue mail: job " + to_string(behind) + ", due for 40s, waits behind job " + to_string(head) + ", which waits for effect charge, in doubt");
+  EXPECT_EQ(blocked.remedy, "fenceline effects resolve " + to_string(head) + " charge --done  # or --none, whichever is so");
+  EXPECT_EQ(look().numbers.groups_blocked, 1);
+  pass(1h);
+  EXPECT_EQ(one("groups_blocked").status, FindingStatus::bad);
+}
+
+TEST_F(Groups, BehindALeaseThatRanOutAreBlocked) {
+  const JobId head = enqueue({.group = "acme"});
+  enqueue({.group = "acme"});
+  claim("w-1");
+  EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok) << "the head runs: so it should be";
+  pass(kTtl + 3s);
+  const Finding blocked = one("groups_blocked");
+  EXPECT_TRUE(blocked.detail.ends_with("waits behind job " + to_string(head) + ", whose lease ran out 3s ago")) << blocked.detail;
+  EXPECT_EQ(blocked.remedy, "fenceline work mail -- CMD");
+}
+
+TEST_F(Groups, BehindAHeadThatIsTriedAgainLaterAreBlocked) {
+  const JobId head = enqueue({.group = "acme"});
+  enqueue({.group = "acme"});
+  settle("w-1", head, claim("w-1"), {.kind = OutcomeKind::failed, .error = "no", .retry_in = 1h});
+  const Finding blocked = one("groups_blocked");
+  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is tried again at ") != std::string::npos) << blocked.detail;
+  EXPECT_EQ(blocked.remedy, "fenceline job retry " + to_string(head));
+}
+
+TEST_F(Groups, WithNobodyBehindTheHeadAreNotBlocked) {
+  in_doubt({.group = "acme"});
+  EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok);
+}
+
+}  // namespace
+}  // namespace fenceline
