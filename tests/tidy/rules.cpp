@@ -34,6 +34,7 @@ const std::vector<Home>& homes() {
       {{"openssl", "hiredis"}, std::regex(R"(#include\s*[<"](openssl|hiredis)/)"), "a header of OpenSSL or hiredis", {"src/backends/redis/", "tests/"}, "a library stays in its adapter"},
       {{"curl"}, std::regex(R"(#include\s*[<"]curl/)"), "libcurl's header", {"src/http/"}, "a library stays in its adapter"},
       {{"boost"}, std::regex(R"(#include\s*[<"]boost/)"), "a header of Boost", {"src/http/http_server.cpp"}, "one source knows the HTTP server's library"},
+      {{"prometheus"}, std::regex(R"(#include\s*[<"]prometheus/)"), "a header of prometheus-cpp", {"src/metrics/metrics.cpp"}, "one source knows the metrics' library"},
       {{"cctz"}, std::regex(R"(#include\s*[<"]cctz/)"), "a header of cctz", {"src/model/time_zone.cpp", "tests/"}, "one source knows the time zones' library"},
       {{"CLI/"}, std::regex(R"(#include\s*[<"]CLI/)"), "CLI11's header", {"src/cli/parse.cpp"}, "one source knows the command line's library"},
       {{"toml"}, std::regex(R"(#include\s*[<"]toml)"), "TOML's header", {"src/cli/config.cpp", "src/cli/pipeline_file.cpp"}, "a library stays in its adapter"},
@@ -65,9 +66,10 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
       {"doctor", {"base", "model", "runtime", "store", "services"}},
       {"tracker", {"base", "model", "runtime", "services"}},
+      {"metrics", {"base", "model", "runtime", "store", "services", "tracker", "doctor", "http"}},
       {"library", {"base", "model", "runtime", "store", "services", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers"}},
       {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "doctor", "tracker", "gates", "library", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "doctor", "tracker", "gates", "library", "metrics", "http", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };
