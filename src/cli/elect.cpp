@@ -2,6 +2,7 @@
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
 #include "cli/locked_command.hpp"
+#include "cli/measured.hpp"
 #include "cli/open_within.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -31,6 +32,8 @@ Result<int> run(Invocation& invocation) {
   const Result<ElectionOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   if (const std::optional<int> missing = command_missing(invocation)) return *missing;
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
   const LockLog log(invocation);
   Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->name, invocation.runtime->now());
   if (!store && may_repeat(store.error().code) && !was_interrupted(invocation.stop)) {
@@ -42,7 +45,8 @@ Result<int> run(Invocation& invocation) {
 
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
-  LockClient locks(*invocation.runtime, log.log(), history->store(), {.ns = invocation.ns, .place = lock_place()});
+  const Measured measured(invocation, *metrics_port, log.sink(), history->store());
+  LockClient locks(*invocation.runtime, measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
   Election election(locks, *options);
   while (true) {
     LockedEnd end;
@@ -72,6 +76,7 @@ CommandSpec elect_command() {
           .options = {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
                       {"--delay", "DURATION", "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
                       {"--once", "", "after a loss end with 76 instead of campaigning again"},
+                      metrics_option(),
                       {"--history", "FILE", kHistoryHelp}},
           .sections = {{"What happens when",
                         {{"it is elected", "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the term, signals go to it"},

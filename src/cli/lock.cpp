@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/lock_settings.hpp"
 #include "cli/locked_command.hpp"
+#include "cli/measured.hpp"
 #include "cli/open_within.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -139,18 +140,21 @@ Result<int> run(Invocation& invocation) {
   if (!conflict) return std::unexpected(conflict.error());
   if (const std::optional<int> missing = command_missing(invocation)) return *missing;
 
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
   const LockLog log(invocation);
   const Instant deadline = does_not_wait(*options) ? began : began + options->wait;
   const Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->names.front(), deadline);
   if (!store && options->on_acquire_error == OnStoreError::open && store_is_away(store.error().code) && !was_interrupted(invocation.stop))
-    return run_open(invocation, log.log(), *options, *timeout);
+    return run_open(invocation, Measured(invocation, *metrics_port, log.sink()).log(), *options, *timeout);
   if (!store) return not_obtained(invocation, *options, store.error(), static_cast<int>(*conflict));
   // What it took to reach the store is part of the wait; whoever waited for it is not refused a question.
   if (!does_not_wait(*options)) options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
 
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
-  LockClient locks(*invocation.runtime, log.log(), history->store(), {.ns = invocation.ns, .place = lock_place()});
+  const Measured measured(invocation, *metrics_port, log.sink(), history->store());
+  LockClient locks(*invocation.runtime, measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
   Result<HeldLock> held = locks.acquire(*options, invocation.stop);
   if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
   if (held->failed_open()) tell_that_it_is_open();
@@ -182,6 +186,7 @@ CommandSpec lock_command() {
                       {"--slots", "N", "so many holders at a time, 1 to 1000; everybody must say the same"},
                       {"--hold-at-least", "DURATION", "from the grant on nobody else has it before, though the command is done: for short commands of several machines' cron; at most 24h"},
                       {"--delay", "DURATION", "after it was lost, not released, nobody has it for so long: for targets that cannot check a fence; at most 24h"},
+                      metrics_option(),
                       {"--timeout", "DURATION", "end the command after so long: TERM, and KILL up to 5s later; 1s to 30d"},
                       {"--history", "FILE", kHistoryHelp}},
           .sections = {{"The command, never through a shell",

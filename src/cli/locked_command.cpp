@@ -195,6 +195,4 @@ LockLog::LockLog(const Invocation& invocation) : sink_(&null_log_sink()) {
 
 LockLog::~LockLog() = default;
 
-Log LockLog::log() const { return Log(*sink_); }
-
 }  // namespace fenceline::cli

@@ -75,7 +75,8 @@ class LockLog {
  public:
   explicit LockLog(const Invocation& invocation);
   ~LockLog();
-  Log log() const;
+  Log log() const { return Log(*sink_); }
+  LogSink& sink() const { return *sink_; }
 
  private:
   LogSink* sink_;

@@ -41,7 +41,8 @@ Result<Accepted> accepted(const Invocation& invocation) {
     if (name == "shared-fs") out.shared_fs = true;
     else if (name == "no-sync") out.no_sync = true;
     else if (name == "eviction") out.eviction = true;
-    else return std::unexpected(usage_error("--accept '" + printable(name, 40) + "' is unknown; there is shared-fs, no-sync and eviction"));
+    else if (name != "open-listen")  // what is said of the pages that are served, not of the store
+      return std::unexpected(usage_error("--accept '" + printable(name, 40) + "' is unknown; there is shared-fs, no-sync, eviction and open-listen"));
   }
   return out;
 }

@@ -220,7 +220,7 @@ const std::vector<OptionSpec>& global_options() {
       {"--config", "FILE", "settings; default FENCELINE_CONFIG, then fenceline.toml in this folder if there is one"},
       {"--json", "", "print JSON: one object, or one a line for streams"},
       {"--require", "A|B|C", "refuse a store of a lower class. A crash takes nothing (A: of several machines, B: of one), or the last moments (C)"},
-      {"--accept", "shared-fs|no-sync|eviction", "allow what is refused as unsafe, by name", true},
+      {"--accept", "shared-fs|no-sync|eviction|open-listen", "allow what is refused as unsafe, by name", true},
   };
   return options;
 }

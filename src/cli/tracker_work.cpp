@@ -1,7 +1,9 @@
 // fenceline work on an issue tracker.
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
+#include "cli/measured.hpp"
 #include "cli/output.hpp"
 #include "cli/tracker_place.hpp"
 #include "cli/work_options.hpp"
@@ -79,6 +81,8 @@ Result<int> work_on_tracker(Invocation& invocation) {
   if (auto ok = only_what_a_tracker_has(invocation); !ok) return std::unexpected(ok.error());
   const std::vector<std::string>& queues = invocation.arguments["QUEUE"];
   if (queues.size() != 1) return std::unexpected(usage_error("on an issue tracker a worker serves one pipeline; name one"));
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
   Result<TrackerPlace> place = open_tracker_place(invocation, queues.front());
   if (!place) return std::unexpected(place.error());
   Result<tracker::TrackerWorkerOptions> options = options_from(invocation, *place);
@@ -96,7 +100,11 @@ Result<int> work_on_tracker(Invocation& invocation) {
                          .grace = LeaseTimes::of(place->protocol.ttl_of(stage)).grace,
                          .owns_children = become_subreaper()};
   CommandHandler handler(*invocation.runtime, command);
-  options->work.push_back({.place = stage, .handler = &handler});
+  // The worker outlives those who ask what it counted.
+  std::optional<tracker::TrackerWorker> worker;
+  std::atomic<bool> counts = false;
+  Measured measured(invocation, *metrics_port, *invocation.log_sink, *place->tracker, [&] { return counts ? worker->counts() : tracker::TrackerWorkerCounts{}; });
+  options->work.push_back({.place = stage, .handler = &measured.handler(handler)});
   const StageGate& gate = place->protocol.pipeline.stages[*found].gate;
   std::optional<CommandHandler> check;
   if (gate.kind == GateKind::check && invocation.has("--run-checks")) {
@@ -105,10 +113,11 @@ Result<int> work_on_tracker(Invocation& invocation) {
     check.emplace(*invocation.runtime, command);
     options->work.push_back({.place = std::string(tracker::kGatePrefix) + stage, .handler = &*check});
   }
-  tracker::TrackerWorker worker(*invocation.runtime, Log(*invocation.log_sink), *place->tracker, *options);
-  const Result<void> worked = worker.run(invocation.stop);
-  if (invocation.json) print_line(as_json(worker.counts()));
-  tell(as_words(worker.counts()));
+  worker.emplace(*invocation.runtime, measured.log(), measured.tracker(), *options);
+  counts = true;
+  const Result<void> worked = worker->run(invocation.stop);
+  if (invocation.json) print_line(as_json(worker->counts()));
+  tell(as_words(worker->counts()));
   // A precondition that does not hold is the caller's to mend, not the tracker's.
   if (!worked) return fail(worked.error().code == Code::refused ? Code::invalid : worked.error().code, worked.error().message);
   return kExitOk;

@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/config.hpp"
 #include "cli/locked_command.hpp"
+#include "cli/measured.hpp"
 #include "cli/output.hpp"
 #include "cli/schedule_settings.hpp"
 #include "cli/text.hpp"
@@ -158,6 +159,8 @@ Result<int> run(Invocation& invocation) {
     tell("fenceline: " + error_text(program.error()));
     return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
   }
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
   Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
   if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
@@ -187,8 +190,8 @@ Result<int> run(Invocation& invocation) {
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
   MakeCheck make_check;
   if (invocation.has("--run-checks")) make_check = [&](const StageSpec& stage) { return std::make_unique<CheckHandler>(handler, stage.gate.command); };
-  Store& chosen_store = noted ? noted->store() : **store;
-  const Result<WorkReport> report = work_stages(*invocation.runtime, Log(*invocation.log_sink), chosen_store, chosen_handler, *options, std::move(make_check), invocation.stop);
+  Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
+  const Result<WorkReport> report = work_stages(*invocation.runtime, measured.log(), measured.store(), measured.handler(chosen_handler), *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(as_json(*report));
   tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));
@@ -222,6 +225,7 @@ CommandSpec work_command() {
                       {"--idempotent", "", "on an issue tracker: work that is done twice does no harm; without it no work is done there"},
                       {"--expect", "DURATION", "on an issue tracker: how long an item takes; measured if not given"},
                       {"--poll", "DURATION", "on an issue tracker: how often to look for items: 1s to 1h, 30s if not given"},
+                      metrics_option(),
                       {"--no-schedules", "", "take no part in firing the ticks of schedules"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
           .sections = {{"The command, started anew for each job and never through a shell",
