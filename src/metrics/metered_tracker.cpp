@@ -4,6 +4,12 @@ namespace fenceline::metrics {
 
 using namespace tracker;
 
+namespace {
+
+constexpr std::int64_t kBudgetLow = 500;  // GitHub: of 5000 an hour
+
+}  // namespace
+
 template <class Call>
 auto MeteredTracker::counted(std::string_view kind, Call call) -> decltype(call()) {
   const Instant asked = clock_.now();
@@ -15,14 +21,26 @@ auto MeteredTracker::counted(std::string_view kind, Call call) -> decltype(call(
 void MeteredTracker::count(std::string_view kind, const Served& served, const Trouble* trouble, Instant asked) {
   const Instant now = clock_.now();
   metrics_.add(Family::tracker_requests, {kind}, served.cost.requests);
-  if (served.limit) metrics_.set(Family::tracker_budget_left, static_cast<double>(served.limit->left));
   metrics_.observe(Family::store_call_seconds, {kOther}, seconds_of(now - asked));
-  const bool away = trouble && (trouble->kind == TroubleKind::unavailable || trouble->kind == TroubleKind::in_doubt || trouble->kind == TroubleKind::denied);
-  if (!away) return metrics_.answered(now);
-  const bool told = trouble->kind != TroubleKind::denied;
-  metrics_.add(Family::store_errors, {kOther, told ? to_string(trouble->kind) : std::string_view(kOther)});
+  const std::optional<TroubleKind> what = trouble ? std::optional(trouble->kind) : std::nullopt;
+  count_budget(served, what);
+  const bool denied = what == TroubleKind::denied;
+  const bool away = what == TroubleKind::unavailable || what == TroubleKind::in_doubt;
+  set_finding("tracker_token", denied ? FindingStatus::bad : FindingStatus::ok);
+  set_finding("store_away", away ? FindingStatus::bad : FindingStatus::ok);
+  if (!denied && !away) return metrics_.answered(now);
+  metrics_.add(Family::store_errors, {kOther, denied ? std::string_view(kOther) : to_string(*what)});
   metrics_.not_answered();
 }
+
+// As `fenceline doctor` judges it.
+void MeteredTracker::count_budget(const Served& served, std::optional<TroubleKind> what) {
+  if (served.limit) metrics_.set(Family::tracker_budget_left, static_cast<double>(served.limit->left));
+  if (what == TroubleKind::limited || (served.limit && served.limit->left == 0)) return set_finding("tracker_budget", FindingStatus::bad);
+  if (served.limit) set_finding("tracker_budget", served.limit->left < kBudgetLow ? FindingStatus::warning : FindingStatus::ok);
+}
+
+void MeteredTracker::set_finding(std::string_view check, FindingStatus status) { metrics_.set(Family::finding, {check}, static_cast<double>(status)); }
 
 Answer<Account> MeteredTracker::who_am_i() {
   return counted("read", [&] { return inner_.who_am_i(); });

@@ -30,6 +30,8 @@ class MeteredTracker final : public tracker::Tracker {
   template <class Call>
   auto counted(std::string_view kind, Call call) -> decltype(call());
   void count(std::string_view kind, const tracker::Served& served, const tracker::Trouble* trouble, Instant asked);
+  void count_budget(const tracker::Served& served, std::optional<tracker::TroubleKind> what);
+  void set_finding(std::string_view check, FindingStatus status);
 
   const Clock& clock_;
   Metrics& metrics_;

@@ -1,11 +1,19 @@
 #include "metrics/metrics.hpp"
 
 #include <fstream>
+#include <regex>
 
 #include "support/metrics_fixture.hpp"
 
 namespace fenceline::metrics::test {
 namespace {
+
+std::string read(const std::string& path) {
+  std::ifstream file(FENCELINE_SOURCE_DIR + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 TEST_F(Metered, EveryFamilyIsThereAtTheStartWithAllItsSeriesAtZero) {
   const std::string text = metrics.text(clock.now());
@@ -40,10 +48,21 @@ TEST(Families, HaveNamesAndWordsThatTheTextFormatTakes) {
 }
 
 TEST(Families, TheTableOfTheDocumentationIsTheirs) {
-  std::ifstream page(FENCELINE_SOURCE_DIR "/docs/metrics.md");
-  std::ostringstream text;
-  text << page.rdbuf();
-  EXPECT_NE(text.str().find(families_table()), std::string::npos) << "docs/metrics.md must have this table:\n" << families_table();
+  EXPECT_NE(read("/docs/metrics.md").find(families_table()), std::string::npos) << "docs/metrics.md must have this table:\n" << families_table();
+}
+
+TEST(Families, EveryMetricThatARuleOrAPanelNamesIsOneOfThem) {
+  std::set<std::string> names;
+  for (const FamilySpec& spec : families({.version = "1", .store = "memory"})) {
+    if (spec.kind != FamilyKind::histogram) names.insert(spec.name);
+    else for (const char* end : {"_bucket", "_sum", "_count"}) names.insert(spec.name + end);
+  }
+  static const std::regex metric(R"(\bfenceline_[a-z_]+)");
+  for (const char* path : {"/ops/prometheus/fenceline.rules.yml", "/ops/grafana/fenceline.json"}) {
+    const std::string text = read(path);
+    EXPECT_FALSE(text.empty()) << path;
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), metric); it != std::sregex_iterator(); ++it) EXPECT_TRUE(names.contains(it->str())) << path << " names " << it->str();
+  }
 }
 
 TEST(Families, QueuesBeyondTheFirstFiftyAndChecksThatAreNotKnownCountAsOther) {
