@@ -88,6 +88,37 @@ TEST_F(RedisLists, AFilterThatFindsLittleGoesInShortScripts) {
   EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::running})).jobs.size(), 0u);
 }
 
+TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
+  add_plain(10'000);
+  const std::vector<ClaimedJob> batch = claim(5);
+  add_plain(3, "late");
+  const std::vector<ClaimedJob> last = claim(3, "late");
+  end({last[0]}, {.kind = OutcomeKind::dead, .error = "no"});
+  must(store_->begin_effect({.ns = "default", .job = last[1].job.id, .fence = last[1].job.fence, .name = "e", .digest = "d", .call = "c"}));
+  must(store_->finish_effect({.ns = "default", .job = last[1].job.id, .fence = last[1].job.fence, .name = "e", .call = "c", .end = EffectEnd::held}));
+  const auto listed = [&](JobState state, std::int64_t after = 0, int limit = 100) {
+    const std::int64_t before = scripts_run();
+    const JobsReply page = must(store_->jobs({.ns = "default", .state = state, .after = after, .limit = limit, .timeout = kPatience}));
+    EXPECT_EQ(scripts_run() - before, 1) << to_string(state);
+    for (const Job& job : page.jobs) EXPECT_EQ(job.state, state);
+    return page;
+  };
+  const JobsReply running = listed(JobState::running);
+  ASSERT_EQ(running.jobs.size(), 6u);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(running.jobs[i].id, batch[i].job.id) << "in the order of enqueue";
+  EXPECT_EQ(running.jobs[5].id, last[2].job.id);
+  EXPECT_FALSE(running.next);
+  const JobsReply page = listed(JobState::running, 0, 4);
+  ASSERT_TRUE(page.next);
+  EXPECT_EQ(listed(JobState::running, *page.next, 4).jobs.size(), 2u);
+  EXPECT_EQ(listed(JobState::dead).jobs.front().id, last[0].job.id);
+  EXPECT_EQ(listed(JobState::waiting).jobs.front().id, last[1].job.id);
+  EXPECT_TRUE(listed(JobState::cancelled).jobs.empty());
+  // What an older version made to wait is in no set: all are looked through then.
+  admin_(redis::Command("DEL").arg(keys_.prefix() + ":{default}:waiting"));
+  EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience})).jobs.front().id, last[1].job.id);
+}
+
 TEST_F(RedisLists, APageOfLargePayloadsGoesInShortScripts) {
   std::vector<JobId> ids;
   for (int i = 0; i < 12; ++i) {

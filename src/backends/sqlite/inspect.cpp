@@ -34,17 +34,33 @@ constexpr const char* kTagged = R"sql(
                              (SELECT 2 FROM waiting w WHERE w.seq = t.seq), 0))
   ORDER BY t.seq LIMIT ?4)sql";
 
+// Of the rows of ready jobs those of one queue, or of all, whatever their number: they are not kept in the order of enqueue.
+constexpr const char* kReady = R"sql(
+  SELECT r.seq, r.more FROM queue q CROSS JOIN ready r ON r.queue_id = q.id WHERE q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) AND r.seq + r.more > ?2 ORDER BY r.seq LIMIT ?4)sql";
 
 constexpr const char* kEnter = "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kTrail = R"sql(
   SELECT at, ns, actor, act, subject, reason FROM
     (SELECT * FROM trail WHERE ns IN ('', ?1) ORDER BY n DESC LIMIT ?2) ORDER BY n)sql";
 
-// Of all jobs, or of the ready ones.
+// Jobs of these rows behind a cursor, so many of them.
+void add_jobs(Rows&& rows, std::int64_t after, std::size_t most, std::vector<std::int64_t>& seqs) {
+  while (rows.next()) {
+    const std::int64_t last = rows.integer(0) + rows.integer(1);
+    for (std::int64_t seq = std::max(rows.integer(0), after + 1); seq <= last && seqs.size() < most; ++seq) seqs.push_back(seq);
+  }
+}
+
+// Of all jobs, or of the ready ones. These are soon found where most are ready; where many others come first, the ready ones themselves are looked through.
 std::vector<std::int64_t> list_jobs_or_ready(Call& call, const JobsRequest& request, std::int64_t ns_id, std::int64_t after, std::size_t most) {
   constexpr std::size_t kRowsAtOnce = 1000;
+  constexpr int kStepsMost = 5;
   std::vector<std::int64_t> seqs;
-  while (seqs.size() < most) {
+  for (int step = 0; seqs.size() < most; ++step) {
+    if (request.state && step == kStepsMost) {
+      add_jobs(call.db.query(kReady, ns_id, after, request.queue.value_or(""), static_cast<std::int64_t>(most - seqs.size())), after, most, seqs);
+      break;
+    }
     const std::vector<JobsOfRow> rows = job_rows(call, after, std::numeric_limits<std::int64_t>::max(), kRowsAtOnce);
     if (rows.empty()) break;
     after = rows.back().numbers.last;
@@ -68,13 +84,7 @@ std::vector<std::int64_t> list_numbers(Call& call, const JobsRequest& request, s
   // One more than asked for tells whether there is a next page.
   const int most = request.limit + 1;
   std::vector<std::int64_t> seqs;
-  const auto read = [&](Rows rows) {
-    while (rows.next()) {
-      const std::int64_t last = rows.integer(0) + rows.integer(1);
-      for (std::int64_t seq = std::max(rows.integer(0), after + 1); seq <= last && seqs.size() < static_cast<std::size_t>(most); ++seq)
-        seqs.push_back(seq);
-    }
-  };
+  const auto read = [&](Rows rows) { add_jobs(std::move(rows), after, static_cast<std::size_t>(most), seqs); };
   const std::string queue = request.queue.value_or("");
   const int state = request.state ? static_cast<int>(*request.state) : -1;
   if (!request.tag.empty()) read(call.db.query(kTagged, ns_id, after, queue, most, request.tag, state));

@@ -276,6 +276,31 @@ TEST_F(SqliteFile, ClaimsFromManyQueuesDoNotPileUp) {
   run_sql(options().path, "CREATE TEMP TABLE t (n CHECK (n <= 40)); INSERT INTO t SELECT count(*) FROM claim");
 }
 
+TEST_F(SqliteFile, ReadyJobsBehindManyDoneOnesAreListedInTheirOrder) {
+  constexpr std::uint64_t kDone = 6000;
+  const auto store = open();
+  EnqueueRequest added{.ns = "default"};
+  for (std::uint64_t n = 1; n <= kDone; ++n) added.jobs.push_back({.id = job_id(n), .queue = "q", .tags = {"own-row"}});
+  must(store->enqueue(added));
+  SettleRequest settle{.ns = "default", .owner = "a"};
+  for (const ClaimedJob& claimed : must(store->claim(a_claim("a", "1", static_cast<int>(kDone)))).jobs) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+  ASSERT_EQ(settle.settlements.size(), kDone);
+  must(store->settle(settle));
+  added.jobs = {{.id = job_id(kDone + 1), .queue = "q", .priority = -1}, {.id = job_id(kDone + 2), .queue = "r"}, {.id = job_id(kDone + 3), .queue = "q"}, {.id = job_id(kDone + 4), .queue = "q"}};
+  must(store->enqueue(added));
+  JobsRequest request{.ns = "default", .state = JobState::ready, .limit = 3};
+  const JobsReply page = must(store->jobs(request));
+  ASSERT_EQ(page.jobs.size(), 3U);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(page.jobs[i].id, job_id(kDone + 1 + i));
+  ASSERT_TRUE(page.next);
+  request.after = *page.next;
+  EXPECT_EQ(must(store->jobs(request)).jobs.front().id, job_id(kDone + 4));
+  EXPECT_FALSE(must(store->jobs(request)).next);
+  request = {.ns = "default", .queue = "r", .state = JobState::ready, .limit = 3};
+  ASSERT_EQ(must(store->jobs(request)).jobs.size(), 1U);
+  EXPECT_EQ(must(store->jobs(request)).jobs.front().id, job_id(kDone + 2));
+}
+
 TEST_F(SqliteFile, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
   auto first = open();
   must(first->enqueue(one_job(1)));

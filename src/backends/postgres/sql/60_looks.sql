@@ -73,6 +73,13 @@ create function running_jobs(ns_ int, queues int[]) returns setof job language s
   select x.* from claim k cross join lateral jobs_of(k) as x where k.queue_id = any (queues) and k.live > 0;
 $$;
 
+-- Ready jobs of these queues by where they stand for claims, in no order; at most so many of each.
+create function ready_jobs(queues int[], most int) returns table (seq bigint, id uuid) language sql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+  select r.seq, r.id
+  from unnest(queues) as q (id) cross join lateral (
+    select j.seq, j.id from job j where j.queue_id = q.id and j.lease_end is null and j.blocked & 1 = 0 order by j.queue_id, j.blocked, j.rank, j.run_at, j.seq limit most) as r;
+$$;
+
 -- A page: {"queue", "state", "tag", "after", "limit", "with_payload"}. A row {"job": ...} each, in the order of enqueue; the last one is {"next": cursor} if there is more.
 create function list_jobs(ns text, request jsonb) returns setof jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
@@ -85,6 +92,7 @@ declare
   lease bigint := (clock()).lease;
   queues int[];
   every int[];
+  few constant int := 5000;
   low bigint := after_;
   chunk bigint;
   found_seqs bigint[] := '{}';
@@ -127,6 +135,15 @@ begin
       select d.seq, d.id from done d
       where d.ns_id = ns_ and d.state = state_ and d.state > 3 and d.seq > after_ and (queues is null or d.queue_id = any (queues))
       order by d.seq limit most + 1) as u;
+  elsif state_ = 0 and queues is not null then
+    -- The few of a queue are not looked for among all that others have.
+    select count(*), array_agg(u.seq), array_agg(u.id) into chunk, seqs_, ids_ from ready_jobs(queues, few + 1) as u;
+    if chunk <= few then
+      select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
+      from (select r.seq, r.id from unnest(seqs_, ids_) as r (seq, id) where r.seq > after_ order by r.seq limit most + 1) as u;
+    else
+      select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids from first_jobs(ns_, after_, 9223372036854775807, queues, array[0], most + 1) as u;
+    end if;
   else
     select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
     from first_jobs(ns_, after_, 9223372036854775807, queues, case when state_ is not null then array[state_] end, most + 1) as u;

@@ -24,6 +24,7 @@
 --   kept:QUEUE             zset lease end -> id owner: a delivery that was revoked or held keeps its slot until then
 --   keyslots:QUEUE KEY     set of ids that have a slot under a limit key
 --   group:QUEUE NAME       zset group_order -> id: the unfinished jobs of a group; group_slot hash "QUEUE NAME" -> id; group_fence hash -> the last one
+--   waiting                set of ids; older versions knew none of it: it counts only where it has as many as `depth`
 --   done:QUEUE, ended:QUEUE  zset finished_at -> id: done ones; dead and cancelled ones
 -- Plain jobs (priority 0, no group, no limit key) that are due as they come and were never claimed have no record, and stand in
 --   plain:LANE             list of be8(order) id, in the order of enqueue, which is that of their run times; last: see 00_core
@@ -198,6 +199,8 @@ local function lift(r)
     end
   elseif r.state == RUNNING then
     if r.batch then leave_batch(r) else call('ZREM', P .. leases_of(r) .. lane, lease_member(r)) end
+  elseif r.state == WAITING then
+    call('SREM', P .. 'waiting', r.id)
   elseif is_finished(r) then
     call('ZREM', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, r.id)
   end
@@ -239,6 +242,8 @@ local function put(r, parked, is_new)
     end
   elseif r.state == RUNNING then
     stand_by_lease(r)
+  elseif r.state == WAITING then
+    call('SADD', P .. 'waiting', r.id)
   elseif is_finished(r) then
     call('ZADD', P .. (r.state == DONE and 'done:' or 'ended:') .. r.queue, num(r.finished_at), r.id)
   end
