@@ -3,6 +3,7 @@
 #include "cli/pipeline_commands.hpp"
 #include "cli/schedule_commands.hpp"
 #include "cli/tracker_place.hpp"
+#include "cli/workers.hpp"
 
 namespace fenceline::cli {
 
@@ -33,6 +34,7 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(workers_quiet_command());
   commands.push_back(workers_stop_command());
   commands.push_back(workers_resume_command());
+  commands.push_back(workers_forget_command());
   commands.push_back(gate_check_command());
   commands.push_back(gate_run_command());
   commands.push_back(gate_put_command());

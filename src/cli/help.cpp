@@ -1,9 +1,9 @@
 #include "cli/help.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include "cli/parse.hpp"
+#include "cli/text.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -13,26 +13,6 @@ using Rows = HelpRows;
 constexpr std::size_t kLine = 80;
 constexpr std::size_t kLeftMost = 27;  // what is longer stands on a line of its own
 
-// Breaks `text` between words so that no line is longer than kLine; every line after the first is indented.
-std::string folded(const std::string& text, std::size_t indent) {
-  std::istringstream words(text);
-  std::string out, word;
-  std::size_t column = indent;
-  while (words >> word) {
-    const bool first = column == indent;
-    if (!first && column + 1 + word.size() > kLine) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (!first) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out + "\n";
-}
-
 std::string two_columns(const Rows& rows) {
   std::size_t width = 0;
   for (const auto& [left, right] : rows) {
@@ -41,14 +21,14 @@ std::string two_columns(const Rows& rows) {
   std::string out;
   for (const auto& [left, right] : rows) {
     out += "  " + left + (left.size() <= width ? std::string(width - left.size() + 2, ' ') : "\n" + std::string(width + 4, ' '));
-    out += folded(right, width + 4);
+    out += folded(right, width + 4, kLine);
   }
   return out;
 }
 
 std::string example_list(const std::vector<ExampleSpec>& examples) {
   std::string out = "\nExamples:\n";
-  for (const ExampleSpec& example : examples) out += "  " + example.line + "\n      " + folded(example.explains, 6);
+  for (const ExampleSpec& example : examples) out += "  " + example.line + "\n      " + folded(example.explains, 6, kLine);
   return out;
 }
 
@@ -148,7 +128,7 @@ std::string shown(const OptionSpec& option) {
 
 std::string command_help(const CommandSpec& command) {
   std::string out = "Usage: " + usage_line(command);
-  out += "\n\n" + folded(command.summary, 0);
+  out += "\n\n" + folded(command.summary, 0, kLine);
   if (!command.arguments.empty()) {
     Rows rows;
     for (const ArgumentSpec& argument : command.arguments) rows.emplace_back(argument.name, argument.help);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <sstream>
 
 #include "base/utf8.hpp"
 
@@ -58,6 +59,25 @@ std::string one_line(std::string_view text) {
     out += c;
   }
   return out;
+}
+
+std::string folded(const std::string& text, std::size_t indent, std::size_t width) {
+  std::istringstream words(text);
+  std::string out, word;
+  std::size_t column = indent;
+  while (words >> word) {
+    const bool first = column == indent;
+    if (!first && column + 1 + word.size() > width) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out + "\n";
 }
 
 std::string base64(std::string_view bytes) {

@@ -50,7 +50,8 @@ BoardRow row_of(const Protocol& protocol, const tracker::ItemState& state, const
           .returns = ledger.returns};
 }
 
-// Every label that an item of the pipeline may have.
+}  // namespace
+
 std::vector<std::string> labels_of(const Protocol& protocol) {
   std::vector<std::string> labels{protocol.label_of(tracker::kProcessing), protocol.label_of(tracker::kDead)};
   for (const StageSpec& stage : protocol.pipeline.stages) {
@@ -59,8 +60,6 @@ std::vector<std::string> labels_of(const Protocol& protocol) {
   }
   return labels;
 }
-
-}  // namespace
 
 Result<int> board_of_tracker(Invocation& invocation) {
   Result<TrackerPlace> place = open_tracker_place(invocation, invocation.argument("PIPELINE"));

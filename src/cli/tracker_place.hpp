@@ -24,6 +24,9 @@ OptionSpec pipeline_file_option();
 // Asks the tracker who we are. `pipeline`: the name that was typed, empty: any. Errors: usage (no file), those of the file, of open_tracker() and of the tracker.
 Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std::string& pipeline);
 
+// Every label that an item of the pipeline may have.
+std::vector<std::string> labels_of(const tracker::Protocol& protocol);
+
 // What a tracker said instead of an answer.
 Error error_of(const tracker::Trouble& trouble);
 

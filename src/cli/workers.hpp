@@ -1,11 +1,14 @@
 // Workers as operators see them.
 #pragma once
 
-#include "store/worker_registry.hpp"
+#include "cli/command.hpp"
+#include "doctor/state.hpp"
 
 namespace fenceline::cli {
 
-// It died without a word, or is cut off: not seen for longer than its leases live.
-bool is_gone(const WorkerRow& row);
+CommandSpec workers_forget_command();
+
+// Whether the process of a worker lives, if it is one of this machine; empty: who knows.
+std::optional<bool> lives_here(const WorkerReport& report);
 
 }  // namespace fenceline::cli

@@ -7,7 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
-#include "cli/workers.hpp"
+#include "doctor/state.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -90,8 +90,6 @@ Result<int> run(Invocation& invocation) {
 }
 
 }  // namespace
-
-bool is_gone(const WorkerRow& row) { return row.unseen > row.report.ttl; }
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",

@@ -5,7 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
-#include "cli/workers.hpp"
+#include "doctor/state.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -1,6 +1,8 @@
 // Groups that stand still: which job is at the head, what it waits for, and who waits behind it.
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "doctor/state_look.hpp"
 
@@ -9,7 +11,8 @@ namespace {
 
 constexpr int kReadyLooked = 100;         // of each queue, the first by enqueue
 constexpr std::size_t kQueuesLooked = 10;
-constexpr std::size_t kGroupsAsked = 20;
+constexpr std::size_t kGroupsAsked = 10;
+constexpr Duration kGroupWaits = std::chrono::seconds{10};
 
 struct Blocked {
   Job job;  // the first that is due and waits
@@ -26,19 +29,30 @@ std::set<std::pair<std::string, std::string>> suspects(const StateLook& look) {
   return groups;
 }
 
-// The first job of each group that is due, among the first of each queue that has some.
-Result<std::vector<Job>> first_of_groups(StateLook& look) {
+// Queues that may have a group that stands still: those with a suspect first, then those where work is due for some time though it could be done.
+std::vector<const QueueRow*> queues_to_look_at(const StateLook& look, const std::set<std::pair<std::string, std::string>>& suspected) {
+  const auto has_suspect = [&](const QueueRow& row) { return std::ranges::any_of(suspected, [&](const auto& group) { return group.first == row.queue && !group.second.empty(); }); };
+  std::vector<const QueueRow*> first, others;
+  for (const QueueRow& row : look.looked.queues) {
+    if (row.paused || !row.oldest_ready_at) continue;
+    if (has_suspect(row)) first.push_back(&row);
+    else if (look.now - *row.oldest_ready_at > kGroupWaits) others.push_back(&row);
+  }
+  std::ranges::copy(others, std::back_inserter(first));
+  return first;
+}
+
+// The first job of each group that is due, among the first of each of these queues.
+Result<std::vector<Job>> first_of_groups(StateLook& look, const std::set<std::pair<std::string, std::string>>& suspected) {
   std::vector<Job> firsts;
   std::set<std::pair<std::string, std::string>> seen;
   std::size_t queues = 0;
-  for (const QueueRow& row : look.looked.queues) {
-    if (row.paused || !row.oldest_ready_at || row.depth_of(JobState::ready) == 0) continue;
-    if (queues == kQueuesLooked || (queues > 0 && !look.has_time())) {
+  for (const QueueRow* row : queues_to_look_at(look, suspected)) {
+    if (queues++ == kQueuesLooked || !look.has_time()) {
       look.cut_short();
       break;
     }
-    queues += 1;
-    Result<JobsReply> page = look.store.jobs({.ns = look.options.ns, .queue = row.queue, .state = JobState::ready, .limit = kReadyLooked});
+    Result<JobsReply> page = look.store.jobs({.ns = look.options.ns, .queue = row->queue, .state = JobState::ready, .limit = kReadyLooked});
     if (!page) return std::unexpected(page.error());
     for (Job& job : page->jobs) {
       if (!job.group.empty() && job.run_at <= look.now && seen.emplace(job.queue, job.group).second) firsts.push_back(std::move(job));
@@ -74,9 +88,9 @@ std::optional<Cause> cause_of(const StateLook& look, const Job& head, const JobF
 
 Result<Findings> groups_blocked(StateLook& look) {
   FindingList list("groups_blocked", "jobs of a group run one at a time, in order: all behind the head wait for it", "fenceline jobs --state waiting");
-  Result<std::vector<Job>> firsts = first_of_groups(look);
-  if (!firsts) return std::unexpected(firsts.error());
   const auto suspected = suspects(look);
+  Result<std::vector<Job>> firsts = first_of_groups(look, suspected);
+  if (!firsts) return std::unexpected(firsts.error());
   std::ranges::stable_partition(*firsts, [&](const Job& job) { return suspected.contains({job.queue, job.group}); });
   if (firsts->size() > kGroupsAsked) {
     firsts->resize(kGroupsAsked);

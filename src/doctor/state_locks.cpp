@@ -12,14 +12,12 @@ constexpr std::string_view kLoop = "loop";  // it is never released: its window 
 
 std::string at_place(const std::string& place) { return place.empty() ? "" : " (" + place + ")"; }
 
-std::string in_ns(const StateLook& look) { return look.options.ns == "default" ? "" : " --namespace " + look.options.ns; }
-
 // A break is for what is held; what ran out is taken over, and released, under a new fence.
-std::string mend(const StateLook& look, const LockRow& row) {
-  if (row.free_in) return "fenceline locks break " + row.resource + " --fence " + std::to_string(row.fence) + in_ns(look);
+std::string mend(const LockRow& row) {
+  if (row.free_in) return "fenceline locks break " + row.resource + " --fence " + std::to_string(row.fence);
   const std::size_t slot = row.resource.find('#');
-  if (slot != std::string::npos) return "fenceline locks show " + row.resource + in_ns(look);
-  return "fenceline lock " + row.resource + in_ns(look) + " -- true";
+  if (slot != std::string::npos) return "fenceline locks show " + row.resource;
+  return "fenceline lock " + row.resource + " -- true";
 }
 
 const LockHolder* ran_out(const LockRow& row) {
@@ -34,7 +32,7 @@ void judge_debt(const StateLook& look, FindingList& list, const LockRow& row) {
   list.add(FindingStatus::warning,
            "lock " + row.resource + ": the lease of " + holder->owner + at_place(holder->place) + " under fence " + std::to_string(row.fence) + " ran out " + rough(-holder->left) +
                " ago, and was not released",
-           mend(look, row), look.now + holder->left);
+           mend(row), look.now + holder->left);
 }
 
 void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
@@ -53,7 +51,7 @@ void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
   }
   list.add(FindingStatus::warning,
            "lock " + row.resource + ": " + counted(row.waiters_count, "waiter") + ", " + first->owner + at_place(first->place) + " for " + rough(waits) + "; " + holder,
-           row.holders.empty() ? "fenceline locks show " + row.resource + in_ns(look) : mend(look, row), first->since);
+           row.holders.empty() ? "fenceline locks show " + row.resource : mend(row), first->since);
 }
 
 // `visit` is shown every lock of a namespace, up to a bound.
@@ -115,7 +113,7 @@ Result<LockFindings> locks(StateLook& look) {
   if (look.options.other_namespaces) {
     if (const Result<void> elsewhere = debt_elsewhere(look, debt); !elsewhere) return std::unexpected(elsewhere.error());
   }
-  const std::string known = counted(all, "lock") + " known";
+  const std::string known = counted(all, "lock") + " looked at";
   return LockFindings{look.told(std::move(wait), known + ", nobody waits for long"), look.told(std::move(debt), known + ", none ran out unreleased")};
 }
 

@@ -130,6 +130,8 @@ TEST_F(Groups, BehindAHeadThatIsTriedAgainLaterAreBlocked) {
   const JobId head = enqueue({.group = "acme"});
   enqueue({.group = "acme"});
   settle("w-1", head, claim("w-1"), {.kind = OutcomeKind::failed, .error = "no", .retry_in = 1h});
+  EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok) << "nobody waits for long";
+  pass(1min);
   const Finding blocked = one("groups_blocked");
   EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is tried again at ") != std::string::npos) << blocked.detail;
   EXPECT_EQ(blocked.remedy, "fenceline job retry " + to_string(head));
