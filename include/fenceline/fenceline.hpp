@@ -39,6 +39,8 @@ struct ClientOptions {
   std::string store = "sqlite:fenceline.db";  // set up if it is empty
   std::string ns = "default";                 // a namespace of your own in that store
   LogSink* log = nullptr;                     // where events go (docs/events.md); none: nowhere
+  bool metrics = false;                       // count what this client does, for metrics_text()
+  std::vector<std::string> metrics_queues;    // at most 50 that have a label of their own there; all others are "other"
 };
 
 struct WorkOptions {
@@ -101,6 +103,10 @@ class Client {
   // Applies and removes pipelines; approves, rejects, moves, holds and releases their items: see fenceline/pipelines.hpp.
   PipelineActs& pipelines();
   ItemActs& items();
+
+  // What this client did, and how its store is, in the text format of Prometheus (docs/metrics.md): for a page of your own. Waits at most half a second for a fresh look at the store (the first time two), and not at
+  // all for one that is away. Empty without ClientOptions::metrics.
+  std::string metrics_text();
 
   // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
   // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),

@@ -9,7 +9,9 @@
 #include "fenceline/sqlite.hpp"
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
+#include "library/client_metrics.hpp"
 #include "library/open_store.hpp"
+#include "metrics/metered_handler.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
@@ -76,13 +78,17 @@ struct Client::Parts {
   Log log;
   std::string ns;
   std::unique_ptr<Store> store;       // goes before the runtime: its threads are the runtime's
+  std::unique_ptr<ClientMetrics> metrics;  // none: nobody counts
   std::unique_ptr<StageStore> stages;  // the same one, for new jobs: it knows the first stages of pipelines by name
   std::unique_ptr<LockClient> locks;  // goes first: it uses the store
   std::unique_ptr<ScheduleActs> schedules;
   std::unique_ptr<PipelineActs> pipelines;
   std::unique_ptr<ItemActs> items;
 
-  explicit Parts(LogSink* sink) : log(sink != nullptr ? *sink : null_log_sink()) {}
+  explicit Parts(LogSink& sink) : log(sink) {}
+
+  // The store, counted or not.
+  Store& counted() const { return metrics ? metrics->store() : *store; }
 };
 
 Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -92,16 +98,21 @@ Client::~Client() = default;
 
 Result<Client> Client::open(ClientOptions options) {
   if (auto ok = check_name("namespace", options.ns); !ok) return std::unexpected(ok.error());
-  auto parts = std::make_unique<Parts>(options.log);
+  LogSink& sink = options.log != nullptr ? *options.log : null_log_sink();
+  auto parts = std::make_unique<Parts>(sink);
   parts->ns = std::move(options.ns);
   Result<std::unique_ptr<Store>> store = open_store(parts->runtime, parts->log, {.url = options.store, .actor = std::string(kActor)});
   if (!store) return std::unexpected(store.error());
   parts->store = std::move(*store);
-  parts->stages = std::make_unique<StageStore>(parts->runtime, *parts->store, StageStoreOptions{.ns = parts->ns, .queues = {}});
-  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, *parts->store, LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
+  if (options.metrics) {
+    parts->metrics = std::make_unique<ClientMetrics>(parts->runtime, sink, *parts->store, parts->ns, options.metrics_queues);
+    parts->log = Log(parts->metrics->sink());
+  }
+  parts->stages = std::make_unique<StageStore>(parts->runtime, parts->counted(), StageStoreOptions{.ns = parts->ns, .queues = {}});
+  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, parts->counted(), LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
   parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, *parts->stages, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
-  parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, *parts->store, parts->ns);
-  parts->items = std::make_unique<ItemActs>(parts->runtime, *parts->store, parts->ns);
+  parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, parts->counted(), parts->ns);
+  parts->items = std::make_unique<ItemActs>(parts->runtime, parts->counted(), parts->ns);
   return Client(std::move(parts));
 }
 
@@ -127,7 +138,7 @@ Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const st
 
 Result<void> Client::cancel(const JobId& id, std::string_view reason) {
   const ActRequest request{.ns = parts_->ns, .ids = {id}, .request = to_string(fresh_job_id(parts_->runtime)), .act = {.actor = std::string(kActor), .reason = std::string(reason)}};
-  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->store->cancel(request); });
+  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->counted().cancel(request); });
   if (!reply) return std::unexpected(reply.error());
   if (!reply->refused.empty()) return std::unexpected(error_of(reply->refused.front(), "cancelled"));
   return {};
@@ -135,7 +146,7 @@ Result<void> Client::cancel(const JobId& id, std::string_view reason) {
 
 Result<void> Client::retry(const JobId& id, std::string_view reason) {
   const ActRequest request{.ns = parts_->ns, .ids = {id}, .request = to_string(fresh_job_id(parts_->runtime)), .act = {.actor = std::string(kActor), .reason = std::string(reason)}};
-  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->store->retry(request); });
+  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->counted().retry(request); });
   if (!reply) return std::unexpected(reply.error());
   if (!reply->refused.empty()) return std::unexpected(error_of(reply->refused.front(), "retried"));
   return {};
@@ -145,7 +156,7 @@ Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop
   Runtime& runtime = parts_->runtime;
   const Instant deadline = runtime.now() + timeout;
   for (Duration pause = kLookPauseFirst;; pause = std::min(pause * 2, kLookPauseMost)) {
-    const Result<std::optional<Job>> job = parts_->store->job(parts_->ns, id);
+    const Result<std::optional<Job>> job = parts_->counted().job(parts_->ns, id);
     const bool away = !job && (job.error().code == Code::unavailable || job.error().code == Code::in_doubt);
     if (!job && !away) return std::unexpected(job.error());
     if (job && !*job) return fail(Code::not_found, "there is no job " + to_string(id));
@@ -176,13 +187,18 @@ Result<SqliteConnection> Client::connect() {
   return store->connect({.ns = parts_->ns});
 }
 
-Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->store->job(parts_->ns, id); }
+std::string Client::metrics_text() { return parts_->metrics ? parts_->metrics->text() : std::string(); }
+
+Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->counted().job(parts_->ns, id); }
 
 Result<WorkReport> Client::work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler, std::stop_token stop) {
-  FunctionHandler function_handler(handler);
+  FunctionHandler plain_handler(handler);
+  std::optional<metrics::MeteredHandler> metered_handler;
+  if (parts_->metrics) metered_handler.emplace(parts_->runtime, parts_->metrics->counted(), plain_handler);
+  Handler& function_handler = parts_->metrics ? static_cast<Handler&>(*metered_handler) : plain_handler;
   std::unique_ptr<history::WorkHistory> noted;
   if (!options.history.empty()) {
-    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(options.history, parts_->runtime, parts_->log, *parts_->store);
+    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(options.history, parts_->runtime, parts_->log, parts_->counted());
     if (!opened) return std::unexpected(opened.error());
     noted = std::move(*opened);
   }
@@ -201,11 +217,11 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
                        .host = host_name(),
                        .pid = ::getpid(),
                        .version = std::string(kVersion)};
-  const Result<KnownPipelines> pipelines = fit_to_stage(parts_->runtime, *parts_->store, worker, {.ttl = options.ttl != Duration{0}, .concurrency = options.concurrency > 0}, stop);
+  const Result<KnownPipelines> pipelines = fit_to_stage(parts_->runtime, parts_->counted(), worker, {.ttl = options.ttl != Duration{0}, .concurrency = options.concurrency > 0}, stop);
   if (!pipelines) return std::unexpected(pipelines.error());
   if (!pipelines->empty() && noted) return fail(Code::invalid, "a history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + pipelines->begin()->first);
   worker.prefetch = worker.concurrency;
-  return work_stages(parts_->runtime, parts_->log, noted ? noted->store() : *parts_->store, chosen_handler, worker, {}, std::move(stop));
+  return work_stages(parts_->runtime, parts_->log, noted ? noted->store() : parts_->counted(), chosen_handler, worker, {}, std::move(stop));
 }
 
 }  // namespace fenceline
