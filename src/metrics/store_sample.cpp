@@ -87,8 +87,13 @@ void StoreSample::set_findings(const std::vector<Finding>& findings, std::set<st
 bool StoreSample::examine() {
   const Instant now = runtime_.now();
   if (examined_at_ && now - *examined_at_ < options_.examine_every) return true;
-  const Result<std::vector<Finding>> findings = store_.examine();
+  Result<std::vector<Finding>> findings = store_.examine();
   if (!findings) return not_answered(findings.error());
+  if (options_.more) {
+    const Result<std::vector<Finding>> more = options_.more(store_);
+    if (!more) return not_answered(more.error());
+    findings->insert(findings->end(), more->begin(), more->end());
+  }
   examined_at_ = now;
   set_findings(*findings, examined_);
   metrics_.set(Family::store_class, {metrics_.store()}, 1 + static_cast<int>(store_.profile().guarantee));

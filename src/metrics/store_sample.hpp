@@ -1,6 +1,7 @@
 // What the gauges about a store say: what `fenceline doctor` looks at, as numbers.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@ struct StoreSampleOptions {
   std::string ns = "default";
   std::vector<std::string> queues = {};                  // that are served; the first kQueuesMost have a label of their own
   Duration examine_every = std::chrono::minutes{1};      // what asks more of a store than a look
+  std::function<Result<std::vector<Finding>>(Store&)> more = {};  // what else is found then
 };
 
 // Every check whose finding a metric has.

@@ -111,6 +111,12 @@ TEST_F(Sampled, OfSeveralFindingsOfAStoreTheWorstCountsAndItIsExaminedOnceAMinut
   EXPECT_EQ(told.value(Family::finding, {"other"}), 0) << "nobody says so any more";
 }
 
+TEST_F(Sampled, WhatElseIsFoundCountsToo) {
+  StoreSample more{runtime, told, examined, {.more = [](Store&) { return std::vector<Finding>{{"config", FindingStatus::warning, "", ""}}; }}};
+  ASSERT_TRUE(more.take());
+  EXPECT_EQ(told.value(Family::finding, {"config"}), 1);
+}
+
 TEST_F(Sampled, WhileTheStoreIsAwayGaugesStayAndThatIsFound) {
   enqueue();
   ASSERT_TRUE(sample.take());
