@@ -17,5 +17,6 @@ fault() {
   shows 'from worker' "\|$PID\|"
   shows 'as believes' " $PID .*$JOB"
   shows 'ps -o' ' T'
+  finds beliefs
 }
 mended() { fenceline workers list --json | jq -e '[.workers[] | select(.gone)] == []' >/dev/null; }

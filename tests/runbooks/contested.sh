@@ -11,6 +11,7 @@ fault() {
   shows 'board' 'contested'
   shows 'labels=contested' 'a page'
   shows '/events' 'eve.*labeled.*stage:review'
+  finds contested
 }
 # One move, which is put back. The tracker tells moments by the second: two within one are one.
 fight() {

@@ -13,5 +13,6 @@ fault() {
   shows 'from done d' "${JOB//-/}"
   shows 'psql' "mail .*$JOB .* 65 "
   shows 'redis-cli' '^2$'
+  finds dead_letters
 }
 mended() { [ "$(count_of dead)" -eq 0 ] && [ "$(count_of 'done')" -eq 2 ]; }

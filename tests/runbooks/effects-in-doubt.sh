@@ -17,5 +17,6 @@ HANDLER
   shows 'sqlite3' "${JOB//-/}.charge.1"
   shows 'psql' "$JOB.*charge.*t "
   shows 'ZCARD' '^1$'
+  finds effects_in_doubt
 }
 mended() { [ "$(fenceline effects list --in-doubt --json | jq '.effects | length')" -eq 0 ]; }

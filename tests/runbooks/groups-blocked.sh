@@ -13,5 +13,6 @@ fault() {
   shows 'psql' "ana .*$JOB .* 1"
   shows 'HGET' '^1$'
   shows '--scan' 'ana'
+  finds groups_blocked
 }
 mended() { [ "$(count_of 'done')" -eq 2 ]; }

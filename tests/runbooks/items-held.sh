@@ -12,5 +12,6 @@ fault() {
   shows 'sqlite3' "${JOB//-/}"
   shows 'psql' "$JOB"
   shows 'redis-cli' '^1$'
+  finds items_held
 }
 mended() { ! fenceline job explain "$JOB" | grep -q 'ask legal\|a drill'; }

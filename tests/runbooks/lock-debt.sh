@@ -12,5 +12,6 @@ fault() {
   shows 'sqlite3' "deploy.$(cat fence)"
   shows 'psql' "deploy .*$(cat fence)"
   shows 'HGETALL' "$(cat fence)"
+  finds lock_debt
 }
 mended() { [ "$(fenceline locks list --json | jq '[.locks[] | select(.state == "expired")] | length')" -eq 0 ]; }

@@ -12,5 +12,6 @@ fault() {
   shows 'sqlite3' '\|1\|'
   shows 'psql' "$JOB +\| +1"
   shows 'HLEN' '^1$'
+  finds orphans
 }
 mended() { [ "$(fenceline job show "$JOB" --json | jq -r .state)" = cancelled ]; }

@@ -14,5 +14,6 @@ fault() {
   shows 'sqlite3' "${JOB//-/}.3"
   shows 'psql' "mail .*$JOB .* 3"
   shows 'alone_leases' '^1$'
+  finds poison_jobs
 }
 mended() { [ "$(fenceline job show "$JOB" --json | jq -r .state)" = cancelled ]; }

@@ -16,6 +16,7 @@ fault() {
   shows 'sqlite3' '^beat\|'
   shows 'psql' ' beat '
   shows 'BYSCORE' '^beat$'
+  finds schedules_ahead
 }
 mended() {
   local next

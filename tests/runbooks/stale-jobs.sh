@@ -10,5 +10,6 @@ fault() {
   shows 'psql' ' mail .* 1$'
   shows 'redis-cli' '^1$'
   shows 'workers list' 'gone'
+  finds stale_jobs
 }
 mended() { [ "$(count_of running)" -eq 0 ]; }

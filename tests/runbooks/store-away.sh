@@ -17,5 +17,6 @@ fault() {
     redis-cli --no-auth-warning -u "$FENCELINE_STORE" SHUTDOWN NOSAVE
     until_so '! redis-cli -u "$FENCELINE_STORE" PING >/dev/null 2>&1'
   fi
+  finds store_away
 }
 mended() { fenceline jobs >/dev/null 2>&1; }

@@ -9,6 +9,7 @@ fault() {
   export PID=$started_pid
   until_so '[ "$(left)" -lt 500 ]'
   shows 'ratelimit' '[Rr]emaining: [0-9]{1,3}.?$'
+  shows 'fenceline doctor' 'tracker_budget.*warning'
 }
 left() { as ana GET issues -D - -o answer | tr -d '\r' | awk -F ': ' 'tolower($1) == "x-ratelimit-remaining" { print $2 }'; }
 mended() { ! kill -0 "$PID" 2>/dev/null; }

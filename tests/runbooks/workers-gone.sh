@@ -9,5 +9,6 @@ fault() {
   shows 'sqlite3' "$started_pid.*$WORKER"
   shows 'psql' "$WORKER.* $started_pid "
   shows 'redis-cli' "^$WORKER$"
+  finds workers_gone
 }
 mended() { fenceline workers list --json | jq -e '.workers == []' >/dev/null; }
