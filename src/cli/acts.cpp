@@ -61,7 +61,10 @@ std::vector<OptionSpec> with_act_options(std::vector<OptionSpec> options) {
 }
 
 Result<Act> act_of(const Invocation& invocation) {
-  const Act act{invocation.value("--as").value_or(login_name()), invocation.value("--reason").value_or("")};
+  std::string who = invocation.value("--as").value_or(login_name());
+  who.erase(who.find_last_not_of(" \t") + 1);
+  who.erase(0, std::min(who.find_first_not_of(" \t"), who.size()));
+  const Act act{std::move(who), invocation.value("--reason").value_or("")};
   if (act.actor.empty() || act.actor.size() > kNameBytesMax)
     return std::unexpected(usage_error("--as '" + printable(act.actor, 40) + "' is not possible; give a name of 1 to 128 bytes"));
   if (act.reason.size() > kNoteBytesMax) return std::unexpected(usage_error("--reason is too long; at most 1024 bytes"));

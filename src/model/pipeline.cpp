@@ -45,6 +45,7 @@ Result<void> check_approval(const std::string& stage, const StageGate& gate) {
   std::set<std::string> people;
   for (const std::string& person : gate.by) {
     if (auto ok = check_key(of + "person", person); !ok) return ok;
+    if (!is_persons_name(person)) return fail(Code::invalid, of + "person '" + person + "' has blanks at an end; leave them out");
     if (person.size() > kNameBytesMax) return fail(Code::invalid, of + "person has a name of more than 128 bytes");
     if (!people.insert(person).second) return fail(Code::invalid, of + "list names '" + person + "' twice");
   }
@@ -95,6 +96,11 @@ bool allowed(const PipelineSpec& spec, Position from, std::size_t to) {
 }
 
 }  // namespace
+
+bool is_persons_name(std::string_view name) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  return !name.empty() && kBlanks.find(name.front()) == kBlanks.npos && kBlanks.find(name.back()) == kBlanks.npos;
+}
 
 std::string_view to_string(GateEnd end) { return kGateEnds[static_cast<std::size_t>(end)]; }
 std::optional<GateEnd> parse_gate_end(std::string_view text) { return value_of<GateEnd>(kGateEnds, text); }

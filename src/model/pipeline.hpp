@@ -106,6 +106,8 @@ bool may_move(const PipelineSpec& spec, Position from, std::size_t to);
 // "ready, publish"; may be empty.
 std::string moves_words(const PipelineSpec& spec, Position from);
 
+// Who approves is known by the name: it is not empty and has no blanks at its ends.
+bool is_persons_name(std::string_view name);
 // "ana, bo or cy".
 std::string people_words(const std::vector<std::string>& people);
 // "approval by ana or bo, 2 of them, within 2d, then reject", "check ./ready.sh every 1m", "automatic".

@@ -1,6 +1,7 @@
 #include "model/pipeline_item.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/duration_text.hpp"
 #include "base/utc_text.hpp"
@@ -48,6 +49,7 @@ ItemPlace enter(const PipelineSpec& spec, std::size_t stage, ItemRecord& record,
   record.approvals.clear();
   record.overdue = false;
   record.entered.reset();
+  record.due.reset();
   if (spec.stages[stage].gate.kind == GateKind::automatic) return {.stage = stored_stage(spec, stage), .state = record.hold ? JobState::waiting : JobState::ready};
   record.generation += 1;
   record.entered = now;
@@ -109,8 +111,10 @@ ItemStep never_came_there(const ItemNow& item, WallTime now) {
   return put_on_hold(held_item);
 }
 
-ItemStep put_on_hold(const ItemNow& item) {
-  return {.record = item.record,
+ItemStep put_on_hold(const ItemNow& item, std::optional<WallTime> due) {
+  ItemRecord record = item.record;
+  record.due = due;
+  return {.record = std::move(record),
           .place = ItemPlace{.stage = item.stage, .state = JobState::waiting, .fresh = false},
           .act = "item_held",
           .about = item.stage,
@@ -193,6 +197,10 @@ MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::str
   const StageSpec& stage = spec.stages[at->stage];
   if (!at->at_gate) return fail(Code::conflict, "it is at stage " + stage.name + " and waits for no approval; 'fenceline board' shows who waits for what");
   if (stage.gate.kind == GateKind::check) return fail(Code::conflict, "it waits for a check into stage " + stage.name + ", which nobody can approve; to send it back: fenceline stage reject");
+  // What the file says then is done as soon as a worker looks, however late that is. Nobody looks at what only waits for people: it came there by an older file.
+  const bool looked_at = item.state != JobState::waiting || item.record.hold;
+  if (const std::optional<WallTime> deadline = deadline_of(spec, item); deadline && looked_at && now > *deadline && stage.gate.then != GateEnd::hold)
+    return fail(Code::conflict, "the time for approvals of stage " + stage.name + " was over at " + utc_text(*deadline) + "; what the pipeline says then (" + std::string(to_string(stage.gate.then)) + ") is done as soon as one of its workers runs");
   if (!may_approve(stage.gate, by)) return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " + people_words(stage.gate.by) + ", or say who you are with --as");
   if (std::ranges::find(item.record.approvals, by, &ItemWord::by) != item.record.approvals.end()) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_approved", .about = stage.name, .reason = reason};
@@ -238,7 +246,9 @@ MaybeStep held(const PipelineSpec& spec, const ItemNow& item, const std::string&
   if (item.record.hold) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_held", .about = stage_words(spec, item.stage), .reason = reason};
   step.record.hold = word(by, now, reason);
-  if (item.state == JobState::ready) step.place = ItemPlace{.stage = item.stage, .state = JobState::waiting, .fresh = false};
+  if (item.state != JobState::ready) return step;
+  step.place = ItemPlace{.stage = item.stage, .state = JobState::waiting, .fresh = false};
+  if (item.run_at > now) step.record.due = item.run_at;
   return step;
 }
 
@@ -248,9 +258,11 @@ MaybeStep released(const PipelineSpec& spec, const ItemNow& item, WallTime now) 
   if (!at) return std::unexpected(nowhere(spec, item));
   ItemStep step{.record = item.record, .act = "item_released", .about = stage_words(spec, item.stage)};
   step.record.hold.reset();
+  step.record.due.reset();
   if (item.state != JobState::waiting) return step;
   if (at->at_gate && !step.record.entered) step.record.entered = now;
   ItemPlace place = at->at_gate ? place_at_gate(spec, at->stage, step.record, now) : ItemPlace{.stage = item.stage};
+  if (!at->at_gate && item.record.due) place.delay = std::clamp(*item.record.due - now, Duration{0}, kDelayRange.most);
   place.fresh = place.stage != item.stage;
   if (place.stage != item.stage || place.state != item.state) step.place = place;
   return step;

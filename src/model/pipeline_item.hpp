@@ -40,6 +40,7 @@ struct ItemRecord {
   int returns = 0;                        // to an earlier stage, all in all
   std::optional<ItemReturn> returned = {};  // the last one
   std::optional<ItemWord> hold = {};      // by a person: it goes nowhere
+  std::optional<WallTime> due = {};       // of one that was put on hold before its time: not to run sooner when it is released
   Fence moved_under = 0;                  // of the delivery that last moved it: its word is taken, whoever asks again
 
   bool operator==(const ItemRecord&) const = default;
@@ -82,8 +83,8 @@ ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, Wa
 ItemStep stranded(const ItemNow& item, Fence fence, WallTime now);
 // What came to a stage, or to none of them, by no way that the pipeline has is held there.
 ItemStep never_came_there(const ItemNow& item, WallTime now);
-// A held one whose delivery ended otherwise, or began all the same.
-ItemStep put_on_hold(const ItemNow& item);
+// A held one whose delivery ended otherwise, or began all the same. `due`: when it should be tried again.
+ItemStep put_on_hold(const ItemNow& item, std::optional<WallTime> due = {});
 
 // Whoever looks after gates has it: an approval that came or did not come in time, or what its check said: done lets it in, dead sends it back with `why`. None: it stays at the gate, and is
 // looked at again after look_again_in.

@@ -46,10 +46,12 @@ TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
                     .returns = 2,
                     .returned = ItemReturn{"publish", "review", {"cy", kNow, "a \"typo\""}},
                     .hold = ItemWord{"ana", kNow, "ask legal"},
+                    .due = kNow + 7h,
                     .moved_under = 99};
   EXPECT_EQ(parse_record(record_text(record)), record);
   EXPECT_EQ(parse_record(record_text({})), ItemRecord{});
   EXPECT_EQ(parse_record(""), ItemRecord{});
+  EXPECT_EQ(record_text({}).find("\"due\""), std::string::npos) << "as it was written before there was one";
   EXPECT_FALSE(parse_record("{}"));
   EXPECT_FALSE(parse_record("null"));
   std::string newer = record_text(record);
@@ -201,6 +203,38 @@ TEST(PipelineItem, AHoldKeepsAnItemWhereItIsOrWhereItsOutcomeLeads) {
   EXPECT_EQ(while_running.place, std::nullopt) << "its work ends first";
   running = after(running, while_running);
   EXPECT_EQ(advanced(spec, running, 5, kNow).place, (ItemPlace{.stage = "review", .state = JobState::waiting}));
+}
+
+TEST(PipelineItem, AHoldDoesNotMakeAnItemRunSooner) {
+  const PipelineSpec spec = docs();
+  ItemNow item = at("review");
+  item.run_at = kNow + 7h;
+  item = after(item, must(held(spec, item, "ana", "", kNow)));
+  EXPECT_EQ(must(released(spec, item, kNow + 2h)).place, (ItemPlace{.stage = "review", .delay = 5h, .fresh = false}));
+  EXPECT_EQ(must(released(spec, item, kNow + 9h)).place->delay, Duration{0});
+  EXPECT_EQ(must(released(spec, item, kNow)).record.due, std::nullopt);
+  const ItemNow moved_on = after(item, must(moved(spec, item, 0, "ana", "", kNow)));
+  EXPECT_EQ(must(released(spec, moved_on, kNow)).place->delay, Duration{0}) << "that was of the other stage";
+  const ItemNow failed = after(item, put_on_hold(item, kNow + 1h));
+  EXPECT_EQ(must(released(spec, failed, kNow)).place->delay, 1h);
+}
+
+TEST(PipelineItem, AnApprovalAfterItsTimeDoesNotCountIfTheFileSaysWhatThen) {
+  PipelineSpec spec = docs();
+  const ItemNow item = at_publish_gate();
+  EXPECT_TRUE(approved(spec, item, "ana", "", kNow + 48h));
+  for (const GateEnd then : {GateEnd::reject, GateEnd::approve}) {
+    spec.stages[2].gate.then = then;
+    const MaybeStep late = approved(spec, item, "ana", "", kNow + 48h + 1us);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, Code::conflict);
+    EXPECT_NE(late.error().message.find("was over at 2026-11-18T12:00:00Z"), std::string::npos) << late.error().message;
+  }
+  ItemNow unseen = item;
+  unseen.state = JobState::waiting;
+  EXPECT_TRUE(approved(spec, unseen, "ana", "", kNow + 100h)) << "no worker would ever look at it";
+  spec.stages[2].gate.then = GateEnd::hold;
+  EXPECT_TRUE(approved(spec, item, "ana", "", kNow + 100h)) << "it waits on for people";
 }
 
 TEST(PipelineItem, AHeldItemAtAGateIsLetInByNobodyUntilItIsReleased) {

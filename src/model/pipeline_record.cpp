@@ -35,15 +35,16 @@ std::string record_text(const ItemRecord& record) {
     returned = {{"from", record.returned->from}, {"to", record.returned->to}};
     returned.update(word_json(record.returned->word));
   }
-  const Json out{{"version", kVersion},
-                 {"generation", record.generation},
-                 {"entered", record.entered ? Json(record.entered->time_since_epoch().count()) : Json(nullptr)},
-                 {"approvals", approvals},
-                 {"overdue", record.overdue},
-                 {"returns", record.returns},
-                 {"returned", returned},
-                 {"hold", record.hold ? word_json(*record.hold) : Json(nullptr)},
-                 {"moved_under", record.moved_under}};
+  Json out{{"version", kVersion},
+           {"generation", record.generation},
+           {"entered", record.entered ? Json(record.entered->time_since_epoch().count()) : Json(nullptr)},
+           {"approvals", approvals},
+           {"overdue", record.overdue},
+           {"returns", record.returns},
+           {"returned", returned},
+           {"hold", record.hold ? word_json(*record.hold) : Json(nullptr)},
+           {"moved_under", record.moved_under}};
+  if (record.due) out["due"] = record.due->time_since_epoch().count();
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -63,6 +64,7 @@ Result<ItemRecord> parse_record(std::string_view text) {
   if (const Json returned = members.maybe_object("returned"); returned.is_object()) record.returned = return_from(returned, members);
   if (const Json hold = members.maybe_object("hold"); hold.is_object()) record.hold = word_from(hold, members);
   record.moved_under = members.number("moved_under");
+  if (object.contains("due")) record.due = members.at("due");  // records from before there was one do not have it
   if (!members.wrong().empty()) return fail(Code::invalid, "this is no record of an item: '" + members.wrong() + "' is missing or of another kind");
   return record;
 }

@@ -58,6 +58,7 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].gate.kind = GateKind::approval; }).find("first one"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.count = 2; }).find("only 1 may"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.by = {"ana", "ana"}; }).find("twice"), std::string::npos);
+  for (const char* const person : {" ana", "ana ", " "}) EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].gate.by = {person}; }).find("blanks at an end"), std::string::npos) << person;
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.within = 1ms; }).find("1s to 366d"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].gate.kind = GateKind::check; }).find("no command"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].moves = std::vector<std::string>{"nowhere"}; }).find("no stage of this pipeline"), std::string::npos);

@@ -80,6 +80,7 @@ Result<ItemReport> ItemActs::look(const JobId& id) {
 }
 
 Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::optional<Fence> fence, const Decide& decide) {
+  if (!is_persons_name(act.actor)) return fail(Code::invalid, "'" + act.actor + "' is nobody's name: it is empty or has blanks at an end, and who approves is known by the name");
   for (int n = 0; n < kDecisions; ++n) {
     if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) break;
     Result<ItemReport> report = look(id);

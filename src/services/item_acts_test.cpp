@@ -59,6 +59,27 @@ TEST_F(ItemActsTest, WhoMayNotApproveIsDenied) {
   EXPECT_EQ(job(id).stage, "gate:publish");
 }
 
+TEST_F(ItemActsTest, OnePersonHasOneSpelling) {
+  PipelineSpec spec = docs_pipeline();
+  spec.stages[2].gate = {.kind = GateKind::approval, .count = 2};
+  apply(spec);
+  const JobId id = at_publish_gate();
+  must(acts.approve(id, {}, ana));
+  for (const char* const again : {"ana ", " ana", "ana\t", " ", ""}) EXPECT_EQ(code_of(acts.approve(id, {}, {.actor = again, .reason = ""})), Code::invalid) << "'" << again << "'";
+  EXPECT_EQ(job(id).stage, "gate:publish");
+}
+
+TEST_F(ItemActsTest, AHoldKeepsTheRunTime) {
+  const JobId id = make_uuid7(clock.wall_now(), runtime.random(), runtime.random());
+  must(memory.enqueue({.ns = "default", .jobs = {{.id = id, .queue = "docs", .delay = 7h}}}));
+  must(acts.hold(id, ana));
+  clock.advance(1h);
+  must(acts.release(id, ana));
+  EXPECT_TRUE(claim("ready").empty());
+  clock.advance(6h);
+  EXPECT_EQ(claim("ready").size(), 1U);
+}
+
 TEST_F(ItemActsTest, AMoveOfARunningItemEndsItsDelivery) {
   const JobId id = enqueue();
   work("ready");

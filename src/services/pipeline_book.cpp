@@ -8,20 +8,22 @@ namespace {
 
 constexpr Duration kRecent = std::chrono::seconds{2};
 
-}  // namespace
-
-Result<KnownPipelines> read_pipelines(Store& store, const std::string& ns, const std::vector<std::string>& queues) {
+Result<KnownPipelines> read_all(Store& store, const std::string& ns, const std::vector<std::string>& queues, bool newer_too) {
   const Result<std::vector<PipelineRow>> rows = store.pipelines(ns);
   if (!rows) return std::unexpected(rows.error());
   KnownPipelines known;
   for (const PipelineRow& row : *rows) {
     if (!queues.empty() && std::ranges::find(queues, row.name) == queues.end()) continue;
     Result<PipelineSpec> spec = parse_pipeline(row.spec);
-    if (!spec) return fail(spec.error().code, "pipeline " + row.name + ": " + spec.error().message);
-    known.emplace(row.name, KnownPipeline{std::move(*spec), row.revision});
+    if (!spec && !newer_too) return fail(spec.error().code, "pipeline " + row.name + ": " + spec.error().message);
+    known.emplace(row.name, KnownPipeline{spec ? std::move(*spec) : PipelineSpec{.name = row.name, .stages = {}}, row.revision});
   }
   return known;
 }
+
+}  // namespace
+
+Result<KnownPipelines> read_pipelines(Store& store, const std::string& ns, const std::vector<std::string>& queues) { return read_all(store, ns, queues, false); }
 
 Result<std::optional<KnownPipeline>> read_pipeline(Store& store, const std::string& ns, const std::string& queue) {
   Result<KnownPipelines> known = read_pipelines(store, ns, {queue});
@@ -56,7 +58,7 @@ Result<std::shared_ptr<const KnownPipelines>> PipelineBook::recent() {
 
 Result<std::shared_ptr<const KnownPipelines>> PipelineBook::fresh() {
   const Instant now = runtime_.now();
-  Result<KnownPipelines> read = read_pipelines(store_, ns_, queues_);
+  Result<KnownPipelines> read = read_all(store_, ns_, queues_, true);
   if (!read) return std::unexpected(read.error());
   const auto known = std::make_shared<const KnownPipelines>(std::move(*read));
   const std::lock_guard lock(mutex_);

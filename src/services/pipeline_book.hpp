@@ -17,8 +17,10 @@
 namespace fenceline {
 
 struct KnownPipeline {
-  PipelineSpec spec;
+  PipelineSpec spec;  // without stages: it is of a newer version
   std::int64_t revision = 0;
+
+  bool readable() const { return !spec.stages.empty(); }
 };
 
 using KnownPipelines = std::map<std::string, KnownPipeline, std::less<>>;  // by queue
@@ -33,7 +35,7 @@ Result<ItemNow> item_now(const Item& item);
 // What the store is asked for.
 ItemChange change_of(const Item& item, const ItemStep& step);
 
-// What a process knows of the pipelines of its queues. Safe to use from several threads.
+// What a process knows of the pipelines of its queues; one of a newer version is among them, and not readable. Safe to use from several threads.
 class PipelineBook {
  public:
   PipelineBook(Runtime& runtime, Store& store, std::string ns, std::vector<std::string> queues);

@@ -14,7 +14,7 @@ StageOutcome at_gate(const PipelineSpec& spec, const ItemNow& item, const Settle
 }
 
 // Failures count by the stage, and may be more than the job itself has.
-StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now_item, const Settlement& settlement) {
+StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now_item, const Settlement& settlement, WallTime now) {
   // To a store a delivery that leaves no error behind was done.
   StageOutcome made{.step = {}, .result = {}, .error = settlement.outcome.error.empty() ? "failed" : settlement.outcome.error, .plain = settlement.outcome};
   const std::int64_t attempts = stage.attempts > 0 ? stage.attempts : item.job.attempts_max;
@@ -24,7 +24,7 @@ StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now
     return made;
   }
   if (now_item.record.hold) {
-    made.step = put_on_hold(now_item);
+    made.step = put_on_hold(now_item, now + settlement.outcome.retry_in);
   } else if (failures >= item.job.attempts_max) {
     made.step = ItemStep{.record = now_item.record,
                          .place = ItemPlace{.stage = now_item.stage, .state = JobState::ready, .delay = settlement.outcome.retry_in, .fresh = false},
@@ -42,7 +42,7 @@ StageOutcome stage_outcome(const PipelineSpec& spec, const Item& item, const Ite
   StageOutcome made{.step = {}, .result = outcome.result, .error = {}, .plain = outcome};
   const std::optional<Position> at = position_of(spec, now_item.stage);
   if (at && at->at_gate) return at_gate(spec, now_item, settlement, now);
-  if (at && outcome.kind == OutcomeKind::failed) return failed(spec.stages[at->stage], item, now_item, settlement);
+  if (at && outcome.kind == OutcomeKind::failed) return failed(spec.stages[at->stage], item, now_item, settlement, now);
   if (outcome.kind != OutcomeKind::done) return made;
   if (!at) made.step = stranded(now_item, settlement.fence, now);
   else if (at->stage + 1 < spec.stages.size()) made.step = advanced(spec, now_item, settlement.fence, now);

@@ -11,6 +11,7 @@ namespace fenceline {
 namespace {
 
 constexpr int kDecisions = 20;  // of outcomes that people were faster than
+constexpr Duration kUnreadablePause = std::chrono::seconds{10};  // for workers that can read it
 const Act kByWorker{.actor = "worker", .reason = ""};
 
 bool has_pipeline(const KnownPipelines& known, const std::vector<std::string>& queues) {
@@ -20,10 +21,10 @@ bool has_pipeline(const KnownPipelines& known, const std::vector<std::string>& q
 // As the store has it: the first stage of a pipeline has no name there.
 std::string stored(const KnownPipelines& known, const std::string& queue, const std::string& stage) {
   const auto found = known.find(queue);
-  return found != known.end() && found->second.spec.first().name == stage ? "" : stage;
+  return found != known.end() && found->second.readable() && found->second.spec.first().name == stage ? "" : stage;
 }
 
-// Those that are served together: in which the stage is stored alike. The first group is that of the first queue.
+// Those that are served together: in which the stage is stored alike. The first group is that of the first queue. A queue whose pipeline is of a newer version is left to workers that can read it.
 struct Served {
   std::string stage;
   std::vector<std::string> queues;
@@ -31,6 +32,7 @@ struct Served {
 std::vector<Served> groups_of(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) {
   std::vector<Served> groups;
   for (const std::string& queue : queues) {
+    if (const auto found = known.find(queue); found != known.end() && !found->second.readable()) continue;
     const std::string as = stored(known, queue, stage);
     const auto group = std::ranges::find(groups, as, &Served::stage);
     if (group == groups.end()) groups.push_back({as, {queue}});
@@ -85,7 +87,9 @@ Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
   if (!known) return std::unexpected(known.error());
   if (gate_ && std::ranges::none_of(request.queues, [&](const std::string& queue) { return is_its_gate(**known, queue, request.stage); })) return ClaimReply{};
   if (!has_pipeline(**known, request.queues)) return inner_.claim(request);
-  Served served = groups_of(**known, request.queues, request.stage).front();
+  const std::vector<Served> groups = groups_of(**known, request.queues, request.stage);
+  if (groups.empty()) return ClaimReply{};
+  Served served = groups.front();
   ClaimRequest asked = request;
   asked.stage = std::move(served.stage);
   asked.queues = std::move(served.queues);
@@ -110,7 +114,8 @@ Result<void> StageStore::give_back_strays(const ClaimRequest& request, const Kno
   SettleRequest back{.ns = request.ns, .owner = request.owner, .settlements = {}};
   std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) {
     const Job& job = claimed.job;
-    const bool stray = stored(known, job.queue, request.stage) != job.stage || (gate_ && !is_its_gate(known, job.queue, job.stage));
+    const auto found = known.find(job.queue);
+    const bool stray = (found != known.end() && !found->second.readable()) || stored(known, job.queue, request.stage) != job.stage || (gate_ && !is_its_gate(known, job.queue, job.stage));
     if (stray) back.settlements.push_back({job.id, job.fence, {.kind = OutcomeKind::given_back}});
     return stray;
   });
@@ -120,38 +125,38 @@ Result<void> StageStore::give_back_strays(const ClaimRequest& request, const Kno
   return {};
 }
 
+// What must not run goes back at no cost, and is then put on waiting if nobody has it since: whoever has it by then has looked at it in the same way.
 Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply) {
   std::set<JobId> unsure;
   for (const ClaimedJob& claimed : reply.jobs) {
     if (known.contains(claimed.job.queue)) unsure.insert(claimed.job.id);
   }
-  std::set<JobId> kept_back;
-  for (int n = 0; n < kDecisions && !unsure.empty(); ++n) {
-    const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {unsure.begin(), unsure.end()}});
-    if (!read) return std::unexpected(read.error());
-    ChangeItemsRequest change{.ns = request.ns, .owner = request.owner, .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
-    unsure.clear();
-    for (const Item& item : read->items) {
-      const auto claimed = std::ranges::find(reply.jobs, item.job.id, [](const ClaimedJob& one) { return one.job.id; });
-      const Result<ItemNow> now_item = item_now(item);
-      if (!now_item) return std::unexpected(now_item.error());
-      if (item.job.fence != claimed->job.fence || item.job.state != JobState::running) continue;  // it is not ours any more: that will be said to whoever works on it
-      const std::optional<ItemStep> step = not_to_run(known.at(item.job.queue).spec, item, *now_item, read->now);
-      if (!step) continue;
-      change.changes.push_back(change_of(item, *step));
-      change.changes.back().fence = claimed->job.fence;
+  if (unsure.empty()) return {};
+  const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {unsure.begin(), unsure.end()}});
+  if (!read) return std::unexpected(read.error());
+  SettleRequest back{.ns = request.ns, .owner = request.owner, .settlements = {}};
+  ChangeItemsRequest change{.ns = request.ns, .owner = "", .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
+  for (const Item& item : read->items) {
+    const auto claimed = std::ranges::find(reply.jobs, item.job.id, [](const ClaimedJob& one) { return one.job.id; });
+    if (item.job.fence != claimed->job.fence || item.job.state != JobState::running) continue;  // it is not ours any more: that will be said to whoever works on it
+    const Result<ItemNow> now_item = item_now(item);
+    if (!now_item) {
+      back.settlements.push_back({item.job.id, item.job.fence, {.kind = OutcomeKind::later, .result = {}, .error = {}, .retry_in = kUnreadablePause, .exit_status = {}}});
+      continue;
     }
-    if (change.changes.empty()) break;
-    const Result<ChangeItemsReply> changed = inner_.change_items(change);
-    if (!changed) return std::unexpected(changed.error());
-    for (const ItemChange& one : change.changes) {
-      const auto refused = std::ranges::find(changed->refused, one.id, &ItemRefusal::id);
-      if (refused == changed->refused.end() || refused->reason != "changed") kept_back.insert(one.id);
-      else unsure.insert(one.id);
-    }
+    const std::optional<ItemStep> step = not_to_run(known.at(item.job.queue).spec, item, *now_item, read->now);
+    if (!step) continue;
+    back.settlements.push_back({item.job.id, item.job.fence, {.kind = OutcomeKind::given_back}});
+    change.changes.push_back(change_of(item, *step));
+    change.changes.back().only = JobState::ready;
   }
-  if (!unsure.empty()) return fail(Code::unavailable, "items are changed by others all the time");
-  std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return kept_back.contains(claimed.job.id); });
+  if (!back.settlements.empty()) {
+    if (const Result<SettleReply> gone = inner_.settle(back); !gone) return std::unexpected(gone.error());
+  }
+  if (!change.changes.empty()) {
+    if (const Result<ChangeItemsReply> changed = inner_.change_items(change); !changed) return std::unexpected(changed.error());
+  }
+  std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return std::ranges::find(back.settlements, claimed.job.id, &Settlement::id) != back.settlements.end(); });
   for (ClaimedJob& claimed : reply.jobs) {
     const auto found = known.find(claimed.job.queue);
     if (found != known.end()) as_its_stage_says(found->second.spec, claimed.job);
@@ -160,8 +165,7 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
 }
 
 Result<SettleReply> StageStore::settle(const SettleRequest& request) {
-  Result<Known> known = book_->recent();
-  if (known && has_pipeline(**known, options_.queues)) known = book_->fresh();  // an edit is in force for the next outcome
+  const Result<Known> known = book_->fresh();  // an edit is in force for the next outcome, and so is a first one
   if (!known) return std::unexpected(known.error());
   if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
   std::vector<Settlement> open = request.settlements;
@@ -193,10 +197,14 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
       continue;
     }
     const Result<ItemNow> now_item = item_now(*item);
-    if (!now_item) return std::unexpected(now_item.error());
+    const bool readable = now_item && pipeline->second.readable();
     const bool ours = item->job.state == JobState::running && item->job.fence == settlement.fence;
     if (!ours) {
-      if (now_item->record.moved_under != settlement.fence) plain.push_back(settlement);
+      if (!readable || now_item->record.moved_under != settlement.fence) plain.push_back(settlement);
+      continue;
+    }
+    if (!readable) {  // where it leads is for a worker of that version to say
+      plain.push_back({settlement.id, settlement.fence, {.kind = OutcomeKind::given_back}});
       continue;
     }
     Settlement said = settlement;
@@ -231,7 +239,7 @@ Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
   for (const std::string& queue : request.queues) {
     const auto found = (*known)->find(queue);
     if (found == (*known)->end()) continue;
-    const std::optional<std::size_t> stage = found->second.spec.find(request.stage);
+    const std::optional<std::size_t> stage = found->second.spec.find(request.stage);  // none, if it is not readable
     if (!stage || *stage == 0) continue;
     const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns, .queues = {queue}, .stage = stored_gate(found->second.spec, *stage), .timeout = request.timeout});
     if (!gate) return gate;
@@ -248,7 +256,6 @@ Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
 Result<void> StageStore::as_stored(NewJob& job) {
   if (job.stage.empty()) return {};
   const Result<Known> known = all_->recent();
-  if (!known && known.error().code == Code::invalid) return {};  // a newer version has been here: its items are looked at when they are claimed
   if (!known) return std::unexpected(known.error());
   job.stage = stored(**known, job.queue, job.stage);
   return {};

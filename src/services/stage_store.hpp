@@ -1,8 +1,8 @@
 // A store as a worker of a pipeline sees it. What a worker says of an item of its stage is looked at by the rules of the pipeline: `done` moves the item on and ends the delivery in one step of the store
 // (P2), to the next stage or its gate (P1); failures count by the stage; what a person holds is not handed out. Jobs of queues without a pipeline pass through untouched, and so does all else.
 //
-// Stages are named as people name them: the first one of a pipeline too, also where jobs are enqueued or fired by a schedule. A pipeline that is applied while the worker runs is known within two seconds,
-// an edit with the next claim and the next outcome.
+// Stages are named as people name them: the first one of a pipeline too, also where jobs are enqueued or fired by a schedule. A pipeline that is applied while the worker runs is known with the next outcome, and to
+// claims within two seconds; an edit with the next claim and the next outcome. What a newer version wrote, a pipeline or the record of an item, is left to workers that can read it.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@ class StageStore final : public ForwardingStore {
   // The pipelines of its queues, as they were two seconds ago at most.
   Result<std::shared_ptr<const KnownPipelines>> known() { return book_->recent(); }
 
-  // Each job with the timeout, the attempts and the stage's name that its pipeline says. An item that is held, or came to its stage by no way that the pipeline has, is put on waiting under the fence
-  // of this claim and is not among the answers. If that cannot be found out the answer is in doubt: a repeat brings the same grants.
+  // Each job with the timeout, the attempts and the stage's name that its pipeline says. An item that is held, or came to its stage by no way that the pipeline has, goes back at no cost, is put on
+  // waiting, and is not among the answers. If that cannot be found out the answer is in doubt: a repeat brings the same grants.
   // Queues in which the stage is the first one are not served in one claim with others: whichever is named first counts.
   Result<ClaimReply> claim(const ClaimRequest& request) override;
   // A repeat of what moved an item is accepted, unless another delivery has moved it since.
