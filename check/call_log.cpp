@@ -14,8 +14,8 @@ Enum parse(std::string_view text, const std::array<std::string_view, N>& names, 
 }
 
 constexpr std::array<std::string_view, 6> kOutcomes{"", "done", "failed", "dead", "later", "given_back"};
-constexpr std::array<std::string_view, 12> kReasons{"",        "not_found", "superseded", "other_owner", "finished",        "settled",
-                                                    "expired", "state",     "key_taken",  "other_call",  "effect_in_doubt", "other"};
+constexpr std::array<std::string_view, 13> kReasons{"",        "not_found", "superseded", "other_owner", "finished",        "settled",
+                                                    "expired", "state",     "key_taken",  "other_call",  "effect_in_doubt", "changed", "other"};
 constexpr std::array<std::string_view, 8> kBegun{"", "act", "again", "probe", "done", "busy", "held", "lost"};
 constexpr std::array<std::string_view, 4> kEnded{"", "done", "none", "held"};
 constexpr std::array<std::string_view, 4> kDoubts{"", "hold", "repeat", "probe"};
@@ -78,7 +78,7 @@ void CallLog::add(const Event& event, Line line) {
     case Kind::ended: {
       if (event.jobs.empty()) return;  // of the work under a lock; what is judged of locks is what the store did
       const history::JobPart& job = event.jobs.front();
-      handlers.push_back({event.kind, names.of(event.by), names.of(event.owner), find_job(job.id), job.fence, event.at, line});
+      handlers.push_back({event.kind, names.of(event.by), names.of(event.owner), find_job(job.id), job.fence, event.at, line, parse(job.outcome, kOutcomes, Outcome::none)});
       return;
     }
     case Kind::rest:
@@ -124,6 +124,8 @@ void CallLog::add_invoke(const Event& event, Line line) {
   }
   if (!event.locks.empty()) add_locks(call, event);
   if (event.verb == Verb::step_ticks || event.verb == Verb::change_schedule) add_schedule(call, event);
+  if (event.verb == Verb::put_pipeline || event.verb == Verb::see_pipeline) add_pipeline(call, event);
+  if (event.verb == Verb::change_items) add_moves(call, event);
   if (!event.queues.empty()) {
     std::string key = event.ns;
     for (const std::string& queue : event.queues) key += "\n" + queue;
@@ -137,7 +139,7 @@ void CallLog::add_invoke(const Event& event, Line line) {
   for (const history::JobPart& part : event.jobs) {
     const std::uint32_t job = find_job(part.id);
     learn(job, event, part);
-    items.push_back({.job = job, .other = names.of(part.digest), .outcome = parse(part.outcome, kOutcomes, Outcome::none), .fence = part.fence});
+    items.push_back({.job = job, .other = names.of(part.digest), .outcome = parse(part.outcome, kOutcomes, Outcome::none), .stage = names.of(part.stage), .fence = part.fence});
   }
   const std::uint64_t key = (std::uint64_t{call.by} << 32) | static_cast<std::uint32_t>(event.n);
   const auto [open, is_new] = open_.emplace(key, static_cast<std::uint32_t>(calls.size()));
@@ -188,6 +190,7 @@ void CallLog::add_answer(const Event& event, Line line) {
     if (found == refused.end()) continue;
     item.reason = parse(found->second->reason, kReasons, Reason::other);
     item.amount = found->second->current;
+    if (call.verb == Verb::change_items) moves[call.moves + i].revision_now = found->second->revision;
     if (!found->second->holder.empty()) item.answer = find_job(found->second->holder);
   }
   if (call.verb != Verb::enqueue) return;
@@ -245,6 +248,28 @@ void CallLog::add_schedule_answer(const Call& call, const Event& event) {
   }
 }
 
+void CallLog::add_pipeline(Call& call, const Event& event) {
+  call.pipeline = static_cast<std::uint32_t>(pipelines.size());
+  PipelineCall& added = pipelines.emplace_back();
+  added.queue = queue_name(event.ns, event.name);
+  for (const history::JobPart& part : event.stages) {
+    PipelineCall::Stage& stage = added.stages.emplace_back();
+    stage.name = names.of(part.id);
+    stage.gate = names.of(part.gate);
+    stage.let_in_late = part.then == "approve";
+    stage.count = part.count;
+    for (const history::JobPart& person : event.people) {
+      if (person.stage == part.id) stage.people.push_back(names.of(person.id));
+    }
+  }
+}
+
+void CallLog::add_moves(Call& call, const Event& event) {
+  call.moves = static_cast<std::uint32_t>(moves.size());
+  for (const history::JobPart& part : event.jobs)
+    moves.push_back({.to = parse(part.state, kLives, Life::absent), .only = parse(part.only, kLives, Life::absent), .fresh = part.fresh, .act = names.of(part.act), .revision = part.revision});
+}
+
 void CallLog::add_granted(Call& call, const Event& event) {
   Event request;
   const auto ns = namespaces_.find(static_cast<std::uint32_t>(&call - calls.data()));
@@ -261,6 +286,7 @@ void CallLog::add_granted(Call& call, const Event& event) {
                      .deliveries = small(part.deliveries),
                      .failures = small(part.failures),
                      .losses_in_row = small(part.losses_in_row),
+                     .stage = names.of(part.stage),
                      .fence = part.fence,
                      .amount = part.left});
   }

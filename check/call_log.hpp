@@ -41,7 +41,7 @@ class Names {
 
 enum class Status : std::uint8_t { unknown, ok, fail };
 enum class Outcome : std::uint8_t { none, done, failed, dead, later, given_back };
-enum class Reason : std::uint8_t { none, not_found, superseded, other_owner, finished, settled, expired, state, key_taken, other_call, effect_in_doubt, other };
+enum class Reason : std::uint8_t { none, not_found, superseded, other_owner, finished, settled, expired, state, key_taken, other_call, effect_in_doubt, changed, other };
 enum class Begun : std::uint8_t { unsaid, act, again, probe, done, busy, held, lost };
 enum class Ended : std::uint8_t { unsaid, done, none, held };
 enum class Doubt : std::uint8_t { unsaid, hold, repeat, probe };
@@ -64,8 +64,32 @@ struct Item {
   std::int32_t deliveries = 0;
   std::int32_t failures = 0;
   std::int32_t losses_in_row = 0;
-  std::int64_t fence = 0;
+  Name stage = 0;  // enqueue, claim: where it is; change_items: where it goes
+  std::int64_t fence = 0;  // of change_items; none: by a person
   std::int64_t amount = 0;  // claim: what is left; of a refusal: the fence that it names
+};
+
+// What change_items says of one item, beside its Item.
+struct MoveItem {
+  Life to = Life::absent;    // absent: it stays where it is
+  Life only = Life::absent;  // it must be that; absent: any
+  bool fresh = false;
+  Name act = 0;
+  std::int64_t revision = 0;      // of the record that it rests on
+  std::int64_t revision_now = 0;  // that a refusal names
+};
+
+// What a call says a pipeline is.
+struct PipelineCall {
+  struct Stage {
+    Name name = 0;
+    Name gate = 0;  // none: open
+    bool let_in_late = false;  // when the time for approvals is over
+    std::int64_t count = 0;
+    std::vector<Name> people;  // who may approve; none: anybody
+  };
+  Name queue = 0;  // with its namespace
+  std::vector<Stage> stages;  // none: nobody knows, or it was removed
 };
 
 // What a call says of an effect; its call is the call's request.
@@ -136,6 +160,8 @@ struct Call {
   std::uint32_t effect = 0;  // one of the log's; 0: none
   std::uint32_t lock = 0;    // the same
   std::uint32_t schedule = 0;  // the same
+  std::uint32_t pipeline = 0;  // the same
+  std::uint32_t moves = 0;     // of change_items: the first of them
   std::uint32_t items = 0;  // the first of them
   std::uint32_t item_count = 0;
   Line asked_line;
@@ -173,6 +199,7 @@ struct HandlerEvent {
   std::int64_t fence = 0;
   Time at = 0;
   Line line;
+  Outcome outcome = Outcome::none;  // of one that ended
 };
 
 // What the recorders said of themselves, taken together.
@@ -187,7 +214,7 @@ struct About {
 // The part of a history that was written on one clock.
 class CallLog {
  public:
-  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); locks.emplace_back(); schedules.emplace_back(); }
+  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); locks.emplace_back(); schedules.emplace_back(); pipelines.emplace_back(); }
 
   void add(const Event& event, Line line);
 
@@ -196,7 +223,8 @@ class CallLog {
   const EffectCall& effect_of(const Call& call) const { return effects[call.effect]; }
   const LockCall& lock_of(const Call& call) const { return locks[call.lock]; }
   const ScheduleCall& schedule_of(const Call& call) const { return schedules[call.schedule]; }
-  // Its name without the namespace: of a lock, of a schedule.
+  const MoveItem& move_of(const Call& call, std::uint32_t item) const { return moves[call.moves + (item - call.items)]; }
+  // Its name without the namespace: of a lock, of a schedule, of a queue.
   std::string lock_text(Name resource) const;
   std::uint32_t find_job(std::string_view id);  // made if it is new
   // "5f3a90c1": the end of its id, enough to tell jobs apart.
@@ -209,6 +237,8 @@ class CallLog {
   std::vector<EffectCall> effects;  // from 1
   std::vector<LockCall> locks;      // from 1
   std::vector<ScheduleCall> schedules;  // from 1
+  std::vector<PipelineCall> pipelines;  // from 1
+  std::vector<MoveItem> moves;
   std::vector<JobEntry> jobs;  // from 1
   std::vector<HandlerEvent> handlers;
   std::vector<std::vector<Name>> queue_lists;
@@ -227,6 +257,8 @@ class CallLog {
   void add_lock_answer(Call& call, const Event& event);
   void add_schedule(Call& call, const Event& event);
   void add_schedule_answer(const Call& call, const Event& event);
+  void add_pipeline(Call& call, const Event& event);
+  void add_moves(Call& call, const Event& event);
   void learn(std::uint32_t job, const Event& request, const history::JobPart& part);
   Name queue_name(const std::string& ns, const std::string& queue);
 

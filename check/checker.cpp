@@ -132,15 +132,19 @@ void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verd
   verdict.handlers += static_cast<std::int64_t>(log.handlers.size());
 }
 
-void check_all_schedules(const std::vector<const CallLog*>& logs, bool whole, const CheckOptions& options, Verdict& verdict) {
+void check_over_all_clocks(const std::vector<const CallLog*>& logs, bool whole, const CheckOptions& options, Verdict& verdict) {
   Time crashed = kNever;
   for (const CallLog* log : logs) crashed = std::min(crashed, crashed_at(*log, options));
   if (logs.size() > 1 && crashed != kNever) crashed = kAlways;  // on the clocks of others nobody knows when
   Findings findings(crashed, verdict.guarantee, verdict);
-  const ScheduleSums sums = check_schedules(logs, whole, [&](Violation violation) { findings.add(std::move(violation)); });
+  const auto tell = [&](Violation violation) { findings.add(std::move(violation)); };
+  const ScheduleSums schedules = check_schedules(logs, whole, tell);
+  const ItemSums items = check_items(logs, whole, tell);
   findings.finish();
-  verdict.schedules = sums.schedules;
-  verdict.ticks = sums.ticks;
+  verdict.schedules = schedules.schedules;
+  verdict.ticks = schedules.ticks;
+  verdict.items = items.items;
+  verdict.moves = items.moves;
 }
 
 // By ids and fences alone, over all clocks: two owners of one fence, of a job or a lock; two outcomes under one.
@@ -188,7 +192,7 @@ Verdict Checker::finish() {
   verdict.whole = verdict.lease_times = !clocks_.empty();
   std::map<std::string, const CallLog*> logs;
   std::vector<const CallLog*> in_a_row;
-  bool all_steps = true;  // of schedules, of anyone, are there
+  bool all_steps = true;  // of schedules and items, of anyone, are there
   for (auto& [name, clock] : clocks_) {
     CallLog& log = clock->log;
     all_steps = all_steps && (log.about.whole || options_.whole);
@@ -219,7 +223,7 @@ Verdict Checker::finish() {
   }
   for (auto& [name, clock] : clocks_) check_clock(clock->log, options_, verdict.guarantee, verdict);
   if (clocks_.size() > 1) check_across(logs, verdict);
-  check_all_schedules(in_a_row, all_steps, options_, verdict);
+  check_over_all_clocks(in_a_row, all_steps, options_, verdict);
   std::stable_sort(verdict.violations.begin(), verdict.violations.end(), [](const Violation& a, const Violation& b) { return a.at < b.at; });
   if (verdict.violations.size() > kViolationsTold) verdict.violations.resize(kViolationsTold);
   return verdict;

@@ -39,6 +39,8 @@ struct Verdict {
   std::int64_t lock_grants = 0;
   std::int64_t schedules = 0;
   std::int64_t ticks = 0;      // of theirs, fired
+  std::int64_t items = 0;      // of pipelines
+  std::int64_t moves = 0;      // of theirs
   std::int64_t recorders = 0;
   std::int64_t clocks = 0;
   std::int64_t gave_up = 0;    // jobs with so many possible orders that nobody looked at all of them

@@ -45,4 +45,11 @@ struct ScheduleSums {
 };
 ScheduleSums check_schedules(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell);
 
+// P1 and what of P2 needs no times, over all clocks in the same way. How many items of pipelines there are, and how many moves of theirs.
+struct ItemSums {
+  std::int64_t items = 0;
+  std::int64_t moves = 0;
+};
+ItemSums check_items(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell);
+
 }  // namespace fenceline::audit

@@ -78,9 +78,12 @@ void Deliveries::find_ends(std::uint32_t job) {
   for (const JobOp* op = ops_.begin(job); op != ops_.end(job); ++op) {
     const Call& call = log_.calls[op->call];
     const Item* item = op->item == kNoCall ? nullptr : &log_.items[op->item];
-    if (item != nullptr && item->reason != Reason::none) continue;
+    // A copy of a person's change that was refused may find the job in another state.
+    const bool comes_again = log_.about.repeats > 0 && call.verb == Verb::change_items && item->fence == 0;
+    if (item != nullptr && item->reason != Reason::none && !comes_again) continue;
     const std::size_t i = item == nullptr ? own.size() : number_of(item->fence);
-    if (call.verb == Verb::settle && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
+    const bool moves = call.verb == Verb::change_items && log_.move_of(call, op->item).to != Life::absent;
+    if ((call.verb == Verb::settle || moves) && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
     const EffectCall& effect = log_.effect_of(call);
     const bool may_hold = effect.begun == Begun::held || effect.ended == Ended::held || (call.verb == Verb::begin_effect && op->optional);
     if (may_hold && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
@@ -99,9 +102,10 @@ void Deliveries::find_ends(std::uint32_t job) {
     for (std::size_t k = 0; k < own.size(); ++k) {
       const Call& claim = log_.calls[own[k].call];
       const bool given_back = call.verb == Verb::give_back && call.owner == claim.owner && call.request == claim.request;
-      const bool act = (call.verb == Verb::cancel || call.verb == Verb::retry) && late(log_, *op) >= own[k].asked;
+      const bool by_person = call.verb == Verb::cancel || call.verb == Verb::retry || (moves && item->fence == 0);
+      const bool act = by_person && late(log_, *op) >= own[k].asked;
       if (given_back || act) times[k].ended = std::min(times[k].ended, call.asked);
-      if (call.verb != Verb::give_back && call.verb != Verb::cancel && call.verb != Verb::retry) break;
+      if (call.verb != Verb::give_back && !by_person) break;
     }
   }
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -129,7 +133,8 @@ void Deliveries::find_span(std::uint32_t job, const Unseen& unseen) {
       }
     }
     const bool ends = item->outcome == Outcome::done || item->outcome == Outcome::dead || item->outcome == Outcome::failed;
-    if ((call.verb == Verb::settle && ends) || call.verb == Verb::cancel) finished = std::min(finished, call.asked);
+    const bool put_to_end = call.verb == Verb::change_items && is_finished(log_.move_of(call, op->item).to);
+    if ((call.verb == Verb::settle && ends) || call.verb == Verb::cancel || put_to_end) finished = std::min(finished, call.asked);
   }
   const Name queue = log_.jobs[job].queue;
   if (queue < purged_.size()) finished = std::min(finished, purged_[queue]);

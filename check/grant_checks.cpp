@@ -19,6 +19,8 @@ void check_claim(const Scene& scene, CallNumber number) {
   for (std::uint32_t i = 0; i < call.item_count; ++i) {
     const Item& item = log.items[call.items + i];
     const std::string job = "job " + log.job_text(item.job);
+    if (item.stage != call.stage)
+      scene.broken("P1", job + " was granted at stage '" + std::string(log.text(item.stage)) + "' to a claim of stage '" + std::string(log.text(call.stage)) + "'", {number}, item.job, call.answered);
     if (item.amount > call.ttl && call.ttl > 0) scene.broken("L3", job + " was granted for longer than its ttl", {number}, item.job, call.answered);
     if (item.losses_in_row < kLossesBeforeAlone) continue;
     if (call.holds_others) scene.broken("J5", job + " must run alone and was granted to a worker that holds others", {number}, item.job, call.answered);

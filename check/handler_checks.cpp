@@ -32,7 +32,7 @@ bool runs_alone(const Scene& scene, const HandlerEvent& event) {
   return delivery != nullptr && scene.log.items[delivery->item].losses_in_row >= kLossesBeforeAlone;
 }
 
-// J5: a job that must run alone has its process to itself.
+// J5: a job that must run alone has its worker to itself. A process may have several: that of a pipeline looks after gates beside its own work.
 void check_alone(const Scene& scene, const HandlerEvent& event, const Running& running) {
   for (const auto& [delivery, other] : running) {
     if (!runs_alone(scene, event) && !runs_alone(scene, *other)) continue;
@@ -58,11 +58,11 @@ void check_handlers(const Scene& scene) {
   // At one moment the lines of a recorder have their order.
   const auto line_of = [&](const Moment& moment) { return moment.handler != nullptr ? moment.handler->line : log.calls[moment.stopped].asked_line; };
   std::sort(moments.begin(), moments.end(), [&](const Moment& a, const Moment& b) { return a.at != b.at ? a.at < b.at : line_of(a) < line_of(b); });
-  std::map<Name, Running> running;  // by recorder
+  std::map<std::pair<Name, Name>, Running> running;  // by recorder and worker
   for (const Moment& moment : moments) {
     if (moment.handler == nullptr) {
       const Call& call = log.calls[moment.stopped];
-      const Running& here = running[call.by];
+      const Running& here = running[{call.by, call.owner}];
       for (std::uint32_t i = 0; i < call.item_count; ++i) {
         const Item& item = log.items[call.items + i];
         const auto found = here.find({item.job, item.fence});
@@ -72,7 +72,7 @@ void check_handlers(const Scene& scene) {
       continue;
     }
     const HandlerEvent& event = *moment.handler;
-    Running& here = running[event.by];
+    Running& here = running[{event.by, event.owner}];
     if (event.kind == Kind::acted) check_trust(scene, event);
     if (event.kind == Kind::started) {
       check_alone(scene, event, here);

@@ -55,8 +55,9 @@ class HistoryText {
       if (job.attempts == 0) job.attempts = 10;
     }
     const auto limit = static_cast<std::int64_t>(jobs.size());
+    const std::string stage = jobs.empty() ? "" : jobs.front().stage;
     return call(from, to,
-                {.verb = Verb::claim, .owner = owner, .request = request.empty() ? "r" + std::to_string(calls_) : request, .queues = {"q"}, .limit = limit, .ttl = 10'000'000},
+                {.verb = Verb::claim, .owner = owner, .request = request.empty() ? "r" + std::to_string(calls_) : request, .queues = {"q"}, .stage = stage, .limit = limit, .ttl = 10'000'000},
                 {.jobs = std::move(jobs)});
   }
   HistoryText& settle(std::int64_t from, std::int64_t to, const std::string& owner, const std::string& id, std::int64_t fence, const std::string& outcome = "done") {
@@ -127,8 +128,24 @@ class HistoryText {
     request.to *= 1'000'000;
     return call(at, at + 1, std::move(request), {.stands = stands * 1'000'000, .wall = 1'000'000'000, .revision = revision + 1});
   }
-  HistoryText& handler(std::int64_t at, Kind kind, const std::string& owner, const std::string& id, std::int64_t fence) {
-    return add({.kind = kind, .at = at * 1000, .owner = owner, .jobs = {{.id = id, .fence = fence}}});
+  // Of queue q: write -> review -> publish (two of ana, bo and cy) -> ship (a check).
+  HistoryText& pipeline(std::int64_t at, Event request = {}) {
+    request.verb = Verb::put_pipeline;
+    request.owner = "op";
+    request.name = "q";
+    if (request.stages.empty()) {
+      request.stages = {{.id = "write"}, {.id = "review"}, {.id = "publish", .count = 2, .gate = "approval", .then = "reject"}, {.id = "ship", .gate = "check"}};
+      request.people = {{.id = "ana", .stage = "publish"}, {.id = "bo", .stage = "publish"}, {.id = "cy", .stage = "publish"}};
+    }
+    return call(at, at + 1, std::move(request), {.revision = 1});
+  }
+  // By the holder of a delivery, if there is a fence; made, unless the reply says otherwise.
+  HistoryText& move(std::int64_t at, const std::string& owner, history::JobPart change, Event reply = {}, const std::string& request = "") {
+    if (change.fence != 0 && change.outcome.empty() && !change.state.empty()) change.outcome = "done";
+    return call(at, at + 1, {.verb = Verb::change_items, .owner = owner, .request = request.empty() ? "m" + std::to_string(at) : request, .jobs = {std::move(change)}}, std::move(reply));
+  }
+  HistoryText& handler(std::int64_t at, Kind kind, const std::string& owner, const std::string& id, std::int64_t fence, const std::string& outcome = "") {
+    return add({.kind = kind, .at = at * 1000, .owner = owner, .jobs = {{.id = id, .fence = fence, .outcome = outcome}}});
   }
   HistoryText& mark(std::int64_t at, Kind kind) { return add({.kind = kind, .at = at * 1000}); }
 

@@ -11,7 +11,7 @@ bool JobState::same_as(const JobState& o) const {
   return life == o.life && bump == o.bump && outcome == o.outcome && run_out == o.run_out && told == o.told && strange == o.strange && owner == o.owner &&
          request == o.request && act == o.act && fence == o.fence && now == o.now && lease_least == o.lease_least && lease_most == o.lease_most &&
          stretch == o.stretch && stretch_fence == o.stretch_fence && slot_least == o.slot_least && slot_fence == o.slot_fence && deliveries == o.deliveries &&
-         failures == o.failures && losses_in_row == o.losses_in_row && unseen == o.unseen && held == o.held;
+         failures == o.failures && losses_in_row == o.losses_in_row && unseen == o.unseen && stage == o.stage && change == o.change && revision == o.revision && held == o.held;
 }
 
 std::uint64_t JobState::hash() const {
@@ -28,6 +28,8 @@ std::uint64_t JobState::hash() const {
   mix(static_cast<std::uint64_t>(deliveries) << 32 | static_cast<std::uint32_t>(failures));
   mix(static_cast<std::uint64_t>(losses_in_row) << 32 | static_cast<std::uint32_t>(unseen));
   mix(static_cast<std::uint64_t>(slot_least));
+  mix(stage | std::uint64_t{change} << 32);
+  mix(static_cast<std::uint64_t>(revision));
   for (const Name effect : held) mix(effect);
   return hash;
 }
@@ -156,6 +158,7 @@ bool JobModel::apply(At& at) const {
     case Verb::retry: return retry(at);
     case Verb::purge: return purge(at);
     case Verb::stopped: return stopped(at);
+    case Verb::change_items: return change(at);
     case Verb::look: return look(at);
     default: return true;
   }
@@ -166,10 +169,16 @@ bool JobModel::enqueue(At& at) const {
   if (s.life != Life::absent || s.strange) {
     // What was removed may be enqueued anew; what it has then shows which it was.
     s.strange = false;
-    if (s.life == Life::absent) s.life = Life::ready;
+    if (s.life == Life::absent) {
+      s.life = Life::ready;
+      s.stage = at.item().stage;
+    }
     return true;
   }
   s.life = Life::ready;
+  s.stage = at.item().stage;
+  s.change = 0;
+  s.revision = 0;
   s.deliveries = s.failures = s.losses_in_row = s.unseen = 0;
   s.outcome = Outcome::none;
   s.act = 0;
@@ -193,6 +202,7 @@ bool JobModel::look(At& at) const {
     if (!found) return true;
     s.strange = false;
     s.life = call.state;
+    s.stage = at.item().stage;
     s.fence = std::max(s.fence, at.item().fence);
     s.bump = 0;
     return true;
@@ -200,6 +210,10 @@ bool JobModel::look(At& at) const {
   if (!found) return s.life == Life::absent || at.no("J1", "was acknowledged and is not there", {s.enqueued});
   if (at.item().fence < s.fence)
     return at.no("L2", "has fence " + std::to_string(at.item().fence) + " after " + std::to_string(s.fence), {s.granted});
+  if (at.item().stage != s.stage) {
+    if (log_.about.whole) return at.no("P2", "is shown at stage '" + std::string(log_.text(at.item().stage)) + "', it must be at '" + std::string(log_.text(s.stage)) + "'", {s.enqueued, s.changed});
+    s.stage = at.item().stage;
+  }
   if (call.state == s.life) {
     if (at.item().fence > s.fence && s.bump == 0)
       return !log_.about.whole || at.no("L1", "has fence " + std::to_string(at.item().fence) + " that no grant had", {s.granted});

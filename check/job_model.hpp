@@ -48,10 +48,13 @@ struct JobState {
   std::int32_t failures = 0;
   std::int32_t losses_in_row = 0;
   std::int32_t unseen = 0;  // deliveries that nobody saw
+  Name stage = 0;
+  Name change = 0;          // the request that changed its record last
+  std::int64_t revision = 0;  // of the record; if others were at work: no less than this
   std::vector<Name> held;   // effects in doubt for which it waits, or waited when an operator cancelled it; sorted
 
   // What led here, for the excerpt; no part of the state.
-  CallNumber enqueued = kNoCall, granted = kNoCall, renewed = kNoCall, ended = kNoCall;
+  CallNumber enqueued = kNoCall, granted = kNoCall, renewed = kNoCall, ended = kNoCall, changed = kNoCall;
 
   bool same_as(const JobState& other) const;
   std::uint64_t hash() const;
@@ -110,6 +113,9 @@ class JobModel {
   bool retry(At& at) const;
   bool purge(At& at) const;
   bool stopped(At& at) const;
+  bool change(At& at) const;
+  bool may_change(const At& at) const;
+  bool change_refused(At& at, bool repeated) const;
   bool look(At& at) const;
   bool rest(At& at) const;
   bool older_or_unknown_fence(At& at, const char* promise, const char* verb) const;

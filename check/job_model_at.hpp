@@ -22,6 +22,7 @@ struct JobModel::At {
   const Call& call() const { return log.calls[op.call]; }
   const Item& item() const { return log.items[op.item]; }
   const EffectCall& effect() const { return log.effect_of(call()); }
+  const MoveItem& move() const { return log.move_of(call(), op.item); }
   Time earliest() const { return op.call == kNoCall ? op.asked : op.asked + call().waited; }
   std::string verb() const { return op.call == kNoCall ? "the end" : std::string(history::to_string(call().verb)); }
   std::string name(Name who) const { return who == 0 ? "someone" : std::string(log.text(who)); }

@@ -19,7 +19,7 @@ void JobModel::hold(At& at) {
 
 void JobModel::release(At& at) {
   JobState& s = at.state;
-  std::erase(s.held, at.effect().name);
+  if (std::erase(s.held, at.effect().name) == 0) return;  // what waits for a person is not freed by that
   if (s.life != Life::waiting || !s.held.empty()) return;
   s.life = Life::ready;
   s.ended = at.op.call;

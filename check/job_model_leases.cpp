@@ -39,7 +39,10 @@ bool JobModel::grant(At& at) const {
   if (is_finished(s.life) && !may_be_retried)
     return at.no("J3", "was granted to " + to + " though it is " + std::string(to_string(s.life)), {s.ended});
   if (s.life == Life::waiting && !s.strange && log_.about.whole)
-    return at.no("E2", "was granted to " + to + " though it waits for an effect in doubt", {s.granted, s.ended});
+    return s.held.empty() ? at.no("P1", "was granted to " + to + " though it waits for a person", {s.granted, s.ended, s.changed})
+                          : at.no("E2", "was granted to " + to + " though it waits for an effect in doubt", {s.granted, s.ended});
+  if (item.stage != s.stage && !s.strange && log_.about.whole)
+    return at.no("P2", "was granted to " + to + " at stage '" + std::string(log_.text(item.stage)) + "', it must be at '" + std::string(log_.text(s.stage)) + "'", {s.enqueued, s.granted, s.changed});
   if (!log_.about.whole) s.held.clear();
   const bool taken_over = s.life == Life::running && !hidden;
   if (taken_over && at.op.answered < s.lease_least)
@@ -73,6 +76,7 @@ bool JobModel::grant(At& at) const {
   s.owner = at.call().owner;
   s.request = at.call().request;
   s.fence = item.fence;
+  s.stage = item.stage;
   s.slot_least = kAlways;
   s.lease_least = log_.about.lease_times ? s.now + item.amount : kAlways;
   s.lease_most = log_.about.lease_times ? at.op.answered + item.amount : kNever;

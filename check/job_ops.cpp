@@ -79,7 +79,9 @@ void JobOps::of(std::uint32_t job, std::vector<JobOp>& ops, std::vector<JobOp>& 
       continue;
     }
     ops.push_back(*op);
-    const bool counts_again = verb == Verb::cancel || verb == Verb::retry || verb == Verb::enqueue;
+    // A person's change that was refused may come again when the job is in another state; one that was made, or that a holder sent, never counts again.
+    const bool was_refused = verb == Verb::change_items && log_.items[op->item].reason != Reason::none && log_.items[op->item].fence == 0;
+    const bool counts_again = verb == Verb::cancel || verb == Verb::retry || verb == Verb::enqueue || was_refused;
     if (repeats > 0 && counts_again && !op->optional)
       ops.push_back({.call = op->call, .item = op->item, .asked = op->asked, .answered = op->asked + repeats, .optional = true});
   }

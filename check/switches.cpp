@@ -37,6 +37,8 @@ const std::vector<PromiseRow>& promises() {
       {"S1", yes, yes, tail, tail, "no tick is fired by two steps that were taken, and each has a job of its own"},
       {"S2", yes, yes, tail, tail, "the steps of a schedule that were taken join, none goes over another, and nothing is skipped that fired"},
       {"S3", yes, yes, tail, tail, "no step beyond the store's clock is taken; after an account was moved back no tick fires that had fired"},
+      {"P1", yes, yes, tail, tail, "an item enters a stage through its gate, when that is open, and goes on only by an outcome of its work; what waits for a person is not granted"},
+      {"P2", yes, yes, tail, tail, "the changes of an item each rest on the one before; none under an older fence, none by a delivery that has ended, none undone"},
       {"pause", yes, yes, yes, tail, "no grant from a queue that is paused for certain"},
   };
   return rows;

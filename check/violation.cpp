@@ -51,6 +51,7 @@ std::string Words::asked(const Call& call, std::uint32_t job) const {
     text += " of job " + log_.job_text(job);
     if (item->fence != 0) text += " under fence " + std::to_string(item->fence);
     if (item->outcome != Outcome::none) text += ": " + std::string(to_string(item->outcome));
+    if (call.verb == Verb::change_items) text += asked_of_item(log_.move_of(call, static_cast<std::uint32_t>(item - log_.items.data())), *item);
   }
   if (call.lock != 0) {
     const LockCall& lock = log_.lock_of(call);
@@ -76,6 +77,11 @@ std::string Words::asked_of_schedule(const ScheduleCall& schedule) const {
   text += ", from " + instant(schedule.from) + (schedule.rewinds ? " back to " : " to ") + instant(schedule.to);
   if (!schedule.fired.empty()) text += ", fires " + std::to_string(schedule.fired.size());
   return schedule.skipped.empty() ? text : text + ", skips " + std::to_string(schedule.skipped.size()) + (schedule.skipped.size() == 1 ? " range" : " ranges");
+}
+
+std::string Words::asked_of_item(const MoveItem& move, const Item& item) const {
+  std::string text = ", record " + std::to_string(move.revision) + (move.act == 0 ? "" : ", " + std::string(log_.text(move.act)));
+  return move.to == Life::absent ? text : text + ", to '" + std::string(log_.text(item.stage)) + "', " + std::string(to_string(move.to));
 }
 
 std::string Words::answered_about_schedule(const ScheduleCall& schedule) const {

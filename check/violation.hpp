@@ -40,6 +40,7 @@ class Words {
   std::string answered(const Call& call, std::uint32_t job) const;
   std::string answered_about_locks(const Call& call) const;
   std::string asked_of_schedule(const ScheduleCall& schedule) const;
+  std::string asked_of_item(const MoveItem& move, const Item& item) const;
   std::string answered_about_schedule(const ScheduleCall& schedule) const;
   const CallLog& log_;
 };

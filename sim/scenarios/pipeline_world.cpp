@@ -6,6 +6,7 @@
 #include "backends/memory/memory_store.hpp"
 #include "backends/sqlite/sqlite_store.hpp"
 #include "base/check.hpp"
+#include "history/history_store.hpp"
 #include "services/gate_keeper.hpp"
 #include "services/item_acts.hpp"
 #include "services/pipeline_acts.hpp"
@@ -36,7 +37,11 @@ PipelineSpec pipeline_of(const Plan& plan) {
 // Writes into the trace. `error` means a person should look, so here it fails the run.
 struct PipelineWorld::Process final : LogSink {
   Process(PipelineWorld& its_world, Machine& machine, const std::string& name)
-      : world(its_world), runtime(world.simulation_, machine, name), wire(runtime, *world.checks_, world.server_, world.weather_, world.tally_) {}
+      : world(its_world),
+        runtime(world.simulation_, machine, name),
+        wire(runtime, world.noted_ ? *world.noted_ : *world.checks_, world.server_, world.weather_, world.tally_),
+        recorder(world.history_ ? &world.history_->recorder(name) : nullptr),
+        noted(recorder && world.history_->of() == Audit::clients ? std::make_unique<history::HistoryStore>(*recorder, wire) : nullptr) {}
   ~Process() override { runtime.kill(); }  // while all that its fibers use is there
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -47,9 +52,13 @@ struct PipelineWorld::Process final : LogSink {
     if (event.level == Level::error) world.violations_.add("log", runtime.name() + " logged the error " + format_log_line(event, ""));
   }
 
+  Store& store() { return noted ? *noted : static_cast<Store&>(wire); }
+
   PipelineWorld& world;
   SimRuntime runtime;
   FaultyStore wire;
+  history::Recorder* recorder;   // none: this seed is not audited
+  std::unique_ptr<Store> noted;  // none: the history is not of what it sees
 };
 
 // The work of a stage, or the check before one: takes a while, and is mostly done.
@@ -58,6 +67,17 @@ class PipelineWorld::Work final : public Handler {
   Work(Process& process, bool check) : process_(process), world_(process.world), check_(check) {}
 
   RunResult run(const Run& run) override {
+    const auto note = [&](history::Kind kind, std::string_view outcome = {}) {
+      if (process_.recorder) process_.recorder->handler(kind, run.job.owner, run.job.id, run.job.fence, outcome);
+    };
+    note(history::Kind::started);
+    RunResult result = work(run);
+    note(history::Kind::ended, to_string(result.kind));
+    return result;
+  }
+
+ private:
+  RunResult work(const Run& run) {
     Random& random = world_.simulation_.random();
     const Habits& habits = world_.plan_.habits;
     if (!check_) world_.checks_->begins(run.job);
@@ -66,7 +86,7 @@ class PipelineWorld::Work final : public Handler {
     if (world_.storm_ && random.chance(habits.later)) return {.kind = OutcomeKind::later};
     if (world_.storm_ && check_ && random.chance(0.2)) return {.kind = OutcomeKind::dead, .error = "not good enough"};
     if (world_.storm_ && !check_ && run.job.stage == "review" && random.chance(0.1)) {
-      ItemActs acts(process_.runtime, process_.wire, kNs, run.stop);
+      ItemActs acts(process_.runtime, process_.store(), kNs, run.stop);
       // What it returns does not count then, or it is done if that did not come about.
       if (acts.send_back({run.job.id, run.job.fence}, "write", {.actor = "worker", .reason = "no tests"})) return {};
     }
@@ -74,7 +94,6 @@ class PipelineWorld::Work final : public Handler {
     return {};
   }
 
- private:
   Process& process_;
   PipelineWorld& world_;
   const bool check_;
@@ -87,10 +106,11 @@ PipelineWorld::PipelineWorld(std::uint64_t seed, const Plan& plan, StackPool& st
       simulation_(seed, stacks, options.tracing),
       store_machine_("store", 0s, 0, plan.numbers.wall_ahead),
       store_clock_(simulation_, store_machine_),
+      true_clock_(simulation_, store_machine_),
       weather_(plan.weather) {
   simulation_.run_until(kStart);
   violations_.deaf(options_.audit_alone);
-  make_store();
+  make_store(audit_of(seed, options_));
   make_items();
   Random& random = simulation_.random();
   for (int i = 0; i < plan_.hosts + kPeople; ++i) {
@@ -104,7 +124,7 @@ PipelineWorld::~PipelineWorld() {
   while (!processes_.empty()) processes_.pop_back();
 }
 
-void PipelineWorld::make_store() {
+void PipelineWorld::make_store(Audit audit) {
   store_runtime_ = std::make_unique<SimRuntime>(simulation_, store_machine_, "store");
   if (plan_.sqlite) {
     auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()), {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
@@ -115,10 +135,15 @@ void PipelineWorld::make_store() {
   }
   if (options_.wrap_store) wrapped_store_ = options_.wrap_store(*real_store_);
   checks_ = std::make_unique<ItemChecks>(simulation_, wrapped_store_ ? *wrapped_store_ : *real_store_, spec_, violations_, tally_);
+  if (audit == Audit::none) return;
+  history_ = std::make_unique<SeedHistory>(audit, true_clock_, audit == Audit::clients && plan_.weather.duplicate > 0);
+  if (audit == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *checks_);
+  else own_ = std::make_unique<history::HistoryStore>(history_->recorder("world"), *checks_);
 }
 
 void PipelineWorld::make_items() {
-  const Result<PipelineRow> put = checks_->put_pipeline({.ns = kNs, .name = kQueue, .spec = pipeline_text(spec_), .act = {"sim", "plan"}});
+  Store& store = own_ ? *own_ : noted_ ? *noted_ : static_cast<Store&>(*checks_);
+  const Result<PipelineRow> put = store.put_pipeline({.ns = kNs, .name = kQueue, .spec = pipeline_text(spec_), .act = {"sim", "plan"}});
   check(put.has_value(), "the pipeline of a plan is good");
   EnqueueRequest request{.ns = kNs, .jobs = {}};
   for (int i = 0; i < plan_.jobs; ++i) {
@@ -126,7 +151,7 @@ void PipelineWorld::make_items() {
     items_.push_back(make_uuid7(store_clock_.wall_now(), high, simulation_.random().next()));
     request.jobs.push_back({.id = items_.back(), .queue = kQueue, .attempts_max = 1000});
   }
-  check(checks_->enqueue(request).has_value(), "the items of a plan are good");
+  check(store.enqueue(request).has_value(), "the items of a plan are good");
   tally_.add(Count::enqueued, plan_.jobs);
 }
 
@@ -163,7 +188,7 @@ void PipelineWorld::ended(Host& host, Process& process) {
 
 // Every stage has a worker, however few hosts there are.
 void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
-  StageStore stages(process.runtime, process.wire, {.ns = kNs, .queues = {kQueue}, .run_checks = true});
+  StageStore stages(process.runtime, process.store(), {.ns = kNs, .queues = {kQueue}, .run_checks = true});
   Work handler(process, false);
   WorkerOptions options{.ns = kNs,
                         .queues = {kQueue},
@@ -210,14 +235,14 @@ PipelineSpec PipelineWorld::edited() {
 
 // As long as the storm lasts they do anything; then only what lets items go on.
 void PipelineWorld::decide(Process& process, std::stop_token stop) {
-  ItemActs acts(process.runtime, process.wire, kNs, stop);
+  ItemActs acts(process.runtime, process.store(), kNs, stop);
   Random& random = simulation_.random();
   while (!stop.stop_requested()) {
     process.runtime.sleep_for(random.between(Duration{0}, plan_.ttl / 8), stop);
     const JobId& id = random.pick(items_);
     const Act act{.actor = random.pick(kNames), .reason = "as I see it"};
     if (storm_ && random.chance(0.003)) {
-      PipelineActs pipelines(process.runtime, process.wire, kNs, stop);
+      PipelineActs pipelines(process.runtime, process.store(), kNs, stop);
       (void)pipelines.apply(edited(), false, act);  // others may edit it, or the store may be away
       continue;
     }
@@ -308,6 +333,11 @@ SeedReport PipelineWorld::run() {
   report.simulated = simulation_.now() - kStart;
   report.stopped = options_.stop.stop_requested();
   while (!processes_.empty()) processes_.pop_back();
+  if (history_ && !report.stopped && violations_.empty()) {
+    violations_.deaf(false);
+    history_->tell(violations_);
+    if (!violations_.empty()) report.history = history_->text();
+  }
   report.tally = tally_;
   report.violations = violations_.found();
   report.trace = simulation_.trace().text();

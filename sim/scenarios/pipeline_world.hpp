@@ -37,7 +37,7 @@ class PipelineWorld {
   };
   class Work;
 
-  void make_store();
+  void make_store(Audit audit);
   void make_items();
   void start_on(Host& host);
   void ended(Host& host, Process& process);
@@ -63,6 +63,10 @@ class PipelineWorld {
   std::unique_ptr<Store> real_store_;
   std::unique_ptr<Store> wrapped_store_;
   std::unique_ptr<ItemChecks> checks_;
+  TrueClock true_clock_;
+  std::unique_ptr<SeedHistory> history_;  // none: this seed is not audited
+  std::unique_ptr<Store> noted_;          // what reaches the store passes here, if that is what the history is of
+  std::unique_ptr<Store> own_;            // for what the world itself does, if it is of the processes
   StoreServer server_;
   Weather weather_;
   bool storm_ = true;

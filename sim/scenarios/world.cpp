@@ -18,12 +18,13 @@ using namespace std::chrono_literals;
 
 constexpr Instant kStart{1h};  // so that moments before the start are moments too
 
-Audit audit_of(std::uint64_t seed) {
+}  // namespace
+
+Audit audit_of(std::uint64_t seed, const SeedOptions& options) {
+  if (options.audit != Audit::by_seed) return options.audit;
   const std::uint64_t turn = seed / scenarios().size() % 8;
   return turn == 1 ? Audit::clients : turn == 5 ? Audit::store : Audit::none;
 }
-
-}  // namespace
 
 World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const SeedOptions& options)
     : plan_(plan),
@@ -36,7 +37,7 @@ World::World(std::uint64_t seed, const Plan& plan, StackPool& stacks, const Seed
   violations_.deaf(options_.audit_alone);
   provider_ = std::make_unique<Provider>(simulation_, plan_.effects, tally_, violations_);
   make_store();
-  make_history(options_.audit == Audit::by_seed ? audit_of(seed) : options_.audit);
+  make_history(audit_of(seed, options_));
   make_hosts();
   make_settings();
   make_batches();

@@ -55,6 +55,9 @@ class TrueClock final : public Clock {
   const Machine& store_;
 };
 
+// What is given to the checker of a seed's history.
+Audit audit_of(std::uint64_t seed, const SeedOptions& options);
+
 class Provider;
 
 class World final : public StoreObserver {

@@ -61,7 +61,7 @@ std::string place(const std::vector<std::string>& paths, const audit::Line& line
 
 nlohmann::ordered_json as_json(const audit::Verdict& verdict, const Reading& reading, const std::vector<std::string>& paths) {
   nlohmann::ordered_json json{{"events", verdict.events},       {"calls", verdict.calls},       {"unknown", verdict.unknown_calls},
-                              {"jobs", verdict.jobs},           {"deliveries", verdict.deliveries}, {"locks", verdict.locks}, {"grants", verdict.lock_grants}, {"schedules", verdict.schedules}, {"ticks", verdict.ticks}, {"recorders", verdict.recorders},
+                              {"jobs", verdict.jobs},           {"deliveries", verdict.deliveries}, {"locks", verdict.locks}, {"grants", verdict.lock_grants}, {"schedules", verdict.schedules}, {"ticks", verdict.ticks}, {"items", verdict.items}, {"moves", verdict.moves}, {"recorders", verdict.recorders},
                               {"clocks", verdict.clocks},       {"torn", reading.torn},         {"store", verdict.store},
                               {"class", std::string(1, verdict.guarantee)}, {"whole", verdict.whole}, {"lease_times", verdict.lease_times},
                               {"gave_up", verdict.gave_up},     {"not_promised", verdict.passed_over}, {"violations", verdict.violations_in_all}};
@@ -90,7 +90,8 @@ void tell_sums(const audit::Verdict& verdict, const Reading& reading) {
   print_line(std::to_string(verdict.events) + " events, " + std::to_string(verdict.calls) + " calls, " + std::to_string(verdict.unknown_calls) +
              " without an answer, " + std::to_string(verdict.jobs) + " jobs, " + std::to_string(verdict.deliveries) + " deliveries" +
              (verdict.locks > 0 ? ", " + std::to_string(verdict.locks) + " locks, " + std::to_string(verdict.lock_grants) + " grants" : "") +
-             (verdict.schedules > 0 ? ", " + std::to_string(verdict.schedules) + " schedules, " + std::to_string(verdict.ticks) + " ticks" : "") + torn);
+             (verdict.schedules > 0 ? ", " + std::to_string(verdict.schedules) + " schedules, " + std::to_string(verdict.ticks) + " ticks" : "") +
+             (verdict.items > 0 ? ", " + std::to_string(verdict.items) + " items, " + std::to_string(verdict.moves) + " moves" : "") + torn);
   print_line("class " + std::string(1, verdict.guarantee) + (verdict.whole ? ", whole" : ", not whole: others may have been at work") +
              (verdict.lease_times ? "" : ", no clock of leases: overlaps are found by order alone") +
              (verdict.clocks > 1 ? ", " + std::to_string(verdict.clocks) + " clocks: each was checked for itself" : ""));

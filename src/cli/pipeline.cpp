@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/acts.hpp"
+#include "cli/noted_store.hpp"
 #include "cli/output.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/pipeline_file.hpp"
@@ -27,7 +28,9 @@ Result<int> run_apply(Invocation& invocation) {
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
-  PipelineActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
+  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
+  if (!noted) return std::unexpected(noted.error());
+  PipelineActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
   const Result<ApplyReport> report = acts.apply(*spec, invocation.has("--force"), *act);
   if (!report) return std::unexpected(report.error());
   const std::string done = report->outcome == ApplyOutcome::added ? "added" : report->outcome == ApplyOutcome::changed ? "changed" : "unchanged";
@@ -81,7 +84,9 @@ Result<int> run_remove(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   if (const Result<FoundPipeline> found = find_pipeline(invocation, **store, name); !found && found.error().code == Code::not_found) return std::unexpected(found.error());
-  PipelineActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
+  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
+  if (!noted) return std::unexpected(noted.error());
+  PipelineActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
   if (auto ok = acts.remove(name, invocation.has("--force"), *act); !ok) return std::unexpected(ok.error());
   if (invocation.json) print_line(Json{{"name", name}, {"removed", true}}.dump());
   else print_line(name + " is removed; its queue stays, as one without stages");
@@ -94,7 +99,7 @@ CommandSpec pipeline_apply_command() {
   return {.name = "pipeline apply",
           .summary = "Makes a pipeline what a file says: stages in order, and what lets an item into each. Its items are the jobs of the queue of that name.",
           .arguments = {{"FILE", "TOML, or - for stdin; docs/pipelines.md explains it all"}},
-          .options = with_act_options({{"--force", "", "also if items are at stages that the file does not have any more: people move them"}}),
+          .options = with_act_options({history_option(), {"--force", "", "also if items are at stages that the file does not have any more: people move them"}}),
           .sections = {{"The file",
                         {{"[pipeline]", "name = \"docs\", stages = [\"ready\", \"review\", \"publish\"]; loops = 3: so often an item goes back before a person is asked; critical = true: never on a store without fences"},
                          {"[stage.NAME]", "ttl, timeout, attempts, concurrency: of the work there; moves = [\"ready\"]: where a person may move an item from there, any earlier stage and the next one if not given"},
@@ -121,7 +126,7 @@ CommandSpec pipeline_remove_command() {
   return {.name = "pipeline remove",
           .summary = "Removes a pipeline. Its queue stays, with all jobs; refused while items are unfinished.",
           .arguments = {{"NAME", "its name"}},
-          .options = with_act_options({{"--force", "", "also with unfinished items: they stay at their stages, as plain jobs"}}),
+          .options = with_act_options({history_option(), {"--force", "", "also with unfinished items: they stay at their stages, as plain jobs"}}),
           .sections = {{"Exit status", {{"65", "it has unfinished items"}, {"66", "there is no such pipeline"}}}},
           .examples = {{"fenceline pipeline remove docs --reason 'moved to the tracker'", "gone"}},
           .run = run_remove};

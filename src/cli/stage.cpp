@@ -4,6 +4,7 @@
 #include "cli/acts.hpp"
 #include "cli/config.hpp"
 #include "cli/job_at_hand.hpp"
+#include "cli/noted_store.hpp"
 #include "cli/output.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/pipeline_view.hpp"
@@ -54,7 +55,9 @@ Result<int> decide(Invocation& invocation, Decide what) {
   if (!store) return std::unexpected(store.error());
   const Result<JobId> id = id_of(invocation, **store);
   if (!id) return std::unexpected(id.error());
-  ItemActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
+  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
+  if (!noted) return std::unexpected(noted.error());
+  ItemActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
   const Result<ItemReport> report = what(acts, *id, *act);
   if (!report) return std::unexpected(report.error());
   print_report(invocation, *report);
@@ -95,7 +98,9 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
     if (!id) return std::unexpected(id.error());
     if (*id != delivery->id) return fail(Code::denied, "a command that works on item " + to_string(delivery->id) + " moves that one only; leave the ID out");
   }
-  ItemActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
+  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
+  if (!noted) return std::unexpected(noted.error());
+  ItemActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
   const Result<ItemReport> report = acts.send_back(*delivery, to, *act);
   if (!report) return std::unexpected(report.error());
   print_report(invocation, *report);
@@ -136,7 +141,7 @@ CommandSpec stage_approve_command() {
   return {.name = "stage approve",
           .summary = "Approves an item at the gate of a stage; when enough people have, it is let in. An approval counts once a person, and for this time at the gate only.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option(), {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
+          .options = with_act_options({pipeline_file_option(), history_option(), {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"}, {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
           .run = run_approve};
@@ -146,7 +151,7 @@ CommandSpec stage_reject_command() {
   return {.name = "stage reject",
           .summary = "Sends an item back to the stage before, or to an earlier one, with a reason. Beyond the cap on loops of its pipeline it is held for a person.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option(), {"--to", "STAGE", "an earlier stage; the one before if not given"}}),
+          .options = with_act_options({pipeline_file_option(), history_option(), {"--to", "STAGE", "an earlier stage; the one before if not given"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'", "its work at the stage before is done again"}},
           .run = run_reject};
@@ -156,7 +161,7 @@ CommandSpec stage_move_command() {
   return {.name = "stage move",
           .summary = "Moves an item to another stage, through that stage's gate. A command that works on an item may send it back so: under its fence, and what it then returns does not count.",
           .arguments = {{.name = "ID", .help = std::string(kIdHelp) + "; left out inside a command of a worker", .required = false}},
-          .options = with_act_options({pipeline_file_option(), {"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
+          .options = with_act_options({pipeline_file_option(), history_option(), {"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage move $ID --to ready --reason 'start over'", "by a person"}, {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the script that reviews"}},
           .run = run_move};
@@ -166,7 +171,7 @@ CommandSpec stage_hold_command() {
   return {.name = "stage hold",
           .summary = "Holds an item where it is until it is released. What runs ends first: where its outcome leads it waits.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option()}),
+          .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage hold $ID --reason 'ask legal'", "'board' names you and the reason"}},
           .run = run_hold};
@@ -176,7 +181,7 @@ CommandSpec stage_release_command() {
   return {.name = "stage release",
           .summary = "Lets an item that was held go on from where it is.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option()}),
+          .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage release $ID", "go on"}},
           .run = run_release};

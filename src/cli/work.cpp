@@ -125,6 +125,17 @@ class CheckHandler final : public Handler {
   const std::vector<std::string> words_;
 };
 
+// The same, written down.
+class NotedCheck final : public Handler {
+ public:
+  NotedCheck(history::Recorder& recorder, CommandHandler& commands, std::vector<std::string> words) : check_(commands, std::move(words)), noted_(recorder, check_) {}
+  RunResult run(const Run& run) override { return noted_.run(run); }
+
+ private:
+  CheckHandler check_;
+  HistoryHandler noted_;
+};
+
 // The schedules that fenceline.toml declares are made what it says. A store that went away is waited for; what else keeps one from that is said, and is no reason to leave the jobs undone. Errors: invalid (a declaration).
 Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   const Result<std::vector<NamedSpec>> declared = declared_schedules(invocation);
@@ -168,8 +179,6 @@ Result<int> run(Invocation& invocation) {
   const SaidOfWorker said{.ttl = invocation.has("--ttl"), .concurrency = invocation.has("--concurrency")};
   const Result<KnownPipelines> pipelines = fit_to_stage(*invocation.runtime, **store, *options, said, invocation.stop);
   if (!pipelines) return std::unexpected(pipelines.error());
-  if (!pipelines->empty() && invocation.has("--history"))
-    return std::unexpected(usage_error("--history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + pipelines->begin()->first));
 
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,
@@ -189,7 +198,12 @@ Result<int> run(Invocation& invocation) {
   if (noted) noted_handler.emplace(noted->recorder(), handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
   MakeCheck make_check;
-  if (invocation.has("--run-checks")) make_check = [&](const StageSpec& stage) { return std::make_unique<CheckHandler>(handler, stage.gate.command); };
+  if (invocation.has("--run-checks")) {
+    make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
+      if (noted) return std::make_unique<NotedCheck>(noted->recorder(), handler, stage.gate.command);
+      return std::make_unique<CheckHandler>(handler, stage.gate.command);
+    };
+  }
   Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
   const Result<WorkReport> report = work_stages(*invocation.runtime, measured.log(), measured.store(), measured.handler(chosen_handler), *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());

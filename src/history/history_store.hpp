@@ -1,10 +1,13 @@
-// A Store that writes every call that may change something, and each look at one job, into a history: a line before the call
+// A Store that writes every call that may change something, each look at one job, and what pipelines are, into a history: a line before the call
 // and one after it. It changes nothing and waits for nothing but the file.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "history/recorder.hpp"
 #include "store/forwarding_store.hpp"
@@ -47,16 +50,23 @@ class HistoryStore final : public ForwardingStore {
   Result<StepReply> step_ticks(const StepRequest& request) override;
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override;
 
+  Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override;
+  // Written when it shows a pipeline that was not written before, or has changed since.
+  Result<std::vector<PipelineRow>> pipelines(const std::string& ns) override;
+  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override;
+
   Result<void> stopped(const StoppedRequest& request) override;
   Result<void> remove_namespace(const std::string& ns, const Act& act) override;
 
  private:
   // Of the last requests about schedules: a repeat does not say whether it or the first one added a job.
   bool is_repeat(const std::string& request);
+  bool is_news(const std::string& ns, const std::string& pipeline, std::int64_t revision);
 
   Recorder& recorder_;
   std::mutex mutex_;
   std::deque<std::string> requests_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> pipelines_;  // their newest revisions that were written
 };
 
 // What an error says of its call: `broken` and `in_doubt` leave it open whether it happened, all others do not.

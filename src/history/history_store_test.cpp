@@ -14,6 +14,7 @@
 #include "backends/memory/memory_store.hpp"
 #include "history/history_file.hpp"
 #include "history/format/event_reader.hpp"
+#include "model/pipeline.hpp"
 #include "runtime/thread_runtime.hpp"
 #include "support/hand_runtime.hpp"
 #include "support/manual_clock.hpp"
@@ -178,6 +179,42 @@ TEST(HistoryStore, WritesEachStepOfASchedule) {
   EXPECT_EQ(lines.events[13].change, "pause");
   EXPECT_EQ(lines.events[15].refused, (std::vector<JobPart>{{.id = to_string(id(3)), .tick = from + 3'000'000}}));
   EXPECT_EQ(lines.events[16].kind, Kind::fail) << "it had fired";
+}
+
+TEST(HistoryStore, WritesWhatACheckerNeedsOfPipelines) {
+  ManualClock clock;
+  MemoryStore memory(clock);
+  Lines lines;
+  Recorder recorder(clock, lines, {.by = "w"});
+  HistoryStore store(recorder, memory);
+  PipelineSpec spec{.name = "q", .stages = {{.name = "write"}, {.name = "review"}, {.name = "ship"}}};
+  spec.stages[1].gate = {.kind = GateKind::approval, .count = 2, .by = {"ana", "bo"}, .within = 1h, .then = GateEnd::approve};
+  spec.stages[2].gate = {.kind = GateKind::check, .command = {"look"}};
+  ASSERT_TRUE(store.put_pipeline({.ns = "n", .name = "q", .spec = pipeline_text(spec), .act = {"ana", ""}}));
+  ASSERT_TRUE(store.pipelines("n"));
+  ASSERT_TRUE(store.pipelines("n"));
+  ASSERT_TRUE(store.enqueue({.ns = "n", .jobs = {{.id = id(1), .queue = "q"}}}));
+  const Fence fence = store.claim({.ns = "n", .queues = {"q"}, .owner = "a", .request = "r", .ttl = 10s})->jobs.front().job.fence;
+  lines.events.erase(lines.events.begin() + 5, lines.events.end());
+  const ItemChange advance{.id = id(1), .record = "{}", .fence = fence, .place = Placement{.stage = "gate:review", .state = JobState::waiting}, .act = "item_advanced"};
+  ASSERT_TRUE(store.change_items({.ns = "n", .owner = "a", .request = "r1", .changes = {advance}, .act = {"worker", ""}}));
+  const ItemChange approval{.id = id(1), .record = "{}", .only = JobState::ready, .act = "item_approved"};
+  ASSERT_TRUE(store.change_items({.ns = "n", .request = "r2", .changes = {approval}, .act = {"ana", ""}}));
+
+  ASSERT_EQ(lines.events.size(), 9U);
+  const std::vector<JobPart> stages{{.id = "write"}, {.id = "review", .count = 2, .gate = "approval", .then = "approve"}, {.id = "ship", .gate = "check"}};
+  for (const std::size_t line : {1U, 3U}) {
+    EXPECT_EQ(lines.events[line].verb, line == 1 ? Verb::put_pipeline : Verb::see_pipeline);
+    EXPECT_EQ(lines.events[line].stages, stages);
+    EXPECT_EQ(lines.events[line].people, (std::vector<JobPart>{{.id = "ana", .stage = "review"}, {.id = "bo", .stage = "review"}}));
+    EXPECT_EQ(lines.events[line + 1].revision, 1);
+  }
+  EXPECT_EQ(std::tie(lines.events[5].verb, lines.events[5].owner, lines.events[5].request), std::make_tuple(Verb::change_items, "a", "r1"));
+  EXPECT_EQ(lines.events[5].jobs, (std::vector<JobPart>{{.id = to_string(id(1)), .stage = "gate:review", .fence = fence, .outcome = "done", .state = "waiting", .fresh = true, .act = "item_advanced"}}));
+  EXPECT_TRUE(lines.events[6].refused.empty());
+  EXPECT_EQ(lines.events[7].owner, "ana");
+  EXPECT_EQ(lines.events[7].jobs, (std::vector<JobPart>{{.id = to_string(id(1)), .only = "ready", .act = "item_approved"}}));
+  EXPECT_EQ(lines.events[8].refused, (std::vector<JobPart>{{.id = to_string(id(1)), .reason = "state", .current = fence, .revision = 1}}));
 }
 
 TEST(HistoryStore, WhatDidNotHappenFailsAndWhatMayHaveIsUnknown) {

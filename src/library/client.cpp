@@ -219,7 +219,6 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
                        .version = std::string(kVersion)};
   const Result<KnownPipelines> pipelines = fit_to_stage(parts_->runtime, parts_->counted(), worker, {.ttl = options.ttl != Duration{0}, .concurrency = options.concurrency > 0}, stop);
   if (!pipelines) return std::unexpected(pipelines.error());
-  if (!pipelines->empty() && noted) return fail(Code::invalid, "a history does not tell how items move through a pipeline, and 'fenceline audit' would take that for a fault; leave it out for " + pipelines->begin()->first);
   worker.prefetch = worker.concurrency;
   return work_stages(parts_->runtime, parts_->log, noted ? noted->store() : parts_->counted(), chosen_handler, worker, {}, std::move(stop));
 }

@@ -231,6 +231,31 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
   EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "what is wrong does not even make a store";
 }
 
+TEST(Pipeline, P2_TheMovesOfItsWorkersAndPeopleAreAudited) {
+  const Workplace place;
+  const Words noted{"--history", "run.jsonl"};
+  apply(place, kDocs, noted);
+  const std::string id = item(place, noted);
+  for (const char* const stage : {"ready", "review"}) EXPECT_EQ(work(place, stage, "true", noted).status, 0);
+  EXPECT_EQ(place.fenceline(joined({"stage", "hold", id, "--as", "bo"}, noted)).status, 0);
+  EXPECT_EQ(place.fenceline(joined({"stage", "release", id, "--as", "bo"}, noted)).status, 0);
+  EXPECT_EQ(place.fenceline(joined({"stage", "approve", id, "--as", "ana"}, noted)).status, 0);
+  EXPECT_EQ(work(place, "publish", "true", noted).status, 0);
+  const Json said = answer(place, {"audit", "run.jsonl", "--whole", "--drained"});
+  EXPECT_EQ(said["violations"], 0) << said;
+  EXPECT_EQ(said["items"], 1);
+  EXPECT_GE(said["moves"], 4);
+  EXPECT_TRUE(has(place.fenceline({"audit", "run.jsonl"}).out, "1 items, ")) << "in words";
+
+  std::string text = Workplace::read(place.file("run.jsonl"));
+  const std::string gate = R"("stage":"gate:publish","delayed":true,"fence":)";
+  ASSERT_TRUE(has(text, gate)) << text;
+  for (std::size_t at = text.find(gate); at != std::string::npos; at = text.find(gate)) text.replace(at, gate.size(), R"("stage":"publish","fence":)");
+  const Ended ended = place.fenceline({"audit", "-"}, {.input = text});
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_TRUE(has(ended.out, "P1 broken: item ") && has(ended.out, "past the gate of publish")) << ended.out;
+}
+
 TEST(Pipeline, ShowEditAndRemove) {
   const Workplace place;
   apply(place);
@@ -241,7 +266,6 @@ TEST(Pipeline, ShowEditAndRemove) {
   EXPECT_EQ(answer(place, {"pipeline", "show"})["pipelines"].size(), 1U);
   refused(place, {"pipeline", "show", "dosc"}, 66, "did you mean 'docs'?");
   refused(place, {"work", "docs", "--stage", "pubish", "--", "true"}, 65, "did you mean 'publish'?");
-  refused(place, {"work", "docs", "--history", "h", "--", "true"}, 64, "leave it out for docs");
   refused(place, {"enqueue", "docs", "--stage", "publish"}, 65, "begins at its first stage, ready");
   EXPECT_EQ(place.fenceline({"enqueue", "docs", "--stage", "ready"}).status, 0);
   EXPECT_EQ(row(place, place.jobs().at(0)["id"])["stage"], "ready");

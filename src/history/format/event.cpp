@@ -96,6 +96,9 @@ std::string_view to_string(Verb verb) {
     case Verb::break_lock: return "break_lock";
     case Verb::step_ticks: return "step_ticks";
     case Verb::change_schedule: return "change_schedule";
+    case Verb::put_pipeline: return "put_pipeline";
+    case Verb::see_pipeline: return "see_pipeline";
+    case Verb::change_items: return "change_items";
   }
   return "";
 }

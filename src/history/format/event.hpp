@@ -66,8 +66,11 @@ enum class Verb {
   break_lock,
   step_ticks,       // one step of one schedule
   change_schedule,
+  put_pipeline,
+  see_pipeline,     // a reading of it, whenever it shows another one than the recorder knew
+  change_items,
 };
-inline constexpr Verb kVerbLast = Verb::change_schedule;
+inline constexpr Verb kVerbLast = Verb::change_items;
 std::string_view to_string(Verb verb);
 
 // A job in a request or a reply. Times are microseconds, everywhere.
@@ -97,6 +100,15 @@ struct JobPart {
   std::int64_t tick = 0;  // of a schedule; of a skipped range the first
   std::int64_t last = 0;  // of a skipped range; so is the next
   std::int64_t count = 0;
+  // Of change_items, with the stage as it is stored and, by a holder, the fence and the outcome: whether the delivery ended well.
+  std::string state;      // that it is put into; empty: it stays where it is
+  std::string only;       // by a person: the state that it must be in
+  bool fresh = false;     // failures and losses begin anew
+  std::string act;        // "item_approved"
+  std::int64_t revision = 0;  // of the record: that the decision rests on; in a refusal: as it is
+  // Of a stage of a pipeline, by its name.
+  std::string gate;       // approval, of `count` people, or check; empty: open
+  std::string then;       // when the time for approvals is over: hold, reject, approve
 
   bool operator==(const JobPart&) const = default;
 };
@@ -147,6 +159,9 @@ struct Event {
   std::int64_t to = 0;        // to here; both none: it stays
   std::vector<JobPart> ticks;
   std::vector<JobPart> skipped;
+  // Of a pipeline, by its `name`: its stages in order (none: it was removed), and who may approve at which of them (`stage`; none at one: anybody).
+  std::vector<JobPart> stages;
+  std::vector<JobPart> people;
 
   // Of an answer.
   std::string code;           // of fail and unknown
@@ -165,7 +180,7 @@ struct Event {
   // Of either.
   std::string result;         // digest of an effect's result: as its end says, or as it is replayed
   std::int64_t floor = 0;     // of raise_floor: asked for, and as it stands
-  std::int64_t revision = 0;  // of a schedule: asked for (0: there is none), and as it is then
+  std::int64_t revision = 0;  // of a schedule or a pipeline: asked for (0: there is none), and as it is then
 
   bool operator==(const Event&) const = default;
 };

@@ -61,7 +61,12 @@ Event full_event() {
                     .outcome = "done",
                     .reason = "state",
                     .current = 6,
-                    .holder = "h"},
+                    .holder = "h",
+                    .state = "waiting",
+                    .only = "ready",
+                    .fresh = true,
+                    .act = "item_held",
+                    .revision = 7},
                    {.id = "k"}},
           .locks = {{.id = "deploy#2", .fence = 9, .holder = "h"}},
           .shared = true,
@@ -71,6 +76,8 @@ Event full_event() {
           .to = 11,
           .ticks = {{.id = "t", .tick = 12}},
           .skipped = {{.id = "missed", .tick = 13, .last = 14, .count = 2}},
+          .stages = {{.id = "review", .count = 2, .gate = "approval", .then = "reject"}},
+          .people = {{.id = "ana", .stage = "review"}},
           .code = "c",
           .refused = {{.id = "l", .reason = "expired"}},
           .ids = {"x", "y"},
@@ -142,7 +149,7 @@ TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
   EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":1,"class":"E"})"), "class 'E' is none; there are A, B, C and D");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":1.5})"), "field 'at' is no whole number, or too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":18446744073709551615})"), "field 'at' is too large");
-  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job, lock or tick has no id");
+  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job, lock, tick or stage has no id");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[[]]})"), "field 'jobs' has a value of the wrong kind");
   EXPECT_EQ(refusal("[]"), "it is no JSON object");
   EXPECT_EQ(refusal("7"), "it is no JSON object");

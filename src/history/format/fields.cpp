@@ -41,6 +41,8 @@ const std::vector<Field<Event>>& event_fields() {
       {"to", &Event::to},
       {"ticks", &Event::ticks},
       {"skipped", &Event::skipped},
+      {"stages", &Event::stages},
+      {"people", &Event::people},
       {"code", &Event::code},
       {"refused", &Event::refused},
       {"ids", &Event::ids},
@@ -87,6 +89,13 @@ const std::vector<Field<JobPart>>& job_fields() {
       {"tick", &JobPart::tick},
       {"last", &JobPart::last},
       {"count", &JobPart::count},
+      {"state", &JobPart::state},
+      {"only", &JobPart::only},
+      {"fresh", &JobPart::fresh},
+      {"act", &JobPart::act},
+      {"revision", &JobPart::revision},
+      {"gate", &JobPart::gate},
+      {"then", &JobPart::then},
   };
   return fields;
 }

@@ -111,7 +111,7 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool end_object() override {
-    if (at == At::job && list->back().id.empty()) return no("a job, lock or tick has no id");
+    if (at == At::job && list->back().id.empty()) return no("a job, lock, tick or stage has no id");
     at = at == At::job ? At::jobs : At::done;
     return true;
   }
