@@ -1,6 +1,10 @@
 // Where a guard could be passed by: jobs younger than a snapshot, ids in other spellings and namespaces, prepared transactions, columns whose text is not one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 #include "backends/postgres/guard_testing.hpp"
 
 namespace fenceline::test {
@@ -34,6 +38,39 @@ TEST_F(PostgresGuardEdges, E3_AKeyIsMetAlsoWhereNoLeaseWasSeen) {
   }
   EXPECT_EQ(paused.run("commit"), kStale) << paused.said;
   EXPECT_EQ(written(), 0);
+}
+
+// The one that ends the fences is stopped between two of them, by somebody who is about to leave the key of the second.
+TEST_F(PostgresGuardEdges, E3_AnActInAnyOrderMeetsNoDeadlockBesideACommitUnderSeveralFences) {
+  const auto waiting = [&] { return number("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"); };
+  for (const bool cancel : {true, false}) {
+    std::vector<Job> jobs;
+    for (int i = 0; i < 3; ++i) {
+      added();
+      jobs.push_back(granted("a"));
+    }
+    std::ranges::sort(jobs, {}, &Job::id);
+    AppSession bar = session();
+    bar.must_run("begin; insert into " + ours("superseded") + " (ns_id, resource, fence) select id, '" + uuid_of(jobs[1]) + "', " + std::to_string(jobs[1].fence) + " from " + ours("namespace") + " where name = 'default'");
+    AppSession app = session();
+    app.must_run("begin; " + call("guard", jobs[0]) + "; " + call("guard", jobs[2]) + "; " + write());
+    const ActRequest request{.ns = "default", .ids = {jobs[2].id, jobs[1].id, jobs[0].id}, .request = "act", .only = {}, .act = {"ana", "stop"}};
+    std::optional<Result<ActReply>> acted;
+    std::string committed;
+    Task acts = runtime_.spawn("act", [&](const std::stop_token&) { acted = cancel ? store_->cancel(request) : store_->retry(request); });
+    for (int i = 0; i < 2'000 && waiting() < 1; ++i) runtime_.sleep_for(std::chrono::milliseconds{2}, {});
+    Task commits = runtime_.spawn("commit", [&](const std::stop_token&) { committed = app.run("commit"); });
+    for (int i = 0; i < 2'000 && waiting() < 2; ++i) runtime_.sleep_for(std::chrono::milliseconds{2}, {});
+    bar.must_run("rollback");
+    acts.join();
+    commits.join();
+    ASSERT_TRUE(acted && *acted) << (*acted).error().message;
+    EXPECT_TRUE((*acted)->refused.empty());
+    EXPECT_EQ(committed, kStale) << "the act was first: " << app.said;
+    EXPECT_EQ(written(), 0);
+    must(store_->cancel({.ns = "default", .ids = request.ids, .request = "end", .only = {}, .act = {"ana", "over"}}));
+    store_->stopped({.ns = "default", .owner = "a", .jobs = {{jobs[0].id, jobs[0].fence}, {jobs[1].id, jobs[1].fence}, {jobs[2].id, jobs[2].fence}}}).value();
+  }
 }
 
 TEST_F(PostgresGuardEdges, E3_AnIdInAnotherSpellingIsTheSameJob) {

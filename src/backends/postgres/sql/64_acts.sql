@@ -1,5 +1,6 @@
 -- What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits after one, mints a new fence at once, so that its holder is refused from
--- then on, and leaves the slot taken until that holder has stopped. Acts open nothing: they leave a todo for the next claim.
+-- then on, and leaves the slot taken until that holder has stopped. Fences end in the order of ids, whatever the order of the call: a commit under several takes their keys so
+-- (80_guard.sql). Acts open nothing: they leave a todo for the next claim.
 
 -- Locks these jobs wherever they stand, in the order of all locks. deep: also what ending a delivery and minting a fence need. The settings of their queues stand
 -- still from here on.
@@ -222,6 +223,7 @@ declare
   j job;
   d done;
   ready uuid[] := '{}';
+  held uuid[] := '{}';
   cancelled uuid[] := '{}';
   refused jsonb := '[]';
 begin
@@ -236,12 +238,7 @@ begin
         continue;
       end if;
       cancelled := cancelled || id_;
-      if state_of(j) = 0 then
-        ready := ready || id_;
-        continue;
-      end if;
-      j.acted := try_;
-      perform cancel_held(j, wall);
+      if state_of(j) = 0 then ready := ready || id_; else held := held || id_; end if;
       continue;
     end if;
     select * into d from done where id = id_ and ns_id = ns_;
@@ -256,6 +253,10 @@ begin
     else
       update done set acted = try_ where id = id_ and ns_id = ns_;
     end if;
+  end loop;
+  for j in select x.* from job x where x.id = any (held) and x.ns_id = ns_ order by x.id loop
+    j.acted := try_;
+    perform cancel_held(j, wall);
   end loop;
   perform cancel_ready(ns_, ready, try_, wall);
   perform note_acts(ns, request -> 'act', 'job_cancelled', cancelled, wall);
@@ -274,6 +275,7 @@ declare
   j job;
   d done;
   holder uuid;
+  taken uuid[] := '{}';
   back uuid[] := '{}';
   retried uuid[] := '{}';
   refused jsonb := '[]';
@@ -296,7 +298,7 @@ begin
       elsif state_of(j) = 2 or (state_of(j) = 0 and j.run_at <= now.wall) then
         update job set acted = try_ where id = id_ and ns_id = ns_;
       elsif state_of(j) = 1 then
-        perform take_back(j, try_, now.wall);
+        taken := taken || id_;
         changed := true;
       else
         update job set acted = try_, run_at = now.wall where id = id_ and ns_id = ns_;
@@ -328,6 +330,9 @@ begin
       retried := retried || id_;
     end if;
   end loop;
+  for j in select x.* from job x where x.id = any (taken) and x.ns_id = ns_ order by x.id loop
+    perform take_back(j, try_, now.wall);
+  end loop;
   perform bring_back(ns_, back, try_, now.lease, now.wall);
   perform note_acts(ns, request -> 'act', 'job_retried', retried, now.wall);
   return jsonb_build_object('refused', refused);
@@ -357,7 +362,7 @@ begin
   wall := (clock()).wall;
   select count(*), coalesce(max(x.seq), after_), array_agg(x.id) filter (where state_of(x) = 0) into cancelled, next_, ready
   from job x where x.id = any (ids) and x.ns_id = ns_ and x.lease_end is null;
-  for j in select x.* from job x where x.id = any (ids) and x.ns_id = ns_ and state_of(x) = 2 order by x.seq loop
+  for j in select x.* from job x where x.id = any (ids) and x.ns_id = ns_ and state_of(x) = 2 order by x.id loop
     perform cancel_held(j, wall);
   end loop;
   perform cancel_ready(ns_, ready, null, wall);
