@@ -165,7 +165,8 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
 }
 
 Result<SettleReply> StageStore::settle(const SettleRequest& request) {
-  const Result<Known> known = book_->fresh();  // an edit is in force for the next outcome, and so is a first one
+  Result<Known> known = book_->recent();  // jobs of plain queues shall not pay for a second call
+  if (known && has_pipeline(**known, options_.queues)) known = book_->fresh();  // an edit is in force for the next outcome
   if (!known) return std::unexpected(known.error());
   if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
   std::vector<Settlement> open = request.settlements;

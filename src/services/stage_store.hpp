@@ -1,8 +1,8 @@
 // A store as a worker of a pipeline sees it. What a worker says of an item of its stage is looked at by the rules of the pipeline: `done` moves the item on and ends the delivery in one step of the store
 // (P2), to the next stage or its gate (P1); failures count by the stage; what a person holds is not handed out. Jobs of queues without a pipeline pass through untouched, and so does all else.
 //
-// Stages are named as people name them: the first one of a pipeline too, also where jobs are enqueued or fired by a schedule. A pipeline that is applied while the worker runs is known with the next outcome, and to
-// claims within two seconds; an edit with the next claim and the next outcome. What a newer version wrote, a pipeline or the record of an item, is left to workers that can read it.
+// Stages are named as people name them: the first one of a pipeline too, also where jobs are enqueued or fired by a schedule. A pipeline that is applied while the worker runs is known within
+// two seconds; an edit with the next claim and the next outcome. What a newer version wrote, a pipeline or the record of an item, is left to workers that can read it.
 #pragma once
 
 #include <memory>

@@ -254,11 +254,12 @@ TEST_F(StageStoreTest, JobsOfOtherQueuesPassThrough) {
   EXPECT_EQ(road.changes, 0);
 }
 
-TEST_F(StageStoreTest, P1_APipelineIsKnownToTheNextOutcome) {
+TEST_F(StageStoreTest, APipelineIsKnownTwoSecondsAfterItWasApplied) {
   PipelineSpec spec{.name = "mail", .stages = {{.name = "write"}, {.name = "send"}}};
   const JobId id = enqueue("mail");
   const Job held = claim("", "w", "mail").at(0);
   apply(spec);
+  clock.advance(2s);
   settle(held);
   EXPECT_EQ(job(id).stage, "send");
 }
