@@ -181,7 +181,7 @@ Result<std::vector<Finding>> MemoryStore::examine() {
   std::size_t jobs = 0;
   for (const auto& [ns, space] : spaces_) jobs += space.jobs.size();
   return std::vector<Finding>{
-      {"durability", FindingStatus::warning, std::to_string(jobs) + " jobs are gone with the process", "--store sqlite:fenceline.db"}};
+      {"durability", FindingStatus::warning, std::to_string(jobs) + " jobs, kept in memory", "export FENCELINE_STORE=sqlite:fenceline.db", "everything is gone with the process"}};
 }
 
 std::unique_ptr<Watch> MemoryStore::watch(const WatchRequest& request, std::function<void()> on_change) {

@@ -115,6 +115,7 @@ std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(c
 Connection::~Connection() { PQfinish(connection_); }
 
 int Connection::socket() const { return PQsocket(connection_); }
+int Connection::server_process() const { return PQbackendPID(connection_); }
 
 bool Connection::wait(short events, Instant deadline) const { return poll_until(clock_, PQsocket(connection_), events, deadline); }
 

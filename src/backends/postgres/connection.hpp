@@ -64,6 +64,8 @@ class Connection {
   // Nobody calls, so whatever the server says is about its end, or nothing that we need.
   bool is_quiet() const;
   int socket() const;
+  // The process of the server that serves this, as the greeting said.
+  int server_process() const;
   // What NOTIFY brought since the last look. False: the connection is over.
   bool take_notices(const std::function<void(const std::string& payload)>& take);
 

@@ -35,6 +35,9 @@ class Pool {
   // Until the server was reached for the first time, whoever waits for it hears this. Said before the first call.
   void heed(std::stop_token stop) { until_reached_ = std::move(stop); }
 
+  // The URL says nothing of a pooler, and some call has met one that shares sessions.
+  bool found_sessions_shared() const { return !named_ && !dsn_.pooled; }
+
   // One call, one transaction. What passes by itself is tried again until the deadline.
   Result<Rows> run(const Statement& statement, const Params& params, CallKind kind, Duration timeout);
 

@@ -270,6 +270,8 @@ TEST_F(PostgresProtect, E3_RefusalsAreCountedThoughTheirTransactionsAreGone) {
   app.must_run("alter table " + theirs("run") + " disable trigger zz_fenceline_2_row");
   EXPECT_EQ(doctor("guards").status, FindingStatus::bad);
   EXPECT_NE(doctor("guards").detail.find("zz_fenceline_2_row"), std::string::npos);
+  EXPECT_TRUE(doctor("guards").remedy.starts_with("psql ")) << doctor("guards").remedy;
+  EXPECT_NE(doctor("guards").remedy.find("enable trigger zz_fenceline_2_row"), std::string::npos) << doctor("guards").remedy;
 }
 
 TEST_F(PostgresProtect, E3_NamesThatNeedQuotesAreNames) {

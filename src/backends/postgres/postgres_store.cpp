@@ -17,37 +17,6 @@ Statement hot(const std::string& schema, const std::string& verb, int parameters
   return Statement(sql + ")");
 }
 
-// What a crash can take, by the server's own settings.
-Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
-  const Statement settings{"select current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), "
-                           "current_setting('synchronous_standby_names'), pg_is_in_recovery(), current_setting('server_encoding')"};
-  const Result<Rows> rows = pool.run(settings, {}, CallKind::look, timeout);
-  if (!rows) return std::unexpected(rows.error());
-  if (rows->integer(0, 4) != 0) return fail(Code::refused, pool.dsn().shown + " is a standby and read-only; name the primary");
-  if (const std::string encoding = rows->text(0, 5); encoding != "UTF8")
-    return fail(Code::refused, "the database of " + pool.dsn().shown + " is in " + encoding + ", which cannot keep every text; make one with createdb -E UTF8 -T template0");
-  const std::string commit = rows->text(0, 2);
-  const bool replicated = !rows->text(0, 3).empty() && (commit == "on" || commit == "remote_apply");
-  if (replicated) pool.waits_for_a_standby();
-  StoreProfile profile{"postgres", pool.dsn().shown, GuaranteeClass::b, {}};
-  const bool torn = rows->text(0, 0) == "off" || rows->text(0, 1) == "off";
-  if (torn) profile.reasons.push_back("fsync or full_page_writes is off: a crash of the server's machine may take everything");
-  if (commit == "off") profile.reasons.push_back("synchronous_commit=off: a crash of the server takes the last commits");
-  if (torn || commit == "off") {
-    profile.guarantee = GuaranteeClass::c;
-    return profile;
-  }
-  if (rows->text(0, 3).empty() || commit == "local") {
-    profile.reasons.push_back("synchronous_commit=" + commit + ": a commit is on the server's disk before it is acknowledged");
-  } else if (replicated) {
-    profile.guarantee = GuaranteeClass::a;
-    profile.reasons.push_back("synchronous_standby_names is set and synchronous_commit=" + commit + ": a commit is on a standby's disk too before it is acknowledged");
-  } else {
-    profile.reasons.push_back("synchronous_commit=" + commit + ": a standby has a commit in memory, and the server on disk, before it is acknowledged");
-  }
-  return profile;
-}
-
 }  // namespace
 
 PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& options)
@@ -119,28 +88,6 @@ PostgresStore::PostgresStore(std::unique_ptr<Parts> parts) : parts_(std::move(pa
 PostgresStore::~PostgresStore() {
   // After a fork nothing of this is the child's to close: its connections are the parent's.
   if (::getpid() != parts_->pid) static_cast<void>(parts_.release());
-}
-
-StoreProfile PostgresStore::profile() const { return parts_->profile; }
-
-Result<std::vector<Finding>> PostgresStore::examine() {
-  Pool& pool = parts_->pool;
-  const Statement look{"select \"" + pool.dsn().schema + "\".examine()"};
-  const Result<Rows> rows = pool.run(look, {}, CallKind::look, kCallTimeout);
-  if (!rows) return std::unexpected(rows.error());
-  Result<std::vector<Finding>> findings = decoded(pool.dsn(), [&] {
-    std::vector<Finding> out;
-    for (const json& found : json::parse(rows->jsonb(0, 0)))
-      out.push_back({text_in(found, "name"), static_cast<FindingStatus>(integer_in(found, "status")), text_in(found, "detail"), text_in(found, "remedy")});
-    return out;
-  });
-  if (!findings) return findings;
-  const Result<Drift> drift = drift_of(pool, kCallTimeout);
-  if (!drift) return std::unexpected(drift.error());
-  if (!drift->others.empty()) findings->push_back({"schema", FindingStatus::bad, in_words(drift->others), "restore the schema from a backup"});
-  else if (!drift->functions.empty()) findings->push_back({"schema", FindingStatus::bad, in_words(drift->functions), "fenceline migrate"});
-  else findings->push_back({"schema", FindingStatus::ok, "as version " + std::to_string(kSchemaVersion) + " installed it", ""});
-  return findings;
 }
 
 std::unique_ptr<Watch> PostgresStore::watch(const WatchRequest& request, std::function<void()> on_change) {

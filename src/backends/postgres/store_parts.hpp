@@ -1,6 +1,7 @@
 // What a PostgresStore is made of, and how its verbs call the server.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,7 @@ struct PostgresStore::Parts {
   postgres::ClaimCursors cursors;
   postgres::QueuedRequests queued;
   StoreProfile profile;
+  std::atomic<int> pooler = -1;  // a postgres::Pooler, once it was looked for: what stands between stays there
 
   // The hot verbs, with their parameters in the order in which sql/ declares them.
   postgres::Statement enqueue, enqueue_plain, claim, give_back, extend, settle, lock_acquire, lock_renew, lock_release, lock_withdraw, step_ticks, change_schedule,
@@ -56,6 +58,9 @@ struct PostgresStore::Parts {
 };
 
 namespace postgres {
+
+// What a crash can take, by the server's own settings. Errors: refused (a standby, an encoding that cannot keep every text); as Pool::run.
+Result<StoreProfile> profile_of(Pool& pool, Duration timeout);
 
 // Runs a reader of the server's answer. An answer that is not understood means that the schema is not what this program knows.
 template <class Read>

@@ -9,6 +9,7 @@
 
 #include "base/duration_text.hpp"
 #include "base/text.hpp"
+#include "store/store_findings.hpp"
 
 namespace fenceline::redis {
 namespace {
@@ -205,6 +206,25 @@ Result<Address> parse_address(std::string_view url) {
   }
   address.shown = shown(address);
   return address;
+}
+
+std::string redis_cli_line(const Address& address) {
+  std::string line = "redis-cli";
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) line += " " + std::string(option) + " " + shell_word(value);
+  };
+  if (address.host.empty()) {
+    add("-s", address.path);
+  } else {
+    add("-h", address.host);
+    add("-p", address.port);
+  }
+  if (address.tls) line += " --tls";
+  add("--cacert", address.ca_file);
+  add("--sni", address.server_name);
+  add("--user", address.user);
+  add("-n", address.database == 0 ? "" : std::to_string(address.database));
+  return line;
 }
 
 }  // namespace fenceline::redis

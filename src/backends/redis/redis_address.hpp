@@ -37,4 +37,7 @@ bool is_redis_url(std::string_view url);
 // Errors: invalid, in words that repeat nothing of the URL but the name of an option; unavailable (password_file cannot be read).
 Result<Address> parse_address(std::string_view url);
 
+// redis-cli with what it needs to reach the server, for a shell. The password is not in it: redis-cli finds it in REDISCLI_AUTH.
+std::string redis_cli_line(const Address& address);
+
 }  // namespace fenceline::redis

@@ -1,82 +1,79 @@
 // What `fenceline doctor` looks at on a Redis server.
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
+#include <optional>
 
 #include "backends/redis/redis_store.hpp"
 #include "backends/redis/server_facts.hpp"
 #include "backends/redis/store_parts.hpp"
-#include "base/duration_text.hpp"
 #include "base/utc_text.hpp"
+#include "store/store_findings.hpp"
 
 namespace fenceline {
 namespace {
 
 using namespace redis;
 
-constexpr std::size_t kKeysMeasuredMost = 20'000;  // a doctor must come to an end
-constexpr Duration kClocksApartMost = std::chrono::seconds{5};
+constexpr int kPagesMeasuredMost = 3;  // a doctor must come to an end, whosever keys there are; and each worker with metrics looks, too
 constexpr int kKeysAtOnce = 1000;
+constexpr int kPings = 5;
 
-std::string in_units(std::int64_t bytes) {
-  const bool small = bytes < (1 << 20);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), small ? "%.1f KiB" : "%.1f MiB", static_cast<double>(bytes) / (small ? 1 << 10 : 1 << 20));
-  return text.data();
-}
-
-Finding memory_finding(const ServerFacts& facts) {
-  const std::int64_t used = facts.number("used_memory"), most = facts.number("maxmemory");
+Finding memory_finding(const ServerFacts& facts, const std::string& cli) {
+  const std::int64_t used = facts.number("used_memory"), most = facts.number("maxmemory"), machine = facts.number("total_system_memory");
+  const std::string keep_less = "fenceline queue set QUEUE --keep-done 24h";
   if (most == 0) {
-    const std::int64_t machine = facts.number("total_system_memory");
     const bool full = machine > 0 && used > machine / 10 * 8;
-    return {"memory", full ? FindingStatus::warning : FindingStatus::ok, in_units(used) + " used, no maxmemory set, the machine has " + in_units(machine),
-            full ? "shorten what is kept: fenceline queue set QUEUE --keep-done 24h" : ""};
+    return {"memory", full ? FindingStatus::warning : FindingStatus::ok, in_units(used) + " used, no maxmemory set, the machine has " + in_units(machine), full ? keep_less : "",
+            full ? "a machine without memory ends the server" : ""};
   }
   const std::int64_t percent = used / std::max<std::int64_t>(most / 100, 1);
-  const FindingStatus status = percent >= 95 ? FindingStatus::bad : percent >= 80 ? FindingStatus::warning : FindingStatus::ok;
-  return {"memory", status, in_units(used) + " of " + in_units(most) + " used; when it is full, what would add is refused and nothing is lost",
-          status == FindingStatus::ok ? "" : "shorten what is kept: fenceline queue set QUEUE --keep-done 24h"};
+  const std::string detail = in_units(used) + " of " + in_units(most) + " used";
+  if (percent < 80) return {"memory", FindingStatus::ok, detail, ""};
+  const std::int64_t wanted = 2 * std::max(most, used);
+  return {"memory", percent >= 95 ? FindingStatus::bad : FindingStatus::warning, detail, wanted < machine / 4 * 3 ? cli + " CONFIG SET maxmemory " + std::to_string(wanted) : keep_less,
+          "when it is full, nothing can be enqueued, claimed or settled; nothing is lost"};
 }
 
-Finding eviction_finding(const ServerFacts& facts) {
+Finding eviction_finding(const ServerFacts& facts, const std::string& cli) {
   const std::string policy = facts.text("maxmemory_policy");
   const std::int64_t evicted = facts.number("evicted_keys");
   if (policy != "noeviction")
-    return {"eviction", FindingStatus::bad, "maxmemory-policy " + one_line(policy) + ": the server may throw jobs and locks away; " + std::to_string(evicted) + " keys went so far",
-            "redis-cli CONFIG SET maxmemory-policy noeviction"};
-  if (evicted > 0) return {"eviction", FindingStatus::warning, "noeviction now, but " + std::to_string(evicted) + " keys were evicted since the server started", "fenceline queue list"};
+    return {"eviction", FindingStatus::bad, "maxmemory-policy " + one_line(policy) + "; " + std::to_string(evicted) + " keys went so far", cli + " CONFIG SET maxmemory-policy noeviction",
+            "when its memory is full, the server throws jobs, locks and fences away"};
+  if (evicted > 0)
+    return {"eviction", FindingStatus::warning, "noeviction now, but " + std::to_string(evicted) + " keys were evicted since the server started, or since its figures were reset", cli + " CONFIG RESETSTAT",
+            "some of them may have been jobs or locks: look at fenceline queue list before the figures are reset"};
   return {"eviction", FindingStatus::ok, "noeviction, nothing was evicted", ""};
 }
 
-Finding aof_finding(const ServerFacts& facts, const ServerSettings& settings) {
-  if (facts.number("aof_enabled") == 0)
-    return {"aof", FindingStatus::warning, "appendonly no: a crash takes all since the last snapshot", "redis-cli CONFIG SET appendonly yes"};
-  if (!facts.is("aof_last_write_status", "ok")) return {"aof", FindingStatus::bad, "the last write to the append-only file failed; the server takes no writes", "df -h on the server"};
-  if (!facts.is("aof_last_bgrewrite_status", "ok")) return {"aof", FindingStatus::warning, "the last rewrite of the append-only file failed", "look at the server's log"};
+Finding aof_finding(const ServerFacts& facts, const ServerSettings& settings, const std::string& cli) {
+  if (facts.number("aof_enabled") == 0) return {"aof", FindingStatus::warning, "appendonly no", cli + " CONFIG SET appendonly yes", "a crash of the server takes all since its last snapshot"};
+  if (!facts.is("aof_last_write_status", "ok"))
+    return {"aof", FindingStatus::bad, "the last write to the append-only file failed", cli + " CONFIG GET dir appenddirname", "the server takes no writes until one works: its disk is full, or broken"};
+  if (!facts.is("aof_last_bgrewrite_status", "ok"))
+    return {"aof", FindingStatus::warning, "the last rewrite of the append-only file failed", cli + " BGREWRITEAOF", "the file grows until the disk of the server is full"};
   return {"aof", FindingStatus::ok, "on, appendfsync " + (settings.known ? settings.appendfsync : "not known: CONFIG GET is not allowed to this user") + ", last write ok", ""};
 }
 
-Finding snapshot_finding(const ServerFacts& facts) {
-  if (!facts.is("rdb_last_bgsave_status", "ok")) return {"snapshot", FindingStatus::bad, "the last snapshot failed; by default the server takes no writes then", "look at the server's log"};
-  return {"snapshot", FindingStatus::ok, "the last one went well; " + std::to_string(facts.number("rdb_changes_since_last_save")) + " changes since", ""};
+Finding snapshot_finding(const ServerFacts& facts, const std::string& cli) {
+  if (facts.is("rdb_last_bgsave_status", "ok"))
+    return {"snapshot", FindingStatus::ok, "the last one went well; " + std::to_string(facts.number("rdb_changes_since_last_save")) + " changes since", ""};
+  return {"snapshot", FindingStatus::bad, "the last snapshot failed", cli + " BGSAVE", "by default the server takes no writes then", WallTime{std::chrono::seconds{facts.number("rdb_last_save_time")}}};
 }
 
-Finding clients_finding(const ServerFacts& facts) {
+Finding clients_finding(const ServerFacts& facts, const std::string& cli) {
   const std::int64_t there = facts.number("connected_clients"), most = facts.number("maxclients");
-  const bool many = most > 0 && there > most / 10 * 9;
-  return {"clients", many ? FindingStatus::warning : FindingStatus::ok, std::to_string(there) + " of " + std::to_string(most) + " connections in use",
-          many ? "redis-cli CONFIG SET maxclients " + std::to_string(most * 2) : ""};
+  const std::string detail = std::to_string(there) + " of " + std::to_string(most) + " connections in use";
+  if (most == 0 || there * 10 <= most * 9) return {"clients", FindingStatus::ok, detail, ""};
+  return {"clients", FindingStatus::warning, detail, cli + " CONFIG SET maxclients " + std::to_string(most * 2), "a worker that starts, or comes back after a break, is turned away, and its leases run out"};
 }
 
-// The server's is the store's clock; this machine's only shows whether one of them is wrong.
-Finding clock_finding(WallTime server, WallTime asked, WallTime answered) {
-  const WallTime ours = asked + (answered - asked) / 2;
-  const Duration apart = server > ours ? server - ours : ours - server;
-  const std::string detail = "the server's clock and this machine's are " + format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(apart)) + " apart";
-  if (apart <= kClocksApartMost + (answered - asked)) return {"clock", FindingStatus::ok, detail, ""};
-  return {"clock", FindingStatus::warning, detail + "; leases run on the server's", "timedatectl status, on both"};
+// What would lift the class.
+std::string class_remedy(const ServerFacts& facts, const ServerSettings& settings, const std::string& cli) {
+  if (!facts.is("maxmemory_policy", "noeviction")) return cli + " CONFIG SET maxmemory-policy noeviction";
+  if (facts.number("aof_enabled") == 0) return cli + " CONFIG SET appendonly yes appendfsync always";
+  if (settings.fsync_rests_on_rewrite) return cli + " CONFIG SET no-appendfsync-on-rewrite no";
+  return cli + " CONFIG SET appendfsync always";
 }
 
 // "fl:{default}:open:mail/:0" is of the kind "open".
@@ -98,7 +95,7 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
   std::size_t measured = 0;
   bool more = true;
   std::string cursor = "0";
-  while (more && measured < kKeysMeasuredMost) {
+  for (int page_number = 0; more && page_number < kPagesMeasuredMost; ++page_number) {
     // What a prefix may hold means itself: none of it is a wildcard (see redis_address.hpp).
     const Result<Value> page = client.call(Command("SCAN").arg(cursor).arg("MATCH").arg(prefix + "*").arg("COUNT").arg(kKeysAtOnce), CallKind::look, kCallTimeout);
     if (!page) return std::unexpected(page.error());
@@ -106,7 +103,7 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
     cursor = page->items[0].text;
     more = cursor != "0";
     std::vector<Command> asked;
-    for (const Value& key : page->items[1].items) asked.push_back(std::move(Command("MEMORY").arg("USAGE").arg(key.text).arg("SAMPLES").arg(20)));
+    for (const Value& key : page->items[1].items) asked.push_back(std::move(Command("MEMORY").arg("USAGE").arg(key.text).arg("SAMPLES").arg(5)));
     const std::vector<Result<Value>> answers = client.call_many(asked, CallKind::look, kCallTimeout);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i]) return std::unexpected(answers[i].error());
@@ -123,7 +120,7 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
     all += usage.bytes;
   }
   std::ranges::sort(largest);
-  std::string detail = in_units(all) + (more ? " in the first " + std::to_string(measured) + " keys" : " in " + std::to_string(measured) + " keys");
+  std::string detail = in_units(all) + (more ? " in the first " + std::to_string(measured) + " keys that were met" : " in " + std::to_string(measured) + " keys");
   for (std::size_t i = 0; i < std::min<std::size_t>(largest.size(), 6); ++i) detail += (i == 0 ? ": " : ", ") + largest[i].second + " " + in_units(-largest[i].first);
   return Finding{"memory_by_kind", FindingStatus::ok, detail, ""};
 }
@@ -131,11 +128,12 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
 // One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
 Finding schedules_finding(std::int64_t all, std::int64_t ahead, WallTime last) {
   if (ahead == 0) return {"schedules", FindingStatus::ok, std::to_string(all), ""};
-  return {"schedules", FindingStatus::warning, std::to_string(ahead) + " of " + std::to_string(all) + " are accounted for beyond the store's clock, up to " + utc_text(last), "fenceline schedule list"};
+  return {"schedules", FindingStatus::warning, std::to_string(ahead) + " of " + std::to_string(all) + " are accounted for beyond the store's clock, up to " + utc_text(last), "fenceline schedule list",
+          "they fire nothing until the clock is there"};
 }
 
 // Each version of this program has a library of its own, and nobody knows when the last process of an old one has ended.
-Result<Finding> functions_finding(Client& client) {
+Result<Finding> functions_finding(Client& client, const std::string& cli) {
   const Result<Value> there = client.call(std::move(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg("fenceline_*")), CallKind::look, kCallTimeout);
   if (!there && there.error().code != Code::denied) return std::unexpected(there.error());
   if (!there) return Finding{"functions", FindingStatus::ok, "not known: FUNCTION LIST is not allowed to this user", ""};
@@ -151,35 +149,62 @@ Result<Finding> functions_finding(Client& client) {
   const std::string ours = has_ours ? "verbs are called by name" : "not loaded: verbs are sent as scripts, which costs the server more";
   if (others.empty()) return Finding{"functions", FindingStatus::ok, ours, ""};
   return Finding{"functions", FindingStatus::warning, ours + "; " + std::to_string(others.size()) + " libraries of other versions of this program are there too",
-                 "if no such program runs any more: redis-cli FUNCTION DELETE " + others.front()};
+                 cli + " FUNCTION DELETE " + shell_word(others.front()), "they take memory; one that no program uses any more can go"};
+}
+
+// Whoever opens the store next looks at it, and would refuse, or lay keys out by another plan.
+Result<Finding> layout_finding(Client& client, const std::string& prefix, const std::string& cli) {
+  const std::string key = prefix + "layout";
+  const Result<Value> there = client.call(std::move(Command("GET").key(key)), CallKind::look, kCallTimeout);
+  if (!there) return std::unexpected(there.error());
+  if (there->text == kLayout) return Finding{"schema", FindingStatus::ok, "layout " + there->text, ""};
+  if (there->text.empty())
+    return Finding{"schema", FindingStatus::bad, "the key " + key + " is missing", cli + " SET " + shell_word(key) + " " + std::string(kLayout), "a program of another version would take the store for a new one"};
+  return Finding{"schema", FindingStatus::bad, "the key " + key + " says '" + one_line(there->text).substr(0, 40) + "', and this program knows " + std::string(kLayout),
+                 "apt-get install --only-upgrade fenceline", "scripts of one version do not find the jobs of another; this one is refused when it connects anew"};
 }
 
 }  // namespace
 
 Result<std::vector<Finding>> RedisStore::examine() {
   Client& client = parts_->client;
-  const WallTime asked = parts_->runtime.wall_now();
-  const Result<Value> time = client.call(Command("TIME"), CallKind::look, kCallTimeout);
-  const WallTime answered = parts_->runtime.wall_now();
-  if (!time) return std::unexpected(time.error());
+  Runtime& runtime = parts_->runtime;
+  const std::string cli = redis_cli_line(client.address());
+  std::vector<Duration> took;
+  std::optional<Finding> clock;
+  for (int i = 0; i < kPings; ++i) {
+    const Instant began = runtime.now();
+    const WallTime asked = runtime.wall_now();
+    const Result<Value> time = client.call(Command("TIME"), CallKind::look, kCallTimeout);
+    if (!time) return std::unexpected(time.error());
+    took.push_back(runtime.now() - began);
+    const WallTime answered = runtime.wall_now();
+    const Result<WallTime> server = decoded(parts_->url(), [&] {
+      const std::vector<Value>& words = list_in(*time, 2);
+      return WallTime{std::chrono::seconds{number_in(words[0])} + Duration{number_in(words[1])}};
+    });
+    if (!server) return std::unexpected(server.error());
+    clock = clock_finding(*server, asked, answered, "timedatectl set-ntp true");
+  }
   const Result<Value> info = client.call(Command("INFO"), CallKind::look, kCallTimeout);
   if (!info) return std::unexpected(info.error());
   const Result<Value> config = client.call(settings_command(), CallKind::look, kCallTimeout);
   const ServerSettings settings = config ? settings_in(*config) : ServerSettings{};
   const ServerFacts facts(info->text);
-  Result<WallTime> server = decoded(parts_->url(), [&] {
-    const std::vector<Value>& words = list_in(*time, 2);
-    return WallTime{std::chrono::seconds{number_in(words[0])} + Duration{number_in(words[1])}};
-  });
-  if (!server) return std::unexpected(server.error());
-  std::vector<Finding> findings{{"redis_version", FindingStatus::ok, one_line(facts.text("redis_version")), ""},
-                                memory_finding(facts),
-                                eviction_finding(facts),
-                                aof_finding(facts, settings),
-                                snapshot_finding(facts),
-                                clients_finding(facts),
-                                clock_finding(*server, asked, answered)};
-  Result<Finding> functions = functions_finding(client);
+  const std::string host = client.address().host.empty() ? "localhost" : client.address().host;
+  std::vector<Finding> findings{class_finding(profile_of(facts, settings, parts_->url()), parts_->profile, class_remedy(facts, settings, cli)),
+                                {"version", FindingStatus::ok, one_line(facts.text("redis_version")), ""},
+                                *clock,
+                                round_trip_finding(took, "ping -c 5 " + shell_word(host)),
+                                memory_finding(facts, cli),
+                                eviction_finding(facts, cli),
+                                aof_finding(facts, settings, cli),
+                                snapshot_finding(facts, cli),
+                                clients_finding(facts, cli)};
+  Result<Finding> layout = layout_finding(client, parts_->prefix, cli);
+  if (!layout) return std::unexpected(layout.error());
+  findings.push_back(std::move(*layout));
+  Result<Finding> functions = functions_finding(client, cli);
   if (!functions) return std::unexpected(functions.error());
   findings.push_back(std::move(*functions));
   const Result<Value> accounts = parts_->run(parts_->call_of(script_of("schedules_ahead"), "default"), CallKind::look, kCallTimeout);

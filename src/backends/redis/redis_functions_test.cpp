@@ -6,6 +6,7 @@
 
 #include "backends/redis/scripts.hpp"
 #include "backends/redis/store_testing.hpp"
+#include "support/shell_line.hpp"
 
 namespace fenceline::test {
 namespace {
@@ -127,8 +128,8 @@ TEST_F(RedisFunctions, TheDoctorNamesLibrariesOfOtherVersions) {
   EXPECT_EQ(finding().status, FindingStatus::ok) << finding().detail;
   admin_(Command("FUNCTION").arg("LOAD").arg("#!lua name=fenceline_old\nredis.register_function('fenceline_old_claim', function() return 1 end)"));
   EXPECT_EQ(finding().status, FindingStatus::warning);
-  EXPECT_TRUE(finding().remedy.ends_with("redis-cli FUNCTION DELETE fenceline_old")) << finding().remedy;
-  admin_(Command("FUNCTION").arg("DELETE").arg("fenceline_old"));
+  EXPECT_TRUE(finding().remedy.ends_with(" FUNCTION DELETE fenceline_old")) << finding().remedy;
+  EXPECT_TRUE(run_line(finding().remedy, {{"REDISCLI_AUTH", must(redis::parse_address(keys_.url())).password}}));
   EXPECT_EQ(finding().status, FindingStatus::ok) << finding().detail;
 }
 

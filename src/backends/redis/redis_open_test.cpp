@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 using redis::Command;
 using redis::Value;
 using redis::test::from_environment;
+using redis::test::Setting;
 
 class RedisOpen : public testing::Test {
  protected:
@@ -19,22 +20,6 @@ class RedisOpen : public testing::Test {
     if (store) throw std::runtime_error("it was opened");
     return store.error();
   }
-  // For as long as this is there.
-  class Setting {
-   public:
-    Setting(redis::test::Admin& admin, std::string name, const std::string& value) : admin_(admin), name_(std::move(name)) {
-      before_ = admin_(Command("CONFIG").arg("GET").arg(name_)).items.at(1).text;
-      admin_(Command("CONFIG").arg("SET").arg(name_).arg(value));
-    }
-    ~Setting() { admin_(Command("CONFIG").arg("SET").arg(name_).arg(before_)); }
-    Setting(const Setting&) = delete;
-    Setting& operator=(const Setting&) = delete;
-
-   private:
-    redis::test::Admin& admin_;
-    std::string name_, before_;
-  };
-
   ThreadRuntime runtime_;
   redis::test::Admin admin_{runtime_};
   const std::string url_ = redis::test::admin_url();
@@ -116,23 +101,6 @@ TEST_F(RedisOpen, AServerThatIsNotThereIsUnavailableWithinTheTime) {
   const Error error = refused({.url = "redis://127.0.0.1:1", .open_timeout = 200ms});
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_LT(runtime_.now() - asked, 20s);
-}
-
-TEST_F(RedisOpen, TheDoctorSeesMemoryEvictionFilesClientsAndTheClock) {
-  RedisKeys keys("doctor");
-  const auto store = must(open({.url = keys.url()}));
-  must(store->acquire({.ns = "default", .names = {"l"}, .owner = "a", .request = "r", .ttl = 1h}));
-  const std::vector<Finding> findings = must(store->examine());
-  const auto found = [&](const std::string& name) {
-    const auto finding = std::ranges::find(findings, name, &Finding::name);
-    if (finding == findings.end()) throw std::runtime_error("no finding " + name);
-    return *finding;
-  };
-  for (const char* name : {"redis_version", "memory", "eviction", "aof", "snapshot", "clients", "clock", "schedules", "memory_by_kind"}) EXPECT_NE(found(name).status, FindingStatus::bad) << found(name).detail;
-  EXPECT_NE(found("memory_by_kind").detail.find("lock "), std::string::npos) << found("memory_by_kind").detail;
-  const Setting evicts(admin_, "maxmemory-policy", "allkeys-random");
-  const std::vector<Finding> later = must(store->examine());
-  EXPECT_EQ(std::ranges::find(later, "eviction", &Finding::name)->status, FindingStatus::bad);
 }
 
 }  // namespace

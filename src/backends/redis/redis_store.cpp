@@ -21,9 +21,6 @@ Code code_named(std::string_view name) {
   return Code::broken;
 }
 
-// What lua/10_jobs.lua and 14_locks.lua say of keys. Raised when a program with older scripts could not read what newer ones wrote, or the other way round.
-constexpr std::string_view kLayout = "1";
-
 // Keys that another version of this program laid out are refused: its scripts would not find the jobs, or count them twice.
 Result<void> check_layout(Connection& connection, Instant deadline, const Address& address) {
   const std::string key = address.prefix + ":layout";

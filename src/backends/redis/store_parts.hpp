@@ -19,6 +19,9 @@
 namespace fenceline {
 namespace redis {
 
+// What lua/10_jobs.lua and 14_locks.lua say of keys. Raised when a program with older scripts could not read what newer ones wrote, or the other way round.
+inline constexpr std::string_view kLayout = "1";
+
 // Grants of locks that somebody waited for, or that are not plain: their release is a script, and need not be tried as a plain one first.
 class ScriptedReleases {
  public:

@@ -50,6 +50,22 @@ class Admin {
   std::unique_ptr<Connection> connection_;
 };
 
+// One of the server's, for as long as this object is there; then as it was.
+class Setting {
+ public:
+  Setting(Admin& admin, std::string name, const std::string& value) : admin_(admin), name_(std::move(name)) {
+    before_ = admin_(Command("CONFIG").arg("GET").arg(name_)).items.at(1).text;
+    admin_(Command("CONFIG").arg("SET").arg(name_).arg(value));
+  }
+  ~Setting() { admin_(Command("CONFIG").arg("SET").arg(name_).arg(before_)); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  Admin& admin_;
+  std::string name_, before_;
+};
+
 // The server has no memory left, as long as this object is there.
 class Full {
  public:

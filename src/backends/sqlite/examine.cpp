@@ -3,13 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-
 #include "backends/sqlite/filesystem.hpp"
+#include "backends/sqlite/lock_holders.hpp"
 #include "backends/sqlite/schema.hpp"
 #include "backends/sqlite/store_parts.hpp"
 #include "base/utc_text.hpp"
+#include "store/store_findings.hpp"
 
 namespace fenceline {
 namespace {
@@ -20,42 +19,42 @@ constexpr std::int64_t kFreeBytesLeast = 256 << 20;
 constexpr std::int64_t kFreeBytesNone = 4 << 20;  // a commit may not fit any more
 constexpr Duration kWriteProbe = std::chrono::seconds{4};  // longer than SQLite waits for a lock that is not ours
 
-std::string in_mebibytes(std::int64_t bytes) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  return text.data();
-}
-
 Finding library_finding() {
   const std::string version = sqlite3_libversion();
-  if (sqlite3_libversion_number() >= kFirstSoundVersion) return {"sqlite_version", FindingStatus::ok, version, ""};
-  return {"sqlite_version", FindingStatus::ok,
+  if (sqlite3_libversion_number() >= kFirstSoundVersion) return {"version", FindingStatus::ok, version, ""};
+  return {"version", FindingStatus::ok,
           version +
               ": can corrupt a WAL when a checkpoint meets a commit; guarded against: ours never overlap. Open the file with no other tool "
               "while it is in use",
           ""};
 }
 
+// What ends the transaction of that process: one that is stopped goes on by itself.
+std::string ends_transaction_of(pid_t pid) { return (sqlite::is_stopped(pid) ? "kill -CONT " : "kill ") + std::to_string(pid); }
+
 Finding wal_finding(const std::string& path) {
   struct stat wal {};
   const std::int64_t bytes = ::stat((path + "-wal").c_str(), &wal) == 0 ? wal.st_size : 0;
-  if (bytes < kWalBytesMost) return {"wal_size", FindingStatus::ok, in_mebibytes(bytes), ""};
-  return {"wal_size", FindingStatus::warning, in_mebibytes(bytes) + ": a reader from outside keeps checkpoints from ending",
-          "lsof " + path};
+  if (bytes < kWalBytesMost) return {"wal_size", FindingStatus::ok, in_units(bytes), ""};
+  const std::string why = "a checkpoint cannot end while somebody reads: the file grows, and every read takes longer";
+  const std::vector<pid_t> readers = sqlite::readers_from_outside(path);
+  if (readers.empty()) return {"wal_size", FindingStatus::warning, in_units(bytes) + "; nobody reads now: the next writes make it small again", "fuser -v " + shell_word(path), why};
+  return {"wal_size", FindingStatus::warning, in_units(bytes) + "; " + sqlite::describe_process(readers.front()) + " reads", ends_transaction_of(readers.front()), why};
 }
 
 std::vector<Finding> filesystem_findings(const std::string& path) {
   const Result<sqlite::FilesystemFacts> facts = sqlite::filesystem_facts(path);
-  if (!facts) return {{"filesystem", FindingStatus::bad, facts.error().message, "ls -ld " + sqlite::folder_of(path)}};
+  const std::string folder = shell_word(sqlite::folder_of(path));
+  if (!facts) return {{"filesystem", FindingStatus::bad, facts.error().message, "ls -ld " + folder, "nothing can be read or written"}};
   std::vector<Finding> findings;
   if (facts->shared)
-    findings.push_back({"filesystem", FindingStatus::warning, *facts->shared + ": its locks do not hold between machines",
-                        "move the store to a local disk"});
+    findings.push_back({"filesystem", FindingStatus::warning, *facts->shared, "fuser -k -TERM " + shell_word(path) + "; cp " + shell_word(path) + " " + shell_word(path + "-wal") + " /var/lib/",
+                        "its locks do not hold between machines: two may write at once, and the file is torn"});
   else findings.push_back({"filesystem", FindingStatus::ok, "local", ""});
-  const bool enough = facts->bytes_free >= kFreeBytesLeast;
-  const FindingStatus low = facts->bytes_free < kFreeBytesNone ? FindingStatus::bad : FindingStatus::warning;
-  findings.push_back({"disk_space", enough ? FindingStatus::ok : low, in_mebibytes(facts->bytes_free) + " free",
-                      enough ? "" : "df -h " + sqlite::folder_of(path)});
+  if (facts->bytes_free >= kFreeBytesLeast) findings.push_back({"disk_space", FindingStatus::ok, in_units(facts->bytes_free) + " free", ""});
+  else
+    findings.push_back({"disk_space", facts->bytes_free < kFreeBytesNone ? FindingStatus::bad : FindingStatus::warning, in_units(facts->bytes_free) + " free",
+                        "du -xh " + folder + " | sort -h | tail", "when it is full, nothing can be enqueued, claimed or settled; nothing is lost"});
   return findings;
 }
 
@@ -63,11 +62,28 @@ std::vector<Finding> filesystem_findings(const std::string& path) {
 Finding lock_finding(const sqlite::LockFile& locks, sqlite::Writer& writer, const std::string& path) {
   const Result<void> wrote = writer.run(0, 0, kWriteProbe, [](sqlite::Call&) { return true; });
   if (wrote) return {"write_lock", FindingStatus::ok, "a write transaction went through", ""};
-  const std::optional<pid_t> holder = locks.turn_holder();
-  const std::string text = sqlite::describe_holder(holder);
-  if (text.find("is stopped") != std::string::npos)
-    return {"write_lock", FindingStatus::bad, text + ": nobody can write", "kill -CONT " + std::to_string(*holder)};
-  return {"write_lock", FindingStatus::bad, wrote.error().message, "fuser " + path};
+  const std::string why = "nobody can write: nothing is enqueued, claimed or settled, and leases run out";
+  const std::vector<pid_t> outside = sqlite::writers_from_outside(path);
+  const std::optional<pid_t> holder = outside.empty() ? locks.turn_holder() : outside.front();
+  if (!holder || *holder == 0 || *holder == ::getpid()) return {"write_lock", FindingStatus::bad, wrote.error().message, "fuser -v " + shell_word(path), why};
+  return {"write_lock", FindingStatus::bad, sqlite::describe_process(*holder) + " holds the write lock", ends_transaction_of(*holder), why};
+}
+
+Finding schema_finding(sqlite::Database& db, const std::string& path) {
+  const std::int64_t version = db.number("PRAGMA user_version").value_or(0);
+  const std::string why = "verbs of the store fail or become slow";
+  if (version != sqlite::kSchemaVersion) return {"schema", FindingStatus::bad, "version " + std::to_string(version), "fenceline migrate", why};
+  const std::vector<sqlite::MissingPart> missing = sqlite::missing_parts(db);
+  if (missing.empty()) return {"schema", FindingStatus::ok, "version " + std::to_string(version), ""};
+  std::string all, statements;
+  bool known = true;
+  for (const sqlite::MissingPart& part : missing) {
+    all += (all.empty() ? "" : ", ") + part.what;
+    statements += (statements.empty() ? "" : "; ") + part.statement;
+    known = known && !part.statement.empty();
+  }
+  const std::string ended = "fuser -k -TERM " + shell_word(path) + "; ";
+  return {"schema", FindingStatus::bad, all, ended + (known ? "sqlite3 " + shell_word(path) + " " + shell_word(statements) : "cp BACKUP " + shell_word(path)), why};
 }
 
 // One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
@@ -78,20 +94,19 @@ void add_schedule_finding(sqlite::Call& call, std::vector<Finding>& findings) {
   if (row.integer(1) == 0) findings.push_back({"schedules", FindingStatus::ok, all, ""});
   else
     findings.push_back({"schedules", FindingStatus::warning,
-                        std::to_string(row.integer(1)) + " of " + all + " are accounted for beyond the store's clock, up to " + utc_text(sqlite::wall_time(row.integer(2))), "fenceline schedule list"});
+                        std::to_string(row.integer(1)) + " of " + all + " are accounted for beyond the store's clock, up to " + utc_text(sqlite::wall_time(row.integer(2))), "fenceline schedule list",
+                        "they fire nothing until the clock is there"});
 }
 
 // What the tables say; in one snapshot.
-void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Finding>& findings) {
-  const std::int64_t version = call.db.number("PRAGMA user_version").value_or(0);
-  findings.push_back({"schema", version == sqlite::kSchemaVersion ? FindingStatus::ok : FindingStatus::bad,
-                      "version " + std::to_string(version), version == sqlite::kSchemaVersion ? "" : "fenceline migrate"});
+void add_table_findings(sqlite::Call& call, const Clock& clock, const std::string& path, std::vector<Finding>& findings) {
+  findings.push_back(schema_finding(call.db, path));
   {
     auto rows = call.db.query("SELECT value FROM meta WHERE key = 'boot_id'");
     const std::string boot = rows.next() ? rows.text(0) : "";
     const bool same = boot == clock.boot_id();
     findings.push_back({"boot_id", same ? FindingStatus::ok : FindingStatus::bad, same ? "the leases are of this boot of the machine" : "the leases are of another boot: " + boot,
-                        same ? "" : "end every process that has the store open, then start again"});
+                        same ? "" : "fuser -k -TERM " + shell_word(path), same ? "" : "leases of another boot cannot be told from live ones: what has the store open must end, then it can be opened anew"});
   }
   const std::int64_t known =
       call.db.number("SELECT count(*) FROM meta WHERE key IN ('boot_id', 'floor', 'seq_floor', 'made_at')").value_or(0);
@@ -99,7 +114,7 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, std::vector<Find
   const bool whole = known == 4 && floor >= 0 && floor <= kFenceMax;
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
                       whole ? "settings are there and in range" : "rows are missing or out of range",
-                      whole ? "" : "restore a backup"});
+                      whole ? "" : "fuser -k -TERM " + shell_word(path) + "; cp BACKUP " + shell_word(path), whole ? "" : "no lease can be granted: fences are made above the floor"});
   add_schedule_finding(call, findings);
 }
 
@@ -123,27 +138,28 @@ StoreProfile SqliteStore::profile() const {
 Result<std::vector<Finding>> SqliteStore::examine() {
   std::vector<Finding> findings;
   const SqliteOptions& options = parts_->options;
+  findings.push_back(class_finding(profile(), profile(), ""));
   findings.push_back(library_finding());
   if (parts_->direct) {
     const Result<void> ran = parts_->direct->run([&](sqlite::Call& call) {
-      add_table_findings(call, parts_->clock, findings);
+      add_table_findings(call, parts_->clock, options.path, findings);
       return true;
     });
     if (!ran) return std::unexpected(ran.error());
     findings.push_back(
-        {"durability", FindingStatus::warning, "kept in memory: everything is gone with the process", "--store sqlite:fenceline.db"});
+        {"durability", FindingStatus::warning, "kept in memory", "export FENCELINE_STORE=sqlite:fenceline.db", "everything is gone with the process"});
     return findings;
   }
   if (::getpid() != parts_->pid) return fail(Code::refused, "the store was opened before a fork; open it again in this process");
   const bool full = options.synchronous == SqliteSync::full;
   findings.push_back({"synchronous", full ? FindingStatus::ok : FindingStatus::warning,
-                      full ? "FULL" : "NORMAL: a power cut takes the last commits", full ? "" : "open the store without --accept no-sync"});
+                      full ? "FULL" : "NORMAL", full ? "" : "start it without --accept no-sync", full ? "" : "a power cut takes the last commits, though they were acknowledged"});
   findings.push_back(wal_finding(options.path));
   for (Finding& finding : filesystem_findings(options.path)) findings.push_back(std::move(finding));
   findings.push_back(lock_finding(*parts_->locks, *parts_->writer, options.path));
   if (const auto error = parts_->writer->broken())
-    findings.push_back({"disk", FindingStatus::bad, error->message, "look at the disk, then start again"});
-  const Result<void> ran = parts_->readers->run([&](sqlite::Call& call) { add_table_findings(call, parts_->clock, findings); });
+    findings.push_back({"disk", FindingStatus::bad, error->message, "df -h " + shell_word(sqlite::folder_of(options.path)), "this process writes no more until it is started anew"});
+  const Result<void> ran = parts_->readers->run([&](sqlite::Call& call) { add_table_findings(call, parts_->clock, options.path, findings); });
   if (!ran) return std::unexpected(ran.error());
   return findings;
 }

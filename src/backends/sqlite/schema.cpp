@@ -337,12 +337,13 @@ constexpr const char* kEnterChange = "INSERT INTO trail (ns, at, actor, act, sub
 
 }  // namespace
 
+void make_tables(Database& db) {
+  for (const char* script : {kTables, kLockTables, kScheduleTables, kPipelineTables}) db.run_script(script);
+}
+
 void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor) {
   change_schema(db, [&] {
-    db.run_script(kTables);
-    db.run_script(kLockTables);
-    db.run_script(kScheduleTables);
-    db.run_script(kPipelineTables);
+    make_tables(db);
     db.execute("INSERT INTO meta VALUES ('boot_id', ?1), ('floor', 0), ('seq_floor', 0), ('made_at', ?2)", boot_id, at);
     db.execute(kEnterChange, at, actor, std::string("store_created"), "schema " + std::to_string(kSchemaVersion));
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/sqlite/database.hpp"
 #include "base/result.hpp"
@@ -26,6 +27,9 @@ Result<FileState> inspect_file(const std::string& path);
 // Looks through an open connection: the version may stand in the WAL. Errors: refused.
 Result<FileState> inspect_database(Database& db, const std::string& path);
 
+// Only the tables and indexes, of an empty database. Throws SqliteFailure.
+void make_tables(Database& db);
+
 // Makes the tables in one transaction; the caller has the writers' turn. `at`, `boot_id` and `actor`
 // go into the first rows. Throws SqliteFailure.
 void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor);
@@ -35,5 +39,12 @@ void upgrade(Database& db, std::int64_t at, const std::string& actor);
 
 // Settings that every connection needs. `synchronous` is FULL or NORMAL.
 void configure(Database& db, const std::string& synchronous);
+
+// What a database of this version lacks: tables, columns, indexes, each "index job_group is missing". Tables of the application are its own.
+struct MissingPart {
+  std::string what;
+  std::string statement;  // that makes it; empty for a column
+};
+std::vector<MissingPart> missing_parts(Database& db);
 
 }  // namespace fenceline::sqlite

@@ -193,6 +193,9 @@ TEST_F(SqliteFile, OnAFullDiskAnEnqueueIsFullAndChangesNothing) {
   EXPECT_EQ(must(store->jobs({.ns = "default", .limit = 1000})).jobs.size(), accepted);
   // What fits is still accepted: the store is full, not broken.
   EXPECT_EQ(must(store->claim(a_claim("a", "1"))).jobs.size(), 1u);
+  const std::vector<Finding> findings = must(store->examine());
+  EXPECT_EQ(find(findings, "disk_space")->status, FindingStatus::bad);
+  EXPECT_NE(find(findings, "disk_space")->why, "");
 }
 
 TEST_F(SqliteFile, ALogThatFillsTheDiskIsEmptiedIntoTheFile) {
@@ -341,7 +344,7 @@ TEST_F(SqliteFile, ExamineFindsAHealthyStoreHealthy) {
   for (const Finding& finding : must(store->examine()))
     EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
   for (const char* name :
-       {"sqlite_version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "schedules", "write_lock"})
+       {"class", "version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "schedules", "write_lock"})
     EXPECT_TRUE(find(must(store->examine()), name)) << name;
 }
 

@@ -127,7 +127,7 @@ begin
 end $$;
 
 -- For `doctor`. One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
-create function schedules_finding() returns jsonb language plpgsql stable as $$
+create function schedules_finding() returns jsonb language plpgsql stable set search_path from current as $$
 declare
   all_ bigint;
   ahead bigint;

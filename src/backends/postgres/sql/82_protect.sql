@@ -288,13 +288,16 @@ create function guards_finding() returns jsonb language plpgsql stable security 
 declare
   counts text;
   gaps_ text;
+  mends text;
 begin
   select string_agg(format('%s: %s stale, %s behind, %s unfenced', coalesce(r."table"::text, case when r.resource is null then 'calls' else 'a table that was dropped' end), r.stale, r.behind, r.unfenced_refused), '; '), string_agg(r.gaps, '; ')
   into counts, gaps_
   from (select * from refusals order by stale + behind + unfenced_refused desc limit 20) as r where r."table" is not null or r.stale + r.behind > 0;
+  select string_agg(format('alter table %s enable trigger %I', t.tgrelid::regclass, t.tgname), '; ' order by t.tgrelid, t.tgname) into mends from pg_trigger t join pg_proc f on f.oid = t.tgfoid
+  where f.pronamespace = current_schema()::regnamespace and f.proname ~ '^protects_[0-9]' and t.tgenabled in ('D', 'R');
   return jsonb_build_object('name', 'guards', 'status', case when gaps_ is null then 0 else 2 end,
     'detail', case when gaps_ is not null then gaps_ when counts is null then 'no table is protected' else 'refused so far: ' || counts end,
-    'remedy', case when gaps_ is null then '' else 'alter table ... enable trigger, or protect it again' end);
+    'remedy', case when gaps_ is null then '' else coalesce(mends, 'protect it again, see docs/guard.md') end);
 end $$;
 
 -- Lifts the floor above all that protected tables and gates remember, so that the next grants pass: for a store that was set back. Reads the tables by the caller's rights. Answers the floor.
