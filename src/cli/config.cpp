@@ -71,6 +71,8 @@ const std::vector<Known>& known_settings() {
       {.name = "store", .option = "--store", .variable = "FENCELINE_STORE", .otherwise = "sqlite:fenceline.db"},
       {.name = "namespace", .option = "--namespace", .variable = "FENCELINE_NAMESPACE", .otherwise = "default"},
       {.name = "gates", .option = "--gates", .variable = "FENCELINE_GATES"},  // beside the store, if nobody says otherwise
+      {.name = "trace.endpoint", .variable = "OTEL_EXPORTER_OTLP_ENDPOINT"},  // none: no traces
+      {.name = "trace.service", .variable = "OTEL_SERVICE_NAME", .otherwise = "fenceline"},
       {"work.ttl", "work", "--ttl", "", "30s", Kind::duration, kTtlRange},
       {"work.concurrency", "work", "--concurrency", "", std::to_string(std::min(usable_cores(), kConcurrencyMax)), Kind::number, {}, {1, kConcurrencyMax}},
       {"work.grace", "work", "--drain-timeout", "", "30s", Kind::duration, kWaitRange},
@@ -282,7 +284,7 @@ std::string gates_of(const std::string& store_url) {
 }
 
 Setting in_force(const Known& known, const Invocation& invocation, const LoadedFile& file) {
-  if (const auto typed = invocation.value(known.option)) return {known.name, *typed, "flag"};
+  if (const auto typed = known.option.empty() ? std::nullopt : invocation.value(known.option)) return {known.name, *typed, "flag"};
   if (!known.variable.empty()) {
     if (const auto value = environment(known.variable.c_str())) return {known.name, *value, known.variable};
   }
@@ -369,6 +371,8 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     } else if (known.name == "gates") {
       if (setting.value.empty()) setting.value = gates_of(invocation.store_url);
       invocation.gates = setting.value;
+    } else if (known.name == "trace.endpoint") {
+      setting.value = without_password(setting.value);
     } else if (known.command == command.name && file->settings.contains(known.name) && !invocation.has(known.option)) {
       invocation.options[known.option] = {setting.value};
     }

@@ -93,6 +93,7 @@ HelpRows environment_rows() {
           {"FENCELINE_GATES", "as --gates of the gate commands"},
           {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn; lock and elect log only if it is set, or with --json"},
           {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
+          {"OTEL_EXPORTER_OTLP_ENDPOINT", "enqueue, work: where spans go (http://HOST:4318); also _TRACES_ENDPOINT, _HEADERS, OTEL_SERVICE_NAME"},
           {"TZ", "enqueue --at: the zone of a time that names none"},
           {"COLUMNS", "how wide tables may be, if the terminal does not say"},
           {"NO_COLOR", "no colours"}};

@@ -6,6 +6,8 @@
 #include "cli/output.hpp"
 #include "cli/pipeline_view.hpp"
 #include "cli/sure_enqueue.hpp"
+#include "cli/trace_settings.hpp"
+#include "traces/traced_handler.hpp"
 
 namespace fenceline::cli {
 
@@ -30,7 +32,26 @@ Result<Store*> Sender::store() {
   return &noted_->store();
 }
 
+std::optional<traces::Span> Sender::begin_span(std::vector<NewJob>& jobs) {
+  if (!*spans_ || jobs.empty()) return std::nullopt;
+  const std::optional<traces::Context> parent = traces::parse_traceparent(jobs.front().traceparent);
+  if (parent && !parent->sampled) return std::nullopt;
+  const NewJob& first = jobs.front();
+  traces::Span span{.context = traces::new_context(*invocation_.runtime, parent), .parent_id = parent ? parent->span_id : "", .name = "enqueue " + first.queue};
+  span.attributes = traces::attributes_of(invocation_.ns, first.queue, first.stage, "send");
+  if (jobs.size() == 1) span.attributes.emplace_back("messaging.message.id", to_string(first.id));
+  else span.attributes.emplace_back("messaging.batch.message_count", static_cast<std::int64_t>(jobs.size()));
+  span.started = invocation_.runtime->wall_now();
+  for (NewJob& job : jobs) job.traceparent = traces::to_traceparent(span.context);
+  return span;
+}
+
 Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {
+  if (!spans_) {
+    Result<std::unique_ptr<traces::Exporter>> spans = open_traces(invocation_);
+    if (!spans) return std::unexpected(spans.error());
+    spans_ = std::move(*spans);
+  }
   const Result<Store*> opened = store();
   if (!opened) return std::unexpected(opened.error());
   if (!jobs.empty() && !jobs.front().stage.empty()) {
@@ -41,10 +62,17 @@ Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {
     }
     for (NewJob& job : jobs) job.stage = *stage_;
   }
+  std::optional<traces::Span> span = begin_span(jobs);
+  const Instant began = invocation_.runtime->now();
   const EnqueueRequest request{.ns = invocation_.ns, .jobs = std::move(jobs)};
   FENCELINE_CRASH_POINT(enqueue_before);
   Result<EnqueueReply> reply = sure_enqueue(*invocation_.runtime, **opened, request, invocation_.stop);
   FENCELINE_CRASH_POINT(enqueue_after);
+  if (span) {
+    span->ended = span->started + (invocation_.runtime->now() - began);
+    if (!reply) span->error = std::string(to_string(reply.error().code));
+    (*spans_)->ended(std::move(*span));
+  }
   if (!reply) return std::unexpected(reply.error());
   existing_ += reply->existing;
   sent_ += static_cast<std::int64_t>(request.jobs.size());

@@ -12,6 +12,7 @@
 #include "cli/output.hpp"
 #include "cli/schedule_settings.hpp"
 #include "cli/text.hpp"
+#include "cli/trace_settings.hpp"
 #include "cli/tracker_place.hpp"
 #include "cli/work_options.hpp"
 #include "fenceline/version.hpp"
@@ -27,6 +28,7 @@
 #include "services/history_handler.hpp"
 #include "services/stage_worker.hpp"
 #include "services/worker.hpp"
+#include "traces/traced_handler.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -172,6 +174,8 @@ Result<int> run(Invocation& invocation) {
   }
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
+  const Result<std::unique_ptr<traces::Exporter>> spans = open_traces(invocation);
+  if (!spans) return std::unexpected(spans.error());
   Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
   if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
@@ -197,6 +201,9 @@ Result<int> run(Invocation& invocation) {
   std::optional<HistoryHandler> noted_handler;
   if (noted) noted_handler.emplace(noted->recorder(), handler);
   Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
+  std::optional<traces::TracedHandler> traced_handler;
+  if (*spans) traced_handler.emplace(*invocation.runtime, **spans, invocation.ns, chosen_handler);
+  Handler& outer_handler = *spans ? static_cast<Handler&>(*traced_handler) : chosen_handler;
   MakeCheck make_check;
   if (invocation.has("--run-checks")) {
     make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
@@ -205,7 +212,7 @@ Result<int> run(Invocation& invocation) {
     };
   }
   Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
-  const Result<WorkReport> report = work_stages(*invocation.runtime, measured.log(), measured.store(), measured.handler(chosen_handler), *options, std::move(make_check), invocation.stop);
+  const Result<WorkReport> report = work_stages(*invocation.runtime, measured.log(), measured.store(), measured.handler(outer_handler), *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(as_json(*report));
   tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));

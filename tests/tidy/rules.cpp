@@ -65,11 +65,12 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"history", {"base", "model", "runtime", "store", "history/format"}},
       {"services", {"base", "model", "runtime", "store", "history", "history/format"}},
       {"doctor", {"base", "model", "runtime", "store", "services"}},
+      {"traces", {"base", "model", "runtime", "services", "http"}},
       {"tracker", {"base", "model", "runtime", "services"}},
       {"metrics", {"base", "model", "runtime", "store", "services", "tracker", "doctor", "http"}},
       {"library", {"base", "model", "runtime", "store", "services", "metrics", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers"}},
       {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "doctor", "tracker", "gates", "library", "metrics", "http", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
+      {"cli", {"base", "model", "runtime", "store", "services", "doctor", "traces", "tracker", "gates", "library", "metrics", "http", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };
