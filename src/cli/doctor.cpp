@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/duration_text.hpp"
+#include "cli/doctor_config.hpp"
 #include "cli/doctor_view.hpp"
 #include "cli/text.hpp"
 #include "cli/tracker_doctor.hpp"
@@ -102,6 +103,9 @@ Result<void> look(const Invocation& invocation, Store& store, Diagnosis& diagnos
   if (!looked) return std::unexpected(looked.error());
   diagnosis.cut = looked->cut;
   add(diagnosis, std::move(looked->findings));
+  Result<Findings> config = config_findings(invocation, store);
+  if (!config) return std::unexpected(config.error());
+  add(diagnosis, std::move(*config));
   return {};
 }
 

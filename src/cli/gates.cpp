@@ -64,6 +64,13 @@ Result<GateAt> gate_at(const Invocation& invocation, const std::string& resource
   return GateAt{gate_path(*folder, resource), resource, true};
 }
 
+std::optional<Fence> seen_in_folder(const Invocation& invocation, const std::string& resource) {
+  const Result<GateAt> at = invocation.gates.empty() ? fail(Code::not_found, "") : gate_at(invocation, resource);
+  if (!at) return std::nullopt;
+  const Result<std::optional<GateRecord>> record = look_at_gate(at->path);
+  return record && *record && (*record)->fence != 0 ? std::optional((*record)->fence) : std::nullopt;
+}
+
 std::string gate_path(const std::string& folder, const std::string& resource) {
   std::string name;
   for (const char c : resource) name += c == '/' ? std::string("%2F") : std::string(1, c);

@@ -32,6 +32,8 @@ GateAt gate_of_file(const Invocation& invocation, const std::string& resource, c
 std::string gate_path(const std::string& folder, const std::string& resource);
 // Where the gates of this namespace lie. Errors: usage.
 Result<std::string> gate_folder(const Invocation& invocation);
+// The largest fence of a resource that its gate in that folder let in. What a gate that cannot be read remembers is not known; 'gate show' says why.
+std::optional<Fence> seen_in_folder(const Invocation& invocation, const std::string& resource);
 
 // Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of another resource, for that of the lock or job at
 // hand if the fence is taken from it. Whether there is such a store is found out at once; it is asked later, when the gate is held.

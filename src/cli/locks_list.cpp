@@ -14,13 +14,9 @@ namespace {
 constexpr int kPage = 100;
 constexpr int kPageMost = 1000;
 
-// What a gate that cannot be read remembers is not known; 'gate show' says why.
 ShownLock with_gates(const Invocation& invocation, LockRow row) {
   ShownLock shown{std::move(row), std::nullopt};
-  const Result<GateAt> at = invocation.gates.empty() ? fail(Code::not_found, "") : gate_at(invocation, shown.row.resource);
-  if (!at) return shown;
-  const Result<std::optional<GateRecord>> record = look_at_gate(at->path);
-  if (record && *record && (*record)->fence != 0) shown.seen_in_folder = (*record)->fence;
+  shown.seen_in_folder = seen_in_folder(invocation, shown.row.resource);
   return shown;
 }
 

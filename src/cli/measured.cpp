@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "cli/doctor_config.hpp"
 #include "cli/text.hpp"
 #include "fenceline/version.hpp"
 #include "metrics/metered_handler.hpp"
@@ -89,7 +90,7 @@ Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sin
                                    metrics::MetricsOptions{.version = std::string(kVersion), .store = profile.kind, .guarantee = profile.guarantee, .queues = queues, .checks = metrics::check_names()},
                                    [this] { return parts_->store_sample->take(); });
   parts_->store.emplace(*invocation.runtime, parts_->counted, store);
-  parts_->store_sample.emplace(*invocation.runtime, parts_->counted, *parts_->store, metrics::StoreSampleOptions{.ns = invocation.ns, .queues = std::move(queues)});
+  parts_->store_sample.emplace(*invocation.runtime, parts_->counted, *parts_->store, metrics::StoreSampleOptions{.ns = invocation.ns, .queues = std::move(queues), .more = [&invocation](Store& asked) { return config_findings(invocation, asked); }});
   parts_->counted.answered(invocation.runtime->now());  // it was opened
   parts_->start(port);
 }

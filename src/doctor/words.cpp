@@ -25,15 +25,4 @@ std::string moment(WallTime at, WallTime now) {
 
 std::string counted(std::int64_t number, std::string_view thing) { return std::to_string(number) + " " + std::string(thing) + (number == 1 ? "" : "s"); }
 
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/@=#+,%";
-  if (!text.empty() && text.front() != '#' && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') quoted += "'\\''";
-    else quoted += c;
-  }
-  return quoted + "'";
-}
-
 }  // namespace fenceline::doctor

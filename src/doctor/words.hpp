@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/time.hpp"
+#include "store/store_findings.hpp"
 
 namespace fenceline::doctor {
 
@@ -18,7 +19,6 @@ std::string moment(WallTime at, WallTime now);
 // "1 job", "3 jobs".
 std::string counted(std::int64_t number, std::string_view thing);
 
-// As a shell reads it: quoted if need be.
-std::string shell_word(std::string_view text);
+using fenceline::shell_word;
 
 }  // namespace fenceline::doctor

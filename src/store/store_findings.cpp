@@ -37,9 +37,9 @@ std::string in_units(std::int64_t bytes) {
   return text.data();
 }
 
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+=,-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+=,#-";
+  if (!text.empty() && text.front() != '#' && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/store.hpp"
@@ -12,8 +13,8 @@ namespace fenceline {
 // "512.0 KiB", "1.2 MiB", "3.4 GiB".
 std::string in_units(std::int64_t bytes);
 
-// One word of a shell, whatever it holds.
-std::string shell_word(const std::string& text);
+// One word of a shell, whatever it holds: quoted if need be.
+std::string shell_word(std::string_view text);
 
 // What a crash can take now. Below what it was when the store was opened, it is a warning: somebody has changed the server since.
 Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const std::string& remedy);

@@ -19,6 +19,8 @@ TEST(StoreFindings, AWordOfAShellIsOneWordWhateverItHolds) {
   EXPECT_EQ(shell_word("/var/lib/fenceline.db"), "/var/lib/fenceline.db");
   EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
   EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("pool#3"), "pool#3");
+  EXPECT_EQ(shell_word("#3"), "'#3'");
 }
 
 TEST(StoreFindings, AClockIsOutOfStepOnlyByMoreThanTheCallTook) {
