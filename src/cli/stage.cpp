@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/pipeline_view.hpp"
+#include "cli/sent_back.hpp"
 #include "cli/tracker_place.hpp"
 #include "library/open_tracker.hpp"
 
@@ -107,14 +108,21 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
   return kExitOk;
 }
 
+// On an issue tracker its worker does so when the command has ended.
+Result<int> send_back_on_tracker(const Invocation& invocation, const std::string& to) {
+  if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
+  if (!invocation.argument("ID").empty()) return fail(Code::denied, "a command that works on an item moves that one only; leave the ID out");
+  if (auto asked = ask_to_be_sent_back(to, invocation.value("--reason").value_or("")); !asked) return std::unexpected(asked.error());
+  print_line(invocation.json ? Json{{"to", to}, {"asked", true}}.dump() : "goes back to " + to + " when this command has ended, whatever it exits with");
+  return kExitOk;
+}
+
 Result<int> run_move(Invocation& invocation) {
   const std::optional<std::string> to = invocation.value("--to");
   if (!to || to->empty()) return std::unexpected(usage_error("--to is missing; name the stage"));
-  if (inside_a_handler() && !is_tracker_url(invocation.store_url)) return send_back(invocation, *to);
-  if (is_tracker_url(invocation.store_url)) {
-    if (auto ok = only_by_people("a move"); !ok) return std::unexpected(ok.error());
-    return say_on_tracker(invocation, with_stage("/move", invocation));
-  }
+  const bool on_tracker = is_tracker_url(invocation.store_url);
+  if (inside_a_handler()) return on_tracker ? send_back_on_tracker(invocation, *to) : send_back(invocation, *to);
+  if (on_tracker) return say_on_tracker(invocation, with_stage("/move", invocation));
   if (invocation.argument("ID").empty()) return std::unexpected(usage_error("ID is missing; name the item (only the command that works on one may leave it out)"));
   return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.move(id, *to, act); });
 }

@@ -19,7 +19,7 @@ Result<std::string> signing_key() {
 
 // What a command of ours runs has no use for the workers' own secrets, and could write in their name with them.
 void forget_secrets() {
-  for (const char* name : {"FENCELINE_TRACKER_KEY", "FENCELINE_GITHUB_TOKEN", "FENCELINE_REDMINE_KEY"}) {
+  for (const char* name : {"FENCELINE_TRACKER_KEY", "FENCELINE_GITHUB_TOKEN", "FENCELINE_REDMINE_KEY", "FENCELINE_WEBHOOK_SECRET"}) {
     ::unsetenv(name);
     ::unsetenv((std::string(name) + "_FILE").c_str());
   }

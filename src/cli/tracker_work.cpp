@@ -5,7 +5,9 @@
 #include "base/duration_text.hpp"
 #include "cli/measured.hpp"
 #include "cli/output.hpp"
+#include "cli/sent_back.hpp"
 #include "cli/tracker_place.hpp"
+#include "cli/tracker_webhook.hpp"
 #include "cli/work_options.hpp"
 #include "model/trust.hpp"
 #include "runtime/process_tree.hpp"
@@ -28,6 +30,9 @@ std::string as_json(const tracker::TrackerWorkerCounts& counts) {
               {"lost", counts.lost},
               {"repairs", counts.repairs},
               {"contested", counts.contested},
+              {"sent_back", counts.sent_back},
+              {"hints", counts.hints},
+              {"hint_looks", counts.hint_looks},
               {"writes", counts.writes},
               {"limits", counts.limits},
               {"scans", counts.scans},
@@ -46,6 +51,7 @@ std::string as_words(const tracker::TrackerWorkerCounts& counts) {
   add(counts.voided, "outcomes void");
   add(counts.repairs, "made whole");
   add(counts.contested, "contested");
+  add(counts.sent_back, "sent back");
   add(counts.limits, "times shut out");
   return text + "; " + std::to_string(counts.writes) + " writes";
 }
@@ -68,6 +74,13 @@ Result<tracker::TrackerWorkerOptions> options_from(const Invocation& invocation,
   return options;
 }
 
+// Where a command at this stage may send its item back to.
+std::vector<std::string> stages_before(const PipelineSpec& spec, std::size_t stage) {
+  std::vector<std::string> names = spec.names();
+  names.resize(stage);
+  return names;
+}
+
 // A claim's times are those of the pipeline's file.
 Result<void> only_what_a_tracker_has(const Invocation& invocation) {
   for (const char* option : {"--ttl", "--history", "--strict", "--no-schedules"})
@@ -83,6 +96,8 @@ Result<int> work_on_tracker(Invocation& invocation) {
   if (queues.size() != 1) return std::unexpected(usage_error("on an issue tracker a worker serves one pipeline; name one"));
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
+  Result<WebhookPort> webhook = WebhookPort::open(invocation);
+  if (!webhook) return std::unexpected(webhook.error());
   Result<TrackerPlace> place = open_tracker_place(invocation, queues.front());
   if (!place) return std::unexpected(place.error());
   Result<tracker::TrackerWorkerOptions> options = options_from(invocation, *place);
@@ -99,12 +114,14 @@ Result<int> work_on_tracker(Invocation& invocation) {
                          .clean_env = invocation.has("--clean-env"),
                          .grace = LeaseTimes::of(place->protocol.ttl_of(stage)).grace,
                          .owns_children = become_subreaper()};
+  const Result<std::unique_ptr<SentBackFolder>> sent_back = SentBackFolder::make(stages_before(place->protocol.pipeline, *found));
+  if (!sent_back) return std::unexpected(sent_back.error());
   CommandHandler handler(*invocation.runtime, command);
   // The worker outlives those who ask what it counted.
   std::optional<tracker::TrackerWorker> worker;
   std::atomic<bool> counts = false;
   Measured measured(invocation, *metrics_port, *invocation.log_sink, *place->tracker, [&] { return counts ? worker->counts() : tracker::TrackerWorkerCounts{}; });
-  options->work.push_back({.place = stage, .handler = &measured.handler(handler)});
+  options->work.push_back({.place = stage, .handler = &measured.handler(handler), .sent_back = [&](const Job& job) { return (*sent_back)->take(job); }});
   const StageGate& gate = place->protocol.pipeline.stages[*found].gate;
   std::optional<CommandHandler> check;
   if (gate.kind == GateKind::check && invocation.has("--run-checks")) {
@@ -115,6 +132,8 @@ Result<int> work_on_tracker(Invocation& invocation) {
   }
   worker.emplace(*invocation.runtime, measured.log(), measured.tracker(), *options);
   counts = true;
+  const Result<Task> listens = webhook->listen(invocation, place->protocol.workers, [&](const tracker::ItemId& item) { worker->hint(item); });
+  if (!listens) return std::unexpected(listens.error());
   const Result<void> worked = worker->run(invocation.stop);
   if (invocation.json) print_line(as_json(worker->counts()));
   tell(as_words(worker->counts()));

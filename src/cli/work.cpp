@@ -14,6 +14,7 @@
 #include "cli/text.hpp"
 #include "cli/trace_settings.hpp"
 #include "cli/tracker_place.hpp"
+#include "cli/tracker_webhook.hpp"
 #include "cli/work_options.hpp"
 #include "fenceline/version.hpp"
 #include "history/work_history.hpp"
@@ -164,6 +165,7 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
 Result<int> run(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
   if (is_tracker_url(invocation.store_url)) return work_on_tracker(invocation);
+  if (invocation.has("--webhook")) return std::unexpected(usage_error("--webhook is for GitHub as an issue tracker; a store of jobs tells its workers by itself"));
   Result<WorkerOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<EndPolicy> ends = ends_from(invocation);
@@ -247,6 +249,7 @@ CommandSpec work_command() {
                       {"--expect", "DURATION", "on an issue tracker: how long an item takes; measured if not given"},
                       {"--poll", "DURATION", "on an issue tracker: how often to look for items: 1s to 1h, 30s if not given"},
                       metrics_option(),
+                      webhook_option(),
                       {"--no-schedules", "", "take no part in firing the ticks of schedules"},
                       {"--clean-env", "", "give the command only what is about its job, and PATH"}},
           .sections = {{"The command, started anew for each job and never through a shell",

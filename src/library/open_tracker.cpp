@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/trackers/github.hpp"
+#include "backends/trackers/github_webhook.hpp"
 #include "backends/trackers/redmine.hpp"
 #include "runtime/unique_fd.hpp"
 
@@ -112,6 +113,15 @@ Result<std::unique_ptr<tracker::Tracker>> open_tracker(const Clock& clock, std::
   const std::string ca_file = environment("FENCELINE_CA_FILE").value_or("");
   if (github) return tracker::open_github(clock, {.base = std::move(address->base), .repository = std::move(address->place), .token = std::move(*secret), .ca_file = ca_file});
   return tracker::open_redmine(clock, {.base = std::move(address->base), .project = std::move(address->place), .key = std::move(*secret), .ca_file = ca_file});
+}
+
+Result<http::HttpHandler> open_webhook(Log log, std::string_view url, const Environment& environment, std::string secret, std::vector<std::string> workers, std::function<void(const tracker::ItemId&)> hint) {
+  Result<TrackerAddress> address = parse_tracker_url(url, environment);
+  if (!address) return std::unexpected(address.error());
+  if (address->kind != TrackerAddress::Kind::github) return fail(Code::refused, "Redmine has no webhooks of its own; leave --webhook out: the worker looks at its lists every --poll");
+  const auto hook = std::make_shared<tracker::GithubWebhook>(
+      log, tracker::GithubWebhookOptions{.secret = std::move(secret), .repository = std::move(address->place), .workers = std::move(workers), .hint = std::move(hint)});
+  return [hook](const http::HttpRequest& request) { return hook->answer(request); };
 }
 
 }  // namespace fenceline

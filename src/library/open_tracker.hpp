@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/result.hpp"
+#include "http/http_server.hpp"
 #include "runtime/clock.hpp"
 #include "tracker/tracker.hpp"
 
@@ -40,5 +42,9 @@ Result<std::string> secret_from(const std::vector<std::string>& names, const Env
 // GitHub: FENCELINE_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN; Redmine: FENCELINE_REDMINE_KEY; each also as NAME_FILE. FENCELINE_CA_FILE: authorities that are trusted. Asks the tracker nothing yet.
 // The clock must outlive it. Errors: those of the two above.
 Result<std::unique_ptr<tracker::Tracker>> open_tracker(const Clock& clock, std::string_view url, const Environment& environment);
+
+// Who answers the deliveries of a tracker that tells by itself what changed. `secret` is what it signs them with, `workers` are ids of accounts whose own doings are no news; `hint` is called by several
+// threads. Errors: refused (this tracker has none), those of the address.
+Result<http::HttpHandler> open_webhook(Log log, std::string_view url, const Environment& environment, std::string secret, std::vector<std::string> workers, std::function<void(const tracker::ItemId&)> hint);
 
 }  // namespace fenceline

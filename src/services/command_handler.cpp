@@ -32,7 +32,7 @@ std::string error_text(std::string what, std::string_view said) {
 const std::vector<std::string>& command_variables() {
   static const std::vector<std::string> names{"FENCELINE_JOB",      "FENCELINE_FENCE", "FENCELINE_QUEUE",     "FENCELINE_STAGE",
                                               "FENCELINE_DELIVERY", "FENCELINE_STORE", "FENCELINE_NAMESPACE",
-                                              "TRACEPARENT",        "PATH"};
+                                              "FENCELINE_SENT_BACK", "TRACEPARENT",    "PATH"};
   return names;
 }
 

@@ -18,12 +18,12 @@ struct TrackerWorker::Looked {
 };
 
 struct TrackerWorker::Holding {
-  Holding(ItemState its_state, Claim its_claim, Handler& its_handler, Instant trusted, Instant asked_at)
-      : state(std::move(its_state)), claim(std::move(its_claim)), handler(its_handler), trust(trusted), renewed_at(asked_at) {}
+  Holding(ItemState its_state, Claim its_claim, const PlaceWork& its_work, Instant trusted, Instant asked_at)
+      : state(std::move(its_state)), claim(std::move(its_claim)), work(its_work), trust(trusted), renewed_at(asked_at) {}
 
   ItemState state;
   Claim claim;       // as last renewed
-  Handler& handler;
+  const PlaceWork& work;
   Job job;
   Duration timeout{0};
   TrustDeadline trust;
@@ -38,6 +38,8 @@ auto TrackerWorker::asking(Call call) -> decltype(call()) {
   const Instant asked = runtime_.now();
   auto answer = call();
   const Served& served = answer ? answer->served : answer.error().served;
+  if (answer) denied_ = 0;
+  else if (answer.error().kind == TroubleKind::denied) ++denied_;
   if (served.now != WallTime{}) {
     const std::scoped_lock lock(mutex_);
     moment_ = {served.now, asked, runtime_.now()};

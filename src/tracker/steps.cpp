@@ -352,4 +352,13 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
   return ended(MarkerKind::released, {}, "given_back");
 }
 
+std::optional<Step> back_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, std::string_view to) {
+  const std::optional<Position> at = find_place(protocol.pipeline, ledger.place);
+  const std::optional<Position> there = find_place(protocol.pipeline, to);
+  if (!at || at->at_gate || !there || there->at_gate || there->stage >= at->stage) return std::nullopt;
+  Step step = send_back(protocol, ledger, place_to_enter(protocol.pipeline, to), "sent_back", {});
+  step.marker.claim = claim.id;
+  return step;
+}
+
 }  // namespace fenceline::tracker

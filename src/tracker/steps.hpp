@@ -57,4 +57,7 @@ Step contest_step(const Ledger& ledger, std::string why, std::string by = {});
 // What an outcome at the ledger's place makes of the item: the record to post, or an erasure if nothing must be remembered. `claim` is ours.
 Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, OutcomeKind outcome);
 
+// The same, if whoever works at a stage asked that the item goes back to `to`: before the gate of that, if it has one. Empty: that is no earlier stage, or the item is at a gate.
+std::optional<Step> back_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, std::string_view to);
+
 }  // namespace fenceline::tracker

@@ -280,6 +280,33 @@ TEST(Steps, OutcomesBecomeRecords) {
   EXPECT_EQ(said(OutcomeKind::failed).marker.to, "dead");
 }
 
+TEST(Steps, P1_AHandlerSendsItsItemBackToAnEarlierStageOnlyAndThroughItsGate) {
+  Backlog backlog;
+  backlog.protocol.pipeline.loops = 2;
+  const Claim claim{.id = "9"};
+  const auto back = [&](const char* to) { return back_step(backlog.protocol, backlog.ledger(), claim, to); };
+  EXPECT_FALSE(back("ready"));  // it is there
+  EXPECT_FALSE(back("review"));
+  backlog.record(MarkerKind::advanced, "review");
+  EXPECT_FALSE(back("review"));
+  EXPECT_FALSE(back("publish"));
+  EXPECT_FALSE(back("gate:publish"));
+  EXPECT_FALSE(back("nowhere"));
+  ASSERT_TRUE(back("ready"));
+  EXPECT_EQ(back("ready")->marker.kind, MarkerKind::returned);
+  EXPECT_EQ(back("ready")->marker.to, "ready");
+  EXPECT_EQ(back("ready")->marker.claim, claim.id);
+  backlog.protocol.pipeline.stages.front().gate = {.kind = GateKind::approval};
+  EXPECT_EQ(back("ready")->marker.to, "gate:ready");
+  backlog.protocol.pipeline.stages.front().gate = {};
+  backlog.record(MarkerKind::advanced, "gate:publish");
+  EXPECT_FALSE(back("ready"));  // a check says so by its end
+  backlog.record(MarkerKind::returned, "review");
+  backlog.record(MarkerKind::returned, "ready");
+  backlog.record(MarkerKind::advanced, "review");
+  EXPECT_EQ(back("ready")->marker.kind, MarkerKind::contested);  // beyond the cap on returns
+}
+
 TEST(Steps, OnATrackerWithoutLabelsTheStatusIsTheStage) {
   Backlog backlog;
   backlog.protocol.can.labels = false;

@@ -118,8 +118,8 @@ struct Nothing {
 };
 
 enum class TroubleKind {
-  unavailable,  // not reached, or refused before anything was done (connection refused, 503 without work): nothing changed
-  in_doubt,     // a time-out, reset, 500, 502 or 504 after sending, an answer that cannot be read: a write may have happened, now or later. Of a read: as unavailable
+  unavailable,  // not reached, or refused before anything was done (connection refused, 503 that says when to come back): nothing changed
+  in_doubt,     // a time-out, reset, 500, 502, 503 or 504 after sending, an answer that cannot be read: a write may have happened, now or later. Of a read: as unavailable
   limited,      // primary or secondary limit (403 or 429 that says so): nothing changed; `come_back` says when
   denied,       // credentials or rights (401, 403 that is no limit)
   refused,      // the tracker will never take this request (422, 410, a locked conversation, kCommentsMax passed)

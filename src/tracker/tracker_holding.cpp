@@ -95,7 +95,7 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
     return;
   }
   const auto work = std::ranges::find(options_.work, marker.stage, &PlaceWork::place);
-  auto holding = std::make_unique<Holding>(state, *mine, *work->handler, trusted, asked);
+  auto holding = std::make_unique<Holding>(state, *mine, *work, trusted, asked);
   if (!protocol.can.swap) {
     ItemState labelled = state;
     for (int writes = 0; writes < 2; ++writes) {  // what else is wrong with them can wait for the end
@@ -127,6 +127,7 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
   held.task = runtime_.spawn("tracker-item", [this, &held](std::stop_token) {
     hold(held);
     held.finished = true;
+    slot_freed_ = true;
     wake_->notify();
   });
 }
@@ -151,7 +152,7 @@ void TrackerWorker::hold(Holding& holding) {
   const Instant began = runtime_.now();
   Task handler = runtime_.spawn("handler", [&](std::stop_token) {
     try {
-      result = holding.handler.run({.job = holding.job, .stop = holding.stop.get_token(), .trust = holding.trust});
+      result = holding.work.handler->run({.job = holding.job, .stop = holding.stop.get_token(), .trust = holding.trust});
     } catch (const std::exception& thrown) {
       result = {.kind = OutcomeKind::failed, .error = thrown.what()};
     }
@@ -166,7 +167,7 @@ void TrackerWorker::hold(Holding& holding) {
     work_times_.push_back(runtime_.now() - began);
     if (work_times_.size() > kWorkTimesKept) work_times_.erase(work_times_.begin());
   }
-  settle(holding, result);
+  settle(holding, result, holding.work.sent_back ? holding.work.sent_back(holding.job) : std::nullopt);
 }
 
 void TrackerWorker::keep(Holding& holding, const std::atomic<bool>& returned, Event& changed) {
@@ -241,13 +242,21 @@ bool TrackerWorker::renew(Holding& holding) {
   return true;
 }
 
+// For people, and for whoever works on it next. What a handler says may be anything (X5).
+void TrackerWorker::say_why(const ItemId& item, const SentBack& back) {
+  const std::string text = neutralised("fenceline: sent back to " + back.to + ": " + back.reason);
+  if (const Answer<Comment> said = asking([&] { return urgent_->post(item, text); }); !said) {
+    log_.warn("tracker_reason_unsaid", {{"item", item}, {"trouble", to_string(said.error().kind)}, {"message", said.error().message}});
+  }
+}
+
 // Reads, and if the generation is still that of the claim, writes what became of it: until it is known to be there, or in vain for a ttl. Then somebody else does the work again.
-void TrackerWorker::settle(Holding& holding, const RunResult& result) {
+void TrackerWorker::settle(Holding& holding, const RunResult& result, const std::optional<SentBack>& back) {
   const ItemId& id = holding.state.id;
   const Marker& claim = holding.claim.marker;
   const std::string nonce = chance_word();
   const Instant give_up_at = runtime_.now() + options_.protocol.ttl_of(claim.stage);
-  for (Duration pause = seconds{1}; runtime_.now() < give_up_at; pause = std::min(2 * pause, Duration{std::chrono::minutes{1}})) {
+  for (Duration pause = seconds{1}; runtime_.now() < give_up_at && !shut_out_; pause = std::min(2 * pause, Duration{std::chrono::minutes{1}})) {
     const std::optional<Looked> looked = look({.item = id}, *urgent_);
     if (looked && looked->item.state) {
       const Ledger& ledger = looked->ledger;
@@ -268,7 +277,8 @@ void TrackerWorker::settle(Holding& holding, const RunResult& result) {
       Ledger as_held = ledger;
       as_held.holder = holding.claim;
       const bool meddled = mirror_step(options_.protocol, *looked->item.state, as_held).kind != StepKind::nothing;
-      Step step = outcome_step(options_.protocol, ledger, holding.claim, result.kind);
+      const std::optional<Step> asked_for = back ? back_step(options_.protocol, ledger, holding.claim, back->to) : std::nullopt;
+      Step step = asked_for ? *asked_for : outcome_step(options_.protocol, ledger, holding.claim, result.kind);
       if (meddled && options_.protocol.can.moves) {
         // A trusted person's word, said while this was worked on, goes before what came of it.
         const std::optional<Looked> moved = look({.item = id, .moves = true}, *urgent_);
@@ -276,9 +286,14 @@ void TrackerWorker::settle(Holding& holding, const RunResult& result) {
         if (const std::optional<Step> command = command_since(options_.protocol, moved->item, ledger, holding.claim.posted)) step = *command;
       }
       if (step.kind == StepKind::erase || write_record(*looked, step, nonce, *urgent_)) {
-        count([&](TrackerWorkerCounts& counts) { counts.advances += step.marker.kind == MarkerKind::advanced && step.kind == StepKind::record ? 1 : 0; });
-        log_.info("tracker_settled", {{"item", id}, {"stage", claim.stage}, {"outcome", to_string(result.kind)}, {"to", step.marker.to}});
+        const bool went_back = asked_for && step.marker.kind == MarkerKind::returned;
+        count([&](TrackerWorkerCounts& counts) {
+          counts.advances += step.marker.kind == MarkerKind::advanced && step.kind == StepKind::record ? 1 : 0;
+          counts.sent_back += went_back ? 1 : 0;
+        });
+        log_.info("tracker_settled", {{"item", id}, {"stage", claim.stage}, {"outcome", asked_for ? std::string_view("sent_back") : to_string(result.kind)}, {"to", step.marker.to}});
         withdraw(id, holding.claim.id);
+        if (went_back && !back->reason.empty()) say_why(id, *back);
         mirror(id, *urgent_, meddled);
         return;
       }

@@ -1,6 +1,8 @@
 #include "tracker/tracker_worker.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/check.hpp"
 #include "tracker/holding.hpp"
@@ -10,6 +12,8 @@ namespace {
 
 constexpr int kRoundsMost = 8;  // writes about one item in one look: whoever fights with us wins for now
 constexpr std::size_t kWorkTimesEnough = 5;
+constexpr int kDeniedMost = 3;  // in a row
+constexpr Duration kHaste = std::chrono::seconds{5};
 
 }  // namespace
 
@@ -31,16 +35,21 @@ Result<void> TrackerWorker::run(std::stop_token stop) {
   if (const Result<void> good = greet(stop); !good) return good;
   Result<void> fit;
   Instant next_sweep = runtime_.now() + jittered(shortest_ttl()) / 2;
+  Instant next_scan = runtime_.now();
   while (!stop.stop_requested() && fit) {
-    bool busy = true;
-    if (free_slots() > 0) {
+    const bool has_room = free_slots() > 0;
+    if (has_room && (slot_freed_.exchange(false) || runtime_.now() >= next_scan)) {
       const bool sweeps = runtime_.now() >= next_sweep;
-      busy = scan(sweeps);
+      const bool busy = scan(sweeps);
       if (sweeps) next_sweep = runtime_.now() + jittered(shortest_ttl());
+      next_scan = runtime_.now() + jittered(options_.poll);
+      if (options_.until_idle && !busy && holdings_.empty()) break;
     }
-    if (options_.until_idle && !busy && holdings_.empty()) break;
-    wake_->wait_until(runtime_.now() + jittered(options_.poll));
+    look_at_hints();
+    const Instant until = has_room ? next_scan : runtime_.now() + jittered(options_.poll);
+    wake_->wait_until(std::min(until, hints_.next(runtime_.now())));
     fit = still_fit();
+    if (fit) fit = still_let_in();
   }
   for (const auto& holding : holdings_) holding->stop.request_stop();
   for (const auto& holding : holdings_) holding->task.join();
@@ -60,14 +69,41 @@ Result<void> TrackerWorker::sweep(std::stop_token stop) {
 void TrackerWorker::make_patient() {
   usual_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.stop = stopping_.get_token()});
   urgent_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent});
+  hasty_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.most = kHaste, .stop = stopping_.get_token()});
 }
 
 void TrackerWorker::hint(const ItemId& item) {
-  {
-    const std::scoped_lock lock(mutex_);
-    hints_.insert(item);
-  }
+  // Workers that heard the same do not all come at once; each is as late as its name says.
+  const Duration late = std::chrono::milliseconds{std::stoul(worker_, nullptr, 16) % 2000};
+  hints_.heard(item, runtime_.now() + late);
+  count([](TrackerWorkerCounts& counts) { ++counts.hints; });
   wake_->notify();
+}
+
+void TrackerWorker::look_at_hints() {
+  for (const ItemId& id : hints_.due(runtime_.now())) {
+    if (stopping_.stop_requested()) return;
+    if (is_held(id)) {  // before its outcome is written it is read
+      hints_.forget(id);
+      continue;
+    }
+    count([](TrackerWorkerCounts& counts) { ++counts.hint_looks; });
+    const auto seen = seen_.find(id);
+    const std::optional<WallTime> known = seen != seen_.end() && seen->second.updated_at != WallTime{} ? std::optional(seen->second.updated_at) : std::nullopt;
+    // What a list would have said of it; the rest as if it had.
+    ItemState state;
+    if (!read_state(id, state, *hasty_)) {
+      hints_.shown(id, std::nullopt, known);
+      continue;
+    }
+    hints_.shown(id, state.updated_at, known);
+    if (worth_a_look(state)) (void)attend(state, false, false);
+    if (is_held(id)) hints_.forget(id);
+  }
+}
+
+bool TrackerWorker::is_held(const ItemId& item) const {
+  return std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == item; });
 }
 
 TrackerWorkerCounts TrackerWorker::counts() const {
@@ -134,6 +170,16 @@ Result<void> TrackerWorker::still_fit() {
   return check_fitness(options_.protocol, fitness);
 }
 
+// By a list, which is what it lives on: a single item may be closed to us for reasons of its own.
+Result<void> TrackerWorker::still_let_in() {
+  if (denied_ < kDeniedMost) return {};
+  const Answer<std::vector<ItemState>> items = asking([&] { return hasty_->list({options_.protocol.label_of(options_.protocol.pipeline.first().name), false}); });
+  if (items || items.error().kind != TroubleKind::denied) return {};
+  shut_out_ = true;
+  log_.error("tracker_shut_out", {{"message", items.error().message}});
+  return fail(Code::denied, items.error().message + "; refused more than " + std::to_string(kDeniedMost) + " times in a row, so this worker ends: look at the token and its rights");
+}
+
 Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request, Cost& cost) {
   Answer<std::vector<ItemState>> items = asking([&] { return usual_->list(request); });
   cost += items ? items->served.cost : items.error().served.cost;
@@ -181,8 +227,7 @@ bool TrackerWorker::scan(bool sweeps) {
   }
   std::vector<std::pair<std::uint64_t, ItemState>> order;  // each worker in an order of its own, so that they do not all go for the same one
   for (auto& [id, state] : found) {
-    const bool held = std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == id; });
-    if (!held && (sweeps || worth_a_look(state))) order.emplace_back(runtime_.random(), state);
+    if (!is_held(id) && (sweeps || worth_a_look(state))) order.emplace_back(runtime_.random(), state);
   }
   std::ranges::sort(order, {}, &std::pair<std::uint64_t, ItemState>::first);
   bool busy = !all_listed;
@@ -190,21 +235,14 @@ bool TrackerWorker::scan(bool sweeps) {
     if (stopping_.stop_requested()) return true;
     if (attend(state, false, sweeps)) busy = true;
   }
-  // Somebody heard of these; and these were in the pipeline, and are in no list any more.
-  std::set<ItemId> more;
-  {
-    const std::scoped_lock lock(mutex_);
-    more.swap(hints_);
-  }
   if (sweeps && look_for_strays(found, cost)) busy = true;
-  if (sweeps && all_listed) {
-    for (const auto& [id, seen] : seen_) {
-      if (!found.contains(id)) more.insert(id);
-    }
+  // These were in the pipeline, and are in no list any more.
+  std::vector<ItemId> gone;
+  for (const auto& [id, seen] : seen_) {
+    if (sweeps && all_listed && !found.contains(id)) gone.push_back(id);
   }
-  for (const ItemId& id : more) {
-    const bool held = std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == id; });
-    if (!held && !stopping_.stop_requested() && attend(ItemState{.id = id}, true, sweeps)) busy = true;
+  for (const ItemId& id : gone) {
+    if (!is_held(id) && !stopping_.stop_requested() && attend(ItemState{.id = id}, true, sweeps)) busy = true;
   }
   for (const auto& [id, seen] : seen_) busy = busy || seen.reason == "held" || seen.reason == "in_flux";
   count([&](TrackerWorkerCounts& counts) {
@@ -249,8 +287,9 @@ std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& requ
 
 bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
   const ItemId id = state.id;
-  if (std::ranges::any_of(holdings_, [&](const auto& holding) { return holding->state.id == id; })) return false;
+  if (is_held(id)) return false;
   const Instant began = runtime_.now();
+  bool listed = !fresh;  // what is known of its labels may be old
   bool moves = false;
   bool acted = false;
   for (int round = 0; round < kRoundsMost && !stopping_.stop_requested(); ++round) {
@@ -262,7 +301,8 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
       if (for_good) seen_[id] = {state.updated_at, "unreadable", std::nullopt, WallTime::max()};
       return !for_good;
     }
-    if (!looked->item.state) looked->item.state = state;
+    const bool only_comments = !looked->item.state;
+    if (only_comments) looked->item.state = state;
     const std::optional<Claim>& holder = looked->ledger.holder;
     if (holder && holder->marker.worker == worker_) {
       // Posted by a request of which nobody knew what became of it.
@@ -275,7 +315,13 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
     if (has_room) {
       for (const PlaceWork& work : options_.work) self.places.push_back(work.place);
     }
-    const Step step = next_step(options_.protocol, looked->item, looked->ledger, self, looked->served.now);
+    const auto decide = [&] { return next_step(options_.protocol, looked->item, looked->ledger, self, looked->served.now); };
+    Step step = decide();
+    // Before anything but a claim is written all is read again; but mostly only a list was behind.
+    if (step.kind != StepKind::nothing && step.kind != StepKind::claim && only_comments && std::exchange(listed, false) && read_state(id, state, *usual_)) {
+      looked->item.state = state;
+      step = decide();
+    }
     if (step.kind == StepKind::nothing) {
       const bool over = step.reason == "done" || step.reason == "closed" || step.reason == "in_no_stage" || step.reason == "taken_out";
       // What there was no room for is looked at again as soon as there is.
@@ -285,12 +331,15 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
       return acted;
     }
     seen_[id] = {};
+    const bool whole = fresh;
+    state = *looked->item.state;
     if (step.kind == StepKind::claim) {
+      // It rests on a read of its comments, as new as can be.
+      fresh = moves = false;
+      if (!only_comments && !options_.protocol.can.swap) continue;
       try_claim(*looked, step, looked->served.cost, began);
       return true;
     }
-    // What a list says of labels may be old: before anything but a claim is written, all is read.
-    const bool whole = fresh;
     fresh = true;
     if (step.kind == StepKind::read_moves) {
       moves = true;
@@ -309,6 +358,14 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
   return true;
 }
 
+bool TrackerWorker::read_state(const ItemId& item, ItemState& state, PatientTracker& tracker) {
+  Answer<Item> read = asking([&] { return tracker.read({.item = item, .state = true, .comments = false}); });
+  if (!read || !read->value.state) return false;
+  options_.protocol.spell(read->value);
+  state = *read->value.state;
+  return true;
+}
+
 bool TrackerWorker::act(const Looked& looked, const Step& step, std::optional<ItemState>& after) {
   count([&](TrackerWorkerCounts& counts) {
     counts.repairs += step.reason == "half_done" ? 1 : 0;
@@ -324,7 +381,8 @@ bool TrackerWorker::act(const Looked& looked, const Step& step, std::optional<It
   ItemState state = *looked.item.state;
   if (!act_on_labels(state, step)) return false;
   // The tracker has said what its labels are now: what was read before may have been older.
-  if (step.reason == "half_done" || step.reason == "put_back") mirror(std::move(state), looked.ledger);
+  if (step.reason == "half_done" || step.reason == "put_back") state = mirror(std::move(state), looked.ledger);
+  after = std::move(state);
   return true;
 }
 

@@ -7,11 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,15 +20,23 @@
 #include "services/handler.hpp"
 #include "tracker/budget.hpp"
 #include "tracker/fitness.hpp"
+#include "tracker/hints.hpp"
 #include "tracker/patient_tracker.hpp"
 #include "tracker/steps.hpp"
 
 namespace fenceline::tracker {
 
+// What a handler asked for while it ran: its item goes back to an earlier stage, whatever else comes of the run.
+struct SentBack {
+  std::string to;      // one that is not before the place where it is worked on: as if nothing was asked for
+  std::string reason;  // in words, for whoever works on it next; may be empty
+};
+
 // What a worker does at a place: a stage, or a gate with a check (`gate:S`).
 struct PlaceWork {
   std::string place;
   Handler* handler = nullptr;  // must outlive the worker
+  std::function<std::optional<SentBack>(const Job&)> sent_back = {};  // asked once when the handler has returned; empty: it never does
 };
 
 struct TrackerWorkerOptions {
@@ -56,6 +64,9 @@ struct TrackerWorkerCounts {
   std::int64_t lost = 0;                   // handlers that were stopped because their claim ended
   std::int64_t repairs = 0;
   std::int64_t contested = 0;
+  std::int64_t sent_back = 0;              // by its handlers
+  std::int64_t hints = 0;                  // items that somebody heard of
+  std::int64_t hint_looks = 0;             // at them
   std::int64_t writes = 0;
   std::int64_t limits = 0;
 };
@@ -76,13 +87,14 @@ class TrackerWorker {
   TrackerWorker(Runtime& runtime, Log log, Tracker& tracker, TrackerWorkerOptions options);
   ~TrackerWorker();
 
-  // Works until `stop`, or forever. Errors: refused (a precondition does not hold, or the account is none of the workers'), denied, and what else ends it.
+  // Works until `stop`, or forever. Errors: refused (a precondition does not hold, or the account is none of the workers'), denied (also while it works: its token was refused three times in a
+  // row, and is), and what else ends it.
   Result<void> run(std::stop_token stop);
 
   // Looks once at every item of the pipeline, and makes whole what others left; claims nothing. Errors as those of run().
   Result<void> sweep(std::stop_token stop);
 
-  // Somebody heard that this item changed: it is looked at soon. Only a hint. May be called from any thread.
+  // Somebody heard that this item changed: it is looked at soon, and again until it shows something newer (hints.hpp). Only a hint. May be called from any thread.
   void hint(const ItemId& item);
 
   TrackerWorkerCounts counts() const;
@@ -104,8 +116,11 @@ class TrackerWorker {
   Result<void> greet(std::stop_token stop);
   Result<void> know_statuses();
   Result<void> still_fit();
+  // Three times in a row the tracker said that we may not: asks once more who we are. Errors: denied.
+  Result<void> still_let_in();
   // Whether something was done, or is being done by anybody.
   bool scan(bool sweeps);
+  void look_at_hints();
   Answer<std::vector<ItemState>> list_of(const ListRequest& request, Cost& cost);
   // Items without a label of ours that changed since the last such look: somebody may have taken off what one of us needs.
   bool look_for_strays(const std::map<ItemId, ItemState>& found, Cost& cost);
@@ -113,6 +128,8 @@ class TrackerWorker {
   // False: nothing was to do.
   bool attend(ItemState state, bool fresh, bool sweeps);
   std::optional<Looked> look(const ReadRequest& request, PatientTracker& tracker, TroubleKind* why = nullptr);
+  // False: it could not be read.
+  bool read_state(const ItemId& item, ItemState& state, PatientTracker& tracker);
   // `state`: the item's after it, if that is known now.
   bool act(const Looked& looked, const Step& step, std::optional<ItemState>& state);
   bool act_on_labels(ItemState& state, const Step& step);
@@ -126,7 +143,9 @@ class TrackerWorker {
   void hold(Holding& holding);
   void keep(Holding& holding, const std::atomic<bool>& returned, Event& changed);
   bool renew(Holding& holding);
-  void settle(Holding& holding, const RunResult& result);
+  void settle(Holding& holding, const RunResult& result, const std::optional<SentBack>& back);
+  void say_why(const ItemId& item, const SentBack& back);
+  bool is_held(const ItemId& item) const;
   bool write_record(const Looked& looked, const Step& step, const std::string& nonce, PatientTracker& tracker);
 
   int free_slots();
@@ -150,15 +169,18 @@ class TrackerWorker {
   std::string worker_;
   std::stop_source stopping_;
   bool only_sweeps_ = false;
-  std::unique_ptr<PatientTracker> usual_, urgent_;  // urgent: what concerns items at hand
+  std::unique_ptr<PatientTracker> usual_, urgent_, hasty_;  // urgent: what concerns items at hand; hasty: what can be left undone
   std::unique_ptr<Event> wake_;
+  Hints hints_;
+  std::atomic<bool> slot_freed_ = false;
+  std::atomic<int> denied_ = 0;         // in a row
+  std::atomic<bool> shut_out_ = false;  // for good
   std::map<ItemId, Seen> seen_;
   std::optional<WallTime> strays_after_;
   std::vector<std::unique_ptr<Holding>> holdings_;
 
   mutable std::mutex mutex_;  // guards what follows; never held across a call
   TrackerMoment moment_;
-  std::set<ItemId> hints_;
   std::vector<Duration> work_times_;
   Duration claim_time_{0};
   TrackerWorkerCounts counts_;

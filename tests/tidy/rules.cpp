@@ -68,7 +68,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"traces", {"base", "model", "runtime", "services", "http"}},
       {"tracker", {"base", "model", "runtime", "services"}},
       {"metrics", {"base", "model", "runtime", "store", "services", "tracker", "doctor", "http"}},
-      {"library", {"base", "model", "runtime", "store", "services", "metrics", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers"}},
+      {"library", {"base", "model", "runtime", "store", "services", "metrics", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers", "http"}},
       {"bench", {"base", "runtime", "backends/redis"}},
       {"cli", {"base", "model", "runtime", "store", "services", "doctor", "traces", "tracker", "gates", "library", "metrics", "http", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
       {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},

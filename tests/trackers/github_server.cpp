@@ -51,7 +51,11 @@ Reply said(const Trouble& trouble) {
     }
     case TroubleKind::denied: return said(401, "Bad credentials");
     case TroubleKind::not_found: return said(404, "Not Found");
-    case TroubleKind::unavailable: return said(503, "Service unavailable");
+    case TroubleKind::unavailable: {
+      Reply reply = said(503, "Service unavailable");
+      reply.headers = "Retry-After: 1\r\n";
+      return reply;
+    }
     case TroubleKind::in_doubt: return said(502, "Server Error");
     default: return said(422, "Validation Failed");
   }

@@ -33,7 +33,8 @@ TEST_F(GithubTest, TellsTheKindsOfTroubleApart) {
   EXPECT_EQ(trouble_of(422, "{}").kind, TroubleKind::refused);
   EXPECT_EQ(trouble_of(500, "oops").kind, TroubleKind::in_doubt);
   EXPECT_EQ(trouble_of(502, "oops").kind, TroubleKind::in_doubt);
-  EXPECT_EQ(trouble_of(503, "oops").kind, TroubleKind::unavailable);
+  EXPECT_EQ(trouble_of(503, "oops").kind, TroubleKind::in_doubt);
+  EXPECT_EQ(trouble_of(503, "oops", "Retry-After: 5\r\n").kind, TroubleKind::unavailable);
   EXPECT_EQ(trouble_of(201, "not json").kind, TroubleKind::in_doubt);
   EXPECT_EQ(trouble_of(302, "", "Location: /elsewhere\r\n").kind, TroubleKind::refused);
 }

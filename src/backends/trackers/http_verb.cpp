@@ -77,7 +77,8 @@ std::unexpected<Trouble> HttpVerb::fail(const http::Response& response) const {
       if (const std::optional<std::string> after = response.header("retry-after")) limited.error().come_back = std::chrono::seconds{std::strtoll(after->c_str(), nullptr, 10)};
       return limited;
     }
-    case 503: return fail(TroubleKind::unavailable, why);
+    // Whoever says when to come back has not begun; a proxy's 503 may follow a write that was taken.
+    case 503: return fail(changes_ && !response.header("retry-after") ? TroubleKind::in_doubt : TroubleKind::unavailable, why);
     default: break;
   }
   if (response.status >= 500) return fail(TroubleKind::in_doubt, why);
