@@ -76,6 +76,10 @@ Switch scheduled(std::string_view name) {
   return of_part<&Plan::schedules, Member>(name);
 }
 template <auto Member>
+Switch tracked(std::string_view name) {
+  return of_part<&Plan::tracker, Member>(name);
+}
+template <auto Member>
 Switch whole(std::string_view name) {
   return {name, [](const Plan& plan) { return plan.*Member != std::decay_t<decltype(plan.*Member)>{}; }, [](Plan& plan) { plan.*Member = {}; }};
 }
@@ -152,6 +156,19 @@ const std::vector<Switch>& switches() {
       scheduled<&ScheduleWork::strike_at_tick>("strike_at_tick"),
       scheduled<&ScheduleWork::clocks_change>("clocks_change"),
       scheduled<&ScheduleWork::tidy_every>("tidy_often"),
+      // trackers
+      tracked<&TrackerWork::stale>("stale"),
+      tracked<&TrackerWork::torn>("torn"),
+      tracked<&TrackerWork::shifted>("shifted"),
+      tracked<&TrackerWork::errors>("errors"),
+      tracked<&TrackerWork::forge_every>("forge"),
+      tracked<&TrackerWork::tamper_every>("tamper"),
+      tracked<&TrackerWork::replace_every>("replace"),
+      tracked<&TrackerWork::meddle_every>("meddle"),
+      tracked<&TrackerWork::command_every>("command"),
+      tracked<&TrackerWork::webhooks>("webhooks"),
+      tracked<&TrackerWork::sends_back>("sends_back"),
+      tracked<&TrackerWork::within>("within"),
       // operators
       act<&Operators::cancel>("cancel"),
       act<&Operators::retry>("retry"),

@@ -45,6 +45,7 @@ extern const Scenario schedule_clocks;
 extern const Scenario schedule_hour;
 extern const Scenario schedule_workers;
 extern const Scenario pipeline;
+extern const Scenario tracker_backlog;
 
 // Messages get lost, late and doubled, each about as often as `badness` says.
 inline Weather bad_messages(Duration ttl, double badness) {

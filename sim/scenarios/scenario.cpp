@@ -4,6 +4,7 @@
 
 #include "sim/scenarios/pipeline_world.hpp"
 #include "sim/scenarios/plans.hpp"
+#include "sim/scenarios/tracker_play.hpp"
 #include "sim/scenarios/world.hpp"
 
 namespace fenceline::sim {
@@ -21,7 +22,7 @@ const std::vector<Scenario>& scenarios() {
       effects,         gates,
       lock_under_chaos, lock_fairness, lock_hand_over, lock_loop_window, lock_hold_at_least, lock_delayed, lock_layered, lock_shared, lock_several, lock_election, lock_retention, lock_forgotten,
       schedule_week,   schedule_clocks,   schedule_hour,   schedule_workers,
-      pipeline};
+      pipeline, tracker_backlog};
   return all;
 }
 
@@ -52,6 +53,7 @@ SeedReport play(const Scenario& scenario, std::uint64_t seed, StackPool& stacks,
 }
 
 SeedReport play(const Plan& plan, std::uint64_t seed, StackPool& stacks, const SeedOptions& options) {
+  if (plan.tracker.on) return play_tracker(seed, plan, stacks, options);
   if (plan.pipeline) return PipelineWorld(seed, plan, stacks, options).run();
   World world(seed, plan, stacks, options);
   return world.run();

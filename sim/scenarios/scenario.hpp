@@ -122,6 +122,29 @@ struct ScheduleWork {
   bool clocks_change = false;  // it begins some days before clocks change in one of five zones
 };
 
+// What hosts do if there is a backlog on an issue tracker, and what befalls it; of the weather only messages, kills and pauses count there. Shares are of the answers, or of the changes.
+struct TrackerWork {
+  bool on = false;
+  bool swap = false;          // statuses and compare-and-swap, in place of labels
+  bool unordered = false;     // ids of comments say nothing of their order
+  bool quiet_claims = false;  // a claim changes no label
+  double stale = 0;           // answers that are up to three minutes behind
+  double torn = 0;            // labels and comments of different moments
+  double shifted = 0;         // a page that lacks something
+  double errors = 0;          // 5xx, after the write or in place of it
+  Duration forge_every{0};
+  Duration tamper_every{0};
+  Duration replace_every{0};  // a bot writes whole sets of labels
+  Duration meddle_every{0};
+  Duration command_every{0};  // a person whose word counts moves an item
+  double webhooks = 0;        // are delivered
+  double doubled = 0;         // of those, twice
+  Duration late_most{0};
+  double sends_back = 0;      // of the runs
+  Duration within{0};         // an approval is waited for
+  int then = 0;               // as GateEnd
+};
+
 // Where the numbers of a store begin.
 struct Numbers {
   Duration wall_ahead{0};       // of its wall clock, and so of fences
@@ -156,6 +179,7 @@ struct Plan {
   Effects effects;
   LockWork locks;
   ScheduleWork schedules;
+  TrackerWork tracker;
   Operators operators;
   Weather weather;
   Duration storm{};                      // how long the weather lasts

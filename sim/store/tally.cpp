@@ -61,6 +61,11 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> 
                                                                                        "items_let_in",      "items_returned",
                                                                                        "items_expired",     "items_held",
                                                                                        "items_moved",       "items_refused",
+                                                                                       "item_renewals",     "claims_raced",
+                                                                                       "items_overdue",     "items_sent_back",
+                                                                                       "items_put_back",    "items_contested",
+                                                                                       "outcomes_void",     "worked_twice",
+                                                                                       "items_repaired",    "hint_looks",
                                                                                        "calls_unsaved",
                                                                                        "calls_forgotten",   "granted_after_loss",
                                                                                        "fences_excused",    "fences_refused",
@@ -75,7 +80,12 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> 
                                                                                        "store_crashes",     "store_down",
                                                                                        "restores",          "amnesias",
                                                                                        "paused_for_ever",   "cut_off_for_ever",
-                                                                                       "cut_one_way_for_ever", "dying_for_ever"};
+                                                                                       "cut_one_way_for_ever", "dying_for_ever",
+                                                                                       "stale_answers",     "pages_shifted",
+                                                                                       "errors_after_write", "markers_forged",
+                                                                                       "markers_tampered",  "labels_replaced",
+                                                                                       "items_meddled",     "webhooks_lost",
+                                                                                       "webhooks_doubled"};
 static_assert(!kNames.back().empty());
 
 }  // namespace

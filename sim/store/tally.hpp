@@ -133,6 +133,17 @@ enum class Count {
   items_held,
   items_moved,
   items_refused,   // changes that the store refused: others were there before
+  // trackers
+  item_renewals,
+  claims_raced,     // claimed by several at once: all but one withdrew
+  items_overdue,    // let in, or sent back, because nobody came in time
+  items_sent_back,  // by their handlers
+  items_put_back,   // moved by somebody who may not
+  items_contested,
+  outcomes_void,    // somebody else's came first
+  worked_twice,     // by two who both trusted their claims: the worst that may happen
+  items_repaired,
+  hint_looks,
   // what a store may forget, and where numbers end
   calls_unsaved,       // applied, not answered, and gone with a crash
   calls_forgotten,     // applied, answered, and gone with a crash or a restore
@@ -165,6 +176,15 @@ enum class Count {
   cut_off_for_ever,
   cut_one_way_for_ever,
   dying_for_ever,
+  stale_answers,       // of trackers; and so on
+  pages_shifted,
+  errors_after_write,
+  markers_forged,
+  markers_tampered,
+  labels_replaced,
+  items_meddled,
+  webhooks_lost,
+  webhooks_doubled,
   count_,
 };
 

@@ -29,7 +29,11 @@ void TrackerChecks::happened(const TrackerEvent& event) {
     if (const ReadMarker read = read_marker(event.comment.text, event.item, protocol_.signing); read.marker) record(event, *read.marker);
   } else if (event.kind == Kind::posted && protocol_.is_trusted(event.by)) {
     const std::optional<Command> command = read_command(event.comment.text);
-    if (command && command->kind == CommandKind::approve) known(event.item).approvals.insert(event.by.id);
+    Known& item = known(event.item);
+    const StageGate* gate = gate_of(item.place);
+    // One that comes too late counts only where it is waited for.
+    const bool late = gate && gate->then != GateEnd::hold && is_overdue(item, *gate, event.comment.created_at);
+    if (command && command->kind == CommandKind::approve && !late) item.approvals.insert(event.by.id);
   } else if (event.kind == Kind::edited && by_worker) {
     ++tally_.renewals;
   } else if ((event.kind == Kind::edited || event.kind == Kind::erased) && !protocol_.is_worker(event.by)) {
@@ -72,7 +76,7 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
   }
   switch (marker.kind) {
     case MarkerKind::advanced: advance(event, item, marker); break;
-    case MarkerKind::returned: ++tally_.returns; break;
+    case MarkerKind::returned: returned(event, item, marker); break;
     case MarkerKind::failed: ++tally_.failures; break;
     case MarkerKind::moved:
       ++tally_.moves;
@@ -110,8 +114,9 @@ void TrackerChecks::advance(const TrackerEvent& event, Known& item, const Marker
     return;
   }
   if (at_gate) {
-    const bool overdue = stage->gate.then == GateEnd::approve && stage->gate.within > Duration{0} && event.comment.created_at >= item.since + stage->gate.within;
+    const bool overdue = stage->gate.then == GateEnd::approve && is_overdue(item, stage->gate, event.comment.created_at);
     const bool approved = static_cast<int>(item.approvals.size()) >= stage->gate.count;
+    ++(approved ? tally_.approved : tally_.overdue_in);
     if (marker.to != stage->name || (stage->gate.kind == GateKind::approval && !approved && !overdue)) violations_.add("P1", what + " without its approvals");
     return;
   }
@@ -119,6 +124,28 @@ void TrackerChecks::advance(const TrackerEvent& event, Known& item, const Marker
   const bool last = stage + 1 == stages.end();
   const std::string next = last ? std::string(kDone) : ((stage + 1)->gate.kind == GateKind::automatic ? "" : std::string(kGatePrefix)) + (stage + 1)->name;
   if (marker.to != next) violations_.add("P1", what + ", which is not " + next);
+}
+
+const StageGate* TrackerChecks::gate_of(std::string_view place) const {
+  if (!place.starts_with(kGatePrefix)) return nullptr;
+  const auto stage = std::ranges::find(protocol_.pipeline.stages, place.substr(kGatePrefix.size()), &StageSpec::name);
+  return stage == protocol_.pipeline.stages.end() ? nullptr : &stage->gate;
+}
+
+void TrackerChecks::returned(const TrackerEvent& event, const Known& item, const Marker& marker) {
+  ++tally_.returns;
+  const std::string what = "item " + event.item + " went back from " + marker.stage + " to " + marker.to;
+  if (marker.why == "overdue") {
+    ++tally_.overdue_back;
+    const StageGate* gate = gate_of(item.place);
+    if (!gate || gate->then != GateEnd::reject || !is_overdue(item, *gate, event.comment.created_at)) violations_.add("P1", what + " though its time was not over");
+  }
+  if (marker.why != "sent_back") return;
+  ++tally_.sent_back;
+  const std::optional<Position> from = find_place(protocol_.pipeline, marker.stage);
+  const std::optional<Position> to = find_place(protocol_.pipeline, marker.to);
+  if (!from || from->at_gate || !to || to->stage >= from->stage) violations_.add("P1", what + ", which is not before it");
+  if (!item.worked.contains({marker.generation, marker.stage})) violations_.add("P1", what + ", and nobody had worked on it");
 }
 
 void TrackerChecks::erased(const TrackerEvent& event) {

@@ -26,6 +26,8 @@ struct TrackerTally {
   std::int64_t advances = 0, void_records = 0, returns = 0, moves = 0, restored = 0, contested = 0, failures = 0;
   std::int64_t worked_twice = 0;  // two at the same time, both with trust
   std::int64_t done = 0;
+  std::int64_t approved = 0, overdue_in = 0, overdue_back = 0;  // at gates: by people, and because nobody came in time
+  std::int64_t sent_back = 0;                                   // by handlers
 };
 
 class TrackerChecks {
@@ -76,6 +78,10 @@ class TrackerChecks {
   Known& known(const tracker::ItemId& item) const;
   void record(const TrackerEvent& event, const tracker::Marker& marker);
   void advance(const TrackerEvent& event, Known& item, const tracker::Marker& marker);
+  void returned(const TrackerEvent& event, const Known& item, const tracker::Marker& marker);
+  // Of the gate that it waits at; nullptr: at none.
+  const StageGate* gate_of(std::string_view place) const;
+  bool is_overdue(const Known& item, const StageGate& gate, WallTime at) const { return gate.within > Duration{0} && at >= item.since + gate.within; }
   void erased(const TrackerEvent& event);
   void label_removed(const TrackerEvent& event);
   tracker::Ledger ledger_of(const tracker::ItemId& item) const;

@@ -42,7 +42,10 @@ ItemId TrackerModel::make_item(const Account& by, std::string title, std::vector
   made->moves.emplace();
   for (const std::string& label : labels) made->moves->push_back({MoveKind::label_added, label, by, now()});
   if (!status.empty()) made->moves->push_back({MoveKind::status_set, status, by, now()});
-  items_[id].versions.push_back({clock_.now(), made});
+  Entry& entry = items_[id];
+  entry.made = clock_.now();
+  entry.versions.push_back({clock_.now(), made});
+  tell({TrackerEvent::Kind::opened, id, by, by.name, {}, labels});
   return id;
 }
 
@@ -78,7 +81,13 @@ Served TrackerModel::served(bool charged) {
   return {now(), {1, charged ? 1 : 0}, std::nullopt};
 }
 
+std::optional<Trouble> TrackerModel::denied(const Account& account) {
+  if (!revoked_.contains(account.id)) return std::nullopt;
+  return Trouble{TroubleKind::denied, "bad credentials", std::nullopt, served()};
+}
+
 std::optional<Trouble> TrackerModel::admit(const Account& account) {
+  if (std::optional<Trouble> shut = denied(account)) return shut;
   Writes& writes = accounts_[account.id];
   const Instant at = clock_.now();
   while (!writes.times.empty() && writes.times.front() + kHour <= at) writes.times.pop_front();
@@ -154,9 +163,13 @@ class TrackerModel::Door final : public Tracker {
 
   Capabilities capabilities() const override { return model_.can_; }
   std::string place() const override { return "model:team/backlog"; }
-  Answer<Account> who_am_i() override { return answered(account_, model_.served()); }
+  Answer<Account> who_am_i() override {
+    if (std::optional<Trouble> shut = model_.denied(account_)) return std::unexpected(std::move(*shut));
+    return answered(account_, model_.served());
+  }
 
   Answer<std::vector<ItemState>> list(const ListRequest& request) override {
+    if (std::optional<Trouble> shut = model_.denied(account_)) return std::unexpected(std::move(*shut));
     const std::string key = request.stage + (request.closed ? " closed" : "") + (request.changed_after ? std::to_string(request.changed_after->time_since_epoch().count()) : "");
     if (const auto last = lists_.find(key); last != lists_.end() && model_.random_.chance(model_.faults_.old_304)) {
       ++model_.counts_.old_304s;
@@ -187,8 +200,13 @@ class TrackerModel::Door final : public Tracker {
   }
 
   Answer<Item> read(const ReadRequest& request) override {
+    if (std::optional<Trouble> shut = model_.denied(account_)) return std::unexpected(std::move(*shut));
     const auto found = model_.items_.find(request.item);
     if (found == model_.items_.end()) return trouble(TroubleKind::not_found, "no item " + request.item, model_.served());
+    if (model_.clock_.now() < found->second.made + model_.faults_.lag_most && model_.random_.chance(model_.faults_.hidden_young)) {
+      ++model_.counts_.hidden;
+      return trouble(TroubleKind::not_found, "no item " + request.item + " yet", model_.served());
+    }
     const auto lag = [&](double chance) {
       if (!model_.random_.chance(chance)) return Duration{0};
       ++model_.counts_.stale_reads;
@@ -199,6 +217,9 @@ class TrackerModel::Door final : public Tracker {
     const std::shared_ptr<const Item> rest = model_.seen(found->second, behind + lag(model_.faults_.stale_part));
     Item item;
     Served served = model_.served();
+    // Where one request does not have it all: the item, its comments, its history.
+    const int parts = (request.state ? 1 : 0) + (request.comments ? 1 : 0) + (request.moves ? 1 : 0);
+    for (int part = 1; part < parts && !model_.can_.swap; ++part) served.cost += model_.served().cost;
     if (request.comments) {
       item.comments = comments->comments;
       const auto page = static_cast<std::size_t>(model_.faults_.page);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct TrackerFaults {
   double stale_read = 0;            // of the reads of one item
   double stale_part = 0;            // of the reads: labels and comments of different moments
   Duration lag_most{0};
+  double hidden_young = 0;          // of the reads of an item that was made less than `lag_most` ago: there is none
   double old_304 = 0;               // of the lists: "unchanged", though it is not: the answer that this account got last
   double shifted_page = 0;          // of the lists and of the comments of an item with several pages: one is missed
   double error_after_write = 0;     // of the writes: done, and answered with an error
@@ -47,7 +49,7 @@ struct TrackerEvent {
 
 struct TrackerModelCounts {
   std::int64_t requests = 0, charged = 0, writes = 0;
-  std::int64_t stale_lists = 0, stale_reads = 0, old_304s = 0, shifted = 0, errors_after = 0, errors_before = 0, limited = 0;
+  std::int64_t stale_lists = 0, stale_reads = 0, old_304s = 0, shifted = 0, hidden = 0, errors_after = 0, errors_before = 0, limited = 0;
 };
 
 class TrackerModel {
@@ -62,6 +64,9 @@ class TrackerModel {
   std::int64_t writes_of(const tracker::ItemId& item, const std::string& account) const;
   WallTime now() const;  // as it tells it
   tracker::Capabilities can() const { return can_; }
+
+  // From now on it is let in no more.
+  void revoke(const tracker::Account& account) { revoked_.insert(account.id); }
 
   // People make items, with labels or a status.
   tracker::ItemId make_item(const tracker::Account& by, std::string title, std::vector<std::string> labels, std::string status = {});
@@ -84,6 +89,7 @@ class TrackerModel {
     std::shared_ptr<const tracker::Item> item;
   };
   struct Entry {
+    Instant made{};
     std::deque<Version> versions;  // the last one is the truth
     std::int64_t revision = 1;
     std::map<std::string, std::int64_t> writes;  // by account
@@ -99,6 +105,7 @@ class TrackerModel {
   }
   std::shared_ptr<const tracker::Item> seen(const Entry& entry, Duration lag) const;
   tracker::Served served(bool charged = true);
+  std::optional<tracker::Trouble> denied(const tracker::Account& account);
   std::optional<tracker::Trouble> admit(const tracker::Account& account);
   // Runs `write` unless the account is shut out or a fault says otherwise; what it answers may be lost.
   template <class T>
@@ -112,6 +119,7 @@ class TrackerModel {
   std::function<void(const TrackerEvent&)> listener_;
   std::map<tracker::ItemId, Entry> items_;
   std::map<std::string, Writes> accounts_;
+  std::set<std::string> revoked_;
   std::int64_t last_item_ = 0;
   std::int64_t last_comment_ = 1000;
   TrackerModelCounts counts_;

@@ -11,20 +11,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// FENCELINE_TRACKER_SEEDS makes it longer, FENCELINE_TRACKER_SEED plays one.
+// FENCELINE_TRACKER_SEEDS makes it longer, FENCELINE_TRACKER_SEED plays one, FENCELINE_TRACKER_TRACE prints all that happens.
 std::uint64_t seeds_or(std::uint64_t usual) {
   const char* said = std::getenv("FENCELINE_TRACKER_SEEDS");
   return said ? std::strtoull(said, nullptr, 10) : usual;
 }
 
 // All seeds; the counts of all of them. Stops at the first that breaks a promise, and says which.
-TrackerReport play(const TrackerPlan& plan, std::uint64_t seeds) {
+TrackerReport play(TrackerPlan plan, std::uint64_t seeds) {
   StackPool stacks;
+  plan.tracing = std::getenv("FENCELINE_TRACKER_TRACE") != nullptr;
   TrackerReport sum;
   const char* only = std::getenv("FENCELINE_TRACKER_SEED");
   const std::uint64_t first = only ? std::strtoull(only, nullptr, 10) : 1;
   for (std::uint64_t seed = first; seed < first + (only ? 1 : seeds); ++seed) {
     const TrackerReport report = TrackerWorld(seed, plan, stacks).run();
+    std::printf("%s", report.trace.c_str());
     for (const Violation& violation : report.violations) ADD_FAILURE() << violation.promise << " broken: " << violation.sentence << "; repeat with FENCELINE_TRACKER_SEED=" << seed;
     sum.tally.claims += report.tally.claims;
     sum.tally.renewals += report.tally.renewals;
@@ -47,6 +49,15 @@ TrackerReport play(const TrackerPlan& plan, std::uint64_t seeds) {
     sum.workers.renewal_requests_most = std::max(sum.workers.renewal_requests_most, report.workers.renewal_requests_most);
     sum.model.stale_reads += report.model.stale_reads;
     sum.model.errors_after += report.model.errors_after;
+    sum.model.hidden += report.model.hidden;
+    sum.tally.approved += report.tally.approved;
+    sum.tally.overdue_in += report.tally.overdue_in;
+    sum.tally.overdue_back += report.tally.overdue_back;
+    sum.tally.sent_back += report.tally.sent_back;
+    sum.workers.hint_looks += report.workers.hint_looks;
+    sum.webhooks_told += report.webhooks_told;
+    sum.webhooks_lost += report.webhooks_lost;
+    sum.webhooks_doubled += report.webhooks_doubled;
     sum.forged += report.forged;
     sum.tampered += report.tampered;
     sum.kills += report.kills;
@@ -109,6 +120,57 @@ TEST(TrackerScenarios, ClaimsThatChangeNoLabelDoAsWell) {
   TrackerPlan plan = all_faults();
   plan.claim_label = false;
   play(plan, seeds_or(10));
+}
+
+TEST(TrackerScenarios, WebhooksThatAreLostDoubledAndOutOfOrderDoNoHarm) {
+  TrackerPlan plan = all_faults();
+  plan.faults.hidden_young = 0.5;
+  plan.arrivals = true;
+  plan.webhooks = 0.7;
+  plan.webhook_doubled = 0.3;
+  plan.webhook_late_most = 5min;
+  const TrackerReport report = play(plan, seeds_or(10));
+  EXPECT_GT(report.webhooks_told, 0);
+  EXPECT_GT(report.webhooks_lost, 0);
+  EXPECT_GT(report.webhooks_doubled, 0);
+  EXPECT_GT(report.workers.hint_looks, 0);
+  EXPECT_GT(report.model.hidden, 0);
+}
+
+TEST(TrackerScenarios, P1_WhatAHandlerSendsBackGoesBackOnce) {
+  TrackerPlan plan = all_faults();
+  plan.sends_back = 0.2;
+  EXPECT_GT(play(plan, seeds_or(10)).tally.sent_back, 0);
+  EXPECT_GT(play(by_swap(plan), seeds_or(10)).tally.sent_back, 0);
+}
+
+// Nobody looks at the board for longer than an approval is waited for, now and then.
+TrackerPlan slow_people(GateEnd then) {
+  TrackerPlan plan = all_faults();
+  plan.gate_within = 30min;
+  plan.gate_then = then;
+  plan.approves = 0.1;
+  return plan;
+}
+
+TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeGoesBack) {
+  const TrackerReport report = play(slow_people(GateEnd::reject), seeds_or(10));
+  EXPECT_GT(report.tally.approved, 0);
+  EXPECT_GT(report.tally.overdue_back, 0);
+  EXPECT_EQ(report.tally.overdue_in, 0);
+}
+
+TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeIsLetInIfItsGateSaysSo) {
+  const TrackerReport report = play(slow_people(GateEnd::approve), seeds_or(10));
+  EXPECT_GT(report.tally.approved, 0);
+  EXPECT_GT(report.tally.overdue_in, 0);
+  EXPECT_EQ(report.tally.overdue_back, 0);
+}
+
+TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeWaitsOnIfItsGateSaysSo) {
+  const TrackerReport report = play(slow_people(GateEnd::hold), seeds_or(10));
+  EXPECT_GT(report.tally.approved, 0);
+  EXPECT_EQ(report.tally.overdue_in + report.tally.overdue_back, 0);
 }
 
 TEST(TrackerScenarios, ABotThatFlipsLabelsTenTimesASecondEndsInAContestedItem) {

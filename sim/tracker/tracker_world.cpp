@@ -1,6 +1,8 @@
 #include "sim/tracker/tracker_world.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace fenceline::sim {
 
@@ -19,7 +21,7 @@ Protocol protocol_of(const TrackerPlan& plan) {
   Protocol protocol;
   protocol.pipeline.name = "docs";
   protocol.pipeline.stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}};
-  if (plan.gate) protocol.pipeline.stages.back().gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}};
+  if (plan.gate) protocol.pipeline.stages.back().gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}, .within = plan.gate_within, .then = plan.gate_then};
   protocol.signing = {"a key that only workers have", "model:team/backlog"};
   protocol.workers = {kWorkers.id};
   protocol.people = {kAna.id};
@@ -54,19 +56,32 @@ class TrackerWorld::Hands final : public Handler {
     RunResult result{.kind = done ? OutcomeKind::done : OutcomeKind::given_back};
     if (done && world_.storm_ && random.chance(world_.plan_.fails)) result.kind = OutcomeKind::failed;
     if (done && world_.storm_ && random.chance(world_.plan_.later)) result.kind = OutcomeKind::later;
+    back_.reset();
+    if (result.kind == OutcomeKind::done && run.job.stage != "ready" && world_.storm_ && world_.plan_.sends_back > 0 && random.chance(world_.plan_.sends_back)) back_ = SentBack{"ready", "/approve\n<!-- fenceline/1 claim -->"};
     world_.checks_.ends(item, process_, result.kind == OutcomeKind::done);
     return result;
   }
+  // It works on one item at a time.
+  std::optional<SentBack> sent_back() { return std::exchange(back_, std::nullopt); }
 
  private:
   TrackerWorld& world_;
   SimRuntime& process_;
+  std::optional<SentBack> back_;
 };
 
-struct TrackerWorld::Process {
+// Its log goes into the trace. `error` means a person should look, so here it fails the run.
+struct TrackerWorld::Process final : LogSink {
   Process(TrackerWorld& its_world, Machine& machine, const std::string& name)
-      : runtime(its_world.simulation_, machine, name), door(its_world.model_.door(kWorkers, name)), wire(runtime, *door, its_world.wire_), hands(its_world, runtime) {}
+      : world(its_world), runtime(its_world.simulation_, machine, name), door(its_world.model_.door(kWorkers, name)), wire(runtime, *door, its_world.wire_), hands(its_world, runtime) {}
 
+  void write(const LogEvent& event) override {
+    if (runtime.dead()) return;
+    if (world.simulation_.trace().on()) world.simulation_.trace().write(world.simulation_.now(), runtime.name(), format_log_line(event, ""));
+    if (event.level == Level::error) world.violations_.add("log", runtime.name() + " logged the error " + format_log_line(event, ""));
+  }
+
+  TrackerWorld& world;
   SimRuntime runtime;
   std::unique_ptr<Tracker> door;
   SimTracker wire;
@@ -76,14 +91,45 @@ struct TrackerWorld::Process {
 
 TrackerWorld::TrackerWorld(std::uint64_t seed, TrackerPlan plan, StackPool& stacks, TrackerProgram program)
     : plan_(plan),
-      simulation_(seed, stacks),
+      simulation_(seed, stacks, plan.tracing),
       clock_(simulation_),
       protocol_(protocol_of(plan)),
       model_(clock_, simulation_.random(), plan.faults, plan.can),
       checks_(protocol_, model_, violations_, {plan.reads_are_true}),
       program_(std::move(program)),
       wire_(plan.wire) {
-  model_.on_event([this](const TrackerEvent& event) { checks_.happened(event); });
+  model_.on_event([this](const TrackerEvent& event) {
+    if (simulation_.trace().on()) trace(event);
+    checks_.happened(event);
+    tell(event);
+  });
+}
+
+void TrackerWorld::trace(const TrackerEvent& event) {
+  constexpr std::array<std::string_view, 10> kKinds{"posted", "edited", "erased", "labels_added", "label_removed", "labels_replaced", "status_set", "opened", "closed", "swapped"};
+  std::string what = "item " + event.item + " " + std::string(kKinds[static_cast<std::size_t>(event.kind)]);
+  for (const std::string& label : event.labels) what += " " + label;
+  if (!event.comment.id.empty()) what += " " + event.comment.id + " " + event.comment.text.substr(0, event.comment.text.find('\n'));
+  simulation_.trace().write(simulation_.now(), event.writer, what);
+}
+
+// Each worker hears of it by a delivery of its own.
+void TrackerWorld::tell(const TrackerEvent& event) {
+  if (plan_.webhooks == 0 || protocol_.is_worker(event.by)) return;
+  for (const auto& [place, process] : at_) {
+    if (!process->worker || !process->runtime.alive()) continue;
+    const bool heard = random().chance(plan_.webhooks);
+    const int times = !heard ? 0 : random().chance(plan_.webhook_doubled) ? 2 : 1;
+    report_.webhooks_lost += heard ? 0 : 1;
+    report_.webhooks_doubled += times == 2 ? 1 : 0;
+    for (int i = 0; i < times; ++i) {
+      simulation_.after(random().between(Duration{0}, plan_.webhook_late_most), [this, to = process, item = event.item] {
+        if (!to->runtime.alive() || to->runtime.paused()) return;
+        ++report_.webhooks_told;
+        to->worker->hint(item);
+      });
+    }
+  }
 }
 
 TrackerWorld::~TrackerWorld() {
@@ -108,9 +154,9 @@ void TrackerWorld::start(int place) {
     });
     return;
   }
-  TrackerWorkerOptions options{.protocol = protocol_, .fitness = {.idempotent = true, .work = plan_.works_least}};
-  for (const StageSpec& stage : protocol_.pipeline.stages) options.work.push_back({stage.name, &process.hands});
-  process.worker = std::make_unique<TrackerWorker>(process.runtime, Log(plan_.log ? *plan_.log : null_log_sink()), process.wire, std::move(options));
+  TrackerWorkerOptions options{.protocol = protocol_, .poll = plan_.poll, .fitness = {.idempotent = true, .work = plan_.works_least}};
+  for (const StageSpec& stage : protocol_.pipeline.stages) options.work.push_back({stage.name, &process.hands, [&process](const Job&) { return process.hands.sent_back(); }});
+  process.worker = std::make_unique<TrackerWorker>(process.runtime, Log(plan_.log ? *plan_.log : process), process.wire, std::move(options));
   checks_.named(process.runtime.name(), process.worker->name());
   process.runtime.start([this, &process](std::stop_token stop) {
     if (const Result<void> ended = process.worker->run(stop); !ended) violations_.add("work", process.runtime.name() + " ended: " + ended.error().message);
@@ -143,7 +189,12 @@ void TrackerWorld::strike(bool kill) {
   }
 }
 
-std::string TrackerWorld::some_item() { return std::to_string(random().between(1, plan_.items)); }
+std::string TrackerWorld::some_item() { return std::to_string(random().between(1, static_cast<int>(model_.items().size()))); }
+
+void TrackerWorld::make_item() {
+  const bool labels = protocol_.can.labels;
+  model_.make_item(kAna, "item " + std::to_string(model_.items().size() + 1), labels ? std::vector{protocol_.label_of("ready")} : std::vector<std::string>{}, labels ? "" : "ready");
+}
 
 const Comment* TrackerWorld::some_comment_of_workers(const std::string& item) {
   std::vector<const Comment*> found;
@@ -159,7 +210,7 @@ void TrackerWorld::people() {
     const ItemState& state = *model_.truth(id).state;
     const std::string waiting = protocol_.label_of("gate:publish");
     const bool waits = protocol_.can.labels ? std::ranges::binary_search(state.labels, waiting) : state.status == waiting;
-    if (waits && random().chance(0.3)) (void)of(kAna).post(id, random().chance(0.5) ? "/approve" : "/approve publish");
+    if (waits && random().chance(plan_.approves)) (void)of(kAna).post(id, random().chance(0.5) ? "/approve" : "/approve publish");
   }
   if (!storm_) settle_contested();
   simulation_.after(random().between(Duration{2min}, Duration{10min}), [this] { people(); });
@@ -258,11 +309,12 @@ void TrackerWorld::quiet() {
   model_.set_faults(faults);
 }
 
-TrackerReport TrackerWorld::run() {
+TrackerReport TrackerWorld::run(std::stop_token stop) {
+  stop_ = std::move(stop);
   for (int i = 0; i < plan_.workers; ++i) machines_.emplace_back("m" + std::to_string(i), random().between(Duration{0}, Duration{24h}), random().between(-plan_.drift_ppm, plan_.drift_ppm), 24h * 365 * 50);
   for (int i = 0; i < plan_.items; ++i) {
-    const bool labels = protocol_.can.labels;
-    model_.make_item(kAna, "item " + std::to_string(i + 1), labels ? std::vector{protocol_.label_of("ready")} : std::vector<std::string>{}, labels ? "" : "ready");
+    if (plan_.arrivals && i % 2 == 1) simulation_.after(random().between(Duration{0}, plan_.storm), [this] { make_item(); });
+    else make_item();
   }
   for (int place = 0; place < plan_.workers; ++place) {
     simulation_.after(random().between(Duration{0}, Duration{1min}), [this, place] { start(place); });
@@ -274,17 +326,22 @@ TrackerReport TrackerWorld::run() {
   every(plan_.tamper_every, [this] { tamper(); });
   every(plan_.replace_every, [this] { replace(); });
   every(plan_.meddle_every, [this] { meddle(kEve); });
-  every(plan_.command_every, [this] { meddle(kAna); });
+  every(plan_.command_every, [this] {
+    ++report_.commands;
+    meddle(kAna);
+  });
   every(plan_.self_approve_every, [this] { (void)of(kWorkers).post(some_item(), "/approve"); });
   if (plan_.flip_every > Duration{0}) flip();
   people();
-  const auto ended = [this] { return !violations_.empty() || checks_.all_done(); };
-  simulation_.run_until(Instant{plan_.storm}, [this] { return !violations_.empty(); });
+  const auto over = [this] { return !violations_.empty() || stop_.stop_requested(); };
+  const auto ended = [this, &over] { return over() || checks_.all_done(); };
+  simulation_.run_until(Instant{plan_.storm}, over);
   quiet();
   int looks = 0;
   const bool done = simulation_.run_until(simulation_.now() + plan_.patience, [&] { return ++looks % 64 == 0 && ended(); });
+  report_.stopped = stop_.stop_requested();
   if (!done) violations_.add("stuck", "not done within " + std::to_string(plan_.patience / 1h) + " hours after the storm: " + checks_.undone());
-  checks_.at_the_end();
+  if (!report_.stopped) checks_.at_the_end();
   for (const auto& process : processes_) {
     if (!process->worker) continue;
     const TrackerWorkerCounts counts = process->worker->counts();
@@ -302,6 +359,9 @@ TrackerReport TrackerWorld::run() {
     sum.lost += counts.lost;
     sum.repairs += counts.repairs;
     sum.contested += counts.contested;
+    sum.sent_back += counts.sent_back;
+    sum.hints += counts.hints;
+    sum.hint_looks += counts.hint_looks;
     sum.writes += counts.writes;
     sum.limits += counts.limits;
   }
@@ -309,6 +369,7 @@ TrackerReport TrackerWorld::run() {
   report_.tally = checks_.tally();
   report_.model = model_.counts();
   report_.simulated = simulation_.now().time_since_epoch();
+  report_.trace = simulation_.trace().text();
   return report_;
 }
 

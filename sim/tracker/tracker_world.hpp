@@ -26,6 +26,15 @@ struct TrackerPlan {
   tracker::Capabilities can = {};
   bool claim_label = true;
   bool gate = true;                  // the last stage needs an approval
+  Duration gate_within{0};           // so long; zero: for ever
+  GateEnd gate_then = GateEnd::reject;
+  double approves = 0.3;             // of what waits, each time a person looks at the board
+  Duration poll = std::chrono::seconds{30};
+  bool arrivals = false;             // every second item is made during the storm
+  // Every change by anybody but workers is told to every worker: some of it never, some twice, some late and so in another order. Zero: nothing is told.
+  double webhooks = 0;               // of the changes
+  double webhook_doubled = 0;
+  Duration webhook_late_most{0};
   TrackerFaults faults = {};
   TrackerWire wire = {};
   bool reads_are_true = false;       // see TrackerCheckOptions
@@ -33,6 +42,7 @@ struct TrackerPlan {
   Duration works_most = std::chrono::minutes{20};
   double fails = 0.05;
   double later = 0.02;
+  double sends_back = 0;             // of the runs after the first stage
   Duration kill_every{0};
   Duration pause_every{0};
   Duration pause_most = std::chrono::minutes{30};
@@ -49,7 +59,8 @@ struct TrackerPlan {
   bool settles = true;               // a person settles what is contested, after the storm
   Duration storm = std::chrono::hours{6};
   Duration patience = std::chrono::hours{24 * 7};  // after it
-  LogSink* log = nullptr;                          // of the workers; none: nowhere
+  LogSink* log = nullptr;                          // of the workers; none: into the trace
+  bool tracing = false;
 };
 
 struct TrackerReport {
@@ -60,6 +71,9 @@ struct TrackerReport {
   std::int64_t kills = 0, pauses = 0, forged = 0, tampered = 0, replaced = 0, meddled = 0, flips = 0;
   std::int64_t first_item_writes = 0;    // by workers
   bool first_item_contested = false;     // at the end of the storm
+  std::int64_t webhooks_lost = 0, webhooks_doubled = 0, webhooks_told = 0;
+  std::int64_t commands = 0;
+  bool stopped = false;
   Duration simulated{};
   std::string trace;
 };
@@ -81,7 +95,8 @@ class TrackerWorld {
  public:
   TrackerWorld(std::uint64_t seed, TrackerPlan plan, StackPool& stacks, TrackerProgram program = {});
   ~TrackerWorld();
-  TrackerReport run();
+  // Ends early when `stop` is requested.
+  TrackerReport run(std::stop_token stop = {});
 
  private:
   class Hands;  // the handler of one process
@@ -100,6 +115,9 @@ class TrackerWorld {
 
   Random& random() { return simulation_.random(); }
   void start(int place);
+  void make_item();
+  void tell(const TrackerEvent& event);
+  void trace(const TrackerEvent& event);
   void every(Duration mean, std::function<void()> what);
   void strike(bool kill);
   void people();
@@ -128,6 +146,7 @@ class TrackerWorld {
   std::map<std::string, std::unique_ptr<tracker::Tracker>> doors_;
   std::deque<std::unique_ptr<Process>> processes_;  // the dead too: what they sent may be under way
   std::map<int, Process*> at_;
+  std::stop_token stop_;
   TrackerReport report_;
 };
 
