@@ -282,7 +282,8 @@ void TrackerWorld::meddle(const Account& by) {
     (void)of(by).set_status(id, to);
     return;
   }
-  (void)of(by).add_labels(id, {protocol_.label_of(to)});
+  // Whoever cannot put it elsewhere leaves it: to take it out of the pipeline is another wish.
+  if (!of(by).add_labels(id, {protocol_.label_of(to)})) return;
   const std::vector<std::string> labels = model_.truth(id).state->labels;
   for (const std::string& label : labels) {
     if (!protocol_.place_of(label).empty() && label != protocol_.label_of(to) && random().chance(0.7)) (void)of(by).remove_label(id, label);
