@@ -159,11 +159,12 @@ TEST(TrackerWorkerEnd, ATokenThatIsRefusedThreeTimesInARowEndsItAndStopsItsHandl
 TEST(TrackerWorkerEnd, ATokenThatIsRefusedWhileEveryHandIsBusyEndsItToo) {
   OneWorker one;
   one.hands.takes = 3h;
+  one.options.poll = 1h;
   one.start();
   one.make();
   one.pass(5min);
   one.model.revoke(kRobots);
-  one.pass(30min);
+  one.pass(15min);
   ASSERT_TRUE(one.ended);
   EXPECT_EQ(one.ended->error().code, Code::denied);
   EXPECT_EQ(one.hands.stopped, 1);

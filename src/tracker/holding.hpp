@@ -11,6 +11,8 @@
 
 namespace fenceline::tracker {
 
+inline constexpr int kDeniedMost = 3;  // in a row
+
 struct TrackerWorker::Looked {
   Item item;
   Ledger ledger;
@@ -39,7 +41,7 @@ auto TrackerWorker::asking(Call call) -> decltype(call()) {
   auto answer = call();
   const Served& served = answer ? answer->served : answer.error().served;
   if (answer) denied_ = 0;
-  else if (answer.error().kind == TroubleKind::denied) ++denied_;
+  else if (answer.error().kind == TroubleKind::denied && ++denied_ == kDeniedMost) wake_->notify();
   if (served.now != WallTime{}) {
     const std::scoped_lock lock(mutex_);
     moment_ = {served.now, asked, runtime_.now()};

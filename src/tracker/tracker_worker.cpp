@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kRoundsMost = 8;  // writes about one item in one look: whoever fights with us wins for now
 constexpr std::size_t kWorkTimesEnough = 5;
-constexpr int kDeniedMost = 3;  // in a row
 constexpr Duration kHaste = std::chrono::seconds{5};
 
 }  // namespace
@@ -46,10 +45,11 @@ Result<void> TrackerWorker::run(std::stop_token stop) {
       if (options_.until_idle && !busy && holdings_.empty()) break;
     }
     look_at_hints();
+    fit = still_let_in();
+    if (!fit) break;
     const Instant until = has_room ? next_scan : runtime_.now() + jittered(options_.poll);
     wake_->wait_until(std::min(until, hints_.next(runtime_.now())));
     fit = still_fit();
-    if (fit) fit = still_let_in();
   }
   for (const auto& holding : holdings_) holding->stop.request_stop();
   for (const auto& holding : holdings_) holding->task.join();
