@@ -39,6 +39,7 @@ void TrackerChecks::happened(const TrackerEvent& event) {
   } else if ((event.kind == Kind::edited || event.kind == Kind::erased) && !protocol_.is_worker(event.by)) {
     Known& item = known(event.item);
     item.tampered = true;
+    item.tampered_at = model_.now();
     if (item.place != kDone) item.place = ledger_of(event.item).place;
   } else if (event.kind == Kind::erased) {
     erased(event);
@@ -159,6 +160,8 @@ void TrackerChecks::erased(const TrackerEvent& event) {
     tally_.withdrawn += marker.kind == MarkerKind::claim ? 1 : 0;
     return;
   }
+  // A claim that was void comes to life if the record that ended it is changed: who erased it had not seen that yet, or had asked for it before.
+  if (const Known& item = known(event.item); item.tampered && model_.now() < item.tampered_at + model_.faults().lag_most + std::chrono::minutes{10}) return;
   // As if it were there still.
   std::vector<Comment> comments = model_.truth(event.item).comments;
   comments.push_back(event.comment);

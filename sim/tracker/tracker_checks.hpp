@@ -68,6 +68,7 @@ class TrackerChecks {
     std::string place;
     bool contested = false;
     bool tampered = false;  // somebody deleted or changed what workers wrote
+    WallTime tampered_at{}; // the last time
     std::set<std::pair<std::int64_t, std::string>> worked;
     std::set<std::string> reached;
     std::set<std::string> approvals;  // by trusted people, at this gate
