@@ -10,5 +10,6 @@ fault() {
   shows 'sqlite3' "\|$PID\|mail\|1000$"
   shows 'psql' " $PID "
   shows 'PING' PONG
+  finds config
 }
 mended() { fenceline workers list --json | jq -e '[.workers[] | select(.ttl_ms < 3000)] == []' >/dev/null; }

@@ -5,6 +5,7 @@ fault() {
   [ "$kind" = sqlite ] || export FENCELINE_GATES=$folder/gates
   printf '[lock.report]\npattern = "fenced"\n' >fenceline.toml
   fenceline lock report --class report -- true 2>/dev/null
+  finds lock_gates
   shows 'locks list' '^report$'
   shows 'config show' 'lock.report.pattern\s+fenced'
   shows 'sqlite3' '^report\|'
