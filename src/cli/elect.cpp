@@ -1,10 +1,13 @@
 // fenceline elect: runs a command while this process leads.
+#include <atomic>
+
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
 #include "cli/locked_command.hpp"
 #include "cli/measured.hpp"
 #include "cli/open_within.hpp"
 #include "cli/output.hpp"
+#include "cli/service.hpp"
 #include "cli/signals.hpp"
 #include "services/election.hpp"
 
@@ -46,20 +49,27 @@ Result<int> run(Invocation& invocation) {
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
   const Measured measured(invocation, *metrics_port, log.sink(), history->store());
-  LockClient locks(*invocation.runtime, measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  Service service(*invocation.runtime, measured.log(), invocation.stop, kCallTimeout);
+  LockClient locks(service.runtime(), measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
   Election election(locks, *options);
+  std::atomic<Fence> term = 0;  // 0: it campaigns
+  service.ready();
+  const Task attending = service.attend([&] { return term == 0 ? "campaigns for " + options->name : "leads " + options->name + ", term " + std::to_string(term); });
   while (true) {
     LockedEnd end;
-    const auto lead = [&](const Term& served) {
-      history->started(served.held);
-      end = run_locked(invocation, lease_of(served.held), std::nullopt);
-      history->ended(served.held, end.lost);
+    const auto lead = [&](const Term& now) {
+      const WatchedRuntime::Away away;  // for as long as the command takes
+      term = now.number;
+      history->started(now.held);
+      end = run_locked(invocation, lease_of(now.held), std::nullopt);
+      history->ended(now.held, end.lost);
+      term = 0;
     };
-    const Result<TermEnd> term = election.serve(lead, invocation.stop);
+    const Result<TermEnd> served = election.serve(lead, invocation.stop);
     tidy_now_and_then(invocation, **store);
-    if (!term && was_interrupted(invocation.stop)) return interrupted();
-    if (!term) return std::unexpected(term.error());
-    if (end.interrupted || (*term == TermEnd::stepped_down && !end.lost)) return end.status;
+    if (!served && was_interrupted(invocation.stop)) return interrupted();
+    if (!served) return std::unexpected(served.error());
+    if (end.interrupted || (*served == TermEnd::stepped_down && !end.lost)) return end.status;
     // Somebody wanted an end, and the lead was lost on the way to it.
     if (end.asked_to_end != 0) return 128 + end.asked_to_end;
     if (invocation.has("--once")) return fail(Code::lost, "the lead of " + options->name + " was lost, and the command was ended; another may lead already");

@@ -6,6 +6,7 @@
 #include "cli/measured.hpp"
 #include "cli/output.hpp"
 #include "cli/sent_back.hpp"
+#include "cli/service.hpp"
 #include "cli/tracker_place.hpp"
 #include "cli/tracker_webhook.hpp"
 #include "cli/work_options.hpp"
@@ -117,23 +118,29 @@ Result<int> work_on_tracker(Invocation& invocation) {
   const Result<std::unique_ptr<SentBackFolder>> sent_back = SentBackFolder::make(stages_before(place->protocol.pipeline, *found));
   if (!sent_back) return std::unexpected(sent_back.error());
   CommandHandler handler(*invocation.runtime, command);
+  Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, tracker::kVerbTimeout);
   // The worker outlives those who ask what it counted.
   std::optional<tracker::TrackerWorker> worker;
   std::atomic<bool> counts = false;
   Measured measured(invocation, *metrics_port, *invocation.log_sink, *place->tracker, [&] { return counts ? worker->counts() : tracker::TrackerWorkerCounts{}; });
-  options->work.push_back({.place = stage, .handler = &measured.handler(handler), .sent_back = [&](const Job& job) { return (*sent_back)->take(job); }});
+  ServiceHandler service_handler(measured.handler(handler));
+  options->work.push_back({.place = stage, .handler = &service_handler, .sent_back = [&](const Job& job) { return (*sent_back)->take(job); }});
   const StageGate& gate = place->protocol.pipeline.stages[*found].gate;
   std::optional<CommandHandler> check;
+  std::optional<ServiceHandler> service_check;
   if (gate.kind == GateKind::check && invocation.has("--run-checks")) {
     command.command = gate.command;
     command.ends = EndPolicy{};
     check.emplace(*invocation.runtime, command);
-    options->work.push_back({.place = std::string(tracker::kGatePrefix) + stage, .handler = &*check});
+    service_check.emplace(*check);
+    options->work.push_back({.place = std::string(tracker::kGatePrefix) + stage, .handler = &*service_check});
   }
-  worker.emplace(*invocation.runtime, measured.log(), measured.tracker(), *options);
+  worker.emplace(service.runtime(), measured.log(), measured.tracker(), *options);
   counts = true;
   const Result<Task> listens = webhook->listen(invocation, place->protocol.workers, [&](const tracker::ItemId& item) { worker->hint(item); });
   if (!listens) return std::unexpected(listens.error());
+  service.ready();  // the tracker has said who we are
+  const Task attending = service.attend([&] { return std::to_string(worker->counts().claims) + " claimed, " + std::to_string(worker->counts().advances) + " advanced"; });
   const Result<void> worked = worker->run(invocation.stop);
   if (invocation.json) print_line(as_json(worker->counts()));
   tell(as_words(worker->counts()));

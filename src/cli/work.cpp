@@ -11,6 +11,7 @@
 #include "cli/measured.hpp"
 #include "cli/output.hpp"
 #include "cli/schedule_settings.hpp"
+#include "cli/service.hpp"
 #include "cli/text.hpp"
 #include "cli/trace_settings.hpp"
 #include "cli/tracker_place.hpp"
@@ -121,7 +122,10 @@ std::string as_words(const WorkReport& report, bool drained) {
 class CheckHandler final : public Handler {
  public:
   CheckHandler(CommandHandler& commands, std::vector<std::string> words) : commands_(commands), words_(std::move(words)) {}
-  RunResult run(const Run& run) override { return commands_.run(run, words_, EndPolicy{}); }
+  RunResult run(const Run& run) override {
+    const WatchedRuntime::Away away;
+    return commands_.run(run, words_, EndPolicy{});
+  }
 
  private:
   CommandHandler& commands_;
@@ -214,7 +218,11 @@ Result<int> run(Invocation& invocation) {
     };
   }
   Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
-  const Result<WorkReport> report = work_stages(*invocation.runtime, measured.log(), measured.store(), measured.handler(outer_handler), *options, std::move(make_check), invocation.stop);
+  Service service(*invocation.runtime, measured.log(), invocation.stop, kCallTimeout);
+  ServiceStore service_store(service, measured.store());
+  ServiceHandler service_handler(measured.handler(outer_handler));
+  const Task attending = service.attend([&] { return service_store.describe(); });
+  const Result<WorkReport> report = work_stages(service.runtime(), measured.log(), service_store, service_handler, *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(as_json(*report));
   tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));
