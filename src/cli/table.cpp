@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cli/columns.hpp"
 #include "cli/config.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
@@ -23,22 +24,6 @@ std::string_view colour_of(Tone tone) {
     case Tone::faint: return "\x1b[2m";
   }
   return "";
-}
-
-int characters(std::string_view text) {
-  return static_cast<int>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-}
-
-std::string cut_to(const std::string& text, int width) {
-  if (characters(text) <= width) return text;
-  std::string out;
-  int taken = 0;
-  for (const char c : text) {
-    const bool starts = (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-    if (starts && ++taken > width - 2) break;
-    out += c;
-  }
-  return out + "..";
 }
 
 // Takes from the widest column that may be cut, one character at a time, until the line fits.
@@ -76,8 +61,8 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
   std::vector<bool> whole;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].wide_only || (table.columns[i].spare && width < kRoomy)) continue;
-    int widest = characters(table.columns[i].name);
-    for (const auto& row : table.rows) widest = std::max(widest, characters(printable(row[i].text)));
+    int widest = columns_of(table.columns[i].name);
+    for (const auto& row : table.rows) widest = std::max(widest, columns_of(printable(row[i].text)));
     shown.push_back(i);
     widths.push_back(widest);
     whole.push_back(table.columns[i].whole);
@@ -89,8 +74,8 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
     std::string line;
     for (std::size_t k = 0; k < shown.size(); ++k) {
       const Cell cell = cell_of(shown[k]);
-      const std::string text = cut_to(printable(cell.text), widths[k]);
-      const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - characters(text))), ' ');
+      const std::string text = cut_to_columns(printable(cell.text), widths[k]);
+      const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - columns_of(text))), ' ');
       const std::string_view on = colour && !text.empty() ? colour_of(cell.tone) : "";
       const std::string body = std::string(on) + text + (on.empty() ? "" : "\x1b[0m");
       const bool last = k + 1 == shown.size();
