@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/schedule_commands.hpp"
+#include "cli/top.hpp"
 #include "cli/tracker_place.hpp"
 #include "cli/workers.hpp"
 
@@ -70,6 +71,7 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(trail_command());
   commands.push_back(migrate_command());
   commands.push_back(doctor_command());
+  commands.push_back(top_command());
   commands.push_back(drill_lease_expiry_command());
   commands.push_back(drill_kill_command());
   commands.push_back(drill_pause_command());

@@ -1,6 +1,9 @@
 // Workers as operators see them.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cli/command.hpp"
 #include "doctor/state.hpp"
 
@@ -10,5 +13,8 @@ CommandSpec workers_forget_command();
 
 // Whether the process of a worker lives, if it is one of this machine; empty: who knows.
 std::optional<bool> lives_here(const WorkerReport& report);
+
+// One JSON object on one line.
+std::string worker_json(const WorkerRow& row);
 
 }  // namespace fenceline::cli

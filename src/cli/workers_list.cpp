@@ -7,14 +7,14 @@
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
-#include "doctor/state.hpp"
+#include "cli/workers.hpp"
 
 namespace fenceline::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json worker_json(const WorkerRow& row) {
+Json as_json(const WorkerRow& row) {
   Json holding = Json::array();
   for (const Holding& held : row.report.holding) holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
   return {{"owner", row.report.owner},
@@ -84,12 +84,14 @@ Result<int> run(Invocation& invocation) {
     return kExitOk;
   }
   Json workers = Json::array();
-  for (const WorkerRow& row : *rows) workers.push_back(worker_json(row));
+  for (const WorkerRow& row : *rows) workers.push_back(as_json(row));
   print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
   return kExitOk;
 }
 
 }  // namespace
+
+std::string worker_json(const WorkerRow& row) { return as_json(row).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",
