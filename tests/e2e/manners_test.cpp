@@ -207,7 +207,7 @@ TEST(Manners, CompletionLoadsInBashAndCompletes) {
   };
   EXPECT_EQ(complete({"fenceline", "enq"}), "enqueue ");
   EXPECT_EQ(complete({"fenceline", "job", ""}), "show explain wait logs retry cancel ");
-  EXPECT_EQ(complete({"fenceline", "--json", "--store", "jobs", "workers", ""}), "list quiet stop resume ");
+  EXPECT_EQ(complete({"fenceline", "--json", "--store", "jobs", "workers", ""}), "list quiet stop resume forget ");
   EXPECT_EQ(complete({"fenceline", "enqueue", "q", "--pay"}), "--payload --payload-file ");
   EXPECT_EQ(complete({"fenceline", "jobs", "--state", "d"}), "done dead ");
   EXPECT_EQ(complete({"fenceline", "job", "show", "--pa"}), "--payload ");

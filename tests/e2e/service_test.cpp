@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 
@@ -39,9 +40,10 @@ class Manager {
     const ssize_t length = ::recv(socket_, words.data(), words.size(), 0);
     return length <= 0 ? std::string() : std::string(words.data(), static_cast<std::size_t>(length));
   }
-  // Whether one with these words comes.
+  // Whether one with these words comes, whatever else does meanwhile.
   bool hears(const std::string& words) {
-    for (std::string one = next(); !one.empty(); one = next()) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{kPatience};
+    for (std::string one = next(); !one.empty() && std::chrono::steady_clock::now() < until; one = next()) {
       if (one.find(words) != std::string::npos) return true;
     }
     return false;
@@ -101,7 +103,7 @@ TEST(Service, AWorkerWhoseStoreIsAwayLivesAndSaysWhatItWaitsFor) {
   {
     // Somebody has the file to himself, and keeps it.
     Running holder({"sqlite3", "fenceline.db"}, {}, place.folder(), true);
-    holder.feed("BEGIN EXCLUSIVE;\n.shell touch held\n");
+    holder.feed(".timeout 20000\nBEGIN EXCLUSIVE;\n.shell touch held\n");
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("held")); }));
     EXPECT_TRUE(manager.hears("waits for the store"));
     EXPECT_TRUE(manager.hears("WATCHDOG=1"));
