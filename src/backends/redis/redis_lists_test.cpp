@@ -114,6 +114,20 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   EXPECT_EQ(listed(JobState::dead).jobs.front().id, last[0].job.id);
   EXPECT_EQ(listed(JobState::waiting).jobs.front().id, last[1].job.id);
   EXPECT_TRUE(listed(JobState::cancelled).jobs.empty());
+  // Ready ones of a queue, in every place that a ready job can have.
+  NewJob first = new_job("few"), second = new_job("few"), urgent = new_job("few"), plain = new_job("few"), gone = new_job("few");
+  first.group = second.group = "g";
+  urgent.priority = 9;
+  add({first, second, urgent, gone, plain});
+  must(store_->cancel({.ns = "default", .ids = {gone.id}, .request = "x", .act = kAct}));
+  const std::int64_t before = scripts_run();
+  const JobsReply few = must(store_->jobs({.ns = "default", .queue = "few", .state = JobState::ready, .timeout = kPatience}));
+  EXPECT_EQ(scripts_run() - before, 1);
+  ASSERT_EQ(few.jobs.size(), 4u);
+  EXPECT_EQ(few.jobs[0].id, first.id);
+  EXPECT_EQ(few.jobs[1].id, second.id);
+  EXPECT_EQ(few.jobs[2].id, urgent.id);
+  EXPECT_EQ(few.jobs[3].id, plain.id);
   // What an older version made to wait is in no set: all are looked through then.
   admin_(redis::Command("DEL").arg(keys_.prefix() + ":{default}:waiting"));
   EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience})).jobs.front().id, last[1].job.id);

@@ -37,28 +37,57 @@ local function add(order, row)
 end
 local function is_full() return #rows >= most or bytes >= BYTES_MOST end
 
--- Few that run, wait or ended badly are found by where they stand, so that nobody looks through a million others for them. Nothing if they are many, or if not all of them stand there.
+-- Few that run, wait or ended badly, and few ready ones of a queue, are found by where they stand, so that nobody looks through a million others for them. Nothing if they are many, or if not
+-- all of them stand there.
 local STANDING_MOST, STANDING_BYTES_MOST = 10000, 16 * 1024 * 1024
-local function standing()
-  if state ~= RUNNING and state ~= WAITING and state ~= DEAD and state ~= CANCELLED then return nil end
-  local all, ids, there = 0, {}, depths()
-  for _, depth in pairs(there) do all = all + (state >= DEAD and depth[DEAD] + depth[CANCELLED] or depth[state]) end
-  if all > STANDING_MOST then return nil end
-  if state == WAITING then
-    ids = call('SMEMBERS', P .. 'waiting')
-  elseif state == RUNNING then
-    for _, lane in ipairs(call('SMEMBERS', P .. 'lanes')) do
-      for _, which in ipairs(LEASES) do
-        for _, member in ipairs(call('ZRANGE', P .. which .. lane, 0, -1)) do
-          for _, id in ipairs(ids_in(member)) do ids[#ids + 1] = id end
-        end
+local function with_running(ids)
+  for _, lane in ipairs(call('SMEMBERS', P .. 'lanes')) do
+    for _, which in ipairs(LEASES) do
+      for _, member in ipairs(call('ZRANGE', P .. which .. lane, 0, -1)) do
+        for _, id in ipairs(ids_in(member)) do ids[#ids + 1] = id end
       end
     end
-  else
-    for queue in pairs(there) do
-      for _, id in ipairs(call('ZRANGE', P .. 'ended:' .. queue, 0, -1)) do ids[#ids + 1] = id end
+  end
+  return ids
+end
+local function with_ready(ids, queue)
+  local function add_members(members)
+    for _, member in ipairs(members) do ids[#ids + 1] = member:sub(9, 24) end
+  end
+  for _, stage in ipairs(stages_of(queue)) do
+    local lane = queue .. '/' .. stage
+    for _, at in pairs(BY_PRIORITY) do
+      for _, priority in ipairs(call('ZRANGE', P .. at[2] .. lane, 0, -1)) do add_members(call('ZRANGE', P .. at[1] .. lane .. ':' .. priority, 0, -1)) end
+    end
+    add_members(call('ZRANGE', P .. 'blocked:' .. lane, 0, -1))
+    -- An entry that no longer counts is of a job that has a record, is gone, or came anew with another order.
+    for _, member in ipairs(call('LRANGE', P .. 'plain:' .. lane, 0, 2 * STANDING_MOST)) do
+      local id = member:sub(9, 24)
+      local body = call('HEXISTS', P .. 'state', id) == 0 and call('HGET', P .. 'body', id)
+      if body and body:sub(1, 8) == member:sub(1, 8) then ids[#ids + 1] = id end
     end
   end
+  return ids
+end
+local function with_ended(ids, queues)
+  for queue in pairs(queues) do
+    for _, id in ipairs(call('ZRANGE', P .. 'ended:' .. queue, 0, -1)) do ids[#ids + 1] = id end
+  end
+  return ids
+end
+local function standing()
+  if state < 0 or state == DONE or (state == READY and ARGV[6] == '') then return nil end
+  local all, ids, there = 0, nil, depths()
+  for queue, depth in pairs(there) do
+    if state >= DEAD then all = all + depth[DEAD] + depth[CANCELLED]
+    elseif state ~= READY or queue == ARGV[6] then all = all + depth[state] end
+  end
+  if all > STANDING_MOST then return nil end
+  if all == 0 then return {} end
+  if state == READY then ids = with_ready({}, ARGV[6])
+  elseif state == RUNNING then ids = with_running({})
+  elseif state == WAITING then ids = call('SMEMBERS', P .. 'waiting')
+  else ids = with_ended({}, there) end
   if #ids ~= all then return nil end
   local size, found = 0, {}
   for _, id in ipairs(ids) do size = size + call('HSTRLEN', P .. 'body', id) end
