@@ -39,7 +39,7 @@ Finding clock_finding(WallTime now) {
 
 Result<Finding> read_finding(const Invocation& invocation, Store& store) {
   const Instant asked = invocation.runtime->now();
-  const Result<JobsReply> reply = store.jobs({.ns = invocation.ns, .limit = 1});
+  const Result<std::optional<Job>> reply = store.job(invocation.ns, JobId{});
   if (!reply) return std::unexpected(reply.error());
   const Duration took = invocation.runtime->now() - asked;
   const bool quick = took < kSlowRead;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "doctor/state_look.hpp"
+#include "services/schedule_lead.hpp"
 
 namespace fenceline::doctor {
 namespace {
@@ -61,7 +62,9 @@ Result<void> each_lock(StateLook& look, const std::string& ns, int pages, Visit 
   for (int page = 0;; ++page) {
     const Result<LocksReply> reply = look.store.locks(request);
     if (!reply) return std::unexpected(reply.error());
-    for (const LockRow& row : reply->locks) visit(row);
+    for (const LockRow& row : reply->locks) {
+      if (row.resource != kSchedulerLock) visit(row);  // it only saves work: see schedules_late
+    }
     if (!reply->next) return {};
     if (page + 1 == pages || !look.has_time()) {
       look.cut_short();

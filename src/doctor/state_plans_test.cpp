@@ -49,6 +49,12 @@ TEST_F(Locks, OfALoopEndByThemselves) {
   expect_only({});
 }
 
+TEST_F(Locks, OfSchedulersOnlySaveWork) {
+  must(store.acquire({.ns = options.ns, .names = {"fenceline:scheduler"}, .owner = "w-1", .request = "r", .ttl = kTtl, .pattern = "schedules"}));
+  pass(kTtl + 40s);
+  expect_only({});
+}
+
 TEST_F(Locks, DebtOfOtherNamespacesIsANumber) {
   acquire("a");
   pass(kTtl + 40s);

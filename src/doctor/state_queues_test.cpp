@@ -137,6 +137,15 @@ TEST_F(Groups, BehindAHeadThatIsTriedAgainLaterAreBlocked) {
   EXPECT_EQ(blocked.remedy, "fenceline job retry " + to_string(head));
 }
 
+TEST_F(Groups, OfALongQueueNameTheHeadAndNobodyLooksForWhoWaits) {
+  const JobId head = in_doubt({.group = "acme"});
+  EnqueueRequest many{.ns = options.ns};
+  for (int i = 0; i < 5001; ++i) many.jobs.push_back({.id = *parse_uuid(fresh_id(runtime)), .queue = "mail", .group = "acme"});
+  must(store.enqueue(many));
+  EXPECT_EQ(one("groups_blocked").detail, "group acme of queue mail: all of it waits behind job " + to_string(head) + ", which waits for effect charge, in doubt");
+  EXPECT_TRUE(look().cut);
+}
+
 TEST_F(Groups, WithNobodyBehindTheHeadAreNotBlocked) {
   in_doubt({.group = "acme"});
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok);
