@@ -102,6 +102,20 @@ TEST(Metrics, EverythingIsThereAtZeroBeforeTheFirstJobAndPromtoolHasNothingToSay
   EXPECT_EQ(stop(*worker).status, 0);
 }
 
+TEST(Metrics, EveryCheckOfDoctorHasItsSeries) {
+  const Workplace place;
+  const auto worker = place.start(joined(joined({"work", "q"}, kAnyPort), {"--", "true"}));
+  const std::map<std::string, double> found = samples(place, address_of(*worker));
+  const Json findings = Json::parse(place.fenceline({"doctor", "--json"}).out)["findings"];
+  EXPECT_GT(findings.size(), 10u);
+  for (const Json& finding : findings) {
+    const std::string name = finding["name"];
+    if (name == "read") continue;  // of doctor's own call: a worker has fenceline_store_call_seconds
+    EXPECT_TRUE(found.contains("fenceline_finding{check=\"" + name + "\"}")) << name << " would count as other";
+  }
+  stop(*worker);
+}
+
 TEST(Metrics, DebiansPrometheusScrapesAWorkerAndAnswersForIt) {
   const Workplace place;
   const auto worker = place.start(joined(joined({"work", "q"}, kAnyPort), {"--", "sh", "-c", "read s; exit $s"}));
