@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* kSecret = "FENCELINE_WEBHOOK_SECRET";
 constexpr const char* kSecretFile = "FENCELINE_WEBHOOK_SECRET_FILE";
-constexpr std::size_t kDeliveryBytesMax = 8 << 20;  // an issue's and a comment's text, each escaped
+constexpr std::size_t kDeliveryBytesMax = 2 << 20;  // an issue's and a comment's text, each escaped; it is all in memory before its signature can be looked at
+constexpr std::size_t kConnectionsMax = 16;
 
 bool accepts_open_listen(const Invocation& invocation) {
   const auto given = invocation.options.find("--accept");
@@ -45,7 +46,7 @@ Result<WebhookPort> WebhookPort::open(const Invocation& invocation) {
   // That there is such a thing at this tracker is said before anything is opened.
   if (const auto known = open_webhook(Log(*invocation.log_sink), invocation.store_url, this_environment, port.secret_, {}, {}); !known) return std::unexpected(known.error());
   port.handler_ = std::make_unique<http::HttpHandler>();
-  Result<std::unique_ptr<http::HttpServer>> server = http::HttpServer::open(*invocation.runtime, {.listen = *address, .body_bytes_max = kDeliveryBytesMax},
+  Result<std::unique_ptr<http::HttpServer>> server = http::HttpServer::open(*invocation.runtime, {.listen = *address, .body_bytes_max = kDeliveryBytesMax, .connections_max = kConnectionsMax},
                                                                             [handler = port.handler_.get()](const http::HttpRequest& request) { return (*handler)(request); });
   if (!server) {
     const Error& error = server.error();
