@@ -16,6 +16,7 @@ namespace fenceline::audit {
 namespace {
 
 constexpr std::string_view kGate = "gate:";
+constexpr Time kKnownWithin = 3'000'000;  // a pipeline that one of a process has read is known to all of it: two seconds, and a clock that drifts
 
 // All calls of one request about one item.
 struct Change {
@@ -287,7 +288,7 @@ class Items {
     const Name queue = grant.log->jobs[grant.job].queue;
     const auto seen = seen_.find({grant.log, claim.by, queue});
     const auto pipelines = pipelines_.find(std::string(grant.log->text(queue)));
-    if (done == done_.end() || done->second.first != grant.log || seen == seen_.end() || seen->second > claim.asked || moved_by(delivery)) return;
+    if (done == done_.end() || done->second.first != grant.log || seen == seen_.end() || seen->second > claim.asked - kKnownWithin || moved_by(delivery)) return;
     const bool early = std::ranges::all_of(pipelines->second, [&](const Pipeline& one) {
       const std::optional<Place> at = place_of(one, grant.stage);
       return !one.empty() && at && (at->at_gate || at->stage + 1 < one.size());

@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "services/pipeline_acts.hpp"
+
 namespace fenceline {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::seconds{5};
 constexpr Duration kGateTtl = std::chrono::seconds{30};
 constexpr int kChecksAtOnce = 4;
+constexpr int kLooksAfterEdit = 6;  // half a minute: longer than a call takes
 
 // There is nothing to do but to look: the rules say the rest when it is settled. It opens nothing by itself.
 class DeadlineHandler final : public Handler {
@@ -35,6 +38,12 @@ struct GateWorker {
   Task task;
 };
 
+// An edit that was seen, and how often what waits at its gates was looked at since.
+struct Seen {
+  std::int64_t revision = 0;
+  int looks = 0;
+};
+
 }  // namespace
 
 GateKeeper::GateKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptions worker, MakeCheck make_check)
@@ -42,12 +51,19 @@ GateKeeper::GateKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptio
 
 void GateKeeper::keep(std::stop_token stop) {
   std::map<Gate, GateWorker> workers;
+  std::map<std::string, Seen, std::less<>> looked;  // by queue
   std::vector<std::map<Gate, GateWorker>::node_type> leaving;  // of gates that were edited: nobody waits for what they still run
   while (!stop.stop_requested()) {
     const Result<std::shared_ptr<const KnownPipelines>> known = store_.known();
     std::map<Gate, StageSpec> wanted;
     if (known) {
       for (const auto& [queue, pipeline] : **known) {
+        // Once for each edit, some looks after it was seen: by then outcomes under way follow it too.
+        Seen& seen = looked[queue];
+        if (seen.revision != pipeline.revision) seen = {.revision = pipeline.revision, .looks = 0};
+        if (seen.looks <= kLooksAfterEdit && pipeline.readable()) {
+          if (PipelineActs(runtime_, store_, options_.ns, stop).refit_waiting(pipeline.spec, {.actor = "worker", .reason = {}})) seen.looks += 1;
+        }
         for (std::size_t stage = 1; stage < pipeline.spec.stages.size(); ++stage) {
           if (is_looked_after(pipeline.spec.stages[stage].gate, make_check_ != nullptr)) wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
         }

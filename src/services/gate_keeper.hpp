@@ -1,5 +1,5 @@
 // Looks after the gates of a worker's pipelines, beside its own work: when the time for an approval is over it does what the pipeline says, and it runs check commands, if it was told how. Each gate that
-// needs one has a worker of its own, so that its items are leased and fenced like all work. Follows edits of the pipelines.
+// needs one has a worker of its own, so that its items are leased and fenced like all work. Follows edits of the pipelines: what waits for people at a gate that was edited is looked at by the new rule, also if whoever edited it died before that (J8).
 #pragma once
 
 #include <functional>

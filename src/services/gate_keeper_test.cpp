@@ -121,6 +121,36 @@ TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfT
   for (const auto& runtime : runtimes) EXPECT_FALSE(runtime->alive());
 }
 
+TEST(GateKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyWaiting) {
+  sim::StackPool stacks;
+  sim::Simulation simulation(9, stacks);
+  sim::Machine machine{"m", 0s, 0, std::chrono::hours{24 * 365 * 50}};
+  sim::SimRuntime server{simulation, machine, "store"};
+  MemoryStore memory{server};
+  const Act ana{.actor = "ana", .reason = ""};
+  PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}, {.name = "archive"}}};
+  spec.stages[1].gate = {.kind = GateKind::approval};
+  must(PipelineActs(server, memory, "n").apply(spec, false, ana));
+  const JobId id = make_uuid7(server.wall_now(), server.random(), server.random());
+  must(memory.enqueue({.ns = "n", .jobs = {{.id = id, .queue = "docs"}}}));
+  Checks checks;
+  sim::SimRuntime its(simulation, machine, "w");
+  its.start([&](std::stop_token stop) {
+    Nothing work;
+    const WorkerOptions options{.ns = "n", .queues = {"docs"}, .stage = "write", .drain_grace = 3s, .schedules = false, .host = its.name(), .pid = 1, .version = "sim"};
+    must(work_stages(its, Log(null_log_sink()), memory, work, options, [&](const StageSpec& stage) { return std::make_unique<Checks::Check>(checks, stage.gate.command.front()); }, stop));
+  });
+  simulation.run_until(Instant{2min});
+  EXPECT_EQ(must(memory.job("n", id))->state, JobState::waiting) << "for an approval";
+  spec.stages[1].gate = {.kind = GateKind::check, .command = {"audit"}, .every = 1min};
+  simulation.at(Instant{121s}, [&] { must(memory.put_pipeline({.ns = "n", .name = "docs", .spec = pipeline_text(spec), .revision = 1, .act = ana})); });
+  simulation.run_until(Instant{4min});
+  EXPECT_EQ(checks.ran[id], std::vector<std::string>{"audit"});
+  EXPECT_EQ(must(memory.job("n", id))->stage, "publish");
+  its.terminate();
+  simulation.run_until(Instant{5min});
+}
+
 TEST(GateKeeperInTime, J8_ADrainEndsBesideWhatWasRetriedAtAGateThatWaitsForPeople) {
   sim::StackPool stacks;
   sim::Simulation simulation(8, stacks);

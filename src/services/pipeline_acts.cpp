@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kPage = 1000;
 constexpr int kRounds = 20;
+const std::vector<JobState> kUnfinished{JobState::ready, JobState::running, JobState::waiting};
 
 // "3 at review (0198..., 0198..., ...)".
 std::string named(const std::map<std::string, std::vector<JobId>>& left) {
@@ -24,9 +25,9 @@ std::string named(const std::map<std::string, std::vector<JobId>>& left) {
 
 PipelineActs::PipelineActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop) : runtime_(runtime), store_(store), ns_(std::move(ns)), stop_(std::move(stop)) {}
 
-Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool gates_only) {
+Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool gates_only, const std::vector<JobState>& states) {
   std::vector<Job> found;
-  for (const JobState state : {JobState::ready, JobState::running, JobState::waiting}) {
+  for (const JobState state : states) {
     JobsRequest request{.ns = ns_, .queue = queue, .state = state, .tag = {}, .limit = kPage};
     while (true) {
       Result<JobsReply> page = store_.jobs(request);
@@ -42,14 +43,14 @@ Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool
 }
 
 // Items that wait for people are told nothing by a store when a pipeline changes: so whoever changes it looks at them. A look at a gate that is under way ends if that gate is another one now.
-Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<PipelineSpec>& before, const Act& act) {
+Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<PipelineSpec>& before, const std::vector<JobState>& states, const Act& act) {
   const auto gate_of = [](const PipelineSpec& one, const std::string& stage) -> std::optional<StageGate> {
     const std::optional<Position> at = position_of(one, stage);
     return at ? std::optional(one.stages[at->stage].gate) : std::nullopt;
   };
   std::int64_t refitted = 0;
   for (int n = 0; n < kRounds; ++n) {
-    const Result<std::vector<Job>> jobs = unfinished(spec.name, true);
+    const Result<std::vector<Job>> jobs = unfinished(spec.name, true, states);
     if (!jobs) return std::unexpected(jobs.error());
     bool again = false;
     for (std::size_t from = 0; from < jobs->size(); from += kItemsAtOnceMax) {
@@ -60,7 +61,7 @@ Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<
       ChangeItemsRequest change{.ns = ns_, .owner = {}, .request = fresh_id(runtime_), .changes = {}, .act = {.actor = act.actor, .reason = "pipeline " + spec.name + " was edited"}};
       for (const Item& item : read->items) {
         const Result<ItemNow> now_item = item_now(item);
-        if (!now_item) return std::unexpected(now_item.error());
+        if (!now_item) continue;  // of a newer version, which looks at it itself
         const std::optional<ItemStep> step = fitted(spec, *now_item, !before || gate_of(*before, item.job.stage) != gate_of(spec, item.job.stage), read->now);
         if (!step) continue;
         change.changes.push_back(change_of(item, *step));
@@ -90,7 +91,7 @@ Result<ApplyReport> PipelineActs::apply(const PipelineSpec& spec, bool force, co
   if (report.outcome == ApplyOutcome::same) {
     report.row = *row;
   } else {
-    const Result<std::vector<Job>> jobs = unfinished(spec.name, false);
+    const Result<std::vector<Job>> jobs = unfinished(spec.name, false, kUnfinished);
     if (!jobs) return std::unexpected(jobs.error());
     std::map<std::string, std::vector<JobId>> left;
     for (const Job& job : *jobs) {
@@ -106,11 +107,13 @@ Result<ApplyReport> PipelineActs::apply(const PipelineSpec& spec, bool force, co
     if (!put) return std::unexpected(put.error());
     report.row = std::move(*put);
   }
-  const Result<std::int64_t> refitted = refit(spec, before, act);
+  const Result<std::int64_t> refitted = refit(spec, before, kUnfinished, act);
   if (!refitted) return std::unexpected(refitted.error());
   report.refitted = *refitted;
   return report;
 }
+
+Result<std::int64_t> PipelineActs::refit_waiting(const PipelineSpec& spec, const Act& act) { return refit(spec, spec, {JobState::waiting}, act); }
 
 Result<void> PipelineActs::remove(const std::string& name, bool force, const Act& act) {
   if (auto ok = check_name("pipeline", name); !ok) return ok;
@@ -118,7 +121,7 @@ Result<void> PipelineActs::remove(const std::string& name, bool force, const Act
   if (!rows) return std::unexpected(rows.error());
   const auto row = std::ranges::find(*rows, name, &PipelineRow::name);
   if (row == rows->end()) return fail(Code::not_found, "no pipeline " + name + " in namespace " + ns_ + "; 'fenceline pipeline show' lists them");
-  const Result<std::vector<Job>> jobs = unfinished(name, false);
+  const Result<std::vector<Job>> jobs = unfinished(name, false, kUnfinished);
   if (!jobs) return std::unexpected(jobs.error());
   if (!jobs->empty() && !force)
     return fail(Code::conflict, "pipeline " + name + " has " + std::to_string(jobs->size()) + " unfinished items, " + to_string(jobs->front().id) +

@@ -30,12 +30,14 @@ class PipelineActs {
 
   // Then items that wait at gates are looked at by the new rules. The same again does that again, and else nothing. With `force` items may be left behind: a person moves them.
   Result<ApplyReport> apply(const PipelineSpec& spec, bool force, const Act& act);
+  // What waits for people at gates is looked at by the rules of `spec`, which stands: whoever applied it may have died before that, and an outcome under way then followed the old file. How many were moved.
+  Result<std::int64_t> refit_waiting(const PipelineSpec& spec, const Act& act);
   // With `force` also while there are unfinished items: they stay at their stages, as plain jobs.
   Result<void> remove(const std::string& name, bool force, const Act& act);
 
  private:
-  Result<std::vector<Job>> unfinished(const std::string& queue, bool gates_only);
-  Result<std::int64_t> refit(const PipelineSpec& spec, const Result<PipelineSpec>& before, const Act& act);
+  Result<std::vector<Job>> unfinished(const std::string& queue, bool gates_only, const std::vector<JobState>& states);
+  Result<std::int64_t> refit(const PipelineSpec& spec, const Result<PipelineSpec>& before, const std::vector<JobState>& states, const Act& act);
 
   Runtime& runtime_;
   Store& store_;
