@@ -164,7 +164,10 @@ Finding wal_finding(const Dsn& dsn, const json& facts, std::optional<std::int64_
   return {"wal_size", FindingStatus::ok, size, ""};
 }
 
-Finding pooler_finding(const Dsn& dsn, Pooler pooler, bool found_shared) {
+// `looked`: a Pooler, or less than 0.
+Finding pooler_finding(const Dsn& dsn, int looked, bool found_shared) {
+  if (looked < 0) return {"pooler", FindingStatus::ok, "not known: no further connection was to be had", ""};
+  const auto pooler = static_cast<Pooler>(looked);
   const std::string cost = "workers are not woken and look for work at times of their own, a lock is asked for each second, and each call is planned anew";
   if (dsn.pooled) return {"pooler", FindingStatus::ok, "in transaction mode, as the URL says: " + cost, ""};
   if (pooler != Pooler::transaction && !found_shared) return {"pooler", FindingStatus::ok, pooler == Pooler::none ? "none" : "in session mode: a session each, as without", ""};
@@ -249,9 +252,9 @@ Result<std::vector<Finding>> PostgresStore::examine() {
     wal = listed->integer(0, 0);
   }
   if (parts_->pooler < 0) {
+    // Where no connection is to be had any more, all else is worth knowing all the same.
     const Result<Pooler> pooler = dsn.pooled ? Pooler::transaction : pooler_before(runtime, dsn, kCallTimeout);
-    if (!pooler) return std::unexpected(pooler.error());
-    parts_->pooler = static_cast<int>(*pooler);
+    if (pooler) parts_->pooler = static_cast<int>(*pooler);
   }
   const Result<Finding> horizon = horizon_finding(pool, kHorizonHeldMost);
   if (!horizon) return std::unexpected(horizon.error());
@@ -264,7 +267,7 @@ Result<std::vector<Finding>> PostgresStore::examine() {
     return std::vector<Finding>{version_finding(*facts),           *clock,
                                 round_trip_finding(took, "ping -c 5 " + shell_word(host_of(dsn))),
                                 writes_finding(dsn, *facts),       durability_finding(dsn, *facts),
-                                commit_finding(dsn, *facts),       pooler_finding(dsn, static_cast<Pooler>(parts_->pooler.load()), pool.found_sessions_shared()),
+                                commit_finding(dsn, *facts),       pooler_finding(dsn, parts_->pooler, pool.found_sessions_shared()),
                                 autovacuum_finding(dsn, *facts),   *horizon,
                                 wal_finding(dsn, *facts, wal),     frozen_finding(dsn, *facts),
                                 connections_finding(dsn, *facts),  meta_finding(dsn, *facts),
