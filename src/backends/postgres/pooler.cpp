@@ -45,7 +45,10 @@ Result<Pooler> pooler_before(Runtime& runtime, const Dsn& dsn, Duration timeout)
   if (!one) return std::unexpected(one.error());
   const std::optional<std::int64_t> first = one->begin(timeout / 2);
   // A pooler answers the greeting itself, and names a process that is none of the server's.
-  if (first && *first == one->promised()) return Pooler::none;
+  if (first && *first == one->promised()) {
+    one->commit();  // else who looks for old transactions next finds this one
+    return Pooler::none;
+  }
   if (!first) return Pooler::session;
   {
     Result<Visitor> other = visitor();

@@ -66,6 +66,7 @@ TEST_F(PostgresExamine, LooksAtAllOfTheServerAndAFindingThatIsNotOkSaysWhyAndWha
     EXPECT_EQ(std::ranges::count(findings, name, &Finding::name), 1) << name;
   for (const Finding& finding : findings) expect_whole(finding, finding.status != FindingStatus::ok);
   EXPECT_EQ(named_in(findings, "clock").status, FindingStatus::ok) << named_in(findings, "clock").detail;
+  EXPECT_EQ(named_in(findings, "held_horizon").detail.find("idle in transaction"), std::string::npos) << "not by the look itself: " << named_in(findings, "held_horizon").detail;
 }
 
 TEST_F(PostgresExamine, AServerThatDoesNotSyncIsBadAndItsClassIsSeenToFall) {
