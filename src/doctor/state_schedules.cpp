@@ -12,10 +12,21 @@ namespace {
 
 constexpr Duration kAheadAllowed = std::chrono::seconds{1};  // clocks of machines differ a little
 
-std::string who_fires(const StateLook& look, const std::string& queue) {
-  const bool somebody = std::ranges::any_of(look.looked.workers, [](const WorkerRow& row) { return !is_gone(row); });
-  // Every worker of the namespace takes part in firing, whatever its queues.
-  return somebody ? std::string("fenceline locks show ") + kSchedulerLock : "fenceline work " + queue + " -- CMD";
+// Whoever leads should fire what is due; a worker may be there that takes no part in that (--no-schedules).
+Result<bool> somebody_leads(StateLook& look) {
+  const Result<std::optional<LockRow>> lead = look.store.lock(look.options.ns, kSchedulerLock);
+  if (!lead) return std::unexpected(lead.error());
+  return *lead && std::ranges::any_of((*lead)->holders, [](const LockHolder& holder) { return holder.left > Duration{0}; });
+}
+
+// Of now, to the second, but not before the account begins: a schedule may be younger than that.
+std::string account_of(WallTime now, WallTime counts_from) {
+  const WallTime whole = std::chrono::floor<std::chrono::seconds>(now);
+  if (counts_from <= whole) return utc_text(whole);
+  std::string text = utc_text(counts_from);
+  const auto rest = (counts_from - std::chrono::floor<std::chrono::seconds>(counts_from)).count();
+  const std::string digits = std::to_string(rest);
+  return text.insert(text.size() - 1, "." + std::string(6 - digits.size(), '0') + digits);
 }
 
 void judge_item(FindingList& list, const KnownPipeline& pipeline, const Item& item) {
@@ -35,6 +46,7 @@ void judge_item(FindingList& list, const KnownPipeline& pipeline, const Item& it
 
 Result<Findings> schedules_late(StateLook& look) {
   FindingList list("schedules_late", "a tick that is due did not fire: nobody leads, or whoever leads cannot", "fenceline schedule list");
+  std::optional<bool> led;
   for (const ScheduleRow& row : look.schedules) {
     if (row.paused || row.removed) continue;
     const Result<KnownSchedule> schedule = known(row);
@@ -47,8 +59,13 @@ Result<Findings> schedules_late(StateLook& look) {
     const Duration lag = look.now - *due;
     look.looked.numbers.schedule_lag = std::max(look.looked.numbers.schedule_lag, lag);
     if (lag <= kScheduleLate) continue;
+    if (!led) {
+      const Result<bool> asked = somebody_leads(look);
+      if (!asked) return std::unexpected(asked.error());
+      led = *asked;
+    }
     list.add(lag > kScheduleLateBad ? FindingStatus::bad : FindingStatus::warning, "schedule " + row.name + ": the tick of " + moment(*due, look.now) + " is " + rough(lag) + " late",
-             who_fires(look, schedule->spec.queue), *due);
+             *led ? std::string("fenceline locks show ") + kSchedulerLock : "fenceline work " + shell_word(schedule->spec.queue) + " -- CMD", *due);
   }
   return look.told(std::move(list), counted(static_cast<std::int64_t>(look.schedules.size()), "schedule") + ", none is late");
 }
@@ -63,7 +80,7 @@ Result<Findings> schedules_ahead(StateLook& look) {
     // Before the bar nothing is remembered, and nothing can be moved back.
     const bool barred = std::max(row.bar, row.counts_from) > look.now + kAheadAllowed;
     list.add(FindingStatus::bad, "schedule " + row.name + " is accounted for up to " + moment(to, look.now) + ", " + rough(to - look.now) + " ahead of the store's clock",
-             barred ? "fenceline schedule remove " + row.name + "  # and add it under another name" : "fenceline schedule rewind " + row.name + " --to " + utc_text(look.now));
+             barred ? "fenceline schedule remove " + row.name + "  # and add it under another name" : "fenceline schedule rewind " + row.name + " --to " + account_of(look.now, row.counts_from));
   }
   look.looked.numbers.schedules_ahead = list.size();
   return look.told(std::move(list), "no account is ahead of the store's clock");
