@@ -47,11 +47,17 @@ class SqlitePlaces final : public Places {
 // A connection for what is not measured.
 class Session {
  public:
-  explicit Session(const std::string& url) : connection_(PQconnectdb(libpq_url(url).c_str())) {}
+  explicit Session(const std::string& url) : connection_(PQconnectdb(libpq_url(url).c_str())) {
+    PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);  // what a server says as it goes is for nobody
+  }
   ~Session() { PQfinish(connection_); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  bool again() {
+    PQreset(connection_);
+    return is_open() && run("set client_min_messages = warning");
+  }
   bool is_open() const { return PQstatus(connection_) == CONNECTION_OK; }
   std::string problem() const {
     const std::string words = PQerrorMessage(connection_);
@@ -148,7 +154,10 @@ class PostgresPlaces final : public Places {
     return place;
   }
   void drop(const std::string& place) override {
-    if (made_.erase(place) > 0) session_.run("drop schema if exists \"" + place + "\" cascade");
+    if (made_.erase(place) == 0) return;
+    const std::string sql = "drop schema if exists \"" + place + "\" cascade";
+    // The server may have been away meanwhile: a drill does that.
+    if (!session_.run(sql) && session_.again()) session_.run(sql);
   }
   void drop_all() override {
     while (!made_.empty()) drop(std::string(*made_.begin()));

@@ -1,5 +1,6 @@
 // The list of commands, in the order of the manual.
 #include "cli/command.hpp"
+#include "cli/drill_operator.hpp"
 #include "cli/pipeline_commands.hpp"
 #include "cli/schedule_commands.hpp"
 #include "cli/top.hpp"
@@ -85,6 +86,7 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(drill_lock_loop_command());
   commands.push_back(drill_lock_run_command());
   commands.push_back(drill_lock_writer_command());
+  commands.push_back(drill_operator_command());
   commands.push_back(sim_command());
   commands.push_back(audit_command());
   commands.push_back(bench_command());

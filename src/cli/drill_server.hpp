@@ -47,6 +47,10 @@ class DrillServer {
   // Errors: invalid (no server was started there), refused (one that keeps nothing on disk has nothing to come back with).
   virtual Result<std::optional<RestartPlan>> restart_plan(Runtime& runtime) const = 0;
 
+  // What somebody does behind our back, with a client of the server's own kind: a line of SQL (in the schema of the store's URL), or the words of one command of Redis.
+  // What was answered, as text. Errors: refused (the server said no), and those of a call.
+  virtual Result<std::string> by_hand(Runtime& runtime, const std::string& store_url, const std::vector<std::string>& words) const = 0;
+
   // By a command of its own the server holds back all that would change something, until it is let go; false if it has no such command. It lets go by
   // itself if nobody does.
   virtual bool hold(Runtime&) const { return false; }

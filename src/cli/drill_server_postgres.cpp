@@ -98,6 +98,19 @@ class PostgresServer final : public DrillServer {
     const std::string control = as_owner_of(*data) + quoted(*program) + " -D " + quoted(*data) + " -s -w ";
     return RestartPlan{.stop = control + "-m immediate stop", .start = control + "start"};
   }
+  Result<std::string> by_hand(Runtime& runtime, const std::string& store_url, const std::vector<std::string>& words) const override {
+    const Result<postgres::Dsn> dsn = postgres::parse_dsn(store_url);
+    if (!dsn) return std::unexpected(dsn.error());
+    const Result<std::unique_ptr<Connection>> made = Connection::connect(runtime, *dsn, runtime.now() + kCallTimeout);
+    if (!made) return std::unexpected(made.error());
+    const std::string schema = bench::parameter_of(store_url, "schema");
+    if (!schema.empty()) (*made)->script("set search_path = \"" + schema + "\"", runtime.now() + kCallTimeout);
+    const Statement sql(words.at(0));
+    const Reply reply = (*made)->call({{sql, Params()}}, false, runtime.now() + kCallTimeout);
+    if (reply.fate == Reply::Fate::refused) return fail(Code::refused, reply.error.message);
+    if (reply.fate != Reply::Fate::answered) return fail(Code::unavailable, "the server did not answer '" + words.at(0) + "'");
+    return reply.rows.size() > 0 ? std::string(reply.rows.text(0, 0)) : std::string{};
+  }
 
  private:
   const std::string url_;

@@ -166,6 +166,17 @@ class RedisServer final : public DrillServer {
     return plan;
   }
 
+  Result<std::string> by_hand(Runtime& runtime, const std::string&, const std::vector<std::string>& words) const override {
+    const Result<std::unique_ptr<Connection>> connection = connect(runtime, address_);
+    if (!connection) return std::unexpected(connection.error());
+    Command command(words.at(0));
+    for (std::size_t i = 1; i < words.size(); ++i) command.arg(words[i]);
+    const Result<Value> answer = (*connection)->call(command, runtime.now() + kCallTimeout);
+    if (!answer) return std::unexpected(answer.error());
+    if (answer->is_error()) return fail(Code::refused, answer->text);
+    return answer->is_text() ? answer->text : std::to_string(answer->integer);
+  }
+
   bool hold(Runtime& runtime) const override {
     return says_ok(runtime, Command("CLIENT").arg("PAUSE").arg(std::chrono::duration_cast<std::chrono::milliseconds>(kHeldMost).count()).arg("WRITE"));
   }

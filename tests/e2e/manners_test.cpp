@@ -113,6 +113,7 @@ TEST(Manners, CtrlCIsHeardWhileAServerDoesNotAnswer) {
 TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {
   for (const auto& [words, played] : std::vector<std::pair<Words, std::string>>{{{"drill", "lease-expiry"}, "0 of 1 rounds"},
                                                                                 {{"drill", "kill", "--point", "settle_before"}, "0 of 1 points"},
+                                                                                {{"drill", "operator"}, "nothing is shown"},
                                                                                 {{"sim", "--seeds", "1000000000"}, " of 1000000000 seeds"}}) {
     const Workplace place;
     const auto running = place.start(words);
