@@ -34,6 +34,7 @@ class Hands final : public Handler {
   RunResult run(const Run& run) override {
     ++runs;
     stages.push_back(run.job.stage);
+    trust = &run.trust;
     process_.sleep_for(takes, run.stop);
     stopped += run.stop.stop_requested() ? 1 : 0;
     return {.kind = run.stop.stop_requested() ? OutcomeKind::given_back : OutcomeKind::done};
@@ -41,6 +42,7 @@ class Hands final : public Handler {
   Duration takes = 10min;
   int runs = 0, stopped = 0;
   std::vector<std::string> stages;
+  const TrustDeadline* trust = nullptr;  // of the last run
 
  private:
   SimRuntime& process_;
@@ -168,6 +170,25 @@ TEST(TrackerWorkerEnd, ATokenThatIsRefusedWhileEveryHandIsBusyEndsItToo) {
   ASSERT_TRUE(one.ended);
   EXPECT_EQ(one.ended->error().code, Code::denied);
   EXPECT_EQ(one.hands.stopped, 1);
+}
+
+// Found by the simulator: a renewal that nobody answered arrived after the next one, and took the claim back to its own time under a worker that trusted the later one.
+TEST(TrackerWorkerRenewal, T1_TrustDoesNotOutliveARenewalThatMayStillArrive) {
+  OneWorker one;
+  one.hands.takes = 30min;
+  one.start();
+  one.make();
+  one.pass(3min);
+  ASSERT_EQ(one.hands.runs, 1);
+  one.model.set_faults({.error_before_write = 1});
+  one.pass(1min);  // the first renewal, after 200 s
+  one.model.set_faults({});
+  one.pass(2min);
+  ASSERT_EQ(one.worker->counts().renewals, 1);
+  EXPECT_LE(one.hands.trust->until(), Instant{220s} + 540s);
+  one.pass(20min);  // it cannot arrive any more
+  EXPECT_EQ(one.hands.stopped, 0);
+  EXPECT_GT(one.hands.trust->until(), one.process.now());
 }
 
 TEST(TrackerWorkerSentBack, TheItemGoesBackWhateverCameOfTheRunAndPeopleReadWhy) {

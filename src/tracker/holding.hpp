@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <vector>
 
 #include "base/duration_text.hpp"
 #include "tracker/tracker_worker.hpp"
@@ -30,6 +31,12 @@ struct TrackerWorker::Holding {
   Duration timeout{0};
   TrustDeadline trust;
   Instant renewed_at;  // when it was asked for last, or renewed
+  // Renewals of which nobody knows what became of them: one that arrives after a later one takes the claim back to its own time.
+  struct Doubt {
+    WallTime said{};
+    Instant sent{};
+  };
+  std::vector<Doubt> doubts;
   std::stop_source stop;
   std::atomic<bool> finished = false;
   Task task;

@@ -14,6 +14,7 @@ using std::chrono::seconds;
 constexpr int kReadBacksMost = 4;
 constexpr std::size_t kWorkTimesKept = 21;
 constexpr Instant kNever = Instant::max();
+constexpr Duration kLateMost = 12 * kVerbTimeout;  // a request that was not answered may still arrive so late
 
 // What a handler gets: the item as people see it.
 std::string payload_of(const ItemState& state) {
@@ -221,11 +222,15 @@ bool TrackerWorker::renew(Holding& holding) {
   const Answer<Comment> edited = asking([&] { return urgent_->edit(holding.state.id, holding.claim.id, text_of(next, holding.state.id)); });
   if (!edited) {
     log_.warn("tracker_renewal_failed", {{"item", holding.state.id}, {"trouble", to_string(edited.error().kind)}, {"message", edited.error().message}});
+    if (edited.error().kind == TroubleKind::in_doubt) holding.doubts.push_back({WallTime{seconds{next.at}}, asked});
     if (edited.error().kind == TroubleKind::not_found) holding.trust.cut_at(runtime_.now() + times.grace, Cut::revoked);
     return false;
   }
   const WallTime said{seconds{next.at}};
-  const WallTime began = protocol.can.edit_times && edited->value.edited_at ? std::min(*edited->value.edited_at, said) : said;
+  WallTime began = protocol.can.edit_times && edited->value.edited_at ? std::min(*edited->value.edited_at, said) : said;
+  const Duration late_most = std::min(kLateMost, times.ttl * 3 / 5);
+  std::erase_if(holding.doubts, [&](const Holding::Doubt& doubt) { return doubt.sent + late_most <= asked; });
+  for (const Holding::Doubt& doubt : holding.doubts) began = std::min(began, doubt.said);
   TrackerMoment moment;
   {
     const std::scoped_lock lock(mutex_);
@@ -234,6 +239,8 @@ bool TrackerWorker::renew(Holding& holding) {
   holding.claim.marker = next;
   holding.claim.ends = began + times.ttl;
   holding.renewed_at = asked;
+  // Once more as soon as none of them can arrive any more, which is before the handler would be told.
+  if (!holding.doubts.empty()) holding.renewed_at = std::max(asked, holding.doubts.back().sent + late_most - times.renew_after);
   holding.trust.move_to(std::min(moment.safe_until(holding.claim.ends, protocol.can.time_grain), asked + times.ttl) - times.margin);
   count([&](TrackerWorkerCounts& counts) {
     ++counts.renewals;
