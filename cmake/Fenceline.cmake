@@ -65,10 +65,6 @@ function(fenceline_sanitized_tests)
   add_custom_target(sanitized_tests DEPENDS ${targets})
   add_custom_target(sanitized_program_tests DEPENDS ${program})
   add_custom_target(sanitized_threaded_tests DEPENDS ${threaded})
-  # A minute of it, for every change: the rest takes as long to build as all else does.
-  set(quick ${targets})
-  list(FILTER quick INCLUDE REGEX "^(base|runtime|gates)_test$")
-  add_custom_target(sanitized_quick_tests DEPENDS ${quick})
 endfunction()
 
 # The files that a pattern finds, as a function of a library: std::vector<TYPE> FUNCTION(), each {name, text}, as HEADER declares it in SPACE.
