@@ -91,8 +91,8 @@ TEST_F(DriverSuite, PostsTextAsItIs) {
   EXPECT_EQ(read.comments.front().text, text);
   EXPECT_EQ(read.comments.front().id, posted.id);
   // A server that stamps milliseconds, and twice, may be one apart.
-  const Comment& posted = read.comments.front();
-  EXPECT_LT(posted.edited_at.value_or(posted.created_at) - posted.created_at, std::chrono::seconds{1});
+  const Comment& seen = read.comments.front();
+  EXPECT_LT(seen.edited_at.value_or(seen.created_at) - seen.created_at, std::chrono::seconds{1});
 }
 
 TEST_F(DriverSuite, EditsItsOwnComment) {
