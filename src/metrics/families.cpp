@@ -67,7 +67,7 @@ std::vector<FamilySpec> families(const MetricsOptions& options) {
       {Family::fail_open, "fenceline_fail_open_total", counter, "work that went on without its lock because the store was away and the class of the lock says so", "any: for that long nothing kept others out"},
       {Family::deliveries, "fenceline_deliveries_total", counter, "jobs and items claimed by this worker", "throughput; it stands still while jobs are ready: the worker is stuck"},
       {Family::failures, "fenceline_failures_total", counter, "deliveries that ended as failed or dead", "its share of deliveries_total grows"},
-      {Family::outcomes, "fenceline_outcomes_total", counter, "outcomes that the store accepted from this worker", "what became of the work", {{"outcome", {"done", "failed", "dead", "later", "given_back"}}}},
+      {Family::outcomes, "fenceline_outcomes_total", counter, "outcomes that the store accepted from this worker", "what became of the work", {{"outcome", {"done", "failed", "dead", "later", "given_back", "sent_back", kOther}}}},
       {Family::dead_letters, "fenceline_dead_letters_total", counter, "jobs that an outcome of this worker made dead: at once, or by the last of their attempts", "any: `fenceline dead list`"},
       {Family::jobs, "fenceline_jobs", gauge, "jobs by queue and state; the queue other is all queues of the namespace that this worker does not serve", "depth of ready grows", {queue, {"state", {"ready", "running", "waiting", "done", "dead", "cancelled"}}}},
       {Family::oldest_ready_seconds, "fenceline_oldest_ready_seconds", gauge, "how long the job that is due longest has been ready; 0 if none is; of the queue other: the longest", "it grows: paused, too few workers, or none", {queue}},

@@ -54,6 +54,19 @@ TEST_F(Metered, EachEventCountsForItsFamilyAndNoOther) {
   }
 }
 
+TEST_F(Metered, EveryOutcomeOfATrackerCountsUnderItsOwnNameAndOneOfTomorrowAsOther) {
+  std::vector<std::string> outcomes{"sent_back"};
+  for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back}) outcomes.emplace_back(to_string(kind));
+  for (const std::string& outcome : outcomes) {
+    log.info("tracker_settled", {{"item", "1"}, {"outcome", outcome}});
+    EXPECT_EQ(metrics.value(Family::outcomes, {outcome}), 1) << outcome;
+    EXPECT_EQ(metrics.value(Family::outcomes, {"other"}), 0) << outcome;
+  }
+  log.info("tracker_settled", {{"item", "1"}, {"outcome", "of_tomorrow"}});
+  log.info("tracker_settled", {{"item", "1"}});
+  EXPECT_EQ(metrics.value(Family::outcomes, {"other"}), 2);
+}
+
 TEST_F(Metered, AnOperatorsActIsNoLossAndOtherEventsAreNothing) {
   log.warn("lease_lost", {{"job", "x"}, {"why", "revoked"}});
   log.info("worker_started", {{"owner", "w-1"}});

@@ -80,6 +80,16 @@ TEST(Families, QueuesBeyondTheFirstFiftyAndChecksThatAreNotKnownCountAsOther) {
   EXPECT_EQ(samples.at("fenceline_finding{check=\"other\"}"), "2");
 }
 
+TEST_F(Metered, AValueThatNoListHasStopsNobody) {
+  for (const FamilySpec& spec : families({.version = "1.2.3", .store = "memory"})) {
+    if (spec.labels.size() != 1) continue;
+    if (spec.kind == FamilyKind::counter) metrics.add(spec.family, {"of_tomorrow"});
+    else if (spec.kind == FamilyKind::gauge) metrics.set(spec.family, {"of_tomorrow"}, 1);
+    else metrics.observe(spec.family, {"of_tomorrow"}, 1);
+    EXPECT_EQ(metrics.value(spec.family, {"of_tomorrow"}), 1) << spec.name;
+  }
+}
+
 TEST_F(Metered, TheAgeOfTheSampleGrowsUntilThereIsANewOne) {
   clock.advance(std::chrono::seconds{40});
   EXPECT_EQ(samples_of(metrics.text(clock.now())).at("fenceline_sample_age_seconds"), "40");
