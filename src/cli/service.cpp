@@ -36,7 +36,8 @@ Service::Service(Runtime& runtime, Log log, std::stop_token stop, Duration longe
   watchdog_ = watchdog_of(usec, pid, ::getpid());
   if (watchdog_) {
     patience_ = std::max(patience_, *watchdog_ / 2);
-    watched_ = std::make_unique<WatchedRuntime>(runtime_, std::min(*watchdog_ / 4, Duration{std::chrono::seconds{1}}));
+    slice_ = std::min(*watchdog_ / 4, Duration{std::chrono::seconds{1}});
+    watched_ = std::make_unique<WatchedRuntime>(runtime_, slice_);
   }
   at_stop_.emplace(std::move(stop), [this] { stopping(); });
 }
@@ -57,13 +58,15 @@ void Service::ready() {
 
 Task Service::attend(std::function<std::string()> describe) {
   if (!manager_) return {};
+  (void)runtime().now();  // whatever was waited for until now
   return runtime_.spawn("service", [this, describe = std::move(describe)](std::stop_token stop) {
     std::string said;
     do {
       const std::string status = printable(one_line(describe()));
       if (status != said && !stops_ && manager_->tell("STATUS=" + status)) said = status;
       if (watchdog_) sign_of_life();
-    } while (runtime_.sleep_for(watchdog_ ? *watchdog_ / 2 : kStatusEvery, stop));
+      // After a pause of the whole process this one may look before the others had their turn.
+    } while (runtime_.sleep_for(hangs_ ? slice_ : watchdog_ ? *watchdog_ / 2 : kStatusEvery, stop));
   });
 }
 

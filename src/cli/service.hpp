@@ -21,7 +21,8 @@ namespace fenceline::cli {
 class Service {
  public:
   // `longest` is what one call may take that is well: a thread is given up on only after several of those, so that a store that is away is waited for and not died of. What the
-  // environment says of a service manager is taken out of it: what we run must not speak for us. One in a process.
+  // environment says of a service manager is taken out of it: what we run must not speak for us. So it is made before anything that
+  // may read the environment on a thread of its own. One in a process.
   Service(Runtime& runtime, Log log, std::stop_token stop, Duration longest);
   ~Service();
   Service(const Service&) = delete;
@@ -33,7 +34,8 @@ class Service {
   // It does what it is for. Told once.
   void ready();
 
-  // Beside the work, until the task goes: what `describe` says, when it says something new, and a sign of life at half the time that the manager allows, unless a thread hangs.
+  // Beside the work, until the task goes: what `describe` says, when it says something new, and a sign of life at half the time that the manager allows, unless a thread hangs; when none does
+  // any more, soon.
   [[nodiscard]] Task attend(std::function<std::string()> describe);
 
  private:
@@ -45,6 +47,7 @@ class Service {
   std::optional<ServiceManager> manager_;
   std::optional<Duration> watchdog_;
   Duration patience_;
+  Duration slice_{0};
   std::unique_ptr<WatchedRuntime> watched_;
   std::atomic<bool> ready_ = false;
   std::atomic<bool> stops_ = false;

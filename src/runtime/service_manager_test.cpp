@@ -9,28 +9,12 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "support/manager_socket.hpp"
+
 namespace fenceline {
 namespace {
 
-// The manager's side of the socket.
-class Manager {
- public:
-  explicit Manager(const std::string& place) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    place.copy(address.sun_path, place.size());
-    if (place[0] == '@') address.sun_path[0] = '\0';
-    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + place.size())), 0);
-  }
-  std::string heard() const {
-    std::array<char, 4096> words{};
-    const ssize_t length = ::recv(socket_.get(), words.data(), words.size(), MSG_DONTWAIT);
-    return length < 0 ? "(nothing)" : std::string(words.data(), static_cast<std::size_t>(length));
-  }
-
- private:
-  UniqueFd socket_;
-};
+using test::Manager;
 
 TEST(ServiceManager, HearsDatagramsAtAPath) {
   const std::string path = testing::TempDir() + "notify-" + std::to_string(::getpid());
