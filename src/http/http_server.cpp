@@ -207,14 +207,14 @@ struct HttpServer::Parts {
     }
   }
 
-  // Whether one that waited for a request leaves.
+  // Whether one leaves: who waits for a request, or else who sends one, longest. What is answered stays.
   bool make_room() {
     Peer longest;
     for (const auto& [at, peer] : open)
-      if (peer->doing == Doing::waiting && (!longest || peer->since < longest->since)) longest = peer;
+      if (peer->doing != Doing::answering && (!longest || std::pair(peer->doing, peer->since) < std::pair(longest->doing, longest->since))) longest = peer;
     if (!longest) return false;
     longest->leaves = true;
-    longest->stream.cancel();
+    longest->stream.close();  // it may be between two reads
     open.erase(longest.get());
     return true;
   }
@@ -280,6 +280,7 @@ struct HttpServer::Parts {
       asio::async_write(peer.stream, asio::buffer(kGoOn), yield[failed]);
     }
     if (!failed && !parser.is_done()) beast::http::async_read(peer.stream, buffer, parser, yield[failed]);
+    if (peer.leaves) return false;
     if (failed) {
       const int status = status_of(failed);
       if (status != 0 && write(peer, {.status = status}, 11, false, false, yield)) drain(peer, yield);

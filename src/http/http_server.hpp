@@ -55,7 +55,7 @@ struct HttpServerOptions {
   int tasks = 2;                           // that answer side by side
   std::size_t header_bytes_max = 16 << 10; // of a request; more: 431
   std::size_t body_bytes_max = 1 << 20;    // more: 413
-  std::size_t connections_max = 64;        // one more takes the place of the one that has waited longest for a request, or gets 503 if all are at work
+  std::size_t connections_max = 64;        // one more takes the place of the one that has waited longest for a request, or else has sent one for longest; 503 if all are answered
   Duration read_timeout = std::chrono::seconds{10};   // for a whole request, from its first byte, however slowly it comes; on a new connection, for the first byte
   Duration idle_timeout = std::chrono::seconds{60};   // between two requests
   Duration write_timeout = std::chrono::seconds{10};  // for an answer

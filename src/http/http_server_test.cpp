@@ -165,7 +165,8 @@ TEST(HttpServer, HangsUpOnWhoSendsHalfARequestOrNothing) {
   const UniqueFd body = serving.dial();
   say(body, "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
   EXPECT_EQ(hear_all(body), "");
-  const UniqueFd idle = serving.dial();
+  Serving patient(echo, {.idle_timeout = 30ms});
+  const UniqueFd idle = patient.dial();
   say(idle, "GET /one HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(hear_all(idle).ends_with("GET /one - "));
 }
@@ -191,6 +192,23 @@ TEST(HttpServer, WhoWaitsLongestMakesRoomForWhoHasARequest) {
   EXPECT_EQ(hear_all(idle[16]), "");
   say(idle[19], "GET /kept HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(hear_all(idle[19]).ends_with("GET /kept - "));
+}
+
+TEST(HttpServer, WhoSendsARequestForLongestMakesRoomWhereNobodyWaits) {
+  Serving serving(echo, {.connections_max = 4, .read_timeout = 1h});
+  std::vector<UniqueFd> slow;
+  for (int i = 0; i < 4; ++i) {
+    slow.push_back(serving.dial());
+    say(slow.back(), "POST /slow HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(hear(slow.back(), "\r\n\r\n").starts_with("HTTP/1.1 100")) << "it is being read";
+  }
+  Client client;
+  const auto answer = client.send({.url = serving.url("/room")});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "GET /room - ");
+  EXPECT_EQ(hear_all(slow[0]), "");
+  say(slow[3], "hello");
+  EXPECT_TRUE(hear_all(slow[3]).ends_with("POST /slow - hello"));
 }
 
 TEST(HttpServer, SaysThatItIsFullWhenAllAreAtWork) {
