@@ -18,6 +18,8 @@ constexpr std::array kMoreChecks{
     "boot_id",      "tracker_token", "tracker_budget", "contested"};
 constexpr char kStoreAway[] = "store_away";
 
+bool is_away(const Error& error) { return error.code == Code::unavailable || error.code == Code::in_doubt; }
+
 double level_of(FindingStatus status) { return static_cast<double>(status); }
 
 }  // namespace
@@ -87,22 +89,24 @@ void StoreSample::set_findings(const std::vector<Finding>& findings, std::set<st
 bool StoreSample::examine() {
   const Instant now = runtime_.now();
   if (examined_at_ && now - *examined_at_ < options_.examine_every) return true;
-  Result<std::vector<Finding>> findings = store_.examine();
-  if (!findings) return not_answered(findings.error());
-  if (options_.more) {
-    const Result<std::vector<Finding>> more = options_.more(store_);
-    if (!more) return not_answered(more.error());
-    findings->insert(findings->end(), more->begin(), more->end());
-  }
+  std::vector<Finding> findings;
+  // What may not be asked, or is broken, is found as that; the sample is as new without it.
+  const auto add = [&](const Result<std::vector<Finding>>& found) {
+    if (found) findings.insert(findings.end(), found->begin(), found->end());
+    else if (is_away(found.error())) return not_answered(found.error());
+    else findings.push_back({kOther, FindingStatus::warning, found.error().message, ""});
+    return true;
+  };
+  if (!add(store_.examine())) return false;
+  if (options_.more && !add(options_.more(store_))) return false;
   examined_at_ = now;
-  set_findings(*findings, examined_);
+  set_findings(findings, examined_);
   metrics_.set(Family::store_class, {metrics_.store()}, 1 + static_cast<int>(store_.profile().guarantee));
   return true;
 }
 
 bool StoreSample::not_answered(const Error& error) {
-  const bool away = error.code == Code::unavailable || error.code == Code::in_doubt;
-  if (away) metrics_.set(Family::finding, {kStoreAway}, level_of(FindingStatus::bad));
+  if (is_away(error)) metrics_.set(Family::finding, {kStoreAway}, level_of(FindingStatus::bad));
   return false;
 }
 

@@ -14,10 +14,12 @@ class ExaminedStore final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   std::vector<Finding> findings;
   bool away = false;
+  std::optional<Code> examination_fails;
   int examined = 0;
 
   Result<std::vector<Finding>> examine() override {
     ++examined;
+    if (examination_fails) return fail(*examination_fails, "no");
     return findings;
   }
   Result<std::vector<QueueRow>> queues(const std::string& ns) override {
@@ -109,6 +111,21 @@ TEST_F(Sampled, OfSeveralFindingsOfAStoreTheWorstCountsAndItIsExaminedOnceAMinut
   EXPECT_EQ(examined.examined, 2);
   EXPECT_EQ(told.value(Family::finding, {"wal_size"}), 0);
   EXPECT_EQ(told.value(Family::finding, {"other"}), 0) << "nobody says so any more";
+}
+
+TEST_F(Sampled, AnExaminationThatIsNotAllowedIsFoundAndRepeatedOnceAMinuteAndTheSampleIsGood) {
+  examined.examination_fails = Code::denied;
+  ASSERT_TRUE(sample.take());
+  ASSERT_TRUE(sample.take());
+  EXPECT_EQ(examined.examined, 1);
+  EXPECT_EQ(told.value(Family::finding, {"other"}), 1);
+  examined.examination_fails = Code::unavailable;
+  clock.advance(seconds{60});
+  EXPECT_FALSE(sample.take());
+  EXPECT_EQ(told.value(Family::finding, {"store_away"}), 2);
+  examined.examination_fails.reset();
+  ASSERT_TRUE(sample.take());
+  EXPECT_EQ(told.value(Family::finding, {"other"}), 0);
 }
 
 TEST_F(Sampled, WhatElseIsFoundCountsToo) {
