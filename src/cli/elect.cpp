@@ -35,9 +35,10 @@ Result<int> run(Invocation& invocation) {
   const Result<ElectionOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   if (const std::optional<int> missing = command_missing(invocation)) return *missing;
+  const LockLog log(invocation);
+  Service service(*invocation.runtime, log.log(), invocation.stop, kCallTimeout);
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
-  const LockLog log(invocation);
   Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->name, invocation.runtime->now());
   if (!store && may_repeat(store.error().code) && !was_interrupted(invocation.stop)) {
     tell("fenceline: " + store.error().message + "; waiting for it");
@@ -49,7 +50,6 @@ Result<int> run(Invocation& invocation) {
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
   const Measured measured(invocation, *metrics_port, log.sink(), history->store());
-  Service service(*invocation.runtime, measured.log(), invocation.stop, kCallTimeout);
   LockClient locks(service.runtime(), measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
   Election election(locks, *options);
   std::atomic<Fence> term = 0;  // 0: it campaigns

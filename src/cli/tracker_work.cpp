@@ -95,6 +95,7 @@ Result<int> work_on_tracker(Invocation& invocation) {
   if (auto ok = only_what_a_tracker_has(invocation); !ok) return std::unexpected(ok.error());
   const std::vector<std::string>& queues = invocation.arguments["QUEUE"];
   if (queues.size() != 1) return std::unexpected(usage_error("on an issue tracker a worker serves one pipeline; name one"));
+  Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, tracker::kVerbTimeout);
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
   Result<WebhookPort> webhook = WebhookPort::open(invocation);
@@ -118,7 +119,6 @@ Result<int> work_on_tracker(Invocation& invocation) {
   const Result<std::unique_ptr<SentBackFolder>> sent_back = SentBackFolder::make(stages_before(place->protocol.pipeline, *found));
   if (!sent_back) return std::unexpected(sent_back.error());
   CommandHandler handler(*invocation.runtime, command);
-  Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, tracker::kVerbTimeout);
   // The worker outlives those who ask what it counted.
   std::optional<tracker::TrackerWorker> worker;
   std::atomic<bool> counts = false;

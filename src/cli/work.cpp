@@ -178,6 +178,7 @@ Result<int> run(Invocation& invocation) {
     tell("fenceline: " + error_text(program.error()));
     return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
   }
+  Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, kCallTimeout);
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
   const Result<std::unique_ptr<traces::Exporter>> spans = open_traces(invocation);
@@ -218,7 +219,6 @@ Result<int> run(Invocation& invocation) {
     };
   }
   Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
-  Service service(*invocation.runtime, measured.log(), invocation.stop, kCallTimeout);
   ServiceStore service_store(service, measured.store());
   ServiceHandler service_handler(measured.handler(outer_handler));
   const Task attending = service.attend([&] { return service_store.describe(); });
