@@ -166,7 +166,8 @@ int tell_verdict(const Invocation& invocation, const std::vector<Played>& played
     print_line(as_json(played, verdict).dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     print_text(played);
-    print_line("operator: " + std::to_string(held) + " of " + std::to_string(number) + " faults moved their metric, fired their alert, were named and were mended" + (held == number ? "" : ": NOT HELD"));
+    if (number == 0) print_line("operator: no fault was played; beside each stands why");
+    else print_line("operator: " + std::to_string(held) + " of " + std::to_string(number) + " faults moved their metric, fired their alert, were named and were mended" + (held == number ? "" : ": NOT HELD"));
   }
   if (held != number) return kExitFound;
   return number > 0 ? kExitOk : kExitTryLater;

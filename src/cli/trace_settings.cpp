@@ -47,7 +47,7 @@ Result<std::string> url_of(const Setting& setting, bool whole) {
   std::string url = setting.value;
   const bool possible = (url.starts_with("http://") || url.starts_with("https://")) && url.size() > 8 && url.find_first_of(" @?#") == std::string::npos;
   if (!possible) {
-    const std::string text = setting.origin + ": the collector of traces is no URL without a password; write http://HOST:4318";
+    const std::string text = setting.origin + ": the collector of traces is no address like http://HOST:4318, without user, password and query";
     return std::unexpected(setting.origin.starts_with("OTEL_") ? usage_error(text) : Error{Code::invalid, text});
   }
   if (whole) return url;

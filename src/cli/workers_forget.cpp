@@ -30,7 +30,12 @@ Result<std::vector<std::string>> gone_owners(const Invocation& invocation, const
                                       " ago, within its ttl: it is not gone; 'fenceline workers stop' ends it");
     owners.push_back(row.report.owner);
   }
-  // One that is not known is as asked for already: a repeat is ok.
+  // One that is not known is as asked for already: a repeat is ok, and a mistake in typing is told.
+  if (typed != invocation.arguments.end()) {
+    for (const std::string& owner : typed->second) {
+      if (std::ranges::find(owners, owner) == owners.end()) tell("fenceline: no worker " + printable(owner, 60) + " is known; nothing to forget");
+    }
+  }
   return owners;
 }
 

@@ -92,7 +92,7 @@ Result<TrackerAddress> parse_tracker_url(std::string_view url, const Environment
     if (!is_word(project)) return fail(Code::invalid, "a tracker on Redmine is " + example + ", by the project's identifier");
     return TrackerAddress{TrackerAddress::Kind::redmine, *base, project};
   }
-  return fail(Code::invalid, "no tracker is called so; there is github:OWNER/NAME and redmine+https://HOST/PROJECT");
+  return fail(Code::invalid, "this store is no issue tracker; give --store github:OWNER/NAME or --store redmine+https://HOST/PROJECT");
 }
 
 Result<std::string> secret_from(const std::vector<std::string>& names, const Environment& environment) {
