@@ -45,6 +45,8 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
+std::string look_then(const std::string& look, const std::string& act) { return look + "; # then: " + act; }
+
 Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const std::string& remedy) {
   Finding finding{"class", FindingStatus::ok, std::string(1, letter(now.guarantee)), ""};
   for (const std::string& reason : now.reasons) finding.detail += (&reason == &now.reasons.front() ? ": " : "; ") + reason;

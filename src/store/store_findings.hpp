@@ -16,6 +16,12 @@ std::string in_units(std::int64_t bytes);
 // One word of a shell, whatever it holds: quoted if need be.
 std::string shell_word(std::string_view text);
 
+// For what must not be done unseen: pasted, it only looks; what mends is a comment behind it, for whoever has looked.
+std::string look_then(const std::string& look, const std::string& act);
+
+// For what no line of a shell does safely: the page with the steps of a restore.
+inline constexpr const char* kRestoreSteps = "see docs/runbooks/store-finding.md#from-a-backup";
+
 // What a crash can take now. Below what it was when the store was opened, it is a warning: somebody has changed the server since.
 Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const std::string& remedy);
 

@@ -5,6 +5,7 @@
 #include "backends/postgres/psql_line.hpp"
 #include "backends/postgres/store_parts.hpp"
 #include "base/duration_text.hpp"
+#include "store/store_findings.hpp"
 
 namespace fenceline::postgres {
 namespace {
@@ -27,13 +28,20 @@ const Statement kHolder{R"sql(
   order by h.held desc, h.since nulls last limit 1)sql"};
 
 std::string remedy_for(const Dsn& dsn, const std::string& kind, const std::string& who) {
-  if (kind == "transaction") return psql_line(dsn, {"select pg_terminate_backend(" + who + ")"});
-  if (kind == "prepared") return psql_line(dsn, {"rollback prepared " + quoted_text(who)});
-  if (kind == "slot") return psql_line(dsn, {"select pg_drop_replication_slot(" + quoted_text(who) + ")"});
+  if (kind == "transaction")
+    return look_then(psql_line(dsn, {"select usename, application_name, client_addr, state, xact_start, left(query, 200) as query from pg_stat_activity where pid = " + who}),
+                     psql_line(dsn, {"select pg_terminate_backend(" + who + ")"}));
+  if (kind == "prepared")
+    return look_then(psql_line(dsn, {"select * from pg_prepared_xacts where gid = " + quoted_text(who)}), psql_line(dsn, {"rollback prepared " + quoted_text(who)}));
+  if (kind == "slot") return looks_at_and_drops_slot(dsn, who);
   return psql_line(dsn, {"select * from pg_stat_replication"});
 }
 
 }  // namespace
+
+std::string looks_at_and_drops_slot(const Dsn& dsn, const std::string& name) {
+  return look_then(psql_line(dsn, {"select * from pg_replication_slots where slot_name = " + quoted_text(name)}), psql_line(dsn, {"select pg_drop_replication_slot(" + quoted_text(name) + ")"}));
+}
 
 Result<Finding> horizon_finding(Pool& pool, Duration held_most) {
   const Result<Rows> rows = pool.run(kHolder, {}, CallKind::look, kCallTimeout);

@@ -9,4 +9,7 @@ namespace fenceline::postgres {
 // The one that holds it furthest back; a warning if for longer than this, or by a million transactions. Errors: as Pool::run.
 Result<Finding> horizon_finding(Pool& pool, Duration held_most);
 
+// The remedy for a slot that nobody uses: a standby that is only being started anew has one, too.
+std::string looks_at_and_drops_slot(const Dsn& dsn, const std::string& name);
+
 }  // namespace fenceline::postgres

@@ -130,14 +130,14 @@ Finding connections_finding(const Dsn& dsn, const json& facts) {
   const std::string detail = std::to_string(there) + " of " + std::to_string(most);
   if (there * 10 < most * 9) return {"connections", FindingStatus::ok, detail, ""};
   const std::string raise = "alter system set max_connections = " + std::to_string(integer_in(facts, "max_connections") * 2);
-  return {"connections", FindingStatus::warning, detail, psql_line(dsn, {raise}) + " && sudo systemctl restart postgresql",
+  return {"connections", FindingStatus::warning, detail,
+          look_then(psql_line(dsn, {"select usename, application_name, state, count(*) from pg_stat_activity group by 1, 2, 3 order by 4 desc"}), psql_line(dsn, {raise}) + " && sudo systemctl restart postgresql"),
           "a worker that starts, or comes back after a break, is turned away, and its leases run out; a pooler (?pooler=transaction) needs fewer"};
 }
 
-Finding meta_finding(const Dsn& dsn, const json& facts) {
+Finding meta_finding(const json& facts) {
   if (integer_in(facts, "floor") == 1) return {"meta", FindingStatus::ok, "the floor is there and in range", ""};
-  return {"meta", FindingStatus::bad, "the floor is missing or out of range", "pg_restore --clean --schema=" + dsn.schema + " --dbname=" + shell_word(connection_words(dsn)) + " BACKUP",
-          "no lease can be granted: fences are made above the floor"};
+  return {"meta", FindingStatus::bad, "the floor is missing or out of range", kRestoreSteps, "no lease can be granted: fences are made above the floor"};
 }
 
 Finding depths_finding(const json& facts) {
@@ -156,7 +156,7 @@ Finding wal_finding(const Dsn& dsn, const json& facts, std::optional<std::int64_
   if (kept > usual) {
     const std::string name = text_in(slot, "name");
     return {"wal_size", FindingStatus::warning, size + "; replication slot " + name + (flag_in(slot, "in_use") ? " is behind by " : ", which nobody uses, keeps ") + in_units(kept),
-            psql_line(dsn, {flag_in(slot, "in_use") ? "select * from pg_stat_replication" : "select pg_drop_replication_slot(" + quoted_text(name) + ")"}), why};
+            flag_in(slot, "in_use") ? psql_line(dsn, {"select * from pg_stat_replication"}) : looks_at_and_drops_slot(dsn, name), why};
   }
   if (const std::optional<WallTime> failed = optional_time_in(facts, "archive_failed"))
     return {"wal_size", FindingStatus::warning, size + "; archive_command fails, so that all since is kept", psql_line(dsn, {"select * from pg_stat_archiver"}), why, optional_time_in(facts, "archived")};
@@ -196,8 +196,7 @@ Finding schema_finding(const Dsn& dsn, const Drift& drift) {
   std::vector<std::string> lines{"set search_path = " + quoted_name(dsn.schema)};
   for (const std::string& thing : drift.others) {
     const std::optional<std::string> statement = index_statement(thing);
-    if (!statement)
-      return {"schema", FindingStatus::bad, in_words(drift.others), "pg_restore --clean --schema=" + dsn.schema + " --dbname=" + shell_word(connection_words(dsn)) + " BACKUP", why};
+    if (!statement) return {"schema", FindingStatus::bad, in_words(drift.others), kRestoreSteps, why};
     lines.push_back(*statement);
   }
   return {"schema", FindingStatus::bad, in_words(drift.others), psql_line(dsn, lines), why};
@@ -270,7 +269,7 @@ Result<std::vector<Finding>> PostgresStore::examine() {
                                 commit_finding(dsn, *facts),       pooler_finding(dsn, parts_->pooler, pool.found_sessions_shared()),
                                 autovacuum_finding(dsn, *facts),   *horizon,
                                 wal_finding(dsn, *facts, wal),     frozen_finding(dsn, *facts),
-                                connections_finding(dsn, *facts),  meta_finding(dsn, *facts),
+                                connections_finding(dsn, *facts),  meta_finding(*facts),
                                 depths_finding(*facts),            schema_finding(dsn, *drift)};
   });
   if (!findings) return findings;

@@ -41,7 +41,7 @@ Finding eviction_finding(const ServerFacts& facts, const std::string& cli) {
     return {"eviction", FindingStatus::bad, "maxmemory-policy " + one_line(policy) + "; " + std::to_string(evicted) + " keys went so far", cli + " CONFIG SET maxmemory-policy noeviction",
             "when its memory is full, the server throws jobs, locks and fences away"};
   if (evicted > 0)
-    return {"eviction", FindingStatus::warning, "noeviction now, but " + std::to_string(evicted) + " keys were evicted since the server started, or since its figures were reset", cli + " CONFIG RESETSTAT",
+    return {"eviction", FindingStatus::warning, "noeviction now, but " + std::to_string(evicted) + " keys were evicted since the server started, or since its figures were reset", look_then("fenceline queue list", cli + " CONFIG RESETSTAT"),
             "some of them may have been jobs or locks: look at fenceline queue list before the figures are reset"};
   return {"eviction", FindingStatus::ok, "noeviction, nothing was evicted", ""};
 }
@@ -132,8 +132,8 @@ Finding schedules_finding(std::int64_t all, std::int64_t ahead, WallTime last) {
           "they fire nothing until the clock is there"};
 }
 
-// Each version of this program has a library of its own, and nobody knows when the last process of an old one has ended.
-Result<Finding> functions_finding(Client& client, const std::string& cli) {
+// Each version of this program has a library of its own, and nobody knows when the last process of an old one has ended: they are named, and no harm.
+Result<Finding> functions_finding(Client& client) {
   const Result<Value> there = client.call(std::move(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg("fenceline_*")), CallKind::look, kCallTimeout);
   if (!there && there.error().code != Code::denied) return std::unexpected(there.error());
   if (!there) return Finding{"functions", FindingStatus::ok, "not known: FUNCTION LIST is not allowed to this user", ""};
@@ -148,8 +148,9 @@ Result<Finding> functions_finding(Client& client, const std::string& cli) {
   }
   const std::string ours = has_ours ? "verbs are called by name" : "not loaded: verbs are sent as scripts, which costs the server more";
   if (others.empty()) return Finding{"functions", FindingStatus::ok, ours, ""};
-  return Finding{"functions", FindingStatus::warning, ours + "; " + std::to_string(others.size()) + " libraries of other versions of this program are there too",
-                 cli + " FUNCTION DELETE " + shell_word(others.front()), "they take memory; one that no program uses any more can go"};
+  std::string names;
+  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
+  return Finding{"functions", FindingStatus::ok, ours + "; of other versions of this program: " + names, ""};
 }
 
 // Whoever opens the store next looks at it, and would refuse, or lay keys out by another plan.
@@ -204,7 +205,7 @@ Result<std::vector<Finding>> RedisStore::examine() {
   Result<Finding> layout = layout_finding(client, parts_->prefix, cli);
   if (!layout) return std::unexpected(layout.error());
   findings.push_back(std::move(*layout));
-  Result<Finding> functions = functions_finding(client, cli);
+  Result<Finding> functions = functions_finding(client);
   if (!functions) return std::unexpected(functions.error());
   findings.push_back(std::move(*functions));
   const Result<Value> accounts = parts_->run(parts_->call_of(script_of("schedules_ahead"), "default"), CallKind::look, kCallTimeout);

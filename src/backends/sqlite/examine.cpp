@@ -32,6 +32,12 @@ Finding library_finding() {
 // What ends the transaction of that process: one that is stopped goes on by itself.
 std::string ends_transaction_of(pid_t pid) { return (sqlite::is_stopped(pid) ? "kill -CONT " : "kill ") + std::to_string(pid); }
 
+// The same of a process of ours, which may only be busy.
+std::string looks_at_and_ends(pid_t pid) {
+  const std::string end = ends_transaction_of(pid);
+  return sqlite::is_stopped(pid) ? end : look_then("ps -o pid,stat,etime,args -p " + std::to_string(pid), end);
+}
+
 Finding wal_finding(const std::string& path) {
   struct stat wal {};
   const std::int64_t bytes = ::stat((path + "-wal").c_str(), &wal) == 0 ? wal.st_size : 0;
@@ -48,7 +54,7 @@ std::vector<Finding> filesystem_findings(const std::string& path) {
   if (!facts) return {{"filesystem", FindingStatus::bad, facts.error().message, "ls -ld " + folder, "nothing can be read or written"}};
   std::vector<Finding> findings;
   if (facts->shared)
-    findings.push_back({"filesystem", FindingStatus::warning, *facts->shared, "fuser -k -TERM " + shell_word(path) + "; cp " + shell_word(path) + " " + shell_word(path + "-wal") + " /var/lib/",
+    findings.push_back({"filesystem", FindingStatus::warning, *facts->shared, "see docs/runbooks/store-finding.md#to-a-local-disk",
                         "its locks do not hold between machines: two may write at once, and the file is torn"});
   else findings.push_back({"filesystem", FindingStatus::ok, "local", ""});
   if (facts->bytes_free >= kFreeBytesLeast) findings.push_back({"disk_space", FindingStatus::ok, in_units(facts->bytes_free) + " free", ""});
@@ -66,7 +72,7 @@ Finding lock_finding(const sqlite::LockFile& locks, sqlite::Writer& writer, cons
   const std::vector<pid_t> outside = sqlite::writers_from_outside(path);
   const std::optional<pid_t> holder = outside.empty() ? locks.turn_holder() : outside.front();
   if (!holder || *holder == 0 || *holder == ::getpid()) return {"write_lock", FindingStatus::bad, wrote.error().message, "fuser -v " + shell_word(path), why};
-  return {"write_lock", FindingStatus::bad, sqlite::describe_process(*holder) + " holds the write lock", ends_transaction_of(*holder), why};
+  return {"write_lock", FindingStatus::bad, sqlite::describe_process(*holder) + " holds the write lock", outside.empty() ? looks_at_and_ends(*holder) : ends_transaction_of(*holder), why};
 }
 
 Finding schema_finding(sqlite::Database& db, const std::string& path) {
@@ -82,8 +88,9 @@ Finding schema_finding(sqlite::Database& db, const std::string& path) {
     statements += (statements.empty() ? "" : "; ") + part.statement;
     known = known && !part.statement.empty();
   }
-  const std::string ended = "fuser -k -TERM " + shell_word(path) + "; ";
-  return {"schema", FindingStatus::bad, all, ended + (known ? "sqlite3 " + shell_word(path) + " " + shell_word(statements) : "cp BACKUP " + shell_word(path)), why};
+  if (!known) return {"schema", FindingStatus::bad, all, kRestoreSteps, why};
+  const std::string file = shell_word(path);
+  return {"schema", FindingStatus::bad, all, "fuser -k -TERM " + file + "; while fuser -s " + file + "; do sleep 1; done; sqlite3 " + file + " " + shell_word(statements), why};
 }
 
 // One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
@@ -114,7 +121,7 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, const std::strin
   const bool whole = known == 4 && floor >= 0 && floor <= kFenceMax;
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
                       whole ? "settings are there and in range" : "rows are missing or out of range",
-                      whole ? "" : "fuser -k -TERM " + shell_word(path) + "; cp BACKUP " + shell_word(path), whole ? "" : "no lease can be granted: fences are made above the floor"});
+                      whole ? "" : kRestoreSteps, whole ? "" : "no lease can be granted: fences are made above the floor"});
   add_schedule_finding(call, findings);
 }
 

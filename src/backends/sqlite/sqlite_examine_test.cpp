@@ -73,6 +73,29 @@ TEST_F(SqliteExamine, WhatWasDroppedIsNamedAndMadeAnew) {
   EXPECT_EQ(named_in(must(store->examine()), "schema").status, FindingStatus::ok) << named_in(must(store->examine()), "schema").detail;
 }
 
+TEST_F(SqliteExamine, WhatIsMadeAnewWaitsForWhoHasTheFileOpen) {
+  { const auto made = open(); }
+  ASSERT_TRUE(run_line("sqlite3 " + options().path + " 'DROP INDEX fenceline_schedule_version'"));
+  Finding found;
+  {
+    const auto store = open();
+    found = named_in(must(store->examine()), "schema");
+  }
+  const std::size_t ended = found.remedy.find("fuser -k -TERM "), waited = found.remedy.find("while fuser -s "), changed = found.remedy.find("sqlite3 ");
+  EXPECT_LT(ended, waited) << found.remedy;
+  EXPECT_LT(waited, changed) << found.remedy;
+  ASSERT_NE(changed, std::string::npos) << found.remedy;
+}
+
+TEST_F(SqliteExamine, WhatOnlyABackupBringsBackIsNoLineToPaste) {
+  { const auto made = open(); }
+  const auto store = open();
+  ASSERT_TRUE(run_line("sqlite3 " + options().path + " \"DELETE FROM meta WHERE key = 'made_at'\""));
+  const Finding found = named_in(must(store->examine()), "meta");
+  expect_whole(found);
+  EXPECT_EQ(found.remedy, "see docs/runbooks/store-finding.md#from-a-backup");
+}
+
 TEST_F(SqliteExamine, AFindingThatIsNotOkSaysWhyAndWhatToDo) {
   SqliteOptions careless = options();
   careless.synchronous = SqliteSync::normal;
