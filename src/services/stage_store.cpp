@@ -134,11 +134,13 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
   if (unsure.empty()) return {};
   const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {unsure.begin(), unsure.end()}});
   if (!read) return std::unexpected(read.error());
+  std::set<JobId> kept_back = std::move(unsure);  // but for what is still ours
   SettleRequest back{.ns = request.ns, .owner = request.owner, .settlements = {}};
   ChangeItemsRequest change{.ns = request.ns, .owner = "", .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
   for (const Item& item : read->items) {
     const auto claimed = std::ranges::find(reply.jobs, item.job.id, [](const ClaimedJob& one) { return one.job.id; });
-    if (item.job.fence != claimed->job.fence || item.job.state != JobState::running) continue;  // it is not ours any more: that will be said to whoever works on it
+    if (item.job.fence != claimed->job.fence || item.job.state != JobState::running) continue;
+    kept_back.erase(item.job.id);
     const Result<ItemNow> now_item = item_now(item);
     if (!now_item) {
       back.settlements.push_back({item.job.id, item.job.fence, {.kind = OutcomeKind::later, .result = {}, .error = {}, .retry_in = kUnreadablePause, .exit_status = {}}});
@@ -156,7 +158,8 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
   if (!change.changes.empty()) {
     if (const Result<ChangeItemsReply> changed = inner_.change_items(change); !changed) return std::unexpected(changed.error());
   }
-  std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return std::ranges::find(back.settlements, claimed.job.id, &Settlement::id) != back.settlements.end(); });
+  for (const Settlement& settlement : back.settlements) kept_back.insert(settlement.id);
+  std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return kept_back.contains(claimed.job.id); });
   for (ClaimedJob& claimed : reply.jobs) {
     const auto found = known.find(claimed.job.queue);
     if (found != known.end()) as_its_stage_says(found->second.spec, claimed.job);

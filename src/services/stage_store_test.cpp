@@ -226,6 +226,15 @@ TEST_F(StageStoreTest, AClaimThatCannotBeLookedThroughIsInDoubtAndItsRepeatBring
   EXPECT_EQ(repeat.jobs[0].job.id, id);
 }
 
+TEST_F(StageStoreTest, WhatIsCancelledWhileAClaimIsLookedThroughIsNotHandedOut) {
+  const JobId gone = enqueue();
+  const JobId kept = enqueue();
+  road.before_items = [&] { must(memory.cancel({.ns = "default", .ids = {gone}, .request = "c", .act = ana})); };
+  const std::vector<Job> claimed = claim("ready");
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_EQ(claimed[0].id, kept);
+}
+
 TEST_F(StageStoreTest, P1_WhatWasPutAtAStagePastTheOthersIsHeldForAPerson) {
   const JobId id = enqueue("docs", "publish");
   EXPECT_TRUE(claim("publish").empty());

@@ -23,6 +23,7 @@ class ItemRoad final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   std::function<void()> before_change = [] {};
   int replies_lost = 0;   // of the next changes
+  std::function<void()> before_items = [] {};  // once
   int items_refused = 0;  // of the next looks: the store is away
   int changes = 0;
 
@@ -31,6 +32,7 @@ class ItemRoad final : public ForwardingStore {
       --items_refused;
       return fail(Code::unavailable, "the store is away");
     }
+    std::exchange(before_items, [] {})();
     return inner_.items(request);
   }
   Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override {

@@ -131,6 +131,12 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   // What an older version made to wait is in no set: all are looked through then.
   admin_(redis::Command("DEL").arg(keys_.prefix() + ":{default}:waiting"));
   EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience})).jobs.front().id, last[1].job.id);
+  // And one that it let go on is still there, so that as many are there as wait.
+  const JobId other = last[2].job.id;
+  admin_(redis::Command("SADD").arg(keys_.prefix() + ":{default}:waiting").arg(std::string(reinterpret_cast<const char*>(other.bytes.data()), other.bytes.size())));
+  const JobsReply waiting = must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience}));
+  ASSERT_EQ(waiting.jobs.size(), 1u);
+  EXPECT_EQ(waiting.jobs.front().id, last[1].job.id);
 }
 
 TEST_F(RedisLists, APageOfLargePayloadsGoesInShortScripts) {

@@ -95,6 +95,8 @@ local function standing()
   for _, id in ipairs(ids) do
     local body = call('HGET', P .. 'body', id)
     if not body then return nil end
+    -- One that an older version took from there or put there: as many, and not the same.
+    if state == WAITING and state_in(call('HGET', P .. 'state', id)) ~= WAITING then return nil end
     found[#found + 1] = {of_be8(body), id}
   end
   table.sort(found, function(a, b) return a[1] < b[1] end)
