@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "backends/sqlite/child_testing.hpp"
+#include "backends/sqlite/lock_file.hpp"
 #include "backends/sqlite/testing.hpp"
 #include "support/findings.hpp"
 #include "support/shell_line.hpp"
@@ -56,6 +57,18 @@ TEST_F(SqliteExamine, AWriterFromOutsideIsNamedAndEnded) {
   ASSERT_TRUE(run_line(found.remedy));
   writer.end(SIGKILL);
   EXPECT_EQ(named_in(must(store->examine()), "write_lock").status, FindingStatus::ok);
+}
+
+TEST_F(SqliteExamine, AProcessOfOursThatHoldsTheLockIsLookedAtFirst) {
+  const auto store = open();
+  Child busy([&] { must(must(sqlite::LockFile::open(options().path + "-lock")).release()->take_turn({})); });
+  ASSERT_TRUE(busy.is_ready());
+  const Finding found = named_in(must(store->examine()), "write_lock");
+  expect_whole(found);
+  const std::string pid = std::to_string(busy.pid());
+  EXPECT_EQ(found.remedy, "ps -o pid,stat,etime,args -p " + pid + "; # then: kill " + pid);
+  EXPECT_TRUE(run_line(found.remedy));
+  EXPECT_EQ(::waitpid(busy.pid(), nullptr, WNOHANG), 0) << "that was a look: it runs";
 }
 
 TEST_F(SqliteExamine, WhatWasDroppedIsNamedAndMadeAnew) {
