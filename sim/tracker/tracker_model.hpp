@@ -67,6 +67,7 @@ class TrackerModel {
 
   // From now on it is let in no more.
   void revoke(const tracker::Account& account) { revoked_.insert(account.id); }
+  void restore(const tracker::Account& account) { revoked_.erase(account.id); }
 
   // People make items, with labels or a status.
   tracker::ItemId make_item(const tracker::Account& by, std::string title, std::vector<std::string> labels, std::string status = {});

@@ -158,6 +158,27 @@ TEST(TrackerWorkerEnd, ATokenThatIsRefusedThreeTimesInARowEndsItAndStopsItsHandl
   EXPECT_EQ(one.hands.stopped, 1);
 }
 
+TEST(TrackerWorkerEnd, ATokenThatIsRefusedForAMomentHoweverOftenEndsNothing) {
+  OneWorker one;
+  one.hands.takes = 20min;
+  one.options.poll = 1s;
+  one.options.concurrency = 2;
+  one.start();
+  const ItemId item = one.make();
+  one.pass(5min);
+  ASSERT_EQ(one.hands.runs, 1);
+  for (int blip = 0; blip < 3; ++blip) {
+    one.model.revoke(kRobots);
+    one.pass(30s);  // some twenty refusals
+    one.model.restore(kRobots);
+    one.pass(1min);
+  }
+  EXPECT_FALSE(one.ended);
+  one.pass(20min);
+  EXPECT_EQ(one.hands.stopped, 0);
+  EXPECT_EQ(one.place(item), "review");
+}
+
 TEST(TrackerWorkerEnd, ATokenThatIsRefusedWhileEveryHandIsBusyEndsItToo) {
   OneWorker one;
   one.hands.takes = 3h;

@@ -12,7 +12,8 @@
 
 namespace fenceline::tracker {
 
-inline constexpr int kDeniedMost = 3;  // in a row
+inline constexpr int kDeniedMost = 3;                            // in a row,
+inline constexpr Duration kDeniedFor = std::chrono::minutes{1};  // and for so long: trackers refuse good tokens for moments
 
 struct TrackerWorker::Looked {
   Item item;
@@ -47,8 +48,12 @@ auto TrackerWorker::asking(Call call) -> decltype(call()) {
   const Instant asked = runtime_.now();
   auto answer = call();
   const Served& served = answer ? answer->served : answer.error().served;
-  if (answer) denied_ = 0;
-  else if (answer.error().kind == TroubleKind::denied && ++denied_ == kDeniedMost) wake_->notify();
+  if (answer) {
+    denied_ = 0;
+  } else if (answer.error().kind == TroubleKind::denied) {
+    if (denied_ == 0) denied_since_ = asked;
+    if (++denied_ == kDeniedMost) wake_->notify();
+  }
   if (served.now != WallTime{}) {
     const std::scoped_lock lock(mutex_);
     moment_ = {served.now, asked, runtime_.now()};

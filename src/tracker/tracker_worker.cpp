@@ -48,7 +48,7 @@ Result<void> TrackerWorker::run(std::stop_token stop) {
     fit = still_let_in();
     if (!fit) break;
     const Instant until = has_room ? next_scan : runtime_.now() + jittered(options_.poll);
-    wake_->wait_until(std::min(until, hints_.next(runtime_.now())));
+    wake_->wait_until(std::min({until, hints_.next(runtime_.now()), shut_out_at()}));
     fit = still_fit();
   }
   for (const auto& holding : holdings_) holding->stop.request_stop();
@@ -170,14 +170,19 @@ Result<void> TrackerWorker::still_fit() {
   return check_fitness(options_.protocol, fitness);
 }
 
+Instant TrackerWorker::shut_out_at() const { return denied_ < kDeniedMost ? Instant::max() : denied_since_.load() + kDeniedFor; }
+
 // By a list, which is what it lives on: a single item may be closed to us for reasons of its own.
 Result<void> TrackerWorker::still_let_in() {
-  if (denied_ < kDeniedMost) return {};
+  if (runtime_.now() < shut_out_at()) return {};
   const Answer<std::vector<ItemState>> items = asking([&] { return hasty_->list({options_.protocol.label_of(options_.protocol.pipeline.first().name), false}); });
-  if (items || items.error().kind != TroubleKind::denied) return {};
+  if (items || items.error().kind != TroubleKind::denied) {
+    denied_since_ = runtime_.now();  // not now, at least
+    return {};
+  }
   shut_out_ = true;
   log_.error("tracker_shut_out", {{"message", items.error().message}});
-  return fail(Code::denied, items.error().message + "; refused more than " + std::to_string(kDeniedMost) + " times in a row, so this worker ends: look at the token and its rights");
+  return fail(Code::denied, items.error().message + "; refused more than " + std::to_string(kDeniedMost) + " times in a row and for " + format_duration(kDeniedFor) + ", so this worker ends: look at the token and its rights");
 }
 
 Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request, Cost& cost) {

@@ -88,7 +88,7 @@ class TrackerWorker {
   ~TrackerWorker();
 
   // Works until `stop`, or forever. Errors: refused (a precondition does not hold, or the account is none of the workers'), denied (also while it works: its token was refused three times in a
-  // row, and is), and what else ends it.
+  // row, for a minute, and is), and what else ends it.
   Result<void> run(std::stop_token stop);
 
   // Looks once at every item of the pipeline, and makes whole what others left; claims nothing. Errors as those of run().
@@ -116,7 +116,9 @@ class TrackerWorker {
   Result<void> greet(std::stop_token stop);
   Result<void> know_statuses();
   Result<void> still_fit();
-  // Three times in a row the tracker said that we may not: asks once more who we are. Errors: denied.
+  // When the tracker has said three times in a row, and for a minute, that we may not; far away before the third.
+  Instant shut_out_at() const;
+  // At that time it is asked once more. Errors: denied.
   Result<void> still_let_in();
   // Whether something was done, or is being done by anybody.
   bool scan(bool sweeps);
@@ -174,6 +176,7 @@ class TrackerWorker {
   Hints hints_;
   std::atomic<bool> slot_freed_ = false;
   std::atomic<int> denied_ = 0;         // in a row
+  std::atomic<Instant> denied_since_{Instant{}};
   std::atomic<bool> shut_out_ = false;  // for good
   std::map<ItemId, Seen> seen_;
   std::optional<WallTime> strays_after_;
