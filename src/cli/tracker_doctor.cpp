@@ -44,7 +44,7 @@ Finding budget_finding(const std::optional<tracker::Limit>& limit) {
   if (!limit) return {"tracker_budget", FindingStatus::ok, "not known: the tracker does not say", "", "", {}};
   const std::string detail = std::to_string(limit->left) + " requests left, whole again in " + doctor::rough(limit->whole_in);
   if (limit->left >= kBudgetLow) return {"tracker_budget", FindingStatus::ok, detail, "", "", {}};
-  return {"tracker_budget", limit->left == 0 ? FindingStatus::bad : FindingStatus::warning, detail, "fenceline workers list", "when it is used up nothing is claimed or renewed, and leases run out", {}};
+  return {"tracker_budget", limit->left == 0 ? FindingStatus::bad : FindingStatus::warning, detail, "fenceline tracker whoami", "when it is used up nothing is claimed or renewed, and leases run out", {}};
 }
 
 // Items that workers leave to people: contested ones, and those that a person holds.
@@ -66,6 +66,7 @@ tracker::Answer<std::vector<Finding>> items_findings(TrackerPlace& place, const 
       break;
     }
     const tracker::Answer<tracker::Item> item = place.tracker->read({.item = id});
+    if (!item && item.error().kind == tracker::TroubleKind::not_found) continue;  // it went, or moved, since it was listed
     if (!item) return std::unexpected(item.error());
     served = item->served;
     const tracker::Ledger ledger = tracker::read_ledger(place.protocol, id, item->value.comments, place.self, served.now);
