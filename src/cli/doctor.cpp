@@ -46,7 +46,7 @@ Result<Finding> read_finding(const Invocation& invocation, Store& store) {
   return Finding{"read", quick ? FindingStatus::ok : FindingStatus::warning, "one read took " + format_duration(took), quick ? "" : "iostat -x 1", quick ? "" : "claims and renewals are as slow", {}};
 }
 
-StateOptions options_for(const std::string& ns) { return {.ns = ns, .other_namespaces = true, .lives = lives_here}; }
+StateOptions options_for(const std::string& ns) { return {.ns = ns, .other_namespaces = true, .lives = lives_here, .stopped = stopped_here}; }
 
 // What the store says of a thing stands; a check of ours about the same thing is left out.
 void add(Diagnosis& diagnosis, Findings more) {

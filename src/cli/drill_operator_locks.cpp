@@ -1,4 +1,7 @@
 // Faults of locks.
+#include <csignal>
+#include <fstream>
+
 #include "cli/drill_operator.hpp"
 
 namespace fenceline::cli {
@@ -36,19 +39,31 @@ void set_back_the_waiter(OperatorScene& scene) {
                    "0", scene.prefix()});
 }
 
-OperatorFault holder_hangs() {
+// Here the command of the holder is told to end. Not while that is stopped: the kernel would wake it.
+std::string go(const OperatorScene& scene) { return scene.folder() + "/go"; }
+
+OperatorFault holder_stopped() {
   return {.name = "lock_wait",
-          .what = "the command of a holder hangs while its lock is renewed; another one waits (its wait set back by hand)",
+          .what = "the holder of a lock is stopped (SIGSTOP) under a long lease; another one waits (its wait set back by hand)",
           .metric = "fenceline_finding{check=\"lock_wait\"}",
           .check = "lock_wait",
-          .command = "fenceline locks break KEY --fence FENCE",
+          .command = "kill -CONT PID",
           .bring_about = [](OperatorScene& scene) {
-            scene.start({"lock", kKey, "--", "/bin/sleep", "300"}, "holder");
-            until_held(scene);
+            const std::string held = scene.folder() + "/held";
+            const int holder = scene.start({"lock", kKey, "--ttl", "30m", "--", "/bin/sh", "-c", "touch " + held + "; until [ -e " + go(scene) + " ]; do sleep 0.05; done"}, "holder");
+            scene.until("the command runs", [&] { return std::ifstream(held).good(); });
+            // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
+            scene.until("the holder stands still", [&] {
+              scene.signal(holder, SIGSTOP);
+              if (scene.succeeds({"queue", "set", "aside", "--limit", "1"})) return true;
+              scene.signal(holder, SIGCONT);
+              return false;
+            });
             scene.start({"lock", kKey, "--wait", "10m", "--", "/bin/true"}, "waiter");
             scene.until("somebody waits", [&] { return scene.run({"locks", "show", kKey, "--json"}).find("\"waiters\":[{") != std::string::npos; });
             set_back_the_waiter(scene);
-          }};
+          },
+          .then = [](OperatorScene& scene) { std::ofstream{go(scene)}; }};
 }
 
 OperatorFault without_a_gate() {
@@ -63,6 +78,6 @@ OperatorFault without_a_gate() {
 
 }  // namespace
 
-std::vector<OperatorFault> lock_faults() { return {holder_killed(), holder_hangs(), without_a_gate()}; }
+std::vector<OperatorFault> lock_faults() { return {holder_killed(), holder_stopped(), without_a_gate()}; }
 
 }  // namespace fenceline::cli

@@ -96,7 +96,7 @@ Result<int> run_show(Invocation& invocation) {
 SectionSpec field_section() {
   return {"Fields",
           {{"state", "held: a lease is alive, that of a window (loop) too though its command is done; expired: a lease ran out and nobody took over; resting: it is held no more and nobody gets it yet (--hold-at-least, --delay); free"},
-           {"pattern", "what its last holder said: item, loop, fenced, layered, a name of its own"},
+           {"pattern", "what its last holder said: item, loop, fenced, layered, election, or its own"},
            {"holder", "where the holder is, HOST:PID; its owner if it did not say"},
            {"fence", "the newest"},
            {"age", "since the grant"},

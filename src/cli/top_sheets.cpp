@@ -135,9 +135,7 @@ Sheet locks(const TopState& state, const TopModel& model) {
     const std::optional<WallTime> since = waits(row);
     sheet.rows.push_back({{row.resource, {is, is == "expired" ? Tone::bad : Tone::plain}, holder + more, std::to_string(row.fence), held ? ago(state.at - row.holders.front().granted_at) : "",
                            row.free_in ? ago(*row.free_in) : "", number(row.waiters_count, Tone::warning), since ? ago(state.at - *since) : ""},
-                          is == "expired"         ? "fenceline lock " + shell_word(row.resource) + " -- true"
-                          : row.waiters_count > 0 ? "fenceline locks break " + shell_word(row.resource) + " --fence " + std::to_string(row.fence) + " --reason WHY"
-                                                  : "fenceline locks show " + shell_word(row.resource)});
+                          is == "expired" ? "fenceline lock " + shell_word(row.resource) + " -- true" : "fenceline locks show " + shell_word(row.resource)});
   }
   return sheet;
 }

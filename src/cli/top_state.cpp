@@ -62,7 +62,7 @@ TopState TopLook::look() {
 
 Result<TopState> TopLook::read() {
   TopState state{.store = last_.store, .guarantee = last_.guarantee, .ns = last_.ns};
-  Result<Looked> looked = look_at_state(runtime_, store_, {.ns = last_.ns, .lives = lives_here});
+  Result<Looked> looked = look_at_state(runtime_, store_, {.ns = last_.ns, .lives = lives_here, .stopped = stopped_here});
   if (!looked) return std::unexpected(looked.error());
   state.queues = std::move(looked->queues);
   state.workers = std::move(looked->workers);

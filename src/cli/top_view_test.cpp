@@ -104,7 +104,7 @@ TEST(TopView, ALonePaneFollowsTheRowThatIsPointedAtAndSaysWhatCanBeDone) {
   EXPECT_TRUE(shows(text, "try: fenceline jobs --queue q1088")) << text;
   EXPECT_EQ(top_rows(state, model), 103);
   model = {.pane = TopPane::locks};
-  EXPECT_TRUE(shows(text_of(top_lines(state, model, {.width = 100, .height = 24})), "try: fenceline locks break nightly --fence 1731 --reason WHY"));
+  EXPECT_TRUE(shows(text_of(top_lines(state, model, {.width = 100, .height = 24})), "try: fenceline locks show nightly"));
   state.paste = [](const std::string& command) { return command + " --namespace shop"; };
   model = {.pane = TopPane::queues, .cursor = 102};
   EXPECT_TRUE(shows(text_of(top_lines(state, model, {.width = 100, .height = 24})), "try: fenceline queue resume '報告' --namespace shop")) << text_of(top_lines(state, model, {.width = 100, .height = 24}));

@@ -6,15 +6,23 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "backends/sqlite/lock_holders.hpp"
 #include "base/duration_text.hpp"
 #include "cli/acts.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "cli/workers.hpp"
+#include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 
 namespace fenceline::cli {
 namespace {
+
+// By more than the clocks that say so may differ.
+bool is_younger(pid_t pid, Duration age) {
+  const std::optional<Duration> own = process_age(pid);
+  return own && *own + std::chrono::seconds{2} < age;
+}
 
 Result<std::vector<std::string>> gone_owners(const Invocation& invocation, const std::vector<WorkerRow>& rows) {
   std::vector<std::string> owners;
@@ -57,9 +65,16 @@ Result<int> run(Invocation& invocation) {
 
 }  // namespace
 
-std::optional<bool> lives_here(const WorkerReport& report) {
+std::optional<bool> lives_here(const WorkerRow& row) {
+  const WorkerReport& report = row.report;
   if (report.pid <= 0 || report.host.empty() || report.host != host_name()) return std::nullopt;
-  return ::kill(static_cast<pid_t>(report.pid), 0) == 0 || errno == EPERM;
+  const pid_t pid = static_cast<pid_t>(report.pid);
+  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
+  return !is_younger(pid, row.unseen);  // one that began after the worker was last seen has only its number
+}
+
+bool stopped_here(const std::string& host, std::int64_t pid, Duration age) {
+  return host == host_name() && sqlite::is_stopped(static_cast<pid_t>(pid)) && !is_younger(static_cast<pid_t>(pid), age);
 }
 
 CommandSpec workers_forget_command() {

@@ -122,12 +122,12 @@ Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
     const Result<LocksReply> locks = store.locks(request);
     if (!locks) return std::unexpected(locks.error());
     for (const LockRow& row : locks->locks) {
-      if (row.pattern != "fenced") continue;
+      if (row.pattern != "fenced" && row.pattern != "election") continue;
       fenced += 1;
       if (row.seen_at_gate || (options.seen_outside && options.seen_outside(row.resource))) continue;
       std::optional<WallTime> since;
       if (!row.holders.empty()) since = row.holders.front().granted_at;
-      list.add(FindingStatus::warning, "lock " + row.resource + " is of pattern fenced, and no gate that is known here ever saw a fence of it",
+      list.add(FindingStatus::warning, "lock " + row.resource + " is of pattern " + row.pattern + ", and no gate that is known here ever saw a fence of it",
                "fenceline gate run " + shell_word(row.resource) + " " + std::to_string(row.fence) + " -- CMD", since);
     }
     if (!locks->next) break;

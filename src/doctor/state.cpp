@@ -61,13 +61,23 @@ const WorkerRow* StateLook::worker(const std::string& owner) const {
   return found == looked.workers.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// The store has it from whoever reported: nothing else, and no option of ssh, goes into a line to paste.
+bool is_host_name(std::string_view host) {
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_'; };
+  return !host.empty() && !host.starts_with('-') && std::ranges::all_of(host, fits);
+}
+
+}  // namespace
+
 std::string StateLook::wake_or_forget(const WorkerRow& row) const {
   const std::string wake = "kill -CONT " + std::to_string(row.report.pid);
   const std::string forget = "fenceline workers forget " + shell_word(row.report.owner);
-  const std::optional<bool> lives = options.lives ? options.lives(row.report) : std::nullopt;
+  const std::optional<bool> lives = options.lives ? options.lives(row) : std::nullopt;
   if (lives) return *lives ? wake : forget;
-  if (row.report.host.empty() || row.report.pid <= 0) return forget;
-  return "ssh " + shell_word(row.report.host) + " " + wake + " || " + forget;
+  if (!is_host_name(row.report.host) || row.report.pid <= 0) return forget;
+  return "ssh " + row.report.host + " " + wake + " || " + forget;
 }
 
 Result<std::map<JobId, Job>> StateLook::jobs_now(std::vector<JobId> ids) const {

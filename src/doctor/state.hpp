@@ -31,7 +31,9 @@ struct StateOptions {
   bool other_namespaces = false;  // also how much lock debt the others have
   std::size_t findings_most = 5;  // of one check; then one more that says how many there are beside
   // Whether a process lives, if anybody here can tell: it decides which command mends a worker that says nothing.
-  std::function<std::optional<bool>(const WorkerReport&)> lives = {};
+  std::function<std::optional<bool>(const WorkerRow&)> lives = {};
+  // Whether a process of that number there, not younger than that, is known to be stopped.
+  std::function<bool(const std::string& host, std::int64_t pid, Duration age)> stopped = {};
 };
 
 // Numbers for the metrics. Each is of what was looked at: `cut` says that there may be more.

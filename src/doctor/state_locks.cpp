@@ -1,7 +1,9 @@
 // Locks: who waits long and for whom, and leases that ran out and were never released.
 #include <algorithm>
+#include <charconv>
 
 #include "doctor/state_look.hpp"
+#include "services/lock_options.hpp"
 #include "services/schedule_lead.hpp"
 
 namespace fenceline::doctor {
@@ -13,11 +15,20 @@ constexpr std::string_view kLoop = "loop";  // it is never released: its window 
 
 std::string at_place(const std::string& place) { return place.empty() ? "" : " (" + place + ")"; }
 
-// A break is for what is held; what ran out is taken over, and released, under a new fence.
+// The process of a holder, if it is known to be stopped: its place is "HOST:PID" then.
+std::optional<std::int64_t> stopped(const StateLook& look, const LockHolder& holder) {
+  const std::size_t colon = holder.place.rfind(':');
+  if (colon == std::string::npos || !look.options.stopped) return std::nullopt;
+  std::int64_t pid = 0;
+  const char* end = holder.place.data() + holder.place.size();
+  if (std::from_chars(holder.place.data() + colon + 1, end, pid).ptr != end || pid <= 0) return std::nullopt;
+  return look.options.stopped(holder.place.substr(0, colon), pid, look.now - holder.granted_at) ? std::optional(pid) : std::nullopt;
+}
+
+// What ran out is taken over, and released, under a new fence. What is held is never broken unseen: its holder may be well, and at work.
 std::string mend(const LockRow& row) {
-  if (row.free_in) return "fenceline locks break " + row.resource + " --fence " + std::to_string(row.fence);
-  const std::size_t slot = row.resource.find('#');
-  if (slot != std::string::npos) return "fenceline locks show " + row.resource;
+  const bool is_slot = row.resource.find('#') != std::string::npos;
+  if (row.free_in || is_slot) return "fenceline locks show " + row.resource;
   return "fenceline lock " + row.resource + " -- true";
 }
 
@@ -40,19 +51,24 @@ void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
   StateNumbers& numbers = look.looked.numbers;
   numbers.lock_waiters += row.waiters_count;
   if (row.waiters.empty()) return;
+  if (row.pattern == to_string(LockPattern::election) && row.free_in) return;  // they stand by, for as long as it leads
   const auto first = std::ranges::min_element(row.waiters, {}, &LockWaiter::since);
   const Duration waits = look.now - first->since;
   numbers.lock_wait_longest = std::max(numbers.lock_wait_longest, waits);
   if (waits < kLockWaitLong) return;
-  std::string holder = "nobody holds it";
+  std::string holder = "nobody holds it", remedy = mend(row);
   if (!row.holders.empty()) {
     const LockHolder& one = row.holders.front();
     holder = one.owner + at_place(one.place) + " holds it under fence " + std::to_string(row.fence) + " since " + moment(one.granted_at, look.now);
     if (one.left <= Duration{0}) holder += ", and its lease ran out";
+    if (const std::optional<std::int64_t> pid = stopped(look, one)) {
+      holder += ", and is stopped";
+      remedy = "kill -CONT " + std::to_string(*pid);
+    }
   }
   list.add(FindingStatus::warning,
            "lock " + row.resource + ": " + counted(row.waiters_count, "waiter") + ", " + first->owner + at_place(first->place) + " for " + rough(waits) + "; " + holder,
-           row.holders.empty() ? "fenceline locks show " + row.resource : mend(row), first->since);
+           row.holders.empty() ? "fenceline locks show " + row.resource : remedy, first->since);
 }
 
 // `visit` is shown every lock of a namespace, up to a bound.

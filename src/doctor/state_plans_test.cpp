@@ -82,10 +82,37 @@ TEST_F(Locks, ThatPeopleWaitLongForNameTheHolder) {
   const Finding wait = one("lock_wait");
   EXPECT_EQ(wait.status, FindingStatus::warning);
   EXPECT_EQ(wait.detail, "lock deploy: 1 waiter, b (box:b) for 80s; a (box:a) holds it under fence " + std::to_string(fence) + " since " + moment(held_since, clock.wall_now()));
-  EXPECT_EQ(wait.remedy, "fenceline locks break deploy --fence " + std::to_string(fence));
+  EXPECT_EQ(wait.remedy, "fenceline locks show deploy") << "it renews: nobody is told to break it unseen";
   EXPECT_EQ(wait.since, since);
   EXPECT_EQ(look().numbers.lock_waiters, 1);
   EXPECT_EQ(look().numbers.lock_wait_longest, 80s);
+}
+
+TEST_F(Locks, OfALeaderWhoLeadsAreNotWaitedForByThoseWhoStandBy) {
+  const Fence fence = acquire("a", false, "election").grants.front().fence;
+  acquire("b", true, "election");
+  for (int i = 0; i < 8; ++i) {
+    pass(10s);
+    EXPECT_TRUE(must(store.renew({.ns = options.ns, .locks = {{"deploy", "a", fence}}, .ttl = kTtl})).refused.empty());
+    EXPECT_TRUE(acquire("b", true, "election").grants.empty());
+  }
+  EXPECT_EQ(look().numbers.lock_waiters, 1);
+  expect_only({});
+}
+
+TEST_F(Locks, WhoseHolderIsStoppedAreMendedByWakingIt) {
+  const auto ask = [&](const std::string& owner, bool wait) {
+    return must(store.acquire({.ns = options.ns, .names = {"deploy"}, .owner = owner, .request = "r-" + owner, .ttl = 1h, .wait = wait, .place = "box:4711"}));
+  };
+  EXPECT_FALSE(ask("a", false).grants.empty());
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_TRUE(ask("b", true).grants.empty());
+    pass(10s);
+  }
+  EXPECT_EQ(one("lock_wait").remedy, "fenceline locks show deploy") << "nobody can tell";
+  options.stopped = [](const std::string& host, std::int64_t pid, Duration age) { return host == "box" && pid == 4711 && age == 80s; };
+  EXPECT_EQ(one("lock_wait").remedy, "kill -CONT 4711");
+  EXPECT_TRUE(one("lock_wait").detail.ends_with(", and is stopped")) << one("lock_wait").detail;
 }
 
 struct Schedules : test::StateOnMemory {

@@ -40,11 +40,19 @@ TEST_F(Beliefs, OfAPausedWorkerAreHeldAgainstWhatTheStoreSays) {
   EXPECT_EQ(look().numbers.workers_gone, 1);
 }
 
+TEST_F(Beliefs, OfAHostThatIsNoNameBringNoOptionOfSshIntoTheRemedy) {
+  for (const char* host : {"-oProxyCommand=touch x", "-oProxyCommand=x", "box;x", ""}) {
+    must(store.report_worker({.ns = options.ns, .owner = "w-1", .host = host, .pid = 4711, .version = "1", .queues = {"mail"}, .ttl = kTtl}));
+    pass(kTtl + 1s);
+    EXPECT_EQ(one("workers_gone").remedy, "fenceline workers forget w-1") << host;
+  }
+}
+
 TEST_F(Beliefs, AreMendedByWakingWhoHangsAndForgettingWhoDied) {
   take_over();
-  options.lives = [](const WorkerReport& report) { return report.pid == 4711 ? std::optional(true) : std::nullopt; };
+  options.lives = [](const WorkerRow& row) { return row.report.pid == 4711 ? std::optional(true) : std::nullopt; };
   EXPECT_EQ(one("beliefs").remedy, "kill -CONT 4711");
-  options.lives = [](const WorkerReport&) { return std::optional(false); };
+  options.lives = [](const WorkerRow&) { return std::optional(false); };
   EXPECT_EQ(one("beliefs").remedy, "fenceline workers forget w-1");
   must(store.remove_worker(options.ns, "w-1"));
   expect_only({"orphans"});

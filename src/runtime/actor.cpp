@@ -75,6 +75,15 @@ std::optional<pid_t> pid_of(const std::vector<std::string>& theirs, const std::v
 
 }  // namespace
 
+std::optional<Duration> process_age(pid_t pid) {
+  const std::string start = start_of(pid);
+  std::int64_t ticks = 0;
+  double up = 0;
+  if (start.empty() || std::from_chars(start.data(), start.data() + start.size(), ticks).ec != std::errc{} || !(std::ifstream("/proc/uptime") >> up)) return std::nullopt;
+  const std::chrono::duration<double> age(up - static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  return std::chrono::duration_cast<Duration>(age);
+}
+
 std::string this_actor(const Clock& clock) { return actor_of(clock, ::getpid()); }
 
 ActorLife wait_for_actor(const Clock& clock, const std::string& actor, Instant until, std::stop_token stop) {

@@ -14,7 +14,7 @@ Result<TermEnd> Election::serve(const std::function<void(const Term&)>& lead, st
                          .renewal_tries = options_.renewal_tries,
                          .wait = std::chrono::hours{24},
                          .delay = options_.delay,
-                         .pattern = LockPattern::fenced,
+                         .pattern = LockPattern::election,
                          .on_release_error = OnReleaseError::ignore};
   Result<void> served;
   bool led = false;

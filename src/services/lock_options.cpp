@@ -81,7 +81,7 @@ Result<void> check_renewal(const LockOptions& options) {
 
 }  // namespace
 
-std::string_view to_string(LockPattern pattern) { return word_of(kPatterns, pattern); }
+std::string_view to_string(LockPattern pattern) { return pattern == LockPattern::election ? "election" : word_of(kPatterns, pattern); }
 std::string_view to_string(Contention contention) { return word_of(kContentions, contention); }
 std::string_view to_string(OnStoreError policy) { return word_of(kStorePolicies, policy); }
 std::string_view to_string(OnReleaseError policy) { return word_of(kReleasePolicies, policy); }

@@ -19,6 +19,7 @@ enum class LockPattern {
   loop,     // periodic sweeps: neither renewed nor released, its ttl is the window (L6)
   fenced,   // item, and the fence goes with every write: a write gate checks it
   layered,  // many threads and many replicas. Every lock here is (threads of a process take turns among themselves first); the word is for the inventory
+  election,  // fenced, of services/election.hpp alone: others stand by for as long as its holder leads. Nobody sets it
 };
 
 // What a request does that finds its lock taken.

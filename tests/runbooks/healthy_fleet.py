@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""healthy_fleet.py PROJECT FENCELINE: Debian's Prometheus, with the rules, scrapes two workers that are well and a holder of a lock. No expression of an alert is true of them, no alert fires or is about to; every panel of the dashboard has something to show, but for
+"""healthy_fleet.py PROJECT FENCELINE: Debian's Prometheus, with the rules, scrapes two workers that are well, a holder of a lock, and a leader with one who stands by since long. No expression of an alert is true of them, no alert fires or is about to; every panel of the dashboard has something to show, but for
 those that show trouble alone."""
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,11 @@ def address_in(name, sign):
     return until("%s says where it listens" % name, look)
 
 
+def set_back(statement):
+    with contextlib.closing(sqlite3.connect(os.path.join(folder, "fenceline.db"), timeout=10)) as db, db:
+        return db.execute(statement).rowcount
+
+
 def ask(expr):
     url = "http://%s/api/v1/query?%s" % (prometheus, urllib.parse.urlencode({"query": expr}))
     try:
@@ -57,6 +64,11 @@ def main():
         start(one, fenceline, "work", "mail", "--metrics", "127.0.0.1:0", "--", "true", FENCELINE_LOG="info")
         address_in(one, "metrics_listening")
     start("holder", fenceline, "lock", "deploy", "--metrics", "127.0.0.1:0", "--", "sleep", "600", FENCELINE_LOG="info")
+    # The leader's fence is seen at a gate; whoever stands by is made to do so for an hour already.
+    start("leader", fenceline, "elect", "boss", "--", "sh", "-c", '"$0" gate run boss "$FENCELINE_FENCE" -- true && touch led && exec sleep 600', fenceline)
+    until("somebody leads", lambda: os.path.exists(os.path.join(folder, "led")))
+    start("standby", fenceline, "elect", "boss", "--", "true")
+    until("somebody stands by", lambda: set_back("UPDATE fenceline_lock_waiter SET since = since - 3600000000") == 1)
     targets = [address_in(one, "metrics_listening") for one in ("first", "second", "holder")]
     with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
         json.dump({"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "rule_files": [project + "/ops/prometheus/fenceline.rules.yml"],
