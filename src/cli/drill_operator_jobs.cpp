@@ -71,7 +71,7 @@ OperatorFault died() {
           .what = "a handler ends with 65: its job is of no use",
           .metric = "fenceline_dead_letters_total",
           .check = "dead_letters",
-          .command = "fenceline dead redrive --queue QUEUE --yes",
+          .command = "fenceline dead redrive --queue QUEUE --limit 1 --yes",
           .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, at_first(scene, "exit 65", "true"))); },
           .bring_about =
               [](OperatorScene& scene) {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kReadyLooked = 100;         // of each queue, the first by enqueue
 constexpr std::size_t kQueuesLooked = 10;
 constexpr std::size_t kGroupsAsked = 10;
-constexpr std::int64_t kReadyMost = 5000;  // in a queue: in one with more nobody looks for who waits, as a store may have to walk through all of them
+constexpr std::int64_t kReadyMost = 300;  // in a queue: in one with more nobody looks for who waits, as a store may have to walk through all of them
 constexpr Duration kGroupWaits = std::chrono::seconds{10};
 
 using Group = std::pair<std::string, std::string>;  // queue, name
@@ -36,11 +36,23 @@ std::map<Group, const Job*> suspects(const StateLook& look) {
   return heads;
 }
 
+// Queues of workers that say they hold what does not run: it may be the head of a group, taken from one that has not said that it stopped.
+std::set<std::string> queues_of_doubt(const StateLook& look) {
+  std::set<JobId> running;
+  for (const Job& job : look.running) running.insert(job.id);
+  std::set<std::string> queues;
+  for (const WorkerRow& worker : look.looked.workers) {
+    if (std::ranges::any_of(worker.report.holding, [&](const Holding& held) { return !running.contains(held.id); })) queues.insert(worker.report.queues.begin(), worker.report.queues.end());
+  }
+  return queues;
+}
+
 bool is_long(const QueueRow& row) { return row.depth_of(JobState::ready) > kReadyMost; }
 
-// Queues in which a job may wait for the head of its group: those with a suspect first, then those where work is due for some time.
+// Queues in which a job may wait for the head of its group: those with a suspect first, then those where work is due for some time and a head may stand still.
 std::vector<const QueueRow*> queues_to_look_at(StateLook& look, const std::map<Group, const Job*>& suspected) {
   std::vector<const QueueRow*> first, others;
+  const std::set<std::string> doubt = queues_of_doubt(look);
   for (const QueueRow& row : look.looked.queues) {
     if (row.paused || !row.oldest_ready_at) continue;
     const bool has_suspect = std::ranges::any_of(suspected, [&](const auto& one) { return one.first.first == row.queue; });
@@ -49,7 +61,7 @@ std::vector<const QueueRow*> queues_to_look_at(StateLook& look, const std::map<G
       continue;
     }
     if (has_suspect) first.push_back(&row);
-    else if (look.now - *row.oldest_ready_at > kGroupWaits) others.push_back(&row);
+    else if (look.now - *row.oldest_ready_at > kGroupWaits && (row.ahead > 0 || row.depth_of(JobState::waiting) > 0 || doubt.contains(row.queue))) others.push_back(&row);
   }
   std::ranges::copy(others, std::back_inserter(first));
   return first;
@@ -138,7 +150,8 @@ std::optional<Cause> cause_of(const StateLook& look, const Job& head, const JobF
   if (has_expired(head)) return Cause{"whose lease ran out " + rough(expired_for(head)) + " ago", "fenceline work " + head.queue + " -- CMD", look.now - expired_for(head), false};
   if (behind.group_head_revoked) return Cause{"which was taken from " + head.owner + ", and that worker has not said that it stopped", "fenceline job explain " + id, std::nullopt, false};
   if (head.state == JobState::ready && head.run_at > look.now)
-    return Cause{"which is tried again at " + moment(head.run_at, look.now) + (head.failures > 0 ? " after " + counted(head.failures, "failure") : ""), "fenceline job retry " + id, std::nullopt, false};
+    return head.failures > 0 ? Cause{"which is tried again at " + moment(head.run_at, look.now) + " after " + counted(head.failures, "failure"), "fenceline job retry " + id, std::nullopt, false}
+                             : Cause{"which is due at " + moment(head.run_at, look.now), "fenceline job explain " + id, std::nullopt, false};
   return std::nullopt;
 }
 

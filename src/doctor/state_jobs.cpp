@@ -75,8 +75,10 @@ Result<Findings> poison_jobs(StateLook& look) {
       if (!first) return std::unexpected(first.error());
       since = *first;
     }
-    list.add(losses + 1 >= kLossesInRowMax ? FindingStatus::bad : FindingStatus::warning, named(job) + " was lost " + std::to_string(losses) + " times in a row, last by " + job.owner,
-             "fenceline job cancel " + to_string(job.id), since);
+    // One that runs under a live lease may be well this time, and lost its workers to somebody else.
+    const bool bad = losses + 1 >= kLossesInRowMax;
+    list.add(bad ? FindingStatus::bad : FindingStatus::warning, named(job) + " was lost " + std::to_string(losses) + " times in a row, last by " + job.owner,
+             (bad || has_expired(job) ? "fenceline job cancel " : "fenceline job show ") + to_string(job.id), since);
   }
   look.looked.numbers.poison_jobs = list.size();
   return look.told(std::move(list), "no running job was lost twice in a row");

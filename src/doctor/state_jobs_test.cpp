@@ -99,6 +99,7 @@ TEST_F(State, TwoLossesInARowMakeAPoisonJobTheOneAtHandIncluded) {
   EXPECT_EQ(poison.remedy, "fenceline job cancel " + to_string(id));
   EXPECT_EQ(poison.since, began);
   claim("w-3");
+  EXPECT_EQ(one("poison_jobs").remedy, "fenceline job show " + to_string(id)) << "it runs, perhaps well";
   pass(kTtl + 1s);
   claim("w-4");
   EXPECT_EQ(one("poison_jobs").status, FindingStatus::warning);

@@ -79,7 +79,7 @@ Result<Findings> dead_letters(StateLook& look) {
       detail += (dead == 1 ? ": job " : "; the first: job ") + to_string(example->id) + (example->error.empty() ? "" : ", " + first_line(example->error));
       since = example->finished_at;
     }
-    list.add(FindingStatus::warning, detail, "fenceline dead redrive --queue " + row.queue + " --yes", since);
+    list.add(FindingStatus::warning, detail, "fenceline dead redrive --queue " + row.queue + " --limit 1 --yes", since);
   }
   return look.told(std::move(list), "none");
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "store/forwarding_store.hpp"
 #include "support/state_fixture.hpp"
 
 namespace fenceline {
@@ -64,7 +65,7 @@ TEST_F(DeadLetters, AreTheDepthOfEachQueueAndAnExample) {
   const Finding dead = one("dead_letters");
   EXPECT_EQ(dead.status, FindingStatus::warning);
   EXPECT_EQ(dead.detail, "2 dead letters in queue mail; the first: job " + to_string(first) + ", exit status 65");
-  EXPECT_EQ(dead.remedy, "fenceline dead redrive --queue mail --yes");
+  EXPECT_EQ(dead.remedy, "fenceline dead redrive --queue mail --limit 1 --yes");
   EXPECT_EQ(dead.since, since);
   EXPECT_EQ(look().numbers.dead_letters, 2);
 }
@@ -137,10 +138,42 @@ TEST_F(Groups, BehindAHeadThatIsTriedAgainLaterAreBlocked) {
   EXPECT_EQ(blocked.remedy, "fenceline job retry " + to_string(head));
 }
 
+TEST_F(Groups, BehindAHeadThatWasDelayedOnPurposeAreExplainedAndNotRunEarly) {
+  const JobId head = enqueue({.delay = 24h, .group = "acme"});
+  enqueue({.group = "acme"});
+  pass(1min);
+  const Finding blocked = one("groups_blocked");
+  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is due at ") != std::string::npos) << blocked.detail;
+  EXPECT_EQ(blocked.remedy, "fenceline job explain " + to_string(head));
+}
+
+// Counts what is asked of the ready ones: a store may have to walk through them.
+struct ReadyAsked final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  Result<JobsReply> jobs(const JobsRequest& request) override {
+    asked += request.state == JobState::ready ? 1 : 0;
+    return ForwardingStore::jobs(request);
+  }
+  int asked = 0;
+};
+
+TEST_F(Groups, AreNotLookedForWhereNoHeadCanStandStill) {
+  ReadyAsked counted(store);
+  enqueue({.group = "acme"});
+  enqueue({});
+  claim("w-1");
+  pass(15s);
+  must(look_at_state(runtime, counted, options));
+  EXPECT_EQ(counted.asked, 0);
+  enqueue({.delay = 1h});
+  must(look_at_state(runtime, counted, options));
+  EXPECT_EQ(counted.asked, 1) << "one is tried later: it may be a head";
+}
+
 TEST_F(Groups, OfALongQueueNameTheHeadAndNobodyLooksForWhoWaits) {
   const JobId head = in_doubt({.group = "acme"});
   EnqueueRequest many{.ns = options.ns};
-  for (int i = 0; i < 5001; ++i) many.jobs.push_back({.id = *parse_uuid(fresh_id(runtime)), .queue = "mail", .group = "acme"});
+  for (int i = 0; i < 301; ++i) many.jobs.push_back({.id = *parse_uuid(fresh_id(runtime)), .queue = "mail", .group = "acme"});
   must(store.enqueue(many));
   EXPECT_EQ(one("groups_blocked").detail, "group acme of queue mail: all of it waits behind job " + to_string(head) + ", which waits for effect charge, in doubt");
   EXPECT_TRUE(look().cut);

@@ -1,5 +1,6 @@
 #include "metrics/sampler.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace fenceline::metrics {
@@ -20,7 +21,7 @@ void Sampler::run(std::stop_token stop) {
       taken_at_ = began;
       metrics_.sampled(began);
     }
-    due = runtime_.now() + options_.every;
+    due = runtime_.now() + options_.every * how_seldom();
     std::vector<std::shared_ptr<Event>> waiters;  // also those who came meanwhile: it is new enough for them
     {
       const std::lock_guard lock(mutex_);
@@ -29,6 +30,8 @@ void Sampler::run(std::stop_token stop) {
     for (const std::shared_ptr<Event>& waiter : waiters) waiter->notify();
   }
 }
+
+int Sampler::how_seldom() const { return std::clamp(static_cast<int>(metrics_.value(Family::workers, {"seen"})) / kWorkersAtOnce, 1, kSeldomMost); }
 
 bool Sampler::asked_for() {
   const std::lock_guard lock(mutex_);
@@ -39,7 +42,7 @@ void Sampler::freshen() {
   const Instant now = runtime_.now();
   const Instant taken = taken_at_;
   const bool first = taken == Instant::min();
-  if (!first && now - taken < options_.fresh) return;
+  if (!first && now - taken < options_.fresh + options_.every * (how_seldom() - 1)) return;
   const std::shared_ptr<Event> done = runtime_.make_event();
   {
     const std::lock_guard lock(mutex_);

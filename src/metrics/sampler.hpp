@@ -1,4 +1,4 @@
-// When gauges are brought up to date: at the start, every quarter of a minute, and when somebody looks. Nobody who looks waits for a store that is away: there is the last sample then, and its age.
+// When gauges are brought up to date: at the start, every quarter of a minute (of a large fleet every minute), and when somebody looks. Nobody who looks waits for a store that is away: there is the last sample then, and its age.
 #pragma once
 
 #include <atomic>
@@ -20,6 +20,10 @@ struct SamplerOptions {
   Duration first_patience = std::chrono::seconds{2};      // and while there is no sample at all
 };
 
+// Every process looks at the whole store: where many do, each does so more seldom, up to what FencelineSampleAge allows.
+inline constexpr int kWorkersAtOnce = 10;
+inline constexpr int kSeldomMost = 4;
+
 class Sampler {
  public:
   // Brings gauges up to date; false if it could not. Called from one task.
@@ -36,6 +40,7 @@ class Sampler {
 
  private:
   bool asked_for();
+  int how_seldom() const;
 
   Runtime& runtime_;
   Metrics& metrics_;

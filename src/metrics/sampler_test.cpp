@@ -52,6 +52,21 @@ TEST_F(SamplerTest, TakesOneAtOnceAndThenOneEachTime) {
   EXPECT_EQ(taken[2] - taken[1], 15s + 10ms);
 }
 
+TEST_F(SamplerTest, OfALargeFleetEachLooksMoreSeldom) {
+  metrics.set(Family::workers, {"seen"}, 39);
+  run([&](Sampler& sampler) {
+    process.sleep_for(30s, {});
+    sampler.freshen();
+    EXPECT_EQ(taken.size(), 1u) << "of three looks one is enough";
+    process.sleep_for(2s, {});
+    sampler.freshen();
+    EXPECT_EQ(taken.size(), 2u);
+    metrics.set(Family::workers, {"seen"}, 1000);
+    process.sleep_for(200s, {});
+    EXPECT_GE(taken.size(), 5u) << "no sample is older than the alert allows";
+  });
+}
+
 TEST_F(SamplerTest, WhoeverLooksGetsAFreshOne) {
   run([&](Sampler& sampler) {
     sampler.freshen();

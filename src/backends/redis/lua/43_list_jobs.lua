@@ -38,8 +38,8 @@ end
 local function is_full() return #rows >= most or bytes >= BYTES_MOST end
 
 -- Few that run, wait or ended badly, and few ready ones of a queue, are found by where they stand, so that nobody looks through a million others for them. Nothing if they are many, or if not
--- all of them stand there.
-local STANDING_MOST, STANDING_BYTES_MOST = 10000, 16 * 1024 * 1024
+-- all of them stand there. Of ready ones fewer are many: the next page of them is never far, while among others there may be a million that are done.
+local STANDING_MOST, STANDING_BYTES_MOST = state == READY and 1000 or 10000, 16 * 1024 * 1024
 local function with_running(ids)
   for _, lane in ipairs(call('SMEMBERS', P .. 'lanes')) do
     for _, which in ipairs(LEASES) do
