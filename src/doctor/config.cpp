@@ -1,6 +1,7 @@
 #include "doctor/config.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/duration_text.hpp"
 #include "doctor/finding_list.hpp"
@@ -20,6 +21,8 @@ constexpr Duration kLongTtl = std::chrono::minutes{10};
 constexpr int kLongForWork = 20;                 // a ttl that long is so many times what the longest job takes
 constexpr std::int64_t kJobsLookedBack = 200;    // places in the order of enqueue
 constexpr std::size_t kHistoriesAsked = 20;
+constexpr std::size_t kQueuesMeasured = 10;
+constexpr Duration kMeasuringMost = std::chrono::milliseconds{500};
 constexpr std::int64_t kFinishedMany = 10'000'000;
 constexpr int kLockPages = 5;
 constexpr int kPage = 1000;
@@ -95,19 +98,29 @@ Result<Findings> settings_findings(Runtime& runtime, Store& store, const ConfigO
   const Result<std::vector<QueueRow>> queues = store.queues(options.ns);
   if (!queues) return std::unexpected(queues.error());
   std::int64_t live = 0;
+  std::map<std::string, std::optional<Duration>> measured;  // each queue once, a few of them, as long as there is time
+  const Instant until = runtime.now() + kMeasuringMost;
   for (const WorkerRow& row : *workers) {
     if (is_gone(row)) continue;
     live += 1;
     std::optional<Duration> work;
+    bool all_measured = true;
     if (row.report.ttl >= kLongTtl) {
       for (const QueueRow& queue : *queues) {
         if (std::ranges::find(row.report.queues, queue.queue) == row.report.queues.end()) continue;
-        const Result<std::optional<Duration>> longest = longest_work(store, options.ns, queue);
-        if (!longest) return std::unexpected(longest.error());
-        if (*longest) work = std::max(work.value_or(Duration{0}), **longest);
+        if (!measured.contains(queue.queue)) {
+          if (measured.size() == kQueuesMeasured || runtime.now() >= until) {
+            all_measured = false;
+            break;
+          }
+          const Result<std::optional<Duration>> longest = longest_work(store, options.ns, queue);
+          if (!longest) return std::unexpected(longest.error());
+          measured.emplace(queue.queue, *longest);
+        }
+        if (const std::optional<Duration>& longest = measured.at(queue.queue)) work = std::max(work.value_or(Duration{0}), *longest);
       }
     }
-    judge_ttl(list, row.report, *trip, work);
+    judge_ttl(list, row.report, *trip, all_measured ? work : std::nullopt);
   }
   for (const QueueRow& row : *queues) judge_retention(list, row);
   const std::string shown = format_duration(std::max<Duration>(std::chrono::ceil<std::chrono::milliseconds>(*trip), std::chrono::milliseconds{1}));

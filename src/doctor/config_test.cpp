@@ -84,6 +84,31 @@ TEST_F(ConfigLook, ATtlFarLongerThanTheWorkKeepsTheJobsOfADeadWorkerWaiting) {
   EXPECT_EQ(seen("config").status, FindingStatus::ok);
 }
 
+// Counts histories that are asked for.
+struct HistoriesAsked final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override {
+    asked += 1;
+    return ForwardingStore::attempts(ns, id);
+  }
+  int asked = 0;
+};
+
+TEST_F(ConfigLook, TheWorkOfAQueueIsMeasuredOnceForAllItsWorkersAndOnlyOfAFewQueues) {
+  std::vector<std::string> queues;
+  for (int i = 0; i < 12; ++i) {
+    queues.push_back("q" + std::to_string(i));
+    const JobId id = enqueue({.queue = queues.back()});
+    const Fence fence = claim("w-1", queues.back());
+    settle("w-1", id, fence, {.kind = OutcomeKind::done});
+  }
+  for (int i = 0; i < 5; ++i)
+    must(store.report_worker({.ns = options.ns, .owner = "w-" + std::to_string(i), .host = "box", .pid = 4711, .version = "1", .queues = queues, .ttl = 1h}));
+  HistoriesAsked counted(store);
+  must(look_at_config(runtime, counted, config));
+  EXPECT_EQ(counted.asked, 10);
+}
+
 TEST_F(ConfigLook, OfAWorkerThatIsGoneNothingIsSaid) {
   report_ttl(1s);
   pass(1h);
