@@ -60,15 +60,15 @@ def ask(expr):
 
 def main():
     global prometheus
-    for one in ("first", "second"):
-        start(one, fenceline, "work", "mail", "--metrics", "127.0.0.1:0", "--", "true", FENCELINE_LOG="info")
-        address_in(one, "metrics_listening")
-    start("holder", fenceline, "lock", "deploy", "--metrics", "127.0.0.1:0", "--", "sleep", "600", FENCELINE_LOG="info")
     # The leader's fence is seen at a gate; whoever stands by is made to do so for an hour already.
     start("leader", fenceline, "elect", "boss", "--", "sh", "-c", '"$0" gate run boss "$FENCELINE_FENCE" -- true && touch led && exec sleep 600', fenceline)
     until("somebody leads", lambda: os.path.exists(os.path.join(folder, "led")))
     start("standby", fenceline, "elect", "boss", "--", "true")
     until("somebody stands by", lambda: set_back("UPDATE fenceline_lock_waiter SET since = since - 3600000000") == 1)
+    for one in ("first", "second"):
+        start(one, fenceline, "work", "mail", "--metrics", "127.0.0.1:0", "--", "true", FENCELINE_LOG="info")
+        address_in(one, "metrics_listening")
+    start("holder", fenceline, "lock", "deploy", "--metrics", "127.0.0.1:0", "--", "sleep", "600", FENCELINE_LOG="info")
     targets = [address_in(one, "metrics_listening") for one in ("first", "second", "holder")]
     with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
         json.dump({"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "rule_files": [project + "/ops/prometheus/fenceline.rules.yml"],
