@@ -45,7 +45,7 @@ TEST_F(OpenTracker, SaysWhatIsWrongWithAnAddress) {
   EXPECT_NE(refusal("redmine+https://key:s3cret@pm.example.org/docs").find("mode 0600"), std::string::npos);
   EXPECT_EQ(refusal("redmine+https://key:s3cret@pm.example.org/docs").find("s3cret"), std::string::npos);
   EXPECT_NE(refusal("redmine+https://pm.example.org/docs?key=s3cret").find("more than a host and a path"), std::string::npos);
-  EXPECT_NE(refusal("jira:x").find("there is github:OWNER/NAME and redmine+https://HOST/PROJECT"), std::string::npos);
+  EXPECT_NE(refusal("jira:x").find("give --store github:OWNER/NAME or --store redmine+https://HOST/PROJECT"), std::string::npos);
   set_["GITHUB_API_URL"] = "http://ghe.example.org";
   EXPECT_NE(refusal("github:acme/docs").find("use https://"), std::string::npos);
 }

@@ -134,7 +134,9 @@ TEST_F(Guardian, ACleanEnvironmentHasOnlyWhatIsNamed) {
   std::istringstream lines(run_once(runtime, options, 1h, {}, "null", kTrace).result);
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) names.push_back(line.substr(0, line.find('=')));
-  EXPECT_EQ(names, command_variables());
+  std::vector<std::string> expected = command_variables();
+  std::erase(expected, "FENCELINE_SENT_BACK");  // of a worker on an issue tracker only
+  EXPECT_EQ(names, expected);
 }
 
 TEST_F(Guardian, TheTraceOfAJobGoesOnInItsCommand) {
