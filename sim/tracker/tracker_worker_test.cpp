@@ -5,6 +5,7 @@
 
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"
+#include "sim/tracker/tracker_clock.hpp"
 #include "sim/tracker/tracker_model.hpp"
 
 namespace fenceline::sim {
@@ -15,17 +16,6 @@ using namespace tracker;
 
 const Account kAna{"11", "ana"};
 const Account kRobots{"99", "robots"};
-
-class TrackerClock final : public Clock {
- public:
-  explicit TrackerClock(const Simulation& simulation) : simulation_(simulation) {}
-  Instant now() const override { return simulation_.now(); }
-  WallTime wall_now() const override { return WallTime{std::chrono::days{20'000}} + simulation_.now().time_since_epoch(); }
-  std::string boot_id() const override { return "tracker"; }
-
- private:
-  const Simulation& simulation_;
-};
 
 // Works for as long as a test says, unless it is told to stop.
 class Hands final : public Handler {

@@ -15,6 +15,7 @@
 #include "sim/runtime/sim_runtime.hpp"
 #include "sim/tracker/sim_tracker.hpp"
 #include "sim/tracker/tracker_checks.hpp"
+#include "sim/tracker/tracker_clock.hpp"
 #include "sim/tracker/tracker_model.hpp"
 #include "tracker/tracker_worker.hpp"
 
@@ -101,17 +102,6 @@ class TrackerWorld {
  private:
   class Hands;  // the handler of one process
   struct Process;
-
-  class TrackerClock final : public Clock {
-   public:
-    explicit TrackerClock(const Simulation& simulation) : simulation_(simulation) {}
-    Instant now() const override { return simulation_.now(); }
-    WallTime wall_now() const override { return WallTime{std::chrono::days{20'000}} + simulation_.now().time_since_epoch(); }
-    std::string boot_id() const override { return "tracker"; }
-
-   private:
-    const Simulation& simulation_;
-  };
 
   Random& random() { return simulation_.random(); }
   void start(int place);
