@@ -14,14 +14,17 @@ Enum parse(std::string_view text, const std::array<std::string_view, N>& names, 
 }
 
 constexpr std::array<std::string_view, 6> kOutcomes{"", "done", "failed", "dead", "later", "given_back"};
-constexpr std::array<std::string_view, 13> kReasons{"",        "not_found", "superseded", "other_owner", "finished",        "settled",
-                                                    "expired", "state",     "key_taken",  "other_call",  "effect_in_doubt", "changed", "other"};
+constexpr std::array<std::string_view, 13> kReasons{
+    "",      "not_found", "superseded", "other_owner",     "finished", "settled", "expired",
+    "state", "key_taken", "other_call", "effect_in_doubt", "changed",  "other"};
 constexpr std::array<std::string_view, 8> kBegun{"", "act", "again", "probe", "done", "busy", "held", "lost"};
 constexpr std::array<std::string_view, 4> kEnded{"", "done", "none", "held"};
 constexpr std::array<std::string_view, 4> kDoubts{"", "hold", "repeat", "probe"};
 constexpr std::array<std::string_view, 7> kLives{"absent", "ready", "running", "waiting", "done", "dead", "cancelled"};
 
-std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, -1, std::numeric_limits<std::int32_t>::max())); }
+std::int32_t small(std::int64_t number) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, -1, std::numeric_limits<std::int32_t>::max()));
+}
 
 }  // namespace
 
@@ -50,7 +53,9 @@ std::string CallLog::job_text(std::uint32_t job) const {
   return std::string(id.substr(id.size() > 8 ? id.size() - 8 : 0));
 }
 
-Name CallLog::queue_name(const std::string& ns, const std::string& queue) { return queue.empty() ? 0 : names.of(ns + "/" + queue); }
+Name CallLog::queue_name(const std::string& ns, const std::string& queue) {
+  return queue.empty() ? 0 : names.of(ns + "/" + queue);
+}
 
 void CallLog::learn(std::uint32_t job, const Event& request, const history::JobPart& part) {
   JobEntry& entry = jobs[job];
@@ -78,7 +83,8 @@ void CallLog::add(const Event& event, Line line) {
     case Kind::ended: {
       if (event.jobs.empty()) return;  // of the work under a lock; what is judged of locks is what the store did
       const history::JobPart& job = event.jobs.front();
-      handlers.push_back({event.kind, names.of(event.by), names.of(event.owner), find_job(job.id), job.fence, event.at, line, parse(job.outcome, kOutcomes, Outcome::none)});
+      handlers.push_back({event.kind, names.of(event.by), names.of(event.owner), find_job(job.id), job.fence, event.at,
+                          line, parse(job.outcome, kOutcomes, Outcome::none)});
       return;
     }
     case Kind::rest:
@@ -139,7 +145,11 @@ void CallLog::add_invoke(const Event& event, Line line) {
   for (const history::JobPart& part : event.jobs) {
     const std::uint32_t job = find_job(part.id);
     learn(job, event, part);
-    items.push_back({.job = job, .other = names.of(part.digest), .outcome = parse(part.outcome, kOutcomes, Outcome::none), .stage = names.of(part.stage), .fence = part.fence});
+    items.push_back({.job = job,
+                     .other = names.of(part.digest),
+                     .outcome = parse(part.outcome, kOutcomes, Outcome::none),
+                     .stage = names.of(part.stage),
+                     .fence = part.fence});
   }
   const std::uint64_t key = (std::uint64_t{call.by} << 32) | static_cast<std::uint32_t>(event.n);
   const auto [open, is_new] = open_.emplace(key, static_cast<std::uint32_t>(calls.size()));
@@ -147,7 +157,8 @@ void CallLog::add_invoke(const Event& event, Line line) {
     repeated_numbers += 1;
     open->second = static_cast<std::uint32_t>(calls.size());
   }
-  if (event.verb == Verb::claim || call.lock != 0) namespaces_[static_cast<std::uint32_t>(calls.size())] = names.of(event.ns);
+  if (event.verb == Verb::claim || call.lock != 0)
+    namespaces_[static_cast<std::uint32_t>(calls.size())] = names.of(event.ns);
   calls.push_back(call);
 }
 
@@ -210,14 +221,20 @@ void CallLog::add_locks(Call& call, const Event& event) {
   LockCall& added = locks.emplace_back();
   added.shared = event.shared;
   added.window = event.to_its_end;
-  for (const history::JobPart& part : event.locks) added.items.push_back({.resource = queue_name(event.ns, part.id), .owner = names.of(part.holder), .fence = part.fence});
+  for (const history::JobPart& part : event.locks)
+    added.items.push_back(
+        {.resource = queue_name(event.ns, part.id), .owner = names.of(part.holder), .fence = part.fence});
 }
 
 void CallLog::add_lock_answer(Call& call, const Event& event) {
   LockCall& lock = locks[call.lock];
   const auto ns = namespaces_.find(static_cast<std::uint32_t>(&call - calls.data()));
   const std::string space = ns == namespaces_.end() ? "" : std::string(text(ns->second));
-  for (const history::JobPart& part : event.locks) lock.granted.push_back({.resource = queue_name(space, part.id), .owner = call.owner, .from = names.of(part.from), .fence = part.fence});
+  for (const history::JobPart& part : event.locks)
+    lock.granted.push_back({.resource = queue_name(space, part.id),
+                            .owner = call.owner,
+                            .from = names.of(part.from),
+                            .fence = part.fence});
   for (const history::JobPart& part : event.refused) {
     const LockItem sent{.resource = queue_name(space, part.id), .owner = names.of(part.holder), .fence = part.fence};
     for (LockItem& item : lock.items) {
@@ -234,7 +251,8 @@ void CallLog::add_schedule(Call& call, const Event& event) {
   added.revision = event.revision;
   added.from = event.from;
   added.to = event.to;
-  for (const history::JobPart& part : event.ticks) added.fired.push_back({.tick = part.tick, .last = part.tick, .job = find_job(part.id)});
+  for (const history::JobPart& part : event.ticks)
+    added.fired.push_back({.tick = part.tick, .last = part.tick, .job = find_job(part.id)});
   for (const history::JobPart& part : event.skipped) added.skipped.push_back({.tick = part.tick, .last = part.last});
 }
 
@@ -244,7 +262,8 @@ void CallLog::add_schedule_answer(const Call& call, const Event& event) {
   schedule.stands = event.stands;
   schedule.wall = event.wall;
   for (TickItem& item : schedule.fired) {
-    item.duplicate = std::any_of(event.refused.begin(), event.refused.end(), [&](const history::JobPart& part) { return part.tick == item.tick; });
+    item.duplicate = std::any_of(event.refused.begin(), event.refused.end(),
+                                 [&](const history::JobPart& part) { return part.tick == item.tick; });
   }
 }
 
@@ -267,7 +286,11 @@ void CallLog::add_pipeline(Call& call, const Event& event) {
 void CallLog::add_moves(Call& call, const Event& event) {
   call.moves = static_cast<std::uint32_t>(moves.size());
   for (const history::JobPart& part : event.jobs)
-    moves.push_back({.to = parse(part.state, kLives, Life::absent), .only = parse(part.only, kLives, Life::absent), .fresh = part.fresh, .act = names.of(part.act), .revision = part.revision});
+    moves.push_back({.to = parse(part.state, kLives, Life::absent),
+                     .only = parse(part.only, kLives, Life::absent),
+                     .fresh = part.fresh,
+                     .act = names.of(part.act),
+                     .revision = part.revision});
 }
 
 void CallLog::add_granted(Call& call, const Event& event) {

@@ -41,7 +41,21 @@ class Names {
 
 enum class Status : std::uint8_t { unknown, ok, fail };
 enum class Outcome : std::uint8_t { none, done, failed, dead, later, given_back };
-enum class Reason : std::uint8_t { none, not_found, superseded, other_owner, finished, settled, expired, state, key_taken, other_call, effect_in_doubt, changed, other };
+enum class Reason : std::uint8_t {
+  none,
+  not_found,
+  superseded,
+  other_owner,
+  finished,
+  settled,
+  expired,
+  state,
+  key_taken,
+  other_call,
+  effect_in_doubt,
+  changed,
+  other
+};
 enum class Begun : std::uint8_t { unsaid, act, again, probe, done, busy, held, lost };
 enum class Ended : std::uint8_t { unsaid, done, none, held };
 enum class Doubt : std::uint8_t { unsaid, hold, repeat, probe };
@@ -56,16 +70,16 @@ constexpr bool is_finished(Life life) { return life >= Life::done; }
 // One job in one call.
 struct Item {
   std::uint32_t job = 0;
-  Name other = 0;   // enqueue: the digest; claim: whose lease had run out
-  std::uint32_t answer = 0;  // enqueue: the job that stands for it
+  Name other = 0;                // enqueue: the digest; claim: whose lease had run out
+  std::uint32_t answer = 0;      // enqueue: the job that stands for it
   Reason reason = Reason::none;  // of a refusal; none: accepted
   Outcome outcome = Outcome::none;
   bool forced = false;
   std::int32_t deliveries = 0;
   std::int32_t failures = 0;
   std::int32_t losses_in_row = 0;
-  Name stage = 0;  // enqueue, claim: where it is; change_items: where it goes
-  std::int64_t fence = 0;  // of change_items; none: by a person
+  Name stage = 0;           // enqueue, claim: where it is; change_items: where it goes
+  std::int64_t fence = 0;   // of change_items; none: by a person
   std::int64_t amount = 0;  // claim: what is left; of a refusal: the fence that it names
 };
 
@@ -83,12 +97,12 @@ struct MoveItem {
 struct PipelineCall {
   struct Stage {
     Name name = 0;
-    Name gate = 0;  // none: open
+    Name gate = 0;             // none: open
     bool let_in_late = false;  // when the time for approvals is over
     std::int64_t count = 0;
     std::vector<Name> people;  // who may approve; none: anybody
   };
-  Name queue = 0;  // with its namespace
+  Name queue = 0;             // with its namespace
   std::vector<Stage> stages;  // none: nobody knows, or it was removed
 };
 
@@ -157,19 +171,20 @@ struct Call {
   std::uint32_t queues = 0;  // of a claim: a list of the log
   std::int32_t limit = -1;   // of a claim, a queue; -1: not said
   std::int32_t limit_per_key = -1;
-  std::uint32_t effect = 0;  // one of the log's; 0: none
-  std::uint32_t lock = 0;    // the same
+  std::uint32_t effect = 0;    // one of the log's; 0: none
+  std::uint32_t lock = 0;      // the same
   std::uint32_t schedule = 0;  // the same
   std::uint32_t pipeline = 0;  // the same
   std::uint32_t moves = 0;     // of change_items: the first of them
-  std::uint32_t items = 0;  // the first of them
+  std::uint32_t items = 0;     // the first of them
   std::uint32_t item_count = 0;
   Line asked_line;
   Line answered_line;
   Time asked = 0;
   Time answered = kNever;  // of an unknown one: never, it may still happen
   Time waited = 0;
-  Time left = 0;  // or the floor, what an enqueue found, a purge cancelled, a tidying removed, when a batch was first seen
+  Time left =
+      0;  // or the floor, what an enqueue found, a purge cancelled, a tidying removed, when a batch was first seen
   Time ttl = 0;
 
   // It took effect no sooner than this. What the store kept it waiting is known.
@@ -204,9 +219,9 @@ struct HandlerEvent {
 
 // What the recorders said of themselves, taken together.
 struct About {
-  char guarantee = 'A';       // the weakest
-  bool whole = true;          // all of them say so
-  bool lease_times = true;    // the clock of leases can be compared with the clock of events
+  char guarantee = 'A';     // the weakest
+  bool whole = true;        // all of them say so
+  bool lease_times = true;  // the clock of leases can be compared with the clock of events
   Time repeats = 0;
   std::string store;
 };
@@ -214,7 +229,14 @@ struct About {
 // The part of a history that was written on one clock.
 class CallLog {
  public:
-  CallLog() { jobs.emplace_back(); queue_lists.emplace_back(); effects.emplace_back(); locks.emplace_back(); schedules.emplace_back(); pipelines.emplace_back(); }
+  CallLog() {
+    jobs.emplace_back();
+    queue_lists.emplace_back();
+    effects.emplace_back();
+    locks.emplace_back();
+    schedules.emplace_back();
+    pipelines.emplace_back();
+  }
 
   void add(const Event& event, Line line);
 
@@ -223,7 +245,9 @@ class CallLog {
   const EffectCall& effect_of(const Call& call) const { return effects[call.effect]; }
   const LockCall& lock_of(const Call& call) const { return locks[call.lock]; }
   const ScheduleCall& schedule_of(const Call& call) const { return schedules[call.schedule]; }
-  const MoveItem& move_of(const Call& call, std::uint32_t item) const { return moves[call.moves + (item - call.items)]; }
+  const MoveItem& move_of(const Call& call, std::uint32_t item) const {
+    return moves[call.moves + (item - call.items)];
+  }
   // Its name without the namespace: of a lock, of a schedule, of a queue.
   std::string lock_text(Name resource) const;
   std::uint32_t find_job(std::string_view id);  // made if it is new
@@ -234,8 +258,8 @@ class CallLog {
   Names names;
   std::vector<Call> calls;
   std::vector<Item> items;
-  std::vector<EffectCall> effects;  // from 1
-  std::vector<LockCall> locks;      // from 1
+  std::vector<EffectCall> effects;      // from 1
+  std::vector<LockCall> locks;          // from 1
   std::vector<ScheduleCall> schedules;  // from 1
   std::vector<PipelineCall> pipelines;  // from 1
   std::vector<MoveItem> moves;

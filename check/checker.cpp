@@ -51,7 +51,8 @@ void Scene::broken(std::string promise, std::string sentence, std::vector<CallNu
   std::erase(calls, kNoCall);
   Violation violation{std::move(promise), std::move(sentence), excerpt_of(log, std::move(calls), job), at, job};
   for (const HandlerEvent* event : handlers) Words(log).add_handler(violation.excerpt, *event);
-  std::sort(violation.excerpt.begin(), violation.excerpt.end(), [](const ExcerptLine& a, const ExcerptLine& b) { return a.line < b.line; });
+  std::sort(violation.excerpt.begin(), violation.excerpt.end(),
+            [](const ExcerptLine& a, const ExcerptLine& b) { return a.line < b.line; });
   tell(std::move(violation));
 }
 
@@ -66,7 +67,8 @@ Time crashed_at(const CallLog& log, const CheckOptions& options) {
 // Tells the first of what is found about a job: the rest follows from it most often.
 class Findings {
  public:
-  Findings(Time crashed_at, char guarantee, Verdict& verdict) : verdict_(verdict), guarantee_(guarantee), crashed_at_(crashed_at) {}
+  Findings(Time crashed_at, char guarantee, Verdict& verdict)
+      : verdict_(verdict), guarantee_(guarantee), crashed_at_(crashed_at) {}
 
   void add(Violation violation) {
     const Keeps kept = keeps(violation.promise, guarantee_);
@@ -96,7 +98,8 @@ class Findings {
   std::vector<Violation> found_;
 };
 
-void check_jobs(const CallLog& log, const JobOps& job_ops, const Unseen& unseen, const Effort& effort, Verdict& verdict, Findings& findings) {
+void check_jobs(const CallLog& log, const JobOps& job_ops, const Unseen& unseen, const Effort& effort, Verdict& verdict,
+                Findings& findings) {
   std::vector<JobOp> ops;
   std::vector<JobOp> stretches;
   for (std::uint32_t job = 1; job < log.jobs.size(); ++job) {
@@ -105,7 +108,8 @@ void check_jobs(const CallLog& log, const JobOps& job_ops, const Unseen& unseen,
     Search search = linearize(model, ops, stretches, log.forgotten, effort);
     if (search.end == Search::End::gave_up) verdict.gave_up += 1;
     if (search.end != Search::End::none) continue;
-    findings.add({std::move(search.why.promise), std::move(search.why.sentence), excerpt_of(log, std::move(search.why.calls), job), search.at, job});
+    findings.add({std::move(search.why.promise), std::move(search.why.sentence),
+                  excerpt_of(log, std::move(search.why.calls), job), search.at, job});
   }
 }
 
@@ -124,7 +128,8 @@ void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verd
   const LockSums locks = check_locks(scene);
   findings.finish();
   verdict.calls += static_cast<std::int64_t>(log.calls.size());
-  verdict.unknown_calls += std::count_if(log.calls.begin(), log.calls.end(), [](const Call& call) { return call.status == Status::unknown; });
+  verdict.unknown_calls += std::count_if(log.calls.begin(), log.calls.end(),
+                                         [](const Call& call) { return call.status == Status::unknown; });
   verdict.jobs += static_cast<std::int64_t>(log.jobs.size()) - 1;
   verdict.deliveries += static_cast<std::int64_t>(deliveries.all().size());
   verdict.locks += locks.locks;
@@ -132,7 +137,8 @@ void check_clock(CallLog& log, const CheckOptions& options, char guarantee, Verd
   verdict.handlers += static_cast<std::int64_t>(log.handlers.size());
 }
 
-void check_over_all_clocks(const std::vector<const CallLog*>& logs, bool whole, const CheckOptions& options, Verdict& verdict) {
+void check_over_all_clocks(const std::vector<const CallLog*>& logs, bool whole, const CheckOptions& options,
+                           Verdict& verdict) {
   Time crashed = kNever;
   for (const CallLog* log : logs) crashed = std::min(crashed, crashed_at(*log, options));
   if (logs.size() > 1 && crashed != kNever) crashed = kAlways;  // on the clocks of others nobody knows when
@@ -156,11 +162,16 @@ void check_across(const std::map<std::string, const CallLog*>& logs, Verdict& ve
   };
   for (const auto& [clock, log] : logs) {
     for (const Call& call : log->calls) {
-      for (const LockItem& item : call.verb == Verb::acquire && call.status == Status::ok && !log->lock_of(call).shared ? log->lock_of(call).granted : std::vector<LockItem>{}) {
+      for (const LockItem& item : call.verb == Verb::acquire && call.status == Status::ok && !log->lock_of(call).shared
+                                      ? log->lock_of(call).granted
+                                      : std::vector<LockItem>{}) {
         const Timeless::Seen now{std::string(log->text(call.owner)), "", call.answered_line};
-        const auto [seen, is_new] = timeless.locked.emplace(std::pair{std::string(log->text(item.resource)), item.fence}, now);
+        const auto [seen, is_new] =
+            timeless.locked.emplace(std::pair{std::string(log->text(item.resource)), item.fence}, now);
         if (!is_new && seen->second.owner != now.owner)
-          tell("L2", "lock " + log->lock_text(item.resource) + " was granted to " + seen->second.owner + " and to " + now.owner + " under one fence, " + std::to_string(item.fence),
+          tell("L2",
+               "lock " + log->lock_text(item.resource) + " was granted to " + seen->second.owner + " and to " +
+                   now.owner + " under one fence, " + std::to_string(item.fence),
                {{seen->second.line, seen->second.owner}, {now.line, now.owner}});
       }
       const bool grants = call.verb == Verb::claim;
@@ -169,14 +180,21 @@ void check_across(const std::map<std::string, const CallLog*>& logs, Verdict& ve
         const Item& item = log->items[call.items + i];
         if (item.reason != Reason::none) continue;
         const std::pair key{std::string(log->text(log->jobs[item.job].id)), item.fence};
-        const Timeless::Seen now{std::string(log->text(call.owner)), std::string(to_string(item.outcome)), call.answered_line};
+        const Timeless::Seen now{std::string(log->text(call.owner)), std::string(to_string(item.outcome)),
+                                 call.answered_line};
         const auto [seen, is_new] = (grants ? timeless.granted : timeless.settled).emplace(key, now);
         const std::vector<ExcerptLine> lines{{seen->second.line, seen->second.owner}, {now.line, now.owner}};
         if (is_new) continue;
         if (grants && seen->second.owner != now.owner)
-          tell("L2", "job " + log->job_text(item.job) + " was granted to " + seen->second.owner + " and to " + now.owner + " under one fence, " + std::to_string(item.fence), lines);
+          tell("L2",
+               "job " + log->job_text(item.job) + " was granted to " + seen->second.owner + " and to " + now.owner +
+                   " under one fence, " + std::to_string(item.fence),
+               lines);
         if (!grants && seen->second.outcome != now.outcome)
-          tell("J3", "job " + log->job_text(item.job) + " took two outcomes under fence " + std::to_string(item.fence) + ": " + seen->second.outcome + " and " + now.outcome, lines);
+          tell("J3",
+               "job " + log->job_text(item.job) + " took two outcomes under fence " + std::to_string(item.fence) +
+                   ": " + seen->second.outcome + " and " + now.outcome,
+               lines);
       }
     }
   }
@@ -224,7 +242,8 @@ Verdict Checker::finish() {
   for (auto& [name, clock] : clocks_) check_clock(clock->log, options_, verdict.guarantee, verdict);
   if (clocks_.size() > 1) check_across(logs, verdict);
   check_over_all_clocks(in_a_row, all_steps, options_, verdict);
-  std::stable_sort(verdict.violations.begin(), verdict.violations.end(), [](const Violation& a, const Violation& b) { return a.at < b.at; });
+  std::stable_sort(verdict.violations.begin(), verdict.violations.end(),
+                   [](const Violation& a, const Violation& b) { return a.at < b.at; });
   if (verdict.violations.size() > kViolationsTold) verdict.violations.resize(kViolationsTold);
   return verdict;
 }

@@ -21,7 +21,8 @@ struct Scene {
               const std::vector<const HandlerEvent*>& handlers = {}) const;
 };
 
-// J2: no more than was asked for, and a repeat grants nothing else. J5: alone, if it must be. L2: in groups, and above a floor. L3: no longer than asked for.
+// J2: no more than was asked for, and a repeat grants nothing else. J5: alone, if it must be. L2: in groups, and above
+// a floor. L3: no longer than asked for.
 void check_grants(const Scene& scene);
 // J7: groups and limits. `pause`: a paused queue grants nothing.
 void check_slots(const Scene& scene);
@@ -38,14 +39,17 @@ LockSums check_locks(const Scene& scene);
 // L5, J5 and J7 on the side of the worker.
 void check_handlers(const Scene& scene);
 
-// S1 to S3, which need no times: over all clocks. `whole`: every step of anyone is in one of the logs. How many schedules there are, and how many ticks of theirs fired.
+// S1 to S3, which need no times: over all clocks. `whole`: every step of anyone is in one of the logs. How many
+// schedules there are, and how many ticks of theirs fired.
 struct ScheduleSums {
   std::int64_t schedules = 0;
   std::int64_t ticks = 0;
 };
-ScheduleSums check_schedules(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell);
+ScheduleSums check_schedules(const std::vector<const CallLog*>& logs, bool whole,
+                             const std::function<void(Violation)>& tell);
 
-// P1 and what of P2 needs no times, over all clocks in the same way. How many items of pipelines there are, and how many moves of theirs.
+// P1 and what of P2 needs no times, over all clocks in the same way. How many items of pipelines there are, and how
+// many moves of theirs.
 struct ItemSums {
   std::int64_t items = 0;
   std::int64_t moves = 0;

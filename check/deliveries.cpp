@@ -9,11 +9,14 @@ namespace {
 constexpr std::int32_t kLossesMost = 5;
 
 // When nothing of the call can take effect any more.
-Time late(const CallLog& log, const JobOp& op) { return op.answered == kNever ? kNever : std::max(op.answered, op.asked + log.about.repeats); }
+Time late(const CallLog& log, const JobOp& op) {
+  return op.answered == kNever ? kNever : std::max(op.answered, op.asked + log.about.repeats);
+}
 
 }  // namespace
 
-Deliveries::Deliveries(const CallLog& log, const JobOps& ops, const Unseen& unseen) : log_(log), ops_(ops), spans_(log.jobs.size()) {
+Deliveries::Deliveries(const CallLog& log, const JobOps& ops, const Unseen& unseen)
+    : log_(log), ops_(ops), spans_(log.jobs.size()) {
   for (const Call& call : log.calls) {
     if (call.verb != Verb::purge || !call.may_count()) continue;
     if (purged_.size() <= call.queue) purged_.resize(call.queue + 1, kNever);
@@ -34,7 +37,8 @@ Deliveries::Deliveries(const CallLog& log, const JobOps& ops, const Unseen& unse
 }
 
 const Delivery* Deliveries::find(std::uint32_t job, std::int64_t fence) const {
-  const Delivery* found = std::lower_bound(begin(job), end(job), fence, [](const Delivery& one, std::int64_t than) { return one.fence < than; });
+  const Delivery* found = std::lower_bound(begin(job), end(job), fence,
+                                           [](const Delivery& one, std::int64_t than) { return one.fence < than; });
   return found != end(job) && found->fence == fence ? found : nullptr;
 }
 
@@ -49,7 +53,8 @@ void Deliveries::find_grants(std::uint32_t job) {
     const Time asked = call.request == 0 ? call.asked : first_asked_.at(std::uint64_t{call.owner} << 32 | call.request);
     all_.push_back({job, item.fence, op->call, op->item, asked, call.answered, kAlways, least, most});
   }
-  std::stable_sort(all_.begin() + first, all_.end(), [](const Delivery& a, const Delivery& b) { return a.fence < b.fence; });
+  std::stable_sort(all_.begin() + first, all_.end(),
+                   [](const Delivery& a, const Delivery& b) { return a.fence < b.fence; });
   // What a repeat was answered is the same delivery.
   std::size_t kept = static_cast<std::size_t>(first);
   for (std::size_t i = static_cast<std::size_t>(first) + 1; i < all_.size(); ++i) {
@@ -85,7 +90,8 @@ void Deliveries::find_ends(std::uint32_t job) {
     const bool moves = call.verb == Verb::change_items && log_.move_of(call, op->item).to != Life::absent;
     if ((call.verb == Verb::settle || moves) && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
     const EffectCall& effect = log_.effect_of(call);
-    const bool may_hold = effect.begun == Begun::held || effect.ended == Ended::held || (call.verb == Verb::begin_effect && op->optional);
+    const bool may_hold =
+        effect.begun == Begun::held || effect.ended == Ended::held || (call.verb == Verb::begin_effect && op->optional);
     if (may_hold && i < own.size()) times[i].ended = std::min(times[i].ended, call.asked);
     if (call.verb == Verb::extend && i < own.size()) {
       Delivery& delivery = own[i];
@@ -97,11 +103,13 @@ void Deliveries::find_ends(std::uint32_t job) {
       if (!log_.about.lease_times) continue;
       delivery.lease_least = std::max(delivery.lease_least, call.earliest() + call.left);
       delivery.lease_most = std::max(delivery.lease_most, call.answered + call.left);
-      if (log_.about.repeats > 0) delivery.lease_most = std::max(delivery.lease_most, call.asked + log_.about.repeats + call.ttl);
+      if (log_.about.repeats > 0)
+        delivery.lease_most = std::max(delivery.lease_most, call.asked + log_.about.repeats + call.ttl);
     }
     for (std::size_t k = 0; k < own.size(); ++k) {
       const Call& claim = log_.calls[own[k].call];
-      const bool given_back = call.verb == Verb::give_back && call.owner == claim.owner && call.request == claim.request;
+      const bool given_back =
+          call.verb == Verb::give_back && call.owner == claim.owner && call.request == claim.request;
       const bool by_person = call.verb == Verb::cancel || call.verb == Verb::retry || (moves && item->fence == 0);
       const bool act = by_person && late(log_, *op) >= own[k].asked;
       if (given_back || act) times[k].ended = std::min(times[k].ended, call.asked);
@@ -132,9 +140,11 @@ void Deliveries::find_span(std::uint32_t job, const Unseen& unseen) {
         span.enqueue = op->call;
       }
     }
-    const bool ends = item->outcome == Outcome::done || item->outcome == Outcome::dead || item->outcome == Outcome::failed;
+    const bool ends =
+        item->outcome == Outcome::done || item->outcome == Outcome::dead || item->outcome == Outcome::failed;
     const bool put_to_end = call.verb == Verb::change_items && is_finished(log_.move_of(call, op->item).to);
-    if ((call.verb == Verb::settle && ends) || call.verb == Verb::cancel || put_to_end) finished = std::min(finished, call.asked);
+    if ((call.verb == Verb::settle && ends) || call.verb == Verb::cancel || put_to_end)
+      finished = std::min(finished, call.asked);
   }
   const Name queue = log_.jobs[job].queue;
   if (queue < purged_.size()) finished = std::min(finished, purged_[queue]);
@@ -142,7 +152,8 @@ void Deliveries::find_span(std::uint32_t job, const Unseen& unseen) {
   const std::int32_t never_seen = unseen.claims(queue, kNever);
   if (never_seen >= kLossesMost) finished = std::min(finished, span.first_asked);
   for (const Delivery* delivery = begin(job); delivery != end(job); ++delivery) {
-    if (log_.items[delivery->item].losses_in_row + 1 + never_seen >= kLossesMost) finished = std::min(finished, delivery->lease_least);
+    if (log_.items[delivery->item].losses_in_row + 1 + never_seen >= kLossesMost)
+      finished = std::min(finished, delivery->lease_least);
   }
   span.unfinished_until = log_.about.whole ? finished : kAlways;
 }

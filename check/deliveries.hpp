@@ -1,5 +1,6 @@
-// Each delivery that a history shows, with the times between which it was held for certain, and for each job how long it was
-// unfinished for certain. Checks over several jobs are made of these: what is not certain is not held against anyone.
+// Each delivery that a history shows, with the times between which it was held for certain, and for each job how long
+// it was unfinished for certain. Checks over several jobs are made of these: what is not certain is not held against
+// anyone.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct Delivery {
   std::int64_t fence = 0;
   CallNumber call = kNoCall;  // the first claim whose answer shows it
   std::uint32_t item = 0;
-  Time asked = 0;               // the first time, if the claim was sent again
-  Time answered = 0;            // from here on it is held for certain,
-  Time held_until = kAlways;    // until here at least; nothing is certain if that is before `answered`
+  Time asked = 0;             // the first time, if the claim was sent again
+  Time answered = 0;          // from here on it is held for certain,
+  Time held_until = kAlways;  // until here at least; nothing is certain if that is before `answered`
   Time lease_least = kAlways;
   Time lease_most = kNever;
 };
@@ -53,7 +54,7 @@ class Deliveries {
   std::vector<std::uint32_t> first_;
   std::vector<JobSpan> spans_;
   std::unordered_map<std::uint64_t, Time> first_asked_;  // by owner and request of claims
-  std::vector<Time> purged_;  // by queue: when the first purge was sent
+  std::vector<Time> purged_;                             // by queue: when the first purge was sent
 };
 
 }  // namespace fenceline::audit

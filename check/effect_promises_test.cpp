@@ -14,29 +14,55 @@ class Effects : public HistoryText {
     claim(10, 12, "a", {.id = "j", .fence = 5});
   }
 
-  Effects& begin(std::int64_t at, std::int64_t fence, const std::string& call, const std::string& verdict, const std::string& policy = "hold",
-                 const std::string& digest = "ten", const std::string& reason = "", std::int64_t current = 0) {
+  Effects& begin(std::int64_t at, std::int64_t fence, const std::string& call, const std::string& verdict,
+                 const std::string& policy = "hold", const std::string& digest = "ten", const std::string& reason = "",
+                 std::int64_t current = 0) {
     Event reply{.verdict = verdict, .result = verdict == "done" ? "paid" : ""};
     if (!reason.empty()) reply.refused = {{.id = "j", .fence = fence, .reason = reason, .current = current}};
-    this->call(at, at + 1, {.verb = Verb::begin_effect, .request = call, .name = "pay", .digest = digest, .policy = policy, .jobs = {{.id = "j", .fence = fence}}},
+    this->call(at, at + 1,
+               {.verb = Verb::begin_effect,
+                .request = call,
+                .name = "pay",
+                .digest = digest,
+                .policy = policy,
+                .jobs = {{.id = "j", .fence = fence}}},
                std::move(reply));
     return *this;
   }
-  Effects& begin_unknown(std::int64_t at, std::int64_t fence, const std::string& call, const std::string& policy = "hold") {
-    this->call(at, at + 1, {.verb = Verb::begin_effect, .request = call, .name = "pay", .digest = "ten", .policy = policy, .jobs = {{.id = "j", .fence = fence}}},
+  Effects& begin_unknown(std::int64_t at, std::int64_t fence, const std::string& call,
+                         const std::string& policy = "hold") {
+    this->call(at, at + 1,
+               {.verb = Verb::begin_effect,
+                .request = call,
+                .name = "pay",
+                .digest = "ten",
+                .policy = policy,
+                .jobs = {{.id = "j", .fence = fence}}},
                {.kind = Kind::unknown});
     return *this;
   }
-  Effects& finish(std::int64_t at, std::int64_t fence, const std::string& call, const std::string& end = "done", const std::string& reason = "",
-                  const std::string& result = "paid") {
+  Effects& finish(std::int64_t at, std::int64_t fence, const std::string& call, const std::string& end = "done",
+                  const std::string& reason = "", const std::string& result = "paid") {
     Event reply;
     if (!reason.empty()) reply.refused = {{.id = "j", .fence = fence, .reason = reason, .current = fence}};
-    this->call(at, at + 1, {.verb = Verb::finish_effect, .request = call, .name = "pay", .end = end, .jobs = {{.id = "j", .fence = fence}}, .result = end == "done" ? result : ""},
+    this->call(at, at + 1,
+               {.verb = Verb::finish_effect,
+                .request = call,
+                .name = "pay",
+                .end = end,
+                .jobs = {{.id = "j", .fence = fence}},
+                .result = end == "done" ? result : ""},
                std::move(reply));
     return *this;
   }
   Effects& resolve(std::int64_t at, const std::string& end) {
-    call(at, at + 1, {.verb = Verb::resolve_effect, .owner = "op", .name = "pay", .end = end, .jobs = {{.id = "j"}}, .result = end == "done" ? "paid" : ""});
+    call(at, at + 1,
+         {.verb = Verb::resolve_effect,
+          .owner = "op",
+          .name = "pay",
+          .end = end,
+          .jobs = {{.id = "j"}},
+          .result = end == "done" ? "paid" : ""});
     return *this;
   }
   Effects& stopped(std::int64_t at, const std::string& owner, std::int64_t fence) {
@@ -54,7 +80,8 @@ TEST(EffectPromises, E1_AnEffectThatIsBegunTwiceIsFound) {
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").begin(30, 5, "c2", "act").broken(), "E1");
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").begin(30, 5, "c1", "act").broken(), "");  // the same again
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").finish(25, 5, "c1", "none").begin(30, 5, "c2", "act").broken(), "");
-  EXPECT_EQ(Effects().begin_unknown(20, 5, "c1").taken_over(10'020, 6).begin(10'030, 6, "c2", "act").broken(), "");  // it may never have arrived
+  EXPECT_EQ(Effects().begin_unknown(20, 5, "c1").taken_over(10'020, 6).begin(10'030, 6, "c2", "act").broken(),
+            "");  // it may never have arrived
 }
 
 TEST(EffectPromises, E1_WhatIsDoneIsNotBegunAgain) {
@@ -87,18 +114,26 @@ TEST(EffectPromises, E2_BegunOnlyUnderTheNewestFenceAndALiveLease) {
 
 TEST(EffectPromises, E2_WhatNobodyBeganIsNotInDoubt) {
   for (const char* verdict : {"again", "probe", "held", "busy"}) {
-    const std::string policy = std::string(verdict) == "again" ? "repeat" : std::string(verdict) == "probe" ? "probe" : "hold";
+    const std::string policy = std::string(verdict) == "again"   ? "repeat"
+                               : std::string(verdict) == "probe" ? "probe"
+                                                                 : "hold";
     EXPECT_NE(Effects().begin(20, 5, "c1", verdict, policy).broken(), "") << verdict;
-    EXPECT_EQ(Effects().begin(20, 5, "c1", "act").finish(22, 5, "c1", "none").begin(30, 5, "c2", verdict, policy).broken(), "E2") << verdict;
+    EXPECT_EQ(
+        Effects().begin(20, 5, "c1", "act").finish(22, 5, "c1", "none").begin(30, 5, "c2", verdict, policy).broken(),
+        "E2")
+        << verdict;
   }
-  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "again", "repeat").broken(), "");
-  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "probe", "probe").broken(), "");
+  EXPECT_EQ(
+      Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "again", "repeat").broken(), "");
+  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "probe", "probe").broken(),
+            "");
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").begin(30, 5, "c2", "busy").broken(), "");
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "busy").broken(), "E2");
 }
 
 TEST(EffectPromises, E2_NoOtherPolicyThanTheOneDeclared) {
-  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "again", "hold").broken(), "E2");
+  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).begin(10'030, 6, "c2", "again", "hold").broken(),
+            "E2");
 }
 
 TEST(EffectPromises, E2_AHeldEffectLeavesItsJobWaitingUntilSomebodyKnows) {
@@ -112,13 +147,30 @@ TEST(EffectPromises, E2_AHeldEffectLeavesItsJobWaitingUntilSomebodyKnows) {
   EXPECT_EQ(Effects(held).refused(10'050, 10'051, Verb::settle, "b", "j", 6, "settled", 6).broken(), "");
   EXPECT_EQ(Effects(held).act(10'050, 10'051, Verb::retry, "j", "x", "effect_in_doubt").broken(), "");
   EXPECT_EQ(Effects(held).begin(10'035, 6, "c2", "held").broken(), "");
-  EXPECT_EQ(Effects(held).resolve(10'040, "none").stopped(10'042, "b", 6).claim(10'050, 10'051, "c", next(7)).broken(), "");
-  EXPECT_EQ(Effects(held).stopped(10'038, "b", 6).resolve(10'040, "done").begin(10'045, 6, "c2", "lost", "hold", "ten", "settled", 6).claim(10'050, 10'051, "c", next(7)).broken(), "");
-  EXPECT_EQ(Effects().begin(20, 5, "c1", "act", "probe").finish(30, 5, "c1", "held").begin(40, 5, "c2", "held", "probe").broken(), "");
+  EXPECT_EQ(Effects(held).resolve(10'040, "none").stopped(10'042, "b", 6).claim(10'050, 10'051, "c", next(7)).broken(),
+            "");
+  EXPECT_EQ(Effects(held)
+                .stopped(10'038, "b", 6)
+                .resolve(10'040, "done")
+                .begin(10'045, 6, "c2", "lost", "hold", "ten", "settled", 6)
+                .claim(10'050, 10'051, "c", next(7))
+                .broken(),
+            "");
+  EXPECT_EQ(Effects()
+                .begin(20, 5, "c1", "act", "probe")
+                .finish(30, 5, "c1", "held")
+                .begin(40, 5, "c2", "held", "probe")
+                .broken(),
+            "");
   Effects by_finish;
   by_finish.begin(20, 5, "c1", "act").finish(30, 5, "c1", "held");
   EXPECT_EQ(Effects(by_finish).extend(40, 41, "a", "j", 5).broken(), "L4");
-  EXPECT_EQ(Effects(by_finish).finish(40, 5, "c1").stopped(45, "a", 5).claim(50, 51, "c", {.id = "j", .fence = 7, .deliveries = 2}).broken(), "");
+  EXPECT_EQ(Effects(by_finish)
+                .finish(40, 5, "c1")
+                .stopped(45, "a", 5)
+                .claim(50, 51, "c", {.id = "j", .fence = 7, .deliveries = 2})
+                .broken(),
+            "");
 }
 
 TEST(EffectPromises, J7_AHeldDeliveryKeepsItsSlotUntilItsWorkerStoppedOrItsLeaseWouldHaveEnded) {
@@ -149,13 +201,17 @@ TEST(EffectPromises, E2_EndedOnlyByTheCallThatBegan) {
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").finish(30, 5, "c2").broken(), "E2");
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").finish(30, 5, "c1", "done", "other_call").broken(), "E2");
   EXPECT_EQ(Effects().begin(20, 5, "c1", "act").taken_over(10'020, 6).finish(10'030, 5, "c1").broken(), "J3");
-  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").finish(10'030, 5, "c1").broken(), "");  // its lease is over, nobody took over
-  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").begin(30, 5, "c2", "busy").finish(40, 5, "c2", "done", "other_call").broken(), "");
+  EXPECT_EQ(Effects().begin(20, 5, "c1", "act").finish(10'030, 5, "c1").broken(),
+            "");  // its lease is over, nobody took over
+  EXPECT_EQ(
+      Effects().begin(20, 5, "c1", "act").begin(30, 5, "c2", "busy").finish(40, 5, "c2", "done", "other_call").broken(),
+      "");
 }
 
 TEST(EffectPromises, L2_AGrantBelowTheFloorIsFound) {
   HistoryText history;
-  history.enqueue(0, 1, {.id = "j"}).call(5, 6, {.verb = Verb::raise_floor, .owner = "op", .floor = 100}, {.floor = 100});
+  history.enqueue(0, 1, {.id = "j"})
+      .call(5, 6, {.verb = Verb::raise_floor, .owner = "op", .floor = 100}, {.floor = 100});
   EXPECT_EQ(HistoryText(history).claim(10, 11, "a", {.id = "j", .fence = 100}).broken(), "L2");
   EXPECT_EQ(HistoryText(history).claim(10, 11, "a", {.id = "j", .fence = 101}).broken(), "");
 }

@@ -12,7 +12,8 @@ constexpr Time kBatchRemembered = Time{30} * 24 * 3600 * 1'000'000;
 using Key = std::pair<Name, Name>;  // a queue and a unique key in it
 
 // How many of its jobs an enqueue may have found there.
-void check_existing(const Scene& scene, CallNumber number, const std::vector<std::pair<Time, Time>>& asked_of, bool removals) {
+void check_existing(const Scene& scene, CallNumber number, const std::vector<std::pair<Time, Time>>& asked_of,
+                    bool removals) {
   const CallLog& log = scene.log;
   const Call& call = log.calls[number];
   std::int64_t least = 0;
@@ -28,8 +29,10 @@ void check_existing(const Scene& scene, CallNumber number, const std::vector<std
     most += stands_for_another || other <= call.answered ? 1 : 0;
   }
   if (call.left >= least && call.left <= most) return;
-  scene.broken("J1", "an enqueue of " + std::to_string(call.item_count) + " jobs found " + std::to_string(call.left) + " there already, it must be " +
-                         (least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most)),
+  scene.broken("J1",
+               "an enqueue of " + std::to_string(call.item_count) + " jobs found " + std::to_string(call.left) +
+                   " there already, it must be " +
+                   (least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most)),
                {number}, call.item_count > 0 ? log.items[call.items].job : 0, call.answered);
 }
 
@@ -41,10 +44,12 @@ void check_aliases(const Scene& scene, CallNumber number) {
     const Item& item = log.items[call.items + i];
     const JobEntry& other = log.jobs[item.answer];
     if (item.answer == 0 || item.answer == item.job || other.digest == 0) continue;
-    const bool same_key = other.key != 0 && other.key == log.jobs[item.job].key && other.queue == log.jobs[item.job].queue;
+    const bool same_key =
+        other.key != 0 && other.key == log.jobs[item.job].key && other.queue == log.jobs[item.job].queue;
     if (same_key && other.digest == item.other) continue;
-    scene.broken("J6", "job " + log.job_text(item.job) + " was taken for job " + log.job_text(item.answer) + ", which has " +
-                           (same_key ? "another payload" : "not its key"),
+    scene.broken("J6",
+                 "job " + log.job_text(item.job) + " was taken for job " + log.job_text(item.answer) + ", which has " +
+                     (same_key ? "another payload" : "not its key"),
                  {number}, item.job, call.answered);
     return;
   }
@@ -54,19 +59,26 @@ void check_aliases(const Scene& scene, CallNumber number) {
 void check_key(const Scene& scene, const std::vector<std::uint32_t>& jobs, const std::string& key) {
   const Deliveries& deliveries = scene.deliveries;
   std::vector<std::uint32_t> sooner = jobs;
-  std::sort(sooner.begin(), sooner.end(), [&](std::uint32_t a, std::uint32_t b) { return deliveries.span(a).there_since < deliveries.span(b).there_since; });
+  std::sort(sooner.begin(), sooner.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return deliveries.span(a).there_since < deliveries.span(b).there_since;
+  });
   std::uint32_t longest = 0;
   std::size_t next = 0;
   std::vector<std::uint32_t> by_question = sooner;
-  std::sort(by_question.begin(), by_question.end(), [&](std::uint32_t a, std::uint32_t b) { return deliveries.span(a).first_asked < deliveries.span(b).first_asked; });
+  std::sort(by_question.begin(), by_question.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return deliveries.span(a).first_asked < deliveries.span(b).first_asked;
+  });
   for (const std::uint32_t job : by_question) {
     const JobSpan& span = deliveries.span(job);
     if (span.there_since == kNever) continue;
     for (; next < sooner.size() && deliveries.span(sooner[next]).there_since < span.first_asked; ++next) {
-      if (longest == 0 || deliveries.span(sooner[next]).unfinished_until > deliveries.span(longest).unfinished_until) longest = sooner[next];
+      if (longest == 0 || deliveries.span(sooner[next]).unfinished_until > deliveries.span(longest).unfinished_until)
+        longest = sooner[next];
     }
     if (longest == 0 || longest == job || deliveries.span(longest).unfinished_until <= span.there_since) continue;
-    scene.broken("J6", "job " + scene.log.job_text(job) + " was let in under key " + key + " though job " + scene.log.job_text(longest) + " had it and was not finished",
+    scene.broken("J6",
+                 "job " + scene.log.job_text(job) + " was let in under key " + key + " though job " +
+                     scene.log.job_text(longest) + " had it and was not finished",
                  {deliveries.span(longest).enqueue, span.enqueue}, job, span.there_since);
     return;
   }
@@ -89,8 +101,9 @@ void check_retries(const Scene& scene, const std::map<Key, std::vector<std::uint
       for (const std::uint32_t other : same->second) {
         const JobSpan& span = scene.deliveries.span(other);
         if (other == item.job || span.there_since >= call.asked || span.unfinished_until <= call.answered) continue;
-        scene.broken("J6", "job " + log.job_text(item.job) + " was retried though job " + log.job_text(other) + " had its key", {span.enqueue, number}, item.job,
-                     call.answered);
+        scene.broken(
+            "J6", "job " + log.job_text(item.job) + " was retried though job " + log.job_text(other) + " had its key",
+            {span.enqueue, number}, item.job, call.answered);
         return;
       }
     }
@@ -111,7 +124,8 @@ void check_conflict(const Scene& scene, CallNumber number, const std::map<Key, s
       if (log.jobs[other].digest != item.other) return;
     }
   }
-  scene.broken("J6", "an enqueue was refused as a conflict and there is none", {number}, call.item_count > 0 ? log.items[call.items].job : 0, call.answered);
+  scene.broken("J6", "an enqueue was refused as a conflict and there is none", {number},
+               call.item_count > 0 ? log.items[call.items].job : 0, call.answered);
 }
 
 void check_batches(const Scene& scene) {
@@ -127,7 +141,8 @@ void check_batches(const Scene& scene) {
       known->second = number;
       continue;
     }
-    scene.broken("J1", "the batch " + std::string(log.text(call.request)) + " has two first moments", {known->second, number}, 0, call.answered);
+    scene.broken("J1", "the batch " + std::string(log.text(call.request)) + " has two first moments",
+                 {known->second, number}, 0, call.answered);
     return;
   }
 }

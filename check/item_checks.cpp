@@ -1,5 +1,7 @@
-// P1 and P2 of the items of pipelines. Neither a search nor times are needed: the revisions of an item's record grow by one with each change, so that all changes that were made have one order, whoever sent them and on whatever clock. A
-// request that was sent again is one change. Where an item comes from is known by the grant of the delivery that moves it, or by the change before. A decision rests on what its pipeline was when it was read, however long ago: what is
+// P1 and P2 of the items of pipelines. Neither a search nor times are needed: the revisions of an item's record grow by
+// one with each change, so that all changes that were made have one order, whoever sent them and on whatever clock. A
+// request that was sent again is one change. Where an item comes from is known by the grant of the delivery that moves
+// it, or by the change before. A decision rests on what its pipeline was when it was read, however long ago: what is
 // lawful by any reading of it in the histories is lawful. Of what a removal of the namespace forgot nothing is said.
 #include <algorithm>
 #include <map>
@@ -16,7 +18,8 @@ namespace fenceline::audit {
 namespace {
 
 constexpr std::string_view kGate = "gate:";
-constexpr Time kKnownWithin = 3'000'000;  // a pipeline that one of a process has read is known to all of it: two seconds, and a clock that drifts
+constexpr Time kKnownWithin =
+    3'000'000;  // a pipeline that one of a process has read is known to all of it: two seconds, and a clock that drifts
 
 // All calls of one request about one item.
 struct Change {
@@ -36,8 +39,8 @@ struct Change {
 };
 
 struct Story {
-  std::map<std::string, Change> changes;  // by request
-  std::string queue;                      // with its namespace
+  std::map<std::string, Change> changes;   // by request
+  std::string queue;                       // with its namespace
   std::optional<std::string> enqueued_at;  // a stage
   int enqueues = 0;
 };
@@ -69,9 +72,9 @@ std::optional<Place> place_of(const Pipeline& pipeline, std::string_view stored)
 
 // What is known of an item as one walks along its changes.
 struct Walk {
-  std::optional<std::string> stage;   // where it is; none: nobody knows
-  std::set<std::string> approvers;    // since it came to its gate,
-  bool all_approvers = false;         // and there are no others
+  std::optional<std::string> stage;  // where it is; none: nobody knows
+  std::set<std::string> approvers;   // since it came to its gate,
+  bool all_approvers = false;        // and there are no others
 };
 
 struct Granted {
@@ -85,7 +88,8 @@ using Delivered = std::pair<std::string, std::int64_t>;  // a job, and its fence
 
 class Items {
  public:
-  Items(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell) : logs_(logs), whole_(whole), tell_(tell) {}
+  Items(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell)
+      : logs_(logs), whole_(whole), tell_(tell) {}
 
   ItemSums check() {
     for (const CallLog* log : logs_) take_changes(*log);
@@ -107,9 +111,11 @@ class Items {
     for (CallNumber number = 0; number < log.calls.size(); ++number) {
       const Call& call = log.calls[number];
       removed_ = removed_ || (call.verb == Verb::remove_namespace && call.may_count());
-      tidied_ = tidied_ || (call.verb == Verb::tidy && call.may_count() && (call.status == Status::unknown || call.left > 0));
+      tidied_ =
+          tidied_ || (call.verb == Verb::tidy && call.may_count() && (call.status == Status::unknown || call.left > 0));
       if (call.pipeline != 0 && call.may_count()) take_pipeline(log, call);
-      for (std::uint32_t i = 0; call.verb == Verb::change_items && call.may_count() && i < call.item_count; ++i) take_change(log, number, call.items + i);
+      for (std::uint32_t i = 0; call.verb == Verb::change_items && call.may_count() && i < call.item_count; ++i)
+        take_change(log, number, call.items + i);
     }
   }
 
@@ -119,7 +125,8 @@ class Items {
     if (!is_new) seen->second = std::min(seen->second, call.answered);
     Pipeline pipeline;
     for (const PipelineCall::Stage& stage : said.stages) {
-      Stage& added = pipeline.emplace_back(Stage{std::string(log.text(stage.name)), std::string(log.text(stage.gate)), stage.let_in_late, stage.count, {}});
+      Stage& added = pipeline.emplace_back(Stage{
+          std::string(log.text(stage.name)), std::string(log.text(stage.gate)), stage.let_in_late, stage.count, {}});
       for (const Name person : stage.people) added.people.emplace(log.text(person));
     }
     pipelines_[std::string(log.text(said.queue))].push_back(std::move(pipeline));
@@ -146,13 +153,16 @@ class Items {
       const Call& call = log.calls[number];
       for (std::uint32_t i = 0; call.verb == Verb::settle && call.status == Status::ok && i < call.item_count; ++i) {
         const Item& item = log.items[call.items + i];
-        if (item.reason == Reason::none && item.outcome == Outcome::done) done_.emplace(Delivered{std::string(log.text(log.jobs[item.job].id)), item.fence}, std::pair{&log, number});
+        if (item.reason == Reason::none && item.outcome == Outcome::done)
+          done_.emplace(Delivered{std::string(log.text(log.jobs[item.job].id)), item.fence}, std::pair{&log, number});
       }
-      for (std::uint32_t i = 0; (call.verb == Verb::claim || call.verb == Verb::enqueue) && call.may_count() && i < call.item_count; ++i) {
+      for (std::uint32_t i = 0;
+           (call.verb == Verb::claim || call.verb == Verb::enqueue) && call.may_count() && i < call.item_count; ++i) {
         const Item& item = log.items[call.items + i];
         std::string id(log.text(log.jobs[item.job].id));
         if (call.verb == Verb::claim) {
-          granted_.emplace(Delivered{std::move(id), item.fence}, Granted{&log, number, item.job, std::string(log.text(item.stage))});
+          granted_.emplace(Delivered{std::move(id), item.fence},
+                           Granted{&log, number, item.job, std::string(log.text(item.stage))});
         } else if (const auto story = stories_.find(id); story != stories_.end()) {
           story->second.enqueued_at = log.text(item.stage);
           story->second.enqueues += 1;
@@ -172,7 +182,8 @@ class Items {
     for (const auto& [request, change] : story.changes) {
       if (change.taken) taken.push_back(&change);
     }
-    std::ranges::stable_sort(taken, [](const Change* a, const Change* b) { return a->move().revision < b->move().revision; });
+    std::ranges::stable_sort(taken,
+                             [](const Change* a, const Change* b) { return a->move().revision < b->move().revision; });
     return taken;
   }
 
@@ -187,16 +198,22 @@ class Items {
     const Change* before = nullptr;
     for (const Change* change : taken) {
       const std::int64_t revision = change->move().revision;
-      if (before != nullptr && revision == before->move().revision) return broken("P2", "was changed twice by what rests on record " + std::to_string(revision), {before, change});
+      if (before != nullptr && revision == before->move().revision)
+        return broken("P2", "was changed twice by what rests on record " + std::to_string(revision), {before, change});
       if (change->moves() && change->by_holder()) {
         const auto [first, is_new] = ends.emplace(change->part().fence, change);
-        if (!is_new) return broken("P2", "was moved twice by one delivery, under fence " + std::to_string(change->part().fence), {first->second, change});
+        if (!is_new)
+          return broken("P2", "was moved twice by one delivery, under fence " + std::to_string(change->part().fence),
+                        {first->second, change});
       }
       if (revision != next) {
         walk = {};
         bool explained = true;
         for (std::int64_t gap = next; whole_ && explained && gap < revision; ++gap) explained = may_be.contains(gap);
-        if (!explained) return broken("P2", "was changed by what rests on record " + std::to_string(revision) + ", to which no change had led", before == nullptr ? std::vector{change} : std::vector{before, change});
+        if (!explained)
+          return broken(
+              "P2", "was changed by what rests on record " + std::to_string(revision) + ", to which no change had led",
+              before == nullptr ? std::vector{change} : std::vector{before, change});
       }
       if (!judge(id, story, *change, walk)) return;
       next = revision + 1;
@@ -209,7 +226,8 @@ class Items {
     if (change.by_holder()) {
       const auto granted = granted_.find({id, change.part().fence});
       if (granted != granted_.end()) {
-        if (walk.stage && *walk.stage != granted->second.stage) walk = {};  // an edit of its store by hand, or an item that was enqueued anew: the job's own search says more
+        if (walk.stage && *walk.stage != granted->second.stage)
+          walk = {};  // an edit of its store by hand, or an item that was enqueued anew: the job's own search says more
         walk.stage = granted->second.stage;
       }
     }
@@ -217,13 +235,16 @@ class Items {
     if (!change.moves()) return true;
     const auto pipelines = pipelines_.find(story.queue);
     std::string why;
-    bool lawful = pipelines == pipelines_.end() || std::ranges::any_of(pipelines->second, [](const Pipeline& one) { return one.empty(); });
+    bool lawful = pipelines == pipelines_.end() ||
+                  std::ranges::any_of(pipelines->second, [](const Pipeline& one) { return one.empty(); });
     for (std::size_t i = 0; !lawful && i < pipelines->second.size(); ++i) {
       why = wrong_by(pipelines->second[i], id, change, walk);
       lawful = why.empty();
     }
     if (!lawful) broken("P1", why, {&change});
-    if (!walk.stage || *walk.stage != change.stage()) walk = {.stage = change.stage(), .approvers = {}, .all_approvers = walk.stage && change.stage().starts_with(kGate)};
+    if (!walk.stage || *walk.stage != change.stage())
+      walk = {
+          .stage = change.stage(), .approvers = {}, .all_approvers = walk.stage && change.stage().starts_with(kGate)};
     return lawful;
   }
 
@@ -232,16 +253,19 @@ class Items {
     const std::optional<Place> to = place_of(pipeline, change.stage());
     if (walk.stage == change.stage()) {
       const bool last = to && !to->at_gate && to->stage + 1 == pipeline.size();
-      return change.move().to == Life::done && !last ? "was put on done at '" + words(pipeline, change.stage()) + "'" : "";
+      return change.move().to == Life::done && !last ? "was put on done at '" + words(pipeline, change.stage()) + "'"
+                                                     : "";
     }
     if (!walk.stage) return "";
-    const std::string way = "went from '" + words(pipeline, *walk.stage) + "' to '" + words(pipeline, change.stage()) + "'";
+    const std::string way =
+        "went from '" + words(pipeline, *walk.stage) + "' to '" + words(pipeline, change.stage()) + "'";
     const std::optional<Place> from = place_of(pipeline, *walk.stage);
     if (!to) return way + ", which is no stage of its pipeline";
     if (!from) return "";  // a person's business, or of another reading
     const Stage& stage = pipeline[to->stage];
     const bool through_its_gate = from->at_gate && from->stage == to->stage;
-    if (!to->at_gate && !stage.gate.empty()) return through_its_gate ? wrong_at_gate(stage, id, change, walk) : way + ", past the gate of " + stage.name;
+    if (!to->at_gate && !stage.gate.empty())
+      return through_its_gate ? wrong_at_gate(stage, id, change, walk) : way + ", past the gate of " + stage.name;
     if (!change.by_holder() || through_its_gate || from->stage > to->stage) return "";
     const bool on = !from->at_gate && from->stage + 1 == to->stage;
     if (!on) return way + " by a worker";
@@ -249,33 +273,52 @@ class Items {
   }
 
   std::string wrong_at_gate(const Stage& stage, const std::string& id, const Change& change, const Walk& walk) const {
-    if (stage.gate == "check") return change.by_holder() && is_done(id, change) ? "" : "was let into " + stage.name + ", and its check did not say so";
+    if (stage.gate == "check")
+      return change.by_holder() && is_done(id, change)
+                 ? ""
+                 : "was let into " + stage.name + ", and its check did not say so";
     if (!walk.all_approvers || (change.by_holder() && stage.let_in_late)) return "";
-    const auto approved = std::ranges::count_if(walk.approvers, [&](const std::string& person) { return stage.people.empty() || stage.people.contains(person); });
-    return approved >= stage.count ? "" : "was let into " + stage.name + " with " + std::to_string(approved) + " of " + std::to_string(stage.count) + " approvals";
+    const auto approved = std::ranges::count_if(walk.approvers, [&](const std::string& person) {
+      return stage.people.empty() || stage.people.contains(person);
+    });
+    return approved >= stage.count ? ""
+                                   : "was let into " + stage.name + " with " + std::to_string(approved) + " of " +
+                                         std::to_string(stage.count) + " approvals";
   }
 
-  // An outcome that is accepted is one of work that was done; what its handler said counts, where that was written down.
+  // An outcome that is accepted is one of work that was done; what its handler said counts, where that was written
+  // down.
   bool is_done(const std::string& id, const Change& change) const {
     if (change.part().outcome != Outcome::done) return false;
     const Delivered delivery{id, change.part().fence};
     if (const auto ended = ended_.find(delivery); ended != ended_.end()) return ended->second == Outcome::done;
     const auto granted = granted_.find(delivery);
-    return granted == granted_.end() || !recorders_.contains(std::string(granted->second.log->text(granted->second.log->calls[granted->second.call].by)));
+    return granted == granted_.end() ||
+           !recorders_.contains(
+               std::string(granted->second.log->text(granted->second.log->calls[granted->second.call].by)));
   }
 
   // Work at a stage that nothing led to: somebody put the item there past all others.
   void check_starts() {
     for (const auto& [delivery, event] : started_) {
       const auto granted = granted_.find(delivery);
-      if (granted == granted_.end() || granted->second.stage.empty() || granted->second.stage.starts_with(kGate)) continue;
+      if (granted == granted_.end() || granted->second.stage.empty() || granted->second.stage.starts_with(kGate))
+        continue;
       const Granted& grant = granted->second;
       const auto pipelines = pipelines_.find(std::string(grant.log->text(grant.log->jobs[grant.job].queue)));
-      if (pipelines == pipelines_.end() || !std::ranges::all_of(pipelines->second, [&](const Pipeline& one) { return place_of(one, grant.stage).has_value(); })) continue;
+      if (pipelines == pipelines_.end() || !std::ranges::all_of(pipelines->second, [&](const Pipeline& one) {
+            return place_of(one, grant.stage).has_value();
+          }))
+        continue;
       const auto story = stories_.find(delivery.first);
-      const bool came = story != stories_.end() && std::ranges::any_of(story->second.changes, [&](const auto& one) { return one.second.moves() && one.second.stage() == grant.stage; });
+      const bool came = story != stories_.end() && std::ranges::any_of(story->second.changes, [&](const auto& one) {
+                          return one.second.moves() && one.second.stage() == grant.stage;
+                        });
       if (came) continue;
-      Violation violation{"P1", "item " + grant.log->job_text(grant.job) + " is worked on at '" + grant.stage + "', to which nothing had led it", excerpt_of(*grant.log, {grant.call}, grant.job), event.second->at};
+      Violation violation{"P1",
+                          "item " + grant.log->job_text(grant.job) + " is worked on at '" + grant.stage +
+                              "', to which nothing had led it",
+                          excerpt_of(*grant.log, {grant.call}, grant.job), event.second->at};
       if (event.first == grant.log) Words(*grant.log).add_handler(violation.excerpt, *event.second);
       tell_(std::move(violation));
     }
@@ -288,30 +331,40 @@ class Items {
     const Name queue = grant.log->jobs[grant.job].queue;
     const auto seen = seen_.find({grant.log, claim.by, queue});
     const auto pipelines = pipelines_.find(std::string(grant.log->text(queue)));
-    if (done == done_.end() || done->second.first != grant.log || seen == seen_.end() || seen->second > claim.asked - kKnownWithin || moved_by(delivery)) return;
+    if (done == done_.end() || done->second.first != grant.log || seen == seen_.end() ||
+        seen->second > claim.asked - kKnownWithin || moved_by(delivery))
+      return;
     const bool early = std::ranges::all_of(pipelines->second, [&](const Pipeline& one) {
       const std::optional<Place> at = place_of(one, grant.stage);
       return !one.empty() && at && (at->at_gate || at->stage + 1 < one.size());
     });
     if (!early) return;
-    tell_({"P1", "item " + grant.log->job_text(grant.job) + " was done at '" + words(pipelines->second.front(), grant.stage) + "', which is not the end of its pipeline",
-           excerpt_of(*grant.log, {grant.call, done->second.second}, grant.job), grant.log->calls[done->second.second].answered});
+    tell_({"P1",
+           "item " + grant.log->job_text(grant.job) + " was done at '" + words(pipelines->second.front(), grant.stage) +
+               "', which is not the end of its pipeline",
+           excerpt_of(*grant.log, {grant.call, done->second.second}, grant.job),
+           grant.log->calls[done->second.second].answered});
   }
 
   // Then the same outcome once more changes nothing.
   bool moved_by(const Delivered& delivery) const {
     const auto story = stories_.find(delivery.first);
-    return story != stories_.end() && std::ranges::any_of(story->second.changes, [&](const auto& one) { return one.second.moves() && one.second.part().fence == delivery.second; });
+    return story != stories_.end() && std::ranges::any_of(story->second.changes, [&](const auto& one) {
+             return one.second.moves() && one.second.part().fence == delivery.second;
+           });
   }
 
-  static std::string words(const Pipeline& pipeline, const std::string& stored) { return stored.empty() ? pipeline.front().name : stored; }
+  static std::string words(const Pipeline& pipeline, const std::string& stored) {
+    return stored.empty() ? pipeline.front().name : stored;
+  }
 
   void broken(std::string promise, const std::string& what, const std::vector<const Change*>& changes) const {
     const Change& last = *changes.back();
     Violation violation{std::move(promise), "item " + last.log->job_text(last.part().job) + " " + what, {}, kAlways};
     for (const Change* change : changes) {
       violation.at = std::max(violation.at, change->said().answered);
-      for (ExcerptLine& line : excerpt_of(*change->log, {change->call}, change->part().job)) violation.excerpt.push_back(std::move(line));
+      for (ExcerptLine& line : excerpt_of(*change->log, {change->call}, change->part().job))
+        violation.excerpt.push_back(std::move(line));
     }
     std::ranges::sort(violation.excerpt, {}, &ExcerptLine::line);
     tell_(std::move(violation));
@@ -320,10 +373,10 @@ class Items {
   const std::vector<const CallLog*>& logs_;
   const bool whole_;
   const std::function<void(Violation)>& tell_;
-  bool removed_ = false;  // a namespace
-  bool tidied_ = false;   // finished jobs
-  std::map<std::string, Story> stories_;                     // by id
-  std::map<std::string, std::vector<Pipeline>> pipelines_;   // by queue: every reading
+  bool removed_ = false;                                         // a namespace
+  bool tidied_ = false;                                          // finished jobs
+  std::map<std::string, Story> stories_;                         // by id
+  std::map<std::string, std::vector<Pipeline>> pipelines_;       // by queue: every reading
   std::map<std::tuple<const CallLog*, Name, Name>, Time> seen_;  // by recorder and queue: since when it knew one
   std::map<Delivered, Granted> granted_;
   std::map<Delivered, std::pair<const CallLog*, CallNumber>> done_;  // that settle said
@@ -334,6 +387,8 @@ class Items {
 
 }  // namespace
 
-ItemSums check_items(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell) { return Items(logs, whole, tell).check(); }
+ItemSums check_items(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell) {
+  return Items(logs, whole, tell).check();
+}
 
 }  // namespace fenceline::audit

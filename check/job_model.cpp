@@ -8,17 +8,22 @@
 namespace fenceline::audit {
 
 bool JobState::same_as(const JobState& o) const {
-  return life == o.life && bump == o.bump && outcome == o.outcome && run_out == o.run_out && told == o.told && strange == o.strange && owner == o.owner &&
-         request == o.request && act == o.act && fence == o.fence && now == o.now && lease_least == o.lease_least && lease_most == o.lease_most &&
-         stretch == o.stretch && stretch_fence == o.stretch_fence && slot_least == o.slot_least && slot_fence == o.slot_fence && deliveries == o.deliveries &&
-         failures == o.failures && losses_in_row == o.losses_in_row && unseen == o.unseen && stage == o.stage && change == o.change && revision == o.revision && held == o.held;
+  return life == o.life && bump == o.bump && outcome == o.outcome && run_out == o.run_out && told == o.told &&
+         strange == o.strange && owner == o.owner && request == o.request && act == o.act && fence == o.fence &&
+         now == o.now && lease_least == o.lease_least && lease_most == o.lease_most && stretch == o.stretch &&
+         stretch_fence == o.stretch_fence && slot_least == o.slot_least && slot_fence == o.slot_fence &&
+         deliveries == o.deliveries && failures == o.failures && losses_in_row == o.losses_in_row &&
+         unseen == o.unseen && stage == o.stage && change == o.change && revision == o.revision && held == o.held;
 }
 
 std::uint64_t JobState::hash() const {
   std::uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15; hash ^= hash >> 29; };
-  mix(static_cast<std::uint64_t>(life) | static_cast<std::uint64_t>(bump) << 8 | static_cast<std::uint64_t>(outcome) << 16 |
-      static_cast<std::uint64_t>(run_out) << 24);
+  const auto mix = [&](std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  };
+  mix(static_cast<std::uint64_t>(life) | static_cast<std::uint64_t>(bump) << 8 |
+      static_cast<std::uint64_t>(outcome) << 16 | static_cast<std::uint64_t>(run_out) << 24);
   mix(owner | std::uint64_t{request} << 32);
   mix(act);
   mix(static_cast<std::uint64_t>(fence));
@@ -37,13 +42,16 @@ std::uint64_t JobState::hash() const {
 Unseen::Unseen(const CallLog& log) {
   std::set<std::pair<std::uint64_t, Name>> counted;  // a repeat under its request is the same claim
   for (const Call& call : log.calls) {
-    const bool removes = call.verb == Verb::remove_namespace || (call.verb == Verb::tidy && (call.status == Status::unknown || call.left > 0));
+    const bool removes = call.verb == Verb::remove_namespace ||
+                         (call.verb == Verb::tidy && (call.status == Status::unknown || call.left > 0));
     if (removes && call.may_count()) first_removal_ = std::min(first_removal_, call.asked);
-    // Where requests may arrive again, an answered claim may grant once more when its ttl is over, or if it had granted nothing.
+    // Where requests may arrive again, an answered claim may grant once more when its ttl is over, or if it had granted
+    // nothing.
     const bool open = call.status == Status::unknown || (call.status == Status::ok && log.about.repeats > 0);
     if (call.verb != Verb::claim || !open) continue;
     for (const Name queue : log.queue_lists[call.queues]) {
-      if (call.request != 0 && !counted.insert({std::uint64_t{call.owner} << 32 | call.request, queue}).second) continue;
+      if (call.request != 0 && !counted.insert({std::uint64_t{call.owner} << 32 | call.request, queue}).second)
+        continue;
       if (claims_.size() <= queue) claims_.resize(queue + 1);
       claims_[queue].push_back(call.asked);
     }
@@ -107,7 +115,9 @@ void JobModel::step(const JobState& state, const JobOp& op, std::vector<JobState
   const auto attempt = [&](JobState from, Complaint* complaint) {
     At at{log_, job_, op, std::move(from), complaint};
     at.state.now = std::max(at.state.now, at.earliest());
-    if (at.state.now > op.answered) return at.no("L3", "cannot be brought into one order: a step that must come before " + at.verb() + " comes after it");
+    if (at.state.now > op.answered)
+      return at.no("L3",
+                   "cannot be brought into one order: a step that must come before " + at.verb() + " comes after it");
     if (!apply(at)) return false;
     next.push_back(std::move(at.state));
     return true;
@@ -191,7 +201,8 @@ bool JobModel::rest(At& at) const {
   const JobState& s = at.state;
   if (s.strange || s.life == Life::absent || is_finished(s.life)) return true;
   if (s.deliveries == 0) return at.no("J1", "was acknowledged and never seen again", {s.enqueued});
-  return at.no("J8", "is still " + std::string(to_string(s.life)) + " when everything should be finished", {s.enqueued, s.granted, s.ended});
+  return at.no("J8", "is still " + std::string(to_string(s.life)) + " when everything should be finished",
+               {s.enqueued, s.granted, s.ended});
 }
 
 bool JobModel::look(At& at) const {
@@ -209,18 +220,25 @@ bool JobModel::look(At& at) const {
   }
   if (!found) return s.life == Life::absent || at.no("J1", "was acknowledged and is not there", {s.enqueued});
   if (at.item().fence < s.fence)
-    return at.no("L2", "has fence " + std::to_string(at.item().fence) + " after " + std::to_string(s.fence), {s.granted});
+    return at.no("L2", "has fence " + std::to_string(at.item().fence) + " after " + std::to_string(s.fence),
+                 {s.granted});
   if (at.item().stage != s.stage) {
-    if (log_.about.whole) return at.no("P2", "is shown at stage '" + std::string(log_.text(at.item().stage)) + "', it must be at '" + std::string(log_.text(s.stage)) + "'", {s.enqueued, s.changed});
+    if (log_.about.whole)
+      return at.no("P2",
+                   "is shown at stage '" + std::string(log_.text(at.item().stage)) + "', it must be at '" +
+                       std::string(log_.text(s.stage)) + "'",
+                   {s.enqueued, s.changed});
     s.stage = at.item().stage;
   }
   if (call.state == s.life) {
     if (at.item().fence > s.fence && s.bump == 0)
-      return !log_.about.whole || at.no("L1", "has fence " + std::to_string(at.item().fence) + " that no grant had", {s.granted});
+      return !log_.about.whole ||
+             at.no("L1", "has fence " + std::to_string(at.item().fence) + " that no grant had", {s.granted});
     return true;
   }
   if (!log_.about.whole) return (s.life = call.state, true);
-  return at.no("J4", "is shown as " + std::string(to_string(call.state)) + ", it must be " + std::string(to_string(s.life)),
+  return at.no("J4",
+               "is shown as " + std::string(to_string(call.state)) + ", it must be " + std::string(to_string(s.life)),
                {s.enqueued, s.granted, s.ended});
 }
 

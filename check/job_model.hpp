@@ -1,9 +1,9 @@
-// What a job may do, as a state machine: the rules of the promises, written down here once more. A state is what a history lets
-// one know, so it holds bounds where only bounds are known.
+// What a job may do, as a state machine: the rules of the promises, written down here once more. A state is what a
+// history lets one know, so it holds bounds where only bounds are known.
 //
-// What nobody could see is explained as late as possible, and only if something in the history can have done it: a claim whose
-// answer was lost may have granted the job, a claim of anything may have buried it, tidying may have removed it. In a
-// history that is not whole there may be others at work, and much less is certain.
+// What nobody could see is explained as late as possible, and only if something in the history can have done it: a
+// claim whose answer was lost may have granted the job, a claim of anything may have buried it, tidying may have
+// removed it. In a history that is not whole there may be others at work, and much less is certain.
 #pragma once
 
 #include <cstdint>
@@ -28,30 +28,30 @@ struct JobOp {
 
 struct JobState {
   Life life = Life::absent;
-  std::uint8_t bump = 0;  // the newest fence: 0 is `fence`, 1 may be larger, 2 is larger
+  std::uint8_t bump = 0;            // the newest fence: 0 is `fence`, 1 may be larger, 2 is larger
   Outcome outcome = Outcome::none;  // accepted under `fence`
-  bool run_out = false;   // somebody saw that the lease has ended
-  bool told = false;      // `fence` is known from a refusal alone: it may be that of a grant that nobody saw
-  bool strange = false;   // nothing is known of it: it was there before the history
+  bool run_out = false;             // somebody saw that the lease has ended
+  bool told = false;                // `fence` is known from a refusal alone: it may be that of a grant that nobody saw
+  bool strange = false;             // nothing is known of it: it was there before the history
   Name owner = 0;
   Name request = 0;
-  Name act = 0;           // the request of the last act
+  Name act = 0;  // the request of the last act
   std::int64_t fence = 0;
-  Time now = kAlways;     // no sooner than this was the last step
-  Time lease_least = kAlways;  // the lease ends no sooner,
-  Time lease_most = kNever;    // and no later
-  Time stretch = 0;       // by which renewals without an answer may have moved that,
+  Time now = kAlways;              // no sooner than this was the last step
+  Time lease_least = kAlways;      // the lease ends no sooner,
+  Time lease_most = kNever;        // and no later
+  Time stretch = 0;                // by which renewals without an answer may have moved that,
   std::int64_t stretch_fence = 0;  // under this fence; its grant may be answered in the same moment
-  Time slot_least = kAlways;   // a revoked delivery keeps its slot at least so long
+  Time slot_least = kAlways;       // a revoked delivery keeps its slot at least so long
   std::int64_t slot_fence = 0;
   std::int32_t deliveries = 0;
   std::int32_t failures = 0;
   std::int32_t losses_in_row = 0;
   std::int32_t unseen = 0;  // deliveries that nobody saw
   Name stage = 0;
-  Name change = 0;          // the request that changed its record last
+  Name change = 0;            // the request that changed its record last
   std::int64_t revision = 0;  // of the record; if others were at work: no less than this
-  std::vector<Name> held;   // effects in doubt for which it waits, or waited when an operator cancelled it; sorted
+  std::vector<Name> held;     // effects in doubt for which it waits, or waited when an operator cancelled it; sorted
 
   // What led here, for the excerpt; no part of the state.
   CallNumber enqueued = kNoCall, granted = kNoCall, renewed = kNoCall, ended = kNoCall, changed = kNoCall;
@@ -82,7 +82,8 @@ class Unseen {
 
 class JobModel {
  public:
-  JobModel(const CallLog& log, const Unseen& unseen, std::uint32_t job) : log_(log), unseen_(unseen), job_(job), entry_(log.jobs[job]) {}
+  JobModel(const CallLog& log, const Unseen& unseen, std::uint32_t job)
+      : log_(log), unseen_(unseen), job_(job), entry_(log.jobs[job]) {}
 
   JobState start() const;
   // All states that the step may lead to; none: it is not lawful. `why`, if given, is told.

@@ -33,9 +33,12 @@ bool JobModel::cancel(At& at) const {
   const bool other_state = at.call().only != Life::absent && at.call().only != s.life;
   const bool whole = log_.about.whole;
   switch (reason) {
-    case Reason::not_found: return s.life == Life::absent || !whole || at.no("J1", "is not there any more: cancel was told so", {s.enqueued});
+    case Reason::not_found:
+      return s.life == Life::absent || !whole || at.no("J1", "is not there any more: cancel was told so", {s.enqueued});
     case Reason::finished:
-      return too_late || !whole || at.no("J3", "was not cancelled as finished, and it is " + std::string(to_string(s.life)), {s.enqueued, s.granted, s.ended});
+      return too_late || !whole ||
+             at.no("J3", "was not cancelled as finished, and it is " + std::string(to_string(s.life)),
+                   {s.enqueued, s.granted, s.ended});
     case Reason::none: break;
     default: return true;
   }
@@ -64,13 +67,16 @@ bool JobModel::retry(At& at) const {
   const bool repeated = request != 0 && s.act == request;
   switch (at.item().reason) {
     case Reason::not_found:
-      return repeated || s.life == Life::absent || !whole || at.no("J1", "is not there any more: retry was told so", {s.enqueued});
+      return repeated || s.life == Life::absent || !whole ||
+             at.no("J1", "is not there any more: retry was told so", {s.enqueued});
     case Reason::finished:
       return repeated || s.life == Life::done || !whole ||
-             at.no("J3", "was not retried as done, and it is " + std::string(to_string(s.life)), {s.enqueued, s.granted, s.ended});
+             at.no("J3", "was not retried as done, and it is " + std::string(to_string(s.life)),
+                   {s.enqueued, s.granted, s.ended});
     case Reason::effect_in_doubt:
       return repeated || s.life == Life::waiting || !whole ||
-             at.no("E2", "was not retried since it waits for an effect, and it is " + std::string(to_string(s.life)), {s.granted, s.ended});
+             at.no("E2", "was not retried since it waits for an effect, and it is " + std::string(to_string(s.life)),
+                   {s.granted, s.ended});
     case Reason::none: break;
     default: return true;
   }

@@ -34,12 +34,14 @@ bool JobModel::begin_effect(At& at) const {
     return true;
   }
   if (begun == Begun::lost) return refusal(at, "E2");
-  const bool same = s.life == Life::waiting && s.fence == at.item().fence && std::binary_search(s.held.begin(), s.held.end(), at.effect().name);
+  const bool same = s.life == Life::waiting && s.fence == at.item().fence &&
+                    std::binary_search(s.held.begin(), s.held.end(), at.effect().name);
   if (begun == Begun::held && same) return true;  // the same again
   s.strange = false;
   const std::string began = "had " + named + " begun";
   if (!older_or_unknown_fence(at, "J3", began.c_str())) return false;
-  if (s.life != Life::running) return at.no("E2", began + " though it is " + std::string(to_string(s.life)), {s.granted, s.ended});
+  if (s.life != Life::running)
+    return at.no("E2", began + " though it is " + std::string(to_string(s.life)), {s.granted, s.ended});
   if (!has_live_lease(s)) return at.no("E2", began + " after its lease had run out", {s.granted, s.renewed});
   s.bump = 0;
   if (begun == Begun::held) hold(at);

@@ -1,4 +1,5 @@
-// What moves an item of a pipeline: its record changes, and its job with it, in one step. P2; and P1 where something is granted that waits for a person.
+// What moves an item of a pipeline: its record changes, and its job with it, in one step. P2; and P1 where something is
+// granted that waits for a person.
 #include <algorithm>
 
 #include "check/job_model_at.hpp"
@@ -11,7 +12,8 @@ bool JobModel::may_change(const At& at) const {
   const MoveItem& move = at.move();
   if (s.strange || s.life == Life::absent || is_finished(s.life)) return false;
   if (move.revision < s.revision || (log_.about.whole && move.revision != s.revision)) return false;
-  if (at.item().fence != 0) return s.life == Life::running && s.fence == at.item().fence && s.bump != 2 && s.owner == at.call().owner;
+  if (at.item().fence != 0)
+    return s.life == Life::running && s.fence == at.item().fence && s.bump != 2 && s.owner == at.call().owner;
   if (move.only != Life::absent && move.only != s.life) return false;
   return move.to == Life::absent || s.life != Life::waiting || s.held.empty();
 }
@@ -28,22 +30,37 @@ bool JobModel::change(At& at) const {
     if (at.item().reason != Reason::none) return change_refused(at, repeated);
     if (repeated) return true;
     if (move.revision < s.revision)
-      return at.no("P2", "was changed by what rests on record " + std::to_string(move.revision) + ", and it had record " + std::to_string(s.revision) + " by then", {s.changed});
+      return at.no("P2",
+                   "was changed by what rests on record " + std::to_string(move.revision) + ", and it had record " +
+                       std::to_string(s.revision) + " by then",
+                   {s.changed});
     if (move.revision > s.revision && whole && !s.strange)
-      return at.no("P2", "was changed by what rests on record " + std::to_string(move.revision) + ", and no change had led beyond record " + std::to_string(s.revision), {s.changed});
+      return at.no("P2",
+                   "was changed by what rests on record " + std::to_string(move.revision) +
+                       ", and no change had led beyond record " + std::to_string(s.revision),
+                   {s.changed});
     s.strange = false;
     if (by_holder) {
       if (!older_or_unknown_fence(at, "P2", "was moved")) return false;
-      if (s.owner != 0 && s.owner != at.call().owner) return at.no("P2", "was moved by " + at.name(at.call().owner) + ", its holder is " + at.name(s.owner), {s.granted});
-      if (s.life != Life::running) return at.no("P2", "was moved by its delivery under fence " + std::to_string(at.item().fence) + ", which had ended", {s.granted, s.ended});
+      if (s.owner != 0 && s.owner != at.call().owner)
+        return at.no("P2", "was moved by " + at.name(at.call().owner) + ", its holder is " + at.name(s.owner),
+                     {s.granted});
+      if (s.life != Life::running)
+        return at.no("P2",
+                     "was moved by its delivery under fence " + std::to_string(at.item().fence) + ", which had ended",
+                     {s.granted, s.ended});
     } else {
       if (!whole && move.only != Life::absent && move.only != s.life) {  // others were at work
         s.life = move.only;
         s.bump = std::max<std::uint8_t>(s.bump, 1);
       }
-      if (s.life == Life::done || (whole && (s.life == Life::absent || is_finished(s.life)))) return at.no("P2", "was changed though it is " + std::string(to_string(s.life)), {s.granted, s.ended});
+      if (s.life == Life::done || (whole && (s.life == Life::absent || is_finished(s.life))))
+        return at.no("P2", "was changed though it is " + std::string(to_string(s.life)), {s.granted, s.ended});
       if (move.only != Life::absent && move.only != s.life)
-        return at.no("P2", "was changed as " + std::string(to_string(move.only)) + ", and it is " + std::string(to_string(s.life)), {s.granted, s.ended});
+        return at.no(
+            "P2",
+            "was changed as " + std::string(to_string(move.only)) + ", and it is " + std::string(to_string(s.life)),
+            {s.granted, s.ended});
     }
   }
   s.change = at.call().request;
@@ -73,19 +90,31 @@ bool JobModel::change_refused(At& at, bool repeated) const {
   const Reason reason = at.item().reason;
   const bool whole = log_.about.whole;
   if (s.strange) return true;
-  const std::string refused = "refused a change that rests on record " + std::to_string(move.revision) + " as " + std::string(to_string(reason));
+  const std::string refused = "refused a change that rests on record " + std::to_string(move.revision) + " as " +
+                              std::string(to_string(reason));
   if (repeated && whole && reason != Reason::not_found) return at.no("P2", refused + ", and had made it", {s.changed});
   if (reason == Reason::changed) {
-    if (move.revision_now < s.revision) return at.no("P2", refused + ", and has record " + std::to_string(move.revision_now) + " after " + std::to_string(s.revision), {s.changed});
+    if (move.revision_now < s.revision)
+      return at.no(
+          "P2",
+          refused + ", and has record " + std::to_string(move.revision_now) + " after " + std::to_string(s.revision),
+          {s.changed});
     if (whole && (move.revision == s.revision || move.revision_now != s.revision))
-      return at.no("P2", refused + ", and has record " + std::to_string(move.revision_now) + ", it must be " + std::to_string(s.revision), {s.changed});
+      return at.no("P2",
+                   refused + ", and has record " + std::to_string(move.revision_now) + ", it must be " +
+                       std::to_string(s.revision),
+                   {s.changed});
     s.revision = move.revision_now;
     return true;
   }
   if (at.item().fence != 0) return refusal(at, "P2");
-  const bool lawful = !whole || (reason == Reason::not_found && s.life == Life::absent) || (reason == Reason::finished && is_finished(s.life)) || (reason == Reason::state && s.life != move.only) ||
-                      (reason == Reason::effect_in_doubt && s.life == Life::waiting && !s.held.empty()) || reason == Reason::other;
-  return lawful || at.no(reason == Reason::not_found ? "J1" : "P2", refused + ", and it is " + std::string(to_string(s.life)), {s.enqueued, s.granted, s.ended, s.changed});
+  const bool lawful =
+      !whole || (reason == Reason::not_found && s.life == Life::absent) ||
+      (reason == Reason::finished && is_finished(s.life)) || (reason == Reason::state && s.life != move.only) ||
+      (reason == Reason::effect_in_doubt && s.life == Life::waiting && !s.held.empty()) || reason == Reason::other;
+  return lawful ||
+         at.no(reason == Reason::not_found ? "J1" : "P2", refused + ", and it is " + std::string(to_string(s.life)),
+               {s.enqueued, s.granted, s.ended, s.changed});
 }
 
 }  // namespace fenceline::audit

@@ -30,7 +30,8 @@ void JobOps::each_op(Take take) const {
     for (std::uint32_t i = 0; i < call.item_count; ++i) {
       const Item& item = log_.items[call.items + i];
       op.item = call.items + i;
-      // An id that stands for another job is no job of its own, unless the request arrives again when nobody has its key.
+      // An id that stands for another job is no job of its own, unless the request arrives again when nobody has its
+      // key.
       const bool stands_for_another = call.verb == Verb::enqueue && !optional && item.answer != item.job;
       if (stands_for_another && log_.about.repeats == 0) continue;
       JobOp own = op;
@@ -64,7 +65,8 @@ JobOps::JobOps(const CallLog& log) : log_(log) {
   std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
   each_op([&](std::uint32_t job, const JobOp& op) { ops_[next[job]++] = op; });
   for (std::uint32_t job = 1; job < log.jobs.size(); ++job) {
-    std::stable_sort(ops_.begin() + first_[job], ops_.begin() + first_[job + 1], [](const JobOp& a, const JobOp& b) { return a.asked < b.asked; });
+    std::stable_sort(ops_.begin() + first_[job], ops_.begin() + first_[job + 1],
+                     [](const JobOp& a, const JobOp& b) { return a.asked < b.asked; });
   }
 }
 
@@ -79,16 +81,20 @@ void JobOps::of(std::uint32_t job, std::vector<JobOp>& ops, std::vector<JobOp>& 
       continue;
     }
     ops.push_back(*op);
-    // A person's change that was refused may come again when the job is in another state; one that was made, or that a holder sent, never counts again.
-    const bool was_refused = verb == Verb::change_items && log_.items[op->item].reason != Reason::none && log_.items[op->item].fence == 0;
+    // A person's change that was refused may come again when the job is in another state; one that was made, or that a
+    // holder sent, never counts again.
+    const bool was_refused =
+        verb == Verb::change_items && log_.items[op->item].reason != Reason::none && log_.items[op->item].fence == 0;
     const bool counts_again = verb == Verb::cancel || verb == Verb::retry || verb == Verb::enqueue || was_refused;
     if (repeats > 0 && counts_again && !op->optional)
-      ops.push_back({.call = op->call, .item = op->item, .asked = op->asked, .answered = op->asked + repeats, .optional = true});
+      ops.push_back(
+          {.call = op->call, .item = op->item, .asked = op->asked, .answered = op->asked + repeats, .optional = true});
   }
   if (const auto purges = purges_.find(log_.jobs[job].queue); purges != purges_.end()) {
     for (const CallNumber number : purges->second) {
       const Call& call = log_.calls[number];
-      const Time until = repeats > 0 && call.answered != kNever ? std::max(call.answered, call.asked + repeats) : call.answered;
+      const Time until =
+          repeats > 0 && call.answered != kNever ? std::max(call.answered, call.asked + repeats) : call.answered;
       ops.push_back({.call = number, .asked = call.asked, .answered = until, .optional = true});
     }
   }

@@ -25,7 +25,8 @@ TEST(JobPromises, J1_AnAcknowledgedJobThatIsNeverSeenAgainIsFound) {
 
 TEST(JobPromises, J1_AnEnqueueWithoutAnAnswerMayBeLost) {
   HistoryText history;
-  history.call(0, 9, {.verb = Verb::enqueue, .jobs = {{.id = "j", .queue = "q", .digest = "d"}}}, {.kind = Kind::unknown});
+  history.call(0, 9, {.verb = Verb::enqueue, .jobs = {{.id = "j", .queue = "q", .digest = "d"}}},
+               {.kind = Kind::unknown});
   EXPECT_EQ(history.mark(100, Kind::rest).broken(), "");
 }
 
@@ -46,14 +47,16 @@ TEST(JobPromises, J1_AJobThatIsGoneIsFoundUnlessItWasTidied) {
 TEST(JobPromises, J1_ABatchWithTwoFirstMomentsIsFound) {
   HistoryText history;
   history.call(0, 1, {.verb = Verb::open_batch, .name = "f"}, {.first_seen = 100});
-  EXPECT_EQ(HistoryText(history).call(5, 6, {.verb = Verb::open_batch, .name = "f"}, {.first_seen = 101}).broken(), "J1");
+  EXPECT_EQ(HistoryText(history).call(5, 6, {.verb = Verb::open_batch, .name = "f"}, {.first_seen = 101}).broken(),
+            "J1");
   EXPECT_EQ(HistoryText(history).call(5, 6, {.verb = Verb::open_batch, .name = "f"}, {.first_seen = 100}).broken(), "");
 }
 
 TEST(JobPromises, J2_MoreThanWasAskedForIsFound) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j"}).enqueue(2, 3, {.id = "k"});
-  const std::vector<history::JobPart> two{{.id = "j", .queue = "q", .fence = 5, .deliveries = 1}, {.id = "k", .queue = "q", .fence = 6, .deliveries = 1}};
+  const std::vector<history::JobPart> two{{.id = "j", .queue = "q", .fence = 5, .deliveries = 1},
+                                          {.id = "k", .queue = "q", .fence = 6, .deliveries = 1}};
   const Event claim{.verb = Verb::claim, .owner = "a", .request = "r", .queues = {"q"}, .limit = 1};
   EXPECT_EQ(HistoryText(history).call(10, 11, claim, {.jobs = two}).broken(), "J2");
   EXPECT_EQ(HistoryText(history).claim_many(10, 11, "a", two).broken(), "");
@@ -70,10 +73,22 @@ TEST(JobPromises, J2_AGrantOfWhatNobodyEnqueuedIsFoundInAWholeHistory) {
 TEST(JobPromises, J2_ACopyOfARefusedEnqueueMayComeWhenItsKeyIsFree) {
   const auto history = [](std::int64_t repeats) {
     HistoryText text;
-    text.add({.kind = Kind::recorder, .version = history::kFormatVersion, .store = "test", .guarantee = "B", .clock = "c", .store_clock = "c", .whole = true, .repeats = repeats});
+    text.add({.kind = Kind::recorder,
+              .version = history::kFormatVersion,
+              .store = "test",
+              .guarantee = "B",
+              .clock = "c",
+              .store_clock = "c",
+              .whole = true,
+              .repeats = repeats});
     text.enqueue(0, 1, {.id = "i", .key = "k"});
-    text.call(2, 3, {.verb = Verb::enqueue, .jobs = {{.id = "j", .queue = "q", .key = "k", .digest = "other", .attempts = 10}}}, {.kind = Kind::fail, .code = "conflict"});
-    return text.claim(4, 5, "a", {.id = "i", .fence = 5}).settle(6, 7, "a", "i", 5).claim(8, 9, "a", {.id = "j", .fence = 6});
+    text.call(
+        2, 3,
+        {.verb = Verb::enqueue, .jobs = {{.id = "j", .queue = "q", .key = "k", .digest = "other", .attempts = 10}}},
+        {.kind = Kind::fail, .code = "conflict"});
+    return text.claim(4, 5, "a", {.id = "i", .fence = 5})
+        .settle(6, 7, "a", "i", 5)
+        .claim(8, 9, "a", {.id = "j", .fence = 6});
   };
   EXPECT_EQ(history(0).broken(), "J2");
   EXPECT_EQ(history(60'000'000).broken(), "");
@@ -91,7 +106,8 @@ TEST(JobPromises, J3_AnOutcomeUnderAnOlderFenceIsFound) {
   HistoryText history = granted_to_a();
   history.claim(10'020, 10'030, "b", {.id = "j", .fence = 9, .deliveries = 2, .losses_in_row = 1, .forced = true});
   EXPECT_EQ(HistoryText(history).settle(10'040, 10'050, "a", "j", 5).broken(), "J3");
-  EXPECT_EQ(HistoryText(history).settle(10'015, 10'050, "a", "j", 5).broken(), "J3");  // whenever it was, b's grant would be of a finished job
+  EXPECT_EQ(HistoryText(history).settle(10'015, 10'050, "a", "j", 5).broken(),
+            "J3");  // whenever it was, b's grant would be of a finished job
   EXPECT_EQ(HistoryText(history).settle(10'040, 10'050, "b", "j", 9).broken(), "");
 }
 
@@ -110,7 +126,8 @@ TEST(JobPromises, J3_AFinishedJobThatRunsAgainIsFound) {
   EXPECT_EQ(granted_to_a().settle(20, 21, "a", "j", 5).claim(30, 31, "b", second(6)).broken(), "J3");
   HistoryText dead = granted_to_a();
   dead.settle(20, 21, "a", "j", 5, "dead");
-  EXPECT_EQ(HistoryText(dead).claim(30, 31, "b", {.id = "j", .fence = 6, .deliveries = 2, .failures = 1}).broken(), "J3");
+  EXPECT_EQ(HistoryText(dead).claim(30, 31, "b", {.id = "j", .fence = 6, .deliveries = 2, .failures = 1}).broken(),
+            "J3");
   EXPECT_EQ(HistoryText(dead).act(25, 26, Verb::retry, "j", "x").claim(30, 31, "b", second(6)).broken(), "");
 }
 
@@ -124,7 +141,8 @@ TEST(JobPromises, J3_AnOutcomeAfterACancelIsFound) {
 TEST(JobPromises, J3_ANoteUnderAnOlderFenceIsFound) {
   HistoryText history = granted_to_a();
   history.settle(20, 21, "a", "j", 5, "later").claim(30, 31, "b", second(6));
-  EXPECT_EQ(HistoryText(history).call(40, 41, {.verb = Verb::record, .jobs = {{.id = "j", .fence = 5}}}).broken(), "J3");
+  EXPECT_EQ(HistoryText(history).call(40, 41, {.verb = Verb::record, .jobs = {{.id = "j", .fence = 5}}}).broken(),
+            "J3");
   EXPECT_EQ(HistoryText(history).call(25, 41, {.verb = Verb::record, .jobs = {{.id = "j", .fence = 5}}}).broken(), "");
 }
 
@@ -138,7 +156,9 @@ TEST(JobPromises, J3_ACancelOfADoneJobIsFound) {
 
 TEST(JobPromises, J4_AJobShownInAnotherStateIsFound) {
   HistoryText history = granted_to_a();
-  const auto look = [](std::string state) { return Event{.jobs = {{.id = "j", .fence = 5}}, .state = std::move(state)}; };
+  const auto look = [](std::string state) {
+    return Event{.jobs = {{.id = "j", .fence = 5}}, .state = std::move(state)};
+  };
   const Event asked{.verb = Verb::look, .jobs = {{.id = "j"}}};
   EXPECT_EQ(HistoryText(history).call(20, 21, asked, look("ready")).broken(), "J4");
   EXPECT_EQ(HistoryText(history).call(20, 21, asked, look("running")).broken(), "");
@@ -147,16 +167,35 @@ TEST(JobPromises, J4_AJobShownInAnotherStateIsFound) {
 
 TEST(JobPromises, J5_WrongCountsAreFound) {
   HistoryText lost = granted_to_a();
-  EXPECT_EQ(HistoryText(lost).claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 2, .failures = 1, .losses_in_row = 1, .forced = true}).broken(), "J5");
-  EXPECT_EQ(HistoryText(lost).claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 2, .forced = true}).broken(), "J5");
-  EXPECT_EQ(HistoryText(lost).claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 3, .losses_in_row = 2, .forced = true}).broken(), "J5");
-  EXPECT_EQ(HistoryText(lost).claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 2, .losses_in_row = 1, .forced = true}).broken(), "");
+  EXPECT_EQ(HistoryText(lost)
+                .claim(10'020, 10'030, "b",
+                       {.id = "j", .fence = 6, .deliveries = 2, .failures = 1, .losses_in_row = 1, .forced = true})
+                .broken(),
+            "J5");
+  EXPECT_EQ(
+      HistoryText(lost).claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 2, .forced = true}).broken(),
+      "J5");
+  EXPECT_EQ(
+      HistoryText(lost)
+          .claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 3, .losses_in_row = 2, .forced = true})
+          .broken(),
+      "J5");
+  EXPECT_EQ(
+      HistoryText(lost)
+          .claim(10'020, 10'030, "b", {.id = "j", .fence = 6, .deliveries = 2, .losses_in_row = 1, .forced = true})
+          .broken(),
+      "");
 }
 
 TEST(JobPromises, J5_ADeliveryThatNobodySawIsExplainedByAClaimWithoutAnAnswer) {
   HistoryText history = granted_to_a();
-  history.call(10'020, 10'100, {.verb = Verb::claim, .owner = "b", .request = "lost", .queues = {"q"}, .limit = 1, .ttl = 10'000'000}, {.kind = Kind::unknown});
-  EXPECT_EQ(history.claim(20'500, 20'600, "c", {.id = "j", .fence = 9, .deliveries = 3, .losses_in_row = 2, .forced = true}).broken(), "");
+  history.call(10'020, 10'100,
+               {.verb = Verb::claim, .owner = "b", .request = "lost", .queues = {"q"}, .limit = 1, .ttl = 10'000'000},
+               {.kind = Kind::unknown});
+  EXPECT_EQ(
+      history.claim(20'500, 20'600, "c", {.id = "j", .fence = 9, .deliveries = 3, .losses_in_row = 2, .forced = true})
+          .broken(),
+      "");
 }
 
 TEST(JobPromises, J5_AJobThatMustRunAloneIsFoundAmongOthers) {
@@ -167,7 +206,8 @@ TEST(JobPromises, J5_AJobThatMustRunAloneIsFoundAmongOthers) {
   HistoryText beside(history);
   beside.claim(0, 1, "a", {.id = "k", .fence = 6}).handler(2, Kind::started, "a", "k", 6).claim(3, 4, "a", lost);
   EXPECT_EQ(HistoryText(beside).handler(5, Kind::started, "a", "j", 5).broken(), "J5");
-  EXPECT_EQ(HistoryText(beside).handler(5, Kind::ended, "a", "k", 6).handler(6, Kind::started, "a", "j", 5).broken(), "");
+  EXPECT_EQ(HistoryText(beside).handler(5, Kind::ended, "a", "k", 6).handler(6, Kind::started, "a", "j", 5).broken(),
+            "");
 }
 
 TEST(JobPromises, J6_TwoUnfinishedJobsOfAKeyAreFound) {
@@ -180,7 +220,10 @@ TEST(JobPromises, J6_TwoUnfinishedJobsOfAKeyAreFound) {
 TEST(JobPromises, J6_AnotherPayloadUnderATakenKeyIsFound) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j", .key = "k", .digest = "one"});
-  const auto again = [](std::string digest) { return Event{.verb = Verb::enqueue, .jobs = {{.id = "l", .queue = "q", .key = "k", .digest = std::move(digest), .attempts = 10}}}; };
+  const auto again = [](std::string digest) {
+    return Event{.verb = Verb::enqueue,
+                 .jobs = {{.id = "l", .queue = "q", .key = "k", .digest = std::move(digest), .attempts = 10}}};
+  };
   EXPECT_EQ(HistoryText(history).call(5, 6, again("two"), {.ids = {"j"}, .existing = 1}).broken(), "J6");
   EXPECT_EQ(HistoryText(history).call(5, 6, again("one"), {.ids = {"j"}, .existing = 1}).broken(), "");
   EXPECT_EQ(HistoryText(history).call(5, 6, again("two"), {.kind = Kind::fail, .code = "conflict"}).broken(), "");
@@ -189,38 +232,64 @@ TEST(JobPromises, J6_AnotherPayloadUnderATakenKeyIsFound) {
 
 TEST(JobPromises, J6_ARetryOntoATakenKeyIsFound) {
   HistoryText history;
-  history.enqueue(0, 1, {.id = "j", .key = "k"}).act(2, 3, Verb::cancel, "j", "x").enqueue(5, 6, {.id = "l", .key = "k"});
+  history.enqueue(0, 1, {.id = "j", .key = "k"})
+      .act(2, 3, Verb::cancel, "j", "x")
+      .enqueue(5, 6, {.id = "l", .key = "k"});
   EXPECT_EQ(HistoryText(history).act(8, 9, Verb::retry, "j", "y").broken(), "J6");
   EXPECT_EQ(HistoryText(history).act(8, 9, Verb::retry, "j", "y", "key_taken").broken(), "");
 }
 
 TEST(JobPromises, J7_TwoOfAGroupAreFound) {
   HistoryText history;
-  history.enqueue(0, 1, {.id = "j", .group = "g"}).enqueue(2, 3, {.id = "k", .group = "g"}).claim(10, 11, "a", {.id = "j", .group = "g", .fence = 5});
+  history.enqueue(0, 1, {.id = "j", .group = "g"})
+      .enqueue(2, 3, {.id = "k", .group = "g"})
+      .claim(10, 11, "a", {.id = "j", .group = "g", .fence = 5});
   EXPECT_EQ(HistoryText(history).claim(20, 21, "b", {.id = "k", .group = "g", .fence = 6}).broken(), "J7");
-  EXPECT_EQ(HistoryText(history).settle(15, 30, "a", "j", 5).claim(20, 21, "b", {.id = "k", .group = "g", .fence = 6}).broken(), "");
+  EXPECT_EQ(HistoryText(history)
+                .settle(15, 30, "a", "j", 5)
+                .claim(20, 21, "b", {.id = "k", .group = "g", .fence = 6})
+                .broken(),
+            "");
 }
 
 TEST(JobPromises, J7_AGroupOutOfItsOrderIsFound) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j", .group = "g"});
-  EXPECT_EQ(HistoryText(history).enqueue(2, 3, {.id = "k", .group = "g"}).claim(10, 11, "a", {.id = "k", .group = "g", .fence = 5}).broken(), "J7");
-  EXPECT_EQ(HistoryText(history).enqueue(0, 3, {.id = "k", .group = "g"}).claim(10, 11, "a", {.id = "k", .group = "g", .fence = 5}).broken(), "");
+  EXPECT_EQ(HistoryText(history)
+                .enqueue(2, 3, {.id = "k", .group = "g"})
+                .claim(10, 11, "a", {.id = "k", .group = "g", .fence = 5})
+                .broken(),
+            "J7");
+  EXPECT_EQ(HistoryText(history)
+                .enqueue(0, 3, {.id = "k", .group = "g"})
+                .claim(10, 11, "a", {.id = "k", .group = "g", .fence = 5})
+                .broken(),
+            "");
 }
 
 TEST(JobPromises, J7_MoreThanTheLimitIsFound) {
   HistoryText history;
-  history.enqueue(0, 1, {.id = "j"}).enqueue(2, 3, {.id = "k"}).call(4, 5, {.verb = Verb::set_queue, .queue = "q", .limit = 1});
+  history.enqueue(0, 1, {.id = "j"})
+      .enqueue(2, 3, {.id = "k"})
+      .call(4, 5, {.verb = Verb::set_queue, .queue = "q", .limit = 1});
   history.claim(10, 11, "a", {.id = "j", .fence = 5});
   EXPECT_EQ(HistoryText(history).claim(20, 21, "b", {.id = "k", .fence = 6}).broken(), "J7");
-  EXPECT_EQ(HistoryText(history).call(12, 30, {.verb = Verb::set_queue, .queue = "q", .limit = 2}).claim(20, 21, "b", {.id = "k", .fence = 6}).broken(), "");
-  EXPECT_EQ(HistoryText(history).claim(10'020, 10'030, "b", {.id = "k", .fence = 6}).broken(), "");  // who holds what is not certain any more
+  EXPECT_EQ(HistoryText(history)
+                .call(12, 30, {.verb = Verb::set_queue, .queue = "q", .limit = 2})
+                .claim(20, 21, "b", {.id = "k", .fence = 6})
+                .broken(),
+            "");
+  EXPECT_EQ(HistoryText(history).claim(10'020, 10'030, "b", {.id = "k", .fence = 6}).broken(),
+            "");  // who holds what is not certain any more
 }
 
 TEST(JobPromises, J7_MoreThanTheLimitOfAKeyIsFound) {
   HistoryText history;
-  history.enqueue(0, 1, {.id = "j", .limit_key = "t"}).enqueue(2, 3, {.id = "k", .limit_key = "t"}).enqueue(2, 3, {.id = "l", .limit_key = "u"});
-  history.call(4, 5, {.verb = Verb::set_queue, .queue = "q", .limit_per_key = 1}).claim(10, 11, "a", {.id = "j", .limit_key = "t", .fence = 5});
+  history.enqueue(0, 1, {.id = "j", .limit_key = "t"})
+      .enqueue(2, 3, {.id = "k", .limit_key = "t"})
+      .enqueue(2, 3, {.id = "l", .limit_key = "u"});
+  history.call(4, 5, {.verb = Verb::set_queue, .queue = "q", .limit_per_key = 1})
+      .claim(10, 11, "a", {.id = "j", .limit_key = "t", .fence = 5});
   EXPECT_EQ(HistoryText(history).claim(20, 21, "b", {.id = "k", .limit_key = "t", .fence = 6}).broken(), "J7");
   EXPECT_EQ(HistoryText(history).claim(20, 21, "b", {.id = "l", .limit_key = "u", .fence = 6}).broken(), "");
 }
@@ -229,7 +298,11 @@ TEST(JobPromises, J7_ASlotThatIsNotKeptForARevokedDeliveryIsFound) {
   HistoryText history = granted_to_a();
   history.act(20, 21, Verb::retry, "j", "x");
   EXPECT_EQ(HistoryText(history).claim(30, 31, "b", second(9)).broken(), "J7");
-  EXPECT_EQ(HistoryText(history).call(25, 26, {.verb = Verb::stopped, .owner = "a", .jobs = {{.id = "j", .fence = 5}}}).claim(30, 31, "b", second(9)).broken(), "");
+  EXPECT_EQ(HistoryText(history)
+                .call(25, 26, {.verb = Verb::stopped, .owner = "a", .jobs = {{.id = "j", .fence = 5}}})
+                .claim(30, 31, "b", second(9))
+                .broken(),
+            "");
   EXPECT_EQ(HistoryText(history).claim(10'020, 10'030, "b", second(9)).broken(), "");
 }
 
@@ -243,14 +316,23 @@ TEST(JobPromises, J7_ASlotGivenFreeUnderARunningHandlerIsFound) {
 
 TEST(JobPromises, J8_WhatIsUnfinishedAtTheRestIsFound) {
   EXPECT_EQ(granted_to_a().settle(20, 21, "a", "j", 5, "later").mark(100, Kind::rest).broken(), "J8");
-  EXPECT_EQ(granted_to_a().settle(20, 21, "a", "j", 5, "later").act(30, 31, Verb::cancel, "j", "x").mark(100, Kind::rest).broken(), "");
+  EXPECT_EQ(granted_to_a()
+                .settle(20, 21, "a", "j", 5, "later")
+                .act(30, 31, Verb::cancel, "j", "x")
+                .mark(100, Kind::rest)
+                .broken(),
+            "");
 }
 
 TEST(JobPromises, Pause_AGrantFromAPausedQueueIsFound) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j"}).call(2, 3, {.verb = Verb::pause, .queue = "q", .paused = true});
   EXPECT_EQ(HistoryText(history).claim(10, 11, "a", {.id = "j", .fence = 5}).broken(), "pause");
-  EXPECT_EQ(HistoryText(history).call(8, 20, {.verb = Verb::pause, .queue = "q"}).claim(10, 11, "a", {.id = "j", .fence = 5}).broken(), "");
+  EXPECT_EQ(HistoryText(history)
+                .call(8, 20, {.verb = Verb::pause, .queue = "q"})
+                .claim(10, 11, "a", {.id = "j", .fence = 5})
+                .broken(),
+            "");
   HistoryText in_doubt(history);
   in_doubt.call(4, 5, {.verb = Verb::pause, .queue = "q"}, {.kind = Kind::unknown});
   EXPECT_EQ(in_doubt.claim(10, 11, "a", {.id = "j", .fence = 5}).broken(), "");
@@ -259,7 +341,9 @@ TEST(JobPromises, Pause_AGrantFromAPausedQueueIsFound) {
 TEST(JobPromises, Pause_AGrantThatOnlyARepeatShowsMayBeOlderThanThePause) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j"});
-  history.call(2, 5, {.verb = Verb::claim, .owner = "a", .request = "r", .queues = {"q"}, .limit = 1, .ttl = 10'000'000}, {.kind = Kind::unknown});
+  history.call(2, 5,
+               {.verb = Verb::claim, .owner = "a", .request = "r", .queues = {"q"}, .limit = 1, .ttl = 10'000'000},
+               {.kind = Kind::unknown});
   history.call(6, 7, {.verb = Verb::pause, .queue = "q", .paused = true});
   EXPECT_EQ(HistoryText(history).claim(10, 11, "a", {.id = "j", .fence = 5, .left = 9'993'000}, "r").broken(), "");
   EXPECT_EQ(HistoryText(history).claim(10, 11, "b", {.id = "j", .fence = 5}, "s").broken(), "pause");

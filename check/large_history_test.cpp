@@ -6,8 +6,8 @@
 namespace fenceline::audit {
 namespace {
 
-// Workers take jobs one after the other, renew and settle them; ten events a job. `planted`: that job is granted to a second one
-// while the first one holds it.
+// Workers take jobs one after the other, renew and settle them; ten events a job. `planted`: that job is granted to a
+// second one while the first one holds it.
 Verdict play(std::int64_t jobs, std::int64_t planted) {
   Checker checker;
   std::uint32_t line = 0;
@@ -26,22 +26,45 @@ Verdict play(std::int64_t jobs, std::int64_t planted) {
     add(std::move(request));
     add(std::move(reply));
   };
-  add({.kind = Kind::recorder, .version = 1, .store = "test", .guarantee = "B", .clock = "c", .store_clock = "c", .whole = true});
+  add({.kind = Kind::recorder,
+       .version = 1,
+       .store = "test",
+       .guarantee = "B",
+       .clock = "c",
+       .store_clock = "c",
+       .whole = true});
   for (std::int64_t i = 0; i < jobs; ++i) {
     const std::string id = "00000000-0000-7000-8000-" + std::to_string(100'000'000'000 + i);
     const std::string owner = "owner-" + std::to_string(i % 16);
     const std::int64_t now = i * 1000;
     const std::int64_t fence = 1'000'000 + i;
     const auto claim = [&](const std::string& who, std::int64_t with, std::int64_t count, std::int64_t from) {
-      call(from, from + 40, {.verb = Verb::claim, .owner = who, .request = "r" + std::to_string(with), .queues = {"q"}, .limit = 1, .ttl = 30'000'000},
-           {.jobs = {{.id = id, .queue = "q", .attempts = 10, .fence = with, .left = 30'000'000, .deliveries = count, .losses_in_row = count - 1, .forced = count > 1}}});
+      call(from, from + 40,
+           {.verb = Verb::claim,
+            .owner = who,
+            .request = "r" + std::to_string(with),
+            .queues = {"q"},
+            .limit = 1,
+            .ttl = 30'000'000},
+           {.jobs = {{.id = id,
+                      .queue = "q",
+                      .attempts = 10,
+                      .fence = with,
+                      .left = 30'000'000,
+                      .deliveries = count,
+                      .losses_in_row = count - 1,
+                      .forced = count > 1}}});
     };
-    call(now, now + 50, {.verb = Verb::enqueue, .jobs = {{.id = id, .queue = "q", .digest = "d", .attempts = 10}}}, {.ids = {id}});
+    call(now, now + 50, {.verb = Verb::enqueue, .jobs = {{.id = id, .queue = "q", .digest = "d", .attempts = 10}}},
+         {.ids = {id}});
     claim(owner, fence, 1, now + 100);
-    call(now + 9'000'000, now + 9'000'050, {.verb = Verb::extend, .owner = owner, .ttl = 30'000'000, .jobs = {{.id = id, .fence = fence}}}, {.left = 30'000'000});
+    call(now + 9'000'000, now + 9'000'050,
+         {.verb = Verb::extend, .owner = owner, .ttl = 30'000'000, .jobs = {{.id = id, .fence = fence}}},
+         {.left = 30'000'000});
     if (i == planted) claim("thief", fence + 10'000'000, 2, now + 9'060'000);
     if (i == planted) continue;
-    call(now + 9'100'000, now + 9'100'050, {.verb = Verb::settle, .owner = owner, .jobs = {{.id = id, .fence = fence, .outcome = "done"}}}, {});
+    call(now + 9'100'000, now + 9'100'050,
+         {.verb = Verb::settle, .owner = owner, .jobs = {{.id = id, .fence = fence, .outcome = "done"}}}, {});
     add({.kind = Kind::started, .at = now + 200, .owner = owner, .jobs = {{.id = id, .fence = fence}}});
     add({.kind = Kind::ended, .at = now + 9'050'000, .owner = owner, .jobs = {{.id = id, .fence = fence}}});
   }
@@ -75,7 +98,12 @@ TEST(LargeHistory, GivesUpOnAJobWithTooManyPossibleOrdersAndSaysSo) {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j"});
   for (int i = 0; i < 14; ++i) {
-    history.call(10, 11, {.verb = i % 2 == 0 ? Verb::cancel : Verb::retry, .owner = "op", .request = "x" + std::to_string(i), .jobs = {{.id = "j"}}}, {.kind = Kind::unknown});
+    history.call(10, 11,
+                 {.verb = i % 2 == 0 ? Verb::cancel : Verb::retry,
+                  .owner = "op",
+                  .request = "x" + std::to_string(i),
+                  .jobs = {{.id = "j"}}},
+                 {.kind = Kind::unknown});
   }
   history.act(20, 21, Verb::cancel, "j", "last").act(22, 23, Verb::retry, "j", "last again");
   const Verdict verdict = history.verdict({.effort = {.states_most = 50}});

@@ -32,7 +32,8 @@ using Configs = std::unordered_set<Config, ConfigHash>;
 
 class Walk {
  public:
-  Walk(const JobModel& model, const std::vector<JobOp>& ops, const Effort& effort) : model_(model), ops_(ops), effort_(effort) {
+  Walk(const JobModel& model, const std::vector<JobOp>& ops, const Effort& effort)
+      : model_(model), ops_(ops), effort_(effort) {
     now_.push_back({model.start(), {}});
   }
 
@@ -78,7 +79,8 @@ class Walk {
       Complaint one;
       std::vector<JobState> next;
       if (!config.has(op)) model_.step(config.state, ops_[op], next, &one);
-      if (first.promise.empty() || (first.promise == "L3" && first.calls.size() < one.calls.size())) first = std::move(one);
+      if (first.promise.empty() || (first.promise == "L3" && first.calls.size() < one.calls.size()))
+        first = std::move(one);
     }
     return first;
   }
@@ -157,8 +159,8 @@ class Walk {
 
 }  // namespace
 
-Search linearize(const JobModel& model, const std::vector<JobOp>& ops, const std::vector<JobOp>& stretches, const std::vector<Time>& forgotten,
-                 const Effort& effort) {
+Search linearize(const JobModel& model, const std::vector<JobOp>& ops, const std::vector<JobOp>& stretches,
+                 const std::vector<Time>& forgotten, const Effort& effort) {
   // In the order of time; at one moment questions come before answers, so that such calls count as at the same time.
   enum class What { forgot, asked, stretched, answered };
   struct Moment {
@@ -174,8 +176,9 @@ Search linearize(const JobModel& model, const std::vector<JobOp>& ops, const std
   }
   for (std::uint32_t i = 0; i < stretches.size(); ++i) moments.push_back({stretches[i].asked, What::stretched, i});
   for (const Time at : forgotten) moments.push_back({at, What::forgot, 0});
-  std::stable_sort(moments.begin(), moments.end(),
-                   [](const Moment& a, const Moment& b) { return a.at != b.at ? a.at < b.at : static_cast<int>(a.what) < static_cast<int>(b.what); });
+  std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) {
+    return a.at != b.at ? a.at < b.at : static_cast<int>(a.what) < static_cast<int>(b.what);
+  });
 
   Search search;
   Walk walk(model, ops, effort);

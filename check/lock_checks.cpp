@@ -1,5 +1,6 @@
-// L1 to L4 and L6 of locks. Each lock has a simple life, so no search is needed: a lease is held for certain from the answer to its acquire until the first call that may have ended it was sent, or until it may
-// have run out, counted from before it was asked for. What is told is certain for every order that the history allows.
+// L1 to L4 and L6 of locks. Each lock has a simple life, so no search is needed: a lease is held for certain from the
+// answer to its acquire until the first call that may have ended it was sent, or until it may have run out, counted
+// from before it was asked for. What is told is certain for every order that the history allows.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -21,12 +22,12 @@ struct Lease {
   bool shared = false;
   bool window = false;
   Time ttl = 0;
-  CallNumber call = kNoCall;     // whose answer told of it first
-  Time lower = kNever;           // it was granted no sooner,
-  Time upper = kNever;           // and no later
-  Time least_end = kAlways;      // it lasts at least so long, unless somebody ends it
-  Time first_cut = kNever;       // by then somebody may have ended it
-  CallNumber renewed_by = kNoCall;  // the renewal that counts for its end
+  CallNumber call = kNoCall;         // whose answer told of it first
+  Time lower = kNever;               // it was granted no sooner,
+  Time upper = kNever;               // and no later
+  Time least_end = kAlways;          // it lasts at least so long, unless somebody ends it
+  Time first_cut = kNever;           // by then somebody may have ended it
+  CallNumber renewed_by = kNoCall;   // the renewal that counts for its end
   std::vector<CallNumber> renewals;  // that were accepted
   std::vector<CallNumber> doubtful;  // without an answer
   CallNumber released_by = kNoCall;  // certainly
@@ -55,12 +56,16 @@ class Locks {
     }
     for (CallNumber number = 0; number < log_.calls.size(); ++number) {
       const Call& call = log_.calls[number];
-      if (call.verb == Verb::acquire && call.status == Status::ok && !log_.lock_of(call).granted.empty()) take_grants(number);
+      if (call.verb == Verb::acquire && call.status == Status::ok && !log_.lock_of(call).granted.empty())
+        take_grants(number);
       if (call.verb == Verb::break_lock && call.status == Status::ok && !log_.lock_of(call).granted.empty())
-        told_[log_.lock_of(call).items.front().resource].push_back({call.answered, log_.lock_of(call).granted.front().fence, false, number});
+        told_[log_.lock_of(call).items.front().resource].push_back(
+            {call.answered, log_.lock_of(call).granted.front().fence, false, number});
     }
-    for (const auto& [key, lease] : leases_) by_holding_.emplace(HoldingKey{lease.resource, lease.owner, lease.fence}, key);
-    for (auto& [key, lease] : leases_) told_[lease.resource].push_back({lease.upper, lease.fence, lease.shared, lease.call});
+    for (const auto& [key, lease] : leases_)
+      by_holding_.emplace(HoldingKey{lease.resource, lease.owner, lease.fence}, key);
+    for (auto& [key, lease] : leases_)
+      told_[lease.resource].push_back({lease.upper, lease.fence, lease.shared, lease.call});
     for (auto& [resource, fences] : told_) sort_told(fences);
     for (CallNumber number = 0; number < log_.calls.size(); ++number) take_renewals_and_ends(number);
     for (CallNumber number = 0; number < log_.calls.size(); ++number) check_words_of_holders(number);
@@ -73,7 +78,8 @@ class Locks {
   // Resource, owner, request, fence. A request that is repeated when its lease is over is granted anew.
   using LeaseKey = std::tuple<Name, Name, Name, std::int64_t>;
 
-  // A copy of a request that waited may be granted later. Without copies one that was answered with nothing did nothing.
+  // A copy of a request that waited may be granted later. Without copies one that was answered with nothing did
+  // nothing.
   void note_try(CallNumber number) {
     const Call& call = log_.calls[number];
     const bool did_nothing = call.status == Status::ok && log_.lock_of(call).granted.empty();
@@ -86,17 +92,29 @@ class Locks {
   void take_grants(CallNumber number) {
     const Call& call = log_.calls[number];
     const LockCall& lock = log_.lock_of(call);
-    if (call.left > call.ttl) broken("L4", lock.granted.front().resource, "was granted for longer than its ttl", {number}, call.answered);
+    if (call.left > call.ttl)
+      broken("L4", lock.granted.front().resource, "was granted for longer than its ttl", {number}, call.answered);
     if (lock.granted.size() != lock.items.size())
-      broken("L1", lock.granted.front().resource, "was granted with some of the names that were asked for, not with all", {number}, call.answered);
+      broken("L1", lock.granted.front().resource,
+             "was granted with some of the names that were asked for, not with all", {number}, call.answered);
     for (const LockItem& granted : lock.granted) {
-      const bool asked = std::any_of(lock.items.begin(), lock.items.end(), [&](const LockItem& item) { return is_slot_of(granted.resource, item.resource); });
-      if (!asked) broken("L1", granted.resource, "was granted to somebody who did not ask for it", {number}, call.answered);
+      const bool asked = std::any_of(lock.items.begin(), lock.items.end(),
+                                     [&](const LockItem& item) { return is_slot_of(granted.resource, item.resource); });
+      if (!asked)
+        broken("L1", granted.resource, "was granted to somebody who did not ask for it", {number}, call.answered);
       const auto [found, is_new] = leases_.try_emplace({granted.resource, call.owner, call.request, granted.fence});
       Lease& lease = found->second;
       if (is_new) {
-        lease = {.resource = granted.resource, .owner = call.owner, .request = call.request, .from = granted.from, .fence = granted.fence, .shared = lock.shared, .window = lock.window, .ttl = call.ttl,
-                 .call = number, .lower = first_asked_.at({call.owner, call.request})};
+        lease = {.resource = granted.resource,
+                 .owner = call.owner,
+                 .request = call.request,
+                 .from = granted.from,
+                 .fence = granted.fence,
+                 .shared = lock.shared,
+                 .window = lock.window,
+                 .ttl = call.ttl,
+                 .call = number,
+                 .lower = first_asked_.at({call.owner, call.request})};
       }
       lease.upper = std::min(lease.upper, call.answered);
       if (log_.about.lease_times) lease.least_end = std::max(lease.least_end, call.earliest() + call.left);
@@ -122,10 +140,12 @@ class Locks {
   const Told* largest_before(Name resource, Time moment) const {
     const auto found = told_.find(resource);
     if (found == told_.end()) return nullptr;
-    const auto after = std::lower_bound(found->second.begin(), found->second.end(), moment, [](const Told& told, Time at) { return told.at < at; });
+    const auto after = std::lower_bound(found->second.begin(), found->second.end(), moment,
+                                        [](const Told& told, Time at) { return told.at < at; });
     if (after == found->second.begin()) return nullptr;
     const Told& told = *std::prev(after);
-    const bool forgotten = std::any_of(log_.forgotten.begin(), log_.forgotten.end(), [&](Time at) { return at >= log_.calls[told.call].asked; });
+    const bool forgotten = std::any_of(log_.forgotten.begin(), log_.forgotten.end(),
+                                       [&](Time at) { return at >= log_.calls[told.call].asked; });
     return forgotten ? nullptr : &told;
   }
 
@@ -149,7 +169,9 @@ class Locks {
     if (call.lock == 0) return;
     for (const LockItem& item : log_.lock_of(call).items) {
       if (call.verb == Verb::break_lock) {
-        for (auto found = leases_.lower_bound({item.resource, 0, 0, 0}); found != leases_.end() && found->second.resource == item.resource; ++found) cut(found->second, call);
+        for (auto found = leases_.lower_bound({item.resource, 0, 0, 0});
+             found != leases_.end() && found->second.resource == item.resource; ++found)
+          cut(found->second, call);
       }
       if (call.verb == Verb::withdraw) {
         for (auto& found : leases_of_try(call)) cut(*found, call);
@@ -159,7 +181,9 @@ class Locks {
       if (!lease || item.refused) continue;
       if (call.verb == Verb::release) {
         cut(*lease, call);
-        if (call.status == Status::ok && (lease->released_by == kNoCall || log_.calls[lease->released_by].answered > call.answered)) lease->released_by = number;
+        if (call.status == Status::ok &&
+            (lease->released_by == kNoCall || log_.calls[lease->released_by].answered > call.answered))
+          lease->released_by = number;
         continue;
       }
       if (call.status == Status::unknown) {
@@ -168,7 +192,8 @@ class Locks {
       }
       lease->renewals.push_back(number);
       // One that should not have been accepted says nothing of the time before it.
-      if (const Told* newer = largest_before(item.resource, call.earliest()); newer && newer->fence > item.fence) continue;
+      if (const Told* newer = largest_before(item.resource, call.earliest()); newer && newer->fence > item.fence)
+        continue;
       if (!log_.about.lease_times || call.earliest() + call.left <= lease->least_end) continue;
       lease->least_end = call.earliest() + call.left;
       lease->renewed_by = number;
@@ -189,26 +214,33 @@ class Locks {
     if (call.status != Status::ok || (call.verb != Verb::renew && call.verb != Verb::release)) return;
     const bool renews = call.verb == Verb::renew;
     const std::string accepted = renews ? "was renewed for " : "was released for ";
-    if (renews && call.left > call.ttl && !log_.lock_of(call).items.empty()) broken("L4", log_.lock_of(call).items.front().resource, "was renewed for longer than its ttl", {number}, call.answered);
+    if (renews && call.left > call.ttl && !log_.lock_of(call).items.empty())
+      broken("L4", log_.lock_of(call).items.front().resource, "was renewed for longer than its ttl", {number},
+             call.answered);
     for (const LockItem& item : log_.lock_of(call).items) {
       const Lease* lease = lease_of(item);
       const std::string who = name(item.owner) + " under fence " + std::to_string(item.fence);
       if (item.refused) {
-        if (renews && lease && log_.about.whole && !lease->window && lease->upper <= call.asked && call.answered < lease->until())
-          broken("L4", item.resource, "was refused to its holder " + who + " while it held it", {lease->call, lease->renewed_by, number}, call.answered);
+        if (renews && lease && log_.about.whole && !lease->window && lease->upper <= call.asked &&
+            call.answered < lease->until())
+          broken("L4", item.resource, "was refused to its holder " + who + " while it held it",
+                 {lease->call, lease->renewed_by, number}, call.answered);
         continue;
       }
       const Told* newer = largest_before(item.resource, call.earliest());
       if (newer && newer->fence > item.fence) {
-        broken("L4", item.resource, accepted + who + " after " + std::to_string(newer->fence) + " was there", {newer->call, number}, call.answered);
+        broken("L4", item.resource, accepted + who + " after " + std::to_string(newer->fence) + " was there",
+               {newer->call, number}, call.answered);
         continue;
       }
       if (!lease) {
-        if (log_.about.whole && !doubtful_owners_.contains(item.owner)) broken("L4", item.resource, accepted + who + ", who never had it", {number}, call.answered);
+        if (log_.about.whole && !doubtful_owners_.contains(item.owner))
+          broken("L4", item.resource, accepted + who + ", who never had it", {number}, call.answered);
         continue;
       }
       if (lease->window) {
-        broken("L6", item.resource, accepted + who + ", though it is held to its end", {lease->call, number}, call.answered);
+        broken("L6", item.resource, accepted + who + ", though it is held to its end", {lease->call, number},
+               call.answered);
         continue;
       }
       if (renews) check_renewal(*lease, number);
@@ -219,7 +251,8 @@ class Locks {
     const Call& call = log_.calls[number];
     const std::string who = name(lease.owner) + " under fence " + std::to_string(lease.fence);
     if (lease.released_by != kNoCall && log_.calls[lease.released_by].answered <= call.asked)
-      return broken("L4", lease.resource, "was renewed for " + who + " after it had released it", {lease.released_by, number}, call.answered);
+      return broken("L4", lease.resource, "was renewed for " + who + " after it had released it",
+                    {lease.released_by, number}, call.answered);
     // Copies, and renewals without an answer, may have kept it alive.
     if (!log_.about.lease_times || log_.about.repeats > 0 || !lease.doubtful.empty()) return;
     Time most = lease.upper + lease.ttl;
@@ -230,16 +263,21 @@ class Locks {
       most = log_.calls[other].answered + log_.calls[other].left;
       last = other;
     }
-    if (most <= call.earliest()) broken("L4", lease.resource, "was renewed for " + who + " after its lease had run out", {lease.call, last, number}, call.answered);
+    if (most <= call.earliest())
+      broken("L4", lease.resource, "was renewed for " + who + " after its lease had run out",
+             {lease.call, last, number}, call.answered);
   }
 
   // As long as a lease lasts, a repeat answers its fence.
   void check_repeats() {
     const Lease* before = nullptr;
     for (const auto& [key, lease] : leases_) {
-      const bool repeated = before && before->resource == lease.resource && before->owner == lease.owner && before->request == lease.request;
+      const bool repeated = before && before->resource == lease.resource && before->owner == lease.owner &&
+                            before->request == lease.request;
       if (repeated && lease.upper < before->until())
-        broken("L1", lease.resource, "was granted to " + name(lease.owner) + " under fence " + std::to_string(before->fence) + ", and its repeat answers " + std::to_string(lease.fence),
+        broken("L1", lease.resource,
+               "was granted to " + name(lease.owner) + " under fence " + std::to_string(before->fence) +
+                   ", and its repeat answers " + std::to_string(lease.fence),
                {before->call, lease.call}, lease.upper);
       before = &lease;
     }
@@ -256,24 +294,31 @@ class Locks {
 
   void check_fences(std::vector<const Lease*>& leases) {
     std::map<std::int64_t, const Lease*> by_fence;
-    std::sort(leases.begin(), leases.end(), [](const Lease* a, const Lease* b) { return std::tie(a->upper, a->fence) < std::tie(b->upper, b->fence); });
+    std::sort(leases.begin(), leases.end(), [](const Lease* a, const Lease* b) {
+      return std::tie(a->upper, a->fence) < std::tie(b->upper, b->fence);
+    });
     for (const Lease* lease : leases) {
       const auto [seen, is_new] = by_fence.emplace(lease->fence, lease);
       if (!is_new && !(seen->second->shared && lease->shared)) {
-        broken("L2", lease->resource, "was granted to " + name(seen->second->owner) + " and to " + name(lease->owner) + " under one fence, " + std::to_string(lease->fence),
+        broken("L2", lease->resource,
+               "was granted to " + name(seen->second->owner) + " and to " + name(lease->owner) + " under one fence, " +
+                   std::to_string(lease->fence),
                {seen->second->call, lease->call}, lease->upper);
         return;
       }
       const Told* before = largest_before(lease->resource, lease->lower);
-      if (!before || before->fence < lease->fence || (before->fence == lease->fence && before->shared && lease->shared)) continue;
-      broken("L2", lease->resource, "was granted under fence " + std::to_string(lease->fence) + " after " + std::to_string(before->fence), {before->call, lease->call}, lease->upper);
+      if (!before || before->fence < lease->fence || (before->fence == lease->fence && before->shared && lease->shared))
+        continue;
+      broken("L2", lease->resource,
+             "was granted under fence " + std::to_string(lease->fence) + " after " + std::to_string(before->fence),
+             {before->call, lease->call}, lease->upper);
       return;
     }
   }
 
   // Two that hold it for certain at one moment; or one that was granted, whenever that was, while another held it.
   void check_overlaps(std::vector<const Lease*>& leases) {
-    const Lease* longest = nullptr;         // of those before, by their answers
+    const Lease* longest = nullptr;  // of those before, by their answers
     const Lease* longest_shared = nullptr;
     for (const Lease* lease : leases) {
       for (const Lease* other : {longest, longest_shared}) {
@@ -286,7 +331,8 @@ class Locks {
     longest = longest_shared = nullptr;
     std::size_t next = 0;
     for (const Lease* lease : by_lower) {
-      for (; next < leases.size() && leases[next]->upper <= lease->lower; ++next) keep_longest(leases[next], longest, longest_shared);
+      for (; next < leases.size() && leases[next]->upper <= lease->lower; ++next)
+        keep_longest(leases[next], longest, longest_shared);
       for (const Lease* other : {longest, longest_shared}) {
         if (other && other != lease && other->until() > lease->upper && meets(*other, *lease)) return;
       }
@@ -296,19 +342,22 @@ class Locks {
     const Lease*& place = lease->shared ? longest_shared : longest;
     if (!place || lease->until() > place->until()) place = lease;
   }
-  // Tells of two that overlap, unless they may. Whoever is not in the history may have broken the first one's lease; a grant that says that it ran out tells that nobody did.
+  // Tells of two that overlap, unless they may. Whoever is not in the history may have broken the first one's lease; a
+  // grant that says that it ran out tells that nobody did.
   bool meets(const Lease& first, const Lease& second) {
     if (first.shared && second.shared && first.fence == second.fence) return false;
     if (!log_.about.whole && second.from != first.owner) return false;
     broken(first.window ? "L6" : "L3", second.resource,
-           "was granted to " + name(second.owner) + " under fence " + std::to_string(second.fence) + " while " + name(first.owner) + (first.window ? " had it to its end" : " held it") +
-               " under fence " + std::to_string(first.fence),
+           "was granted to " + name(second.owner) + " under fence " + std::to_string(second.fence) + " while " +
+               name(first.owner) + (first.window ? " had it to its end" : " held it") + " under fence " +
+               std::to_string(first.fence),
            {first.call, first.renewed_by, second.call}, second.upper);
     return true;
   }
 
   std::string name(Name who) const { return who == 0 ? "someone" : std::string(log_.text(who)); }
-  void broken(std::string promise, Name resource, const std::string& what, std::vector<CallNumber> calls, Time at) const {
+  void broken(std::string promise, Name resource, const std::string& what, std::vector<CallNumber> calls,
+              Time at) const {
     scene_.broken(std::move(promise), "lock " + log_.lock_text(resource) + " " + what, std::move(calls), 0, at);
   }
 

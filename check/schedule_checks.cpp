@@ -1,5 +1,7 @@
-// S1 to S3. No search and no times are needed: the revisions of a schedule grow, and within one its account only moves on. So the steps that were taken have one order, whoever sent them and on whatever clock: by revision, then by where
-// they begin. A request that was sent again is one step. What is told is certain for every fate of calls without an answer. What a removal of the namespace forgot may happen again: then nothing is said.
+// S1 to S3. No search and no times are needed: the revisions of a schedule grow, and within one its account only moves
+// on. So the steps that were taken have one order, whoever sent them and on whatever clock: by revision, then by where
+// they begin. A request that was sent again is one step. What is told is certain for every fate of calls without an
+// answer. What a removal of the namespace forgot may happen again: then nothing is said.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -40,7 +42,8 @@ enum class Enqueued : std::uint8_t { unsaid, not_taken, may_be };
 
 class Schedules {
  public:
-  Schedules(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell) : logs_(logs), whole_(whole), tell_(tell) {}
+  Schedules(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell)
+      : logs_(logs), whole_(whole), tell_(tell) {}
 
   ScheduleSums check() {
     bool namespace_removed = false;
@@ -76,7 +79,8 @@ class Schedules {
     const auto [found, is_new] = accounts_[std::string(log.text(said.schedule))].moves.try_emplace(std::move(request));
     Move& move = found->second;
     // A change that had nothing to change had no step either.
-    const bool taken = call.status == Status::ok && (call.verb == Verb::step_ticks || said.revision_then != said.revision);
+    const bool taken =
+        call.status == Status::ok && (call.verb == Verb::step_ticks || said.revision_then != said.revision);
     if (is_new || (taken && !move.taken)) {
       move.log = &log;
       move.call = number;
@@ -108,11 +112,14 @@ class Schedules {
         if (!item.duplicate) fired[item.tick].push_back({&move, item.job});
       }
     }
-    for (auto& [tick, all] : fired) std::sort(all.begin(), all.end(), [](const Fired& a, const Fired& b) { return order(*a.by) < order(*b.by); });
+    for (auto& [tick, all] : fired)
+      std::sort(all.begin(), all.end(), [](const Fired& a, const Fired& b) { return order(*a.by) < order(*b.by); });
     return fired;
   }
 
-  static std::tuple<std::int64_t, Time, Time> order(const Move& move) { return {move.said->revision, move.said->from, move.answered()}; }
+  static std::tuple<std::int64_t, Time, Time> order(const Move& move) {
+    return {move.said->revision, move.said->from, move.answered()};
+  }
 
   void check_fired(const Account& account, const std::map<Time, std::vector<Fired>>& fired) {
     for (const auto& [tick, all] : fired) {
@@ -120,7 +127,10 @@ class Schedules {
         const Move* back = moved_back_between(account, *all[i - 1].by, *all[i].by);
         std::vector<const Move*> moves{all[i - 1].by, all[i].by};
         if (back) moves.push_back(back);
-        broken(back ? "S3" : "S1", "fired its tick " + instant(tick) + " twice, for jobs " + job_text(all[i - 1]) + " and " + job_text(all[i]) + (back ? ", the second time after it was moved back" : ""), moves);
+        broken(back ? "S3" : "S1",
+               "fired its tick " + instant(tick) + " twice, for jobs " + job_text(all[i - 1]) + " and " +
+                   job_text(all[i]) + (back ? ", the second time after it was moved back" : ""),
+               moves);
       }
       for (const Fired& one : all) check_job(tick, one);
     }
@@ -128,7 +138,9 @@ class Schedules {
 
   static const Move* moved_back_between(const Account& account, const Move& first, const Move& second) {
     for (const auto& [request, move] : account.moves) {
-      if (move.taken && move.said->rewinds && move.said->revision >= first.said->revision && move.said->revision < second.said->revision) return &move;
+      if (move.taken && move.said->rewinds && move.said->revision >= first.said->revision &&
+          move.said->revision < second.said->revision)
+        return &move;
     }
     return nullptr;
   }
@@ -136,18 +148,28 @@ class Schedules {
   void check_job(Time tick, const Fired& fired) {
     const std::string id(fired.by->log->text(fired.by->log->jobs[fired.job].id));
     const auto [seen, is_new] = jobs_.try_emplace(id, name_, tick);
-    if (!is_new && seen->second != std::pair{name_, tick}) broken("S1", "fired its tick " + instant(tick) + " for job " + job_text(fired) + ", which is that of " + seen->second.first + " at " + instant(seen->second.second), {fired.by});
-    if (enqueued_.at(fired.by->log)[fired.job] == Enqueued::not_taken) broken("S1", "fired its tick " + instant(tick) + " and job " + job_text(fired) + " was not enqueued", {fired.by});
+    if (!is_new && seen->second != std::pair{name_, tick})
+      broken("S1",
+             "fired its tick " + instant(tick) + " for job " + job_text(fired) + ", which is that of " +
+                 seen->second.first + " at " + instant(seen->second.second),
+             {fired.by});
+    if (enqueued_.at(fired.by->log)[fired.job] == Enqueued::not_taken)
+      broken("S1", "fired its tick " + instant(tick) + " and job " + job_text(fired) + " was not enqueued", {fired.by});
   }
 
   // What one step, or one rewind, says by itself, and what it goes over.
   void check_move(const Move& move, const std::map<Time, std::vector<Fired>>& fired) {
     const ScheduleCall& said = *move.said;
-    if (move.at_once && said.to != said.from && said.stands != said.to) broken("S2", "was moved to " + instant(said.to) + " and stands at " + instant(said.stands), {&move});
+    if (move.at_once && said.to != said.from && said.stands != said.to)
+      broken("S2", "was moved to " + instant(said.to) + " and stands at " + instant(said.stands), {&move});
     if (!move.steps()) return;
-    if (move.at_once && said.to > said.wall) broken("S3", "was moved to " + instant(said.to) + ", when the store's clock showed " + instant(said.wall), {&move});
+    if (move.at_once && said.to > said.wall)
+      broken("S3", "was moved to " + instant(said.to) + ", when the store's clock showed " + instant(said.wall),
+             {&move});
     const auto outside = [&](const TickItem& item) { return item.tick <= said.from || item.last > said.to; };
-    if (std::any_of(said.fired.begin(), said.fired.end(), outside) || std::any_of(said.skipped.begin(), said.skipped.end(), outside)) broken("S2", "took a step with ticks that lie outside of it", {&move});
+    if (std::any_of(said.fired.begin(), said.fired.end(), outside) ||
+        std::any_of(said.skipped.begin(), said.skipped.end(), outside))
+      broken("S2", "took a step with ticks that lie outside of it", {&move});
     for (const TickItem& range : said.skipped) check_skipped(move, range, fired);
   }
 
@@ -156,17 +178,22 @@ class Schedules {
     for (auto at = fired.lower_bound(range.tick); at != fired.end() && at->first <= range.last; ++at) {
       const Move& by = *at->second.front().by;
       if (&by != &move && by.said->revision >= move.said->revision) continue;
-      return broken("S2", "skipped ticks from " + instant(range.tick) + " to " + instant(range.last) + ", and " + instant(at->first) + " had fired", {&by, &move});
+      return broken("S2",
+                    "skipped ticks from " + instant(range.tick) + " to " + instant(range.last) + ", and " +
+                        instant(at->first) + " had fired",
+                    {&by, &move});
     }
   }
 
-  // Of each revision the steps join: none goes over another, and each begins where one ended, or where the revision began.
+  // Of each revision the steps join: none goes over another, and each begins where one ended, or where the revision
+  // began.
   void check_steps(const Account& account) {
-    std::map<std::int64_t, Time> begins;                      // of a revision, where that is known
-    std::map<std::int64_t, std::vector<const Move*>> taken;   // in a revision
-    std::map<std::int64_t, std::set<Time>> ends;              // of all that may have been taken
+    std::map<std::int64_t, Time> begins;                     // of a revision, where that is known
+    std::map<std::int64_t, std::vector<const Move*>> taken;  // in a revision
+    std::map<std::int64_t, std::set<Time>> ends;             // of all that may have been taken
     for (const auto& [request, move] : account.moves) {
-      if (move.taken && move.at_once && move.log->calls[move.call].verb == Verb::change_schedule) begins.emplace(move.said->revision_then, move.said->stands);
+      if (move.taken && move.at_once && move.log->calls[move.call].verb == Verb::change_schedule)
+        begins.emplace(move.said->revision_then, move.said->stands);
       if (!move.steps()) continue;
       if (move.taken) taken[move.said->revision].push_back(&move);
       if (move.may_be) ends[move.said->revision].insert(move.said->to);
@@ -175,10 +202,15 @@ class Schedules {
       std::sort(steps.begin(), steps.end(), [](const Move* a, const Move* b) { return order(*a) < order(*b); });
       for (std::size_t i = 1; i < steps.size(); ++i) {
         if (steps[i]->said->from >= steps[i - 1]->said->to) continue;
-        broken("S2", "was moved twice over the time from " + instant(steps[i]->said->from) + " to " + instant(std::min(steps[i]->said->to, steps[i - 1]->said->to)), {steps[i - 1], steps[i]});
+        broken("S2",
+               "was moved twice over the time from " + instant(steps[i]->said->from) + " to " +
+                   instant(std::min(steps[i]->said->to, steps[i - 1]->said->to)),
+               {steps[i - 1], steps[i]});
         break;
       }
-      if (whole_) check_joints(steps, ends[revision], begins.contains(revision) ? std::optional(begins.at(revision)) : std::nullopt);
+      if (whole_)
+        check_joints(steps, ends[revision],
+                     begins.contains(revision) ? std::optional(begins.at(revision)) : std::nullopt);
     }
   }
 
@@ -186,14 +218,17 @@ class Schedules {
     std::vector<const Move*> unexplained;  // the first of them may be where the revision began
     for (const Move* step : steps) {
       const Time from = step->said->from;
-      const bool known = begin == from || ends.contains(from) || (!unexplained.empty() && unexplained.back()->said->from == from);
+      const bool known =
+          begin == from || ends.contains(from) || (!unexplained.empty() && unexplained.back()->said->from == from);
       if (!known) unexplained.push_back(step);
     }
     if (unexplained.size() <= (begin ? 0U : 1U)) return;
     const auto at = std::find(steps.begin(), steps.end(), unexplained.back());
     std::vector<const Move*> told = unexplained;
     if (at != steps.begin()) told.push_back(*std::prev(at));
-    broken("S2", "took a step from " + instant(unexplained.back()->said->from) + ", where no step and no change had led it", told);
+    broken("S2",
+           "took a step from " + instant(unexplained.back()->said->from) + ", where no step and no change had led it",
+           told);
   }
 
   static std::string job_text(const Fired& fired) { return fired.by->log->job_text(fired.job); }
@@ -206,7 +241,8 @@ class Schedules {
       violation.at = std::max(violation.at, move->answered());
       for (ExcerptLine& line : excerpt_of(*move->log, {move->call}, 0)) violation.excerpt.push_back(std::move(line));
     }
-    std::sort(violation.excerpt.begin(), violation.excerpt.end(), [](const ExcerptLine& a, const ExcerptLine& b) { return a.line < b.line; });
+    std::sort(violation.excerpt.begin(), violation.excerpt.end(),
+              [](const ExcerptLine& a, const ExcerptLine& b) { return a.line < b.line; });
     tell_(std::move(violation));
   }
 
@@ -214,13 +250,16 @@ class Schedules {
   const bool whole_;
   const std::function<void(Violation)>& tell_;
   std::map<std::string, Account> accounts_;
-  std::map<const CallLog*, std::vector<Enqueued>> enqueued_;            // by job
-  std::map<std::string, std::pair<std::string, Time>> jobs_;            // of which tick each is
-  std::string name_;                                                    // of the schedule at hand
+  std::map<const CallLog*, std::vector<Enqueued>> enqueued_;  // by job
+  std::map<std::string, std::pair<std::string, Time>> jobs_;  // of which tick each is
+  std::string name_;                                          // of the schedule at hand
 };
 
 }  // namespace
 
-ScheduleSums check_schedules(const std::vector<const CallLog*>& logs, bool whole, const std::function<void(Violation)>& tell) { return Schedules(logs, whole, tell).check(); }
+ScheduleSums check_schedules(const std::vector<const CallLog*>& logs, bool whole,
+                             const std::function<void(Violation)>& tell) {
+  return Schedules(logs, whole, tell).check();
+}
 
 }  // namespace fenceline::audit

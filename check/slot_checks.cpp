@@ -27,7 +27,8 @@ class Setting {
   // All that may have been in force at some moment from `since` to `until`; the default is told as kNoCall.
   template <class Take>
   void each_possible(Time since, Time until, Take take) const {
-    const auto behind = std::partition_point(sets_.begin(), sets_.end(), [&](const Set& set) { return set.answered < since; });
+    const auto behind =
+        std::partition_point(sets_.begin(), sets_.end(), [&](const Set& set) { return set.answered < since; });
     // Something was set for certain before `since`, by a call that was sent so late.
     const Time last = behind == sets_.begin() ? kAlways : newest_[static_cast<std::size_t>(behind - sets_.begin()) - 1];
     if (last == kAlways) take(Set{});
@@ -71,7 +72,8 @@ bool is_forced(const Scene& scene, const Delivery& delivery) { return scene.log.
 template <class See>
 void each_grant_with_holders(std::vector<const Delivery*> grants, See see) {
   std::vector<const Delivery*> by_start = grants;
-  std::sort(by_start.begin(), by_start.end(), [](const Delivery* a, const Delivery* b) { return a->answered < b->answered; });
+  std::sort(by_start.begin(), by_start.end(),
+            [](const Delivery* a, const Delivery* b) { return a->answered < b->answered; });
   std::sort(grants.begin(), grants.end(), [](const Delivery* a, const Delivery* b) { return a->asked < b->asked; });
   std::vector<const Delivery*> held;
   std::size_t next = 0;
@@ -87,7 +89,8 @@ void each_grant_with_holders(std::vector<const Delivery*> grants, See see) {
 }
 
 // At most `setting` at a time, of those that one claim grants together too.
-void check_limit(const Scene& scene, const std::vector<const Delivery*>& grants, const Setting& setting, const std::string& whose) {
+void check_limit(const Scene& scene, const std::vector<const Delivery*>& grants, const Setting& setting,
+                 const std::string& whose) {
   std::map<CallNumber, std::vector<const Delivery*>> together;
   for (const Delivery* grant : grants) {
     if (!is_forced(scene, *grant)) together[grant->call].push_back(grant);
@@ -107,8 +110,9 @@ void check_limit(const Scene& scene, const std::vector<const Delivery*>& grants,
     if (unlimited || running <= most) return true;
     calls.push_back(grant.call);
     for (const Delivery* one : others) calls.push_back(one->call);
-    scene.broken("J7", "job " + scene.log.job_text(grant.job) + " was granted beyond the limit of " + whose + ": " + std::to_string(running) + " at a time, at most " +
-                           std::to_string(most),
+    scene.broken("J7",
+                 "job " + scene.log.job_text(grant.job) + " was granted beyond the limit of " + whose + ": " +
+                     std::to_string(running) + " at a time, at most " + std::to_string(most),
                  calls, grant.job, grant.answered);
     return false;
   });
@@ -123,38 +127,48 @@ void check_pause(const Scene& scene, const std::vector<const Delivery*>& grants,
       if (set.call != kNoCall) calls.push_back(set.call);
     });
     if (open) continue;
-    scene.broken("pause", "job " + scene.log.job_text(grant->job) + " was granted though its queue was paused", calls, grant->job, grant->answered);
+    scene.broken("pause", "job " + scene.log.job_text(grant->job) + " was granted though its queue was paused", calls,
+                 grant->job, grant->answered);
     return;
   }
 }
 
 // One at a time, and first come, first served.
-void check_group(const Scene& scene, const std::vector<const Delivery*>& grants, const std::vector<std::uint32_t>& jobs, const std::string& group) {
+void check_group(const Scene& scene, const std::vector<const Delivery*>& grants, const std::vector<std::uint32_t>& jobs,
+                 const std::string& group) {
   const Deliveries& deliveries = scene.deliveries;
   each_grant_with_holders(grants, [&](const Delivery& grant, const std::vector<const Delivery*>& others) {
     if (others.empty()) return true;
-    scene.broken("J7", "job " + scene.log.job_text(grant.job) + " was granted while job " + scene.log.job_text(others.front()->job) + " of group " + group + " ran",
+    scene.broken("J7",
+                 "job " + scene.log.job_text(grant.job) + " was granted while job " +
+                     scene.log.job_text(others.front()->job) + " of group " + group + " ran",
                  {others.front()->call, grant.call}, grant.job, grant.answered);
     return false;
   });
   // By when they were acknowledged: of those up to each, the one that stays unfinished for longest.
   std::vector<std::uint32_t> sooner = jobs;
   std::erase_if(sooner, [&](std::uint32_t job) { return deliveries.span(job).there_since == kNever; });
-  std::sort(sooner.begin(), sooner.end(), [&](std::uint32_t a, std::uint32_t b) { return deliveries.span(a).there_since < deliveries.span(b).there_since; });
+  std::sort(sooner.begin(), sooner.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return deliveries.span(a).there_since < deliveries.span(b).there_since;
+  });
   std::vector<std::uint32_t> longest;
   for (const std::uint32_t job : sooner) {
-    const bool longer = longest.empty() || deliveries.span(job).unfinished_until > deliveries.span(longest.back()).unfinished_until;
+    const bool longer =
+        longest.empty() || deliveries.span(job).unfinished_until > deliveries.span(longest.back()).unfinished_until;
     longest.push_back(longer ? job : longest.back());
   }
   for (const Delivery* grant : grants) {
     const Time asked = deliveries.span(grant->job).first_asked;
-    const auto behind = std::partition_point(sooner.begin(), sooner.end(), [&](std::uint32_t job) { return deliveries.span(job).there_since < asked; });
+    const auto behind = std::partition_point(
+        sooner.begin(), sooner.end(), [&](std::uint32_t job) { return deliveries.span(job).there_since < asked; });
     if (asked == kNever || behind == sooner.begin()) continue;
     const std::uint32_t head = longest[static_cast<std::size_t>(behind - sooner.begin()) - 1];
     if (head == grant->job || deliveries.span(head).unfinished_until <= grant->answered) continue;
-    scene.broken("J7", "job " + scene.log.job_text(grant->job) + " was granted though job " + scene.log.job_text(head) + " of group " + group +
-                           " came first and was not finished",
-                 {deliveries.span(head).enqueue, deliveries.span(grant->job).enqueue, grant->call}, grant->job, grant->answered);
+    scene.broken("J7",
+                 "job " + scene.log.job_text(grant->job) + " was granted though job " + scene.log.job_text(head) +
+                     " of group " + group + " came first and was not finished",
+                 {deliveries.span(head).enqueue, deliveries.span(grant->job).enqueue, grant->call}, grant->job,
+                 grant->answered);
     return;
   }
 }
@@ -179,13 +193,15 @@ void check_slots(const Scene& scene) {
     }
     if (job.group != 0) by_group[{job.queue, job.group}].push_back(&delivery);
   }
-  for (const auto& [key, grants] : by_group) check_group(scene, grants, group_jobs[key], std::string(log.text(key.second)));
+  for (const auto& [key, grants] : by_group)
+    check_group(scene, grants, group_jobs[key], std::string(log.text(key.second)));
   if (!log.about.whole) return;  // someone else may have changed a setting
   for (const auto& [name, grants] : by_queue) {
     check_pause(scene, grants, queues.at(name).paused);
     check_limit(scene, grants, queues.at(name).limit, "queue " + std::string(log.text(name)));
   }
-  for (const auto& [key, grants] : by_key) check_limit(scene, grants, queues.at(key.first).limit_per_key, "key " + std::string(log.text(key.second)));
+  for (const auto& [key, grants] : by_key)
+    check_limit(scene, grants, queues.at(key.first).limit_per_key, "key " + std::string(log.text(key.second)));
 }
 
 }  // namespace fenceline::audit

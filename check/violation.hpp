@@ -15,10 +15,10 @@ struct ExcerptLine {
 };
 
 struct Violation {
-  std::string promise;   // "L3"
-  std::string sentence;  // "job 5f3a90c1 was granted to b under fence 12 while a held it under fence 11"
+  std::string promise;               // "L3"
+  std::string sentence;              // "job 5f3a90c1 was granted to b under fence 12 while a held it under fence 11"
   std::vector<ExcerptLine> excerpt;  // by time
-  Time at = 0;           // when it was certain
+  Time at = 0;                       // when it was certain
   std::uint32_t job = 0;
 };
 

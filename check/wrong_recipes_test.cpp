@@ -1,6 +1,6 @@
-// Widely copied recipes that are wrong, as small models: each is a store of its own that makes the known mistake, played
-// through the schedule that shows it. What its clients see is a history, and the checker must find it out. The rows are those
-// of the list of faults that this project keeps.
+// Widely copied recipes that are wrong, as small models: each is a store of its own that makes the known mistake,
+// played through the schedule that shows it. What its clients see is a history, and the checker must find it out. The
+// rows are those of the list of faults that this project keeps.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kTtl = 10'000;  // milliseconds
 
-// A lock in one place and a counter in another, as with SETNX and INCR. The lock is the job's lease, the counter its fence.
+// A lock in one place and a counter in another, as with SETNX and INCR. The lock is the job's lease, the counter its
+// fence.
 class LockAndCounter {
  public:
   bool set_if_absent(std::int64_t now, const std::string& owner) {
@@ -40,7 +41,12 @@ HistoryText with_job() {
 }
 
 history::JobPart grant(std::int64_t fence, std::int64_t deliveries, std::int64_t left = 10'000'000) {
-  return {.id = "j", .fence = fence, .left = left, .deliveries = deliveries, .losses_in_row = deliveries - 1, .forced = deliveries > 1};
+  return {.id = "j",
+          .fence = fence,
+          .left = left,
+          .deliveries = deliveries,
+          .losses_in_row = deliveries - 1,
+          .forced = deliveries > 1};
 }
 
 // A takes the lock and stalls; its ttl ends; B takes lock and fence and writes; A takes a larger fence and writes.
@@ -56,14 +62,17 @@ TEST(WrongRecipes, R1_LockFirstAndFenceByASecondCommand) {
   EXPECT_EQ(history.broken(), "L3");
 }
 
-// A takes the lock and stalls past its ttl; B takes it; A's INCR errors, and A deletes the lock, which is B's; C takes it.
+// A takes the lock and stalls past its ttl; B takes it; A's INCR errors, and A deletes the lock, which is B's; C takes
+// it.
 TEST(WrongRecipes, R2_AnUnconditionalDeleteOfWhatIsAnothersLock) {
   LockAndCounter redis;
   HistoryText history = with_job();
   ASSERT_TRUE(redis.set_if_absent(10, "a"));
   ASSERT_TRUE(redis.set_if_absent(10'100, "b"));
   history.claim(10'090, 10'110, "b", grant(redis.increment(), 1));
-  history.call(5, 10'200, {.verb = Verb::claim, .owner = "a", .request = "ra", .queues = {"q"}, .limit = 1, .ttl = 10'000'000}, {.kind = Kind::fail, .code = "unavailable"});
+  history.call(5, 10'200,
+               {.verb = Verb::claim, .owner = "a", .request = "ra", .queues = {"q"}, .limit = 1, .ttl = 10'000'000},
+               {.kind = Kind::fail, .code = "unavailable"});
   redis.remove();
   ASSERT_TRUE(redis.set_if_absent(10'300, "c"));
   history.claim(10'290, 10'310, "c", grant(redis.increment(), 2));
@@ -96,15 +105,17 @@ TEST(WrongRecipes, R4_AnOutcomeThatIsUniqueByJobAndFenceIsTakenTwice) {
   EXPECT_EQ(history.broken(), "J3");
 }
 
-// NOW() stands still in a transaction: after five seconds of waiting for the row's lock the lease that is written is five seconds
-// shorter than the one that was promised, and is taken over while its holder trusts it.
+// NOW() stands still in a transaction: after five seconds of waiting for the row's lock the lease that is written is
+// five seconds shorter than the one that was promised, and is taken over while its holder trusts it.
 TEST(WrongRecipes, R5_ALeaseCountedFromTheBeginOfItsTransaction) {
   const std::int64_t begin = 100;
   const std::int64_t locked = 5'100;
   const std::int64_t written_end = begin + kTtl;
   HistoryText history = with_job();
-  history.call(begin, locked + 10, {.verb = Verb::claim, .owner = "a", .request = "ra", .queues = {"q"}, .limit = 1, .ttl = 10'000'000},
-               {.jobs = {{.id = "j", .queue = "q", .attempts = 10, .fence = 5, .left = 10'000'000, .deliveries = 1}}, .waited = (locked - begin) * 1000});
+  history.call(begin, locked + 10,
+               {.verb = Verb::claim, .owner = "a", .request = "ra", .queues = {"q"}, .limit = 1, .ttl = 10'000'000},
+               {.jobs = {{.id = "j", .queue = "q", .attempts = 10, .fence = 5, .left = 10'000'000, .deliveries = 1}},
+                .waited = (locked - begin) * 1000});
   history.claim(written_end + 1, written_end + 20, "b", grant(6, 2));
   EXPECT_EQ(history.broken(), "L3");
 }
@@ -134,7 +145,12 @@ TEST(WrongRecipes, R7_AnEffectKeyWithTheFenceInIt) {
   HistoryText history = with_job();
   const auto recorded = [&](std::int64_t at, std::int64_t fence, const std::string& call) {
     history.call(at, at + 5,
-                 {.verb = Verb::begin_effect, .request = call, .name = "pay", .digest = "ten", .policy = "hold", .jobs = {{.id = "j", .fence = fence}}},
+                 {.verb = Verb::begin_effect,
+                  .request = call,
+                  .name = "pay",
+                  .digest = "ten",
+                  .policy = "hold",
+                  .jobs = {{.id = "j", .fence = fence}}},
                  {.verdict = begin("j", fence, "pay")});
   };
   history.claim(10, 12, "a", grant(5, 1));

@@ -58,7 +58,8 @@ CampaignReport run_campaign(Runtime& runtime, const CampaignOptions& options) {
   for (Task& lane : lanes) lane.join();
   CampaignReport report = std::move(board.report);
   report.stopped = options.stop.stop_requested();
-  std::sort(report.failed.begin(), report.failed.end(), [](const FailedSeed& a, const FailedSeed& b) { return a.seed < b.seed; });
+  std::sort(report.failed.begin(), report.failed.end(),
+            [](const FailedSeed& a, const FailedSeed& b) { return a.seed < b.seed; });
   return report;
 }
 

@@ -12,13 +12,14 @@ namespace {
 TEST(Campaign, PlaysEverySeedOnceAndFindsNothing) {
   ThreadRuntime runtime;
   std::uint64_t last_done = 0;
-  const CampaignReport report =
-      run_campaign(runtime, {.first_seed = 1, .seeds = 16, .lanes = 1, .progress = [&](std::uint64_t done) { last_done = done; }});
+  const CampaignReport report = run_campaign(
+      runtime, {.first_seed = 1, .seeds = 16, .lanes = 1, .progress = [&](std::uint64_t done) { last_done = done; }});
   EXPECT_EQ(report.seeds, 16U);
   EXPECT_EQ(last_done, 16U);
   EXPECT_GT(report.simulated, std::chrono::hours{1});
   for (const FailedSeed& failed : report.failed)
-    ADD_FAILURE() << repeat_line(failed) << "\n" << failed.violations.front().promise << ": " << failed.violations.front().sentence;
+    ADD_FAILURE() << repeat_line(failed) << "\n"
+                  << failed.violations.front().promise << ": " << failed.violations.front().sentence;
 }
 
 TEST(Campaign, IsTheSameOnOneLaneAndOnTwo) {
@@ -57,7 +58,8 @@ TEST(Campaign, EveryScenarioOwesSomethingThatItIsAbout) {
 }
 
 TEST(Campaign, WhateverIsCountedIsOwedBySomeScenarioOrByAllOfThem) {
-  // Whoever plans a step reads what fired ahead first, so that a tick is hardly ever met again: the stores' own tests do it on purpose.
+  // Whoever plans a step reads what fired ahead first, so that a tick is hardly ever met again: the stores' own tests
+  // do it on purpose.
   std::set<Count> owed{Count::operations, Count::enqueued, Count::claimed, Count::tick_duplicates};
   for (const Scenario& scenario : scenarios()) owed.insert(scenario.owes.begin(), scenario.owes.end());
   for (int i = 0; i < static_cast<int>(Count::count_); ++i)

@@ -84,7 +84,8 @@ class Shrinker {
       for (std::size_t from = 0; from < names.size() && !found && goes_on(); from += length) {
         PlanChange candidate = best_.change;
         candidate.switches_on = all;
-        for (std::size_t i = from; i < std::min(names.size(), from + length); ++i) candidate.switches_on->erase(names[i]);
+        for (std::size_t i = from; i < std::min(names.size(), from + length); ++i)
+          candidate.switches_on->erase(names[i]);
         found = holds(candidate);
       }
       any = any || found;
@@ -143,7 +144,8 @@ class Shrinker {
 
 }  // namespace
 
-std::optional<Shrunk> shrink(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const ShrinkOptions& options) {
+std::optional<Shrunk> shrink(const Scenario& scenario, std::uint64_t seed, StackPool& stacks,
+                             const ShrinkOptions& options) {
   return Shrinker(scenario, seed, stacks, options).run();
 }
 

@@ -1,5 +1,5 @@
-// A failing seed, reduced: fewer jobs, hosts, kinds of faults and features, a shorter storm, as long as the same promise
-// is still broken.
+// A failing seed, reduced: fewer jobs, hosts, kinds of faults and features, a shorter storm, as long as the same
+// promise is still broken.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct Shrunk {
 };
 
 // Empty if the seed breaks no promise. The same seed gives the same answer.
-std::optional<Shrunk> shrink(const Scenario& scenario, std::uint64_t seed, StackPool& stacks, const ShrinkOptions& options = {});
+std::optional<Shrunk> shrink(const Scenario& scenario, std::uint64_t seed, StackPool& stacks,
+                             const ShrinkOptions& options = {});
 
 // "fenceline sim --scenario job-storm --seed 8841 --shrunk jobs=2,on=pause"
 std::string repeat_line(const Scenario& scenario, std::uint64_t seed, const PlanChange& change);

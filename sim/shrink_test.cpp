@@ -46,7 +46,8 @@ struct Shrinking : testing::Test {
     const std::size_t shrunk_at = line.find("--shrunk ");
     const Result<PlanChange> change = parse_plan_change(line.substr(shrunk_at + 9));
     EXPECT_TRUE(change) << line;
-    const SeedReport again = play(scenario, found.seed, stacks, {.tracing = true, .change = change.value_or(PlanChange{}), .wrap_store = broken});
+    const SeedReport again = play(scenario, found.seed, stacks,
+                                  {.tracing = true, .change = change.value_or(PlanChange{}), .wrap_store = broken});
     const std::string promise = again.violations.empty() ? "none" : again.violations.front().promise;
     EXPECT_EQ(promise, found.promise) << line;
     EXPECT_EQ(again.tally.of(Count::operations), shrunk->operations) << line;
@@ -82,7 +83,8 @@ TEST_F(Shrinking, ReducesAFailureOfProgressToo) {
 TEST_F(Shrinking, TriesNoMoreThanItMay) {
   const Scenario& scenario = *find_scenario("lease-expiry");
   const SeedOptions options{.wrap_store = make<ReusesTheFence>};
-  const std::optional<Shrunk> shrunk = shrink(scenario, first_failure(scenario, options).seed, stacks, {.tries_most = 5, .seed_options = options});
+  const std::optional<Shrunk> shrunk =
+      shrink(scenario, first_failure(scenario, options).seed, stacks, {.tries_most = 5, .seed_options = options});
   ASSERT_TRUE(shrunk);
   EXPECT_LE(shrunk->tries, 5);
 }
@@ -90,7 +92,8 @@ TEST_F(Shrinking, TriesNoMoreThanItMay) {
 TEST_F(Shrinking, AGoodSeedIsNotReduced) { EXPECT_FALSE(shrink(*find_scenario("lease-expiry"), 1, stacks)); }
 
 TEST(PlanChange, ReadsBackWhatItWrites) {
-  const PlanChange change{.sizes = {{"hosts", 2}, {"storm_ms", 800}}, .switches_on = {{"pause", "drop_reply"}}, .world = 12};
+  const PlanChange change{
+      .sizes = {{"hosts", 2}, {"storm_ms", 800}}, .switches_on = {{"pause", "drop_reply"}}, .world = 12};
   EXPECT_EQ(to_text(change), "hosts=2,storm_ms=800,on=drop_reply+pause,world=12");
   EXPECT_EQ(parse_plan_change(to_text(change)), change);
   const PlanChange calm{.sizes = {}, .switches_on = std::set<std::string, std::less<>>{}, .world = std::nullopt};
@@ -99,7 +102,8 @@ TEST(PlanChange, ReadsBackWhatItWrites) {
 }
 
 TEST(PlanChange, WhatIsNoChangeIsInvalid) {
-  for (const char* text : {"", "hosts", "hosts=0", "hosts=x", "hosts=99999999999", "rain=3", "on=rain", "jobs=-1", "jobs=1,,"}) {
+  for (const char* text :
+       {"", "hosts", "hosts=0", "hosts=x", "hosts=99999999999", "rain=3", "on=rain", "jobs=-1", "jobs=1,,"}) {
     const Result<PlanChange> read = parse_plan_change(text);
     EXPECT_TRUE(!read && read.error().code == Code::invalid) << text;
   }

@@ -18,7 +18,8 @@ constexpr std::size_t kJobsMost = 1000;
 
 class HereInSimulation final : public Here {
  public:
-  HereInSimulation(const Run& run, Runtime& process, std::string worker) : run_(run), process_(process), worker_(std::move(worker)) {}
+  HereInSimulation(const Run& run, Runtime& process, std::string worker)
+      : run_(run), process_(process), worker_(std::move(worker)) {}
   Instant now() const override { return process_.now(); }
   WallTime wall_now() const override { return process_.wall_now(); }
   std::uint64_t random() override { return process_.random(); }
@@ -50,7 +51,8 @@ class Ending {
   std::size_t index_;
 };
 
-RunResult call(const Trial& trial, std::vector<TrialDelivery>& deliveries, const Run& run, Runtime& process, const std::string& worker) {
+RunResult call(const Trial& trial, std::vector<TrialDelivery>& deliveries, const Run& run, Runtime& process,
+               const std::string& worker) {
   HereInSimulation here(run, process, worker);
   Ending ending(deliveries, {run.job.id, run.job.deliveries, run.job.fence, worker, {}});
   try {
@@ -115,11 +117,12 @@ Result<void> check_trial(const Trial& trial) {
     return fail(Code::invalid, "workers and concurrency of a trial must be 1 to " + std::to_string(kWorkersMost));
   if (trial.ttl < 1s || trial.ttl > 24h) return fail(Code::invalid, "the ttl of a trial must be 1s to 24h");
   const Conditions& weather = trial.weather;
-  for (const double share : {weather.lost_requests, weather.lost_replies, weather.late_requests, weather.duplicates, weather.kill_at_step}) {
+  for (const double share :
+       {weather.lost_requests, weather.lost_replies, weather.late_requests, weather.duplicates, weather.kill_at_step}) {
     if (!(share >= 0 && share <= 1)) return fail(Code::invalid, "the shares in the weather of a trial must be 0 to 1");
   }
-  for (const Duration time : {weather.delay_most, weather.kill_every, weather.pause_every, weather.pause_most, weather.stop_every,
-                              weather.store_crash_every, weather.lasts}) {
+  for (const Duration time : {weather.delay_most, weather.kill_every, weather.pause_every, weather.pause_most,
+                              weather.stop_every, weather.store_crash_every, weather.lasts}) {
     if (time < 0s || time > 24h) return fail(Code::invalid, "the times in the weather of a trial must be 0 to 24h");
   }
   for (const TrialJob& job : trial.jobs) {
@@ -147,7 +150,8 @@ TrialStory play_one(const Trial& trial, std::uint64_t seed, StackPool& stacks) {
   story.refusals = report.tally.of(Count::refusals);
   story.simulated = report.simulated;
   story.trace = report.trace;
-  for (const Violation& violation : report.violations) story.wrong.push_back(violation.promise + ": " + violation.sentence);
+  for (const Violation& violation : report.violations)
+    story.wrong.push_back(violation.promise + ": " + violation.sentence);
   if (!trial.check) return story;
   if (std::string said = trial.check(story); !said.empty()) story.wrong.push_back(std::move(said));
   return story;
@@ -179,7 +183,8 @@ Result<TrialReport> try_handler(const Trial& trial) {
     TrialStory story = play_one(trial, trial.first_seed + i, stacks);
     report.seeds += 1;
     report.deliveries += static_cast<std::int64_t>(story.deliveries.size());
-    report.deliveries_again += std::count_if(story.deliveries.begin(), story.deliveries.end(), [](const TrialDelivery& one) { return one.number > 1; });
+    report.deliveries_again += std::count_if(story.deliveries.begin(), story.deliveries.end(),
+                                             [](const TrialDelivery& one) { return one.number > 1; });
     report.faults += story.faults;
     if (!story.wrong.empty()) report.failed.push_back(std::move(story));
   }

@@ -35,7 +35,8 @@ Trial trial_of(Till& till, RunResult (Till::*handler)(const Run&, Here&), Condit
           .begin = [&till] { till = {}; },
           .check = [&till](const TrialStory& story) -> std::string {
             const int owed = 10 * static_cast<int>(story.jobs.size());
-            return till.paid == owed ? "" : "paid " + std::to_string(till.paid) + " in place of " + std::to_string(owed);
+            return till.paid == owed ? ""
+                                     : "paid " + std::to_string(till.paid) + " in place of " + std::to_string(owed);
           }};
 }
 
@@ -71,8 +72,10 @@ TEST(Trial, E1_APaymentThroughTheLedgerIsMadeOnceAtATillThatKnowsKeys) {
                   here.work(1s);  // many a worker dies here
                   return EffectReport::done("receipt");
                 };
-                const Result<std::string> receipt = run.effect("pay", run.job.payload, pay, {.in_doubt = InDoubt::repeat});
-                return receipt ? RunResult{.result = *receipt} : RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
+                const Result<std::string> receipt =
+                    run.effect("pay", run.job.payload, pay, {.in_doubt = InDoubt::repeat});
+                return receipt ? RunResult{.result = *receipt}
+                               : RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
               },
               .weather = Conditions::rough(),
               .seeds = 30,
@@ -98,7 +101,8 @@ TEST(Trial, E1_AtATillThatKnowsNothingAnOperatorDecides) {
                   return EffectReport::done("receipt");
                 };
                 const Result<std::string> receipt = run.effect("pay", run.job.payload, pay);
-                return receipt ? RunResult{.result = *receipt} : RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
+                return receipt ? RunResult{.result = *receipt}
+                               : RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
               },
               .weather = Conditions::rough(),
               .seeds = 30,
@@ -108,7 +112,9 @@ TEST(Trial, E1_AtATillThatKnowsNothingAnOperatorDecides) {
                 return paid.contains(effect.job) ? std::optional<std::string>("receipt") : std::nullopt;
               },
               .check = [&](const TrialStory& story) -> std::string {
-                return twice == 0 && paid.size() == story.jobs.size() ? "" : "paid " + std::to_string(paid.size()) + ", twice " + std::to_string(twice);
+                return twice == 0 && paid.size() == story.jobs.size()
+                           ? ""
+                           : "paid " + std::to_string(paid.size()) + ", twice " + std::to_string(twice);
               }};
   const Result<TrialReport> report = try_handler(trial);
   ASSERT_TRUE(report);
@@ -146,15 +152,18 @@ TEST(Trial, TellsHowEachDeliveryEnded) {
                                                   .handler = [](const fenceline::Run&, Here& here) -> RunResult {
                                                     here.work(5s);
                                                     if (here.random() % 4 == 0) throw std::runtime_error("no luck");
-                                                    if (here.random() % 4 == 0) return {.kind = OutcomeKind::failed, .error = "again"};
+                                                    if (here.random() % 4 == 0)
+                                                      return {.kind = OutcomeKind::failed, .error = "again"};
                                                     return {.result = "well"};
                                                   },
                                                   .weather = Conditions::rough(),
                                                   .seeds = 10,
                                                   .check = [&](const TrialStory& story) -> std::string {
-                                                    for (const TrialDelivery& one : story.deliveries) ends[one.end] += 1;
+                                                    for (const TrialDelivery& one : story.deliveries)
+                                                      ends[one.end] += 1;
                                                     for (const Job& job : story.jobs) {
-                                                      if (job.state == JobState::done && job.result != "well") return "a result is lost";
+                                                      if (job.state == JobState::done && job.result != "well")
+                                                        return "a result is lost";
                                                     }
                                                     return "";
                                                   }});
@@ -164,19 +173,21 @@ TEST(Trial, TellsHowEachDeliveryEnded) {
 }
 
 TEST(Trial, AJobThatNeverEndsIsTold) {
-  const Result<TrialReport> report = try_handler({.jobs = {{}},
-                                                  .handler = [](const fenceline::Run&, Here&) { return RunResult{.kind = OutcomeKind::later}; },
-                                                  .weather = {.lasts = 1min},
-                                                  .seeds = 1});
+  const Result<TrialReport> report =
+      try_handler({.jobs = {{}},
+                   .handler = [](const fenceline::Run&, Here&) { return RunResult{.kind = OutcomeKind::later}; },
+                   .weather = {.lasts = 1min},
+                   .seeds = 1});
   ASSERT_TRUE(report && !report->held());
   EXPECT_EQ(report->failed.front().wrong.front().substr(0, 3), "J8:");
 }
 
 TEST(Trial, WhatIsNoTrialIsInvalid) {
   const auto handler = [](const fenceline::Run&, Here&) { return RunResult{}; };
-  for (const Trial& trial : {Trial{.jobs = {{}}}, Trial{.handler = handler}, Trial{.jobs = {{.payload = "{"}}, .handler = handler},
-                             Trial{.jobs = {{}}, .handler = handler, .workers = 0}, Trial{.jobs = {{}}, .handler = handler, .ttl = 1ms},
-                             Trial{.jobs = {{}}, .handler = handler, .weather = {.lost_replies = 2}}}) {
+  for (const Trial& trial :
+       {Trial{.jobs = {{}}}, Trial{.handler = handler}, Trial{.jobs = {{.payload = "{"}}, .handler = handler},
+        Trial{.jobs = {{}}, .handler = handler, .workers = 0}, Trial{.jobs = {{}}, .handler = handler, .ttl = 1ms},
+        Trial{.jobs = {{}}, .handler = handler, .weather = {.lost_replies = 2}}}) {
     const Result<TrialReport> report = try_handler(trial);
     EXPECT_TRUE(!report && report.error().code == Code::invalid);
   }

@@ -18,9 +18,10 @@ using namespace std::chrono_literals;
 fenceline::Result<void> make_tables(fenceline::SqliteConnection& connection) {
   auto transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
-  for (const char* sql : {"CREATE TABLE account (name TEXT PRIMARY KEY, cents INTEGER NOT NULL CHECK (cents >= 0))",
-                          "INSERT INTO account VALUES ('ana', 900), ('ben', 100)",
-                          "CREATE TABLE receipt (id INTEGER PRIMARY KEY, job TEXT NOT NULL, fence INTEGER, text TEXT NOT NULL)"}) {
+  for (const char* sql :
+       {"CREATE TABLE account (name TEXT PRIMARY KEY, cents INTEGER NOT NULL CHECK (cents >= 0))",
+        "INSERT INTO account VALUES ('ana', 900), ('ben', 100)",
+        "CREATE TABLE receipt (id INTEGER PRIMARY KEY, job TEXT NOT NULL, fence INTEGER, text TEXT NOT NULL)"}) {
     if (auto done = transaction->execute(sql); !done) return std::unexpected(done.error());
   }
   if (auto done = transaction->commit(); !done) return done;
@@ -34,7 +35,8 @@ fenceline::Result<void> move_money(fenceline::SqliteConnection& connection, cons
     if (!taken) return std::unexpected(taken.error());
     auto given = transaction.execute("UPDATE account SET cents = cents + ?1 WHERE name = ?2", {500, "ben"});
     if (!given) return std::unexpected(given.error());
-    auto noted = transaction.execute("INSERT INTO receipt (job, fence, text) VALUES (?1, ?2, '500 moved')", {to_string(job.id), job.fence});
+    auto noted = transaction.execute("INSERT INTO receipt (job, fence, text) VALUES (?1, ?2, '500 moved')",
+                                     {to_string(job.id), job.fence});
     if (!noted) return std::unexpected(noted.error());
     return transaction.settle(job, {.result = "moved"});
   });
@@ -61,7 +63,8 @@ std::int64_t cents_of(sqlite3* db, const char* name) {
 int run_program(fenceline::Client& client) {
   auto connection = client.connect();
   if (!connection || !make_tables(*connection)) return 1;
-  const auto id = client.enqueue("transfers", R"({"from": "ana", "to": "ben"})", {.backoff = {.first = 1ms, .most = 1ms}});
+  const auto id =
+      client.enqueue("transfers", R"({"from": "ana", "to": "ben"})", {.backoff = {.first = 1ms, .most = 1ms}});
   if (!id) return 1;
 
   std::optional<fenceline::Job> first;  // what its first delivery knew

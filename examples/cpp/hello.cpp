@@ -26,11 +26,13 @@ int main() {
       return 69;
     }
     for (const char* name : {"\"ana\"", "\"ben\"", "\"cleo\""}) {
-      if (const auto id = client->enqueue("greetings", name); !id) std::fprintf(stderr, "hello: %s\n", id.error().message.c_str());
+      if (const auto id = client->enqueue("greetings", name); !id)
+        std::fprintf(stderr, "hello: %s\n", id.error().message.c_str());
     }
     const auto report = client->work({.queues = {"greetings"}, .drain = true}, greet);
     if (report) {
-      std::printf("%lld done, %lld failed\n", static_cast<long long>(report->done), static_cast<long long>(report->failed));
+      std::printf("%lld done, %lld failed\n", static_cast<long long>(report->done),
+                  static_cast<long long>(report->failed));
       status = report->done == 3 ? 0 : 1;
     }
   }

@@ -1,4 +1,5 @@
-// A worker on PostgreSQL whose own rows, whose job's outcome and whose new jobs are one commit; and one that comes too late. DATABASE_URL names the database.
+// A worker on PostgreSQL whose own rows, whose job's outcome and whose new jobs are one commit; and one that comes too
+// late. DATABASE_URL names the database.
 #include <libpq-fe.h>
 
 #include <chrono>
@@ -17,12 +18,15 @@ using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 
 Connection connect() { return {PQconnectdb(std::getenv("DATABASE_URL")), &PQfinish}; }
 
-fenceline::Result<void> run(PGconn* connection, const std::string& sql) { return fenceline::answer_of(PQexec(connection, sql.c_str())); }
+fenceline::Result<void> run(PGconn* connection, const std::string& sql) {
+  return fenceline::answer_of(PQexec(connection, sql.c_str()));
+}
 
 // The parcel, the mail that tells of it and the end of the job: all of them, or none.
 fenceline::Result<void> ship(PGconn* connection, const fenceline::Job& job, const std::function<void()>& pause) {
   if (auto ok = run(connection, "BEGIN"); !ok) return ok;
-  auto shipped = run(connection, "INSERT INTO cpp_parcel VALUES (" + job.payload + ", " + std::to_string(job.fence) + ")");
+  auto shipped =
+      run(connection, "INSERT INTO cpp_parcel VALUES (" + job.payload + ", " + std::to_string(job.fence) + ")");
   if (shipped) {
     const auto mail = fenceline::enqueue_in(connection, "cpp-mails", job.payload);
     shipped = mail ? fenceline::complete_in(connection, job.id, job.fence, "shipped") : std::unexpected(mail.error());
@@ -41,7 +45,8 @@ fenceline::Result<void> ship(PGconn* connection, const fenceline::Job& job, cons
 
 // The lease of a job that some other worker took: by the same function that a program in any language calls.
 fenceline::Job claim(PGconn* connection, const std::string& worker, const std::string& ttl) {
-  const std::string sql = "select job, fence, payload from fenceline.claim('cpp-ship', '" + worker + "', ttl => '" + ttl + "')";
+  const std::string sql =
+      "select job, fence, payload from fenceline.claim('cpp-ship', '" + worker + "', ttl => '" + ttl + "')";
   const std::unique_ptr<PGresult, decltype(&PQclear)> rows(PQexec(connection, sql.c_str()), &PQclear);
   fenceline::Job job;
   if (PQntuples(rows.get()) != 1) return job;
@@ -65,11 +70,12 @@ int main() {
 
   // With fenceline's own worker: the handler settles its job in its own commit, and returns the same outcome.
   if (!client->enqueue("cpp-ship", "1")) return 1;
-  const auto report = client->work({.queues = {"cpp-ship"}, .concurrency = 1, .drain = true}, [&](const fenceline::Run& job) {
-    const auto done = ship(connection.get(), job.job, [] {});
-    if (!done) return fenceline::RunResult{.kind = fenceline::OutcomeKind::failed, .error = done.error().message};
-    return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = "shipped"};
-  });
+  const auto report =
+      client->work({.queues = {"cpp-ship"}, .concurrency = 1, .drain = true}, [&](const fenceline::Run& job) {
+        const auto done = ship(connection.get(), job.job, [] {});
+        if (!done) return fenceline::RunResult{.kind = fenceline::OutcomeKind::failed, .error = done.error().message};
+        return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = "shipped"};
+      });
   if (!report) return 1;
   std::printf("order 1: %d done\n", static_cast<int>(report->done));
 
@@ -81,9 +87,13 @@ int main() {
     const fenceline::Job taken = claim(other.get(), "other-" + std::to_string(::rand()), "30 seconds");
     if (!ship(other.get(), taken, [] {})) std::printf("the one that took over was refused\n");
   });
-  std::printf("order 2: the late commit was %s\n", !refused && refused.error().code == fenceline::Code::lost ? "refused" : "NOT refused");
-  const std::unique_ptr<PGresult, decltype(&PQclear)> rows(PQexec(connection.get(), "SELECT count(*), (SELECT count(*) FROM cpp_parcel) FROM fenceline.job j JOIN fenceline.queue q ON q.id = j.queue_id WHERE q.name = 'cpp-mails'"),
-                                                           &PQclear);
+  std::printf("order 2: the late commit was %s\n",
+              !refused && refused.error().code == fenceline::Code::lost ? "refused" : "NOT refused");
+  const std::unique_ptr<PGresult, decltype(&PQclear)> rows(
+      PQexec(connection.get(),
+             "SELECT count(*), (SELECT count(*) FROM cpp_parcel) FROM fenceline.job j JOIN fenceline.queue q ON q.id = "
+             "j.queue_id WHERE q.name = 'cpp-mails'"),
+      &PQclear);
   std::printf("%s mails for %s parcels\n", PQgetvalue(rows.get(), 0, 0), PQgetvalue(rows.get(), 0, 1));
   return 0;
 }

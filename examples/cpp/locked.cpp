@@ -1,4 +1,5 @@
-// A lock with a fence, and why the fence matters: one holder stops in the middle of its work, another takes over, and what the first one writes late is refused.
+// A lock with a fence, and why the fence matters: one holder stops in the middle of its work, another takes over, and
+// what the first one writes late is refused.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -10,7 +10,8 @@
 namespace {
 
 // The order and the job that tells the customer: both, or neither.
-fenceline::Result<fenceline::JobId> place_order(fenceline::SqliteConnection& connection, const std::string& customer, std::int64_t cents) {
+fenceline::Result<fenceline::JobId> place_order(fenceline::SqliteConnection& connection, const std::string& customer,
+                                                std::int64_t cents) {
   auto transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
   auto mail = transaction->enqueue("mails", "{\"to\": \"" + customer + "\"}");
@@ -26,7 +27,10 @@ int run_program(fenceline::Client& client) {
   if (!connection) return 1;
   {
     auto transaction = connection->begin();
-    if (!transaction || !transaction->execute("CREATE TABLE orders (customer TEXT PRIMARY KEY, cents INTEGER CHECK (cents > 0))") || !transaction->commit()) return 1;
+    if (!transaction ||
+        !transaction->execute("CREATE TABLE orders (customer TEXT PRIMARY KEY, cents INTEGER CHECK (cents > 0))") ||
+        !transaction->commit())
+      return 1;
   }
   const auto good = place_order(*connection, "ana", 500);
   const auto bad = place_order(*connection, "ben", -1);

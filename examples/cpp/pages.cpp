@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 fenceline::RunResult read_pages(const fenceline::Run& run) {
   for (int page = 1; page <= 4; ++page) {
     // Cancelled, out of time, or the worker stops: whoever comes next starts over.
-    if (run.stop.stop_requested()) return {.kind = fenceline::OutcomeKind::failed, .result = {}, .error = "told to stop"};
+    if (run.stop.stop_requested())
+      return {.kind = fenceline::OutcomeKind::failed, .result = {}, .error = "told to stop"};
     run.log("page " + std::to_string(page) + " of " + run.job.payload + "\n");
     run.progress(page * 25, "page " + std::to_string(page));
   }
@@ -33,7 +34,8 @@ int read_books(fenceline::Client& client) {
   const auto report = client.work({.queues = {"books"}, .drain = true}, read_pages);
   const auto job = client.wait(*atlas, 10s);
   if (!report || !job || !job->progress) return 1;
-  std::printf("%lld done: %s, %d %%\n", static_cast<long long>(report->done), job->result.c_str(), job->progress->percent);
+  std::printf("%lld done: %s, %d %%\n", static_cast<long long>(report->done), job->result.c_str(),
+              job->progress->percent);
   return *atlas == *again && report->done == 1 ? 0 : 1;
 }
 

@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   const fenceline::sim::TrialStory& story = report->failed.front();
   std::printf("caught with seed %llu: %s\n", static_cast<unsigned long long>(story.seed), story.wrong.front().c_str());
   for (const fenceline::sim::TrialDelivery& delivery : story.deliveries)
-    std::printf("  delivery %lld to %s ended: %s\n", static_cast<long long>(delivery.number), delivery.worker.c_str(), delivery.end.c_str());
+    std::printf("  delivery %lld to %s ended: %s\n", static_cast<long long>(delivery.number), delivery.worker.c_str(),
+                delivery.end.c_str());
   return 1;
 }

@@ -1,4 +1,5 @@
-// An effect that is nothing but the statements of a transaction of yours in the store's own database: fenceline/sqlite.hpp, fenceline/postgres.hpp.
+// An effect that is nothing but the statements of a transaction of yours in the store's own database:
+// fenceline/sqlite.hpp, fenceline/postgres.hpp.
 #pragma once
 
 #include <string>
@@ -12,8 +13,9 @@ struct EffectOnce {
 };
 
 struct EffectOnceReply {
-  bool done_before = false;  // it had happened: nothing was recorded, and this transaction's statements must not be committed
-  std::string result;        // of the first time
+  bool done_before =
+      false;           // it had happened: nothing was recorded, and this transaction's statements must not be committed
+  std::string result;  // of the first time
 };
 
 }  // namespace fenceline

@@ -45,14 +45,14 @@ struct ClientOptions {
 
 struct WorkOptions {
   std::vector<std::string> queues;
-  std::string stage;                                // of a pipeline by its name; empty: its first one, or jobs without a stage
-  int concurrency = 0;                              // 0: what the stage says, else as many as there are cores; at most kConcurrencyMax
-  Duration ttl{0};                                  // of a lease, renewed while its handler runs: 1 s to 24 h; 0: what the stage says, else 30 s
+  std::string stage;    // of a pipeline by its name; empty: its first one, or jobs without a stage
+  int concurrency = 0;  // 0: what the stage says, else as many as there are cores; at most kConcurrencyMax
+  Duration ttl{0};      // of a lease, renewed while its handler runs: 1 s to 24 h; 0: what the stage says, else 30 s
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
   bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
   bool strict = false;                              // end this process if a handler works on without its lease
-  bool schedules = true;                            // fire the ticks of schedules, in turn with the other workers of the namespace
-  std::string history;                              // a file: what is done to the store is added to it, for `fenceline audit`; empty: none
+  bool schedules = true;  // fire the ticks of schedules, in turn with the other workers of the namespace
+  std::string history;    // a file: what is done to the store is added to it, for `fenceline audit`; empty: none
 };
 
 // One store, opened once a process. Safe to use from several threads; must not cross a fork.
@@ -70,13 +70,14 @@ class Client {
   Result<JobId> enqueue(std::string_view queue, std::string_view payload, const EnqueueOptions& options = {});
 
   // Adds all of them or none, at most kBatchMax; the ids come in the order of the payloads. Errors: as enqueue.
-  Result<std::vector<JobId>> enqueue_many(std::string_view queue, const std::vector<std::string>& payloads, const EnqueueOptions& options = {});
+  Result<std::vector<JobId>> enqueue_many(std::string_view queue, const std::vector<std::string>& payloads,
+                                          const EnqueueOptions& options = {});
 
   // With its payload and result; empty if there is no such job in this namespace. Errors: unavailable, broken.
   Result<std::optional<Job>> job(const JobId& id);
 
-  // Ends a job that is not finished: a running one's handler is told within a second, and nothing of it counts any more.
-  // Already cancelled: ok. Errors: not_found, refused (it is done or dead), unavailable, in_doubt, broken.
+  // Ends a job that is not finished: a running one's handler is told within a second, and nothing of it counts any
+  // more. Already cancelled: ok. Errors: not_found, refused (it is done or dead), unavailable, in_doubt, broken.
   Result<void> cancel(const JobId& id, std::string_view reason = {});
 
   // Makes a job claimable now: a dead or cancelled one starts over, a ready one loses its delay, a running one is ended
@@ -88,10 +89,12 @@ class Client {
   // or `stop` was requested), not_found, broken. A store that is away is waited for.
   Result<Job> wait(const JobId& id, Duration timeout, std::stop_token stop = {});
 
-  // Acquires the lock, calls `body`, releases: see fenceline/locks.hpp. `stop` ends the wait, and is passed on to the body. Names in the options are locked along with it, all or none.
-  // Errors: held (somebody has it, or `stop` was requested), lost (the body ran, was told to stop, and may have worked on without the lock), unavailable,
-  // in_doubt, invalid, refused, full, denied, broken.
-  Result<void> lock(std::string_view name, LockOptions options, const std::function<void(const HeldLock&)>& body, std::stop_token stop = {});
+  // Acquires the lock, calls `body`, releases: see fenceline/locks.hpp. `stop` ends the wait, and is passed on to the
+  // body. Names in the options are locked along with it, all or none. Errors: held (somebody has it, or `stop` was
+  // requested), lost (the body ran, was told to stop, and may have worked on without the lock), unavailable, in_doubt,
+  // invalid, refused, full, denied, broken.
+  Result<void> lock(std::string_view name, LockOptions options, const std::function<void(const HeldLock&)>& body,
+                    std::stop_token stop = {});
   // The same by hand: the handle must be released, before this client goes away.
   Result<HeldLock> acquire_lock(std::string_view name, LockOptions options = {}, std::stop_token stop = {});
   // For elections, singletons and loops, and what was counted.
@@ -100,26 +103,29 @@ class Client {
   // Adds, edits, pauses, rewinds, removes: see fenceline/schedules.hpp.
   ScheduleActs& schedules();
 
-  // Applies and removes pipelines; approves, rejects, moves, holds and releases their items: see fenceline/pipelines.hpp.
+  // Applies and removes pipelines; approves, rejects, moves, holds and releases their items: see
+  // fenceline/pipelines.hpp.
   PipelineActs& pipelines();
   ItemActs& items();
 
-  // What this client did, and how its store is, in the text format of Prometheus (docs/metrics.md): for a page of your own. Waits at most half a second for a fresh look at the store (the first time two), and not at
-  // all for one that is away. Empty without ClientOptions::metrics.
+  // What this client did, and how its store is, in the text format of Prometheus (docs/metrics.md): for a page of your
+  // own. Waits at most half a second for a fresh look at the store (the first time two), and not at all for one that is
+  // away. Empty without ClientOptions::metrics.
   std::string metrics_text();
 
-  // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and can
-  // enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),
+  // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and
+  // can enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),
   // unavailable, full, broken.
   Result<SqliteConnection> connect();
 
-  // Works until `stop` is requested, an operator orders it, or with `drain` until nothing is left. The handler is called from several
-  // threads at once; a std::exception that it throws counts as failed, anything else ends the process. A
-  // function cannot be killed: one that runs long must look at `run.stop` and return soon once it is set, or it
-  // works on without a lease (what it then returns may be refused), and this call does not return before it does.
-  // In a queue with a pipeline `done` moves the item on, through its gates; their check commands are left to `fenceline work --run-checks`.
-  // Errors: invalid, refused, broken; a store that is away is waited for.
-  Result<WorkReport> work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler, std::stop_token stop = {});
+  // Works until `stop` is requested, an operator orders it, or with `drain` until nothing is left. The handler is
+  // called from several threads at once; a std::exception that it throws counts as failed, anything else ends the
+  // process. A function cannot be killed: one that runs long must look at `run.stop` and return soon once it is set, or
+  // it works on without a lease (what it then returns may be refused), and this call does not return before it does. In
+  // a queue with a pipeline `done` moves the item on, through its gates; their check commands are left to `fenceline
+  // work --run-checks`. Errors: invalid, refused, broken; a store that is away is waited for.
+  Result<WorkReport> work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler,
+                          std::stop_token stop = {});
 
  private:
   struct Parts;

@@ -5,8 +5,8 @@
 //   const auto answer = report.put({.fence = run.job.fence, .content = text});
 //   if (!answer || !answer->accepted()) return fenceline::RunResult{.kind = fenceline::OutcomeKind::failed};
 //
-// The file is replaced whole or not at all, and is on the disk when put() returns. What the gate remembers lies beside it,
-// in `report.csv.gate`, and not in a store: so it outlives a store that is restored from a backup.
+// The file is replaced whole or not at all, and is on the disk when put() returns. What the gate remembers lies beside
+// it, in `report.csv.gate`, and not in a store: so it outlives a store that is restored from a backup.
 #pragma once
 
 #include <functional>
@@ -40,16 +40,16 @@ struct GateAnswer {
   bool operator==(const GateAnswer&) const = default;
 };
 
-// The rule of every gate: equal or larger than all before passes. Where the store at hand knows the resource, its newest
-// grant counts too: below it is stale, and equal to it but below what the gate remembers is behind. Pure.
+// The rule of every gate: equal or larger than all before passes. Where the store at hand knows the resource, its
+// newest grant counts too: below it is stale, and equal to it but below what the gate remembers is behind. Pure.
 GateAnswer judge_fence(Fence fence, Fence remembered, std::optional<Fence> newest);
 
 // Asks a store for the newest fence of the resource; empty if it knows none. Called while the gate is held.
 using AskNewest = std::function<Result<std::optional<Fence>>()>;
 
 struct GatedFileOptions {
-  std::string path;      // of the file; its folder must be there
-  std::string resource;  // whose fences these are, 1 to 256 bytes; the gate refuses another one's
+  std::string path;                          // of the file; its folder must be there
+  std::string resource;                      // whose fences these are, 1 to 256 bytes; the gate refuses another one's
   Duration wait = std::chrono::seconds{10};  // for one who holds the gate
 };
 
@@ -65,11 +65,11 @@ class GatedFile {
  public:
   explicit GatedFile(GatedFileOptions options) : options_(std::move(options)) {}
 
-  // Replaces the content if the fence passes. The gate is held from the comparison to the end, and remembers the fence before
-  // the content changes: a crash in between leaves the old content, refuses what is older, and lets the same fence do
-  // it again. A file that is there keeps its mode and, as far as this process may, its owner.
-  // Errors: invalid (a fence or content out of its limits; a path that is a link, a folder or no plain file; a memory that
-  // is none), conflict (the gate is of another resource), held (somebody holds the gate for longer than `wait`, or a stop),
+  // Replaces the content if the fence passes. The gate is held from the comparison to the end, and remembers the fence
+  // before the content changes: a crash in between leaves the old content, refuses what is older, and lets the same
+  // fence do it again. A file that is there keeps its mode and, as far as this process may, its owner. Errors: invalid
+  // (a fence or content out of its limits; a path that is a link, a folder or no plain file; a memory that is none),
+  // conflict (the gate is of another resource), held (somebody holds the gate for longer than `wait`, or a stop),
   // not_found (no such folder), full, broken, and what `newest` says. After full nothing has changed.
   Result<GateAnswer> put(const GatedPut& request) const;
 

@@ -4,11 +4,13 @@
 //     deploy(held.fence(), held.stop());   // end soon once stop is set: the lease could not be renewed
 //   });
 //
-// A lock class is a LockOptions: ttl, renewals, waiting, what happens when the store is away (services/lock_options.hpp). The work under a lock is
-// told before trust in its lease ends. A lock alone does not make a late write harmless: send the fence along, and let a gate check it (docs/locks.md).
+// A lock class is a LockOptions: ttl, renewals, waiting, what happens when the store is away
+// (services/lock_options.hpp). The work under a lock is told before trust in its lease ends. A lock alone does not make
+// a late write harmless: send the fence along, and let a gate check it (docs/locks.md).
 //
-// For whoever needs more than one function call: Client::acquire_lock() gives a handle, which must be released; Election serves terms of a leader;
-// Singleton runs a job of your own scheduler on one replica at a time; LoopLock sweeps once in each window.
+// For whoever needs more than one function call: Client::acquire_lock() gives a handle, which must be released;
+// Election serves terms of a leader; Singleton runs a job of your own scheduler on one replica at a time; LoopLock
+// sweeps once in each window.
 #pragma once
 
 #include "services/election.hpp"

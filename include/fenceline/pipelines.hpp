@@ -6,7 +6,8 @@
 //   client->work({.queues = {"docs"}, .stage = "write"}, handler);   // done moves the item on
 //   client->items().approve(id, {}, {.actor = "ana", .reason = "read it twice"});
 //
-// What a pipeline may say is a PipelineSpec (model/pipeline.hpp); what can be done to one, PipelineActs (services/pipeline_acts.hpp); to an item, ItemActs (services/item_acts.hpp).
+// What a pipeline may say is a PipelineSpec (model/pipeline.hpp); what can be done to one, PipelineActs
+// (services/pipeline_acts.hpp); to an item, ItemActs (services/item_acts.hpp).
 #pragma once
 
 #include "model/pipeline.hpp"

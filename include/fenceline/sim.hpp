@@ -11,9 +11,11 @@
 //        },
 //        .weather = fenceline::sim::Conditions::rough(),
 //        .begin = [&] { paid = 0; },
-//        .check = [&](const fenceline::sim::TrialStory&) { return paid == 10 ? "" : "paid " + std::to_string(paid); }});
+//        .check = [&](const fenceline::sim::TrialStory&) { return paid == 10 ? "" : "paid " + std::to_string(paid);
+//        }});
 //
-// Its cure is run.effect (services/effect.hpp), under any policy: `repeat` if the other side knows keys, `probe` if it can be asked, `hold` with `books`.
+// Its cure is run.effect (services/effect.hpp), under any policy: `repeat` if the other side knows keys, `probe` if it
+// can be asked, `hold` with `books`.
 //
 // The same seed gives the same story. Everything runs on the calling thread. Link `fenceline_sim`.
 #pragma once
@@ -32,8 +34,8 @@
 
 namespace fenceline::sim {
 
-// How bad the world is. All zero is fine weather. Shares are of all calls of a store, 0 to 1; what comes `every` so often
-// does so about, for the whole fleet, and never if zero.
+// How bad the world is. All zero is fine weather. Shares are of all calls of a store, 0 to 1; what comes `every` so
+// often does so about, for the whole fleet, and never if zero.
 struct Conditions {
   double lost_requests = 0;  // never arrive
   double lost_replies = 0;   // what was asked for has happened, and nobody hears of it
@@ -45,26 +47,26 @@ struct Conditions {
   double kill_at_step = 0;  // at each call of the store, and of Here
   Duration pause_every{0};  // a process stops and goes on later, also past its leases
   Duration pause_most{0};
-  Duration stop_every{0};           // a graceful stop, then a new start
-  Duration store_crash_every{0};    // it loses what it had not answered
-  bool store_forgets = false;       // and also its last moments (class C: see docs/guarantees.md)
+  Duration stop_every{0};                     // a graceful stop, then a new start
+  Duration store_crash_every{0};              // it loses what it had not answered
+  bool store_forgets = false;                 // and also its last moments (class C: see docs/guarantees.md)
   Duration lasts = std::chrono::minutes{10};  // then the weather is fine until everything has ended
 
   // Everything of the above, so that each job meets some of it.
   static Conditions rough(Duration ttl = std::chrono::seconds{30});
 };
 
-// Where a handler is: a worker's process on a simulated machine. Its calls may not return: then the process was killed in
-// the middle of them. So a handler must let exceptions through that it does not know (no `catch (...)`).
+// Where a handler is: a worker's process on a simulated machine. Its calls may not return: then the process was killed
+// in the middle of them. So a handler must let exceptions through that it does not know (no `catch (...)`).
 class Here {
  public:
   virtual ~Here() = default;
-  virtual Instant now() const = 0;       // of this machine
+  virtual Instant now() const = 0;  // of this machine
   virtual WallTime wall_now() const = 0;
-  virtual std::uint64_t random() = 0;    // from the seed
+  virtual std::uint64_t random() = 0;             // from the seed
   virtual const std::string& worker() const = 0;  // "host-2.1": its second machine, first start
-  // Lets simulated time pass. False if the handler was told to stop meanwhile, by run.stop. Zero: only a moment at which
-  // this process may be stopped or killed, as between any two lines of a program.
+  // Lets simulated time pass. False if the handler was told to stop meanwhile, by run.stop. Zero: only a moment at
+  // which this process may be stopped or killed, as between any two lines of a program.
   virtual bool work(Duration takes = Duration{0}) = 0;
 };
 
@@ -110,21 +112,21 @@ struct Trial {
   Duration ttl = std::chrono::seconds{30};
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 100;
-  bool trace = false;              // every event of each story, one a line
+  bool trace = false;                // every event of each story, one a line
   std::function<void()> begin = {};  // before each seed: put your own state back
-  // For effects in doubt under `hold`: what an operator finds out, its result if it happened. One comes by every ttl and resolves what has
-  // been in doubt for two of them. Without it such jobs wait for ever, and the trial says so.
+  // For effects in doubt under `hold`: what an operator finds out, its result if it happened. One comes by every ttl
+  // and resolves what has been in doubt for two of them. Without it such jobs wait for ever, and the trial says so.
   std::function<std::optional<std::string>(const Effect&)> books = {};
   // After each seed: whether your own state is as it must be. Empty: it is.
   std::function<std::string(const TrialStory&)> check = {};
 };
 
 struct TrialReport {
-  std::uint64_t seeds = 0;         // played
-  std::int64_t deliveries = 0;     // in all of them
+  std::uint64_t seeds = 0;      // played
+  std::int64_t deliveries = 0;  // in all of them
   std::int64_t faults = 0;
   std::int64_t deliveries_again = 0;  // beyond the first one of each job: none means that this weather proves nothing
-  std::vector<TrialStory> failed;  // those with something wrong; the trial ends with the tenth
+  std::vector<TrialStory> failed;     // those with something wrong; the trial ends with the tenth
 
   bool held() const { return failed.empty(); }
 };

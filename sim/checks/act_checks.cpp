@@ -7,7 +7,8 @@ namespace fenceline::sim {
 namespace {
 
 const ActRefusal* find_refusal(const std::vector<ActRefusal>& refused, const JobId& id) {
-  const auto found = std::find_if(refused.begin(), refused.end(), [&](const ActRefusal& refusal) { return refusal.id == id; });
+  const auto found =
+      std::find_if(refused.begin(), refused.end(), [&](const ActRefusal& refusal) { return refusal.id == id; });
   return found == refused.end() ? nullptr : &*found;
 }
 
@@ -17,7 +18,8 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
   if (!call.reply) return see_refused_for_fences(when, call.reply.error());
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
-    const bool other = job && call.request.only && job->last_act != call.request.request && job->state != *call.request.only;
+    const bool other =
+        job && call.request.only && job->last_act != call.request.request && job->state != *call.request.only;
     const std::string must = !job                                                           ? "not_found"
                              : other                                                        ? "state"
                              : job->state == JobState::done || job->state == JobState::dead ? "finished"
@@ -63,10 +65,16 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     const bool taken = holder && holder->id != id;
     const bool other = job && call.request.only && job->state != *call.request.only;
     const bool held = job && job->state == JobState::waiting && !job->held_for().empty();
-    const std::string must = !job ? "not_found" : other ? "state" : job->state == JobState::done ? "finished" : held ? "effect_in_doubt" : taken ? "key_taken" : "";
+    const std::string must = !job                           ? "not_found"
+                             : other                        ? "state"
+                             : job->state == JobState::done ? "finished"
+                             : held                         ? "effect_in_doubt"
+                             : taken                        ? "key_taken"
+                                                            : "";
     if (is == "key_taken") tally_.add(Count::keys_taken);
     if (is != must)
-      return broken(taken || is == "key_taken" ? "J6" : "J3", id, "was retried with the answer '" + is + "', it must be '" + must + "'");
+      return broken(taken || is == "key_taken" ? "J6" : "J3", id,
+                    "was retried with the answer '" + is + "', it must be '" + must + "'");
     if (must == "key_taken" && refusal->holder != holder->id)
       broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
     if (!must.empty()) continue;
@@ -76,7 +84,8 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
 
 void StoreChecks::see_retried(const Applied& when, KnownJob& job, const std::string& request) {
   job.last_act = request;
-  if (job.state == JobState::waiting || (job.state == JobState::ready && job.run_at <= when.wall)) return;  // it is as asked for
+  if (job.state == JobState::waiting || (job.state == JobState::ready && job.run_at <= when.wall))
+    return;  // it is as asked for
   const bool ran = job.state == JobState::running;
   if (ran) {
     revoke(when, job, AttemptEnd::retried);
@@ -113,7 +122,8 @@ void StoreChecks::take_over_from_store(const Applied& when, KnownJob& job, bool 
   if (!shown || !*shown) return broken("J1", job.id, "is gone after an act on it");
   const Job& now = **shown;
   if (now.fence < job.fence || (must_have_grown && now.fence == job.fence))
-    return broken("L2", job.id, "was revoked and has fence " + std::to_string(now.fence) + " after " + std::to_string(job.fence));
+    return broken("L2", job.id,
+                  "was revoked and has fence " + std::to_string(now.fence) + " after " + std::to_string(job.fence));
   if (now.fence > job.fence) {
     see_fence(when, job, now.fence);
     job.fence = now.fence;
@@ -127,13 +137,15 @@ void StoreChecks::see(const Applied& when, const PurgeCall& call) {
   if (!call.reply) return;
   std::vector<KnownJob*> waiting;
   for (auto& [id, job] : jobs_) {
-    if (job.queue == call.request.queue && (job.state == JobState::ready || job.state == JobState::waiting)) waiting.push_back(&job);
+    if (job.queue == call.request.queue && (job.state == JobState::ready || job.state == JobState::waiting))
+      waiting.push_back(&job);
   }
   std::sort(waiting.begin(), waiting.end(), [](const KnownJob* a, const KnownJob* b) { return a->order < b->order; });
   const std::size_t some = std::min(waiting.size(), static_cast<std::size_t>(call.request.limit));
   if (call.reply->cancelled != static_cast<std::int64_t>(some))
-    return violations_.add("J4", "a purge of queue " + call.request.queue + " says " + std::to_string(call.reply->cancelled) +
-                                     " jobs, it must be " + std::to_string(some));
+    return violations_.add("J4", "a purge of queue " + call.request.queue + " says " +
+                                     std::to_string(call.reply->cancelled) + " jobs, it must be " +
+                                     std::to_string(some));
   if (call.reply->more != (waiting.size() > some))
     violations_.add("J4", "a purge of queue " + call.request.queue + " has a wrong word on whether there is more");
   for (std::size_t i = 0; i < some; ++i) {

@@ -7,7 +7,8 @@ namespace fenceline::sim {
 namespace {
 
 bool serves(const ClaimRequest& request, const KnownJob& job) {
-  return job.stage == request.stage && std::find(request.queues.begin(), request.queues.end(), job.queue) != request.queues.end();
+  return job.stage == request.stage &&
+         std::find(request.queues.begin(), request.queues.end(), job.queue) != request.queues.end();
 }
 
 }  // namespace
@@ -17,7 +18,8 @@ void StoreChecks::see(const Applied& when, const ClaimCall& call) {
   std::erase_if(claims_, [&](const auto& claim) { return claim.second.end <= when.at; });
   const std::vector<ClaimedJob>& granted = call.reply->jobs;
   if (granted.size() > static_cast<std::size_t>(call.request.limit))
-    violations_.add("J2", "a claim of at most " + std::to_string(call.request.limit) + " jobs returned " + std::to_string(granted.size()));
+    violations_.add("J2", "a claim of at most " + std::to_string(call.request.limit) + " jobs returned " +
+                              std::to_string(granted.size()));
   const std::pair key{call.request.owner, call.request.request};
   const auto before = claims_.find(key);
   const bool is_repeat = before != claims_.end();
@@ -28,10 +30,12 @@ void StoreChecks::see(const Applied& when, const ClaimCall& call) {
     return;
   }
   if (call.reply->ordered != ordered)
-    return violations_.add("order", "a claim of " + call.request.owner + " has a wrong word on whether it has an order");
+    return violations_.add("order",
+                           "a claim of " + call.request.owner + " has a wrong word on whether it has an order");
   if (ordered) {
     tally_.add(Count::order_waits);
-    for (const ClaimedJob& claimed : granted) broken("order", claimed.job.id, "was granted to " + call.request.owner + ", which shall claim nothing");
+    for (const ClaimedJob& claimed : granted)
+      broken("order", claimed.job.id, "was granted to " + call.request.owner + ", which shall claim nothing");
     return;
   }
   Slots slots(jobs_, kept_, queues_);
@@ -48,11 +52,16 @@ void StoreChecks::see_grant(const Applied& when, const ClaimCall& call, const Cl
   KnownJob* job = known(id);
   if (!job) return broken("J2", id, "was granted and nobody enqueued it");
   if (job->finished()) return broken("J3", id, "was granted though it is " + std::string(to_string(job->state)));
-  if (job->leased(when.at)) return broken("L3", id, "was granted to " + call.request.owner + " while " + job->owner + " holds it");
+  if (job->leased(when.at))
+    return broken("L3", id, "was granted to " + call.request.owner + " while " + job->owner + " holds it");
   if (claimed.job.fence <= job->fence)
-    return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + " after " + std::to_string(job->fence));
+    return broken(
+        "L2", id,
+        "was granted under fence " + std::to_string(claimed.job.fence) + " after " + std::to_string(job->fence));
   if (claimed.job.fence <= floor_)
-    return broken("L2", id, "was granted under fence " + std::to_string(claimed.job.fence) + ", the floor is " + std::to_string(floor_));
+    return broken(
+        "L2", id,
+        "was granted under fence " + std::to_string(claimed.job.fence) + ", the floor is " + std::to_string(floor_));
   if (claimed.job.fence > kFenceMax) return broken("L2", id, "was granted under a fence past 2^53-1");
   see_fence(when, *job, claimed.job.fence);
   if (claimed.left > call.request.ttl) broken("L3", id, "was granted for longer than its ttl");
@@ -88,12 +97,16 @@ bool StoreChecks::see_slots(const Applied& when, const KnownJob& job, Slots& slo
   const bool was_ready = job.state == JobState::ready;
   switch (slots.why(job, when.at, when.wall)) {
     case Blocked::no: break;
-    case Blocked::not_waiting: broken(job.state == JobState::waiting ? "E2" : "J4", job.id, "was granted though it is " + std::string(to_string(job.state))); return false;
+    case Blocked::not_waiting:
+      broken(job.state == JobState::waiting ? "E2" : "J4", job.id,
+             "was granted though it is " + std::string(to_string(job.state)));
+      return false;
     case Blocked::paused: broken("pause", job.id, "was granted though its queue is paused"); return false;
     case Blocked::not_its_time: broken("J4", job.id, "was granted before its time"); return false;
     case Blocked::own_slot: broken("J7", job.id, "was granted while its revoked delivery keeps its slot"); return false;
     case Blocked::group:
-      broken("J7", job.id, "was granted though it is not the turn of group " + job.group + " or another job of it runs");
+      broken("J7", job.id,
+             "was granted though it is not the turn of group " + job.group + " or another job of it runs");
       return false;
     case Blocked::limit: broken("J7", job.id, "was granted beyond the limit of queue " + job.queue); return false;
     case Blocked::limit_key: broken("J7", job.id, "was granted beyond the limit of key " + job.limit_key); return false;
@@ -132,18 +145,20 @@ void StoreChecks::see_passed_over(const Applied& when, const ClaimCall& call, co
   }
 }
 
-void StoreChecks::see_repeat(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed, const ClaimSeen& before) {
+void StoreChecks::see_repeat(const Applied& when, const ClaimCall& call, const ClaimedJob& claimed,
+                             const ClaimSeen& before) {
   const JobId& id = claimed.job.id;
   if (!before.granted.contains({id, claimed.job.fence}))
     return broken("J2", id, "was granted by the repeat of a claim that had its answer");
   const KnownJob* job = find(id);
   if (!job || !job->leased(when.at) || job->fence != claimed.job.fence || job->owner != call.request.owner)
     return broken("L3", id, "was granted again by a repeat though it is no longer held");
-  if (when.at + claimed.left != job->lease_end) broken("L3", id, "was granted again by a repeat with another lease end");
+  if (when.at + claimed.left != job->lease_end)
+    broken("L3", id, "was granted again by a repeat with another lease end");
 }
 
-// A row that was removed, or forgotten with the day, binds nobody. Of one that began after its order nothing can be said: a late report of a worker
-// that has gone may have made it anew. Empty then.
+// A row that was removed, or forgotten with the day, binds nobody. Of one that began after its order nothing can be
+// said: a late report of a worker that has gone may have made it anew. Empty then.
 std::optional<bool> StoreChecks::is_ordered(const std::string& owner) const {
   const auto order = orders_.find(owner);
   if (order == orders_.end() || order->second.order == WorkerOrder::work) return false;
@@ -157,7 +172,8 @@ std::optional<bool> StoreChecks::is_ordered(const std::string& owner) const {
 
 void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool does_nothing) {
   for (auto& [id, job] : jobs_) {
-    const bool due = job.expired(when.at) && job.losses_in_row + 1 >= kLossesInRowMax && serves(call.request, job) && !is_paused(job.queue);
+    const bool due = job.expired(when.at) && job.losses_in_row + 1 >= kLossesInRowMax && serves(call.request, job) &&
+                     !is_paused(job.queue);
     if (!due) continue;
     const Result<std::optional<Job>> shown = store_.job(ns_, id);
     if (!shown || !*shown) {
@@ -186,7 +202,8 @@ void StoreChecks::see_burials(const Applied& when, const ClaimCall& call, bool d
 void StoreChecks::see(const Applied& when, const GiveBackCall& call) {
   if (!call.reply) return;
   for (auto& [id, job] : jobs_) {
-    if (job.state != JobState::running || job.owner != call.request.owner || job.request != call.request.request) continue;
+    if (job.state != JobState::running || job.owner != call.request.owner || job.request != call.request.request)
+      continue;
     job.settle({.kind = OutcomeKind::given_back}, when.wall);
     tally_.add(Count::given_back);
     tally_.add(Count::lease_operations);

@@ -30,7 +30,10 @@ void StoreChecks::see(const Applied& when, const BeginEffectCall& call) {
     const KnownJob* job = find(request.job);
     const bool older = must == "lost" && job && job->fence != request.fence;
     const bool twice = is == "act" || must == "done" || must == "conflict";
-    return broken(older ? "J3" : must != "lost" && twice ? "E1" : "E2", request.job,
+    return broken(older                     ? "J3"
+                  : must != "lost" && twice ? "E1"
+                                            : "E2",
+                  request.job,
                   "had effect " + request.name + " begun with the answer '" + is + "', it must be '" + must + "'");
   }
   if (is == "conflict") return tally_.add(Count::effect_conflicts);
@@ -40,11 +43,13 @@ void StoreChecks::see(const Applied& when, const BeginEffectCall& call) {
   const KnownEffect& effect = job.effects[request.name];
   if (is == "done" && (call.reply->result != effect.result || call.reply->exit_status != effect.exit_status))
     return broken("E1", job.id, "had effect " + request.name + " replayed with another result than it had");
-  if (is == "busy" && call.reply->call != effect.call) return broken("E2", job.id, "names another call than the one that is at effect " + request.name);
+  if (is == "busy" && call.reply->call != effect.call)
+    return broken("E2", job.id, "names another call than the one that is at effect " + request.name);
   see_begun(when, request, job, call.reply->verdict);
 }
 
-void StoreChecks::see_begun(const Applied& when, const BeginEffectRequest& request, KnownJob& job, EffectVerdict verdict) {
+void StoreChecks::see_begun(const Applied& when, const BeginEffectRequest& request, KnownJob& job,
+                            EffectVerdict verdict) {
   KnownEffect& effect = job.effects[request.name];
   switch (verdict) {
     case EffectVerdict::lost: return;
@@ -86,11 +91,16 @@ void StoreChecks::see(const Applied& when, const FinishEffectCall& call) {
   const bool as_said = request.end == (own && effect->state == EffectState::done ? EffectEnd::done : EffectEnd::none);
   const bool again = ended && as_said && !effect->by_operator;
   // What the call itself knows beats what an operator guessed.
-  const bool known_better = ended && effect->by_operator && effect->state == EffectState::none && request.end == EffectEnd::done && effect->fence == request.fence;
-  const std::string must = !job ? "not_found" : job->fence != request.fence ? "superseded" : !own || (ended && !again && !known_better) ? "other_call" : "";
+  const bool known_better = ended && effect->by_operator && effect->state == EffectState::none &&
+                            request.end == EffectEnd::done && effect->fence == request.fence;
+  const std::string must = !job                                         ? "not_found"
+                           : job->fence != request.fence                ? "superseded"
+                           : !own || (ended && !again && !known_better) ? "other_call"
+                                                                        : "";
   const std::string is = call.reply->refusal ? call.reply->refusal->reason : "";
   if (is != must)
-    return broken(must == "superseded" ? "J3" : "E2", request.job, "had effect " + request.name + " ended with the answer '" + is + "', it must be '" + must + "'");
+    return broken(must == "superseded" ? "J3" : "E2", request.job,
+                  "had effect " + request.name + " ended with the answer '" + is + "', it must be '" + must + "'");
   if (!must.empty()) return tally_.add(Count::late_finishes);
   if (again) return;
   if (request.end == EffectEnd::held) {
@@ -123,9 +133,13 @@ void StoreChecks::see(const Applied& when, const ResolveEffectCall& call) {
   const bool as_asked = effect && effect->state == wanted;
   const bool at_it = effect && keeps_slot({job->id, effect->fence}, when.at);  // its handler may be
   const bool about_it = effect && (request.call.empty() || request.call == effect->call);
-  const std::string must = !effect ? "not_found" : as_asked || (about_it && job->in_doubt(*effect, when.at) && !at_it) ? "ok" : "refused";
+  const std::string must = !effect                                                               ? "not_found"
+                           : as_asked || (about_it && job->in_doubt(*effect, when.at) && !at_it) ? "ok"
+                                                                                                 : "refused";
   const std::string is = call.reply ? "ok" : std::string(to_string(call.reply.error().code));
-  if (is != must) return broken("E2", request.job, "had effect " + request.name + " resolved with the answer '" + is + "', it must be '" + must + "'");
+  if (is != must)
+    return broken("E2", request.job,
+                  "had effect " + request.name + " resolved with the answer '" + is + "', it must be '" + must + "'");
   if (is != "ok" || as_asked) return;
   effect->by_operator = true;
   effect->result = request.result;
@@ -136,7 +150,9 @@ void StoreChecks::see(const Applied& when, const ResolveEffectCall& call) {
 
 void StoreChecks::see(const Applied&, const RaiseFloorCall& call) {
   if (!call.reply) return;
-  if (*call.reply < std::max(floor_, call.request.floor)) violations_.add("L2", "the floor was raised to " + std::to_string(call.request.floor) + " and stands at " + std::to_string(*call.reply));
+  if (*call.reply < std::max(floor_, call.request.floor))
+    violations_.add("L2", "the floor was raised to " + std::to_string(call.request.floor) + " and stands at " +
+                              std::to_string(*call.reply));
   floor_ = *call.reply;
   tally_.add(Count::floors_raised);
 }
@@ -177,25 +193,39 @@ void StoreChecks::compare_effects(Instant now) {
   const std::vector<Effect> all = list(false);
   for (const Effect& shown : all) {
     const KnownJob* job = find(shown.job);
-    if (!job || !job->effects.contains(shown.name)) return broken("E2", shown.job, "shows effect " + shown.name + ", which nobody began");
+    if (!job || !job->effects.contains(shown.name))
+      return broken("E2", shown.job, "shows effect " + shown.name + ", which nobody began");
     compare_effect(*job, shown, now);
   }
   if (static_cast<std::int64_t>(all.size()) != known)
-    return violations_.add("E2", "there are " + std::to_string(known) + " effects, and " + std::to_string(all.size()) + " are listed");
+    return violations_.add(
+        "E2", "there are " + std::to_string(known) + " effects, and " + std::to_string(all.size()) + " are listed");
   const std::size_t named = list(true).size();
   if (static_cast<std::int64_t>(named) != doubts(now))
-    violations_.add("E2", std::to_string(doubts(now)) + " effects are in doubt, and " + std::to_string(named) + " are named");
+    violations_.add("E2",
+                    std::to_string(doubts(now)) + " effects are in doubt, and " + std::to_string(named) + " are named");
 }
 
 void StoreChecks::compare_effect(const KnownJob& job, const Effect& shown, Instant now) {
   const KnownEffect& must = job.effects.at(shown.name);
-  const auto wrong = [&](std::string_view promise, const std::string& what) { broken(promise, job.id, "shows effect " + shown.name + " " + what); };
-  if (shown.state != must.state) return wrong("E1", "as " + std::string(to_string(shown.state)) + ", it must be " + std::string(to_string(must.state)));
-  if (shown.in_doubt != job.in_doubt(must, now)) return wrong("E2", shown.in_doubt ? "as in doubt, and its holder is at it" : "as if its holder were at it, and it is in doubt");
-  if (job.state == JobState::waiting && shown.held != must.held) return wrong("E2", "with a wrong word on whether its job waits for it");
-  if (shown.digest != must.digest || shown.fence != must.fence || shown.call != must.call || shown.policy != must.policy) return wrong("E2", "begun by another call than it was");
-  if (shown.doubts != must.doubts) return wrong("E2", "with " + std::to_string(shown.doubts) + " doubts, it must be " + std::to_string(must.doubts));
-  if (must.state == EffectState::done && (shown.result != must.result || shown.exit_status != must.exit_status)) return wrong("E1", "with another result than it had");
+  const auto wrong = [&](std::string_view promise, const std::string& what) {
+    broken(promise, job.id, "shows effect " + shown.name + " " + what);
+  };
+  if (shown.state != must.state)
+    return wrong("E1",
+                 "as " + std::string(to_string(shown.state)) + ", it must be " + std::string(to_string(must.state)));
+  if (shown.in_doubt != job.in_doubt(must, now))
+    return wrong("E2", shown.in_doubt ? "as in doubt, and its holder is at it"
+                                      : "as if its holder were at it, and it is in doubt");
+  if (job.state == JobState::waiting && shown.held != must.held)
+    return wrong("E2", "with a wrong word on whether its job waits for it");
+  if (shown.digest != must.digest || shown.fence != must.fence || shown.call != must.call ||
+      shown.policy != must.policy)
+    return wrong("E2", "begun by another call than it was");
+  if (shown.doubts != must.doubts)
+    return wrong("E2", "with " + std::to_string(shown.doubts) + " doubts, it must be " + std::to_string(must.doubts));
+  if (must.state == EffectState::done && (shown.result != must.result || shown.exit_status != must.exit_status))
+    return wrong("E1", "with another result than it had");
 }
 
 }  // namespace fenceline::sim

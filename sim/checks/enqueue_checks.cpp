@@ -7,7 +7,9 @@
 namespace fenceline::sim {
 namespace {
 
-bool same_value(const std::string& a, const std::string& b) { return nlohmann::json::parse(a) == nlohmann::json::parse(b); }
+bool same_value(const std::string& a, const std::string& b) {
+  return nlohmann::json::parse(a) == nlohmann::json::parse(b);
+}
 
 }  // namespace
 
@@ -20,7 +22,8 @@ const KnownJob* StoreChecks::key_holder(const std::string& queue, const std::str
 void StoreChecks::forget_aliases(const Applied& when, const EnqueueCall& call) {
   for (std::size_t i = 0; i < call.request.jobs.size(); ++i) {
     const auto alias = aliases_.find(call.request.jobs[i].id);
-    if (alias == aliases_.end() || (!alias->second.may_be_gone && when.wall < alias->second.since + kAliasLeast)) continue;
+    if (alias == aliases_.end() || (!alias->second.may_be_gone && when.wall < alias->second.since + kAliasLeast))
+      continue;
     const bool still_known = call.reply && i < call.reply->ids.size() && call.reply->ids[i] == alias->second.of;
     if (!still_known) aliases_.erase(alias);
   }
@@ -57,7 +60,8 @@ void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
   if (!call.reply) {
     if (call.reply.error().code != Code::conflict) return;
     tally_.add(Count::key_conflicts);
-    if (!conflict) violations_.add("J6", "an enqueue was refused as a conflict and there is none: " + call.reply.error().message);
+    if (!conflict)
+      violations_.add("J6", "an enqueue was refused as a conflict and there is none: " + call.reply.error().message);
     return;
   }
   if (conflict) return violations_.add("J6", "an enqueue was accepted though its key belongs to another payload");
@@ -84,8 +88,8 @@ void StoreChecks::see(const Applied& when, const EnqueueCall& call) {
     if (jobs[i].id != all[i].id) aliases_[jobs[i].id] = {all[i].id, when.wall};
   }
   if (existing != call.reply->existing)
-    violations_.add(
-        "J1", "an enqueue found " + std::to_string(call.reply->existing) + " jobs there already, and it was " + std::to_string(existing));
+    violations_.add("J1", "an enqueue found " + std::to_string(call.reply->existing) +
+                              " jobs there already, and it was " + std::to_string(existing));
 }
 
 void StoreChecks::add_job(const Applied& when, const NewJob& added) {
@@ -159,7 +163,8 @@ void StoreChecks::see(const Applied& when, const BatchCall& call) {
       violations_.add("J1", "the batch " + call.request.name + " was refused within its day");
     return;
   }
-  if (remembered && !repeatable) return violations_.add("J1", "the batch " + call.request.name + " was opened again after its day");
+  if (remembered && !repeatable)
+    return violations_.add("J1", "the batch " + call.request.name + " was opened again after its day");
   if (!remembered) {
     batches_[call.request.name] = {.first = when.wall};
   } else {

@@ -10,7 +10,9 @@ void StoreChecks::see_fence(const Applied& when, const KnownJob& job, Fence fenc
   const auto above = [&](const auto& fences, const auto& name, std::string_view of) {
     const auto last = fences.find(name);
     if (last != fences.end() && fence <= last->second)
-      broken("L2", job.id, "has fence " + std::to_string(fence) + " after " + std::to_string(last->second) + " of " + std::string(of));
+      broken(
+          "L2", job.id,
+          "has fence " + std::to_string(fence) + " after " + std::to_string(last->second) + " of " + std::string(of));
   };
   const Slots::Name group{job.queue, job.group};
   above(tidied_, job.id, "a job of its name that is gone");
@@ -29,8 +31,10 @@ void StoreChecks::see_refused_for_fences(const Applied& when, const Error& error
   if (error.code != Code::refused) return;
   tally_.add(Count::fences_refused);
   const bool clock_is_past = when.wall.time_since_epoch().count() > kFenceMax;
-  const bool used_up = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.fence >= kFenceMax; });
-  if (!clock_is_past && !used_up) violations_.add("J8", "a call was refused though there are fences left: " + error.message);
+  const bool used_up =
+      std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.fence >= kFenceMax; });
+  if (!clock_is_past && !used_up)
+    violations_.add("J8", "a call was refused though there are fences left: " + error.message);
 }
 
 void StoreChecks::went_back(const StoreTruth& before, GuaranteeClass guarantee) {

@@ -25,8 +25,8 @@ struct Forgetting : testing::Test {
 
   EnqueueReply enqueue() { return must(store.enqueue({.ns = "n", .jobs = {job}})); }
   Holding claim() {
-    const ClaimReply reply =
-        must(store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = std::to_string(++requests), .ttl = 30s}));
+    const ClaimReply reply = must(
+        store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = std::to_string(++requests), .ttl = 30s}));
     return reply.jobs.empty() ? Holding{} : Holding{reply.jobs.front().job.id, reply.jobs.front().job.fence};
   }
   // Runs `tail`, then the store has never heard of it.

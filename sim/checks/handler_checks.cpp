@@ -75,7 +75,8 @@ void HandlerChecks::said_stopped(const StoppedRequest& request) {
 }
 
 void HandlerChecks::overdue(const SimRuntime& process, const Run& run) {
-  if (!was_paused(process)) violations_.add("timeout", about(process, run) + "was not told that the time of its attempt is over");
+  if (!was_paused(process))
+    violations_.add("timeout", about(process, run) + "was not told that the time of its attempt is over");
 }
 
 void HandlerChecks::ended(const SimRuntime& process) {
@@ -87,7 +88,9 @@ void HandlerChecks::untold(const SimRuntime& process, const Run& run) {
   if (!was_paused(process)) violations_.add("L5", about(process, run) + "was not told that its trust has ended");
 }
 
-void HandlerChecks::returned(const SimRuntime& process, const Run& run) { running_[&process].erase({run.job.id, run.job.fence}); }
+void HandlerChecks::returned(const SimRuntime& process, const Run& run) {
+  running_[&process].erase({run.job.id, run.job.fence});
+}
 
 std::vector<Holding> HandlerChecks::kills(const SimRuntime& process, const Run& run) {
   const std::map<Holding, bool>& here = running_[&process];
@@ -98,7 +101,8 @@ std::vector<Holding> HandlerChecks::kills(const SimRuntime& process, const Run& 
     const KnownJob* job = store_.find(held.id);
     if (held.id == run.job.id || !job || job->fence != held.fence || !job->leased(process.simulation().now())) continue;
     neighbours.push_back(held);
-    if (alone) violations_.add("J5", about(process, run) + "must run alone and takes job " + short_id(held.id) + " with it");
+    if (alone)
+      violations_.add("J5", about(process, run) + "must run alone and takes job " + short_id(held.id) + " with it");
   }
   return neighbours;
 }

@@ -19,11 +19,12 @@ class HandlerChecks {
  public:
   // `grace`: a process that ran on for so long has had its time to tell its handlers. `drift_promised`: clocks off by
   // more, in parts of a million, are outside L5.
-  HandlerChecks(const StoreChecks& store, Violations& violations, Tally& tally, Duration grace, std::int64_t drift_promised)
+  HandlerChecks(const StoreChecks& store, Violations& violations, Tally& tally, Duration grace,
+                std::int64_t drift_promised)
       : store_(store), violations_(violations), tally_(tally), grace_(grace), drift_promised_(drift_promised) {}
 
-  // How long a handler may act on after its worker learned that its job was cancelled or retried, and, if not zero, after
-  // the act itself: in weather in which nothing is lost a worker learns in time.
+  // How long a handler may act on after its worker learned that its job was cancelled or retried, and, if not zero,
+  // after the act itself: in weather in which nothing is lost a worker learns in time.
   void expect_stops(Duration after_learning, Duration after_act) {
     stops_after_learning_ = after_learning;
     stops_after_act_ = after_act;

@@ -33,7 +33,8 @@ struct HandlerChecksTest : testing::Test {
     return claim();
   }
   Job claim() {
-    const auto reply = store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = std::to_string(++ids), .ttl = kTtl});
+    const auto reply =
+        store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = std::to_string(++ids), .ttl = kTtl});
     EXPECT_TRUE(reply && reply->jobs.size() == 1);
     const Job job = reply->jobs.front().job;
     checks.logged({Level::info, "lease_acquired", {{"owner", "o"}, {"job", to_string(job.id)}, {"fence", job.fence}}});

@@ -12,7 +12,9 @@ constexpr Duration kUnderWayMost = std::chrono::seconds{25};  // of a request th
 
 }  // namespace
 
-ItemChecks::Story& ItemChecks::story_of(const JobId& id) { return stories_.try_emplace(id, Story{.may_be_at = spec_.stages.front().name}).first->second; }
+ItemChecks::Story& ItemChecks::story_of(const JobId& id) {
+  return stories_.try_emplace(id, Story{.may_be_at = spec_.stages.front().name}).first->second;
+}
 
 std::size_t ItemChecks::number_of(const std::string& stage) const {
   return static_cast<std::size_t>(std::ranges::find(spec_.stages, stage, &StageSpec::name) - spec_.stages.begin());
@@ -30,23 +32,28 @@ bool ItemChecks::some_gate(const std::string& stage, Is is) const {
 Result<PipelineRow> ItemChecks::put_pipeline(const PutPipelineRequest& request) {
   Result<PipelineRow> reply = inner_.put_pipeline(request);
   tally_.add(Count::operations);
-  const Result<PipelineSpec> spec = reply ? parse_pipeline(reply->spec) : Result<PipelineSpec>(fail(Code::not_found, ""));
+  const Result<PipelineSpec> spec =
+      reply ? parse_pipeline(reply->spec) : Result<PipelineSpec>(fail(Code::not_found, ""));
   if (!spec || (!edits_.empty() && edits_.back().second == *spec)) return reply;
   if (!edits_.empty()) tally_.add(Count::settings_changed);
   edits_.emplace_back(simulation_.now(), *spec);
   if (simulation_.trace().on()) {
-    for (const StageSpec& stage : spec->stages) simulation_.trace().write(simulation_.now(), "store", "gate of " + stage.name + ": " + gate_words(stage.gate));
+    for (const StageSpec& stage : spec->stages)
+      simulation_.trace().write(simulation_.now(), "store", "gate of " + stage.name + ": " + gate_words(stage.gate));
   }
   return reply;
 }
 
-void ItemChecks::broken(std::string_view promise, const JobId& id, const std::string& what) { violations_.add(promise, "item " + short_id(id) + " " + what); }
+void ItemChecks::broken(std::string_view promise, const JobId& id, const std::string& what) {
+  violations_.add(promise, "item " + short_id(id) + " " + what);
+}
 
 void ItemChecks::begins(const Job& job) {
   const Result<std::optional<Job>> now = inner_.job(std::string(kItemNamespace), job.id);
   if (!now || !*now || (*now)->fence != job.fence) return;  // somebody moved it since, and its worker will hear of that
   const std::string& may_be_at = story_of(job.id).may_be_at;
-  if (may_be_at != job.stage) broken("P1", job.id, "is worked on at " + job.stage + ", and came lawfully only to '" + may_be_at + "'");
+  if (may_be_at != job.stage)
+    broken("P1", job.id, "is worked on at " + job.stage + ", and came lawfully only to '" + may_be_at + "'");
 }
 
 Result<ClaimReply> ItemChecks::claim(const ClaimRequest& request) {
@@ -65,12 +72,15 @@ Result<SettleReply> ItemChecks::settle(const SettleRequest& request) {
   tally_.add(Count::operations);
   if (!reply) return reply;
   for (const Settlement& settlement : request.settlements) {
-    const bool refused = std::ranges::any_of(reply->refused, [&](const Refusal& refusal) { return refusal.id == settlement.id && refusal.sent == settlement.fence; });
+    const bool refused = std::ranges::any_of(reply->refused, [&](const Refusal& refusal) {
+      return refusal.id == settlement.id && refusal.sent == settlement.fence;
+    });
     if (refused) tally_.add(Count::refusals);
     if (refused || settlement.outcome.kind != OutcomeKind::done) continue;
     const Result<std::optional<Job>> job = inner_.job(request.ns, settlement.id);
     if (!job || !*job || (*job)->state != JobState::done) continue;
-    if ((*job)->stage != spec_.stages.back().name || !worked_.contains({settlement.id, settlement.fence})) broken("P1", settlement.id, "is done at '" + (*job)->stage + "'");
+    if ((*job)->stage != spec_.stages.back().name || !worked_.contains({settlement.id, settlement.fence}))
+      broken("P1", settlement.id, "is done at '" + (*job)->stage + "'");
     tally_.add(Count::settled);
   }
   return reply;
@@ -83,12 +93,14 @@ Result<ChangeItemsReply> ItemChecks::change_items(const ChangeItemsRequest& requ
   Result<ChangeItemsReply> reply = inner_.change_items(request);
   tally_.add(Count::operations);
   const Result<ItemsReply> after = inner_.items(all);
-  if (!reply || !before || !after || before->items.size() != all.ids.size() || after->items.size() != all.ids.size()) return reply;
+  if (!reply || !before || !after || before->items.size() != all.ids.size() || after->items.size() != all.ids.size())
+    return reply;
   for (std::size_t i = 0; i < request.changes.size(); ++i) {
     const ItemChange& change = request.changes[i];
     const bool refused = std::ranges::find(reply->refused, change.id, &ItemRefusal::id) != reply->refused.end();
     if (refused) tally_.add(Count::items_refused);
-    if (!refused && after->items[i].revision != before->items[i].revision) changed(request, change, before->items[i], after->items[i]);
+    if (!refused && after->items[i].revision != before->items[i].revision)
+      changed(request, change, before->items[i], after->items[i]);
   }
   return reply;
 }
@@ -102,14 +114,20 @@ void ItemChecks::count(const ItemChange& change) {
   if (change.act == "item_moved") tally_.add(Count::items_moved);
 }
 
-void ItemChecks::changed(const ChangeItemsRequest& request, const ItemChange& change, const Item& before, const Item& after) {
-  if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", change.act + " " + short_id(change.id) + " " + change.about + " by " + request.act.actor);
+void ItemChecks::changed(const ChangeItemsRequest& request, const ItemChange& change, const Item& before,
+                         const Item& after) {
+  if (simulation_.trace().on())
+    simulation_.trace().write(simulation_.now(), "store",
+                              change.act + " " + short_id(change.id) + " " + change.about + " by " + request.act.actor);
   Story& story = story_of(change.id);
-  if (change.act == "item_approved" && !story.approvers.insert(request.act.actor).second) broken("P1", change.id, "was approved twice by " + request.act.actor);
+  if (change.act == "item_approved" && !story.approvers.insert(request.act.actor).second)
+    broken("P1", change.id, "was approved twice by " + request.act.actor);
   count(change);
   if (!change.place) return;
-  if (after.job.state == JobState::running || after.job.stage != change.place->stage) broken("P2", change.id, "was moved, and not let go in the same step");
-  if (change.fence && !story.ended.insert(*change.fence).second) broken("P2", change.id, "was moved twice by one delivery");
+  if (after.job.state == JobState::running || after.job.stage != change.place->stage)
+    broken("P2", change.id, "was moved, and not let go in the same step");
+  if (change.fence && !story.ended.insert(*change.fence).second)
+    broken("P2", change.id, "was moved twice by one delivery");
   if (after.job.stage == before.job.stage) return;
   const auto name = [&](const std::string& stored) { return stored.empty() ? spec_.stages.front().name : stored; };
   const bool was_at_gate = before.job.stage.starts_with(kGate);
@@ -118,7 +136,8 @@ void ItemChecks::changed(const ChangeItemsRequest& request, const ItemChange& ch
   else came_to_stage(change, from, was_at_gate, name(after.job.stage));
 }
 
-void ItemChecks::came_to_gate(const ItemChange& change, const std::string& from, bool was_at_gate, const std::string& stage) {
+void ItemChecks::came_to_gate(const ItemChange& change, const std::string& from, bool was_at_gate,
+                              const std::string& stage) {
   Story& story = story_of(change.id);
   const bool on = !was_at_gate && number_of(stage) == number_of(from) + 1;
   const bool back = number_of(stage) < number_of(from) + (was_at_gate ? 0 : 1);
@@ -128,7 +147,8 @@ void ItemChecks::came_to_gate(const ItemChange& change, const std::string& from,
   story.approvers.clear();
 }
 
-void ItemChecks::came_to_stage(const ItemChange& change, const std::string& from, bool was_at_gate, const std::string& stage) {
+void ItemChecks::came_to_stage(const ItemChange& change, const std::string& from, bool was_at_gate,
+                               const std::string& stage) {
   Story& story = story_of(change.id);
   if (was_at_gate && from == stage) {
     const bool checked = change.fence && checked_.contains({change.id, *change.fence});
@@ -139,8 +159,10 @@ void ItemChecks::came_to_stage(const ItemChange& change, const std::string& from
     if (!open) broken("P1", change.id, "was let into " + stage + ", whose gate was not open");
     tally_.add(Count::items_let_in);
   } else if (!was_at_gate && number_of(stage) == number_of(from) + 1) {
-    if (change.act != "item_moved" && !worked(change)) broken("P1", change.id, "left " + from + " without an accepted outcome");
-    if (!some_gate(stage, [](const StageGate& gate) { return gate.kind == GateKind::automatic; })) broken("P1", change.id, "went past the gate of " + stage);
+    if (change.act != "item_moved" && !worked(change))
+      broken("P1", change.id, "left " + from + " without an accepted outcome");
+    if (!some_gate(stage, [](const StageGate& gate) { return gate.kind == GateKind::automatic; }))
+      broken("P1", change.id, "went past the gate of " + stage);
   } else if (number_of(stage) >= number_of(from)) {
     broken("P1", change.id, "went from " + from + " to " + stage);
   }

@@ -1,5 +1,6 @@
-// Watches what becomes of the items of a pipeline, at the store and in handlers, and says which promise is broken: P1, work at a stage starts only after the stage before has an accepted outcome and its
-// gate is open; P2, the advance and the release of the claim are one step. Its rules are its own: of the pipeline it knows the file, not the code.
+// Watches what becomes of the items of a pipeline, at the store and in handlers, and says which promise is broken: P1,
+// work at a stage starts only after the stage before has an accepted outcome and its gate is open; P2, the advance and
+// the release of the claim are one step. Its rules are its own: of the pipeline it knows the file, not the code.
 #pragma once
 
 #include <map>
@@ -23,7 +24,11 @@ class ItemChecks final : public ForwardingStore {
  public:
   // `store` is the real one. All must outlive it.
   ItemChecks(Simulation& simulation, Store& store, PipelineSpec spec, Violations& violations, Tally& tally)
-      : ForwardingStore(store), simulation_(simulation), spec_(std::move(spec)), violations_(violations), tally_(tally) {}
+      : ForwardingStore(store),
+        simulation_(simulation),
+        spec_(std::move(spec)),
+        violations_(violations),
+        tally_(tally) {}
 
   // A handler begins to work on an item.
   void begins(const Job& job);
@@ -37,9 +42,9 @@ class ItemChecks final : public ForwardingStore {
 
  private:
   struct Story {
-    std::string may_be_at;                      // a stage that it came to by a lawful way; empty: it waits before one
-    std::set<std::string> approvers = {};       // since it came to the gate
-    std::set<Fence> ended = {};                 // deliveries that moved it
+    std::string may_be_at;                 // a stage that it came to by a lawful way; empty: it waits before one
+    std::set<std::string> approvers = {};  // since it came to the gate
+    std::set<Fence> ended = {};            // deliveries that moved it
   };
 
   Story& story_of(const JobId& id);
@@ -49,13 +54,14 @@ class ItemChecks final : public ForwardingStore {
   void count(const ItemChange& change);
   bool worked(const ItemChange& change) const { return change.fence && worked_.contains({change.id, *change.fence}); }
   std::size_t number_of(const std::string& stage) const;
-  // Whether that is so of the gate of a stage as it is, or was a moment ago: a decision under way when it was edited follows the old file.
+  // Whether that is so of the gate of a stage as it is, or was a moment ago: a decision under way when it was edited
+  // follows the old file.
   template <class Is>
   bool some_gate(const std::string& stage, Is is) const;
   void broken(std::string_view promise, const JobId& id, const std::string& what);
 
   Simulation& simulation_;
-  const PipelineSpec spec_;  // stages stay as they are
+  const PipelineSpec spec_;                              // stages stay as they are
   std::vector<std::pair<Instant, PipelineSpec>> edits_;  // and since when; the newest one last
   Violations& violations_;
   Tally& tally_;

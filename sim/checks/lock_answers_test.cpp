@@ -1,5 +1,6 @@
-// Answers of locks that real programs gave and that are wrong: the checks must find each of them out. Beside each our own store, which plays the same schedule and passes. The numbers are those of the list
-// of faults that this project keeps; wrong ways to make a lock, as models that run, are in lock_recipes_test.cpp.
+// Answers of locks that real programs gave and that are wrong: the checks must find each of them out. Beside each our
+// own store, which plays the same schedule and passes. The numbers are those of the list of faults that this project
+// keeps; wrong ways to make a lock, as models that run, are in lock_recipes_test.cpp.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +19,9 @@ using test::must;
 
 constexpr Duration kTtl = 10s;
 
-AcquireRequest asks(const std::string& owner) { return {.ns = "default", .names = {"l"}, .owner = owner, .request = "try of " + owner, .ttl = kTtl}; }
+AcquireRequest asks(const std::string& owner) {
+  return {.ns = "default", .names = {"l"}, .owner = owner, .request = "try of " + owner, .ttl = kTtl};
+}
 
 // A clock, our store behind the checks, and a way to tell the checks of what a wrong store answered.
 class Judge final : private StoreObserver {
@@ -31,12 +34,17 @@ class Judge final : private StoreObserver {
     says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.grants = {{"l", fence, previous}}, .left = left}));
   }
   void held(const AcquireRequest& request) {
-    says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.held = LockHeld{.resource = "l", .reason = "held"}, .again_in = kTtl}));
+    says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.held = LockHeld{.resource = "l", .reason = "held"},
+                                                                 .again_in = kTtl}));
   }
   void renewed(const std::string& owner, Fence fence, Duration left = kTtl) {
-    says<RenewCall>(RenewRequest{.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kTtl}, Result<RenewReply>(RenewReply{.left = left}));
+    says<RenewCall>(RenewRequest{.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kTtl},
+                    Result<RenewReply>(RenewReply{.left = left}));
   }
-  void released(const std::string& owner, Fence fence) { says<ReleaseCall>(ReleaseRequest{.ns = "default", .locks = {{"l", owner, fence}}}, Result<ReleaseReply>(ReleaseReply{})); }
+  void released(const std::string& owner, Fence fence) {
+    says<ReleaseCall>(ReleaseRequest{.ns = "default", .locks = {{"l", owner, fence}}},
+                      Result<ReleaseReply>(ReleaseReply{}));
+  }
 
   // The same with our store: the fence (0: not granted), and the reason of a refusal (empty: accepted).
   Fence our_grant(const AcquireRequest& request) {
@@ -80,7 +88,7 @@ TEST(LockAnswers, B1_AWaiterWhoseOwnLeaseEndedIsGranted) {
   ASSERT_LE(lease_of_the_waiter - kTtl, 0s);
   wrong.granted(asks("waiter"), 2, "holder");  // a lease that has ended
   wrong.pass(1s);
-  wrong.granted(asks("next"), 3);              // so that the next one may have it
+  wrong.granted(asks("next"), 3);  // so that the next one may have it
   EXPECT_EQ(wrong.broken(), "L3");
 
   Judge right;
@@ -169,7 +177,8 @@ TEST(LockAnswers, B19_B20_ALeaseThatIsMuchLongerThanItsTtl) {
   EXPECT_EQ(right.broken(), "");
 }
 
-// Seconds read as milliseconds, and -1 for "no end" in arithmetic (nango#3936, files_lock#130): the lease is over long before its holder thinks so.
+// Seconds read as milliseconds, and -1 for "no end" in arithmetic (nango#3936, files_lock#130): the lease is over long
+// before its holder thinks so.
 TEST(LockAnswers, B21_ALeaseThatIsMuchShorterThanItsTtl) {
   Judge wrong;
   wrong.granted(asks("a"), 1);

@@ -58,12 +58,14 @@ LockTruth::Holder* LockChecks::holder_of(const LockHolding& held) {
 
 bool LockChecks::has_place(const AcquireRequest& request, Instant now) const {
   return std::ranges::any_of(queue_, [&](const auto& queuer) {
-    return queuer.second.owner == request.owner && queuer.second.request == request.request && queuer.second.kept_until > now;
+    return queuer.second.owner == request.owner && queuer.second.request == request.request &&
+           queuer.second.kept_until > now;
   });
 }
 
 void LockChecks::leave_queue(const std::string& owner, const std::string& request) {
-  std::erase_if(queue_, [&](const auto& queuer) { return queuer.second.owner == owner && queuer.second.request == request; });
+  std::erase_if(queue_,
+                [&](const auto& queuer) { return queuer.second.owner == owner && queuer.second.request == request; });
 }
 
 bool LockChecks::joins(const std::string& resource, const AcquireRequest& request, Instant now) const {
@@ -114,17 +116,20 @@ void LockChecks::see(const Applied& when, const AcquireCall& call) {
   const AcquireRequest& request = call.request;
   if (!call.reply) return see_error(when, call);
   const auto withdrawn = withdrawn_.find({request.owner, request.request});
-  if (withdrawn != withdrawn_.end() && withdrawn->second > when.at) broken("withdraw", request.names.front(), "was asked for by a request that was withdrawn, and not refused");
+  if (withdrawn != withdrawn_.end() && withdrawn->second > when.at)
+    broken("withdraw", request.names.front(), "was asked for by a request that was withdrawn, and not refused");
   if (see_repeat(when, call)) return;
 
   std::vector<Standing> standings;
   for (const std::string& name : request.names) standings.push_back(stand(request, name, when.at));
-  const bool may_have = std::ranges::all_of(standings, [&](const Standing& standing) { return standing.may_have <= when.at; });
+  const bool may_have =
+      std::ranges::all_of(standings, [&](const Standing& standing) { return standing.may_have <= when.at; });
   if (call.reply->grants.empty()) {
     if (may_have) broken("turn", request.names.front(), "was not granted to " + request.owner + ", who may have it");
     return see_held(when, call, standings);
   }
-  if (call.reply->grants.size() != request.names.size()) return broken("L1", request.names.front(), "was granted with some of its names, not with all");
+  if (call.reply->grants.size() != request.names.size())
+    return broken("L1", request.names.front(), "was granted with some of its names, not with all");
   if (call.reply->left > request.ttl) broken("L4", request.names.front(), "was granted for more than its ttl");
   const bool waited = has_place(request, when.at);
   for (std::size_t i = 0; i < standings.size(); ++i) {
@@ -156,7 +161,9 @@ bool LockChecks::see_repeat(const Applied& when, const AcquireCall& call) {
   }
   if (!call.reply) return true;
   tally_.add(Count::lock_repeats);
-  const bool same = std::ranges::equal(call.reply->grants, alive, [](const LockGrant& a, const LockGrant& b) { return a.resource == b.resource && a.fence == b.fence; });
+  const bool same = std::ranges::equal(call.reply->grants, alive, [](const LockGrant& a, const LockGrant& b) {
+    return a.resource == b.resource && a.fence == b.fence;
+  });
   if (!same) broken("L1", request.names.front(), "answers the repeat of an acquire with other grants");
   return true;
 }
@@ -166,14 +173,17 @@ void LockChecks::see_error(const Applied& when, const AcquireCall& call) {
   const Code code = call.reply.error().code;
   const auto withdrawn = withdrawn_.find({request.owner, request.request});
   const bool is_withdrawn = withdrawn != withdrawn_.end() && withdrawn->second > when.at;
-  if (code == Code::refused && !is_withdrawn && when.wall.time_since_epoch().count() <= kFenceMax) broken("withdraw", request.names.front(), "was refused to a request that nobody withdrew");
-  if (code == Code::lost && !see_repeat(when, call)) broken("L4", request.names.front(), "answers lost to a request that never had it");
+  if (code == Code::refused && !is_withdrawn && when.wall.time_since_epoch().count() <= kFenceMax)
+    broken("withdraw", request.names.front(), "was refused to a request that nobody withdrew");
+  if (code == Code::lost && !see_repeat(when, call))
+    broken("L4", request.names.front(), "answers lost to a request that never had it");
 }
 
 void LockChecks::see_held(const Applied& when, const AcquireCall& call, const std::vector<Standing>& standings) {
   const AcquireRequest& request = call.request;
   const AcquireReply& reply = *call.reply;
-  if (!reply.held || !reply.again_in) return broken("turn", request.names.front(), "was not granted, and the answer does not say why");
+  if (!reply.held || !reply.again_in)
+    return broken("turn", request.names.front(), "was not granted, and the answer does not say why");
   tally_.add(Count::lock_waits);
   if (reply.held->reason == "turn") tally_.add(Count::lock_turns);
   if (reply.held->reason == "barred") tally_.add(Count::lock_bars);
@@ -181,12 +191,14 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
   const Standing& last = *std::ranges::max_element(standings, {}, &Standing::may_have);
   if (*reply.again_in != std::max<Duration>(last.may_have - when.at, std::chrono::milliseconds{1})) {
     const KnownLock* lock = last.free > when.at ? find(last.resource) : nullptr;
-    broken(lock && lock->rests() != "L3" ? lock->rests() : "turn", last.resource, "may be had at another time than the answer says");
+    broken(lock && lock->rests() != "L3" ? lock->rests() : "turn", last.resource,
+           "may be had at another time than the answer says");
   }
   if (!request.wait) return;
   const bool has_places = has_place(request, when.at);
   for (auto& [place, queuer] : queue_) {
-    if (has_places && queuer.owner == request.owner && queuer.request == request.request) queuer.kept_until = when.at + kLockWaiterKeptFor;
+    if (has_places && queuer.owner == request.owner && queuer.request == request.request)
+      queuer.kept_until = when.at + kLockWaiterKeptFor;
   }
   if (has_places) return;
   leave_queue(request.owner, request.request);
@@ -197,7 +209,8 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
     }
   }
   for (const std::string& name : request.names) {
-    queue_[++last_place_] = {name, request.names, request.owner, request.request, request.place, request.mode, when.at + kLockWaiterKeptFor};
+    queue_[++last_place_] = {
+        name, request.names, request.owner, request.request, request.place, request.mode, when.at + kLockWaiterKeptFor};
   }
 }
 
@@ -210,7 +223,8 @@ void LockChecks::send_to_the_end(const Standing& standing) {
   }
 }
 
-void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, const LockGrant& grant, const Standing& standing) {
+void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, const LockGrant& grant,
+                           const Standing& standing) {
   tally_.add(Count::locks_granted);
   tally_.add(Count::lease_operations);
   if (grant.resource.contains('#')) tally_.add(Count::lock_slots);
@@ -221,12 +235,18 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
   const bool joined = joins(grant.resource, request, when.at);
   if (!joined) {
     if (lock.held(when.at))
-      broken(lock.to_its_end ? "L6" : "L3", grant.resource, "was granted to " + request.owner + " while " + lock.holders.back().owner + " holds it");
-    else if (lock.bar > when.at) broken(lock.to_its_end ? "L6" : "bar", grant.resource, "was granted to " + request.owner + " before its bar was over");
-    else if (lock.free_from() > when.at) broken("delay", grant.resource, "was granted to " + request.owner + " before its delay was over");
+      broken(lock.to_its_end ? "L6" : "L3", grant.resource,
+             "was granted to " + request.owner + " while " + lock.holders.back().owner + " holds it");
+    else if (lock.bar > when.at)
+      broken(lock.to_its_end ? "L6" : "bar", grant.resource,
+             "was granted to " + request.owner + " before its bar was over");
+    else if (lock.free_from() > when.at)
+      broken("delay", grant.resource, "was granted to " + request.owner + " before its delay was over");
   }
-  if (standing.may_have > when.at) broken("turn", grant.resource, "was granted to " + request.owner + " before its turn");
-  if (standing.resource != grant.resource) broken("turn", grant.resource, "was granted, though " + standing.resource + " is free and comes first");
+  if (standing.may_have > when.at)
+    broken("turn", grant.resource, "was granted to " + request.owner + " before its turn");
+  if (standing.resource != grant.resource)
+    broken("turn", grant.resource, "was granted, though " + standing.resource + " is free and comes first");
   see_hand_over(when, request, standing);
 
   if (joined) {
@@ -239,9 +259,17 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
   see_fence(when, grant.resource, grant.fence);
   const bool ran_out = std::ranges::any_of(lock.holders, [](const Holder& holder) { return !holder.released; });
   if (ran_out) tally_.add(Count::lock_takeovers);
-  if (ran_out == grant.previous_owner.empty()) broken("L1", grant.resource, ran_out ? "was taken over, and the grant does not say from whom" : "was free, and the grant says that it was taken over");
+  if (ran_out == grant.previous_owner.empty())
+    broken("L1", grant.resource,
+           ran_out ? "was taken over, and the grant does not say from whom"
+                   : "was free, and the grant says that it was taken over");
   if (request.to_its_end) tally_.add(Count::lock_windows);
-  lock = {.fence = grant.fence, .mode = request.mode, .to_its_end = request.to_its_end, .delay = request.delay, .broken_by = lock.broken_by, .broken = lock.broken};
+  lock = {.fence = grant.fence,
+          .mode = request.mode,
+          .to_its_end = request.to_its_end,
+          .delay = request.delay,
+          .broken_by = lock.broken_by,
+          .broken = lock.broken};
   if (request.to_its_end) lock.bar = when.at + request.ttl;
   if (request.hold_at_least > Duration{0}) lock.bar = when.at + request.hold_at_least;
   lock.holders.push_back({request.owner, request.request, when.at + request.ttl, when.at + 2 * request.ttl});
@@ -250,18 +278,27 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
 // L2, over all that ever had this name; and what a lost tail had, unless the store's wall clock was set back since.
 void LockChecks::see_fence(const Applied& when, const std::string& resource, Fence fence) {
   Fence& newest = fences_[resource];
-  if (fence <= newest) broken("L2", resource, "has fence " + std::to_string(fence) + " after " + std::to_string(newest));
+  if (fence <= newest)
+    broken("L2", resource, "has fence " + std::to_string(fence) + " after " + std::to_string(newest));
   const auto told = told_.find(resource);
   if (told != told_.end() && when.wall >= wall_high_ && fence <= told->second)
-    broken("L2", resource, "has fence " + std::to_string(fence) + " after " + std::to_string(told->second) + " of a grant that the store forgot");
+    broken("L2", resource,
+           "has fence " + std::to_string(fence) + " after " + std::to_string(told->second) +
+               " of a grant that the store forgot");
   newest = std::max(newest, fence);
 }
 
 void LockChecks::see_hand_over(const Applied& when, const AcquireRequest& request, const Standing& standing) {
-  if (!rules_.nobody_is_overtaken || request.mode != LockMode::exclusive || request.slots > 1 || request.names.size() > 1) return;
-  if (standing.ahead > 0) broken("turn", standing.resource, "was granted to " + request.owner + " though " + std::to_string(standing.ahead) + " that came before it wait, and nothing is lost");
+  if (!rules_.nobody_is_overtaken || request.mode != LockMode::exclusive || request.slots > 1 ||
+      request.names.size() > 1)
+    return;
+  if (standing.ahead > 0)
+    broken("turn", standing.resource,
+           "was granted to " + request.owner + " though " + std::to_string(standing.ahead) +
+               " that came before it wait, and nothing is lost");
   if (has_place(request, when.at) && standing.free != Instant::min() && when.at - standing.free > kLockTurn)
-    broken("turn", standing.resource, "was free for longer than a turn with somebody waiting for it, and nothing is lost");
+    broken("turn", standing.resource,
+           "was free for longer than a turn with somebody waiting for it, and nothing is lost");
 }
 
 void LockChecks::see(const Applied& when, const RenewCall& call) {
@@ -273,8 +310,10 @@ void LockChecks::see(const Applied& when, const RenewCall& call) {
     const LockRefusal* refusal = find_refusal(call.reply->refused, sent);
     tally_.add(refusal ? Count::lock_refusals : Count::lock_renewals);
     tally_.add(Count::lease_operations);
-    if (refusal && rightful) broken("L4", sent.resource, "was not renewed for its holder " + sent.owner + ": " + refusal->reason);
-    if (!refusal && !rightful) broken("L4", sent.resource, "was renewed for " + sent.owner + ", who does not hold it, or not any more");
+    if (refusal && rightful)
+      broken("L4", sent.resource, "was not renewed for its holder " + sent.owner + ": " + refusal->reason);
+    if (!refusal && !rightful)
+      broken("L4", sent.resource, "was renewed for " + sent.owner + ", who does not hold it, or not any more");
     if (refusal || !rightful) continue;
     holder->end = when.at + call.reply->left;
     holder->known_until = holder->end + call.request.ttl;
@@ -293,14 +332,18 @@ void LockChecks::see(const Applied& when, const ReleaseCall& call) {
     Holder* holder = holder_of(sent);
     const bool rightful = holder && !find(sent.resource)->to_its_end;
     const LockRefusal* refusal = find_refusal(call.reply->refused, sent);
-    if (refusal && rightful) broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + refusal->reason);
-    if (!refusal && !rightful) broken(holder ? "L6" : "L4", sent.resource, "was released for " + sent.owner + (holder ? ", though it is held to its end" : ", who does not hold it"));
+    if (refusal && rightful)
+      broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + refusal->reason);
+    if (!refusal && !rightful)
+      broken(holder ? "L6" : "L4", sent.resource,
+             "was released for " + sent.owner + (holder ? ", though it is held to its end" : ", who does not hold it"));
     if (refusal) tally_.add(Count::lock_refusals);
     if (refusal || !rightful) continue;
     tally_.add(Count::locks_released);
     tally_.add(Count::lease_operations);
     const auto handle = handles_.find(sent);
-    if (handle != handles_.end() && !handle->second.stop_requested()) broken("L5", sent.resource, "was released by " + sent.owner + " before its own work was told to end");
+    if (handle != handles_.end() && !handle->second.stop_requested())
+      broken("L5", sent.resource, "was released by " + sent.owner + " before its own work was told to end");
     let_go(when, locks_[sent.resource], *holder);
   }
 }
@@ -325,16 +368,19 @@ void LockChecks::see(const Applied& when, const BreakCall& call) {
   const bool repeat = found != locks_.end() && found->second.broken_by == request.request;
   const bool there = found != locks_.end() && found->second.free_from() > when.at;
   if (!call.reply) {
-    if (call.reply.error().code == Code::not_found && (there || repeat)) broken("break", request.resource, "is held, and there was nothing to break");
+    if (call.reply.error().code == Code::not_found && (there || repeat))
+      broken("break", request.resource, "is held, and there was nothing to break");
     return;
   }
   if (repeat) {
-    if (call.reply->current != found->second.broken.current) broken("break", request.resource, "was broken twice by one request");
+    if (call.reply->current != found->second.broken.current)
+      broken("break", request.resource, "was broken twice by one request");
     return;
   }
   if (!there) return broken("break", request.resource, "was broken though it is free");
   KnownLock& lock = found->second;
-  if (call.reply->ended != lock.fence || (request.only && *request.only != lock.fence)) broken("break", request.resource, "was broken under another fence than it has");
+  if (call.reply->ended != lock.fence || (request.only && *request.only != lock.fence))
+    broken("break", request.resource, "was broken under another fence than it has");
   tally_.add(Count::locks_broken);
   for (Holder& holder : lock.holders) {
     if (holder.alive(when.at)) ended_by_break_.insert({request.resource, holder.owner, lock.fence});
@@ -357,8 +403,9 @@ void LockChecks::see(const Applied& when, const TidyCall& call) {
     const Result<std::optional<LockRow>> shown = store_.lock(ns_, resource);
     if (!shown || *shown) continue;
     if (lock.free_from() + kFreeLockKeptFor > when.at) broken("L2", resource, "was forgotten before its time");
-    const bool waited_for = std::ranges::any_of(
-        queue_, [&](const auto& queuer) { return queuer.second.kept_until > when.at && queuer.second.name == name_of(resource); });
+    const bool waited_for = std::ranges::any_of(queue_, [&](const auto& queuer) {
+      return queuer.second.kept_until > when.at && queuer.second.name == name_of(resource);
+    });
     if (waited_for) broken("turn", resource, "was forgotten while somebody waits for it");
     gone.push_back(resource);
   }
@@ -377,15 +424,21 @@ void LockChecks::compare_all(Instant now) {
     }
     const LockRow& row = **shown;
     const auto holds = std::ranges::count_if(lock.holders, [](const Holder& holder) { return !holder.released; });
-    if (row.fence != lock.fence) broken("L2", resource, "shows fence " + std::to_string(row.fence) + ", it must be " + std::to_string(lock.fence));
-    if (row.holders_count != holds) broken(lock.to_its_end ? "L6" : "L3", resource, "shows " + std::to_string(row.holders_count) + " holders, it must be " + std::to_string(holds));
+    if (row.fence != lock.fence)
+      broken("L2", resource, "shows fence " + std::to_string(row.fence) + ", it must be " + std::to_string(lock.fence));
+    if (row.holders_count != holds)
+      broken(lock.to_its_end ? "L6" : "L3", resource,
+             "shows " + std::to_string(row.holders_count) + " holders, it must be " + std::to_string(holds));
     const Duration left = lock.free_from() > now ? lock.free_from() - now : Duration{0};
-    if (row.free_in.value_or(Duration{0}) != left) broken(lock.rests(), resource, "shows another time until it is free");
+    if (row.free_in.value_or(Duration{0}) != left)
+      broken(lock.rests(), resource, "shows another time until it is free");
     const bool first_slot = !resource.contains('#');
     const auto waits = std::ranges::count_if(queue_, [&](const auto& queuer) {
       return first_slot && queuer.second.kept_until > now && queuer.second.name == resource;
     });
-    if (row.waiters_count != waits) broken("turn", resource, "shows " + std::to_string(row.waiters_count) + " waiters, it must be " + std::to_string(waits));
+    if (row.waiters_count != waits)
+      broken("turn", resource,
+             "shows " + std::to_string(row.waiters_count) + " waiters, it must be " + std::to_string(waits));
   }
 }
 
@@ -405,7 +458,8 @@ void LockChecks::acts(const SimRuntime& process, const LockHolding& held) {
   if (forgotten_.contains(held) || ended_by_break_.contains(held)) return;
   const Holder* holder = holder_of(held);
   if (!holder || !holder->alive(process.simulation().now()))
-    broken("L5", held.resource, "was acted under by " + held.owner + " in " + process.name() + " after the store had ended its lease");
+    broken("L5", held.resource,
+           "was acted under by " + held.owner + " in " + process.name() + " after the store had ended its lease");
 }
 
 void LockChecks::says_released(const SimRuntime& process, const LockHolding& held) {

@@ -1,6 +1,7 @@
-// Watches every call about locks that takes effect in the store and says which promise an answer breaks: L1 to L4 and L6 of locks, whose turn it is (`turn`), bars and
-// delays (`bar`, `delay`), what a break does (`break`) and what may be forgotten. Keeps what must be true by the words of store/lock_store.hpp; shares no code with a store.
-// And what only the side of the holder shows: it acts only while its lease lives (L5), and is off before it is released.
+// Watches every call about locks that takes effect in the store and says which promise an answer breaks: L1 to L4 and
+// L6 of locks, whose turn it is (`turn`), bars and delays (`bar`, `delay`), what a break does (`break`) and what may be
+// forgotten. Keeps what must be true by the words of store/lock_store.hpp; shares no code with a store. And what only
+// the side of the holder shows: it acts only while its lease lives (L5), and is off before it is released.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@
 
 namespace fenceline::sim {
 
-// What must be true of the locks of a store at one moment: a value, so that the checks can go back with a store that forgot.
+// What must be true of the locks of a store at one moment: a value, so that the checks can go back with a store that
+// forgot.
 struct LockTruth {
   struct Holder {
     std::string owner;
@@ -66,7 +68,8 @@ struct LockTruth {
 };
 
 struct LockRules {
-  // In weather in which nothing is lost: nobody is overtaken by one that came later, and what becomes free is taken within a turn.
+  // In weather in which nothing is lost: nobody is overtaken by one that came later, and what becomes free is taken
+  // within a turn.
   bool nobody_is_overtaken = false;
   // A process never has two places in the queue of a name, however many of its threads want it.
   bool one_waiter_a_process = false;
@@ -142,9 +145,9 @@ class LockChecks final : private LockTruth {
   WallTime wall_high_;
 
   // Not of the store, so it cannot forget them.
-  std::map<std::string, Fence> told_;    // the newest fence that a lost tail had
-  std::set<LockHolding> forgotten_;      // leases of a lost tail are trusted in vain
-  std::set<LockHolding> ended_by_break_; // their holders learn of it when they next ask
+  std::map<std::string, Fence> told_;     // the newest fence that a lost tail had
+  std::set<LockHolding> forgotten_;       // leases of a lost tail are trusted in vain
+  std::set<LockHolding> ended_by_break_;  // their holders learn of it when they next ask
   std::map<LockHolding, std::stop_token> handles_;
 };
 

@@ -1,14 +1,17 @@
-// Widely copied ways to make a lock that are wrong, as small models that run: each in the same world, under the same storm and the same seeds as our own lock client on our store, which must pass where
-// each of them is found out by the promise that it breaks. So that nothing is found out for being home-made, what is right in them is played without the mistake as well.
+// Widely copied ways to make a lock that are wrong, as small models that run: each in the same world, under the same
+// storm and the same seeds as our own lock client on our store, which must pass where each of them is found out by the
+// promise that it breaks. So that nothing is found out for being home-made, what is right in them is played without the
+// mistake as well.
 //
 // The numbers are those of the list of faults that this project keeps.
 //
 //   R1   lock by one command, fence by a second              LockRecipes.R1_LockFirstAndFenceByASecondCommand
 //   R2   after an error the lock is deleted, whoever has it  LockRecipes.R2_AnUnconditionalDeleteAfterAnError
 //   R3   the guard takes larger fences only                  LockRecipes.R3_AGuardThatTakesLargerFencesOnly
-//   R4   is about effects of jobs                            the mutant E1-fence-in-the-effect-key, EffectConformance.E1_...
-//   R5   a lease by the time of the transaction's start      LockRecipes.R5_ALeaseThatCountsFromTheStartOfItsTransaction
-//   R6   release by GET and then DEL                         LockRecipes.R6_B18_AReleaseByGetThenDelete
+//   R4   is about effects of jobs                            the mutant E1-fence-in-the-effect-key,
+//   EffectConformance.E1_... R5   a lease by the time of the transaction's start
+//   LockRecipes.R5_ALeaseThatCountsFromTheStartOfItsTransaction R6   release by GET and then DEL
+//   LockRecipes.R6_B18_AReleaseByGetThenDelete
 //        freed when a short task ends                        LockRecipes.R6_B25_ALockFreedWhenAShortTaskEnds
 //   R7   the earliest claim of all time wins                 TrackerRecipes.R7_TheEarliestClaimOfAllTimeWins
 //   R8   the loser removes the shared label                  TrackerRecipes.R8_TheLoserRemovesTheSharedLabel
@@ -17,7 +20,8 @@
 //        label and comment are two steps                     TrackerRecipes.R9_ACrashBetweenLabelAndComment
 //        (its forged authors and its pages are about trackers alone, and come with them)
 //
-// B8, B9, B10, B13, B15, B16 and B25 of the list of real bugs are here too; lock_answers_test.cpp has more of those, by their answers. Those on a tracker are in tracker_recipes_test.cpp.
+// B8, B9, B10, B13, B15, B16 and B25 of the list of real bugs are here too; lock_answers_test.cpp has more of those, by
+// their answers. Those on a tracker are in tracker_recipes_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +46,8 @@ class GuardedCell {
 
   void write(const std::string& owner, Fence fence) {
     const bool accepted = larger_only_ ? fence > newest_ : fence >= newest_;
-    if (!accepted && world_.is_alive(owner, fence)) world_.broken("gate", owner + " holds the lock under " + std::to_string(fence) + ", and its write was refused");
+    if (!accepted && world_.is_alive(owner, fence))
+      world_.broken("gate", owner + " holds the lock under " + std::to_string(fence) + ", and its write was refused");
     if (accepted) newest_ = std::max(newest_, fence);
   }
 
@@ -64,7 +69,8 @@ class Ours : public Recipe {
 
   void live(RecipeHost& host, std::stop_token stop) override {
     Silence silence;
-    LockClient client(host.runtime, Log(silence), host.wire, {.ns = "default", .place = host.runtime.name(), .tidy_every = 1min});
+    LockClient client(host.runtime, Log(silence), host.wire,
+                      {.ns = "default", .place = host.runtime.name(), .tidy_every = 1min});
     while (!stop.stop_requested()) {
       take_one(host, client);
       host.runtime.sleep_for(world_.random().between(Duration{1}, kRecipeTtl / 4), stop);
@@ -73,9 +79,12 @@ class Ours : public Recipe {
 
  private:
   void take_one(RecipeHost& host, LockClient& client) {
-    Result<HeldLock> held = client.acquire({.names = {std::string(kRecipeLock)}, .ttl = kRecipeTtl, .wait = world_.random().between(Duration{0}, 4 * kRecipeTtl)});
+    Result<HeldLock> held = client.acquire({.names = {std::string(kRecipeLock)},
+                                            .ttl = kRecipeTtl,
+                                            .wait = world_.random().between(Duration{0}, 4 * kRecipeTtl)});
     if (!held) return;
-    const Instant end = host.runtime.now() + world_.random().between(Duration{0}, world_.storm() ? 2 * kRecipeTtl : kRecipeTtl / 4);
+    const Instant end =
+        host.runtime.now() + world_.random().between(Duration{0}, world_.storm() ? 2 * kRecipeTtl : kRecipeTtl / 4);
     while (held->held()) {
       world_.acts(host, held->owner(), held->fence());
       cell_.write(held->owner(), held->fence());
@@ -93,7 +102,8 @@ TEST(LockRecipes, OursPassesThem) { EXPECT_EQ(found_out<Ours>(), ""); }
 
 // --- a lock in a map
 
-// What such a lock does if it is made with care: every question is one step at its server, the owner is compared in it, and trust counts from before the question.
+// What such a lock does if it is made with care: every question is one step at its server, the owner is compared in it,
+// and trust counts from before the question.
 class InAMap : public Recipe {
  public:
   using Recipe::Recipe;
@@ -103,7 +113,9 @@ class InAMap : public Recipe {
     const Instant asked = host.runtime.now();
     const Fence fence = take(host, me);
     if (fence == 0) return;
-    world_.work(host, me, fence, trusts_from(host, asked), [&] { return renew(host, me, fence); }, [&] { cell_.write(me, fence); });
+    world_.work(
+        host, me, fence, trusts_from(host, asked), [&] { return renew(host, me, fence); },
+        [&] { cell_.write(me, fence); });
     give_back(host, me, fence);
   }
 
@@ -193,7 +205,8 @@ class LargerFencesOnly : public InAMap {
 
 TEST(LockRecipes, R3_AGuardThatTakesLargerFencesOnly) { EXPECT_FOUND_OUT("gate", LargerFencesOnly); }
 
-// The look says that it is mine, the ttl ends, another takes it, and the delete takes the other's (redis-py#415 and others).
+// The look says that it is mine, the ttl ends, another takes it, and the delete takes the other's (redis-py#415 and
+// others).
 class GetThenDelete : public InAMap {
  public:
   using InAMap::InAMap;
@@ -245,10 +258,18 @@ class OwnerIsTheHost : public InAMap {
 
  protected:
   Fence take(RecipeHost& host, const std::string& me) override {
-    return host.ask([this, me, mine = host.runtime.machine().name()] { return map_.get(key_) == mine || map_.set_if_absent(key_, mine, kRecipeTtl) ? mint(me) : 0; }).value_or(0);
+    return host
+        .ask([this, me, mine = host.runtime.machine().name()] {
+          return map_.get(key_) == mine || map_.set_if_absent(key_, mine, kRecipeTtl) ? mint(me) : 0;
+        })
+        .value_or(0);
   }
   bool renew(RecipeHost& host, const std::string& me, Fence fence) override {
-    return host.ask([this, me, fence, mine = host.runtime.machine().name()] { return map_.get(key_) == mine && extend(me, fence); }).value_or(false);
+    return host
+        .ask([this, me, fence, mine = host.runtime.machine().name()] {
+          return map_.get(key_) == mine && extend(me, fence);
+        })
+        .value_or(false);
   }
   void give_back(RecipeHost& host, const std::string& me, Fence fence) override {
     host.ask([this, me, fence, mine = host.runtime.machine().name()] {
@@ -287,7 +308,11 @@ class SetsAgain : public InAMap {
 
  protected:
   bool renew(RecipeHost& host, const std::string& me, Fence fence) override {
-    return host.ask([this, me, fence] { return (map_.set_if_absent(key_, me, kRecipeTtl) || map_.get(key_) == me) && extend(me, fence); }).value_or(false);
+    return host
+        .ask([this, me, fence] {
+          return (map_.set_if_absent(key_, me, kRecipeTtl) || map_.get(key_) == me) && extend(me, fence);
+        })
+        .value_or(false);
   }
 };
 
@@ -295,7 +320,8 @@ TEST(LockRecipes, B16_ARenewalThatSetsALostKeyAgain) { EXPECT_FOUND_OUT("L4", Se
 
 // --- a row of a table
 
-// The row has an owner and an end. Somebody else (a report, a dump) has the row locked at times, and the statement waits.
+// The row has an owner and an end. Somebody else (a report, a dump) has the row locked at times, and the statement
+// waits.
 class InARow : public InAMap {
  public:
   using InAMap::InAMap;
@@ -314,26 +340,29 @@ class InARow : public InAMap {
     for (int waits = 0; waits < 1000; ++waits) {
       constexpr Fence kWaits = -1;
       const Fence said = host.ask([this, me, begun] {
-        if (busy_until_ > world_.now()) return kWaits;
-        const Instant now = now_of(*begun);
-        if (end_ > now) return Fence{0};
-        owner_ = me;
-        end_ = now + kRecipeTtl;
-        world_.granted(me, ++fence_);
-        return fence_;
-      }).value_or(0);
+                               if (busy_until_ > world_.now()) return kWaits;
+                               const Instant now = now_of(*begun);
+                               if (end_ > now) return Fence{0};
+                               owner_ = me;
+                               end_ = now + kRecipeTtl;
+                               world_.granted(me, ++fence_);
+                               return fence_;
+                             })
+                             .value_or(0);
       if (said != kWaits) return said;
       host.runtime.sleep_for(100ms, {});
     }
     return 0;
   }
   bool renew(RecipeHost& host, const std::string& me, Fence fence) override {
-    return host.ask([this, me, fence] {
-      if (owner_ != me || end_ <= world_.now()) return false;
-      end_ = world_.now() + kRecipeTtl;
-      world_.renewed(me, fence);
-      return true;
-    }).value_or(false);
+    return host
+        .ask([this, me, fence] {
+          if (owner_ != me || end_ <= world_.now()) return false;
+          end_ = world_.now() + kRecipeTtl;
+          world_.renewed(me, fence);
+          return true;
+        })
+        .value_or(false);
   }
   void give_back(RecipeHost& host, const std::string& me, Fence fence) override {
     host.ask([this, me, fence] {
@@ -362,7 +391,9 @@ class ByTheStartOfTheTransaction : public InARow {
   Instant now_of(Instant begun) const override { return begun; }
 };
 
-TEST(LockRecipes, R5_ALeaseThatCountsFromTheStartOfItsTransaction) { EXPECT_FOUND_OUT("L3", ByTheStartOfTheTransaction); }
+TEST(LockRecipes, R5_ALeaseThatCountsFromTheStartOfItsTransaction) {
+  EXPECT_FOUND_OUT("L3", ByTheStartOfTheTransaction);
+}
 
 // The end is compared with the wall clock of the one that asks, which may be minutes ahead (ShedLock#231).
 class ByTheClockOfTheAsker : public InAMap {
@@ -371,13 +402,15 @@ class ByTheClockOfTheAsker : public InAMap {
 
  protected:
   Fence take(RecipeHost& host, const std::string& me) override {
-    return host.ask([this, me, now = host.runtime.wall_now()] {
-      if (until_ > now) return Fence{0};
-      until_ = now + kRecipeTtl;
-      owner_ = me;
-      world_.granted(me, ++fence_);
-      return fence_;
-    }).value_or(0);
+    return host
+        .ask([this, me, now = host.runtime.wall_now()] {
+          if (until_ > now) return Fence{0};
+          until_ = now + kRecipeTtl;
+          owner_ = me;
+          world_.granted(me, ++fence_);
+          return fence_;
+        })
+        .value_or(0);
   }
   bool renew(RecipeHost&, const std::string&, Fence) override { return false; }
   void give_back(RecipeHost& host, const std::string& me, Fence) override {
@@ -415,16 +448,19 @@ class Ticking : public Recipe {
     const std::string me = host.fresh_owner();
     const Instant asked = host.runtime.now();
     const Fence fence = host.ask([this, me] {
-      if (!map_.set_if_absent(std::string(kRecipeLock), me, kRecipeTtl)) return Fence{0};
-      world_.granted(me, ++fence_, kRecipeTtl, true);
-      return fence_;
-    }).value_or(0);
+                              if (!map_.set_if_absent(std::string(kRecipeLock), me, kRecipeTtl)) return Fence{0};
+                              world_.granted(me, ++fence_, kRecipeTtl, true);
+                              return fence_;
+                            })
+                            .value_or(0);
     if (fence == 0) return;
     if (host.runtime.now() < asked + kRecipeTtl - kRecipeMargin) world_.acts(host, me, fence);
     done(host, me);
   }
   virtual void done(RecipeHost&, const std::string&) {}
-  static Duration until_the_next_tick(const RecipeHost& host) { return kRecipeTtl - host.runtime.wall_now().time_since_epoch() % kRecipeTtl; }
+  static Duration until_the_next_tick(const RecipeHost& host) {
+    return kRecipeTtl - host.runtime.wall_now().time_since_epoch() % kRecipeTtl;
+  }
 
   PlainMap map_{world_};
 

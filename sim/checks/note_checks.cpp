@@ -10,10 +10,12 @@ void StoreChecks::see(const Applied&, const RecordCall& call) {
   for (const Note& note : call.request.notes) {
     KnownJob* job = known(note.id);
     const bool rightful = job && job->fence == note.fence;
-    const bool refused = std::any_of(call.reply->refused.begin(), call.reply->refused.end(),
-                                     [&](const Refusal& refusal) { return refusal.id == note.id && refusal.sent == note.fence; });
+    const bool refused =
+        std::any_of(call.reply->refused.begin(), call.reply->refused.end(),
+                    [&](const Refusal& refusal) { return refusal.id == note.id && refusal.sent == note.fence; });
     if (refused == rightful)
-      return broken("J3", note.id, rightful ? "refused a note under its newest fence" : "took a note under an older fence");
+      return broken("J3", note.id,
+                    rightful ? "refused a note under its newest fence" : "took a note under an older fence");
     tally_.add(refused ? Count::notes_refused : Count::notes);
     if (rightful) job->note(note.progress, note.log, note.log_at);
   }
@@ -30,7 +32,9 @@ void StoreChecks::compare_log(const KnownJob& job) {
     request.after = (*page)->next;
   }
   if (bytes != job.log)
-    broken("notes", job.id, "shows " + std::to_string(bytes.size()) + " bytes of log, it must be these " + std::to_string(job.log.size()));
+    broken(
+        "notes", job.id,
+        "shows " + std::to_string(bytes.size()) + " bytes of log, it must be these " + std::to_string(job.log.size()));
 }
 
 }  // namespace fenceline::sim

@@ -1,7 +1,9 @@
-// A small world for ways to make a lock: a few processes that want one lock, each way's own server, and the same bad weather for all of them. Processes are paused, also between any two of
-// their steps, and killed; requests and replies are lost; clocks drift, and wall clocks are set. After the storm everybody must be served.
+// A small world for ways to make a lock: a few processes that want one lock, each way's own server, and the same bad
+// weather for all of them. Processes are paused, also between any two of their steps, and killed; requests and replies
+// are lost; clocks drift, and wall clocks are set. After the storm everybody must be served.
 //
-// A recipe tells the checks of what it does in the very moment at which its server does it, and of every act under its lock.
+// A recipe tells the checks of what it does in the very moment at which its server does it, and of every act under its
+// lock.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +56,8 @@ class Recipe {
 struct RecipeHost {
   RecipeHost(RecipeWorld& its_world, Machine& machine, int its_number, const std::string& name);
 
-  // One command to the recipe's server, a step of its own there; it arrives even if its sender is paused or dead by then. Nothing: nobody knows whether it happened.
+  // One command to the recipe's server, a step of its own there; it arrives even if its sender is paused or dead by
+  // then. Nothing: nobody knows whether it happened.
   template <class Command>
   std::optional<std::invoke_result_t<Command>> ask(Command command);
   // Never used again.
@@ -78,7 +81,8 @@ class RecipeWorld final : private StoreObserver {
     recipe_ = &recipe;
     constexpr int kMachines = 3;
     for (int i = 0; i < kMachines; ++i) {
-      machines_.emplace_back("m" + std::to_string(i), random().between(Duration{0}, std::chrono::hours{24}), random().between(-20'000, 20'000), kWall);
+      machines_.emplace_back("m" + std::to_string(i), random().between(Duration{0}, std::chrono::hours{24}),
+                             random().between(-20'000, 20'000), kWall);
     }
     for (int place = 0; place < kPlaces; ++place) start(place);
     schedule(2 * kRecipeTtl, [this] { jump_some_wall_clock(); });
@@ -89,28 +93,40 @@ class RecipeWorld final : private StoreObserver {
     weather_ = {.delay_most = std::chrono::milliseconds{10}};
     storm_ = false;
     served_.clear();
-    const bool done = simulation_.run_until(simulation_.now() + std::chrono::hours{1}, [this] { return !violations_.empty() || served_.size() == kPlaces; });
-    if (!done) violations_.add("turn", std::to_string(kPlaces - static_cast<int>(served_.size())) + " had no lock within an hour after the storm");
+    const bool done = simulation_.run_until(simulation_.now() + std::chrono::hours{1},
+                                            [this] { return !violations_.empty() || served_.size() == kPlaces; });
+    if (!done)
+      violations_.add("turn", std::to_string(kPlaces - static_cast<int>(served_.size())) +
+                                  " had no lock within an hour after the storm");
     return first_broken();
   }
 
-  // What a recipe's server does, told in the moment at which it does it. `left`: until when it keeps others out. `window`: the recipe means to keep it to its end.
+  // What a recipe's server does, told in the moment at which it does it. `left`: until when it keeps others out.
+  // `window`: the recipe means to keep it to its end.
   void granted(const std::string& owner, Fence fence, Duration left = kRecipeTtl, bool window = false) {
     // As the holder was promised; a server whose own end lies elsewhere is found out when it grants again.
-    const AcquireRequest request{.ns = "default", .names = {std::string(kRecipeLock)}, .owner = owner, .request = owner, .ttl = std::min(left, kRecipeTtl), .to_its_end = window};
+    const AcquireRequest request{.ns = "default",
+                                 .names = {std::string(kRecipeLock)},
+                                 .owner = owner,
+                                 .request = owner,
+                                 .ttl = std::min(left, kRecipeTtl),
+                                 .to_its_end = window};
     std::string previous;
     if (const auto lock = checks_.truth().locks_.find(std::string(kRecipeLock)); lock != checks_.truth().locks_.end()) {
       for (const LockTruth::Holder& holder : lock->second.holders) {
         if (!holder.released) previous = holder.owner;
       }
     }
-    told<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.grants = {{std::string(kRecipeLock), fence, previous}}, .left = left}));
+    told<AcquireCall>(request, Result<AcquireReply>(AcquireReply{
+                                   .grants = {{std::string(kRecipeLock), fence, previous}}, .left = left}));
   }
   void renewed(const std::string& owner, Fence fence, Duration left = kRecipeTtl) {
-    told<RenewCall>(RenewRequest{.ns = "default", .locks = {holding(owner, fence)}, .ttl = kRecipeTtl}, Result<RenewReply>(RenewReply{.left = left}));
+    told<RenewCall>(RenewRequest{.ns = "default", .locks = {holding(owner, fence)}, .ttl = kRecipeTtl},
+                    Result<RenewReply>(RenewReply{.left = left}));
   }
   void released(const std::string& owner, Fence fence) {
-    told<ReleaseCall>(ReleaseRequest{.ns = "default", .locks = {holding(owner, fence)}}, Result<ReleaseReply>(ReleaseReply{}));
+    told<ReleaseCall>(ReleaseRequest{.ns = "default", .locks = {holding(owner, fence)}},
+                      Result<ReleaseReply>(ReleaseReply{}));
   }
   void acts(const RecipeHost& host, const std::string& owner, Fence fence) {
     served_.insert(host.number);
@@ -121,12 +137,16 @@ class RecipeWorld final : private StoreObserver {
   bool is_alive(const std::string& owner, Fence fence) const {
     const auto lock = checks_.truth().locks_.find(std::string(kRecipeLock));
     if (lock == checks_.truth().locks_.end() || lock->second.fence != fence) return false;
-    return std::ranges::any_of(lock->second.holders, [&](const LockTruth::Holder& holder) { return holder.owner == owner && holder.alive(now()); });
+    return std::ranges::any_of(lock->second.holders, [&](const LockTruth::Holder& holder) {
+      return holder.owner == owner && holder.alive(now());
+    });
   }
 
-  // The work of a rightful client: acts now and then as long as it may trust, which counts from before it asked. `renew` (none: it is not) is asked after each third of the ttl, and answers
-  // whether it was. `act` is told of each act that it makes.
-  void work(RecipeHost& host, const std::string& owner, Fence fence, Instant asked, const std::function<bool()>& renew = {}, const std::function<void()>& act = {}) {
+  // The work of a rightful client: acts now and then as long as it may trust, which counts from before it asked.
+  // `renew` (none: it is not) is asked after each third of the ttl, and answers whether it was. `act` is told of each
+  // act that it makes.
+  void work(RecipeHost& host, const std::string& owner, Fence fence, Instant asked,
+            const std::function<bool()>& renew = {}, const std::function<void()>& act = {}) {
     const Instant end = host.runtime.now() + random().between(Duration{0}, storm_ ? 2 * kRecipeTtl : kRecipeTtl / 4);
     Instant trusted = asked + kRecipeTtl - kRecipeMargin;
     while (host.runtime.now() < trusted) {
@@ -166,7 +186,8 @@ class RecipeWorld final : private StoreObserver {
     return violations_.found().front().promise + ": " + violations_.found().front().sentence;
   }
   void start(int place) {
-    RecipeHost& host = hosts_.emplace_back(*this, machines_[static_cast<std::size_t>(place) % machines_.size()], place, "p" + std::to_string(place) + "." + std::to_string(++starts_));
+    RecipeHost& host = hosts_.emplace_back(*this, machines_[static_cast<std::size_t>(place) % machines_.size()], place,
+                                           "p" + std::to_string(place) + "." + std::to_string(++starts_));
     at_[place] = &host;
     host.runtime.on_step([this](SimRuntime& process) {
       if (!storm_ || !random().chance(0.02)) return;
@@ -189,12 +210,19 @@ class RecipeWorld final : private StoreObserver {
       if (at_[place]->runtime.dead()) start(place);
     });
   }
-  void jump_some_wall_clock() { machines_[random().below(machines_.size())].jump_wall(random().between(-std::chrono::minutes{3}, Duration{std::chrono::minutes{3}})); }
+  void jump_some_wall_clock() {
+    machines_[random().below(machines_.size())].jump_wall(
+        random().between(-std::chrono::minutes{3}, Duration{std::chrono::minutes{3}}));
+  }
 
   Simulation simulation_;
   Recipe* recipe_ = nullptr;
   bool storm_ = true;
-  Weather weather_{.drop_request = 0.03, .refuse_request = 0.02, .drop_reply = 0.05, .late_request = 0.02, .delay_most = kRecipeTtl / 20};
+  Weather weather_{.drop_request = 0.03,
+                   .refuse_request = 0.02,
+                   .drop_reply = 0.05,
+                   .late_request = 0.02,
+                   .delay_most = kRecipeTtl / 20};
   std::set<int> served_;
   std::deque<Machine> machines_;
   Machine store_machine_{"store", Duration{0}, 0, kWall};
@@ -218,9 +246,14 @@ inline void Recipe::live(RecipeHost& host, std::stop_token stop) {
 }
 
 inline RecipeHost::RecipeHost(RecipeWorld& its_world, Machine& machine, int its_number, const std::string& name)
-    : world(its_world), number(its_number), runtime(its_world.simulation(), machine, name), wire(runtime, its_world.ours(), its_world.server(), its_world.weather(), its_world.tally()) {}
+    : world(its_world),
+      number(its_number),
+      runtime(its_world.simulation(), machine, name),
+      wire(runtime, its_world.ours(), its_world.server(), its_world.weather(), its_world.tally()) {}
 
-inline std::string RecipeHost::fresh_owner() { return runtime.name() + "-" + std::to_string(runtime.random() % 1'000'000'000); }
+inline std::string RecipeHost::fresh_owner() {
+  return runtime.name() + "-" + std::to_string(runtime.random() % 1'000'000'000);
+}
 
 template <class Command>
 std::optional<std::invoke_result_t<Command>> RecipeHost::ask(Command command) {
@@ -257,7 +290,8 @@ std::optional<std::invoke_result_t<Command>> RecipeHost::ask(Command command) {
   return exchange->answer;
 }
 
-// A server of keys and values, as many home-made locks are built on: each command is one step, and a key may have an end.
+// A server of keys and values, as many home-made locks are built on: each command is one step, and a key may have an
+// end.
 class PlainMap {
  public:
   explicit PlainMap(const RecipeWorld& world) : world_(world) {}
@@ -297,7 +331,8 @@ std::string found_out() {
   for (std::uint64_t seed = 1; seed <= kRecipeSeeds; ++seed) {
     RecipeWorld world(seed, stacks);
     AnyRecipe recipe(world);
-    if (std::string broken = world.play(recipe); !broken.empty()) return broken + " (seed " + std::to_string(seed) + ")";
+    if (std::string broken = world.play(recipe); !broken.empty())
+      return broken + " (seed " + std::to_string(seed) + ")";
   }
   return "";
 }

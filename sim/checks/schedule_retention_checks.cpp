@@ -1,4 +1,5 @@
-// What retention may take of schedules, and when: rows of ticks that are old enough, of which the largest that fired stays as the bar; and names that were removed long ago.
+// What retention may take of schedules, and when: rows of ticks that are old enough, of which the largest that fired
+// stays as the bar; and names that were removed long ago.
 #include "base/utc_text.hpp"
 #include "sim/checks/schedule_checks.hpp"
 
@@ -31,8 +32,10 @@ void ScheduleChecks::see_tidied(const Applied& when, const std::string& name, Kn
   const Rows rows = rows_of(name);
   const auto goes = [&](WallTime last) {
     const bool too_many = rows.count >= kTicksKeptMost;
-    if (account.schedule && last > account.schedule->row.resolved_to) broken("S2", name, "forgot what became of its tick " + utc_text(last) + ", and before it some are open");
-    if (last + kTicksKeptFor > when.wall && !too_many) broken("S2", name, "forgot what became of its tick " + utc_text(last) + " too early");
+    if (account.schedule && last > account.schedule->row.resolved_to)
+      broken("S2", name, "forgot what became of its tick " + utc_text(last) + ", and before it some are open");
+    if (last + kTicksKeptFor > when.wall && !too_many)
+      broken("S2", name, "forgot what became of its tick " + utc_text(last) + " too early");
     account.gone_to = std::max(account.gone_to, last);
     tidied_ += 1;
     tally_.add(Count::ticks_tidied);
@@ -62,12 +65,14 @@ void ScheduleChecks::see_forgotten(const Applied& when) {
   for (auto& [name, account] : accounts_) {
     if (account.forgotten || account.revision == 0) continue;
     if (const auto row = shown.find(name); row != shown.end()) {
-      if (row->second.bar != account.bar) broken("S1", name, "has its bar at " + utc_text(row->second.bar) + ", it must be " + utc_text(account.bar));
+      if (row->second.bar != account.bar)
+        broken("S1", name, "has its bar at " + utc_text(row->second.bar) + ", it must be " + utc_text(account.bar));
       continue;
     }
     const WallTime old = when.wall - kRemovedScheduleKeptFor;
     const bool has_rows = account.fired.size() > account.tidied.size() || !account.skipped.empty();
-    if (account.schedule || has_rows || account.bar > old || account.removed_at > old) broken("S1", name, "was forgotten too early, it was removed at " + utc_text(account.removed_at));
+    if (account.schedule || has_rows || account.bar > old || account.removed_at > old)
+      broken("S1", name, "was forgotten too early, it was removed at " + utc_text(account.removed_at));
     account.forgotten = true;
     account.last_change.clear();
     account.last_move.clear();

@@ -46,7 +46,8 @@ Blocked Slots::why(const KnownJob& job, Instant now, WallTime wall) const {
   };
   if (queue.settings.limit > 0 && of(in_queue_, job.queue) >= queue.settings.limit) return Blocked::limit;
   const bool counted = queue.settings.limit_per_key > 0 && !job.limit_key.empty();
-  if (counted && of(under_key_, Name{job.queue, job.limit_key}) >= queue.settings.limit_per_key) return Blocked::limit_key;
+  if (counted && of(under_key_, Name{job.queue, job.limit_key}) >= queue.settings.limit_per_key)
+    return Blocked::limit_key;
   return Blocked::no;
 }
 

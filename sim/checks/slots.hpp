@@ -34,7 +34,8 @@ class Slots {
  public:
   using Name = std::pair<std::string, std::string>;  // a queue, and a group or limit key in it
 
-  Slots(const std::map<JobId, KnownJob>& jobs, const std::map<Holding, KeptSlot>& kept, const std::map<std::string, KnownQueue>& queues);
+  Slots(const std::map<JobId, KnownJob>& jobs, const std::map<Holding, KeptSlot>& kept,
+        const std::map<std::string, KnownQueue>& queues);
 
   // Of a job that is ready, or whose lease ran out.
   Blocked why(const KnownJob& job, Instant now, WallTime wall) const;

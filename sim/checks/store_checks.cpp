@@ -6,7 +6,8 @@ namespace fenceline::sim {
 namespace {
 
 const Refusal* find_refusal(const std::vector<Refusal>& refused, const JobId& id) {
-  const auto found = std::find_if(refused.begin(), refused.end(), [&](const Refusal& refusal) { return refusal.id == id; });
+  const auto found =
+      std::find_if(refused.begin(), refused.end(), [&](const Refusal& refusal) { return refusal.id == id; });
   return found == refused.end() ? nullptr : &*found;
 }
 
@@ -44,7 +45,8 @@ void StoreChecks::see(const Applied& when, const ExtendCall& call) {
   if (call.reply->left > call.request.ttl) violations_.add("L4", "a renewal gave more than its ttl");
   for (const Holding& holding : call.request.jobs) {
     KnownJob* job = known(holding.id);
-    const bool rightful = job && job->leased(when.at) && job->fence == holding.fence && job->owner == call.request.owner;
+    const bool rightful =
+        job && job->leased(when.at) && job->fence == holding.fence && job->owner == call.request.owner;
     if (const Refusal* refusal = find_refusal(call.reply->refused, holding.id)) {
       see_refused(when, *refusal, rightful, "extend", "L4");
     } else if (!job) {
@@ -57,9 +59,12 @@ void StoreChecks::see(const Applied& when, const ExtendCall& call) {
 
 void StoreChecks::see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding) {
   if (job.fence != holding.fence)
-    broken("L4", job.id, "was renewed under fence " + std::to_string(holding.fence) + ", its newest is " + std::to_string(job.fence));
-  else if (job.owner != call.request.owner) broken("L4", job.id, "was renewed for " + call.request.owner + ", its owner is " + job.owner);
-  else if (job.state != JobState::running) broken("L4", job.id, "was renewed though it is " + std::string(to_string(job.state)));
+    broken("L4", job.id,
+           "was renewed under fence " + std::to_string(holding.fence) + ", its newest is " + std::to_string(job.fence));
+  else if (job.owner != call.request.owner)
+    broken("L4", job.id, "was renewed for " + call.request.owner + ", its owner is " + job.owner);
+  else if (job.state != JobState::running)
+    broken("L4", job.id, "was renewed though it is " + std::string(to_string(job.state)));
   else if (job.expired(when.at)) broken("L4", job.id, "was renewed after its lease had run out");
   else {
     job.lease_end = when.at + call.reply->left;
@@ -71,7 +76,8 @@ void StoreChecks::see(const Applied& when, const SettleCall& call) {
   if (!call.reply) return;
   for (const Settlement& settlement : call.request.settlements) {
     KnownJob* job = known(settlement.id);
-    const bool rightful = job && job->state == JobState::running && job->fence == settlement.fence && job->owner == call.request.owner;
+    const bool rightful =
+        job && job->state == JobState::running && job->fence == settlement.fence && job->owner == call.request.owner;
     if (const Refusal* refusal = find_refusal(call.reply->refused, settlement.id)) {
       see_refused(when, *refusal, rightful, "settle", "J3");
     } else if (!job) {
@@ -82,10 +88,12 @@ void StoreChecks::see(const Applied& when, const SettleCall& call) {
   }
 }
 
-void StoreChecks::see_settled(const Applied& when, const SettleCall& call, KnownJob& job, const Settlement& settlement) {
+void StoreChecks::see_settled(const Applied& when, const SettleCall& call, KnownJob& job,
+                              const Settlement& settlement) {
   if (job.fence != settlement.fence)
     return broken("J3", job.id,
-                  "took an outcome under fence " + std::to_string(settlement.fence) + ", its newest is " + std::to_string(job.fence));
+                  "took an outcome under fence " + std::to_string(settlement.fence) + ", its newest is " +
+                      std::to_string(job.fence));
   if (job.owner != call.request.owner)
     return broken("J3", job.id, "took an outcome from " + call.request.owner + ", its owner is " + job.owner);
   if (job.state != JobState::running) {
@@ -108,7 +116,8 @@ void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool 
                               std::string_view promise) {
   tally_.add(Count::refusals);
   if (verb == "settle" && revoked_.contains({refusal.id, refusal.sent})) tally_.add(Count::late_outcomes);
-  if (was_rightful) broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + refusal.reason);
+  if (was_rightful)
+    broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + refusal.reason);
   const KnownJob* job = find(refusal.id);
   if (!job) return;
   const Result<std::optional<Job>> shown = store_.job(ns_, refusal.id);
@@ -119,7 +128,8 @@ void StoreChecks::count_loss(KnownJob& job) {
   job.lose(poisoned_.contains({job.id, job.fence}));
   tally_.add(Count::losses);
   // The third would be of a job that ran alone.
-  if (job.poisoned_in_row > kLossesBeforeAlone) broken("J5", job.id, "was lost again by a neighbour that killed their worker");
+  if (job.poisoned_in_row > kLossesBeforeAlone)
+    broken("J5", job.id, "was lost again by a neighbour that killed their worker");
 }
 
 }  // namespace fenceline::sim

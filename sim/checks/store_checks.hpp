@@ -1,8 +1,8 @@
 // Watches every call that takes effect in the store and says which promise an answer breaks: L1 to L4 and J1 to
-// J8, E1 and E2 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name among the
-// promises goes under a word: `pause` (a paused queue grants nothing), `order` (nor does a claim of a worker that shall
-// be quiet or stop), `retry` (how long a job waits after an outcome),
-// `history` (of attempts), `notes` (progress and log).
+// J8, E1 and E2 as far as the store alone can keep them. Keeps for each job what must be true of it. What has no name
+// among the promises goes under a word: `pause` (a paused queue grants nothing), `order` (nor does a claim of a worker
+// that shall be quiet or stop), `retry` (how long a job waits after an outcome), `history` (of attempts), `notes`
+// (progress and log).
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   const StoreTruth& truth() const { return *this; }
   // The store is as it was at an earlier moment and knows nothing of what came after. From there on every promise holds
   // again; over the gap those of its class do (the end of section 2 of the design): of class B nothing may be missing
-  // that was acknowledged; of class C a fence that someone was told of stays behind all new ones, unless the store's wall
-  // clock was set back, and a lease of the lost tail is trusted in vain.
+  // that was acknowledged; of class C a fence that someone was told of stays behind all new ones, unless the store's
+  // wall clock was set back, and a lease of the lost tail is trusted in vain.
   void went_back(const StoreTruth& before, GuaranteeClass guarantee);
   // A grant or a renewal of this delivery is in a tail that the store lost: its holder cannot know.
   bool is_forgotten(const Holding& delivery) const { return forgotten_.contains(delivery); }
@@ -115,8 +115,10 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void see(const Applied& when, const ChangeScheduleCall& call);
   void add_fired(const Applied& when, const TickStep& step, const std::vector<WallTime>& duplicates);
 
-  // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its request.
-  std::optional<Expected> expected(const Applied& when, const NewJob& job, const std::map<Slots::Name, const NewJob*>& sooner) const;
+  // Empty if it must be refused: its key belongs to another payload. `sooner`: keys of the jobs before it in its
+  // request.
+  std::optional<Expected> expected(const Applied& when, const NewJob& job,
+                                   const std::map<Slots::Name, const NewJob*>& sooner) const;
   void add_job(const Applied& when, const NewJob& added);
   void take_key(const KnownJob& job) { keys_[{job.queue, job.key}] = job.id; }
   // What was promised for a day may be forgotten after it, or not.
@@ -132,7 +134,8 @@ class StoreChecks final : public StoreObserver, private StoreTruth {
   void see_passed_over(const Applied& when, const ClaimCall& call, const Slots& slots);
   void see_extended(const Applied& when, const ExtendCall& call, KnownJob& job, const Holding& holding);
   void see_settled(const Applied& when, const SettleCall& call, KnownJob& job, const Settlement& settlement);
-  void see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb, std::string_view promise);
+  void see_refused(const Applied& when, const Refusal& refusal, bool was_rightful, std::string_view verb,
+                   std::string_view promise);
   void see_cancelled(const Applied& when, KnownJob& job, const std::string& request);
   void see_retried(const Applied& when, KnownJob& job, const std::string& request);
   void count_loss(KnownJob& job);

@@ -41,15 +41,15 @@ struct StoreTruth {
   std::map<std::string, BatchSeen> batches_;
   std::map<Holding, KeptSlot> kept_;
   std::map<Holding, Instant> revoked_;
-  std::set<Holding> held_;  // those of them that a doubt about an effect ended
+  std::set<Holding> held_;                                           // those of them that a doubt about an effect ended
   std::map<std::pair<std::string, std::string>, ClaimSeen> claims_;  // by owner and request
   struct GivenOrder {
     WorkerOrder order = WorkerOrder::work;
     WallTime at;
   };
-  std::map<std::string, GivenOrder> orders_;   // the last one of each owner that had one
-  std::set<std::string> unsure_orders_;        // of these it may be forgotten: the store's wall clock leapt since
-  Fence floor_ = 0;  // that an operator raised
+  std::map<std::string, GivenOrder> orders_;  // the last one of each owner that had one
+  std::set<std::string> unsure_orders_;       // of these it may be forgotten: the store's wall clock leapt since
+  Fence floor_ = 0;                           // that an operator raised
   std::int64_t sequence_ = 0;
   std::int64_t unfinished_ = 0;
 };

@@ -12,8 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whoever sees no label sets it, posts a claim, waits a moment and reads all claims: the earliest that lives has won, and its number is the fence. A label without a living claim is removed by
-// whoever sees it. A loser takes back its own claim and nothing else.
+// Whoever sees no label sets it, posts a claim, waits a moment and reads all claims: the earliest that lives has won,
+// and its number is the fence. A label without a living claim is removed by whoever sees it. A loser takes back its own
+// claim and nothing else.
 class OnATracker : public Recipe {
  public:
   using Recipe::Recipe;
@@ -55,7 +56,9 @@ class OnATracker : public Recipe {
     const auto found = std::ranges::find_if(claims_, [this](const Claim& claim) { return lives(claim); });
     return found == claims_.end() ? nullptr : &*found;
   }
-  virtual bool is_abandoned() const { return std::ranges::none_of(claims_, [this](const Claim& claim) { return lives(claim); }); }
+  virtual bool is_abandoned() const {
+    return std::ranges::none_of(claims_, [this](const Claim& claim) { return lives(claim); });
+  }
   virtual void lost() {}
   virtual Duration says_ttl() { return kRecipeTtl; }
 
@@ -105,7 +108,8 @@ class LoserRemovesTheLabel : public OnATracker {
 
  protected:
   const Claim* winner(int) const override {
-    const auto found = std::ranges::find_if(claims_, [this](const Claim& claim) { return claim.posted + kRecipeTtl / 4 > world_.now(); });
+    const auto found = std::ranges::find_if(
+        claims_, [this](const Claim& claim) { return claim.posted + kRecipeTtl / 4 > world_.now(); });
     return found == claims_.end() ? nullptr : &*found;
   }
   void lost() override { label_ = false; }

@@ -24,8 +24,8 @@
 namespace fenceline::sim {
 namespace {
 
-void start_switch([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* bottom, [[maybe_unused]] std::size_t size,
-                  [[maybe_unused]] void* thread_sanitizer_fiber) {
+void start_switch([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* bottom,
+                  [[maybe_unused]] std::size_t size, [[maybe_unused]] void* thread_sanitizer_fiber) {
 #ifdef FENCELINE_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(fake_stack, bottom, size);
 #endif
@@ -34,7 +34,8 @@ void start_switch([[maybe_unused]] void** fake_stack, [[maybe_unused]] const voi
 #endif
 }
 
-void finish_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** bottom, [[maybe_unused]] std::size_t* size) {
+void finish_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** bottom,
+                   [[maybe_unused]] std::size_t* size) {
 #ifdef FENCELINE_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(fake_stack, bottom, size);
 #endif
@@ -42,14 +43,16 @@ void finish_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const voi
 
 }  // namespace
 
-Fiber::Fiber(StackPool& stacks, std::function<void()> body) : stacks_(stacks), stack_(stacks.take()), body_(std::move(body)) {
+Fiber::Fiber(StackPool& stacks, std::function<void()> body)
+    : stacks_(stacks), stack_(stacks.take()), body_(std::move(body)) {
   check(::getcontext(&start_) == 0, "getcontext failed");
   start_.uc_stack.ss_sp = stack_.bottom;
   start_.uc_stack.ss_size = stack_.size;
   start_.uc_link = nullptr;
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   // makecontext takes a function without arguments and passes ints: a pointer goes in two halves.
-  ::makecontext(&start_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+  ::makecontext(&start_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> 32),
+                static_cast<unsigned>(self));
 #ifdef FENCELINE_THREAD_SANITIZER
   thread_sanitizer_fiber_ = __tsan_create_fiber(0);
 #endif
@@ -79,7 +82,9 @@ void Fiber::run() {
 
 #if defined(FENCELINE_ADDRESS_SANITIZER) || defined(FENCELINE_THREAD_SANITIZER)
 
-void Fiber::switch_here() { ::swapcontext(&resumer_context_, std::exchange(started_, true) ? &here_context_ : &start_); }
+void Fiber::switch_here() {
+  ::swapcontext(&resumer_context_, std::exchange(started_, true) ? &here_context_ : &start_);
+}
 
 void Fiber::switch_back() { ::swapcontext(&here_context_, &resumer_context_); }
 

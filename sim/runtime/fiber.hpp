@@ -40,7 +40,8 @@ class Fiber {
   Stack stack_;
   std::function<void()> body_;
   ucontext_t start_{};
-  // A switch by these makes no system call, as one by contexts would for the signal mask. The sanitizers know only those.
+  // A switch by these makes no system call, as one by contexts would for the signal mask. The sanitizers know only
+  // those.
   jmp_buf here_;
   jmp_buf resumer_;
   ucontext_t here_context_{};

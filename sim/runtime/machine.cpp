@@ -25,7 +25,9 @@ Instant Machine::local(Instant true_time) const {
   return Instant{offset_ + Duration{passed + passed / kMillion * rate_ppm_ + passed % kMillion * rate_ppm_ / kMillion}};
 }
 
-WallTime Machine::wall(Instant true_time) const { return kEpoch + (local(true_time).time_since_epoch() - offset_) + wall_offset_; }
+WallTime Machine::wall(Instant true_time) const {
+  return kEpoch + (local(true_time).time_since_epoch() - offset_) + wall_offset_;
+}
 
 Instant Machine::true_time(Instant local_time) const {
   if (local_time.time_since_epoch() - offset_ > kNever) return Instant::max();

@@ -15,12 +15,15 @@ constexpr std::uint64_t kEventsAtOneMoment = 1'000'000;
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, StackPool& stacks, bool tracing) : stacks_(stacks), random_(seed), trace_(tracing) {}
+Simulation::Simulation(std::uint64_t seed, StackPool& stacks, bool tracing)
+    : stacks_(stacks), random_(seed), trace_(tracing) {}
 
 Simulation::~Simulation() { check(!current_, "a simulation ended inside one of its fibers"); }
 
 struct Simulation::Later {
-  bool operator()(const Key& a, const Key& b) const { return std::tie(a.when, a.tie, a.number) > std::tie(b.when, b.tie, b.number); }
+  bool operator()(const Key& a, const Key& b) const {
+    return std::tie(a.when, a.tie, a.number) > std::tie(b.when, b.tie, b.number);
+  }
 };
 
 void Simulation::push(Instant when, Item item) {
@@ -36,7 +39,9 @@ void Simulation::push(Instant when, Item item) {
   std::push_heap(queue_.begin(), queue_.end(), Later{});
 }
 
-void Simulation::at(Instant when, std::function<void()> action) { push(when, {.fiber = nullptr, .action = std::move(action)}); }
+void Simulation::at(Instant when, std::function<void()> action) {
+  push(when, {.fiber = nullptr, .action = std::move(action)});
+}
 
 void Simulation::wake_at(Instant when, const std::shared_ptr<SimFiber>& fiber) {
   if (when == Instant::max()) return;

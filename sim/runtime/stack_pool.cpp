@@ -26,7 +26,8 @@ Stack StackPool::take() {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   Stack stack;
   stack.mapping_size = kUsableBytes + page;
-  stack.mapping = ::mmap(nullptr, stack.mapping_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  stack.mapping =
+      ::mmap(nullptr, stack.mapping_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   check(stack.mapping != MAP_FAILED, "no memory for a fiber's stack");
   check(::mprotect(stack.mapping, page, PROT_NONE) == 0, "no guard page below a fiber's stack");
   stack.bottom = static_cast<std::byte*>(stack.mapping) + page;

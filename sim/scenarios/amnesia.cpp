@@ -26,9 +26,9 @@ Plan plan(Random& random) {
 }  // namespace
 
 const Scenario amnesia{.name = "amnesia",
-                  .summary = "a store that comes back empty, under running workers",
-                  .plan = plan,
-                  .owes = {Count::amnesias, Count::calls_forgotten, Count::granted_after_loss, Count::fences_excused, Count::refusals,
-                       Count::notes_refused, Count::store_down}};
+                       .summary = "a store that comes back empty, under running workers",
+                       .plan = plan,
+                       .owes = {Count::amnesias, Count::calls_forgotten, Count::granted_after_loss,
+                                Count::fences_excused, Count::refusals, Count::notes_refused, Count::store_down}};
 
 }  // namespace fenceline::sim

@@ -75,7 +75,8 @@ class GivesAGroupOlderFences final : public DistortingStore {
   }
   Result<SettleReply> settle(const SettleRequest& request) override {
     SettleRequest true_one = request;
-    for (Settlement& settlement : true_one.settlements) settlement.fence = truly(request.ns, settlement.id, settlement.fence);
+    for (Settlement& settlement : true_one.settlements)
+      settlement.fence = truly(request.ns, settlement.id, settlement.fence);
     return inner_.settle(true_one);
   }
 
@@ -257,7 +258,8 @@ class FreesASlotTooEarly final : public PassingStore {
     std::vector<StoppedRequest> running;
     for (const JobId& id : request.ids) {
       const std::optional<Job> job = now(request.ns, id);
-      if (job && job->state == JobState::running) running.push_back({.ns = request.ns, .owner = job->owner, .jobs = {{id, job->fence}}});
+      if (job && job->state == JobState::running)
+        running.push_back({.ns = request.ns, .owner = job->owner, .jobs = {{id, job->fence}}});
     }
     const Result<ActReply> reply = inner_.cancel(request);
     for (const StoppedRequest& stopped : running) (void)inner_.stopped(stopped);

@@ -26,7 +26,8 @@ struct Bug {
 
 template <class Broken>
 Bug bug(std::string name, std::string promise, std::string scenario = "lease-expiry") {
-  return {std::move(name), std::move(promise), std::move(scenario), [](Store& inner) { return std::make_unique<Broken>(inner); }};
+  return {std::move(name), std::move(promise), std::move(scenario),
+          [](Store& inner) { return std::make_unique<Broken>(inner); }};
 }
 
 // For the names of tests.
@@ -88,7 +89,8 @@ class BrokenStore : public testing::TestWithParam<Bug> {};
 TEST_P(BrokenStore, IsFoundOutByTheNameOfItsPromise) {
   StackPool stacks;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const SeedReport report = play(*find_scenario(GetParam().scenario), seed, stacks, {.wrap_store = GetParam().make, .audit = Audit::none});
+    const SeedReport report =
+        play(*find_scenario(GetParam().scenario), seed, stacks, {.wrap_store = GetParam().make, .audit = Audit::none});
     if (report.violations.empty()) continue;
     EXPECT_EQ(report.violations.front().promise, GetParam().promise) << report.violations.front().sentence;
     return;
@@ -96,10 +98,11 @@ TEST_P(BrokenStore, IsFoundOutByTheNameOfItsPromise) {
   FAIL() << "300 seeds saw nothing";
 }
 
-INSTANTIATE_TEST_SUITE_P(Sim, BrokenStore, testing::ValuesIn(bugs()), [](const auto& chosen) { return chosen.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sim, BrokenStore, testing::ValuesIn(bugs()),
+                         [](const auto& chosen) { return chosen.param.name; });
 
-// What the checker of histories finds by itself, from what the processes saw and from what the store did: it must not become
-// blind behind checks that see more.
+// What the checker of histories finds by itself, from what the processes saw and from what the store did: it must not
+// become blind behind checks that see more.
 class HistoryOfABrokenStore : public testing::TestWithParam<Bug> {};
 
 TEST_P(HistoryOfABrokenStore, ShowsTheCheckerAlone) {
@@ -107,20 +110,21 @@ TEST_P(HistoryOfABrokenStore, ShowsTheCheckerAlone) {
   StackPool stacks;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Audit side = seed % 2 == 0 ? Audit::store : Audit::clients;
-    const SeedReport report = play(*find_scenario(GetParam().scenario), seed, stacks,
-                                   {.operations_most = kOperationsMost, .wrap_store = GetParam().make, .audit = side, .audit_alone = true});
+    const SeedReport report =
+        play(*find_scenario(GetParam().scenario), seed, stacks,
+             {.operations_most = kOperationsMost, .wrap_store = GetParam().make, .audit = side, .audit_alone = true});
     if (!report.violations.empty()) return;
   }
   FAIL() << "40 seeds showed nothing";
 }
 
 std::vector<Bug> shown_by_histories() {
-  // Histories do not hold this: looks and counts, the log and the attempts, what is kept for how long, the order within one
-  // call, that a free job was passed over, and what a schedule shows of its ticks.
-  static const std::set<std::string> kNotInHistories{"TidiesTooEarly",         "ListsTooFew",        "MiscountsADepth", "PurgesMoreThanItSays",
-                                                     "FreesTheKeyAtTheFinish", "PassesOverAFreeJob", "ExplainsNothing", "DropsFromTheHistory",
-                                                     "DoublesTheLog",          "TurnsAGroupRound",   "NamesNoDoubt",
-                                                     "ForgetsWhatWasSkipped"};
+  // Histories do not hold this: looks and counts, the log and the attempts, what is kept for how long, the order within
+  // one call, that a free job was passed over, and what a schedule shows of its ticks.
+  static const std::set<std::string> kNotInHistories{
+      "TidiesTooEarly",         "ListsTooFew",        "MiscountsADepth", "PurgesMoreThanItSays",
+      "FreesTheKeyAtTheFinish", "PassesOverAFreeJob", "ExplainsNothing", "DropsFromTheHistory",
+      "DoublesTheLog",          "TurnsAGroupRound",   "NamesNoDoubt",    "ForgetsWhatWasSkipped"};
   std::vector<Bug> shown;
   for (const Bug& bug : bugs()) {
     if (!kNotInHistories.contains(bug.name)) shown.push_back(bug);
@@ -128,9 +132,12 @@ std::vector<Bug> shown_by_histories() {
   return shown;
 }
 
-INSTANTIATE_TEST_SUITE_P(Sim, HistoryOfABrokenStore, testing::ValuesIn(shown_by_histories()), [](const auto& chosen) { return chosen.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sim, HistoryOfABrokenStore, testing::ValuesIn(shown_by_histories()),
+                         [](const auto& chosen) { return chosen.param.name; });
 
-TEST(BrokenStores, TheCheckerOfHistoriesAloneFindsAllButAFew) { EXPECT_GE(shown_by_histories().size(), 30U) << "of " << bugs().size(); }
+TEST(BrokenStores, TheCheckerOfHistoriesAloneFindsAllButAFew) {
+  EXPECT_GE(shown_by_histories().size(), 30U) << "of " << bugs().size();
+}
 
 // Trust is a matter of clocks, not of the store: with clocks far off, and taken to be within the promise, handlers
 // act too long.

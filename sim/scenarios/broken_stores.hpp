@@ -91,7 +91,9 @@ class GrantsWhatIsHeld final : public PassingStore {
     const Result<JobsReply> held = inner_.jobs({.ns = request.ns, .state = JobState::running, .limit = 1});
     if (held && !held->jobs.empty() && held->jobs.front().owner != request.owner) {
       const Job& job = held->jobs.front();
-      (void)inner_.settle({.ns = request.ns, .owner = job.owner, .settlements = {{job.id, job.fence, {.kind = OutcomeKind::given_back}}}});
+      (void)inner_.settle({.ns = request.ns,
+                           .owner = job.owner,
+                           .settlements = {{job.id, job.fence, {.kind = OutcomeKind::given_back}}}});
     }
     return inner_.claim(request);
   }

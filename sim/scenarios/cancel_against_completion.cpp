@@ -1,5 +1,5 @@
-// People cancel and retry what is just running, finishing or being taken over. Half of the plans lose no message: there a worker must learn
-// in time.
+// People cancel and retry what is just running, finishing or being taken over. Half of the plans lose no message: there
+// a worker must learn in time.
 #include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
@@ -36,11 +36,12 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario cancel_against_completion{.name = "cancel-against-completion",
-                                         .summary = "cancels and retries against handlers about to finish",
-                                         .plan = plan,
-                                         .owes = {Count::cancelled_running, Count::cancelled_too_late, Count::retried_running,
-                                                  Count::acts_repeated, Count::late_outcomes, Count::stopped_said, Count::stopped_handlers,
-                                                  Count::slot_waits, Count::purged, Count::notes, Count::notes_refused, Count::refusals}};
+const Scenario cancel_against_completion{
+    .name = "cancel-against-completion",
+    .summary = "cancels and retries against handlers about to finish",
+    .plan = plan,
+    .owes = {Count::cancelled_running, Count::cancelled_too_late, Count::retried_running, Count::acts_repeated,
+             Count::late_outcomes, Count::stopped_said, Count::stopped_handlers, Count::slot_waits, Count::purged,
+             Count::notes, Count::notes_refused, Count::refusals}};
 
 }  // namespace fenceline::sim

@@ -26,8 +26,14 @@ Plan plan(Random& random) {
       .batch_most = 5,
       .enqueue_pause_most = ttl,
       .job_delay_most = 10 * ttl,
-      .features =
-          {.keyed = 0.2, .keys = 3, .key_for_most = 1h, .grouped = 0.4, .groups = 2, .dated = 0.5, .timed = 0.2, .timeout_most = ttl},
+      .features = {.keyed = 0.2,
+                   .keys = 3,
+                   .key_for_most = 1h,
+                   .grouped = 0.4,
+                   .groups = 2,
+                   .dated = 0.5,
+                   .timed = 0.2,
+                   .timeout_most = ttl},
       .habits = {.works_most = 2 * ttl, .fails = 0.1, .later = 0.05},
       .operators = {.act_every = 4 * ttl, .cancel = 1, .retry = 1},
       .weather = weather,
@@ -43,7 +49,7 @@ Plan plan(Random& random) {
 const Scenario clock_chaos{.name = "clock-chaos",
                            .summary = "clocks set to and fro and running wild",
                            .plan = plan,
-                           .owes = {Count::wall_jumps, Count::suspends, Count::takeovers, Count::refusals, Count::losses,
-                                    Count::group_handovers, Count::timeouts}};
+                           .owes = {Count::wall_jumps, Count::suspends, Count::takeovers, Count::refusals,
+                                    Count::losses, Count::group_handovers, Count::timeouts}};
 
 }  // namespace fenceline::sim

@@ -1,5 +1,5 @@
-// What operators do about effects: they look at what is in doubt, wait until nothing of it can be under way, read the provider's own
-// books and say what became of it. And gates: they lift the floor of a store that was restored.
+// What operators do about effects: they look at what is in doubt, wait until nothing of it can be under way, read the
+// provider's own books and say what became of it. And gates: they lift the floor of a store that was restored.
 #include <algorithm>
 
 #include "sim/scenarios/effect_handler.hpp"
@@ -16,7 +16,8 @@ constexpr Duration kTimeout = 5s;
 
 }  // namespace
 
-// Whoever had begun it may act until its lease would have ended, also if an operator revoked it, and its request travels on.
+// Whoever had begun it may act until its lease would have ended, also if an operator revoked it, and its request
+// travels on.
 Duration World::doubt_is_ripe_after() const { return 2 * plan_.ttl + 1s; }
 
 std::optional<std::string> World::in_the_books(const Effect& effect) const {
@@ -29,7 +30,8 @@ Result<void> World::resolve_doubts(Store& store) {
     const Result<EffectsReply> page = store.effects(look);
     if (!page) return std::unexpected(page.error());
     for (const Effect& effect : page->effects) {
-      const Instant seen = doubts_seen_.emplace(std::tuple{effect.job, effect.name, effect.call}, simulation_.now()).first->second;
+      const Instant seen =
+          doubts_seen_.emplace(std::tuple{effect.job, effect.name, effect.call}, simulation_.now()).first->second;
       if (simulation_.now() - seen < doubt_is_ripe_after()) continue;
       const std::optional<std::string> found = in_the_books(effect);
       const Result<void> resolved = store.resolve_effect({.ns = std::string(kNamespace),
@@ -40,7 +42,8 @@ Result<void> World::resolve_doubts(Store& store) {
                                                           .result = found.value_or(""),
                                                           .act = {"operator", "as their books say"},
                                                           .timeout = kTimeout});
-      const bool again = !resolved && (resolved.error().code == Code::in_doubt || resolved.error().code == Code::unavailable);
+      const bool again =
+          !resolved && (resolved.error().code == Code::in_doubt || resolved.error().code == Code::unavailable);
       if (again) return resolved;
     }
     if (!page->next) return {};
@@ -56,8 +59,10 @@ void World::books_agree() {
       const std::optional<std::string> receipt = provider_->receipt(account);
       const bool done = effect.state == EffectState::done;
       if (done != receipt.has_value())
-        violations_.add("E1", "effect " + account + " is " + std::string(to_string(effect.state)) + ", and its provider " + (receipt ? "did it" : "did nothing"));
-      if (done && receipt && effect.result != *receipt) violations_.add("E1", "effect " + account + " has another result than its provider gave");
+        violations_.add("E1", "effect " + account + " is " + std::string(to_string(effect.state)) +
+                                  ", and its provider " + (receipt ? "did it" : "did nothing"));
+      if (done && receipt && effect.result != *receipt)
+        violations_.add("E1", "effect " + account + " has another result than its provider gave");
     }
   }
 }

@@ -29,30 +29,38 @@ InDoubt EffectHandler::policy() const {
   return kPolicies[run_.job.id.bytes[15] % 3];
 }
 
-// A careful handler looks at its trust in the moment in which it acts: whatever begun it, it may have been stopped since.
+// A careful handler looks at its trust in the moment in which it acts: whatever begun it, it may have been stopped
+// since.
 EffectReport EffectHandler::act(const std::string& name, const EffectCall& call) {
-  if (process_.now() >= run_.trust.until() || run_.stop.stop_requested()) return EffectReport::none("there is no time left");
+  if (process_.now() >= run_.trust.until() || run_.stop.stop_requested())
+    return EffectReport::none("there is no time left");
   world_.handlers().acts(process_, run_);
   const bool knows_keys = policy() == InDoubt::repeat;
-  return as_report(world_.provider().act(process_, account_of(run_.job.id, name), knows_keys ? call.key : "", world_.storm()));
+  return as_report(
+      world_.provider().act(process_, account_of(run_.job.id, name), knows_keys ? call.key : "", world_.storm()));
 }
 
 Result<std::string> EffectHandler::effect(const std::string& name) {
   EffectOptions options{.in_doubt = policy()};
   if (policy() == InDoubt::probe)
-    options.probe = [&](const EffectCall&) { return as_report(world_.provider().ask(process_, account_of(run_.job.id, name), world_.storm())); };
-  return run_.effect(name, run_.job.payload, [&](const EffectCall& call) { return act(name, call); }, options);
+    options.probe = [&](const EffectCall&) {
+      return as_report(world_.provider().ask(process_, account_of(run_.job.id, name), world_.storm()));
+    };
+  return run_.effect(
+      name, run_.job.payload, [&](const EffectCall& call) { return act(name, call); }, options);
 }
 
 bool EffectHandler::is_replayed(const std::string& name, const Result<std::string>& result) {
   if (!result) {
     const Code code = result.error().code;
     if (code == Code::invalid || code == Code::conflict || code == Code::refused)
-      world_.violations().add("E2", "effect " + account_of(run_.job.id, name) + " was answered " + std::string(to_string(code)) + ": " + result.error().message);
+      world_.violations().add("E2", "effect " + account_of(run_.job.id, name) + " was answered " +
+                                        std::string(to_string(code)) + ": " + result.error().message);
     return false;
   }
   if (*result != world_.provider().receipt(account_of(run_.job.id, name)))
-    world_.violations().add("E1", "effect " + account_of(run_.job.id, name) + " has a result that its provider never gave");
+    world_.violations().add("E1",
+                            "effect " + account_of(run_.job.id, name) + " has a result that its provider never gave");
   return true;
 }
 
@@ -80,10 +88,12 @@ bool EffectHandler::perform_all() {
     if (!perform(name)) return false;
     if (!random.chance(plan.other_request)) continue;
     const auto other = run_.effect(name, run_.job.payload + " ", [&](const EffectCall&) {
-      world_.violations().add("E1", "effect " + account_of(run_.job.id, name) + " was begun for another request after it was done");
+      world_.violations().add(
+          "E1", "effect " + account_of(run_.job.id, name) + " was begun for another request after it was done");
       return EffectReport::none("never");
     });
-    if (other) world_.violations().add("E1", "effect " + account_of(run_.job.id, name) + " was replayed for another request");
+    if (other)
+      world_.violations().add("E1", "effect " + account_of(run_.job.id, name) + " was replayed for another request");
   }
   return true;
 }

@@ -15,7 +15,8 @@ Plan plan(Random& random) {
   plan.features.keyed = 0.1;
   plan.habits.works_most = ttl / 2;
   plan.habits.speaks = 0;
-  // A request travels for less than the margin of a lease: what was sent under trust has arrived before anyone takes over.
+  // A request travels for less than the margin of a lease: what was sent under trust has arrived before anyone takes
+  // over.
   plan.effects = {.of_a_job = static_cast<int>(random.between(1, 2)),
                   .refused = 0.05,
                   .request_lost = 0.05,
@@ -29,11 +30,13 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario effects{.name = "effects",
-                       .summary = "effects in doubt under every policy, at a provider that loses replies (E1, E2)",
-                       .plan = plan,
-                       .owes = rough_counts({Count::effects_begun, Count::effects_done, Count::effects_none, Count::effect_doubts, Count::effect_holds,
-                                             Count::effect_replays, Count::effect_busy, Count::effect_conflicts, Count::effects_lost, Count::late_finishes,
-                                             Count::effects_resolved, Count::provider_acts, Count::provider_repeats, Count::provider_lost_replies})};
+const Scenario effects{
+    .name = "effects",
+    .summary = "effects in doubt under every policy, at a provider that loses replies (E1, E2)",
+    .plan = plan,
+    .owes = rough_counts({Count::effects_begun, Count::effects_done, Count::effects_none, Count::effect_doubts,
+                          Count::effect_holds, Count::effect_replays, Count::effect_busy, Count::effect_conflicts,
+                          Count::effects_lost, Count::late_finishes, Count::effects_resolved, Count::provider_acts,
+                          Count::provider_repeats, Count::provider_lost_replies})};
 
 }  // namespace fenceline::sim

@@ -35,10 +35,10 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario fleet_restart{
-    .name = "fleet-restart",
-    .summary = "all workers restarted at once, again and again",
-    .plan = plan,
-    .owes = {Count::fleet_restarts, Count::takeovers, Count::losses, Count::given_back, Count::ran_alone, Count::group_handovers}};
+const Scenario fleet_restart{.name = "fleet-restart",
+                             .summary = "all workers restarted at once, again and again",
+                             .plan = plan,
+                             .owes = {Count::fleet_restarts, Count::takeovers, Count::losses, Count::given_back,
+                                      Count::ran_alone, Count::group_handovers}};
 
 }  // namespace fenceline::sim

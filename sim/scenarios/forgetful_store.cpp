@@ -27,9 +27,10 @@ Plan plan(Random& random) {
 }  // namespace
 
 const Scenario forgetful_store{.name = "forgetful-store",
-                  .summary = "a store that crashes and forgets its last moments (class C)",
-                  .plan = plan,
-                  .owes = {Count::store_crashes, Count::store_down, Count::calls_forgotten, Count::granted_after_loss, Count::fences_excused,
-                               Count::takeovers, Count::refusals, Count::met_again, Count::group_handovers, Count::kills}};
+                               .summary = "a store that crashes and forgets its last moments (class C)",
+                               .plan = plan,
+                               .owes = {Count::store_crashes, Count::store_down, Count::calls_forgotten,
+                                        Count::granted_after_loss, Count::fences_excused, Count::takeovers,
+                                        Count::refusals, Count::met_again, Count::group_handovers, Count::kills}};
 
 }  // namespace fenceline::sim

@@ -1,5 +1,5 @@
-// Handlers write through gates that remember the largest fence: holders are stopped in front of them past their lease, and an old
-// snapshot takes the place of the store, at times on an older clock.
+// Handlers write through gates that remember the largest fence: holders are stopped in front of them past their lease,
+// and an old snapshot takes the place of the store, at times on an older clock.
 #include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
@@ -29,10 +29,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario gates{.name = "gates",
-                     .summary = "holders stopped in front of a gate, and a restored store whose gates remember more",
-                     .plan = plan,
-                     .owes = {Count::gate_passes, Count::gate_stale, Count::gate_behind, Count::gate_recovered, Count::floors_raised, Count::restores,
-                              Count::wall_set_back, Count::pauses, Count::takeovers}};
+const Scenario gates{
+    .name = "gates",
+    .summary = "holders stopped in front of a gate, and a restored store whose gates remember more",
+    .plan = plan,
+    .owes = {Count::gate_passes, Count::gate_stale, Count::gate_behind, Count::gate_recovered, Count::floors_raised,
+             Count::restores, Count::wall_set_back, Count::pauses, Count::takeovers}};
 
 }  // namespace fenceline::sim

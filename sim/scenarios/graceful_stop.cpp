@@ -11,7 +11,8 @@ Plan plan(Random& random) {
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 4));
   const bool rough = random.chance(0.5);
-  Weather weather{.delay_most = ttl / 100, .restart_most = ttl / 2, .delay_at_step = 0.05, .step_delay_most = ttl / 200};
+  Weather weather{
+      .delay_most = ttl / 100, .restart_most = ttl / 2, .delay_at_step = 0.05, .step_delay_most = ttl / 200};
   if (rough) weather = rough_weather(ttl, 0.03, hosts);
   weather.terminate_every = 2 * ttl / hosts;
   return {
@@ -36,10 +37,10 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario graceful_stop{
-    .name = "graceful-stop",
-    .summary = "workers asked to stop all the time, and no delivery lost by it",
-    .plan = plan,
-    .owes = {Count::terminations, Count::given_back, Count::workers_ordered, Count::order_waits, Count::losses, Count::takeovers, Count::kills}};
+const Scenario graceful_stop{.name = "graceful-stop",
+                             .summary = "workers asked to stop all the time, and no delivery lost by it",
+                             .plan = plan,
+                             .owes = {Count::terminations, Count::given_back, Count::workers_ordered,
+                                      Count::order_waits, Count::losses, Count::takeovers, Count::kills}};
 
 }  // namespace fenceline::sim

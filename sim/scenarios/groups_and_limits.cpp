@@ -36,10 +36,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario groups_and_limits{.name = "groups-and-limits",
-                                 .summary = "groups one at a time and in order, limits never exceeded",
-                                 .plan = plan,
-                                 .owes = rough_counts({Count::group_handovers, Count::group_waits, Count::limit_waits, Count::slot_waits,
-                                                       Count::cancelled_running, Count::settings_changed})};
+const Scenario groups_and_limits{
+    .name = "groups-and-limits",
+    .summary = "groups one at a time and in order, limits never exceeded",
+    .plan = plan,
+    .owes = rough_counts({Count::group_handovers, Count::group_waits, Count::limit_waits, Count::slot_waits,
+                          Count::cancelled_running, Count::settings_changed})};
 
 }  // namespace fenceline::sim

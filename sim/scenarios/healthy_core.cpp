@@ -18,10 +18,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario healthy_core{.name = "healthy-core",
-                  .summary = "a few healthy workers among others with faults that never end (J8)",
-                  .plan = plan,
-                  .owes = rough_counts({Count::paused_for_ever, Count::cut_off_for_ever, Count::cut_one_way_for_ever, Count::dying_for_ever,
-                                         Count::given_back})};
+const Scenario healthy_core{
+    .name = "healthy-core",
+    .summary = "a few healthy workers among others with faults that never end (J8)",
+    .plan = plan,
+    .owes = rough_counts({Count::paused_for_ever, Count::cut_off_for_ever, Count::cut_one_way_for_ever,
+                          Count::dying_for_ever, Count::given_back})};
 
 }  // namespace fenceline::sim

@@ -18,7 +18,9 @@ void World::begin_lasting(Host& host) {
   constexpr Lasting kAll[] = {Lasting::paused, Lasting::cut_off, Lasting::cut_one_way, Lasting::dies};
   Random& random = simulation_.random();
   host.lasting = kAll[random.below(std::size(kAll))];
-  const auto says = [&](std::string_view what) { simulation_.trace().write(simulation_.now(), host.machine->name(), what); };
+  const auto says = [&](std::string_view what) {
+    simulation_.trace().write(simulation_.now(), host.machine->name(), what);
+  };
   switch (host.lasting) {
     case Lasting::none: return;
     case Lasting::paused:

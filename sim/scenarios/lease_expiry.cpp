@@ -44,7 +44,9 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario lease_expiry{
-    .name = "lease-expiry", .summary = "holders stopped past their lease, and their late writes", .plan = plan, .owes = rough_counts({Count::lease_operations})};
+const Scenario lease_expiry{.name = "lease-expiry",
+                            .summary = "holders stopped past their lease, and their late writes",
+                            .plan = plan,
+                            .owes = rough_counts({Count::lease_operations})};
 
 }  // namespace fenceline::sim

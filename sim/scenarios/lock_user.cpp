@@ -11,7 +11,10 @@ namespace fenceline::sim {
 using namespace std::chrono_literals;
 
 LockUser::LockUser(World& world, SimRuntime& process, LockClient& client, int number)
-    : world_(world), process_(process), client_(client), name_(process.machine().name() + "/" + std::to_string(number)) {}
+    : world_(world),
+      process_(process),
+      client_(client),
+      name_(process.machine().name() + "/" + std::to_string(number)) {}
 
 bool LockUser::chance(double share) { return world_.simulation().random().chance(share); }
 
@@ -41,21 +44,25 @@ LockOptions LockUser::some_options() {
     if (names > 2 && chance(0.3)) options.names.push_back("lock-" + std::to_string((first + 2) % names));
   }
   if (options.slots == 1 && chance(work.shared)) options.mode = LockMode::shared;
-  if (options.mode == LockMode::exclusive && chance(work.at_least)) options.hold_at_least = random.between(Duration{1}, plan.ttl);
-  if (options.mode == LockMode::exclusive && chance(work.delayed)) options.delay = random.between(Duration{1}, plan.ttl);
+  if (options.mode == LockMode::exclusive && chance(work.at_least))
+    options.hold_at_least = random.between(Duration{1}, plan.ttl);
+  if (options.mode == LockMode::exclusive && chance(work.delayed))
+    options.delay = random.between(Duration{1}, plan.ttl);
   if (world_.storm() && chance(work.retries)) options.contention = Contention::retry;
   if (world_.storm() && chance(work.skips)) options.contention = Contention::skip;
   return options;
 }
 
 Duration LockUser::some_work() {
-  return world_.simulation().random().between(Duration{0}, world_.storm() ? world_.plan().locks.works_most : world_.plan().ttl / 4);
+  return world_.simulation().random().between(Duration{0},
+                                              world_.storm() ? world_.plan().locks.works_most : world_.plan().ttl / 4);
 }
 
 void LockUser::check_code(const Error& error) {
   const Code code = error.code;
   if (code == Code::held || code == Code::unavailable || code == Code::in_doubt || code == Code::lost) return;
-  world_.violations().add("lock", process_.name() + " was answered " + std::string(to_string(code)) + ": " + error.message);
+  world_.violations().add("lock",
+                          process_.name() + " was answered " + std::string(to_string(code)) + ": " + error.message);
 }
 
 void LockUser::take_one(std::stop_token stop) {
@@ -65,7 +72,8 @@ void LockUser::take_one(std::stop_token stop) {
     Result<HeldLock> again = held->enter();
     if (again) {
       world_.tally().add(Count::locks_entered_again);
-      if (again->fence() != held->fence()) world_.violations().add("L1", name_ + " entered a lock again under another fence");
+      if (again->fence() != held->fence())
+        world_.violations().add("L1", name_ + " entered a lock again under another fence");
       act_under(*again, some_work());
       give_back(*again);
     } else {
@@ -80,7 +88,9 @@ void LockUser::take_one(std::stop_token stop) {
 
 void LockUser::sweep(std::stop_token stop) {
   const Plan& plan = world_.plan();
-  LoopLock loop(client_, {.names = {"loop-" + std::to_string(world_.simulation().random().below(static_cast<std::size_t>(plan.locks.names)))}, .ttl = plan.ttl});
+  LoopLock loop(client_, {.names = {"loop-" + std::to_string(world_.simulation().random().below(
+                                                  static_cast<std::size_t>(plan.locks.names)))},
+                          .ttl = plan.ttl});
   const Result<bool> ran = loop.run_once([&](const HeldLock& held) { act_under(held, some_work()); }, stop);
   if (!ran) return check_code(ran.error());
   world_.served(name_);
@@ -101,11 +111,13 @@ void LockUser::lead(std::stop_token stop) {
 }
 
 void LockUser::act(const HeldLock& held) {
-  for (const LockGrant& grant : held.grants()) world_.locks().acts(process_, {grant.resource, held.owner(), grant.fence});
+  for (const LockGrant& grant : held.grants())
+    world_.locks().acts(process_, {grant.resource, held.owner(), grant.fence});
 }
 
 void LockUser::act_under(const HeldLock& held, Duration takes) {
-  for (const LockGrant& grant : held.grants()) world_.locks().has_handle({grant.resource, held.owner(), grant.fence}, held.stop());
+  for (const LockGrant& grant : held.grants())
+    world_.locks().has_handle({grant.resource, held.owner(), grant.fence}, held.stop());
   const Instant end = process_.now() + takes;
   while (true) {
     const bool off = !held.held();
@@ -114,14 +126,17 @@ void LockUser::act_under(const HeldLock& held, Duration takes) {
       world_.tally().add(Count::locks_lost);
       // It looks once more, later: what was lost stays lost.
       process_.sleep_for(world_.plan().ttl / 5, {});
-      if (held.held()) world_.violations().add("L4", name_ + " holds " + held.resource() + " again under a handle that had lost it");
+      if (held.held())
+        world_.violations().add("L4", name_ + " holds " + held.resource() + " again under a handle that had lost it");
       return;
     }
     if (held.stop().stop_requested()) return;
     // Its fibers may run in any order after a pause: nobody can tell them while they are stopped.
-    const bool was_paused = process_.resumed_at() != Instant{} && process_.simulation().now() - process_.resumed_at() < held.times().grace;
+    const bool was_paused =
+        process_.resumed_at() != Instant{} && process_.simulation().now() - process_.resumed_at() < held.times().grace;
     const Instant told_by = held.trust().until() - held.times().grace / 2;
-    if ((off || process_.now() >= told_by) && !was_paused) world_.violations().add("L5", name_ + " was not told in time that its trust in " + held.resource() + " ends");
+    if ((off || process_.now() >= told_by) && !was_paused)
+      world_.violations().add("L5", name_ + " was not told in time that its trust in " + held.resource() + " ends");
     if (off || process_.now() >= end) return;
     const Instant next_act = process_.now() + world_.plan().ttl / 5;
     process_.sleep_until(std::min({end, next_act, told_by > process_.now() ? told_by : next_act}), held.stop());

@@ -1,4 +1,5 @@
-// One of those in a process that want locks: takes one after the other through the lock client, acts under it, and gives it back or does not.
+// One of those in a process that want locks: takes one after the other through the lock client, acts under it, and
+// gives it back or does not.
 #pragma once
 
 #include <stop_token>

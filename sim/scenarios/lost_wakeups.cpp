@@ -35,10 +35,10 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario lost_wakeups{
-    .name = "lost-wakeups",
-    .summary = "no wake-up ever arrives",
-    .plan = plan,
-    .owes = {Count::lost_wakeups, Count::settled, Count::group_handovers, Count::limit_waits, Count::cancelled, Count::queues_resumed}};
+const Scenario lost_wakeups{.name = "lost-wakeups",
+                            .summary = "no wake-up ever arrives",
+                            .plan = plan,
+                            .owes = {Count::lost_wakeups, Count::settled, Count::group_handovers, Count::limit_waits,
+                                     Count::cancelled, Count::queues_resumed}};
 
 }  // namespace fenceline::sim

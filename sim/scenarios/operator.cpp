@@ -31,7 +31,8 @@ void World::operate(Process& process, std::stop_token stop) {
     if (!storm_) return do_last_duties(process, stop);
     process.runtime.sleep_for(simulation_.random().between(Duration{0}, 2 * plan_.operators.act_every), stop);
     if (!storm_ || stop.stop_requested()) continue;
-    if (plan_.schedules.act_every != Duration{0} && simulation_.random().chance(0.5)) change_some_schedule(process, stop);
+    if (plan_.schedules.act_every != Duration{0} && simulation_.random().chance(0.5))
+      change_some_schedule(process, stop);
     else deed_ = some_deed();
   }
 }
@@ -43,7 +44,8 @@ bool World::carry_out(Process& process, std::stop_token stop) {
     if (done || (code != Code::in_doubt && code != Code::unavailable)) {
       // A worker may be gone, or told to stop before.
       if (!done && code != Code::not_found && code != Code::refused)
-        violations_.add("operator", "an act was answered " + std::string(to_string(code)) + ": " + done.error().message);
+        violations_.add("operator",
+                        "an act was answered " + std::string(to_string(code)) + ": " + done.error().message);
       deed_ = nullptr;
       return true;
     }
@@ -57,7 +59,8 @@ World::Deed World::some_deed() {
   const Operators& they = plan_.operators;
   const std::string ns(kNamespace);
   const std::string queue = plan_.queues > 0 ? some_queue() : "";
-  std::int64_t chosen = random.between(0, they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve + they.rebase - 1);
+  std::int64_t chosen = random.between(0, they.cancel + they.retry + they.pause + they.purge + they.limits +
+                                              they.order + they.tidy + they.resolve + they.rebase - 1);
   const auto is = [&](int weight) {
     chosen -= weight;
     return chosen < 0 && chosen >= -weight;
@@ -72,32 +75,44 @@ World::Deed World::some_deed() {
     return [request](Store& store) { return without_reply(store.cancel(request)); };
   }
   if (is(they.retry)) {
-    const auto preferred = [](const KnownJob& job) { return job.state == JobState::dead || job.state == JobState::cancelled; };
-    const ActRequest request{.ns = ns, .ids = some_jobs(preferred), .request = fresh_request(), .act = act(), .timeout = kTimeout};
+    const auto preferred = [](const KnownJob& job) {
+      return job.state == JobState::dead || job.state == JobState::cancelled;
+    };
+    const ActRequest request{
+        .ns = ns, .ids = some_jobs(preferred), .request = fresh_request(), .act = act(), .timeout = kTimeout};
     if (request.ids.empty()) return nullptr;
     return [request](Store& store) { return without_reply(store.retry(request)); };
   }
   if (is(they.pause)) {
-    const PauseRequest request{.ns = ns, .queue = queue, .paused = !checks_->is_paused(queue), .act = act(), .timeout = kTimeout};
+    const PauseRequest request{
+        .ns = ns, .queue = queue, .paused = !checks_->is_paused(queue), .act = act(), .timeout = kTimeout};
     return [request](Store& store) { return store.pause(request); };
   }
   if (is(they.purge)) {
-    const PurgeRequest request{
-        .ns = ns, .queue = queue, .up_to = kAllOfThem, .limit = static_cast<int>(random.between(1, 5)), .act = act(), .timeout = kTimeout};
+    const PurgeRequest request{.ns = ns,
+                               .queue = queue,
+                               .up_to = kAllOfThem,
+                               .limit = static_cast<int>(random.between(1, 5)),
+                               .act = act(),
+                               .timeout = kTimeout};
     return [request](Store& store) { return without_reply(store.purge(request)); };
   }
   if (is(they.limits)) {
     const int limit = static_cast<int>(random.between(0, they.limit_most));
     const int per_key = static_cast<int>(random.between(0, std::max(1, they.limit_most / 2)));
-    const SetQueueRequest request{
-        .ns = ns, .queue = queue, .change = {.limit = limit, .limit_per_key = per_key}, .act = act(), .timeout = kTimeout};
+    const SetQueueRequest request{.ns = ns,
+                                  .queue = queue,
+                                  .change = {.limit = limit, .limit_per_key = per_key},
+                                  .act = act(),
+                                  .timeout = kTimeout};
     return [request](Store& store) { return store.set_queue(request); };
   }
   if (is(they.order) && !owners_.empty()) {
     constexpr WorkerOrder kOrders[] = {WorkerOrder::quiet, WorkerOrder::work, WorkerOrder::stop};
     // The newest ones live most likely.
     const std::string owner = owners_[owners_.size() - 1 - random.below(std::min<std::size_t>(owners_.size(), 6))];
-    const OrderRequest request{.ns = ns, .owner = owner, .order = kOrders[random.below(3)], .act = act(), .timeout = kTimeout};
+    const OrderRequest request{
+        .ns = ns, .owner = owner, .order = kOrders[random.below(3)], .act = act(), .timeout = kTimeout};
     return [request](Store& store) { return store.order_worker(request); };
   }
   if (is(they.resolve)) return [this](Store& store) { return resolve_doubts(store); };
@@ -139,7 +154,8 @@ void World::do_last_duties(Process& process, std::stop_token stop) {
   }
   for (const WorkerRow& worker : *workers) {
     if (worker.order != WorkerOrder::quiet) continue;
-    const OrderRequest request{.ns = ns, .owner = worker.report.owner, .order = WorkerOrder::work, .act = act(), .timeout = kTimeout};
+    const OrderRequest request{
+        .ns = ns, .owner = worker.report.owner, .order = WorkerOrder::work, .act = act(), .timeout = kTimeout};
     deed_ = [request](Store& store) { return store.order_worker(request); };
     if (!carry_out(process, stop)) return;
   }

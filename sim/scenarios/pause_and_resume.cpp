@@ -33,9 +33,10 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario pause_and_resume{.name = "pause-and-resume",
-                                .summary = "queues paused and resumed under running jobs",
-                                .plan = plan,
-                                .owes = rough_counts({Count::queues_paused, Count::queues_resumed, Count::queue_waits, Count::purged})};
+const Scenario pause_and_resume{
+    .name = "pause-and-resume",
+    .summary = "queues paused and resumed under running jobs",
+    .plan = plan,
+    .owes = rough_counts({Count::queues_paused, Count::queues_resumed, Count::queue_waits, Count::purged})};
 
 }  // namespace fenceline::sim

@@ -1,4 +1,5 @@
-// A pipeline with an approval and a check: workers of each stage, gate keepers, people who approve, reject, move and hold, and everything that can befall them.
+// A pipeline with an approval and a check: workers of each stage, gate keepers, people who approve, reject, move and
+// hold, and everything that can befall them.
 #include "sim/scenarios/plans.hpp"
 
 namespace fenceline::sim {
@@ -26,10 +27,13 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario pipeline{.name = "pipeline",
-                        .summary = "items through stages and gates: approvals, checks, returns, holds (P1, P2)",
-                        .plan = plan,
-                        .owes = {Count::items_advanced, Count::items_approved, Count::items_let_in, Count::items_returned, Count::items_expired, Count::items_held, Count::items_moved, Count::items_refused, Count::settings_changed, Count::takeovers,
-                                 Count::lost_requests, Count::lost_replies, Count::late_requests, Count::duplicates, Count::kills, Count::pauses, Count::twins, Count::terminations}};
+const Scenario pipeline{
+    .name = "pipeline",
+    .summary = "items through stages and gates: approvals, checks, returns, holds (P1, P2)",
+    .plan = plan,
+    .owes = {Count::items_advanced, Count::items_approved, Count::items_let_in, Count::items_returned,
+             Count::items_expired, Count::items_held, Count::items_moved, Count::items_refused, Count::settings_changed,
+             Count::takeovers, Count::lost_requests, Count::lost_replies, Count::late_requests, Count::duplicates,
+             Count::kills, Count::pauses, Count::twins, Count::terminations}};
 
 }  // namespace fenceline::sim

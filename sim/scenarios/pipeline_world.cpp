@@ -25,9 +25,15 @@ constexpr std::array kNames{"ana", "bo", "cy", "eve"};  // the last one may appr
 
 // write -> review -> publish (two of three people in time, else back) -> ship (a check)
 PipelineSpec pipeline_of(const Plan& plan) {
-  PipelineSpec spec{.name = kQueue, .stages = {{.name = "write"}, {.name = "review"}, {.name = "publish"}, {.name = "ship"}}, .loops = 2};
+  PipelineSpec spec{.name = kQueue,
+                    .stages = {{.name = "write"}, {.name = "review"}, {.name = "publish"}, {.name = "ship"}},
+                    .loops = 2};
   spec.stages[1].attempts = 50;
-  spec.stages[2].gate = {.kind = GateKind::approval, .count = 2, .by = {"ana", "bo", "cy"}, .within = 6 * plan.ttl, .then = GateEnd::reject};
+  spec.stages[2].gate = {.kind = GateKind::approval,
+                         .count = 2,
+                         .by = {"ana", "bo", "cy"},
+                         .within = 6 * plan.ttl,
+                         .then = GateEnd::reject};
   spec.stages[3].gate = {.kind = GateKind::check, .command = {"check"}, .every = std::max<Duration>(1s, plan.ttl / 2)};
   return spec;
 }
@@ -41,15 +47,19 @@ struct PipelineWorld::Process final : LogSink {
         runtime(world.simulation_, machine, name),
         wire(runtime, world.noted_ ? *world.noted_ : *world.checks_, world.server_, world.weather_, world.tally_),
         recorder(world.history_ ? &world.history_->recorder(name) : nullptr),
-        noted(recorder && world.history_->of() == Audit::clients ? std::make_unique<history::HistoryStore>(*recorder, wire) : nullptr) {}
+        noted(recorder && world.history_->of() == Audit::clients
+                  ? std::make_unique<history::HistoryStore>(*recorder, wire)
+                  : nullptr) {}
   ~Process() override { runtime.kill(); }  // while all that its fibers use is there
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   void write(const LogEvent& event) override {
     if (runtime.dead()) return;
-    if (world.simulation_.trace().on()) world.simulation_.trace().write(world.simulation_.now(), runtime.name(), format_log_line(event, ""));
-    if (event.level == Level::error) world.violations_.add("log", runtime.name() + " logged the error " + format_log_line(event, ""));
+    if (world.simulation_.trace().on())
+      world.simulation_.trace().write(world.simulation_.now(), runtime.name(), format_log_line(event, ""));
+    if (event.level == Level::error)
+      world.violations_.add("log", runtime.name() + " logged the error " + format_log_line(event, ""));
   }
 
   Store& store() { return noted ? *noted : static_cast<Store&>(wire); }
@@ -115,7 +125,9 @@ PipelineWorld::PipelineWorld(std::uint64_t seed, const Plan& plan, StackPool& st
   Random& random = simulation_.random();
   for (int i = 0; i < plan_.hosts + kPeople; ++i) {
     Host host{.machine = {}, .number = i, .people = i >= plan_.hosts, .running = {}};
-    host.machine = std::make_unique<Machine>((host.people ? "person-" : "host-") + std::to_string(i + 1), random.between(Duration{0}, 1000h), random.between(-plan_.drift_ppm, plan_.drift_ppm), random.between(Duration{-1h}, 1h));
+    host.machine = std::make_unique<Machine>(
+        (host.people ? "person-" : "host-") + std::to_string(i + 1), random.between(Duration{0}, 1000h),
+        random.between(-plan_.drift_ppm, plan_.drift_ppm), random.between(Duration{-1h}, 1h));
     hosts_.push_back(std::move(host));
   }
 }
@@ -127,14 +139,16 @@ PipelineWorld::~PipelineWorld() {
 void PipelineWorld::make_store(Audit audit) {
   store_runtime_ = std::make_unique<SimRuntime>(simulation_, store_machine_, "store");
   if (plan_.sqlite) {
-    auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()), {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
+    auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()),
+                                    {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
     check(opened.has_value(), "SQLite in memory opens");
     real_store_ = std::move(*opened);
   } else {
     real_store_ = std::make_unique<MemoryStore>(store_clock_);
   }
   if (options_.wrap_store) wrapped_store_ = options_.wrap_store(*real_store_);
-  checks_ = std::make_unique<ItemChecks>(simulation_, wrapped_store_ ? *wrapped_store_ : *real_store_, spec_, violations_, tally_);
+  checks_ = std::make_unique<ItemChecks>(simulation_, wrapped_store_ ? *wrapped_store_ : *real_store_, spec_,
+                                         violations_, tally_);
   if (audit == Audit::none) return;
   history_ = std::make_unique<SeedHistory>(audit, true_clock_, audit == Audit::clients && plan_.weather.duplicate > 0);
   if (audit == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *checks_);
@@ -143,7 +157,8 @@ void PipelineWorld::make_store(Audit audit) {
 
 void PipelineWorld::make_items() {
   Store& store = own_ ? *own_ : noted_ ? *noted_ : static_cast<Store&>(*checks_);
-  const Result<PipelineRow> put = store.put_pipeline({.ns = kNs, .name = kQueue, .spec = pipeline_text(spec_), .act = {"sim", "plan"}});
+  const Result<PipelineRow> put =
+      store.put_pipeline({.ns = kNs, .name = kQueue, .spec = pipeline_text(spec_), .act = {"sim", "plan"}});
   check(put.has_value(), "the pipeline of a plan is good");
   EnqueueRequest request{.ns = kNs, .jobs = {}};
   for (int i = 0; i < plan_.jobs; ++i) {
@@ -157,7 +172,8 @@ void PipelineWorld::make_items() {
 
 void PipelineWorld::start_on(Host& host) {
   host.starts += 1;
-  processes_.push_back(std::make_unique<Process>(*this, *host.machine, host.machine->name() + "." + std::to_string(host.starts)));
+  processes_.push_back(
+      std::make_unique<Process>(*this, *host.machine, host.machine->name() + "." + std::to_string(host.starts)));
   Process& process = *processes_.back();
   host.running.push_back(&process);
   process.runtime.on_step([this](SimRuntime& runtime) {
@@ -181,9 +197,10 @@ void PipelineWorld::start_on(Host& host) {
 void PipelineWorld::ended(Host& host, Process& process) {
   std::erase(host.running, &process);
   if (closing_ || !host.running.empty()) return;
-  simulation_.after(simulation_.random().between(Duration{0}, storm_ ? weather_.restart_most : Duration{1s}), [this, &host] {
-    if (!closing_ && host.running.empty()) start_on(host);
-  });
+  simulation_.after(simulation_.random().between(Duration{0}, storm_ ? weather_.restart_most : Duration{1s}),
+                    [this, &host] {
+                      if (!closing_ && host.running.empty()) start_on(host);
+                    });
 }
 
 // Every stage has a worker, however few hosts there are.
@@ -200,7 +217,8 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
                         .host = process.runtime.name(),
                         .pid = 1,
                         .version = "sim"};
-  GateKeeper gates(process.runtime, Log(process), stages, options, [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
+  GateKeeper gates(process.runtime, Log(process), stages, options,
+                   [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
   const int all = static_cast<int>(spec_.stages.size());
   std::vector<std::unique_ptr<Worker>> workers;
   for (int stage = number % all; stage < all; stage += std::min(plan_.hosts, all)) {
@@ -212,7 +230,9 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
   for (const auto& worker : workers) {
     tasks.push_back(process.runtime.spawn("work", [&](std::stop_token over) {
       const Result<WorkReport> report = worker->run(std::move(over));
-      if (!report) violations_.add("worker", process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) + ": " + report.error().message);
+      if (!report)
+        violations_.add("worker", process.runtime.name() + " ended with " +
+                                      std::string(to_string(report.error().code)) + ": " + report.error().message);
     }));
   }
   process.runtime.sleep_for(24h * 365, stop);
@@ -228,7 +248,8 @@ PipelineSpec PipelineWorld::edited() {
     const std::size_t kind = random.below(8);
     if (kind == 0) gate = {};
     if (kind == 1) gate = {.kind = GateKind::approval, .count = 1, .by = {"ana", "bo", "cy"}};
-    if (kind == 2 || kind == 3) gate = {.kind = GateKind::check, .command = {"another"}, .every = std::max<Duration>(1s, plan_.ttl)};
+    if (kind == 2 || kind == 3)
+      gate = {.kind = GateKind::check, .command = {"another"}, .every = std::max<Duration>(1s, plan_.ttl)};
   }
   return spec;
 }
@@ -295,13 +316,17 @@ void PipelineWorld::begin_storm() {
     Random& random = simulation_.random();
     simulation_.after(random.between(Duration{0}, weather_.pause_most), [process] { process->runtime.resume(); });
     if (!random.chance(weather_.twin)) return;
-    const auto host = std::ranges::find_if(hosts_, [&](const Host& one) { return std::ranges::find(one.running, process) != one.running.end(); });
+    const auto host = std::ranges::find_if(
+        hosts_, [&](const Host& one) { return std::ranges::find(one.running, process) != one.running.end(); });
     tally_.add(Count::twins);
     start_on(*host);
   });
 }
 
-bool PipelineWorld::over() const { return !violations_.empty() || options_.stop.stop_requested() || tally_.of(Count::operations) >= options_.operations_most; }
+bool PipelineWorld::over() const {
+  return !violations_.empty() || options_.stop.stop_requested() ||
+         tally_.of(Count::operations) >= options_.operations_most;
+}
 
 bool PipelineWorld::all_finished() {
   return std::ranges::all_of(items_, [this](const JobId& id) {
@@ -318,17 +343,24 @@ SeedReport PipelineWorld::run() {
   weather_ = {};
   // Nothing is stuck once the weather is fine (J8); looked at now and then.
   const Instant patience = simulation_.now() + 6h;
-  while (!over() && !all_finished() && simulation_.now() < patience) simulation_.run_until(simulation_.now() + 10s, [this] { return over(); });
+  while (!over() && !all_finished() && simulation_.now() < patience)
+    simulation_.run_until(simulation_.now() + 10s, [this] { return over(); });
   for (const JobId& id : items_) {
-    const Result<std::optional<Job>> job = over() ? Result<std::optional<Job>>(std::optional<Job>()) : real_store_->job(kNs, id);
-    if (job && *job && !is_finished((*job)->state)) violations_.add("J8", "item " + short_id(id) + " is still " + std::string(to_string((*job)->state)) + " at '" + (*job)->stage + "' 6 hours after the storm");
+    const Result<std::optional<Job>> job =
+        over() ? Result<std::optional<Job>>(std::optional<Job>()) : real_store_->job(kNs, id);
+    if (job && *job && !is_finished((*job)->state))
+      violations_.add("J8", "item " + short_id(id) + " is still " + std::string(to_string((*job)->state)) + " at '" +
+                                (*job)->stage + "' 6 hours after the storm");
   }
   closing_ = true;
   for (const Host& host : hosts_) {
     for (Process* process : host.running) process->runtime.terminate();
   }
-  const auto stopped = [this] { return std::ranges::all_of(hosts_, [](const Host& host) { return host.running.empty(); }); };
-  if (!over() && !simulation_.run_until(simulation_.now() + 5 * plan_.ttl + 5min, stopped)) violations_.add("stop", "a process that was asked to stop is still there");
+  const auto stopped = [this] {
+    return std::ranges::all_of(hosts_, [](const Host& host) { return host.running.empty(); });
+  };
+  if (!over() && !simulation_.run_until(simulation_.now() + 5 * plan_.ttl + 5min, stopped))
+    violations_.add("stop", "a process that was asked to stop is still there");
   SeedReport report;
   report.simulated = simulation_.now() - kStart;
   report.stopped = options_.stop.stop_requested();

@@ -1,4 +1,5 @@
-// One run of a plan with a pipeline: workers of its stages, each with its gate keeper, people who decide, and the weather over them. The rules that it must keep are in item_checks.hpp.
+// One run of a plan with a pipeline: workers of its stages, each with its gate keeper, people who decide, and the
+// weather over them. The rules that it must keep are in item_checks.hpp.
 #pragma once
 
 #include <functional>

@@ -22,7 +22,9 @@ struct Size {
 
 template <auto Member>
 Size size(std::string_view name, std::int64_t least) {
-  return {{name, least}, [](const Plan& plan) { return std::int64_t{plan.*Member}; }, [](Plan& plan, std::int64_t to) { plan.*Member = static_cast<int>(to); }};
+  return {{name, least},
+          [](const Plan& plan) { return std::int64_t{plan.*Member}; },
+          [](Plan& plan, std::int64_t to) { plan.*Member = static_cast<int>(to); }};
 }
 
 const std::vector<Size>& sizes() {
@@ -34,7 +36,9 @@ const std::vector<Size>& sizes() {
       size<&Plan::queues>("queues", 1),
       size<&Plan::producers>("producers", 1),
       size<&Plan::batch_most>("batch", 1),
-      {{"storm_ms", 1}, [](const Plan& plan) { return plan.storm / milliseconds{1}; }, [](Plan& plan, std::int64_t to) { plan.storm = milliseconds{to}; }},
+      {{"storm_ms", 1},
+       [](const Plan& plan) { return plan.storm / milliseconds{1}; },
+       [](Plan& plan, std::int64_t to) { plan.storm = milliseconds{to}; }},
   };
   return all;
 }
@@ -81,7 +85,8 @@ Switch tracked(std::string_view name) {
 }
 template <auto Member>
 Switch whole(std::string_view name) {
-  return {name, [](const Plan& plan) { return plan.*Member != std::decay_t<decltype(plan.*Member)>{}; }, [](Plan& plan) { plan.*Member = {}; }};
+  return {name, [](const Plan& plan) { return plan.*Member != std::decay_t<decltype(plan.*Member)>{}; },
+          [](Plan& plan) { plan.*Member = {}; }};
 }
 
 const std::vector<Switch>& switches() {
@@ -242,12 +247,17 @@ void apply(const PlanChange& change, Plan& plan) {
     if (!change.switches_on->contains(one.name)) one.off(plan);
   }
   const Operators& they = plan.operators;
-  if (they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve + they.rebase == 0) plan.operators = {};
+  if (they.cancel + they.retry + they.pause + they.purge + they.limits + they.order + they.tidy + they.resolve +
+          they.rebase ==
+      0)
+    plan.operators = {};
 }
 
 std::string to_text(const PlanChange& change) {
   std::string text;
-  const auto add = [&](std::string_view name, const std::string& value) { text += (text.empty() ? "" : ",") + std::string(name) + "=" + value; };
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += (text.empty() ? "" : ",") + std::string(name) + "=" + value;
+  };
   for (const auto& [name, to] : change.sizes) add(name, std::to_string(to));
   if (change.switches_on) {
     std::string names;
@@ -268,7 +278,9 @@ Result<PlanChange> parse_plan_change(std::string_view text) {
       change.switches_on.emplace();
       for (const std::string& one : split(value, '+')) {
         if (one == kNothing) continue;
-        if (!is_switch(one)) return fail(Code::invalid, "'" + one + "' is nothing that a plan can leave on; copy the line as it was printed");
+        if (!is_switch(one))
+          return fail(Code::invalid,
+                      "'" + one + "' is nothing that a plan can leave on; copy the line as it was printed");
         change.switches_on->insert(one);
       }
       continue;

@@ -19,7 +19,7 @@ struct Plan;
 struct PlanChange {
   std::map<std::string, std::int64_t, std::less<>> sizes;         // by name; those that are not here stay
   std::optional<std::set<std::string, std::less<>>> switches_on;  // all others are off; none: all stay as they are
-  std::optional<std::uint64_t> world;                             // chance in the world, in place of the seed, which made the plan
+  std::optional<std::uint64_t> world;  // chance in the world, in place of the seed, which made the plan
 
   bool empty() const { return sizes.empty() && !switches_on && !world; }
   bool operator==(const PlanChange&) const = default;

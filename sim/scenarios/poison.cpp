@@ -35,7 +35,7 @@ Plan plan(Random& random) {
 const Scenario poison{.name = "poison",
                       .summary = "jobs that kill their worker, and their many neighbours",
                       .plan = plan,
-                      .owes = {Count::poisoned, Count::died_of_losses, Count::ran_alone, Count::takeovers, Count::losses,
-                               Count::lost_replies, Count::given_back}};
+                      .owes = {Count::poisoned, Count::died_of_losses, Count::ran_alone, Count::takeovers,
+                               Count::losses, Count::lost_replies, Count::given_back}};
 
 }  // namespace fenceline::sim

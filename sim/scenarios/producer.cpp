@@ -31,8 +31,8 @@ void World::make_batches() {
     const std::int64_t size = random.between(1, std::min(plan_.batch_most, plan_.jobs - made));
     for (std::int64_t i = 0; i < size; ++i, ++made) {
       batch.jobs.push_back(make_job(made));
-      const bool for_sure =
-          poison_left > 0 && random.below(static_cast<std::size_t>(plan_.jobs - made)) < static_cast<std::size_t>(poison_left);
+      const bool for_sure = poison_left > 0 && random.below(static_cast<std::size_t>(plan_.jobs - made)) <
+                                                   static_cast<std::size_t>(poison_left);
       if (for_sure) poison_left -= 1;
       if (for_sure || random.chance(plan_.poison)) poison_.insert(batch.jobs.back().id);
     }
@@ -69,15 +69,19 @@ NewJob World::make_job(int number) {
     job.key = one_of("key-", features.keys);
     const std::size_t spelling = random.below(3);
     job.payload = payload_of(job.key, spelling, random.chance(features.other_payload));
-    if (features.key_for_most != Duration{0} && random.chance(0.5)) job.key_for = random.between(Duration{0}, features.key_for_most);
+    if (features.key_for_most != Duration{0} && random.chance(0.5))
+      job.key_for = random.between(Duration{0}, features.key_for_most);
   }
   if (random.chance(features.grouped)) job.group = one_of("group-", features.groups);
   if (random.chance(features.limited)) job.limit_key = one_of("limit-", features.limit_keys);
-  if (random.chance(features.timed)) job.timeout = random.between(Duration{1s}, std::max<Duration>(1s, features.timeout_most));
+  if (random.chance(features.timed))
+    job.timeout = random.between(Duration{1s}, std::max<Duration>(1s, features.timeout_most));
   return job;
 }
 
-std::string World::some_queue() { return queue_name(static_cast<int>(simulation_.random().below(static_cast<std::size_t>(plan_.queues)))); }
+std::string World::some_queue() {
+  return queue_name(static_cast<int>(simulation_.random().below(static_cast<std::size_t>(plan_.queues))));
+}
 
 bool World::all_enqueued() const {
   return std::all_of(batches_.begin(), batches_.end(), [](const Batch& batch) { return batch.answered; });
@@ -103,18 +107,20 @@ void World::send(Process& process, Batch& batch, std::stop_token stop) {
   while (!batch.answered) {
     if (stop.stop_requested()) return;
     if (!batch.name.empty() && !open_file(process, batch, stop)) continue;
-    const Result<EnqueueReply> reply =
-        process.store.enqueue({.ns = std::string(kNamespace), .jobs = batch.jobs, .timeout = std::min<Duration>(plan_.ttl, 1min)});
+    const Result<EnqueueReply> reply = process.store.enqueue(
+        {.ns = std::string(kNamespace), .jobs = batch.jobs, .timeout = std::min<Duration>(plan_.ttl, 1min)});
     if (reply) {
       batch.answered = true;
       checks_->acknowledged(batch.jobs, reply->ids);
     } else if (reply.error().code == Code::conflict) {
       batch.answered = true;  // whether rightly, the checks have said
     } else if (reply.error().code != Code::in_doubt && reply.error().code != Code::unavailable) {
-      violations_.add("J1", "an enqueue was answered " + std::string(to_string(reply.error().code)) + ": " + reply.error().message);
+      violations_.add(
+          "J1", "an enqueue was answered " + std::string(to_string(reply.error().code)) + ": " + reply.error().message);
       return;
     }
-    const Duration pause = simulation_.random().between(Duration{0}, storm_ ? plan_.enqueue_pause_most : Duration{10ms});
+    const Duration pause =
+        simulation_.random().between(Duration{0}, storm_ ? plan_.enqueue_pause_most : Duration{10ms});
     process.runtime.sleep_for(pause, stop);
   }
 }
@@ -122,8 +128,8 @@ void World::send(Process& process, Batch& batch, std::stop_token stop) {
 // The ids of a file's lines come from the moment at which the store first saw its name. False if that is not known yet,
 // or if the file can no longer be repeated: then it is answered.
 bool World::open_file(Process& process, Batch& batch, std::stop_token stop) {
-  const Result<BatchReply> opened =
-      process.store.open_batch({.ns = std::string(kNamespace), .name = batch.name, .timeout = std::min<Duration>(plan_.ttl, 1min)});
+  const Result<BatchReply> opened = process.store.open_batch(
+      {.ns = std::string(kNamespace), .name = batch.name, .timeout = std::min<Duration>(plan_.ttl, 1min)});
   if (!opened) {
     if (opened.error().code == Code::refused) batch.answered = true;
     process.runtime.sleep_for(simulation_.random().between(Duration{0}, Duration{100ms}), stop);

@@ -44,7 +44,9 @@ Provider::Answer Provider::send(SimRuntime& process, bool in_storm, const std::f
 
 Provider::Answer Provider::act(SimRuntime& process, const std::string& account, const std::string& key, bool in_storm) {
   const bool refuses = in_storm && simulation_.random().chance(terms_.refused);
-  return send(process, in_storm, [this, account, key, refuses] { return refuses ? Answer{Answer::Kind::refused, {}} : happen(account, key); });
+  return send(process, in_storm, [this, account, key, refuses] {
+    return refuses ? Answer{Answer::Kind::refused, {}} : happen(account, key);
+  });
 }
 
 Provider::Answer Provider::ask(SimRuntime& process, const std::string& account, bool in_storm) {

@@ -1,5 +1,5 @@
-// Someone outside of the store who really acts: what happens here has happened, whatever becomes of the reply. Some of it knows
-// idempotency keys, some does not. Nothing may happen twice (E1).
+// Someone outside of the store who really acts: what happens here has happened, whatever becomes of the reply. Some of
+// it knows idempotency keys, some does not. Nothing may happen twice (E1).
 #pragma once
 
 #include <functional>
@@ -26,8 +26,9 @@ class Provider {
   Provider(Simulation& simulation, const Effects& terms, Tally& tally, Violations& violations)
       : simulation_(simulation), terms_(terms), tally_(tally), violations_(violations) {}
 
-  // Sends the request in the very moment of the call: whoever looked at its trust before has not been stopped since. By the end of it
-  // nothing is under way any more. `account`: what must not happen twice. `key`: by which it would know a repeat; empty: it knows none.
+  // Sends the request in the very moment of the call: whoever looked at its trust before has not been stopped since. By
+  // the end of it nothing is under way any more. `account`: what must not happen twice. `key`: by which it would know a
+  // repeat; empty: it knows none.
   Answer act(SimRuntime& process, const std::string& account, const std::string& key, bool in_storm);
   // Whether it happened; refused: no.
   Answer ask(SimRuntime& process, const std::string& account, bool in_storm);

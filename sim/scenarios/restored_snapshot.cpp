@@ -23,10 +23,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario restored_snapshot{.name = "restored-snapshot",
-                  .summary = "an old snapshot in the place of the store, under running workers",
-                  .plan = plan,
-                  .owes = {Count::restores, Count::calls_forgotten, Count::granted_after_loss, Count::fences_excused, Count::wall_set_back,
-                                 Count::takeovers, Count::refusals, Count::met_again, Count::store_down}};
+const Scenario restored_snapshot{
+    .name = "restored-snapshot",
+    .summary = "an old snapshot in the place of the store, under running workers",
+    .plan = plan,
+    .owes = {Count::restores, Count::calls_forgotten, Count::granted_after_loss, Count::fences_excused,
+             Count::wall_set_back, Count::takeovers, Count::refusals, Count::met_again, Count::store_down}};
 
 }  // namespace fenceline::sim

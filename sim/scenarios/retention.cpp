@@ -27,7 +27,13 @@ Plan plan(Random& random) {
       .job_delay_most = 2 * ttl,
       .attempts_max = 2,
       .backoff = {.first = 1s, .most = 30s},
-      .features = {.keyed = 0.3, .keys = 6, .key_for_most = 24h * 10, .grouped = 0.3, .groups = 2, .named = 0.2, .repeated = 0.7},
+      .features = {.keyed = 0.3,
+                   .keys = 6,
+                   .key_for_most = 24h * 10,
+                   .grouped = 0.3,
+                   .groups = 2,
+                   .named = 0.2,
+                   .repeated = 0.7},
       .settings = {.keep_done = 24h, .keep_dead = 48h},
       .habits = {.works_most = ttl / 2, .fails = 0.1, .dies = 0.1},
       .operators = {.act_every = ttl / 2, .cancel = 2, .retry = 1, .tidy = 4},
@@ -43,7 +49,7 @@ Plan plan(Random& random) {
 const Scenario retention{.name = "retention",
                          .summary = "finished jobs tidied away, against repeats and re-creation",
                          .plan = plan,
-                         .owes = {Count::tidied, Count::made_anew, Count::met_again, Count::wall_leaps, Count::wall_jumps,
-                                  Count::keys_held_after, Count::cancelled, Count::takeovers}};
+                         .owes = {Count::tidied, Count::made_anew, Count::met_again, Count::wall_leaps,
+                                  Count::wall_jumps, Count::keys_held_after, Count::cancelled, Count::takeovers}};
 
 }  // namespace fenceline::sim

@@ -23,8 +23,11 @@ Plan plan(Random& random) {
       .job_delay_most = ttl,
       .attempts_max = endless ? 100 : static_cast<int>(random.between(3, 20)),
       .backoff = {.first = 10ms, .most = endless ? Duration{200ms} : Duration{2s}},
-      .habits =
-          {.works_most = ttl / 20, .fails = endless ? 0.97 : 0.7, .throws = 0.1, .dies = endless ? 0 : 0.05, .later = endless ? 0.02 : 0.3},
+      .habits = {.works_most = ttl / 20,
+                 .fails = endless ? 0.97 : 0.7,
+                 .throws = 0.1,
+                 .dies = endless ? 0 : 0.05,
+                 .later = endless ? 0.02 : 0.3},
       .operators = {.act_every = 2 * ttl, .retry = 1},
       .weather = rough_weather(ttl, 0.02, hosts),
       .storm = 30 * ttl,
@@ -38,7 +41,7 @@ Plan plan(Random& random) {
 const Scenario retry_storm{.name = "retry-storm",
                            .summary = "almost everything fails and comes back at once",
                            .plan = plan,
-                           .owes = rough_counts({Count::failures, Count::laters, Count::dead_letters, Count::histories_cut, Count::retried,
-                                                 Count::acts_repeated})};
+                           .owes = rough_counts({Count::failures, Count::laters, Count::dead_letters,
+                                                 Count::histories_cut, Count::retried, Count::acts_repeated})};
 
 }  // namespace fenceline::sim

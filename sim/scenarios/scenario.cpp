@@ -15,19 +15,53 @@ constexpr bool kSqliteToo = true;
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> all{
-      lease_expiry,    job_storm,         poison,        retry_storm, groups_and_limits, unique_keys,   cancel_against_completion,
-      graceful_stop,   pause_and_resume,  fleet_restart, retention,   clock_chaos,       lost_wakeups,  slow_renewals,
-      store_crash,     forgetful_store,   restored_snapshot, amnesia, store_clock_back,  large_numbers, healthy_core,
-      effects,         gates,
-      lock_under_chaos, lock_fairness, lock_hand_over, lock_loop_window, lock_hold_at_least, lock_delayed, lock_layered, lock_shared, lock_several, lock_election, lock_retention, lock_forgotten,
-      schedule_week,   schedule_clocks,   schedule_hour,   schedule_workers,
-      pipeline, tracker_backlog};
+  static const std::vector<Scenario> all{lease_expiry,
+                                         job_storm,
+                                         poison,
+                                         retry_storm,
+                                         groups_and_limits,
+                                         unique_keys,
+                                         cancel_against_completion,
+                                         graceful_stop,
+                                         pause_and_resume,
+                                         fleet_restart,
+                                         retention,
+                                         clock_chaos,
+                                         lost_wakeups,
+                                         slow_renewals,
+                                         store_crash,
+                                         forgetful_store,
+                                         restored_snapshot,
+                                         amnesia,
+                                         store_clock_back,
+                                         large_numbers,
+                                         healthy_core,
+                                         effects,
+                                         gates,
+                                         lock_under_chaos,
+                                         lock_fairness,
+                                         lock_hand_over,
+                                         lock_loop_window,
+                                         lock_hold_at_least,
+                                         lock_delayed,
+                                         lock_layered,
+                                         lock_shared,
+                                         lock_several,
+                                         lock_election,
+                                         lock_retention,
+                                         lock_forgotten,
+                                         schedule_week,
+                                         schedule_clocks,
+                                         schedule_hour,
+                                         schedule_workers,
+                                         pipeline,
+                                         tracker_backlog};
   return all;
 }
 
 const Scenario* find_scenario(std::string_view name) {
-  const auto found = std::find_if(scenarios().begin(), scenarios().end(), [&](const Scenario& scenario) { return scenario.name == name; });
+  const auto found = std::find_if(scenarios().begin(), scenarios().end(),
+                                  [&](const Scenario& scenario) { return scenario.name == name; });
   return found == scenarios().end() ? nullptr : &*found;
 }
 

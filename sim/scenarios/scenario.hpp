@@ -34,14 +34,15 @@ struct Habits {
   double dies = 0;  // asks for the dead letters
   double later = 0;
   double obstinate = 0;  // does not listen to its stop token, for a while
-  bool gated = false;   // writes through a gate in the end
-  double speaks = 0;    // says how far it is and logs a line, at each act
+  bool gated = false;    // writes through a gate in the end
+  double speaks = 0;     // says how far it is and logs a line, at each act
 };
 
-// What handlers do at a provider outside of the store, each under a name of the ledger; by job under `hold`, `repeat` or `probe`.
+// What handlers do at a provider outside of the store, each under a name of the ledger; by job under `hold`, `repeat`
+// or `probe`.
 struct Effects {
-  int of_a_job = 0;          // zero: there is no provider
-  double refused = 0;        // of the requests: declined, nothing happened
+  int of_a_job = 0;    // zero: there is no provider
+  double refused = 0;  // of the requests: declined, nothing happened
   double request_lost = 0;
   double reply_lost = 0;
   Duration takes_most{0};    // of a request, and of a reply
@@ -76,53 +77,57 @@ struct Operators {
   int limits = 0;
   int order = 0;  // to a worker: quiet, work or stop
   int tidy = 0;
-  int resolve = 0;  // effects in doubt, from the provider's own books
-  int rebase = 0;   // lifts the floor, if gates remember more than the store
+  int resolve = 0;           // effects in doubt, from the provider's own books
+  int rebase = 0;            // lifts the floor, if gates remember more than the store
   int limit_most = 4;        // of a queue; of a key: half of it
   double leaves_paused = 0;  // a queue stays paused when the storm is over, until the rest has ended
 };
 
-// What hosts do if there are locks: each of their fibers takes one after the other, through a lock client. Shares are of all requests.
+// What hosts do if there are locks: each of their fibers takes one after the other, through a lock client. Shares are
+// of all requests.
 struct LockWork {
-  int names = 0;           // zero: hosts work on jobs
+  int names = 0;  // zero: hosts work on jobs
   double shared = 0;
-  double several = 0;      // two or three names at once
-  double slotted = 0;      // of a lock that has `slots` holders at a time
+  double several = 0;  // two or three names at once
+  double slotted = 0;  // of a lock that has `slots` holders at a time
   int slots = 2;
-  double loops = 0;        // held to its end, of windows as long as a ttl
+  double loops = 0;  // held to its end, of windows as long as a ttl
   double elections = 0;
-  double at_least = 0;     // held at least for up to a ttl
-  double delayed = 0;      // with a delay of up to a ttl after a loss
-  double skips = 0;        // give up at once if it is taken
-  double retries = 0;      // ask again with jitter, and take no place
+  double at_least = 0;  // held at least for up to a ttl
+  double delayed = 0;   // with a delay of up to a ttl after a loss
+  double skips = 0;     // give up at once if it is taken
+  double retries = 0;   // ask again with jitter, and take no place
   double entered_again = 0;
-  double abandons = 0;     // drop what they hold
+  double abandons = 0;  // drop what they hold
   Duration works_most{0};
   Duration rests_most{0};
   Duration waits_most{0};
   Duration break_every{0};  // by an operator; zero: never
   Duration tidy_every{0};
-  bool nothing_lost = false;  // no message and no process: then nobody is overtaken, and a process waits once for a name
+  bool nothing_lost =
+      false;  // no message and no process: then nobody is overtaken, and a process waits once for a name
 };
 
-// What hosts do if there are schedules: each runs a scheduler, and jobs are claimed and finished now and then, by nobody in particular; or whole workers, which do all of that.
+// What hosts do if there are schedules: each runs a scheduler, and jobs are claimed and finished now and then, by
+// nobody in particular; or whole workers, which do all of that.
 struct ScheduleWork {
-  int count = 0;             // zero: none
+  int count = 0;  // zero: none
   bool workers = false;
-  Duration tidy_every{0};    // of workers; zero: as in earnest
-  Duration window{0};        // of the lead
+  Duration tidy_every{0};  // of workers; zero: as in earnest
+  Duration window{0};      // of the lead
   Duration look_every{0};
-  Duration act_every{0};     // of people: they add, change, pause, resume, rewind, remove and run
+  Duration act_every{0};  // of people: they add, change, pause, resume, rewind, remove and run
   Duration finish_every{0};
-  Duration clock_every{0};   // the store's wall clock is set, to and fro
+  Duration clock_every{0};  // the store's wall clock is set, to and fro
   Duration clock_most{0};
-  Duration far_every{0};     // it shows 2199 or 2200
-  Duration far_most{0};      // for so long
-  double strike_at_tick = 0;  // of the steps: some process is killed or stopped right after
+  Duration far_every{0};       // it shows 2199 or 2200
+  Duration far_most{0};        // for so long
+  double strike_at_tick = 0;   // of the steps: some process is killed or stopped right after
   bool clocks_change = false;  // it begins some days before clocks change in one of five zones
 };
 
-// What hosts do if there is a backlog on an issue tracker, and what befalls it; of the weather only messages, kills and pauses count there. Shares are of the answers, or of the changes.
+// What hosts do if there is a backlog on an issue tracker, and what befalls it; of the weather only messages, kills and
+// pauses count there. Shares are of the answers, or of the changes.
 struct TrackerWork {
   bool on = false;
   bool swap = false;          // statuses and compare-and-swap, in place of labels
@@ -140,9 +145,9 @@ struct TrackerWork {
   double webhooks = 0;        // are delivered
   double doubled = 0;         // of those, twice
   Duration late_most{0};
-  double sends_back = 0;      // of the runs
-  Duration within{0};         // an approval is waited for
-  int then = 0;               // as GateEnd
+  double sends_back = 0;  // of the runs
+  Duration within{0};     // an approval is waited for
+  int then = 0;           // as GateEnd
 };
 
 // Where the numbers of a store begin.
@@ -154,11 +159,11 @@ struct Numbers {
 
 // One run, all sizes fixed.
 struct Plan {
-  bool sqlite = false;  // SQLite in memory underneath, else the memory store
+  bool sqlite = false;                           // SQLite in memory underneath, else the memory store
   GuaranteeClass guarantee = GuaranteeClass::b;  // what a crash of the store may take
   Numbers numbers;
   int healthy_hosts = 0;  // if not zero: liveness. All workers but so many have a fault that never ends
-  int hosts = 1;        // with one worker process each
+  int hosts = 1;          // with one worker process each
   int concurrency = 1;
   int prefetch = 0;
   int queues = 1;
@@ -190,9 +195,10 @@ struct Plan {
   bool nothing_lost = false;             // J5: nothing in this plan may cost a delivery
   bool fences_end = false;               // its clock passes the last fence for a while: grants are refused then
   bool only_poison_dies = false;         // J5: the poison ends in the dead letters, and all else is done
-  Duration cancel_seen_within{0};        // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
-  int compare_every = 32;                // calls between two comparisons of the whole store
-  bool pipeline = false;                 // items through stages and gates, by workers and people: a world of its own
+  Duration cancel_seen_within{
+      0};                  // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
+  int compare_every = 32;  // calls between two comparisons of the whole store
+  bool pipeline = false;   // items through stages and gates, by workers and people: a world of its own
 };
 
 // Whether a store that cannot go back to an earlier moment can play it.
@@ -214,18 +220,18 @@ struct SeedReport {
   Tally tally;
   Duration simulated{};
   std::vector<Violation> violations;
-  std::string trace;  // if asked for
+  std::string trace;    // if asked for
   std::string history;  // if it was audited and something was found
   bool stopped = false;
 };
 
 struct SeedOptions {
   bool tracing = false;
-  std::stop_token stop;  // asked now and then
-  PlanChange change = {};  // of the seed's plan
+  std::stop_token stop;                                                     // asked now and then
+  PlanChange change = {};                                                   // of the seed's plan
   std::int64_t operations_most = std::numeric_limits<std::int64_t>::max();  // then it ends, with what was found by then
-  // In place of the made-up ones, for handlers of users: their jobs (ids are made here), what runs them, and who is shown
-  // the jobs in the end.
+  // In place of the made-up ones, for handlers of users: their jobs (ids are made here), what runs them, and who is
+  // shown the jobs in the end.
   std::vector<NewJob> jobs = {};
   std::function<RunResult(const Run&, Runtime& process, const std::string& worker)> handler = {};
   std::function<void(std::vector<Job>)> at_end = {};
@@ -234,7 +240,7 @@ struct SeedOptions {
   // Puts something between the checks and the real store: how tests plant a bug.
   std::function<std::unique_ptr<Store>(Store&)> wrap_store;
   Audit audit = Audit::by_seed;  // whether the seed's history goes to the checker too
-  bool audit_alone = false;   // what the simulator's own checks find counts for nothing
+  bool audit_alone = false;      // what the simulator's own checks find counts for nothing
 };
 
 // What a seed makes of a scenario.

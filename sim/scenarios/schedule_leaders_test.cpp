@@ -28,9 +28,15 @@ class GrantsToEverybody final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   Result<AcquireReply> acquire(const AcquireRequest& request) override {
-    return AcquireReply{.grants = {{.resource = request.names.front(), .fence = ++fence_, .previous_owner = {}}}, .left = request.ttl, .waited = {}, .held = {}, .again_in = {}};
+    return AcquireReply{.grants = {{.resource = request.names.front(), .fence = ++fence_, .previous_owner = {}}},
+                        .left = request.ttl,
+                        .waited = {},
+                        .held = {},
+                        .again_in = {}};
   }
-  Result<RenewReply> renew(const RenewRequest& request) override { return RenewReply{.left = request.ttl, .waited = {}, .refused = {}}; }
+  Result<RenewReply> renew(const RenewRequest& request) override {
+    return RenewReply{.left = request.ttl, .waited = {}, .refused = {}};
+  }
   Result<ReleaseReply> release(const ReleaseRequest&) override { return ReleaseReply{}; }
 
  private:
@@ -38,7 +44,8 @@ class GrantsToEverybody final : public ForwardingStore {
 };
 
 struct Leader {
-  Leader(Simulation& simulation, const std::string& name, std::int64_t drift_ppm, Store& store, StoreServer& server, const Weather& weather, Tally& tally)
+  Leader(Simulation& simulation, const std::string& name, std::int64_t drift_ppm, Store& store, StoreServer& server,
+         const Weather& weather, Tally& tally)
       : machine(name, 3h, drift_ppm, -1000h),
         runtime(simulation, machine, name),
         wire(runtime, store, server, weather, tally),
@@ -73,13 +80,25 @@ TEST_P(ThreeLeaders, S1_FireEachOfTenThousandTicksOnce) {
   Tally tally;
   const WallTime begin = std::chrono::floor<std::chrono::seconds>(clock.wall_now());
   for (int i = 0; i < kSchedules; ++i) {
-    const ScheduleSpec spec{.every = 1s, .anchor = begin, .ends = begin + kTicksOfEach * 1s, .catch_up = CatchUp::all, .cap = 1000, .queue = "q"};
-    ASSERT_TRUE(store->change_schedule({.ns = "default", .name = "s" + std::to_string(i), .spec = spec_text(spec), .request = "put" + std::to_string(i), .owner = "test", .act = {"ana", ""}}));
+    const ScheduleSpec spec{.every = 1s,
+                            .anchor = begin,
+                            .ends = begin + kTicksOfEach * 1s,
+                            .catch_up = CatchUp::all,
+                            .cap = 1000,
+                            .queue = "q"};
+    ASSERT_TRUE(store->change_schedule({.ns = "default",
+                                        .name = "s" + std::to_string(i),
+                                        .spec = spec_text(spec),
+                                        .request = "put" + std::to_string(i),
+                                        .owner = "test",
+                                        .act = {"ana", ""}}));
   }
 
   std::vector<std::unique_ptr<Leader>> leaders;
-  for (const auto& [name, drift] : {std::pair{"a", 150}, {"b", 0}, {"c", -150}}) leaders.push_back(std::make_unique<Leader>(simulation, name, drift, sabotaged, server, weather, tally));
-  for (const auto& leader : leaders) leader->runtime.start([&leader](std::stop_token stop) { leader->scheduler.run(stop); });
+  for (const auto& [name, drift] : {std::pair{"a", 150}, {"b", 0}, {"c", -150}})
+    leaders.push_back(std::make_unique<Leader>(simulation, name, drift, sabotaged, server, weather, tally));
+  for (const auto& leader : leaders)
+    leader->runtime.start([&leader](std::stop_token stop) { leader->scheduler.run(stop); });
   simulation.run_until(Instant{kTicksOfEach * 1s + 1min});
 
   std::set<JobId> jobs;
@@ -112,7 +131,8 @@ TEST_P(ThreeLeaders, S1_FireEachOfTenThousandTicksOnce) {
   EXPECT_GT(refused, 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sim, ThreeLeaders, testing::Bool(), [](const auto& chosen) { return chosen.param ? "OnSqlite" : "OnMemory"; });
+INSTANTIATE_TEST_SUITE_P(Sim, ThreeLeaders, testing::Bool(),
+                         [](const auto& chosen) { return chosen.param ? "OnSqlite" : "OnMemory"; });
 
 }  // namespace
 }  // namespace fenceline::sim

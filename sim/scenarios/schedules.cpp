@@ -8,7 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two deployments that overlap: each is stopped and started again, killed, paused past its lease, cut off. A tick has its time to the minute, so the lead is longer than in earnest.
+// Two deployments that overlap: each is stopped and started again, killed, paused past its lease, cut off. A tick has
+// its time to the minute, so the lead is longer than in earnest.
 Plan week_plan(Random& random) {
   const int hosts = static_cast<int>(random.between(2, 3));
   Weather weather{.drop_request = 0.01,
@@ -92,7 +93,8 @@ Plan hour_plan(Random& random) {
   return plan;
 }
 
-// Whole workers: they fire, work on what was fired and on what others enqueue, and tidy, while days pass on the store's clock. So rows of ticks and their jobs go, and names that were removed are forgotten, in the middle of it all.
+// Whole workers: they fire, work on what was fired and on what others enqueue, and tidy, while days pass on the store's
+// clock. So rows of ticks and their jobs go, and names that were removed are forgotten, in the middle of it all.
 Plan workers_plan(Random& random) {
   const Duration ttl = random.chance(0.5) ? Duration{2s} : Duration{10s};
   const int hosts = static_cast<int>(random.between(2, 3));
@@ -131,22 +133,28 @@ Plan workers_plan(Random& random) {
 }
 
 std::vector<Count> schedule_counts(std::vector<Count> and_these) {
-  for (const Count what : {Count::ticks_fired, Count::ticks_skipped, Count::ticks_overlapped, Count::ticks_paused, Count::steps_refused, Count::step_repeats, Count::schedules_changed, Count::schedules_removed,
-                           Count::schedules_added_again, Count::schedules_rewound, Count::kills, Count::pauses, Count::twins, Count::terminations, Count::store_crashes, Count::store_down, Count::calls_unsaved})
+  for (const Count what :
+       {Count::ticks_fired, Count::ticks_skipped, Count::ticks_overlapped, Count::ticks_paused, Count::steps_refused,
+        Count::step_repeats, Count::schedules_changed, Count::schedules_removed, Count::schedules_added_again,
+        Count::schedules_rewound, Count::kills, Count::pauses, Count::twins, Count::terminations, Count::store_crashes,
+        Count::store_down, Count::calls_unsaved})
     and_these.push_back(what);
   return and_these;
 }
 
 }  // namespace
 
-const Scenario schedule_week{.name = "schedule-week",
-                             .summary = "blue and green fire the ticks of a week, in five zones whose clocks change",
-                             .plan = week_plan,
-                             .owes = schedule_counts({Count::ticks_at_clock_changes, Count::suspends, Count::schedules_run})};
-const Scenario schedule_clocks{.name = "schedule-clocks",
-                               .summary = "the same week while the store's clock is set to and fro, and to 2200 and back",
-                               .plan = clocks_plan,
-                               .owes = schedule_counts({Count::clock_at_2200, Count::wall_set_back, Count::wall_leaps, Count::accounts_taken_back, Count::steps_early, Count::wall_jumps})};
+const Scenario schedule_week{
+    .name = "schedule-week",
+    .summary = "blue and green fire the ticks of a week, in five zones whose clocks change",
+    .plan = week_plan,
+    .owes = schedule_counts({Count::ticks_at_clock_changes, Count::suspends, Count::schedules_run})};
+const Scenario schedule_clocks{
+    .name = "schedule-clocks",
+    .summary = "the same week while the store's clock is set to and fro, and to 2200 and back",
+    .plan = clocks_plan,
+    .owes = schedule_counts({Count::clock_at_2200, Count::wall_set_back, Count::wall_leaps, Count::accounts_taken_back,
+                             Count::steps_early, Count::wall_jumps})};
 const Scenario schedule_hour{.name = "schedule-hour",
                              .summary = "ticks a few seconds apart, leaders killed and stopped around them",
                              .plan = hour_plan,
@@ -155,9 +163,25 @@ const Scenario schedule_hour{.name = "schedule-hour",
 const Scenario schedule_workers{.name = "schedule-workers",
                                 .summary = "whole workers fire, work and tidy while days pass, with people at work",
                                 .plan = workers_plan,
-                                .owes = rough_counts({Count::ticks_fired, Count::ticks_skipped, Count::ticks_overlapped, Count::ticks_paused, Count::ticks_tidied,
-                                                      Count::steps_refused, Count::step_repeats, Count::schedules_changed, Count::schedules_removed, Count::schedules_forgotten, Count::schedules_added_again,
-                                                      Count::schedules_rewound, Count::schedules_run, Count::accounts_taken_back, Count::tidied, Count::terminations, Count::given_back, Count::cancelled,
-                                                      Count::wall_leaps, Count::wall_set_back})};
+                                .owes = rough_counts({Count::ticks_fired,
+                                                      Count::ticks_skipped,
+                                                      Count::ticks_overlapped,
+                                                      Count::ticks_paused,
+                                                      Count::ticks_tidied,
+                                                      Count::steps_refused,
+                                                      Count::step_repeats,
+                                                      Count::schedules_changed,
+                                                      Count::schedules_removed,
+                                                      Count::schedules_forgotten,
+                                                      Count::schedules_added_again,
+                                                      Count::schedules_rewound,
+                                                      Count::schedules_run,
+                                                      Count::accounts_taken_back,
+                                                      Count::tidied,
+                                                      Count::terminations,
+                                                      Count::given_back,
+                                                      Count::cancelled,
+                                                      Count::wall_leaps,
+                                                      Count::wall_set_back})};
 
 }  // namespace fenceline::sim

@@ -11,13 +11,14 @@ constexpr Duration kCopiesArriveWithin = std::chrono::minutes{2};
 }  // namespace
 
 history::Recorder& SeedHistory::recorder(const std::string& by) {
-  recorders_.push_back(std::make_unique<history::Recorder>(truth_, *this,
-                                                           history::RecorderOptions{.by = by,
-                                                                                    .store = "simulated",
-                                                                                    .guarantee = 'B',
-                                                                                    .store_clock = truth_.boot_id(),
-                                                                                    .whole = true,
-                                                                                    .repeats = repeats_ ? kCopiesArriveWithin : Duration{0}}));
+  recorders_.push_back(std::make_unique<history::Recorder>(
+      truth_, *this,
+      history::RecorderOptions{.by = by,
+                               .store = "simulated",
+                               .guarantee = 'B',
+                               .store_clock = truth_.boot_id(),
+                               .whole = true,
+                               .repeats = repeats_ ? kCopiesArriveWithin : Duration{0}}));
   return *recorders_.back();
 }
 
@@ -33,7 +34,8 @@ audit::Verdict SeedHistory::check() const {
 }
 
 void SeedHistory::tell(Violations& violations) const {
-  for (const audit::Violation& violation : check().violations) violations.add(violation.promise, violation.sentence + " (by its history)");
+  for (const audit::Violation& violation : check().violations)
+    violations.add(violation.promise, violation.sentence + " (by its history)");
 }
 
 std::string SeedHistory::text() const {

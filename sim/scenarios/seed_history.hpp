@@ -1,5 +1,5 @@
-// The history of one seed, for the checker that shares nothing with the simulator's own checks: what its processes saw, or what
-// its store did.
+// The history of one seed, for the checker that shares nothing with the simulator's own checks: what its processes saw,
+// or what its store did.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,8 @@
 namespace fenceline::sim {
 
 RunResult SimulatedHandler::run(const Run& run) {
-  // Also when it throws or its process dies: then it does not run any more either. By then the handler itself may be gone.
+  // Also when it throws or its process dies: then it does not run any more either. By then the handler itself may be
+  // gone.
   struct Returned {
     HandlerChecks& checks;
     const SimRuntime& process;
@@ -33,12 +34,14 @@ RunResult SimulatedHandler::run(const Run& run) {
   const Instant begun = process_.now();
   if (!work(run, takes, obstinate)) {
     if (world_.checks().revoked_at({run.job.id, run.job.fence})) world_.tally().add(Count::stopped_handlers);
-    if (run.job.timeout != Duration{0} && process_.now() - begun >= run.job.timeout) world_.tally().add(Count::timeouts);
+    if (run.job.timeout != Duration{0} && process_.now() - begun >= run.job.timeout)
+      world_.tally().add(Count::timeouts);
     return {.kind = random.chance(0.9) ? OutcomeKind::failed : OutcomeKind::done, .error = "stopped"};
   }
   if (takes > 2 * plan.ttl) world_.tally().add(Count::long_runs);
   if (world_.is_poison(run.job.id)) world_.die_of(process_, run);
-  if (plan.effects.of_a_job > 0 && !EffectHandler(world_, process_, run).perform_all()) return {.kind = OutcomeKind::failed, .error = "an effect did not come to its end"};
+  if (plan.effects.of_a_job > 0 && !EffectHandler(world_, process_, run).perform_all())
+    return {.kind = OutcomeKind::failed, .error = "an effect did not come to its end"};
   if (plan.habits.gated) {
     process_.step();  // it may be stopped here, past its lease
     const GateVerdict verdict = world_.pass_gate(run.job.id, run.job.fence);
@@ -50,11 +53,13 @@ RunResult SimulatedHandler::run(const Run& run) {
 
 void SimulatedHandler::act(const Run& run) {
   world_.handlers().acts(process_, run);
-  if (std::abs(process_.machine().rate_ppm()) <= world_.plan().drift_promised) note(recorder_, history::Kind::acted, run);
+  if (std::abs(process_.machine().rate_ppm()) <= world_.plan().drift_promised)
+    note(recorder_, history::Kind::acted, run);
   Random& random = world_.simulation().random();
   if (!random.chance(world_.plan().habits.speaks)) return;
   run.progress(static_cast<int>(random.between(0, 100)), "so far");
-  run.log("delivery " + std::to_string(run.job.deliveries) + " at " + std::to_string(process_.now().time_since_epoch().count()) + "\n");
+  run.log("delivery " + std::to_string(run.job.deliveries) + " at " +
+          std::to_string(process_.now().time_since_epoch().count()) + "\n");
 }
 
 bool SimulatedHandler::work(const Run& run, Duration takes, bool obstinate) {
@@ -69,7 +74,8 @@ bool SimulatedHandler::work(const Run& run, Duration takes, bool obstinate) {
       world_.handlers().untold(process_, run);
       if (!obstinate) return false;
     }
-    const bool overdue = run.job.timeout != Duration{0} && process_.now() - begun > run.job.timeout + world_.plan().ttl / 6;
+    const bool overdue =
+        run.job.timeout != Duration{0} && process_.now() - begun > run.job.timeout + world_.plan().ttl / 6;
     if (overdue && !run.stop.stop_requested()) world_.handlers().overdue(process_, run);
     if (process_.now() >= end) return true;
     const Instant next_act = process_.now() + world_.plan().ttl / 5;

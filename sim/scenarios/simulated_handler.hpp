@@ -10,7 +10,8 @@ namespace fenceline::sim {
 class SimulatedHandler final : public Handler {
  public:
   // `recorder`: none if this seed is not audited.
-  SimulatedHandler(World& world, SimRuntime& process, history::Recorder* recorder) : world_(world), process_(process), recorder_(recorder) {}
+  SimulatedHandler(World& world, SimRuntime& process, history::Recorder* recorder)
+      : world_(world), process_(process), recorder_(recorder) {}
 
   RunResult run(const Run& run) override;
 

@@ -35,10 +35,10 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario slow_renewals{
-    .name = "slow-renewals",
-    .summary = "handlers that work for many leases on a slow store",
-    .plan = plan,
-    .owes = {Count::long_runs, Count::timeouts, Count::losses, Count::takeovers, Count::refusals, Count::lost_replies, Count::notes}};
+const Scenario slow_renewals{.name = "slow-renewals",
+                             .summary = "handlers that work for many leases on a slow store",
+                             .plan = plan,
+                             .owes = {Count::long_runs, Count::timeouts, Count::losses, Count::takeovers,
+                                      Count::refusals, Count::lost_replies, Count::notes}};
 
 }  // namespace fenceline::sim

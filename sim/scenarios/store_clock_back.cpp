@@ -32,10 +32,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario store_clock_back{.name = "store-clock-back",
-                  .summary = "the store's wall clock set back, between crashes and tidying",
-                  .plan = plan,
-                  .owes = {Count::wall_set_back, Count::wall_leaps, Count::store_crashes, Count::calls_unsaved, Count::tidied, Count::made_anew,
-                                Count::takeovers, Count::retried, Count::cancelled_running, Count::keys_held_after}};
+const Scenario store_clock_back{
+    .name = "store-clock-back",
+    .summary = "the store's wall clock set back, between crashes and tidying",
+    .plan = plan,
+    .owes = {Count::wall_set_back, Count::wall_leaps, Count::store_crashes, Count::calls_unsaved, Count::tidied,
+             Count::made_anew, Count::takeovers, Count::retried, Count::cancelled_running, Count::keys_held_after}};
 
 }  // namespace fenceline::sim

@@ -21,10 +21,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario store_crash{.name = "store-crash",
-                  .summary = "a store that crashes and loses only what it had not answered (class B)",
-                  .plan = plan,
-                  .owes = {Count::store_crashes, Count::store_down, Count::calls_unsaved, Count::takeovers, Count::refusals, Count::met_again,
-                           Count::keys_met, Count::group_handovers, Count::lost_replies, Count::kills}};
+const Scenario store_crash{
+    .name = "store-crash",
+    .summary = "a store that crashes and loses only what it had not answered (class B)",
+    .plan = plan,
+    .owes = {Count::store_crashes, Count::store_down, Count::calls_unsaved, Count::takeovers, Count::refusals,
+             Count::met_again, Count::keys_met, Count::group_handovers, Count::lost_replies, Count::kills}};
 
 }  // namespace fenceline::sim

@@ -31,14 +31,19 @@ void World::begin_store_faults() {
     simulation_.trace().write(simulation_.now(), "store", "comes back empty");
     snapshots_.clear();
     MemoryStore empty(store_clock_);
-    go_back_to({.store = empty.snapshot(), .truth = {}, .locks = {}, .schedules = {}, .operations = 0}, GuaranteeClass::c);
+    go_back_to({.store = empty.snapshot(), .truth = {}, .locks = {}, .schedules = {}, .operations = 0},
+               GuaranteeClass::c);
     restart_store();
   });
   every(weather_.wall_back_every, [this] { set_store_clock_back(); });
-  if (plan_.fences_end) simulation_.after(simulation_.random().between(Duration{0}, plan_.storm), [this] { pass_the_last_fence(); });
+  if (plan_.fences_end)
+    simulation_.after(simulation_.random().between(Duration{0}, plan_.storm), [this] { pass_the_last_fence(); });
 }
 
-World::Kept World::keep() const { return {memory_->snapshot(), checks_->truth(), lock_checks_->truth(), schedule_checks_->truth(), tally_.of(Count::operations)}; }
+World::Kept World::keep() const {
+  return {memory_->snapshot(), checks_->truth(), lock_checks_->truth(), schedule_checks_->truth(),
+          tally_.of(Count::operations)};
+}
 
 void World::go_back_to(const Kept& kept, GuaranteeClass guarantee) {
   const std::int64_t gone = tally_.of(Count::operations) - kept.operations;
@@ -49,7 +54,8 @@ void World::go_back_to(const Kept& kept, GuaranteeClass guarantee) {
   schedule_checks_->went_back(kept.schedules);
   checks_->compare_all(store_clock_.now());
   lock_checks_->compare_all(store_clock_.now());
-  if (simulation_.trace().on()) simulation_.trace().write(simulation_.now(), "store", "has lost " + std::to_string(gone) + " calls");
+  if (simulation_.trace().on())
+    simulation_.trace().write(simulation_.now(), "store", "has lost " + std::to_string(gone) + " calls");
 }
 
 // From now on nothing is saved, and in a moment it crashes. A store of class B does not answer before it has saved, so
@@ -105,10 +111,12 @@ void World::set_store_clock_back() {
   const Duration by = simulation_.random().between(Duration{1}, weather_.wall_back_most);
   store_machine_.jump_wall(-by);
   if (simulation_.trace().on())
-    simulation_.trace().write(simulation_.now(), "store", "has its wall clock set back by " + std::to_string(by.count()) + " us");
+    simulation_.trace().write(simulation_.now(), "store",
+                              "has its wall clock set back by " + std::to_string(by.count()) + " us");
 }
 
-// Then someone sets the clock, as the refusal says, and makes due what was enqueued meanwhile: its time would never come.
+// Then someone sets the clock, as the refusal says, and makes due what was enqueued meanwhile: its time would never
+// come.
 void World::pass_the_last_fence() {
   if (!storm_) return;
   const Duration past = kPastTheLastFence - store_clock_.wall_now() + simulation_.random().between(Duration{0}, 1h);
@@ -122,7 +130,8 @@ void World::pass_the_last_fence() {
     for (const auto& [id, job] : checks_->jobs()) {
       if (job.state == JobState::ready && job.run_at >= kPastTheLastFence) request.ids.push_back(id);
     }
-    if (!request.ids.empty() && !own().retry(request)) violations_.add("J8", "what was enqueued past the last fence cannot be retried");
+    if (!request.ids.empty() && !own().retry(request))
+      violations_.add("J8", "what was enqueued past the last fence cannot be retried");
   });
 }
 

@@ -90,7 +90,8 @@ void World::die_of(SimRuntime& process, const Run& run) {
 
 // Unless its host is stopped for ever.
 void World::resume(SimRuntime& process) {
-  const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& one) { return one.machine.get() == &process.machine(); });
+  const auto host = std::find_if(hosts_.begin(), hosts_.end(),
+                                 [&](const Host& one) { return one.machine.get() == &process.machine(); });
   if (host == hosts_.end() || host->lasting != Lasting::paused) process.resume();
 }
 
@@ -100,7 +101,8 @@ void World::pause(SimRuntime& process) {
   Random& random = simulation_.random();
   simulation_.after(random.between(Duration{0}, weather_.pause_most), [this, &process] { resume(process); });
   if (random.chance(weather_.twin)) {
-    const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& one) { return one.machine.get() == &process.machine(); });
+    const auto host = std::find_if(hosts_.begin(), hosts_.end(),
+                                   [&](const Host& one) { return one.machine.get() == &process.machine(); });
     if (host != hosts_.end() && host->role == Role::works && host->running.size() == 1) {
       simulation_.after(random.between(Duration{0}, weather_.restart_most), [this, &there = *host, &process] {
         if (!closing_ && process.paused() && !process.dead() && there.running.size() == 1) {
@@ -132,7 +134,8 @@ void World::jump_some_wall_clock() {
   Machine& machine = which == hosts_.size() ? store_machine_ : *hosts_[which].machine;
   machine.jump_wall(by);
   if (simulation_.trace().on())
-    simulation_.trace().write(simulation_.now(), machine.name(), "sets its wall clock by " + std::to_string(by.count()) + " us");
+    simulation_.trace().write(simulation_.now(), machine.name(),
+                              "sets its wall clock by " + std::to_string(by.count()) + " us");
 }
 
 void World::leap_ahead() {

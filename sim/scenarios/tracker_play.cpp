@@ -13,7 +13,8 @@ TrackerPlan plan_of(const Plan& plan) {
   TrackerPlan out;
   out.workers = plan.hosts;
   out.items = plan.jobs;
-  if (work.swap) out.can = {.labels = false, .ordered_ids = true, .edit_times = false, .edits = true, .moves = true, .swap = true};
+  if (work.swap)
+    out.can = {.labels = false, .ordered_ids = true, .edit_times = false, .edits = true, .moves = true, .swap = true};
   out.can.ordered_ids = !work.unordered;
   out.claim_label = !work.quiet_claims;
   out.faults.stale_list = 3 * work.stale;
@@ -26,9 +27,15 @@ TrackerPlan plan_of(const Plan& plan) {
   out.faults.page = work.shifted > 0 ? 8 : 100;
   out.faults.error_after_write = work.errors;
   out.faults.error_before_write = work.errors;
-  out.wire = {.drop_request = weather.drop_request, .refuse_request = weather.refuse_request, .drop_reply = weather.drop_reply, .late_request = weather.late_request, .delay_most = weather.delay_most};
+  out.wire = {.drop_request = weather.drop_request,
+              .refuse_request = weather.refuse_request,
+              .drop_reply = weather.drop_reply,
+              .late_request = weather.late_request,
+              .delay_most = weather.delay_most};
   // Then nobody works beside another; a person who moves what is worked on lets the next one begin.
-  out.reads_are_true = work.stale == 0 && work.torn == 0 && work.shifted == 0 && work.tamper_every == Duration{0} && work.replace_every == Duration{0} && work.meddle_every == Duration{0} && work.command_every == Duration{0};
+  out.reads_are_true = work.stale == 0 && work.torn == 0 && work.shifted == 0 && work.tamper_every == Duration{0} &&
+                       work.replace_every == Duration{0} && work.meddle_every == Duration{0} &&
+                       work.command_every == Duration{0};
   out.works_most = plan.habits.works_most;
   out.fails = plan.habits.fails;
   out.later = plan.habits.later;
@@ -60,7 +67,12 @@ SeedReport play_tracker(std::uint64_t seed, const Plan& plan, StackPool& stacks,
   TrackerPlan tracker_plan = plan_of(plan);
   tracker_plan.tracing = options.tracing;
   const TrackerReport played = TrackerWorld(seed, tracker_plan, stacks).run(options.stop);
-  SeedReport report{.tally = {}, .simulated = played.simulated, .violations = played.violations, .trace = played.trace, .history = {}, .stopped = played.stopped};
+  SeedReport report{.tally = {},
+                    .simulated = played.simulated,
+                    .violations = played.violations,
+                    .trace = played.trace,
+                    .history = {},
+                    .stopped = played.stopped};
   Tally& tally = report.tally;
   tally.add(Count::operations, played.model.requests);
   tally.add(Count::lease_operations, played.tally.claims + played.tally.renewals + played.tally.withdrawn);
@@ -83,7 +95,8 @@ SeedReport play_tracker(std::uint64_t seed, const Plan& plan, StackPool& stacks,
   tally.add(Count::hint_looks, played.workers.hint_looks);
   tally.add(Count::kills, played.kills);
   tally.add(Count::pauses, played.pauses);
-  tally.add(Count::stale_answers, played.model.stale_lists + played.model.stale_reads + played.model.old_304s + played.model.hidden);
+  tally.add(Count::stale_answers,
+            played.model.stale_lists + played.model.stale_reads + played.model.old_304s + played.model.hidden);
   tally.add(Count::pages_shifted, played.model.shifted);
   tally.add(Count::errors_after_write, played.model.errors_after);
   tally.add(Count::markers_forged, played.forged);

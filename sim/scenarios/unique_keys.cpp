@@ -25,7 +25,8 @@ Plan plan(Random& random) {
       .job_delay_most = 2 * ttl,
       .attempts_max = 3,
       .backoff = {.first = 1s, .most = 30s},
-      .features = {.keyed = 0.8, .keys = 4, .other_payload = 0.1, .key_for_most = 20 * ttl, .named = 0.3, .repeated = 0.3},
+      .features =
+          {.keyed = 0.8, .keys = 4, .other_payload = 0.1, .key_for_most = 20 * ttl, .named = 0.3, .repeated = 0.3},
       .habits = {.works_most = ttl / 2, .fails = 0.2, .dies = 0.05, .later = 0.1},
       .operators = {.act_every = ttl, .cancel = 2, .retry = 4},
       .weather = weather,
@@ -37,10 +38,11 @@ Plan plan(Random& random) {
 
 }  // namespace
 
-const Scenario unique_keys{.name = "unique-keys",
-                           .summary = "unique keys, with lost replies and repeats",
-                           .plan = plan,
-                           .owes = {Count::keys_met, Count::keys_held_after, Count::key_conflicts, Count::keys_taken, Count::met_again,
-                                    Count::batches_opened_again, Count::lost_replies, Count::duplicates, Count::kills}};
+const Scenario unique_keys{
+    .name = "unique-keys",
+    .summary = "unique keys, with lost replies and repeats",
+    .plan = plan,
+    .owes = {Count::keys_met, Count::keys_held_after, Count::key_conflicts, Count::keys_taken, Count::met_again,
+             Count::batches_opened_again, Count::lost_replies, Count::duplicates, Count::kills}};
 
 }  // namespace fenceline::sim

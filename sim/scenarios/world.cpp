@@ -48,31 +48,38 @@ World::~World() = default;
 void World::make_store() {
   store_runtime_ = std::make_unique<SimRuntime>(simulation_, store_machine_, "store");
   if (plan_.sqlite) {
-    auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()), {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
+    auto opened = SqliteStore::open(*store_runtime_, store_clock_, Log(null_log_sink()),
+                                    {.path = ":memory:", .seq_floor = plan_.numbers.order, .actor = "sim"});
     check(opened.has_value(), "SQLite in memory opens");
     real_store_ = std::move(*opened);
   } else {
-    auto memory = std::make_unique<MemoryStore>(store_clock_, MemoryStore::Counters{plan_.numbers.order, plan_.numbers.deliveries});
+    auto memory = std::make_unique<MemoryStore>(store_clock_,
+                                                MemoryStore::Counters{plan_.numbers.order, plan_.numbers.deliveries});
     memory_ = memory.get();
     real_store_ = std::move(memory);
   }
   if (options_.wrap_store) wrapped_store_ = options_.wrap_store(*real_store_);
   Store& store = wrapped_store_ ? *wrapped_store_ : *real_store_;
-  checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_, memory_ ? plan_.numbers.deliveries : 0);
-  const LockRules rules{.nobody_is_overtaken = plan_.locks.nothing_lost, .one_waiter_a_process = plan_.locks.nothing_lost, .drift_promised = plan_.drift_promised};
+  checks_ = std::make_unique<StoreChecks>(std::string(kNamespace), store, violations_, tally_,
+                                          memory_ ? plan_.numbers.deliveries : 0);
+  const LockRules rules{.nobody_is_overtaken = plan_.locks.nothing_lost,
+                        .one_waiter_a_process = plan_.locks.nothing_lost,
+                        .drift_promised = plan_.drift_promised};
   lock_checks_ = std::make_unique<LockChecks>(std::string(kNamespace), store, violations_, tally_, rules);
   schedule_checks_ = std::make_unique<ScheduleChecks>(std::string(kNamespace), store, violations_, tally_);
-  handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace, plan_.drift_promised);
+  handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace,
+                                                    plan_.drift_promised);
   handler_checks_->expect_stops(1s + 10 * plan_.weather.step_delay_most, plan_.cancel_seen_within);
   recorded_ = std::make_unique<RecordingStore>(store_clock_, store, *this);
 }
 
-// Of the store: each call as it takes effect, which says too much if some of that may be unsaved. Of its clients: the world's
-// own calls need no bad line. A store that forgets what it had acknowledged is for the simulator's own checks, and so is
-// one whose counts begin with large numbers.
+// Of the store: each call as it takes effect, which says too much if some of that may be unsaved. Of its clients: the
+// world's own calls need no bad line. A store that forgets what it had acknowledged is for the simulator's own checks,
+// and so is one whose counts begin with large numbers.
 void World::make_history(Audit audit) {
   const Weather& weather = plan_.weather;
-  const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} || weather.amnesia_every != Duration{0};
+  const bool forgets = plan_.guarantee > GuaranteeClass::b || weather.restore_every != Duration{0} ||
+                       weather.amnesia_every != Duration{0};
   if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
   const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
   history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
@@ -87,25 +94,28 @@ void World::make_hosts() {
       Host host{.role = role, .number = i};
       std::int64_t rate = random.between(-plan_.drift_ppm, plan_.drift_ppm);
       if (random.chance(plan_.wild_clock)) rate = (random.chance(0.5) ? 1 : -1) * random.between(100'000, 250'000);
-      host.machine = std::make_unique<Machine>(std::string(name) + "-" + std::to_string(i + 1), random.between(Duration{0}, 1000h), rate,
-                                               random.between(Duration{-1h}, 1h));
+      host.machine =
+          std::make_unique<Machine>(std::string(name) + "-" + std::to_string(i + 1), random.between(Duration{0}, 1000h),
+                                    rate, random.between(Duration{-1h}, 1h));
       hosts_.push_back(std::move(host));
     }
   };
   make(Role::works, plan_.hosts, "host");
   make(Role::produces, plan_.producers, "producer");
-  make(Role::operates, plan_.operators.act_every == Duration{0} && plan_.schedules.act_every == Duration{0} ? 0 : 1, "operator");
+  make(Role::operates, plan_.operators.act_every == Duration{0} && plan_.schedules.act_every == Duration{0} ? 0 : 1,
+       "operator");
 }
 
 // What is there before anyone comes.
 void World::make_settings() {
   Random& random = simulation_.random();
   for (int i = 0; i < plan_.queues; ++i) {
-    const auto made =
-        own().set_queue({.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
+    const auto made = own().set_queue(
+        {.ns = std::string(kNamespace), .queue = queue_name(i), .change = plan_.settings, .act = {"sim", "plan"}});
     check(made.has_value(), "the settings of a plan are good");
   }
-  if (plan_.operators.act_every != Duration{0} && random.chance(plan_.operators.leaves_paused)) left_paused_ = some_queue();
+  if (plan_.operators.act_every != Duration{0} && random.chance(plan_.operators.leaves_paused))
+    left_paused_ = some_queue();
   duties_done_ = plan_.operators.act_every == Duration{0} && plan_.schedules.act_every == Duration{0};
   if (plan_.schedules.count > 0) make_schedules();
 }
@@ -176,8 +186,8 @@ void World::work(Process& process, std::stop_token stop) {
   const Result<WorkReport> report = worker.run(stop);
   const bool no_fence_left = plan_.fences_end && !report && report.error().code == Code::refused;
   if (!report && !no_fence_left)
-    violations_.add("worker",
-                    process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) + ": " + report.error().message);
+    violations_.add("worker", process.runtime.name() + " ended with " + std::string(to_string(report.error().code)) +
+                                  ": " + report.error().message);
 }
 
 SeedReport World::run() {
@@ -244,7 +254,8 @@ void World::give_to_the_checker(SeedReport& report) {
 
 // J8: nothing is stuck once the weather is fine. Retries wait for minutes, a poison job needs five leases.
 void World::ends_in_time() {
-  const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most + checks_->set_back_by(store_clock_.wall_now());
+  const Duration patience = 6h + 20 * plan_.ttl + plan_.job_delay_most + 2 * plan_.weather.wall_jump_most +
+                            checks_->set_back_by(store_clock_.wall_now());
   wait_for_the_rest(patience);
   if (over() || left_paused_.empty()) return;
   checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), checks_->jobs().size(), 0);
@@ -255,23 +266,29 @@ void World::ends_in_time() {
 void World::wait_for_the_rest(Duration patience) {
   const auto waits = [this](const KnownJob& job) { return !job.finished() && job.queue != left_paused_; };
   const auto some_waits = [&] {
-    return checks_->unfinished() > 0 &&
-           std::any_of(checks_->jobs().begin(), checks_->jobs().end(), [&](const auto& job) { return waits(job.second); });
+    return checks_->unfinished() > 0 && std::any_of(checks_->jobs().begin(), checks_->jobs().end(),
+                                                    [&](const auto& job) { return waits(job.second); });
   };
   const auto some_doubt = [&] { return someone_resolves() && checks_->doubts(simulation_.now()) > 0; };
-  if (simulation_.run_until(simulation_.now() + patience, [&] { return over() || (all_enqueued() && duties_done_ && !some_waits() && !some_doubt()); }))
+  if (simulation_.run_until(simulation_.now() + patience, [&] {
+        return over() || (all_enqueued() && duties_done_ && !some_waits() && !some_doubt());
+      }))
     return;
-  if (some_doubt()) violations_.add("E2", std::to_string(checks_->doubts(simulation_.now())) + " effects are still in doubt, though an operator looks after them");
+  if (some_doubt())
+    violations_.add("E2", std::to_string(checks_->doubts(simulation_.now())) +
+                              " effects are still in doubt, though an operator looks after them");
   const std::string then = std::to_string(patience / 1h) + " hours after the storm";
   if (!all_enqueued()) violations_.add("J8", "a producer is not done " + then);
   if (!duties_done_) violations_.add("J8", "the operator is not done " + then);
   for (const auto& [id, job] : checks_->jobs()) {
-    if (waits(job)) violations_.add("J8", "job " + short_id(id) + " is still " + std::string(to_string(job.state)) + " " + then);
+    if (waits(job))
+      violations_.add("J8", "job " + short_id(id) + " is still " + std::string(to_string(job.state)) + " " + then);
   }
 }
 
 void World::resume_what_was_left() {
-  const PauseRequest request{.ns = std::string(kNamespace), .queue = left_paused_, .paused = false, .act = {"sim", "at last"}};
+  const PauseRequest request{
+      .ns = std::string(kNamespace), .queue = left_paused_, .paused = false, .act = {"sim", "at last"}};
   left_paused_.clear();
   if (const Result<void> resumed = own().pause(request); !resumed)
     violations_.add("pause", "a queue cannot be resumed: " + resumed.error().message);
@@ -286,25 +303,28 @@ void World::ends_as_planned() {
   for (const auto& [id, job] : checks_->jobs()) {
     const JobState must = is_poison(id) ? JobState::dead : JobState::done;
     if (job.state != must)
-      violations_.add("J5",
-                      "job " + short_id(id) + " is " + std::string(to_string(job.state)) + ", it must be " + std::string(to_string(must)));
+      violations_.add("J5", "job " + short_id(id) + " is " + std::string(to_string(job.state)) + ", it must be " +
+                                std::string(to_string(must)));
   }
 }
 
 // J8: what is enqueued in fine weather starts soon, also if no wake-up comes.
 void World::starts_soon() {
-  simulation_.run_until(simulation_.now() + 30s, [this] { return over(); });  // what was asked for in the storm has had its answer
+  simulation_.run_until(simulation_.now() + 30s,
+                        [this] { return over(); });  // what was asked for in the storm has had its answer
   const std::int64_t before = checks_->unfinished();
   EnqueueRequest request{.ns = std::string(kNamespace)};
   for (int i = 0; i < plan_.queues; ++i) {
     const std::uint64_t high = simulation_.random().next();
-    request.jobs.push_back({.id = make_uuid7(store_clock_.wall_now(), high, simulation_.random().next()), .queue = queue_name(i)});
+    request.jobs.push_back(
+        {.id = make_uuid7(store_clock_.wall_now(), high, simulation_.random().next()), .queue = queue_name(i)});
   }
   if (!own().enqueue(request)) return violations_.add("J1", "an enqueue in fine weather was refused");
   Duration patience = 20s + plan_.queues * plan_.ttl / 2;
   if (plan_.healthy_hosts > 0) patience += 10 * plan_.ttl;  // the sick ones claim it first, and lose it
   if (!simulation_.run_until(simulation_.now() + patience, [&] { return over() || checks_->unfinished() <= before; }))
-    violations_.add("J8", "a job enqueued in fine weather is not done after " + std::to_string(patience / 1s) + " seconds");
+    violations_.add("J8",
+                    "a job enqueued in fine weather is not done after " + std::to_string(patience / 1s) + " seconds");
 }
 
 void World::stops_in_time() {
@@ -313,7 +333,8 @@ void World::stops_in_time() {
     for (Process* process : host.running) process->runtime.terminate();
   }
   const auto stopped = [this] {
-    return std::all_of(hosts_.begin(), hosts_.end(), [this](const Host& host) { return host.running.empty() || !is_well(host); });
+    return std::all_of(hosts_.begin(), hosts_.end(),
+                       [this](const Host& host) { return host.running.empty() || !is_well(host); });
   };
   // One that does not listen to its stop token is waited for.
   const Duration deaf_for = plan_.habits.obstinate > 0 ? plan_.habits.works_most : Duration{0};

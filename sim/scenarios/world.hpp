@@ -214,7 +214,10 @@ class World final : public StoreObserver {
 
   Store& at_store() { return noted_ ? *noted_ : *recorded_; }
   Store& own() { return own_ ? *own_ : at_store(); }
-  bool over() const { return options_.stop.stop_requested() || !violations_.empty() || tally_.of(Count::operations) > options_.operations_most; }
+  bool over() const {
+    return options_.stop.stop_requested() || !violations_.empty() ||
+           tally_.of(Count::operations) > options_.operations_most;
+  }
   void ends_in_time();
   void wait_for_the_rest(Duration patience);
   void resume_what_was_left();
@@ -252,14 +255,15 @@ class World final : public StoreObserver {
   std::unique_ptr<Store> own_;    // for what the world itself does
   std::set<JobId> poison_;
   std::vector<Batch> batches_;
-  Deed deed_;                // at hand, whoever of the operator's starts carries it out
+  Deed deed_;                      // at hand, whoever of the operator's starts carries it out
   std::string clock_change_zone_;  // of the schedules of this seed, most of them
-  std::string left_paused_;  // a queue; empty: none
+  std::string left_paused_;        // a queue; empty: none
   bool duties_done_ = false;
   std::unique_ptr<Provider> provider_;
-  std::map<std::tuple<JobId, std::string, std::string>, Instant> doubts_seen_;  // job, effect and call: when an operator first saw it
-  std::map<JobId, Fence> gates_;  // what each remembers; no part of the store, so it cannot forget
-  std::set<JobId> behind_;        // whose last write met a gate that remembered more than the store
+  std::map<std::tuple<JobId, std::string, std::string>, Instant>
+      doubts_seen_;                  // job, effect and call: when an operator first saw it
+  std::map<JobId, Fence> gates_;     // what each remembers; no part of the store, so it cannot forget
+  std::set<JobId> behind_;           // whose last write met a gate that remembered more than the store
   std::set<std::string> served_;     // since the storm was over
   std::vector<std::string> owners_;  // of all workers that ever started
   std::vector<Host> hosts_;

@@ -29,13 +29,15 @@ std::string text_of(const std::vector<JobId>& ids) {
 
 std::string text_of(const std::vector<LockHolding>& locks) {
   std::string text;
-  for (const LockHolding& lock : locks) text += " " + lock.resource + "/" + std::to_string(lock.fence) + " of " + lock.owner;
+  for (const LockHolding& lock : locks)
+    text += " " + lock.resource + "/" + std::to_string(lock.fence) + " of " + lock.owner;
   return text;
 }
 
 std::string text_of(const std::vector<LockRefusal>& refused) {
   std::string text;
-  for (const LockRefusal& refusal : refused) text += " refused " + refusal.sent.resource + " of " + refusal.sent.owner + " " + refusal.reason;
+  for (const LockRefusal& refusal : refused)
+    text += " refused " + refusal.sent.resource + " of " + refusal.sent.owner + " " + refusal.reason;
   return text;
 }
 
@@ -55,15 +57,18 @@ struct Describe {
            });
   }
   std::string operator()(const ClaimCall& call) const {
-    const std::string asked =
-        "claim " + call.request.owner + " limit " + std::to_string(call.request.limit) + (call.request.holds_others ? " holds_others" : "");
+    const std::string asked = "claim " + call.request.owner + " limit " + std::to_string(call.request.limit) +
+                              (call.request.holds_others ? " holds_others" : "");
     return asked + ": " + answer(call, [](const ClaimReply& reply) {
              std::string text = std::to_string(reply.jobs.size()) + " granted";
-             for (const ClaimedJob& job : reply.jobs) text += text_of(job.job.id, job.job.fence) + (job.forced ? " forced" : "");
+             for (const ClaimedJob& job : reply.jobs)
+               text += text_of(job.job.id, job.job.fence) + (job.forced ? " forced" : "");
              return text;
            });
   }
-  std::string operator()(const GiveBackCall& call) const { return "give_back " + call.request.owner + ": " + said(call); }
+  std::string operator()(const GiveBackCall& call) const {
+    return "give_back " + call.request.owner + ": " + said(call);
+  }
   std::string operator()(const ExtendCall& call) const {
     std::string text = "extend " + call.request.owner;
     for (const Holding& holding : call.request.jobs) text += text_of(holding.id, holding.fence);
@@ -78,7 +83,8 @@ struct Describe {
   std::string operator()(const RecordCall& call) const {
     std::string text = "record";
     for (const Note& note : call.request.notes)
-      text += text_of(note.id, note.fence) + " " + std::to_string(note.log.size()) + " bytes at " + std::to_string(note.log_at);
+      text += text_of(note.id, note.fence) + " " + std::to_string(note.log.size()) + " bytes at " +
+              std::to_string(note.log_at);
     return text + ": " + answer(call, [](const RecordReply& reply) { return "ok" + text_of(reply.refused); });
   }
   std::string operator()(const BatchCall& call) const { return "open_batch " + call.request.name + ": " + said(call); }
@@ -110,55 +116,76 @@ struct Describe {
     return text + ": " + said(call);
   }
   std::string operator()(const BeginEffectCall& call) const {
-    return "begin_effect " + call.request.name + " by " + call.request.call + text_of(call.request.job, call.request.fence) + " " +
-           std::string(to_string(call.request.in_doubt)) + ": " +
-           answer(call, [](const BeginEffectReply& reply) { return std::string(to_string(reply.verdict)) + (reply.refusal ? " " + reply.refusal->reason : ""); });
+    return "begin_effect " + call.request.name + " by " + call.request.call +
+           text_of(call.request.job, call.request.fence) + " " + std::string(to_string(call.request.in_doubt)) + ": " +
+           answer(call, [](const BeginEffectReply& reply) {
+             return std::string(to_string(reply.verdict)) + (reply.refusal ? " " + reply.refusal->reason : "");
+           });
   }
   std::string operator()(const FinishEffectCall& call) const {
     constexpr std::string_view kEnds[] = {"done", "none", "held"};
-    return "finish_effect " + call.request.name + " by " + call.request.call + text_of(call.request.job, call.request.fence) + " " +
+    return "finish_effect " + call.request.name + " by " + call.request.call +
+           text_of(call.request.job, call.request.fence) + " " +
            std::string(kEnds[static_cast<std::size_t>(call.request.end)]) + ": " +
-           answer(call, [](const FinishEffectReply& reply) { return reply.refusal ? "refused " + reply.refusal->reason : std::string("ok"); });
+           answer(call, [](const FinishEffectReply& reply) {
+             return reply.refusal ? "refused " + reply.refusal->reason : std::string("ok");
+           });
   }
   std::string operator()(const ResolveEffectCall& call) const {
-    return "resolve_effect " + call.request.name + " of " + short_id(call.request.job) + " by " + call.request.call + (call.request.done ? " done" : " none") + ": " + said(call);
+    return "resolve_effect " + call.request.name + " of " + short_id(call.request.job) + " by " + call.request.call +
+           (call.request.done ? " done" : " none") + ": " + said(call);
   }
-  std::string operator()(const RaiseFloorCall& call) const { return "raise_floor " + std::to_string(call.request.floor) + ": " + said(call); }
+  std::string operator()(const RaiseFloorCall& call) const {
+    return "raise_floor " + std::to_string(call.request.floor) + ": " + said(call);
+  }
   std::string operator()(const AcquireCall& call) const {
     const AcquireRequest& request = call.request;
     std::string text = "acquire";
     for (const std::string& name : request.names) text += " " + name;
-    text += " for " + request.owner + (request.mode == LockMode::shared ? " shared" : "") + (request.to_its_end ? " to its end" : "") + (request.wait ? " waits" : "");
+    text += " for " + request.owner + (request.mode == LockMode::shared ? " shared" : "") +
+            (request.to_its_end ? " to its end" : "") + (request.wait ? " waits" : "");
     return text + ": " + answer(call, [](const AcquireReply& reply) {
-             if (reply.held) return reply.held->resource + " " + reply.held->reason + ", " + std::to_string(reply.ahead) + " ahead";
+             if (reply.held)
+               return reply.held->resource + " " + reply.held->reason + ", " + std::to_string(reply.ahead) + " ahead";
              std::string granted = "granted";
-             for (const LockGrant& grant : reply.grants) granted += " " + grant.resource + "/" + std::to_string(grant.fence);
+             for (const LockGrant& grant : reply.grants)
+               granted += " " + grant.resource + "/" + std::to_string(grant.fence);
              return granted;
            });
   }
   std::string operator()(const RenewCall& call) const {
-    return "renew" + text_of(call.request.locks) + ": " + answer(call, [](const RenewReply& reply) { return "ok" + text_of(reply.refused); });
+    return "renew" + text_of(call.request.locks) + ": " +
+           answer(call, [](const RenewReply& reply) { return "ok" + text_of(reply.refused); });
   }
   std::string operator()(const ReleaseCall& call) const {
-    return "release" + text_of(call.request.locks) + ": " + answer(call, [](const ReleaseReply& reply) { return "ok" + text_of(reply.refused); });
+    return "release" + text_of(call.request.locks) + ": " +
+           answer(call, [](const ReleaseReply& reply) { return "ok" + text_of(reply.refused); });
   }
-  std::string operator()(const WithdrawCall& call) const { return "withdraw " + call.request.names.front() + " for " + call.request.owner + ": " + said(call); }
+  std::string operator()(const WithdrawCall& call) const {
+    return "withdraw " + call.request.names.front() + " for " + call.request.owner + ": " + said(call);
+  }
   std::string operator()(const BreakCall& call) const {
-    return "break_lock " + call.request.resource + ": " + answer(call, [](const BreakReply& reply) { return "ok, now " + std::to_string(reply.current); });
+    return "break_lock " + call.request.resource + ": " +
+           answer(call, [](const BreakReply& reply) { return "ok, now " + std::to_string(reply.current); });
   }
   std::string operator()(const StepCall& call) const {
     return "step_ticks by " + call.request.owner + ": " + answer(call, [&](const StepReply& reply) {
              std::string all = "ok";
-             for (std::size_t i = 0; i < reply.answers.size(); ++i) all += " " + text_of(call.request.steps[i]) + (reply.answers[i].refused.empty() ? "" : " " + reply.answers[i].refused);
+             for (std::size_t i = 0; i < reply.answers.size(); ++i)
+               all += " " + text_of(call.request.steps[i]) +
+                      (reply.answers[i].refused.empty() ? "" : " " + reply.answers[i].refused);
              return all;
            });
   }
   std::string operator()(const ChangeScheduleCall& call) const {
     constexpr std::string_view kChanges[] = {"put", "pause", "resume", "remove", "rewind", "run"};
     const ChangeScheduleRequest& request = call.request;
-    return "change_schedule " + request.name + " " + std::string(kChanges[static_cast<std::size_t>(request.change)]) + (request.step ? " after " + text_of(*request.step) : "") +
+    return "change_schedule " + request.name + " " + std::string(kChanges[static_cast<std::size_t>(request.change)]) +
+           (request.step ? " after " + text_of(*request.step) : "") +
            (request.change == ScheduleChange::rewind ? " to " + utc_text(request.to) : "") + ": " +
-           answer(call, [](const ChangeScheduleReply& reply) { return "ok, revision " + std::to_string(reply.schedule.revision); });
+           answer(call, [](const ChangeScheduleReply& reply) {
+             return "ok, revision " + std::to_string(reply.schedule.revision);
+           });
   }
 
   template <class AnyCall>

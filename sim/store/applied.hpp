@@ -47,9 +47,10 @@ using ChangeScheduleCall = Call<ChangeScheduleRequest, ChangeScheduleReply>;
 struct Applied {
   Instant at;     // true time, which is what the store's leases run on
   WallTime wall;  // the store's
-  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall, RetryCall, PurgeCall,
-               SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall, FinishEffectCall, ResolveEffectCall, RaiseFloorCall,
-               AcquireCall, RenewCall, ReleaseCall, WithdrawCall, BreakCall, StepCall, ChangeScheduleCall>
+  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall,
+               RetryCall, PurgeCall, SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall,
+               FinishEffectCall, ResolveEffectCall, RaiseFloorCall, AcquireCall, RenewCall, ReleaseCall, WithdrawCall,
+               BreakCall, StepCall, ChangeScheduleCall>
       call;
 };
 

@@ -28,7 +28,9 @@ struct FaultyStoreTest : testing::Test, StoreObserver {
 
   void applied(const Applied& applied) override { applied_at.push_back(applied.at); }
 
-  EnqueueRequest request() { return {.ns = "n", .jobs = {{.id = make_uuid7(WallTime{}, 1, 2), .queue = "q"}}, .timeout = kTimeout}; }
+  EnqueueRequest request() {
+    return {.ns = "n", .jobs = {{.id = make_uuid7(WallTime{}, 1, 2), .queue = "q"}}, .timeout = kTimeout};
+  }
 
   // The answer to one enqueue, and the moment it came.
   Result<EnqueueReply> enqueue(Instant& answered_at) {
@@ -126,7 +128,9 @@ TEST_F(FaultyStoreTest, ARequestArrivesThoughItsSenderDies) {
 TEST_F(FaultyStoreTest, TellsHowLongTheStoreKeptAClaimWaiting) {
   weather.queue_most = 500ms;
   std::optional<Result<ClaimReply>> reply;
-  process.start([&](std::stop_token) { reply = store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = "r", .ttl = 30s}); });
+  process.start([&](std::stop_token) {
+    reply = store.claim({.ns = "n", .queues = {"q"}, .owner = "o", .request = "r", .ttl = 30s});
+  });
   simulation.run_until(Instant{1min});
   ASSERT_TRUE(reply && *reply);
   EXPECT_GT((*reply)->waited, 0s);

@@ -62,58 +62,58 @@ enum class Count {
   notes,
   notes_refused,
   // effects
-  effects_begun,      // to act for the first time
+  effects_begun,  // to act for the first time
   effects_done,
-  effects_none,       // ended as not having happened
-  effect_doubts,      // begun though it may have happened before: repeated or probed
-  effect_holds,       // jobs that wait for an operator
+  effects_none,   // ended as not having happened
+  effect_doubts,  // begun though it may have happened before: repeated or probed
+  effect_holds,   // jobs that wait for an operator
   effect_replays,
-  effect_busy,        // a second call while the first was at it
-  effect_conflicts,   // the same name for another request
-  effects_lost,       // begins of those that held their job no more
-  late_finishes,      // refused: of an older fence, or of a call that is not at it any more
-  effects_resolved,   // by an operator
+  effect_busy,       // a second call while the first was at it
+  effect_conflicts,  // the same name for another request
+  effects_lost,      // begins of those that held their job no more
+  late_finishes,     // refused: of an older fence, or of a call that is not at it any more
+  effects_resolved,  // by an operator
   provider_acts,
-  provider_repeats,   // that it knew by their key
+  provider_repeats,  // that it knew by their key
   provider_lost_replies,
   // gates
   gate_passes,
-  gate_stale,         // refused: a newer fence has passed
-  gate_behind,        // refused: the store was restored, and the gate remembers more
-  gate_recovered,     // passed after it had been behind
+  gate_stale,      // refused: a newer fence has passed
+  gate_behind,     // refused: the store was restored, and the gate remembers more
+  gate_recovered,  // passed after it had been behind
   floors_raised,
   // locks
   locks_granted,
-  lock_takeovers,   // grants of a lock whose lease had run out
-  lock_waits,       // acquires that were not granted
-  lock_turns,       // of those: it was free, and others came first
+  lock_takeovers,     // grants of a lock whose lease had run out
+  lock_waits,         // acquires that were not granted
+  lock_turns,         // of those: it was free, and others came first
   lock_turns_passed,  // waiters that did not ask in time, and lost their place
-  lock_handovers,   // grants to one that had waited
-  lock_bars,        // acquires that met a bar
-  lock_delays,      // and a delay
-  lock_windows,     // grants to be held to their end
-  locks_joined,     // shared phases
-  lock_slots,       // grants of a slot but the first
-  locks_several,    // grants of several names at once
-  lock_repeats,     // acquires that had been granted before
+  lock_handovers,     // grants to one that had waited
+  lock_bars,          // acquires that met a bar
+  lock_delays,        // and a delay
+  lock_windows,       // grants to be held to their end
+  locks_joined,       // shared phases
+  lock_slots,         // grants of a slot but the first
+  locks_several,      // grants of several names at once
+  lock_repeats,       // acquires that had been granted before
   lock_renewals,
-  lock_refusals,    // late words of holders that the store refused
+  lock_refusals,  // late words of holders that the store refused
   locks_released,
   locks_withdrawn,
-  locks_broken,     // by an operator
+  locks_broken,  // by an operator
   locks_tidied,
-  lock_acts,        // of holders that trusted their lock
-  locks_lost,       // while they were held, as their holders saw it
+  lock_acts,   // of holders that trusted their lock
+  locks_lost,  // while they were held, as their holders saw it
   locks_entered_again,
-  terms,            // of elected leaders
+  terms,  // of elected leaders
   // schedules
   ticks_fired,
   ticks_skipped,
   ticks_overlapped,  // of those: a job of an earlier one was unfinished
   ticks_paused,
-  tick_duplicates,   // wanted to fire, and had fired before
+  tick_duplicates,         // wanted to fire, and had fired before
   ticks_at_clock_changes,  // fired within hours of a change of the clocks in their zone
-  steps_refused,     // somebody else was there before, or the schedule was changed
+  steps_refused,           // somebody else was there before, or the schedule was changed
   steps_early,
   step_repeats,
   schedules_changed,
@@ -122,17 +122,17 @@ enum class Count {
   schedules_rewound,  // by people
   schedules_run,
   accounts_taken_back,  // by the scheduler: the clock came back
-  ticks_tidied,      // rows and ranges
+  ticks_tidied,         // rows and ranges
   schedules_forgotten,  // of those that were removed
   // pipelines
   items_advanced,
   items_approved,
-  items_let_in,    // by the gate of a stage
+  items_let_in,  // by the gate of a stage
   items_returned,
-  items_expired,   // nobody approved in time
+  items_expired,  // nobody approved in time
   items_held,
   items_moved,
-  items_refused,   // changes that the store refused: others were there before
+  items_refused,  // changes that the store refused: others were there before
   // trackers
   item_renewals,
   claims_raced,     // claimed by several at once: all but one withdrew
@@ -140,8 +140,8 @@ enum class Count {
   items_sent_back,  // by their handlers
   items_put_back,   // moved by somebody who may not
   items_contested,
-  outcomes_void,    // somebody else's came first
-  worked_twice,     // by two who both trusted their claims: the worst that may happen
+  outcomes_void,  // somebody else's came first
+  worked_twice,   // by two who both trusted their claims: the worst that may happen
   items_repaired,
   hint_looks,
   // what a store may forget, and where numbers end
@@ -169,14 +169,14 @@ enum class Count {
   wall_set_back,   // the store's wall clock, by much
   clock_at_2200,   // the store's wall clock, for a while
   store_crashes,
-  store_down,  // requests that met a store that was down
-  restores,    // of an old snapshot
-  amnesias,    // the store came back empty
+  store_down,       // requests that met a store that was down
+  restores,         // of an old snapshot
+  amnesias,         // the store came back empty
   paused_for_ever,  // hosts; and so on
   cut_off_for_ever,
   cut_one_way_for_ever,
   dying_for_ever,
-  stale_answers,       // of trackers; and so on
+  stale_answers,  // of trackers; and so on
   pages_shifted,
   errors_after_write,
   markers_forged,

@@ -1,5 +1,6 @@
-// The script that people copy, as a model that runs: a label, a comment, a moment's wait, and whoever came first has the item. Each of its nine faults alone is caught by the checks; with all of them
-// mended, it is not. docs/trackers.md has the script itself, with the same numbers.
+// The script that people copy, as a model that runs: a label, a comment, a moment's wait, and whoever came first has
+// the item. Each of its nine faults alone is caught by the checks; with all of them mended, it is not. docs/trackers.md
+// has the script itself, with the same numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,10 +57,15 @@ class Script {
   bool attempt(const ItemState& state, const std::string& stage) {
     const std::optional<Ledger> before = look(state.id);
     if (before && before->place != stage) labels(state.id);  // somebody died on the way
-    if (!before || before->place != stage || before->contested || (before->not_before && *before->not_before > now_)) return false;
+    if (!before || before->place != stage || before->contested || (before->not_before && *before->not_before > now_))
+      return false;
     if (!has(Fault::label_is_the_lock) && winner(state.id, *before)) return false;
     if (!host_.tracker.add_labels(state.id, {std::string(kClaimedLabel)})) return true;
-    Marker marker{.kind = MarkerKind::claim, .generation = before->generation, .stage = stage, .worker = host_.process.name(), .nonce = std::to_string(host_.process.random())};
+    Marker marker{.kind = MarkerKind::claim,
+                  .generation = before->generation,
+                  .stage = stage,
+                  .worker = host_.process.name(),
+                  .nonce = std::to_string(host_.process.random())};
     marker.ttl = 600;
     if (has(Fault::ttl_from_the_text) && host_.process.random() % 4 == 0) marker.ttl = 99'999'999;
     marker.over = before->dead;
@@ -85,10 +91,15 @@ class Script {
     TrustDeadline trust(has(Fault::never_looks_again) ? Instant::max() : asked + 540s);
     const RunResult result = host_.handler.run({.job = job, .stop = {}, .trust = trust});
     const std::optional<Ledger> ledger = look(state.id);
-    const bool still = ledger && (has(Fault::never_looks_again) || (ledger->generation == claim.generation && ledger->place == claim.stage));
+    const bool still = ledger && (has(Fault::never_looks_again) ||
+                                  (ledger->generation == claim.generation && ledger->place == claim.stage));
     if (still && result.kind == OutcomeKind::done) {
       const std::string next = place_after(host_.protocol.pipeline, ledger->place);
-      Marker record{.kind = MarkerKind::advanced, .generation = ledger->generation, .stage = ledger->place, .worker = claim.worker, .nonce = claim.nonce + "a"};
+      Marker record{.kind = MarkerKind::advanced,
+                    .generation = ledger->generation,
+                    .stage = ledger->place,
+                    .worker = claim.worker,
+                    .nonce = claim.nonce + "a"};
       record.to = next;
       record.claim = id;
       if (!next.empty() && host_.tracker.post(state.id, text(record, state.id))) labels(state.id);
@@ -123,7 +134,8 @@ class Script {
       } else if (step.kind == StepKind::remove_label) {
         if (!host_.tracker.remove_label(id, step.labels.front())) return;
       } else {
-        if (!ledger.holder && !has(Fault::label_is_the_lock)) (void)host_.tracker.remove_label(id, std::string(kClaimedLabel));
+        if (!ledger.holder && !has(Fault::label_is_the_lock))
+          (void)host_.tracker.remove_label(id, std::string(kClaimedLabel));
         return;
       }
     }
@@ -148,9 +160,11 @@ class Script {
       if (has(Fault::first_page) && ++read > static_cast<std::size_t>(host_.model.faults().page)) break;
       if (!has(Fault::anybodys_claim) && !host_.protocol.is_worker(comment.author)) continue;
       const ReadMarker marked = read_marker(comment.text, id, host_.protocol.signing);
-      if (!marked.marker || marked.marker->kind != MarkerKind::claim || marked.marker->generation != ledger.generation) continue;
+      if (!marked.marker || marked.marker->kind != MarkerKind::claim || marked.marker->generation != ledger.generation)
+        continue;
       const Duration said = std::chrono::seconds{marked.marker->ttl};
-      const Duration ttl = has(Fault::ttl_from_the_text) || has(Fault::anybodys_claim) ? said : std::min(said, Duration{600s});
+      const Duration ttl =
+          has(Fault::ttl_from_the_text) || has(Fault::anybodys_claim) ? said : std::min(said, Duration{600s});
       if (!has(Fault::earliest_of_all_time) && comment.created_at + ttl <= now_) continue;
       entries.push_back({comment.id, comment.created_at});
     }
@@ -163,7 +177,9 @@ class Script {
     return ties[host_.process.name().at(1) % ties.size()].id;
   }
 
-  std::string text(const Marker& marker, const ItemId& id) const { return marker_text(marker, id, host_.protocol.signing); }
+  std::string text(const Marker& marker, const ItemId& id) const {
+    return marker_text(marker, id, host_.protocol.signing);
+  }
 
   TrackerHost& host_;
   const std::set<Fault> faults_;
@@ -197,7 +213,8 @@ std::set<std::string> broken_by(const std::set<Fault>& faults, const std::set<st
   StackPool stacks;
   std::set<std::string> promises;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    TrackerWorld world(seed, plan_for_scripts(), stacks, [&](TrackerHost& host, std::stop_token stop) { Script(host, faults).live(stop); });
+    TrackerWorld world(seed, plan_for_scripts(), stacks,
+                       [&](TrackerHost& host, std::stop_token stop) { Script(host, faults).live(stop); });
     for (const Violation& violation : world.run().violations) {
       promises.insert(violation.promise);
       if (wanted.empty()) ADD_FAILURE() << violation.promise << ": " << violation.sentence << " (seed " << seed << ")";
@@ -209,21 +226,37 @@ std::set<std::string> broken_by(const std::set<Fault>& faults, const std::set<st
 
 TEST(ShellRecipe, WithoutItsFaultsItPasses) { EXPECT_EQ(broken_by({}), std::set<std::string>{}); }
 
-TEST(ShellRecipe, Fault1_TheEarliestClaimOfAllTimeWins) { EXPECT_TRUE(broken_by({Fault::earliest_of_all_time}, {"stuck"}).contains("stuck")); }
+TEST(ShellRecipe, Fault1_TheEarliestClaimOfAllTimeWins) {
+  EXPECT_TRUE(broken_by({Fault::earliest_of_all_time}, {"stuck"}).contains("stuck"));
+}
 
-TEST(ShellRecipe, Fault2_TheLoserTakesTheLabelOff) { EXPECT_TRUE(broken_by({Fault::loser_takes_the_label}, {"T3"}).contains("T3")); }
+TEST(ShellRecipe, Fault2_TheLoserTakesTheLabelOff) {
+  EXPECT_TRUE(broken_by({Fault::loser_takes_the_label}, {"T3"}).contains("T3"));
+}
 
-TEST(ShellRecipe, Fault3_ClaimsOfOneSecondTie) { EXPECT_TRUE(broken_by({Fault::whole_seconds}, {"T1"}).contains("T1")); }
+TEST(ShellRecipe, Fault3_ClaimsOfOneSecondTie) {
+  EXPECT_TRUE(broken_by({Fault::whole_seconds}, {"T1"}).contains("T1"));
+}
 
-TEST(ShellRecipe, Fault4_AnybodysClaimCounts) { EXPECT_TRUE(broken_by({Fault::anybodys_claim}, {"stuck"}).contains("stuck")); }
+TEST(ShellRecipe, Fault4_AnybodysClaimCounts) {
+  EXPECT_TRUE(broken_by({Fault::anybodys_claim}, {"stuck"}).contains("stuck"));
+}
 
-TEST(ShellRecipe, Fault5_TheTtlIsWhateverTheTextSays) { EXPECT_TRUE(broken_by({Fault::ttl_from_the_text}, {"stuck"}).contains("stuck")); }
+TEST(ShellRecipe, Fault5_TheTtlIsWhateverTheTextSays) {
+  EXPECT_TRUE(broken_by({Fault::ttl_from_the_text}, {"stuck"}).contains("stuck"));
+}
 
-TEST(ShellRecipe, Fault6_OnePageOfCommentsIsRead) { EXPECT_FALSE(broken_by({Fault::first_page}, {"stuck", "T1", "T3"}).empty()); }
+TEST(ShellRecipe, Fault6_OnePageOfCommentsIsRead) {
+  EXPECT_FALSE(broken_by({Fault::first_page}, {"stuck", "T1", "T3"}).empty());
+}
 
-TEST(ShellRecipe, Fault7_ALabelWithoutACommentLocksForEver) { EXPECT_TRUE(broken_by({Fault::label_is_the_lock}, {"stuck"}).contains("stuck")); }
+TEST(ShellRecipe, Fault7_ALabelWithoutACommentLocksForEver) {
+  EXPECT_TRUE(broken_by({Fault::label_is_the_lock}, {"stuck"}).contains("stuck"));
+}
 
-TEST(ShellRecipe, Fault8_TheWholeSetOfLabelsIsWritten) { EXPECT_TRUE(broken_by({Fault::whole_set_of_labels}, {"T3"}).contains("T3")); }
+TEST(ShellRecipe, Fault8_TheWholeSetOfLabelsIsWritten) {
+  EXPECT_TRUE(broken_by({Fault::whole_set_of_labels}, {"T3"}).contains("T3"));
+}
 
 TEST(ShellRecipe, Fault9_WorkGoesOnPastItsTimeAndMovesWhateverIsThere) {
   const std::set<std::string> broken = broken_by({Fault::never_looks_again}, {"P1", "T1"});
@@ -231,9 +264,11 @@ TEST(ShellRecipe, Fault9_WorkGoesOnPastItsTimeAndMovesWhateverIsThere) {
 }
 
 TEST(ShellRecipe, AsItIsCopiedItIsCaughtAtOnce) {
-  const std::set<std::string> broken = broken_by({Fault::earliest_of_all_time, Fault::loser_takes_the_label, Fault::whole_seconds, Fault::anybodys_claim, Fault::ttl_from_the_text, Fault::first_page,
-                                                  Fault::label_is_the_lock, Fault::whole_set_of_labels, Fault::never_looks_again},
-                                                 {"T1", "T3", "P1", "stuck"});
+  const std::set<std::string> broken =
+      broken_by({Fault::earliest_of_all_time, Fault::loser_takes_the_label, Fault::whole_seconds, Fault::anybodys_claim,
+                 Fault::ttl_from_the_text, Fault::first_page, Fault::label_is_the_lock, Fault::whole_set_of_labels,
+                 Fault::never_looks_again},
+                {"T1", "T3", "P1", "stuck"});
   EXPECT_FALSE(broken.empty());
 }
 

@@ -1,4 +1,5 @@
-// The wire between a simulated process and a tracker: requests and replies take time, are lost, come late; what was sent arrives even if its sender is paused or dead by then.
+// The wire between a simulated process and a tracker: requests and replies take time, are lost, come late; what was
+// sent arrives even if its sender is paused or dead by then.
 #pragma once
 
 #include <memory>
@@ -13,14 +14,15 @@ struct TrackerWire {
   double drop_request = 0;
   double refuse_request = 0;  // and the sender is told
   double drop_reply = 0;
-  double late_request = 0;    // arrives long after its sender gave up
+  double late_request = 0;  // arrives long after its sender gave up
   Duration delay_most = std::chrono::milliseconds{200};
 };
 
 class SimTracker final : public tracker::Tracker {
  public:
   // `wire` may change meanwhile. All must outlive what was sent.
-  SimTracker(SimRuntime& process, tracker::Tracker& server, const TrackerWire& wire) : process_(process), server_(server), wire_(wire) {}
+  SimTracker(SimRuntime& process, tracker::Tracker& server, const TrackerWire& wire)
+      : process_(process), server_(server), wire_(wire) {}
 
   tracker::Capabilities capabilities() const override { return server_.capabilities(); }
   std::string place() const override { return server_.place(); }
@@ -33,7 +35,8 @@ class SimTracker final : public tracker::Tracker {
   tracker::Answer<tracker::Item> read(const tracker::ReadRequest& request) override {
     return ask([this, request] { return server_.read(request); });
   }
-  tracker::Answer<tracker::LabelsAfter> add_labels(const tracker::ItemId& item, const std::vector<std::string>& labels) override {
+  tracker::Answer<tracker::LabelsAfter> add_labels(const tracker::ItemId& item,
+                                                   const std::vector<std::string>& labels) override {
     return ask([this, item, labels] { return server_.add_labels(item, labels); });
   }
   tracker::Answer<tracker::LabelsAfter> remove_label(const tracker::ItemId& item, const std::string& label) override {
@@ -48,7 +51,8 @@ class SimTracker final : public tracker::Tracker {
   tracker::Answer<tracker::Comment> post(const tracker::ItemId& item, const std::string& text) override {
     return ask([this, item, text] { return server_.post(item, text); });
   }
-  tracker::Answer<tracker::Comment> edit(const tracker::ItemId& item, const tracker::CommentId& comment, const std::string& text) override {
+  tracker::Answer<tracker::Comment> edit(const tracker::ItemId& item, const tracker::CommentId& comment,
+                                         const std::string& text) override {
     return ask([this, item, comment, text] { return server_.edit(item, comment, text); });
   }
   tracker::Answer<tracker::Nothing> erase(const tracker::ItemId& item, const tracker::CommentId& comment) override {
@@ -65,7 +69,8 @@ class SimTracker final : public tracker::Tracker {
     process_.step();
     Simulation& simulation = process_.simulation();
     Random& random = simulation.random();
-    if (random.chance(wire_.refuse_request)) return tracker::trouble(tracker::TroubleKind::unavailable, "connection refused");
+    if (random.chance(wire_.refuse_request))
+      return tracker::trouble(tracker::TroubleKind::unavailable, "connection refused");
     struct Exchange {
       std::optional<Answer> answer;
       std::shared_ptr<Event> answered;
@@ -75,7 +80,8 @@ class SimTracker final : public tracker::Tracker {
     const Instant give_up_at = process_.now() + tracker::kVerbTimeout;
     const bool late = random.chance(wire_.late_request);
     const bool reply_lost = random.chance(wire_.drop_reply) || late;
-    const Duration there = random.between(Duration{0}, wire_.delay_most) + (late ? random.between(tracker::kVerbTimeout, 10 * tracker::kVerbTimeout) : Duration{0});
+    const Duration there = random.between(Duration{0}, wire_.delay_most) +
+                           (late ? random.between(tracker::kVerbTimeout, 10 * tracker::kVerbTimeout) : Duration{0});
     const Duration back = random.between(Duration{0}, wire_.delay_most);
     if (!random.chance(wire_.drop_request)) {
       simulation.after(there, [&simulation, exchange, call, reply_lost, back] {

@@ -15,7 +15,9 @@ TrackerChecks::Known& TrackerChecks::known(const ItemId& item) const {
   return found->second;
 }
 
-Ledger TrackerChecks::ledger_of(const ItemId& item) const { return read_ledger(protocol_, item, model_.truth(item).comments, Account{}, model_.now()); }
+Ledger TrackerChecks::ledger_of(const ItemId& item) const {
+  return read_ledger(protocol_, item, model_.truth(item).comments, Account{}, model_.now());
+}
 
 std::string TrackerChecks::worker_of(const std::string& writer) const {
   const auto found = workers_.find(writer);
@@ -26,7 +28,8 @@ void TrackerChecks::happened(const TrackerEvent& event) {
   using Kind = TrackerEvent::Kind;
   const bool by_worker = protocol_.is_worker(event.by) && workers_.contains(event.writer);
   if (event.kind == Kind::posted && by_worker) {
-    if (const ReadMarker read = read_marker(event.comment.text, event.item, protocol_.signing); read.marker) record(event, *read.marker);
+    if (const ReadMarker read = read_marker(event.comment.text, event.item, protocol_.signing); read.marker)
+      record(event, *read.marker);
   } else if (event.kind == Kind::posted && protocol_.is_trusted(event.by)) {
     const std::optional<Command> command = read_command(event.comment.text);
     Known& item = known(event.item);
@@ -56,7 +59,8 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
   if (marker.kind == MarkerKind::claim) {
     ++tally_.claims;
     tally_.takeovers += marker.over.empty() ? 0 : 1;
-    if (marker.worker != worker_of(event.writer)) violations_.add("T2", event.writer + " posted a claim in another's name");
+    if (marker.worker != worker_of(event.writer))
+      violations_.add("T2", event.writer + " posted a claim in another's name");
     return;
   }
   if (item.tampered) {
@@ -70,7 +74,8 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
     item.reached.insert(ledger.place);
     return;
   }
-  const bool counts = marker.generation == item.generation && marker.stage == item.place && (!item.contested || marker.kind == MarkerKind::moved);
+  const bool counts = marker.generation == item.generation && marker.stage == item.place &&
+                      (!item.contested || marker.kind == MarkerKind::moved);
   if (!counts) {
     ++tally_.void_records;
     return;
@@ -81,7 +86,9 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
     case MarkerKind::failed: ++tally_.failures; break;
     case MarkerKind::moved:
       ++tally_.moves;
-      if (!protocol_.is_trusted(Account{marker.by, {}})) violations_.add("P1", "item " + event.item + " was moved to " + marker.to + " for account " + marker.by + ", which is not trusted");
+      if (!protocol_.is_trusted(Account{marker.by, {}}))
+        violations_.add("P1", "item " + event.item + " was moved to " + marker.to + " for account " + marker.by +
+                                  ", which is not trusted");
       break;
     case MarkerKind::restored: ++tally_.restored; break;
     case MarkerKind::contested:
@@ -92,7 +99,8 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
   }
   if (marker.to.empty()) return;
   const auto gated = std::ranges::find(protocol_.pipeline.stages, marker.to, &StageSpec::name);
-  if (marker.kind != MarkerKind::advanced && marker.to != item.place && gated != protocol_.pipeline.stages.end() && gated->gate.kind != GateKind::automatic) {
+  if (marker.kind != MarkerKind::advanced && marker.to != item.place && gated != protocol_.pipeline.stages.end() &&
+      gated->gate.kind != GateKind::automatic) {
     violations_.add("P1", "item " + event.item + " came to " + marker.to + " past its gate");
   }
   item.generation = marker.generation + 1;
@@ -106,24 +114,31 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
 
 void TrackerChecks::advance(const TrackerEvent& event, Known& item, const Marker& marker) {
   ++tally_.advances;
-  const std::string what = "item " + event.item + " went from " + marker.stage + " to " + marker.to + " in generation " + std::to_string(marker.generation);
+  const std::string what = "item " + event.item + " went from " + marker.stage + " to " + marker.to +
+                           " in generation " + std::to_string(marker.generation);
   const std::vector<StageSpec>& stages = protocol_.pipeline.stages;
   const bool at_gate = marker.stage.starts_with(kGatePrefix);
-  const auto stage = std::ranges::find(stages, at_gate ? marker.stage.substr(kGatePrefix.size()) : marker.stage, &StageSpec::name);
+  const auto stage =
+      std::ranges::find(stages, at_gate ? marker.stage.substr(kGatePrefix.size()) : marker.stage, &StageSpec::name);
   if (stage == stages.end()) {
     violations_.add("P1", what + ", which is no stage");
     return;
   }
   if (at_gate) {
-    const bool overdue = stage->gate.then == GateEnd::approve && is_overdue(item, stage->gate, event.comment.created_at);
+    const bool overdue =
+        stage->gate.then == GateEnd::approve && is_overdue(item, stage->gate, event.comment.created_at);
     const bool approved = static_cast<int>(item.approvals.size()) >= stage->gate.count;
     ++(approved ? tally_.approved : tally_.overdue_in);
-    if (marker.to != stage->name || (stage->gate.kind == GateKind::approval && !approved && !overdue)) violations_.add("P1", what + " without its approvals");
+    if (marker.to != stage->name || (stage->gate.kind == GateKind::approval && !approved && !overdue))
+      violations_.add("P1", what + " without its approvals");
     return;
   }
-  if (!item.worked.contains({marker.generation, marker.stage})) violations_.add("P1", what + ", and nobody had done its work");
+  if (!item.worked.contains({marker.generation, marker.stage}))
+    violations_.add("P1", what + ", and nobody had done its work");
   const bool last = stage + 1 == stages.end();
-  const std::string next = last ? std::string(kDone) : ((stage + 1)->gate.kind == GateKind::automatic ? "" : std::string(kGatePrefix)) + (stage + 1)->name;
+  const std::string next =
+      last ? std::string(kDone)
+           : ((stage + 1)->gate.kind == GateKind::automatic ? "" : std::string(kGatePrefix)) + (stage + 1)->name;
   if (marker.to != next) violations_.add("P1", what + ", which is not " + next);
 }
 
@@ -139,20 +154,24 @@ void TrackerChecks::returned(const TrackerEvent& event, const Known& item, const
   if (marker.why == "overdue") {
     ++tally_.overdue_back;
     const StageGate* gate = gate_of(item.place);
-    if (!gate || gate->then != GateEnd::reject || !is_overdue(item, *gate, event.comment.created_at)) violations_.add("P1", what + " though its time was not over");
+    if (!gate || gate->then != GateEnd::reject || !is_overdue(item, *gate, event.comment.created_at))
+      violations_.add("P1", what + " though its time was not over");
   }
   if (marker.why != "sent_back") return;
   ++tally_.sent_back;
   const std::optional<Position> from = find_place(protocol_.pipeline, marker.stage);
   const std::optional<Position> to = find_place(protocol_.pipeline, marker.to);
-  if (!from || from->at_gate || !to || to->stage >= from->stage) violations_.add("P1", what + ", which is not before it");
-  if (!item.worked.contains({marker.generation, marker.stage})) violations_.add("P1", what + ", and nobody had worked on it");
+  if (!from || from->at_gate || !to || to->stage >= from->stage)
+    violations_.add("P1", what + ", which is not before it");
+  if (!item.worked.contains({marker.generation, marker.stage}))
+    violations_.add("P1", what + ", and nobody had worked on it");
 }
 
 void TrackerChecks::erased(const TrackerEvent& event) {
   const ReadMarker read = read_marker(event.comment.text, event.item, protocol_.signing);
   if (!read.marker) {
-    if (workers_.contains(event.writer) && !known(event.item).tampered) violations_.add("T3", event.writer + " erased a comment that was none of ours");
+    if (workers_.contains(event.writer) && !known(event.item).tampered)
+      violations_.add("T3", event.writer + " erased a comment that was none of ours");
     return;
   }
   const Marker& marker = *read.marker;
@@ -160,13 +179,17 @@ void TrackerChecks::erased(const TrackerEvent& event) {
     tally_.withdrawn += marker.kind == MarkerKind::claim ? 1 : 0;
     return;
   }
-  // A claim that was void comes to life if the record that ended it is changed: who erased it had not seen that yet, or had asked for it before.
-  if (const Known& item = known(event.item); item.tampered && model_.now() < item.tampered_at + model_.faults().lag_most + std::chrono::minutes{10}) return;
+  // A claim that was void comes to life if the record that ended it is changed: who erased it had not seen that yet, or
+  // had asked for it before.
+  if (const Known& item = known(event.item);
+      item.tampered && model_.now() < item.tampered_at + model_.faults().lag_most + std::chrono::minutes{10})
+    return;
   // As if it were there still.
   std::vector<Comment> comments = model_.truth(event.item).comments;
   comments.push_back(event.comment);
   const Ledger ledger = read_ledger(protocol_, event.item, comments, Account{}, model_.now());
-  if (ledger.holder && ledger.holder->id == event.comment.id) violations_.add("T3", event.writer + " took away the living claim of " + marker.worker + " on item " + event.item);
+  if (ledger.holder && ledger.holder->id == event.comment.id)
+    violations_.add("T3", event.writer + " took away the living claim of " + marker.worker + " on item " + event.item);
 }
 
 // Who lost leaves the labels that the winner needs.
@@ -176,14 +199,16 @@ void TrackerChecks::label_removed(const TrackerEvent& event) {
   const Ledger ledger = ledger_of(event.item);
   const std::string worker = worker_of(event.writer);
   if (!ledger.holder || ledger.holder->marker.worker == worker) return;
-  const bool lost = std::ranges::any_of(ledger.claims, [&](const Claim& claim) { return claim.marker.worker == worker && !claim.dead; });
+  const bool lost = std::ranges::any_of(
+      ledger.claims, [&](const Claim& claim) { return claim.marker.worker == worker && !claim.dead; });
   if (lost) violations_.add("T3", event.writer + " lost item " + event.item + " and took off " + label);
 }
 
 void TrackerChecks::starts(const ItemId& id, const std::string& place, SimRuntime& process, Instant trusted) {
   Known& item = known(id);
   item.actors.push_back({&process, trusted, item.generation, place});
-  if (!item.reached.contains(place) && !item.tampered) violations_.add("P1", process.name() + " works at " + place + " on item " + id + ", which is at " + item.place);
+  if (!item.reached.contains(place) && !item.tampered)
+    violations_.add("P1", process.name() + " works at " + place + " on item " + id + ", which is at " + item.place);
 }
 
 void TrackerChecks::acts(const ItemId& id, SimRuntime& process, Instant trusted) {
@@ -193,7 +218,9 @@ void TrackerChecks::acts(const ItemId& id, SimRuntime& process, Instant trusted)
       actor.trusted = trusted;
     } else if (actor.process->now() < actor.trusted) {
       ++tally_.worked_twice;
-      if (options_.reads_are_true) violations_.add("T1", process.name() + " and " + actor.process->name() + " work on item " + id + " at the same time");
+      if (options_.reads_are_true)
+        violations_.add("T1",
+                        process.name() + " and " + actor.process->name() + " work on item " + id + " at the same time");
     }
   }
 }
@@ -215,7 +242,9 @@ void TrackerChecks::died(SimRuntime& process) {
 bool TrackerChecks::all_done() const {
   return std::ranges::all_of(model_.items(), [this](const ItemId& id) {
     const ItemState& state = *model_.truth(id).state;
-    const bool bare = std::ranges::none_of(state.labels, [this](const std::string& label) { return !protocol_.place_of(label).empty() || label == kClaimedLabel; });
+    const bool bare = std::ranges::none_of(state.labels, [this](const std::string& label) {
+      return !protocol_.place_of(label).empty() || label == kClaimedLabel;
+    });
     if (known(id).tampered && !state.open) return true;  // its last record may be gone
     return known(id).place == kDone && !state.open && bare;
   });
@@ -234,7 +263,9 @@ std::string TrackerChecks::undone() const {
       bare = bare && protocol_.place_of(label).empty() && label != kClaimedLabel;
     }
     if (!state.open && (item.tampered || (item.place == kDone && bare))) continue;
-    if (++count <= 3) text += " [" + id + " at " + item.place + " generation " + std::to_string(item.generation) + (item.contested ? " contested" : "") + (state.open ? " open:" : " closed:") + labels + "]";
+    if (++count <= 3)
+      text += " [" + id + " at " + item.place + " generation " + std::to_string(item.generation) +
+              (item.contested ? " contested" : "") + (state.open ? " open:" : " closed:") + labels + "]";
   }
   return std::to_string(count) + " items:" + text;
 }
@@ -244,7 +275,8 @@ void TrackerChecks::at_the_end() {
     const Known& item = known(id);
     const Ledger ledger = ledger_of(id);
     if (!item.tampered && (ledger.generation != item.generation || ledger.place != item.place)) {
-      violations_.add("T4", "item " + id + " is at " + item.place + " in generation " + std::to_string(item.generation) + ", and its comments say " + ledger.place + " in " +
+      violations_.add("T4", "item " + id + " is at " + item.place + " in generation " +
+                                std::to_string(item.generation) + ", and its comments say " + ledger.place + " in " +
                                 std::to_string(ledger.generation));
     }
   }

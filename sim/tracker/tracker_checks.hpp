@@ -1,5 +1,5 @@
-// The promises of trackers, checked while they are played: against what was really written and in which order, and against what handlers did. Who reads what with how much delay is no excuse but where a
-// promise says so.
+// The promises of trackers, checked while they are played: against what was really written and in which order, and
+// against what handlers did. Who reads what with how much delay is no excuse but where a promise says so.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 namespace fenceline::sim {
 
 struct TrackerCheckOptions {
-  bool reads_are_true = false;  // nothing is stale and no comment is tampered with: then nobody works beside another (T1)
+  bool reads_are_true =
+      false;  // nothing is stale and no comment is tampered with: then nobody works beside another (T1)
 };
 
 struct TrackerTally {
@@ -32,7 +33,8 @@ struct TrackerTally {
 
 class TrackerChecks {
  public:
-  TrackerChecks(const tracker::Protocol& protocol, TrackerModel& model, Violations& violations, TrackerCheckOptions options)
+  TrackerChecks(const tracker::Protocol& protocol, TrackerModel& model, Violations& violations,
+                TrackerCheckOptions options)
       : protocol_(protocol), model_(model), violations_(violations), options_(options) {}
 
   void happened(const TrackerEvent& event);
@@ -67,8 +69,8 @@ class TrackerChecks {
     std::int64_t generation = 1;
     std::string place;
     bool contested = false;
-    bool tampered = false;  // somebody deleted or changed what workers wrote
-    WallTime tampered_at{}; // the last time
+    bool tampered = false;   // somebody deleted or changed what workers wrote
+    WallTime tampered_at{};  // the last time
     std::set<std::pair<std::int64_t, std::string>> worked;
     std::set<std::string> reached;
     std::set<std::string> approvals;  // by trusted people, at this gate
@@ -82,7 +84,9 @@ class TrackerChecks {
   void returned(const TrackerEvent& event, const Known& item, const tracker::Marker& marker);
   // Of the gate that it waits at; nullptr: at none.
   const StageGate* gate_of(std::string_view place) const;
-  bool is_overdue(const Known& item, const StageGate& gate, WallTime at) const { return gate.within > Duration{0} && at >= item.since + gate.within; }
+  bool is_overdue(const Known& item, const StageGate& gate, WallTime at) const {
+    return gate.within > Duration{0} && at >= item.since + gate.within;
+  }
   void erased(const TrackerEvent& event);
   void label_removed(const TrackerEvent& event);
   tracker::Ledger ledger_of(const tracker::ItemId& item) const;

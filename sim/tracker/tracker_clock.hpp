@@ -13,7 +13,9 @@ class TrackerClock final : public Clock {
  public:
   explicit TrackerClock(const Simulation& simulation) : simulation_(simulation) {}
   Instant now() const override { return simulation_.now(); }
-  WallTime wall_now() const override { return WallTime{std::chrono::days{20'000}} + simulation_.now().time_since_epoch(); }
+  WallTime wall_now() const override {
+    return WallTime{std::chrono::days{20'000}} + simulation_.now().time_since_epoch();
+  }
   std::string boot_id() const override { return "tracker"; }
 
  private:

@@ -20,7 +20,8 @@ Answer<T> answered(T value, Served served) {
 
 }  // namespace
 
-TrackerModel::TrackerModel(const Clock& clock, Random& random, TrackerFaults faults, Capabilities can) : clock_(clock), random_(random), faults_(faults), can_(can) {}
+TrackerModel::TrackerModel(const Clock& clock, Random& random, TrackerFaults faults, Capabilities can)
+    : clock_(clock), random_(random), faults_(faults), can_(can) {}
 
 WallTime TrackerModel::now() const {
   const auto grain = can_.time_grain;
@@ -34,11 +35,18 @@ std::int64_t TrackerModel::writes_of(const ItemId& item, const std::string& acco
   return found == writes.end() ? 0 : found->second;
 }
 
-ItemId TrackerModel::make_item(const Account& by, std::string title, std::vector<std::string> labels, std::string status) {
+ItemId TrackerModel::make_item(const Account& by, std::string title, std::vector<std::string> labels,
+                               std::string status) {
   const ItemId id = std::to_string(++last_item_);
   auto made = std::make_shared<Item>();
   std::ranges::sort(labels);
-  made->state = ItemState{.id = id, .title = std::move(title), .author = by, .labels = labels, .status = status, .version = can_.swap ? "1" : "", .updated_at = now()};
+  made->state = ItemState{.id = id,
+                          .title = std::move(title),
+                          .author = by,
+                          .labels = labels,
+                          .status = status,
+                          .version = can_.swap ? "1" : "",
+                          .updated_at = now()};
   made->moves.emplace();
   for (const std::string& label : labels) made->moves->push_back({MoveKind::label_added, label, by, now()});
   if (!status.empty()) made->moves->push_back({MoveKind::status_set, status, by, now()});
@@ -63,7 +71,8 @@ Item& TrackerModel::change(const ItemId& id) {
   ++entry.revision;
   if (can_.swap) copy->state->version = std::to_string(entry.revision);
   entry.versions.push_back({clock_.now(), copy});
-  while (entry.versions.size() > 2 && entry.versions[1].at + faults_.lag_most < clock_.now()) entry.versions.pop_front();
+  while (entry.versions.size() > 2 && entry.versions[1].at + faults_.lag_most < clock_.now())
+    entry.versions.pop_front();
   return *copy;
 }
 
@@ -123,7 +132,9 @@ Answer<T> TrackerModel::written(const Account& account, const ItemId& item, cons
   return answer;
 }
 
-void TrackerModel::move(Item& item, MoveKind kind, std::string what, const Account& by) { item.moves->push_back({kind, std::move(what), by, now()}); }
+void TrackerModel::move(Item& item, MoveKind kind, std::string what, const Account& by) {
+  item.moves->push_back({kind, std::move(what), by, now()});
+}
 
 void TrackerModel::replace_labels(const Account& by, const ItemId& id, std::vector<std::string> labels) {
   Item& item = change(id);
@@ -159,7 +170,8 @@ void TrackerModel::erase_anyones(const Account& by, const ItemId& id, const Comm
 
 class TrackerModel::Door final : public Tracker {
  public:
-  Door(TrackerModel& model, Account account, std::string writer) : model_(model), account_(std::move(account)), writer_(std::move(writer)) {}
+  Door(TrackerModel& model, Account account, std::string writer)
+      : model_(model), account_(std::move(account)), writer_(std::move(writer)) {}
 
   Capabilities capabilities() const override { return model_.can_; }
   std::string place() const override { return "model:team/backlog"; }
@@ -170,7 +182,9 @@ class TrackerModel::Door final : public Tracker {
 
   Answer<std::vector<ItemState>> list(const ListRequest& request) override {
     if (std::optional<Trouble> shut = model_.denied(account_)) return std::unexpected(std::move(*shut));
-    const std::string key = request.stage + (request.closed ? " closed" : "") + (request.changed_after ? std::to_string(request.changed_after->time_since_epoch().count()) : "");
+    const std::string key =
+        request.stage + (request.closed ? " closed" : "") +
+        (request.changed_after ? std::to_string(request.changed_after->time_since_epoch().count()) : "");
     if (const auto last = lists_.find(key); last != lists_.end() && model_.random_.chance(model_.faults_.old_304)) {
       ++model_.counts_.old_304s;
       return answered(last->second, model_.served(false));
@@ -184,7 +198,9 @@ class TrackerModel::Door final : public Tracker {
     for (const auto& [id, entry] : model_.items_) {
       const std::shared_ptr<const Item> item = model_.seen(entry, lag);
       const bool lately = !request.changed_after || item->state->updated_at >= *request.changed_after;
-      const bool has = request.stage.empty() ? lately : model_.can_.labels ? std::ranges::binary_search(item->state->labels, request.stage) : item->state->status == request.stage;
+      const bool has = request.stage.empty() ? lately
+                       : model_.can_.labels  ? std::ranges::binary_search(item->state->labels, request.stage)
+                                             : item->state->status == request.stage;
       if (has && item->state->open != request.closed) states.push_back(*item->state);
     }
     const auto page = static_cast<std::size_t>(model_.faults_.page);
@@ -202,8 +218,10 @@ class TrackerModel::Door final : public Tracker {
   Answer<Item> read(const ReadRequest& request) override {
     if (std::optional<Trouble> shut = model_.denied(account_)) return std::unexpected(std::move(*shut));
     const auto found = model_.items_.find(request.item);
-    if (found == model_.items_.end()) return trouble(TroubleKind::not_found, "no item " + request.item, model_.served());
-    if (model_.clock_.now() < found->second.made + model_.faults_.lag_most && model_.random_.chance(model_.faults_.hidden_young)) {
+    if (found == model_.items_.end())
+      return trouble(TroubleKind::not_found, "no item " + request.item, model_.served());
+    if (model_.clock_.now() < found->second.made + model_.faults_.lag_most &&
+        model_.random_.chance(model_.faults_.hidden_young)) {
       ++model_.counts_.hidden;
       return trouble(TroubleKind::not_found, "no item " + request.item + " yet", model_.served());
     }
@@ -277,7 +295,8 @@ class TrackerModel::Door final : public Tracker {
   }
 
   Answer<Comment> post(const ItemId& id, const std::string& text) override {
-    return model_.written<Comment>(account_, id, [&] { return answered(add_comment(id, model_.change(id), text), model_.served()); });
+    return model_.written<Comment>(account_, id,
+                                   [&] { return answered(add_comment(id, model_.change(id), text), model_.served()); });
   }
 
   Answer<Comment> edit(const ItemId& id, const CommentId& comment, const std::string& text) override {
@@ -285,7 +304,8 @@ class TrackerModel::Door final : public Tracker {
       const auto& known = model_.truth(id).comments;
       const auto there = std::ranges::find(known, comment, &Comment::id);
       if (there == known.end()) return trouble(TroubleKind::not_found, "no comment " + comment, model_.served());
-      if (there->author.id != account_.id) return trouble(TroubleKind::denied, "the comment of another", model_.served());
+      if (there->author.id != account_.id)
+        return trouble(TroubleKind::denied, "the comment of another", model_.served());
       Item& item = model_.change(id);
       Comment& own = *std::ranges::find(item.comments, comment, &Comment::id);
       own.text = text;
@@ -300,7 +320,8 @@ class TrackerModel::Door final : public Tracker {
       const auto& known = model_.truth(id).comments;
       const auto there = std::ranges::find(known, comment, &Comment::id);
       if (there == known.end()) return answered(Nothing{}, model_.served());
-      if (there->author.id != account_.id) return trouble(TroubleKind::denied, "the comment of another", model_.served());
+      if (there->author.id != account_.id)
+        return trouble(TroubleKind::denied, "the comment of another", model_.served());
       const Comment old = *there;
       std::erase_if(model_.change(id).comments, [&](const Comment& each) { return each.id == comment; });
       model_.tell({TrackerEvent::Kind::erased, id, account_, writer_, old, {}});
@@ -311,7 +332,8 @@ class TrackerModel::Door final : public Tracker {
   Answer<Swapped> swap(const SwapRequest& request) override {
     return model_.written<Swapped>(account_, request.item, [&]() -> Answer<Swapped> {
       if (!model_.can_.swap) return trouble(TroubleKind::refused, "no compare-and-swap here", model_.served());
-      if (model_.truth(request.item).state->version != request.version) return trouble(TroubleKind::conflict, "another version", model_.served());
+      if (model_.truth(request.item).state->version != request.version)
+        return trouble(TroubleKind::conflict, "another version", model_.served());
       Item& item = model_.change(request.item);
       if (request.status) put_status(item, *request.status);
       if (request.open) put_open(item, *request.open);
@@ -323,7 +345,8 @@ class TrackerModel::Door final : public Tracker {
 
  private:
   Comment add_comment(const ItemId& id, Item& item, const std::string& text) {
-    Comment comment{std::to_string(model_.last_comment_ += model_.random_.between(1, 9)), account_, text, model_.now(), std::nullopt};
+    Comment comment{std::to_string(model_.last_comment_ += model_.random_.between(1, 9)), account_, text, model_.now(),
+                    std::nullopt};
     // Ids that say nothing about when.
     if (!model_.can_.ordered_ids) comment.id = std::to_string(model_.random_.between(1'000'000'000, 9'999'999'999));
     item.comments.push_back(comment);
@@ -348,6 +371,8 @@ class TrackerModel::Door final : public Tracker {
   std::map<std::string, std::vector<ItemState>> lists_;  // as last answered
 };
 
-std::unique_ptr<Tracker> TrackerModel::door(Account account, std::string writer) { return std::make_unique<Door>(*this, std::move(account), std::move(writer)); }
+std::unique_ptr<Tracker> TrackerModel::door(Account account, std::string writer) {
+  return std::make_unique<Door>(*this, std::move(account), std::move(writer));
+}
 
 }  // namespace fenceline::sim

@@ -5,7 +5,13 @@
 
 namespace fenceline::sim {
 
-inline TrackerWire rough_wire() { return {.drop_request = 0.01, .refuse_request = 0.01, .drop_reply = 0.01, .late_request = 0.005, .delay_most = std::chrono::milliseconds{800}}; }
+inline TrackerWire rough_wire() {
+  return {.drop_request = 0.01,
+          .refuse_request = 0.01,
+          .drop_reply = 0.01,
+          .late_request = 0.005,
+          .delay_most = std::chrono::milliseconds{800}};
+}
 
 // Workers die and stop, replies are lost; what the tracker says is true.
 inline TrackerPlan true_reads() {

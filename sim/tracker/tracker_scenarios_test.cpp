@@ -11,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// FENCELINE_TRACKER_SEEDS makes it longer, FENCELINE_TRACKER_SEED plays one, FENCELINE_TRACKER_TRACE prints all that happens.
+// FENCELINE_TRACKER_SEEDS makes it longer, FENCELINE_TRACKER_SEED plays one, FENCELINE_TRACKER_TRACE prints all that
+// happens.
 std::uint64_t seeds_or(std::uint64_t usual) {
   const char* said = std::getenv("FENCELINE_TRACKER_SEEDS");
   return said ? std::strtoull(said, nullptr, 10) : usual;
@@ -27,7 +28,9 @@ TrackerReport play(TrackerPlan plan, std::uint64_t seeds) {
   for (std::uint64_t seed = first; seed < first + (only ? 1 : seeds); ++seed) {
     const TrackerReport report = TrackerWorld(seed, plan, stacks).run();
     std::printf("%s", report.trace.c_str());
-    for (const Violation& violation : report.violations) ADD_FAILURE() << violation.promise << " broken: " << violation.sentence << "; repeat with FENCELINE_TRACKER_SEED=" << seed;
+    for (const Violation& violation : report.violations)
+      ADD_FAILURE() << violation.promise << " broken: " << violation.sentence
+                    << "; repeat with FENCELINE_TRACKER_SEED=" << seed;
     sum.tally.claims += report.tally.claims;
     sum.tally.renewals += report.tally.renewals;
     sum.tally.takeovers += report.tally.takeovers;
@@ -46,7 +49,8 @@ TrackerReport play(TrackerPlan plan, std::uint64_t seeds) {
     sum.workers.scan_requests += report.workers.scan_requests;
     sum.workers.scan_charged += report.workers.scan_charged;
     sum.workers.claim_requests_most = std::max(sum.workers.claim_requests_most, report.workers.claim_requests_most);
-    sum.workers.renewal_requests_most = std::max(sum.workers.renewal_requests_most, report.workers.renewal_requests_most);
+    sum.workers.renewal_requests_most =
+        std::max(sum.workers.renewal_requests_most, report.workers.renewal_requests_most);
     sum.model.stale_reads += report.model.stale_reads;
     sum.model.errors_after += report.model.errors_after;
     sum.model.hidden += report.model.hidden;
@@ -65,13 +69,18 @@ TrackerReport play(TrackerPlan plan, std::uint64_t seeds) {
     sum.simulated += report.simulated;
     if (!report.violations.empty()) break;
   }
-  std::printf("claims %ld, takeovers %ld, lost races %ld, renewals %ld, advances %ld, void %ld, moves %ld, put back %ld, contested %ld, failures %ld, worked twice %ld, repairs %ld, claims lost %ld, done %ld\n"
-              "kills %ld, pauses %ld, stale reads %ld, 5xx after the write %ld, forged %ld, tampered %ld, shut out %ld; %.0f hours\n"
-              "a claim took at most %d requests, a renewal %d; idle scans: %ld requests, %ld of them charged\n",
-              sum.tally.claims, sum.tally.takeovers, sum.workers.lost_races, sum.tally.renewals, sum.tally.advances, sum.tally.void_records, sum.tally.moves, sum.tally.restored, sum.tally.contested,
-              sum.tally.failures, sum.tally.worked_twice, sum.workers.repairs, sum.workers.lost, sum.tally.done, sum.kills, sum.pauses, sum.model.stale_reads, sum.model.errors_after, sum.forged,
-              sum.tampered, sum.workers.limits, static_cast<double>(sum.simulated / 1s) / 3600, sum.workers.claim_requests_most, sum.workers.renewal_requests_most, sum.workers.scan_requests,
-              sum.workers.scan_charged);
+  std::printf(
+      "claims %ld, takeovers %ld, lost races %ld, renewals %ld, advances %ld, void %ld, moves %ld, put back %ld, "
+      "contested %ld, failures %ld, worked twice %ld, repairs %ld, claims lost %ld, done %ld\n"
+      "kills %ld, pauses %ld, stale reads %ld, 5xx after the write %ld, forged %ld, tampered %ld, shut out %ld; %.0f "
+      "hours\n"
+      "a claim took at most %d requests, a renewal %d; idle scans: %ld requests, %ld of them charged\n",
+      sum.tally.claims, sum.tally.takeovers, sum.workers.lost_races, sum.tally.renewals, sum.tally.advances,
+      sum.tally.void_records, sum.tally.moves, sum.tally.restored, sum.tally.contested, sum.tally.failures,
+      sum.tally.worked_twice, sum.workers.repairs, sum.workers.lost, sum.tally.done, sum.kills, sum.pauses,
+      sum.model.stale_reads, sum.model.errors_after, sum.forged, sum.tampered, sum.workers.limits,
+      static_cast<double>(sum.simulated / 1s) / 3600, sum.workers.claim_requests_most,
+      sum.workers.renewal_requests_most, sum.workers.scan_requests, sum.workers.scan_charged);
   return sum;
 }
 
@@ -181,7 +190,8 @@ TEST(TrackerScenarios, ABotThatFlipsLabelsTenTimesASecondEndsInAContestedItem) {
   plan.storm = 1h;
   StackPool stacks;
   const TrackerReport report = TrackerWorld(1, plan, stacks).run();
-  for (const Violation& violation : report.violations) ADD_FAILURE() << violation.promise << " broken: " << violation.sentence;
+  for (const Violation& violation : report.violations)
+    ADD_FAILURE() << violation.promise << " broken: " << violation.sentence;
   EXPECT_GT(report.flips, 500);
   EXPECT_TRUE(report.first_item_contested);
   EXPECT_LE(report.first_item_writes, 30);

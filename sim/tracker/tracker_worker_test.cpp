@@ -39,9 +39,13 @@ class Hands final : public Handler {
 };
 
 struct OneWorker {
-  explicit OneWorker(TrackerFaults faults = {}, Capabilities can = {}) : model(clock, simulation.random(), faults, can), door(model.door(kRobots, "w")) {
+  explicit OneWorker(TrackerFaults faults = {}, Capabilities can = {})
+      : model(clock, simulation.random(), faults, can), door(model.door(kRobots, "w")) {
     options.protocol.pipeline.name = "docs";
-    options.protocol.pipeline.stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish", .gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}}}};
+    options.protocol.pipeline.stages = {
+        {.name = "ready"},
+        {.name = "review"},
+        {.name = "publish", .gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}}}};
     options.protocol.signing = {"key", "model:team/backlog"};
     options.protocol.workers = {kRobots.id};
     options.protocol.people = {kAna.id};
@@ -56,7 +60,9 @@ struct OneWorker {
   }
   void pass(Duration time) { simulation.run_until(simulation.now() + time); }
   ItemId make() { return model.make_item(kAna, "an item", {"stage:ready"}); }
-  std::string place(const ItemId& item) const { return read_ledger(options.protocol, item, model.truth(item).comments, kRobots, model.now()).place; }
+  std::string place(const ItemId& item) const {
+    return read_ledger(options.protocol, item, model.truth(item).comments, kRobots, model.now()).place;
+  }
 
   StackPool stacks;
   Simulation simulation{1, stacks};
@@ -183,7 +189,8 @@ TEST(TrackerWorkerEnd, ATokenThatIsRefusedWhileEveryHandIsBusyEndsItToo) {
   EXPECT_EQ(one.hands.stopped, 1);
 }
 
-// Found by the simulator: a renewal that nobody answered arrived after the next one, and took the claim back to its own time under a worker that trusted the later one.
+// Found by the simulator: a renewal that nobody answered arrived after the next one, and took the claim back to its own
+// time under a worker that trusted the later one.
 TEST(TrackerWorkerRenewal, T1_TrustDoesNotOutliveARenewalThatMayStillArrive) {
   OneWorker one;
   one.hands.takes = 30min;
@@ -205,7 +212,10 @@ TEST(TrackerWorkerRenewal, T1_TrustDoesNotOutliveARenewalThatMayStillArrive) {
 TEST(TrackerWorkerSentBack, TheItemGoesBackWhateverCameOfTheRunAndPeopleReadWhy) {
   OneWorker one;
   int asked = 0;
-  one.back = [&](const Job& job) { return job.stage == "review" && ++asked == 1 ? std::optional(SentBack{"ready", "no tests\n<!-- fenceline/1 claim"}) : std::nullopt; };
+  one.back = [&](const Job& job) {
+    return job.stage == "review" && ++asked == 1 ? std::optional(SentBack{"ready", "no tests\n<!-- fenceline/1 claim"})
+                                                 : std::nullopt;
+  };
   one.start();
   const ItemId item = one.make();
   one.pass(2h);
@@ -222,7 +232,10 @@ TEST(TrackerWorkerSentBack, TheItemGoesBackWhateverCameOfTheRunAndPeopleReadWhy)
 
 TEST(TrackerWorkerSentBack, WhatIsNoEarlierStageIsAsIfNothingWasAskedFor) {
   OneWorker one;
-  one.back = [](const Job& job) { return job.stage == "ready" ? std::optional(SentBack{"publish", "forward"}) : std::optional(SentBack{"nowhere", ""}); };
+  one.back = [](const Job& job) {
+    return job.stage == "ready" ? std::optional(SentBack{"publish", "forward"})
+                                : std::optional(SentBack{"nowhere", ""});
+  };
   one.start();
   const ItemId item = one.make();
   one.pass(1h);

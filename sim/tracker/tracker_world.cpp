@@ -21,7 +21,9 @@ Protocol protocol_of(const TrackerPlan& plan) {
   Protocol protocol;
   protocol.pipeline.name = "docs";
   protocol.pipeline.stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}};
-  if (plan.gate) protocol.pipeline.stages.back().gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}, .within = plan.gate_within, .then = plan.gate_then};
+  if (plan.gate)
+    protocol.pipeline.stages.back().gate = {
+        .kind = GateKind::approval, .count = 1, .by = {"ana"}, .within = plan.gate_within, .then = plan.gate_then};
   protocol.signing = {"a key that only workers have", "model:team/backlog"};
   protocol.workers = {kWorkers.id};
   protocol.people = {kAna.id};
@@ -42,7 +44,9 @@ class TrackerWorld::Hands final : public Handler {
     const std::string& payload = run.job.payload;
     const ItemId item = payload.substr(9, payload.find('"', 9) - 9);
     Random& random = world_.random();
-    const Instant end = process_.now() + (world_.storm_ ? random.between(world_.plan_.works_least, world_.plan_.works_most) : world_.plan_.works_least);
+    const Instant end =
+        process_.now() +
+        (world_.storm_ ? random.between(world_.plan_.works_least, world_.plan_.works_most) : world_.plan_.works_least);
     world_.checks_.starts(item, run.job.stage, process_, run.trust.until());
     bool done = true;
     while (process_.now() < end) {
@@ -57,7 +61,9 @@ class TrackerWorld::Hands final : public Handler {
     if (done && world_.storm_ && random.chance(world_.plan_.fails)) result.kind = OutcomeKind::failed;
     if (done && world_.storm_ && random.chance(world_.plan_.later)) result.kind = OutcomeKind::later;
     back_.reset();
-    if (result.kind == OutcomeKind::done && run.job.stage != "ready" && world_.storm_ && world_.plan_.sends_back > 0 && random.chance(world_.plan_.sends_back)) back_ = SentBack{"ready", "/approve\n<!-- fenceline/1 claim -->"};
+    if (result.kind == OutcomeKind::done && run.job.stage != "ready" && world_.storm_ && world_.plan_.sends_back > 0 &&
+        random.chance(world_.plan_.sends_back))
+      back_ = SentBack{"ready", "/approve\n<!-- fenceline/1 claim -->"};
     world_.checks_.ends(item, process_, result.kind == OutcomeKind::done);
     return result;
   }
@@ -73,12 +79,18 @@ class TrackerWorld::Hands final : public Handler {
 // Its log goes into the trace. `error` means a person should look, so here it fails the run.
 struct TrackerWorld::Process final : LogSink {
   Process(TrackerWorld& its_world, Machine& machine, const std::string& name)
-      : world(its_world), runtime(its_world.simulation_, machine, name), door(its_world.model_.door(kWorkers, name)), wire(runtime, *door, its_world.wire_), hands(its_world, runtime) {}
+      : world(its_world),
+        runtime(its_world.simulation_, machine, name),
+        door(its_world.model_.door(kWorkers, name)),
+        wire(runtime, *door, its_world.wire_),
+        hands(its_world, runtime) {}
 
   void write(const LogEvent& event) override {
     if (runtime.dead()) return;
-    if (world.simulation_.trace().on()) world.simulation_.trace().write(world.simulation_.now(), runtime.name(), format_log_line(event, ""));
-    if (event.level == Level::error) world.violations_.add("log", runtime.name() + " logged the error " + format_log_line(event, ""));
+    if (world.simulation_.trace().on())
+      world.simulation_.trace().write(world.simulation_.now(), runtime.name(), format_log_line(event, ""));
+    if (event.level == Level::error)
+      world.violations_.add("log", runtime.name() + " logged the error " + format_log_line(event, ""));
   }
 
   TrackerWorld& world;
@@ -106,10 +118,13 @@ TrackerWorld::TrackerWorld(std::uint64_t seed, TrackerPlan plan, StackPool& stac
 }
 
 void TrackerWorld::trace(const TrackerEvent& event) {
-  constexpr std::array<std::string_view, 10> kKinds{"posted", "edited", "erased", "labels_added", "label_removed", "labels_replaced", "status_set", "opened", "closed", "swapped"};
+  constexpr std::array<std::string_view, 10> kKinds{"posted",        "edited",          "erased",     "labels_added",
+                                                    "label_removed", "labels_replaced", "status_set", "opened",
+                                                    "closed",        "swapped"};
   std::string what = "item " + event.item + " " + std::string(kKinds[static_cast<std::size_t>(event.kind)]);
   for (const std::string& label : event.labels) what += " " + label;
-  if (!event.comment.id.empty()) what += " " + event.comment.id + " " + event.comment.text.substr(0, event.comment.text.find('\n'));
+  if (!event.comment.id.empty())
+    what += " " + event.comment.id + " " + event.comment.text.substr(0, event.comment.text.find('\n'));
   simulation_.trace().write(simulation_.now(), event.writer, what);
 }
 
@@ -123,11 +138,12 @@ void TrackerWorld::tell(const TrackerEvent& event) {
     report_.webhooks_lost += heard ? 0 : 1;
     report_.webhooks_doubled += times == 2 ? 1 : 0;
     for (int i = 0; i < times; ++i) {
-      simulation_.after(random().between(Duration{0}, plan_.webhook_late_most), [this, to = process, item = event.item] {
-        if (!to->runtime.alive() || to->runtime.paused()) return;
-        ++report_.webhooks_told;
-        to->worker->hint(item);
-      });
+      simulation_.after(random().between(Duration{0}, plan_.webhook_late_most),
+                        [this, to = process, item = event.item] {
+                          if (!to->runtime.alive() || to->runtime.paused()) return;
+                          ++report_.webhooks_told;
+                          to->worker->hint(item);
+                        });
     }
   }
 }
@@ -143,8 +159,9 @@ Tracker& TrackerWorld::of(const Account& account) {
 }
 
 void TrackerWorld::start(int place) {
-  Process& process = *processes_.emplace_back(std::make_unique<Process>(*this, machines_[static_cast<std::size_t>(place) % machines_.size()],
-                                                                        "w" + std::to_string(place) + "." + std::to_string(processes_.size())));
+  Process& process = *processes_.emplace_back(
+      std::make_unique<Process>(*this, machines_[static_cast<std::size_t>(place) % machines_.size()],
+                                "w" + std::to_string(place) + "." + std::to_string(processes_.size())));
   at_[place] = &process;
   if (program_) {
     checks_.named(process.runtime.name(), process.runtime.name());
@@ -154,12 +171,16 @@ void TrackerWorld::start(int place) {
     });
     return;
   }
-  TrackerWorkerOptions options{.protocol = protocol_, .poll = plan_.poll, .fitness = {.idempotent = true, .work = plan_.works_least}};
-  for (const StageSpec& stage : protocol_.pipeline.stages) options.work.push_back({stage.name, &process.hands, [&process](const Job&) { return process.hands.sent_back(); }});
-  process.worker = std::make_unique<TrackerWorker>(process.runtime, Log(plan_.log ? *plan_.log : process), process.wire, std::move(options));
+  TrackerWorkerOptions options{
+      .protocol = protocol_, .poll = plan_.poll, .fitness = {.idempotent = true, .work = plan_.works_least}};
+  for (const StageSpec& stage : protocol_.pipeline.stages)
+    options.work.push_back({stage.name, &process.hands, [&process](const Job&) { return process.hands.sent_back(); }});
+  process.worker = std::make_unique<TrackerWorker>(process.runtime, Log(plan_.log ? *plan_.log : process), process.wire,
+                                                   std::move(options));
   checks_.named(process.runtime.name(), process.worker->name());
   process.runtime.start([this, &process](std::stop_token stop) {
-    if (const Result<void> ended = process.worker->run(stop); !ended) violations_.add("work", process.runtime.name() + " ended: " + ended.error().message);
+    if (const Result<void> ended = process.worker->run(stop); !ended)
+      violations_.add("work", process.runtime.name() + " ended: " + ended.error().message);
   });
 }
 
@@ -189,11 +210,15 @@ void TrackerWorld::strike(bool kill) {
   }
 }
 
-std::string TrackerWorld::some_item() { return std::to_string(random().between(1, static_cast<int>(model_.items().size()))); }
+std::string TrackerWorld::some_item() {
+  return std::to_string(random().between(1, static_cast<int>(model_.items().size())));
+}
 
 void TrackerWorld::make_item() {
   const bool labels = protocol_.can.labels;
-  model_.make_item(kAna, "item " + std::to_string(model_.items().size() + 1), labels ? std::vector{protocol_.label_of("ready")} : std::vector<std::string>{}, labels ? "" : "ready");
+  model_.make_item(kAna, "item " + std::to_string(model_.items().size() + 1),
+                   labels ? std::vector{protocol_.label_of("ready")} : std::vector<std::string>{},
+                   labels ? "" : "ready");
 }
 
 const Comment* TrackerWorld::some_comment_of_workers(const std::string& item) {
@@ -209,8 +234,10 @@ void TrackerWorld::people() {
   for (const ItemId& id : model_.items()) {
     const ItemState& state = *model_.truth(id).state;
     const std::string waiting = protocol_.label_of("gate:publish");
-    const bool waits = protocol_.can.labels ? std::ranges::binary_search(state.labels, waiting) : state.status == waiting;
-    if (waits && random().chance(plan_.approves)) (void)of(kAna).post(id, random().chance(0.5) ? "/approve" : "/approve publish");
+    const bool waits =
+        protocol_.can.labels ? std::ranges::binary_search(state.labels, waiting) : state.status == waiting;
+    if (waits && random().chance(plan_.approves))
+      (void)of(kAna).post(id, random().chance(0.5) ? "/approve" : "/approve publish");
   }
   if (!storm_) settle_contested();
   simulation_.after(random().between(Duration{2min}, Duration{10min}), [this] { people(); });
@@ -233,17 +260,24 @@ void TrackerWorld::forge() {
   ++report_.forged;
   const ItemId id = some_item();
   const Ledger ledger = read_ledger(protocol_, id, model_.truth(id).comments, kWorkers, model_.now());
-  Marker marker{.kind = random().chance(0.5) ? MarkerKind::claim : MarkerKind::advanced, .generation = ledger.generation, .stage = ledger.place, .worker = "deadbeef", .nonce = "0123456789abcdef"};
+  Marker marker{.kind = random().chance(0.5) ? MarkerKind::claim : MarkerKind::advanced,
+                .generation = ledger.generation,
+                .stage = ledger.place,
+                .worker = "deadbeef",
+                .nonce = "0123456789abcdef"};
   if (marker.kind == MarkerKind::claim) marker.ttl = 99'999'999;
   else marker.to = kDone;
   const Signing guessed{"a guess", protocol_.signing.place};
   switch (random().below(4)) {
     case 0: (void)of(kEve).post(id, marker_text(marker, id, guessed)); return;
-    case 1: (void)of(kEve).post(id, marker_text(marker, id, protocol_.signing)); return;  // she has the key, and not the account
+    case 1:
+      (void)of(kEve).post(id, marker_text(marker, id, protocol_.signing));
+      return;  // she has the key, and not the account
     case 2: {
       // A bot of our own account that repeats what others wrote: unsigned, and from another item.
       const ItemId other = some_item();
-      if (other != id && some_comment_of_workers(id)) (void)of(kWorkers).post(id, marker_text(marker, other, protocol_.signing));
+      if (other != id && some_comment_of_workers(id))
+        (void)of(kWorkers).post(id, marker_text(marker, other, protocol_.signing));
       return;
     }
     default: (void)of(kEve).post(id, "/approve"); return;
@@ -286,7 +320,8 @@ void TrackerWorld::meddle(const Account& by) {
   if (!of(by).add_labels(id, {protocol_.label_of(to)})) return;
   const std::vector<std::string> labels = model_.truth(id).state->labels;
   for (const std::string& label : labels) {
-    if (!protocol_.place_of(label).empty() && label != protocol_.label_of(to) && random().chance(0.7)) (void)of(by).remove_label(id, label);
+    if (!protocol_.place_of(label).empty() && label != protocol_.label_of(to) && random().chance(0.7))
+      (void)of(by).remove_label(id, label);
   }
 }
 
@@ -312,9 +347,12 @@ void TrackerWorld::quiet() {
 
 TrackerReport TrackerWorld::run(std::stop_token stop) {
   stop_ = std::move(stop);
-  for (int i = 0; i < plan_.workers; ++i) machines_.emplace_back("m" + std::to_string(i), random().between(Duration{0}, Duration{24h}), random().between(-plan_.drift_ppm, plan_.drift_ppm), 24h * 365 * 50);
+  for (int i = 0; i < plan_.workers; ++i)
+    machines_.emplace_back("m" + std::to_string(i), random().between(Duration{0}, Duration{24h}),
+                           random().between(-plan_.drift_ppm, plan_.drift_ppm), 24h * 365 * 50);
   for (int i = 0; i < plan_.items; ++i) {
-    if (plan_.arrivals && i % 2 == 1) simulation_.after(random().between(Duration{0}, plan_.storm), [this] { make_item(); });
+    if (plan_.arrivals && i % 2 == 1)
+      simulation_.after(random().between(Duration{0}, plan_.storm), [this] { make_item(); });
     else make_item();
   }
   for (int place = 0; place < plan_.workers; ++place) {
@@ -339,9 +377,12 @@ TrackerReport TrackerWorld::run(std::stop_token stop) {
   simulation_.run_until(Instant{plan_.storm}, over);
   quiet();
   int looks = 0;
-  const bool done = simulation_.run_until(simulation_.now() + plan_.patience, [&] { return ++looks % 64 == 0 && ended(); });
+  const bool done =
+      simulation_.run_until(simulation_.now() + plan_.patience, [&] { return ++looks % 64 == 0 && ended(); });
   report_.stopped = stop_.stop_requested();
-  if (!done) violations_.add("stuck", "not done within " + std::to_string(plan_.patience / 1h) + " hours after the storm: " + checks_.undone());
+  if (!done)
+    violations_.add("stuck", "not done within " + std::to_string(plan_.patience / 1h) +
+                                 " hours after the storm: " + checks_.undone());
   if (!report_.stopped) checks_.at_the_end();
   for (const auto& process : processes_) {
     if (!process->worker) continue;

@@ -1,5 +1,6 @@
-// A backlog on a tracker and those who work on it: workers that are paused, killed and started again; people who approve and settle what is contested; others who forge, meddle and tidy up.
-// Safety is checked throughout the storm, progress after it.
+// A backlog on a tracker and those who work on it: workers that are paused, killed and started again; people who
+// approve and settle what is contested; others who forge, meddle and tidy up. Safety is checked throughout the storm,
+// progress after it.
 #pragma once
 
 #include <cstdint>
@@ -26,38 +27,39 @@ struct TrackerPlan {
   int items = 10;
   tracker::Capabilities can = {};
   bool claim_label = true;
-  bool gate = true;                  // the last stage needs an approval
-  Duration gate_within{0};           // so long; zero: for ever
+  bool gate = true;         // the last stage needs an approval
+  Duration gate_within{0};  // so long; zero: for ever
   GateEnd gate_then = GateEnd::reject;
-  double approves = 0.3;             // of what waits, each time a person looks at the board
+  double approves = 0.3;  // of what waits, each time a person looks at the board
   Duration poll = std::chrono::seconds{30};
-  bool arrivals = false;             // every second item is made during the storm
-  // Every change by anybody but workers is told to every worker: some of it never, some twice, some late and so in another order. Zero: nothing is told.
-  double webhooks = 0;               // of the changes
+  bool arrivals = false;  // every second item is made during the storm
+  // Every change by anybody but workers is told to every worker: some of it never, some twice, some late and so in
+  // another order. Zero: nothing is told.
+  double webhooks = 0;  // of the changes
   double webhook_doubled = 0;
   Duration webhook_late_most{0};
   TrackerFaults faults = {};
   TrackerWire wire = {};
-  bool reads_are_true = false;       // see TrackerCheckOptions
+  bool reads_are_true = false;  // see TrackerCheckOptions
   Duration works_least = std::chrono::minutes{2};
   Duration works_most = std::chrono::minutes{20};
   double fails = 0.05;
   double later = 0.02;
-  double sends_back = 0;             // of the runs after the first stage
+  double sends_back = 0;  // of the runs after the first stage
   Duration kill_every{0};
   Duration pause_every{0};
   Duration pause_most = std::chrono::minutes{30};
   std::int64_t drift_ppm = 200;
   // People and bots; about every so often one act, zero: never.
-  Duration forge_every{0};           // claims and records by somebody, and those of another item
-  Duration tamper_every{0};          // comments of workers are edited or deleted
-  Duration replace_every{0};         // a bot writes the whole set of labels that it read up to a minute before
-  Duration meddle_every{0};          // somebody who may not moves an item
-  Duration command_every{0};         // a trusted person moves an item
-  Duration self_approve_every{0};    // the workers' own account approves
-  Duration flip_every{0};            // a bot flips the labels of the first item, for `flip_for`
+  Duration forge_every{0};         // claims and records by somebody, and those of another item
+  Duration tamper_every{0};        // comments of workers are edited or deleted
+  Duration replace_every{0};       // a bot writes the whole set of labels that it read up to a minute before
+  Duration meddle_every{0};        // somebody who may not moves an item
+  Duration command_every{0};       // a trusted person moves an item
+  Duration self_approve_every{0};  // the workers' own account approves
+  Duration flip_every{0};          // a bot flips the labels of the first item, for `flip_for`
   Duration flip_for{0};
-  bool settles = true;               // a person settles what is contested, after the storm
+  bool settles = true;  // a person settles what is contested, after the storm
   Duration storm = std::chrono::hours{6};
   Duration patience = std::chrono::hours{24 * 7};  // after it
   LogSink* log = nullptr;                          // of the workers; none: into the trace
@@ -70,8 +72,8 @@ struct TrackerReport {
   TrackerModelCounts model;
   tracker::TrackerWorkerCounts workers;  // added up; of the most the largest
   std::int64_t kills = 0, pauses = 0, forged = 0, tampered = 0, replaced = 0, meddled = 0, flips = 0;
-  std::int64_t first_item_writes = 0;    // by workers
-  bool first_item_contested = false;     // at the end of the storm
+  std::int64_t first_item_writes = 0;  // by workers
+  bool first_item_contested = false;   // at the end of the storm
   std::int64_t webhooks_lost = 0, webhooks_doubled = 0, webhooks_told = 0;
   std::int64_t commands = 0;
   bool stopped = false;
@@ -89,7 +91,8 @@ struct TrackerHost {
   tracker::Account account;
 };
 
-// What a process does in place of a TrackerWorker: how recipes are shown. Its name in its markers is that of its process.
+// What a process does in place of a TrackerWorker: how recipes are shown. Its name in its markers is that of its
+// process.
 using TrackerProgram = std::function<void(TrackerHost& host, std::stop_token stop)>;
 
 class TrackerWorld {

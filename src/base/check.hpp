@@ -11,7 +11,8 @@ namespace fenceline {
 
 inline void check(bool holds, std::string_view what,
                   const std::source_location& where = std::source_location::current()) {
-  if (!holds) [[unlikely]] check_failed(what, where);
+  if (!holds) [[unlikely]]
+    check_failed(what, where);
 }
 
 }  // namespace fenceline

@@ -12,7 +12,8 @@ struct Unit {
   std::int64_t micros;
 };
 
-constexpr std::array<Unit, 5> kUnits{{{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}}};
+constexpr std::array<Unit, 5> kUnits{
+    {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}}};
 
 // Input may be anything: what is shown of it is short and printable.
 std::string quoted(std::string_view text) {
@@ -26,7 +27,8 @@ std::string quoted(std::string_view text) {
 
 Result<Duration> parse_duration(std::string_view text, DurationRange allowed) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::invalid, quoted(text) + " is not a duration: " + std::string(why) + "; write a whole number with ms, s, m, h or d, from " +
+    return fail(Code::invalid, quoted(text) + " is not a duration: " + std::string(why) +
+                                   "; write a whole number with ms, s, m, h or d, from " +
                                    format_duration(allowed.least) + " to " + format_duration(allowed.most));
   };
   std::size_t digits = 0;
@@ -53,7 +55,8 @@ std::string format_duration(Duration duration) {
   if (duration == Duration{0}) return "0s";
   const std::int64_t millis = duration.count() / 1000 + (duration.count() % 1000 == 0 ? 0 : 1);
   for (const Unit& unit : kUnits) {
-    if (millis % (unit.micros / 1000) == 0) return std::to_string(millis / (unit.micros / 1000)) + std::string(unit.name);
+    if (millis % (unit.micros / 1000) == 0)
+      return std::to_string(millis / (unit.micros / 1000)) + std::string(unit.name);
   }
   return std::to_string(millis) + "ms";
 }

@@ -20,7 +20,8 @@ inline constexpr DurationRange kDelayRange{Duration{0}, std::chrono::days{366}};
 inline constexpr DurationRange kWaitRange{Duration{0}, std::chrono::hours{24}};
 inline constexpr DurationRange kTimeoutRange{std::chrono::seconds{1}, std::chrono::days{30}};
 inline constexpr DurationRange kBackoffRange{Duration{0}, std::chrono::days{7}};
-inline constexpr DurationRange kKeepRange{std::chrono::hours{24}, std::chrono::days{3660}};  // retention: repeats of a day must meet their job
+inline constexpr DurationRange kKeepRange{std::chrono::hours{24},
+                                          std::chrono::days{3660}};  // retention: repeats of a day must meet their job
 
 // Errors: invalid, with the text, the reason and what is allowed.
 Result<Duration> parse_duration(std::string_view text, DurationRange allowed);

@@ -60,7 +60,8 @@ TEST(DurationText, RefusesEverythingElse) {
 }
 
 TEST(DurationText, RefusesABadTtlWithOneLineThatSaysWhatIsAllowed) {
-  for (const std::string text : {"0", "0s", "-1s", "500ms", "999ms", "9e99h", "400d", "25h", "86401s", "106751991167300641d"}) {
+  for (const std::string text :
+       {"0", "0s", "-1s", "500ms", "999ms", "9e99h", "400d", "25h", "86401s", "106751991167300641d"}) {
     const Result<Duration> parsed = parse_duration(text, kTtlRange);
     ASSERT_FALSE(parsed) << text;
     EXPECT_NE(parsed.error().message.find("from 1s to 1d"), std::string::npos) << parsed.error().message;

@@ -26,8 +26,8 @@ struct LogField {
   LogField(std::string_view name, bool flag) : key(name), value(flag) {}
   LogField(std::string_view name, double number) : key(name), value(number) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  LogField(std::string_view name, T number) : key(name), value(static_cast<std::int64_t>(number)) {}
+  requires(!std::same_as<T, bool>) LogField(std::string_view name, T number)
+      : key(name), value(static_cast<std::int64_t>(number)) {}
 
   std::string key;
   LogValue value;
@@ -51,10 +51,18 @@ class Log {
  public:
   explicit Log(LogSink& sink) : sink_(&sink) {}
 
-  void debug(std::string name, std::vector<LogField> fields = {}) const { write(Level::debug, std::move(name), std::move(fields)); }
-  void info(std::string name, std::vector<LogField> fields = {}) const { write(Level::info, std::move(name), std::move(fields)); }
-  void warn(std::string name, std::vector<LogField> fields = {}) const { write(Level::warn, std::move(name), std::move(fields)); }
-  void error(std::string name, std::vector<LogField> fields = {}) const { write(Level::error, std::move(name), std::move(fields)); }
+  void debug(std::string name, std::vector<LogField> fields = {}) const {
+    write(Level::debug, std::move(name), std::move(fields));
+  }
+  void info(std::string name, std::vector<LogField> fields = {}) const {
+    write(Level::info, std::move(name), std::move(fields));
+  }
+  void warn(std::string name, std::vector<LogField> fields = {}) const {
+    write(Level::warn, std::move(name), std::move(fields));
+  }
+  void error(std::string name, std::vector<LogField> fields = {}) const {
+    write(Level::error, std::move(name), std::move(fields));
+  }
 
  private:
   void write(Level level, std::string name, std::vector<LogField> fields) const {

@@ -32,7 +32,9 @@ TEST(Log, ReplacesBytesThatAreNotUtf8OneByOne) {
 
 TEST(Log, WritesOneObjectWithItsFieldsInOrder) {
   const LogEvent event{
-      Level::warn, "lease_lost", {{"name", "deploy"}, {"fence", std::int64_t{9007199254740991}}, {"forced", true}, {"share", 0.5}}};
+      Level::warn,
+      "lease_lost",
+      {{"name", "deploy"}, {"fence", std::int64_t{9007199254740991}}, {"forced", true}, {"share", 0.5}}};
   EXPECT_EQ(
       format_log_line(event, "2026-01-02T03:04:05Z"),
       R"({"time":"2026-01-02T03:04:05Z","level":"warn","event":"lease_lost","name":"deploy","fence":9007199254740991,"forced":true,"share":0.5})");
@@ -44,15 +46,19 @@ TEST(Log, LeavesOutAnEmptyTime) {
 
 TEST(Log, WritesNumbersThatJsonKnows) {
   const double infinite = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(
-      format_log_line(
-          {Level::debug, "e", {{"a", infinite}, {"b", -infinite}, {"c", std::numeric_limits<double>::quiet_NaN()}, {"d", 1e300}}}, ""),
-      R"({"level":"debug","event":"e","a":null,"b":null,"c":null,"d":1e+300})");
+  EXPECT_EQ(format_log_line(
+                {Level::debug,
+                 "e",
+                 {{"a", infinite}, {"b", -infinite}, {"c", std::numeric_limits<double>::quiet_NaN()}, {"d", 1e300}}},
+                ""),
+            R"({"level":"debug","event":"e","a":null,"b":null,"c":null,"d":1e+300})");
 }
 
 TEST(Log, PassesEventsToItsSink) {
   struct Kept final : LogSink {
-    void write(const LogEvent& event) override { names.push_back(std::string(to_string(event.level)) + ":" + event.name); }
+    void write(const LogEvent& event) override {
+      names.push_back(std::string(to_string(event.level)) + ":" + event.name);
+    }
     std::vector<std::string> names;
   } sink;
   const Log log(sink);

@@ -10,8 +10,8 @@
 namespace fenceline {
 
 enum class Code {
-  held,         // someone else has it: come back later
-  lost,         // you can no longer be sure you hold it: stop now
+  held,  // someone else has it: come back later
+  lost,  // you can no longer be sure you hold it: stop now
   not_found,
   conflict,     // the key is taken by something else: the message names it
   refused,      // not allowed, or below the class that was asked for

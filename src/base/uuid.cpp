@@ -4,14 +4,17 @@ namespace fenceline {
 
 Uuid make_uuid7(WallTime now, std::uint64_t random_high, std::uint64_t random_low) {
   Uuid uuid;
-  const auto millis = static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count());
-  for (int i = 0; i < 6; ++i) uuid.bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(millis >> (40 - 8 * i));
+  const auto millis =
+      static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count());
+  for (int i = 0; i < 6; ++i)
+    uuid.bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(millis >> (40 - 8 * i));
   // Twelve bits: the microsecond within the millisecond, and two of chance.
   const auto micros = static_cast<std::uint64_t>(now.time_since_epoch().count()) - millis * 1000;
   const std::uint64_t fine = micros << 2 | (random_high & 3);
   uuid.bytes[6] = static_cast<std::uint8_t>(0x70 | (fine >> 8));
   uuid.bytes[7] = static_cast<std::uint8_t>(fine);
-  for (int i = 0; i < 8; ++i) uuid.bytes[static_cast<std::size_t>(8 + i)] = static_cast<std::uint8_t>(random_low >> (56 - 8 * i));
+  for (int i = 0; i < 8; ++i)
+    uuid.bytes[static_cast<std::size_t>(8 + i)] = static_cast<std::uint8_t>(random_low >> (56 - 8 * i));
   uuid.bytes[8] = static_cast<std::uint8_t>((uuid.bytes[8] & 0x3f) | 0x80);
   return uuid;
 }

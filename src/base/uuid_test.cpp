@@ -1,8 +1,8 @@
 #include "base/uuid.hpp"
 
-#include "base/ascending_uuids.hpp"
-
 #include <gtest/gtest.h>
+
+#include "base/ascending_uuids.hpp"
 
 namespace fenceline {
 namespace {
@@ -32,7 +32,8 @@ TEST(Uuid, DiffersByAnyBitOfChanceItUses) {
 TEST(Uuid, AscendsForAProducerOfManyWhateverTheClockDoes) {
   AscendingUuids ids;
   Uuid last = ids.next(WallTime{1'700'000'000s}, 0, ~0ull / 2);
-  for (const WallTime now : {WallTime{1'700'000'000s}, WallTime{1'700'000'000s}, WallTime{1'600'000'000s}, WallTime{1'700'000'001s}}) {
+  for (const WallTime now :
+       {WallTime{1'700'000'000s}, WallTime{1'700'000'000s}, WallTime{1'600'000'000s}, WallTime{1'700'000'001s}}) {
     const Uuid next = ids.next(now, 0xffff'ffff'0000'0001ull, 5);
     EXPECT_LT(last, next);
     EXPECT_EQ(to_string(next)[14], '7');
@@ -48,10 +49,10 @@ TEST(Uuid, ReadsWhatItWritesInEitherCase) {
 }
 
 TEST(Uuid, RefusesEverythingElse) {
-  for (const std::string text :
-       {"", "018bcfe568007abc9ef0123456789abc", "018bcfe5-6800-7abc-9ef0-123456789ab", "018bcfe5-6800-7abc-9ef0-123456789abcd",
-        "018bcfe5-6800-7abc-9ef0-123456789abg", "018bcfe5_6800-7abc-9ef0-123456789abc", "{18bcfe5-6800-7abc-9ef0-123456789ab}",
-        " 18bcfe5-6800-7abc-9ef0-123456789abc", "018bcfe56-800-7abc-9ef0-123456789abc"}) {
+  for (const std::string text : {"", "018bcfe568007abc9ef0123456789abc", "018bcfe5-6800-7abc-9ef0-123456789ab",
+                                 "018bcfe5-6800-7abc-9ef0-123456789abcd", "018bcfe5-6800-7abc-9ef0-123456789abg",
+                                 "018bcfe5_6800-7abc-9ef0-123456789abc", "{18bcfe5-6800-7abc-9ef0-123456789ab}",
+                                 " 18bcfe5-6800-7abc-9ef0-123456789abc", "018bcfe56-800-7abc-9ef0-123456789abc"}) {
     EXPECT_FALSE(parse_uuid(text)) << text;
   }
   EXPECT_FALSE(parse_uuid(std::string(36, '\0')));

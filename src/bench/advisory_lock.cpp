@@ -19,7 +19,8 @@ class Session final : public AdvisoryLock {
   Result<void> open(const std::string& url) {
     connection_ = PQconnectdb(libpq_url(url).c_str());
     if (PQstatus(connection_) != CONNECTION_OK) return problem();
-    for (const auto& [name, sql] : {std::pair{"lock", "select pg_advisory_lock($1)"}, std::pair{"unlock", "select pg_advisory_unlock($1)"}}) {
+    for (const auto& [name, sql] :
+         {std::pair{"lock", "select pg_advisory_lock($1)"}, std::pair{"unlock", "select pg_advisory_unlock($1)"}}) {
       const Answer prepared(PQprepare(connection_, name, sql, 0, nullptr));
       if (PQresultStatus(prepared.get()) != PGRES_COMMAND_OK) return problem();
     }
@@ -36,7 +37,9 @@ class Session final : public AdvisoryLock {
     const Answer answer(PQexecPrepared(connection_, name, 1, values, nullptr, nullptr, 0));
     return PQresultStatus(answer.get()) == PGRES_TUPLES_OK ? Result<void>() : problem();
   }
-  Result<void> problem() const { return fail(Code::unavailable, std::string("an advisory lock of the bench failed: ") + PQerrorMessage(connection_)); }
+  Result<void> problem() const {
+    return fail(Code::unavailable, std::string("an advisory lock of the bench failed: ") + PQerrorMessage(connection_));
+  }
 
   PGconn* connection_ = nullptr;
 };

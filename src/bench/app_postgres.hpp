@@ -1,4 +1,5 @@
-// Transactions of an application on PostgreSQL, each of which updates one row and commits, with and without a fence; straight on libpq.
+// Transactions of an application on PostgreSQL, each of which updates one row and commits, with and without a fence;
+// straight on libpq.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,9 @@ class AppTables {
   virtual Result<void> once(AppTransaction kind) = 0;
 };
 
-// `url` is of a store that is there, `schema` where the application's tables shall be; the job is the resource of their rows. Errors: unavailable, with what the server said.
-Result<std::unique_ptr<AppTables>> open_app_tables(const std::string& url, const std::string& schema, const std::string& job, std::int64_t fence);
+// `url` is of a store that is there, `schema` where the application's tables shall be; the job is the resource of their
+// rows. Errors: unavailable, with what the server said.
+Result<std::unique_ptr<AppTables>> open_app_tables(const std::string& url, const std::string& schema,
+                                                   const std::string& job, std::int64_t fence);
 
 }  // namespace fenceline::bench

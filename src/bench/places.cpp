@@ -48,7 +48,8 @@ class SqlitePlaces final : public Places {
 class Session {
  public:
   explicit Session(const std::string& url) : connection_(PQconnectdb(libpq_url(url).c_str())) {
-    PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);  // what a server says as it goes is for nobody
+    PQsetNoticeProcessor(
+        connection_, [](void*, const char*) {}, nullptr);  // what a server says as it goes is for nobody
   }
   ~Session() { PQfinish(connection_); }
   Session(const Session&) = delete;
@@ -119,10 +120,13 @@ class PostgresHorizon final : public HeldHorizon {
   }
 
   Result<Age> age() override {
-    const std::vector<std::string> told =
-        asker_.row("select extract(epoch from clock_timestamp() - xact_start), age(backend_xmin) from pg_stat_activity where pid = " + pid_ +
-                   " and backend_xmin is not null");
-    if (told.empty()) return fail(Code::unavailable, "the transaction of the bench that should hold the horizon does not: " + asker_.problem());
+    const std::vector<std::string> told = asker_.row(
+        "select extract(epoch from clock_timestamp() - xact_start), age(backend_xmin) from pg_stat_activity where pid "
+        "= " +
+        pid_ + " and backend_xmin is not null");
+    if (told.empty())
+      return fail(Code::unavailable,
+                  "the transaction of the bench that should hold the horizon does not: " + asker_.problem());
     return Age{std::strtod(told[0].c_str(), nullptr), std::strtod(told[1].c_str(), nullptr)};
   }
 
@@ -140,9 +144,12 @@ class PostgresPlaces final : public Places {
   Result<void> open() {
     if (!session_.is_open()) return fail(Code::unavailable, "the bench cannot reach the server: " + session_.problem());
     session_.run("set client_min_messages = warning");
-    const std::vector<std::string> told = session_.row("select has_database_privilege(current_database(), 'CREATE'), pg_backend_pid()");
+    const std::vector<std::string> told =
+        session_.row("select has_database_privilege(current_database(), 'CREATE'), pg_backend_pid()");
     if (told.empty()) return fail(Code::unavailable, "the bench cannot ask the server: " + session_.problem());
-    if (told[0] != "t") return fail(Code::refused, "the bench needs schemas of its own and its role may make none; grant CREATE on the database to it");
+    if (told[0] != "t")
+      return fail(Code::refused,
+                  "the bench needs schemas of its own and its role may make none; grant CREATE on the database to it");
     // The server's number of this session: no other bench has it meanwhile.
     stem_ = "fenceline_bench_" + told[1] + "_";
     return {};
@@ -168,7 +175,8 @@ class PostgresPlaces final : public Places {
   // Only a role that may read the setting knows the folder, and only on this machine it tells us something.
   std::optional<std::int64_t> free_room() override {
     if (!session_.is_here()) return std::nullopt;
-    const std::vector<std::string> folder = session_.row("select setting from pg_settings where name = 'data_directory'");
+    const std::vector<std::string> folder =
+        session_.row("select setting from pg_settings where name = 'data_directory'");
     return folder.empty() ? std::nullopt : room_at(folder.front());
   }
 
@@ -176,7 +184,10 @@ class PostgresPlaces final : public Places {
   Result<void> settle(const std::string& place, std::stop_token stop) override {
     session_.run("set search_path = \"" + place + "\"");
     for (const char* table : {"job", "done", "raw_queue"}) {
-      if (!session_.row("select to_regclass('" + std::string(table) + "') where to_regclass('" + table + "') is not null").empty()) session_.run("vacuum analyze " + std::string(table), stop);
+      if (!session_
+               .row("select to_regclass('" + std::string(table) + "') where to_regclass('" + table + "') is not null")
+               .empty())
+        session_.run("vacuum analyze " + std::string(table), stop);
     }
     session_.run("checkpoint", stop);
     if (stop.stop_requested()) return fail(Code::held, "interrupted");
@@ -185,7 +196,8 @@ class PostgresPlaces final : public Places {
 
   Result<std::unique_ptr<HeldHorizon>> hold_horizon() override {
     auto held = std::make_unique<PostgresHorizon>(url_);
-    if (!held->hold()) return fail(Code::unavailable, "the bench could not open the transaction that holds the horizon");
+    if (!held->hold())
+      return fail(Code::unavailable, "the bench could not open the transaction that holds the horizon");
     return held;
   }
 
@@ -199,7 +211,9 @@ class PostgresPlaces final : public Places {
 
 }  // namespace
 
-StoreKind kind_of(std::string_view url) { return is_postgres_url(url) ? StoreKind::postgres : redis::is_redis_url(url) ? StoreKind::redis : StoreKind::sqlite; }
+StoreKind kind_of(std::string_view url) {
+  return is_postgres_url(url) ? StoreKind::postgres : redis::is_redis_url(url) ? StoreKind::redis : StoreKind::sqlite;
+}
 
 std::unique_ptr<Places> sqlite_places(ScratchFolder& folder) { return std::make_unique<SqlitePlaces>(folder); }
 

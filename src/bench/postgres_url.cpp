@@ -76,7 +76,8 @@ std::string decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() && std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
       plain += static_cast<char>(value);
       i += 2;
     } else {
@@ -89,12 +90,14 @@ std::string decoded(std::string_view text) {
 }  // namespace
 
 bool is_postgres_url(std::string_view url) {
-  return url == kAlone || std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return url.starts_with(scheme); });
+  return url == kAlone ||
+         std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return url.starts_with(scheme); });
 }
 
 std::string parameter_of(std::string_view url, std::string_view name) {
   for (const std::string& parameter : parts_of(url).parameters) {
-    if (name_of(parameter) == name && parameter.size() > name.size()) return decoded(std::string_view(parameter).substr(name.size() + 1));
+    if (name_of(parameter) == name && parameter.size() > name.size())
+      return decoded(std::string_view(parameter).substr(name.size() + 1));
   }
   return {};
 }
@@ -141,7 +144,8 @@ std::string with_address(std::string_view url, const std::string& host, std::uin
   for (const char* name : {"host", "hostaddr", "port"}) remove(parts, name);
   // A name stays: a certificate is of that name.
   std::string name = named.empty() ? parts.host.substr(0, parts.host.rfind(':')) : named;
-  const bool is_name = !name.empty() && !name.starts_with('/') && !name.starts_with("%2") && name.find_first_of(",[") == std::string::npos;
+  const bool is_name = !name.empty() && !name.starts_with('/') && !name.starts_with("%2") &&
+                       name.find_first_of(",[") == std::string::npos;
   parts.host = (is_name ? name : host) + ":" + std::to_string(port);
   if (is_name) parts.parameters.push_back("hostaddr=" + host);
   return text_of(parts);

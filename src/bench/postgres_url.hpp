@@ -14,7 +14,8 @@ bool is_postgres_url(std::string_view url);
 
 // The value of a parameter in its query, percent-encoding undone; empty if it is not there.
 std::string parameter_of(std::string_view url, std::string_view name);
-// The same URL with that parameter, or without it if `value` is empty. `value` must be made of letters, digits, '_' and '-'.
+// The same URL with that parameter, or without it if `value` is empty. `value` must be made of letters, digits, '_' and
+// '-'.
 std::string with_parameter(std::string_view url, std::string_view name, std::string_view value);
 
 // What libpq takes: without what is only ours.

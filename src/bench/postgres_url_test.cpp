@@ -13,14 +13,16 @@ TEST(PostgresUrls, AreToldFromOthers) {
 
 TEST(PostgresUrls, GetAnotherSchemaAndKeepTheRest) {
   EXPECT_EQ(with_parameter("postgres://u@h:1/d", "schema", "a"), "postgres://u@h:1/d?schema=a");
-  EXPECT_EQ(with_parameter("postgres://u@h:1/d?schema=b&sslmode=disable", "schema", "a"), "postgres://u@h:1/d?sslmode=disable&schema=a");
+  EXPECT_EQ(with_parameter("postgres://u@h:1/d?schema=b&sslmode=disable", "schema", "a"),
+            "postgres://u@h:1/d?sslmode=disable&schema=a");
   EXPECT_EQ(libpq_url("postgres://u@h:1/d?schema=b&sslmode=disable"), "postgres://u@h:1/d?sslmode=disable");
   EXPECT_EQ(parameter_of("postgres://u@h/d?x=1&schema=a%5Fb", "schema"), "a_b");
   EXPECT_EQ(parameter_of("postgres://u@h/d?x=1", "schema"), "");
 }
 
 TEST(PostgresUrls, GetAnotherAddressAndKeepTheRest) {
-  EXPECT_EQ(with_address("postgres://u:p@db.example:5433/d?schema=a&hostaddr=10.0.0.1", "127.0.0.1", 7), "postgres://u:p@db.example:7/d?schema=a&hostaddr=127.0.0.1");
+  EXPECT_EQ(with_address("postgres://u:p@db.example:5433/d?schema=a&hostaddr=10.0.0.1", "127.0.0.1", 7),
+            "postgres://u:p@db.example:7/d?schema=a&hostaddr=127.0.0.1");
   EXPECT_EQ(with_address("postgres:///d?host=/run/x&port=6", "127.0.0.1", 7), "postgres://127.0.0.1:7/d");
 }
 

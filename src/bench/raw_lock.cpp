@@ -11,7 +11,8 @@ using redis::Value;
 
 constexpr int kTtl = 30'000;  // ms
 
-const Script kGive{R"lua(if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0)lua"};
+const Script kGive{
+    R"lua(if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0)lua"};
 
 class OnRedis final : public RawLock {
  public:
@@ -19,7 +20,8 @@ class OnRedis final : public RawLock {
 
   Result<bool> take(const std::string& name) override {
     token_ = std::to_string(runtime_.random()) + std::to_string(runtime_.random());
-    const Result<Value> answer = place_->call(Command("SET").key(place_->key(name)).arg(token_).arg("NX").arg("PX").arg(kTtl));
+    const Result<Value> answer =
+        place_->call(Command("SET").key(place_->key(name)).arg(token_).arg("NX").arg("PX").arg(kTtl));
     if (!answer) return std::unexpected(answer.error());
     return !answer->is_nil();
   }

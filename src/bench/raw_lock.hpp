@@ -1,4 +1,5 @@
-// What people write for a lock on a Redis server: SET with NX and PX, and a script that deletes the key if it is still theirs. It has a lease and no fence, and nobody waits in turn.
+// What people write for a lock on a Redis server: SET with NX and PX, and a script that deletes the key if it is still
+// theirs. It has a lease and no fence, and nobody waits in turn.
 #pragma once
 
 #include <memory>

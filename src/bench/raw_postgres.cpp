@@ -1,5 +1,5 @@
-// The raw side on PostgreSQL, straight on libpq: prepared statements, parameters in binary, COPY for a batch. Two commits for
-// what is claimed and finished, as whoever wants to survive a crash needs. One connection.
+// The raw side on PostgreSQL, straight on libpq: prepared statements, parameters in binary, COPY for a batch. Two
+// commits for what is claimed and finished, as whoever wants to survive a crash needs. One connection.
 #include <arpa/inet.h>
 #include <libpq-fe.h>
 
@@ -22,25 +22,32 @@ constexpr int kBinary = 1;
 
 // As wide as a job that waits: its key, what orders it, what a claim writes, its payload.
 constexpr const char* kWideTable =
-    "create table if not exists raw_queue (seq bigint not null, id uuid primary key, ns_id int not null, queue_id int not null, run_at bigint not null, "
-    "rank smallint not null, blocked smallint not null, fence bigint not null, deliveries bigint not null, lease_end bigint, started_at bigint, claim_id bigint, "
+    "create table if not exists raw_queue (seq bigint not null, id uuid primary key, ns_id int not null, queue_id int "
+    "not null, run_at bigint not null, "
+    "rank smallint not null, blocked smallint not null, fence bigint not null, deliveries bigint not null, lease_end "
+    "bigint, started_at bigint, claim_id bigint, "
     "owner_id bigint, attempts_max int not null, created_at bigint not null, payload text not null)";
 constexpr const char* kWideInsert =
-    "insert into raw_queue (seq, id, ns_id, queue_id, run_at, rank, blocked, fence, deliveries, attempts_max, created_at, payload) "
+    "insert into raw_queue (seq, id, ns_id, queue_id, run_at, rank, blocked, fence, deliveries, attempts_max, "
+    "created_at, payload) "
     "values ($1, $2, 1, 1, $1, 0, 0, 0, 0, 10, $1, $3)";
 constexpr const char* kWideCopy =
-    "copy raw_queue (seq, id, ns_id, queue_id, run_at, rank, blocked, fence, deliveries, attempts_max, created_at, payload) from stdin (format binary)";
+    "copy raw_queue (seq, id, ns_id, queue_id, run_at, rank, blocked, fence, deliveries, attempts_max, created_at, "
+    "payload) from stdin (format binary)";
 constexpr const char* kWideTake =
-    "update raw_queue set lease_end = 1, owner_id = 1 where id = any(array(select id from raw_queue where lease_end is null order by id limit $1 "
+    "update raw_queue set lease_end = 1, owner_id = 1 where id = any(array(select id from raw_queue where lease_end is "
+    "null order by id limit $1 "
     "for update skip locked)) returning id, payload";
 constexpr const char* kWideRemove = "delete from raw_queue where id = any($1)";
 
 // The least that can be claimed at all.
-constexpr const char* kNarrowTable = "create table if not exists raw_queue (id bigint primary key, taken boolean not null)";
+constexpr const char* kNarrowTable =
+    "create table if not exists raw_queue (id bigint primary key, taken boolean not null)";
 constexpr const char* kNarrowInsert = "insert into raw_queue (id, taken) values ($1, false)";
 constexpr const char* kNarrowCopy = "copy raw_queue (id, taken) from stdin (format binary)";
 constexpr const char* kNarrowTake =
-    "update raw_queue set taken = true where id = any(array(select id from raw_queue where not taken order by id limit $1 for update skip locked)) returning id";
+    "update raw_queue set taken = true where id = any(array(select id from raw_queue where not taken order by id limit "
+    "$1 for update skip locked)) returning id";
 constexpr const char* kNarrowRemove = "delete from raw_queue where id = any($1)";
 
 struct Clear {
@@ -50,7 +57,8 @@ using Answer = std::unique_ptr<PGresult, Clear>;
 
 template <typename Integer>
 void put(std::string& to, Integer value) {
-  for (int shift = static_cast<int>(sizeof value) * 8 - 8; shift >= 0; shift -= 8) to += static_cast<char>((value >> shift) & 0xff);
+  for (int shift = static_cast<int>(sizeof value) * 8 - 8; shift >= 0; shift -= 8)
+    to += static_cast<char>((value >> shift) & 0xff);
 }
 template <typename Integer>
 void put_field(std::string& to, Integer value) {
@@ -74,7 +82,8 @@ std::string key(std::int64_t number) { return integer(number) + std::string(8, '
 // The whole of an array whose elements are there already, each with its length.
 std::string array_of(unsigned type, std::size_t count, std::string_view elements) {
   std::string bytes;
-  for (const std::int32_t word : {1, 0, static_cast<std::int32_t>(type), static_cast<std::int32_t>(count), 1}) put(bytes, word);
+  for (const std::int32_t word : {1, 0, static_cast<std::int32_t>(type), static_cast<std::int32_t>(count), 1})
+    put(bytes, word);
   bytes += elements;
   return bytes;
 }
@@ -88,23 +97,32 @@ class RawPostgres final : public RawQueue {
     connection_ = PQconnectdb(libpq_url(url).c_str());
     if (PQstatus(connection_) != CONNECTION_OK) return problem();
     const std::string schema = parameter_of(url, "schema");
-    if (!schema.empty() && !run(("set client_min_messages = warning; create schema if not exists \"" + schema + "\"; set search_path = \"" + schema + "\"").c_str()))
+    if (!schema.empty() && !run(("set client_min_messages = warning; create schema if not exists \"" + schema +
+                                 "\"; set search_path = \"" + schema + "\"")
+                                    .c_str()))
       return problem();
     if (!run(wide_ ? kWideTable : kNarrowTable)) return problem();
-    const bool prepared = wide_ ? prepare("insert", kWideInsert, {kBigint, kUuid, kText}) && prepare("take", kWideTake, {kInt}) && prepare("remove", kWideRemove, {})
-                                : prepare("insert", kNarrowInsert, {kBigint}) && prepare("take", kNarrowTake, {kInt}) && prepare("remove", kNarrowRemove, {});
+    const bool prepared = wide_ ? prepare("insert", kWideInsert, {kBigint, kUuid, kText}) &&
+                                      prepare("take", kWideTake, {kInt}) && prepare("remove", kWideRemove, {})
+                                : prepare("insert", kNarrowInsert, {kBigint}) && prepare("take", kNarrowTake, {kInt}) &&
+                                      prepare("remove", kNarrowRemove, {});
     return prepared ? Result<void>() : problem();
   }
 
   Result<void> enqueue(const std::vector<std::string>& payloads) override {
     if (payloads.size() == 1) return enqueue_one(payloads.front());
-    if (const Answer begun(PQexec(connection_, wide_ ? kWideCopy : kNarrowCopy)); PQresultStatus(begun.get()) != PGRES_COPY_IN) return problem();
+    if (const Answer begun(PQexec(connection_, wide_ ? kWideCopy : kNarrowCopy));
+        PQresultStatus(begun.get()) != PGRES_COPY_IN)
+      return problem();
     std::string bytes("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
     for (const std::string& payload : payloads) put_row(bytes, payload);
     put(bytes, std::int16_t{-1});
-    if (PQputCopyData(connection_, bytes.data(), static_cast<int>(bytes.size())) != 1 || PQputCopyEnd(connection_, nullptr) != 1) return problem();
+    if (PQputCopyData(connection_, bytes.data(), static_cast<int>(bytes.size())) != 1 ||
+        PQputCopyEnd(connection_, nullptr) != 1)
+      return problem();
     bool good = true;
-    while (const Answer answer{PQgetResult(connection_)}) good = good && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
+    while (const Answer answer{PQgetResult(connection_)})
+      good = good && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
     return good ? Result<void>() : problem();
   }
 
@@ -118,10 +136,14 @@ class RawPostgres final : public RawQueue {
     std::string ids;
     payloads_.clear();
     for (int row = 0; row < rows; ++row) {
-      put_field(ids, std::string_view(PQgetvalue(taken.get(), row, 0), static_cast<std::size_t>(PQgetlength(taken.get(), row, 0))));
-      if (wide_) payloads_.emplace_back(PQgetvalue(taken.get(), row, 1), static_cast<std::size_t>(PQgetlength(taken.get(), row, 1)));
+      put_field(ids, std::string_view(PQgetvalue(taken.get(), row, 0),
+                                      static_cast<std::size_t>(PQgetlength(taken.get(), row, 0))));
+      if (wide_)
+        payloads_.emplace_back(PQgetvalue(taken.get(), row, 1),
+                               static_cast<std::size_t>(PQgetlength(taken.get(), row, 1)));
     }
-    if (!execute("remove", {array_of(wide_ ? kUuid : kBigint, static_cast<std::size_t>(rows), ids)}, PGRES_COMMAND_OK)) return std::unexpected(problem().error());
+    if (!execute("remove", {array_of(wide_ ? kUuid : kBigint, static_cast<std::size_t>(rows), ids)}, PGRES_COMMAND_OK))
+      return std::unexpected(problem().error());
     return rows;
   }
 
@@ -166,11 +188,14 @@ class RawPostgres final : public RawQueue {
       lengths[i] = static_cast<int>(parameters[i].size());
       formats[i] = kBinary;
     }
-    Answer answer(PQexecPrepared(connection_, name, static_cast<int>(parameters.size()), values.data(), lengths.data(), formats.data(), kBinary));
+    Answer answer(PQexecPrepared(connection_, name, static_cast<int>(parameters.size()), values.data(), lengths.data(),
+                                 formats.data(), kBinary));
     if (PQresultStatus(answer.get()) != wanted) answer.reset();
     return answer;
   }
-  Result<void> problem() const { return fail(Code::unavailable, std::string("the raw side of the bench failed: ") + PQerrorMessage(connection_)); }
+  Result<void> problem() const {
+    return fail(Code::unavailable, std::string("the raw side of the bench failed: ") + PQerrorMessage(connection_));
+  }
 
   const bool wide_;
   PGconn* connection_ = nullptr;

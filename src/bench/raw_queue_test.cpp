@@ -83,7 +83,8 @@ TEST(PlacesOnPostgres, AreGoneAfterwardsAndKnowAHeldHorizon) {
     ASSERT_TRUE(horizon->age());
     EXPECT_GE(horizon->age()->transactions, 0);
   }
-  EXPECT_EQ(*(*open_raw(runtime, raw_url, RawStyle::row_by_row, true))->take_and_finish(10), 0) << "made anew, so it was gone";
+  EXPECT_EQ(*(*open_raw(runtime, raw_url, RawStyle::row_by_row, true))->take_and_finish(10), 0)
+      << "made anew, so it was gone";
 }
 
 // And on a Redis server (script/with_redis).
@@ -145,7 +146,8 @@ TEST(PlacesOnRedis, AreGoneAfterwardsAndHoldMemoryMeanwhile) {
     const auto used = [&] { return places->memory_used()->value_or(0); };
     const std::int64_t empty = used();
     const std::string place = places->fresh("raw");
-    ASSERT_TRUE((*open_raw(runtime, places->url_of(place), RawStyle::row_by_row, true))->enqueue(std::vector<std::string>(10'000, std::string(100, 'x'))));
+    ASSERT_TRUE((*open_raw(runtime, places->url_of(place), RawStyle::row_by_row, true))
+                    ->enqueue(std::vector<std::string>(10'000, std::string(100, 'x'))));
     EXPECT_GT(keys(), before);
     EXPECT_GT(used(), empty + 900'000);
     places->drop(place);
@@ -157,7 +159,8 @@ TEST(PlacesOnRedis, AreGoneAfterwardsAndHoldMemoryMeanwhile) {
 
 TEST(RedisUrls, TakeAnotherPrefixAndKeepAllElse) {
   EXPECT_EQ(with_prefix("redis://h:1/2", "a:b"), "redis://h:1/2?prefix=a:b");
-  EXPECT_EQ(with_prefix("redis://u:p@h?prefix=fl&db=3&connect_timeout=1s", "x"), "redis://u:p@h?db=3&connect_timeout=1s&prefix=x");
+  EXPECT_EQ(with_prefix("redis://u:p@h?prefix=fl&db=3&connect_timeout=1s", "x"),
+            "redis://u:p@h?db=3&connect_timeout=1s&prefix=x");
   EXPECT_EQ(with_prefix("unix:/run/s?user=u&prefix=y", "x"), "unix:/run/s?user=u&prefix=x");
 }
 
@@ -173,7 +176,8 @@ TEST(ScratchFolders, GoAwayWithAllTheyHold) {
 }
 
 TEST(ScratchFolders, AreRefusedWithoutRoomForWhatIsToCome) {
-  const Result<ScratchFolder> folder = ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), std::int64_t{1} << 60);
+  const Result<ScratchFolder> folder =
+      ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), std::int64_t{1} << 60);
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, Code::full);
 }

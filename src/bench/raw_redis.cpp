@@ -1,5 +1,5 @@
-// The raw side on Redis, by the client that the store uses too: a list of payloads. A claim pops a batch into a hash by one script, a second call
-// removes it from there; nobody knows whose it is, nor until when.
+// The raw side on Redis, by the client that the store uses too: a list of payloads. A claim pops a batch into a hash by
+// one script, a second call removes it from there; nobody knows whose it is, nor until when.
 #include <cstdint>
 
 #include "bench/raw_queue.hpp"
@@ -51,7 +51,11 @@ return gone
 class RawRedis final : public RawQueue {
  public:
   RawRedis(std::unique_ptr<RedisPlace> place, RawStyle style)
-      : place_(std::move(place)), row_by_row_(style == RawStyle::row_by_row), list_(place_->key("list")), taken_(place_->key("taken")), number_(place_->key("number")) {}
+      : place_(std::move(place)),
+        row_by_row_(style == RawStyle::row_by_row),
+        list_(place_->key("list")),
+        taken_(place_->key("taken")),
+        number_(place_->key("number")) {}
 
   Result<void> enqueue(const std::vector<std::string>& payloads) override {
     if (payloads.size() == 1) return done(Command(kEnqueueOne).key(list_).arg(payloads.front()));
@@ -64,18 +68,22 @@ class RawRedis final : public RawQueue {
   }
 
   Result<std::int64_t> take_and_finish(std::int64_t most) override {
-    const Result<Value> answer = place_->call(Command(row_by_row_ ? kTakeRowByRow : kTakeAtOnce).key(list_).key(taken_).key(number_).arg(most));
+    const Result<Value> answer =
+        place_->call(Command(row_by_row_ ? kTakeRowByRow : kTakeAtOnce).key(list_).key(taken_).key(number_).arg(most));
     if (!answer) return std::unexpected(answer.error());
-    if (answer->items.size() != 2) return fail(Code::unavailable, "the raw side of the bench failed: the server's answer is not understood");
+    if (answer->items.size() != 2)
+      return fail(Code::unavailable, "the raw side of the bench failed: the server's answer is not understood");
     const std::int64_t before = redis::whole_number(answer->items[0]).value_or(0);
     const auto count = static_cast<std::int64_t>(answer->items[1].items.size());
     if (count == 0) return 0;
     Command at_once("HDEL");
     at_once.key(taken_);
     for (std::int64_t i = 1; i <= count && !row_by_row_; ++i) at_once.arg(before + i);
-    const Result<Value> removed = place_->call(row_by_row_ ? Command(kFinishRowByRow).key(taken_).arg(before).arg(count) : at_once);
+    const Result<Value> removed =
+        place_->call(row_by_row_ ? Command(kFinishRowByRow).key(taken_).arg(before).arg(count) : at_once);
     if (!removed) return std::unexpected(removed.error());
-    if (redis::whole_number(*removed) != count) return fail(Code::broken, "the raw side of the bench lost what it had taken");
+    if (redis::whole_number(*removed) != count)
+      return fail(Code::broken, "the raw side of the bench lost what it had taken");
     return count;
   }
 

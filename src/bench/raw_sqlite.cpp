@@ -11,12 +11,14 @@ namespace {
 
 constexpr const char* kSetUp = "CREATE TABLE IF NOT EXISTS queue (state INTEGER NOT NULL, payload TEXT NOT NULL)";
 constexpr const char* kPragmas =
-    "PRAGMA mmap_size = 0; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 60000;";
+    "PRAGMA mmap_size = 0; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA "
+    "busy_timeout = 60000;";
 
 constexpr const char* kInsertRow = "INSERT INTO queue (state, payload) VALUES (0, ?1)";
 constexpr const char* kInsertSet = "INSERT INTO queue (state, payload) SELECT 0, text FROM shown";
 constexpr const char* kTake =
-    "UPDATE queue SET state = 1 WHERE rowid IN (SELECT rowid FROM queue WHERE state = 0 ORDER BY rowid LIMIT ?1) RETURNING rowid, payload";
+    "UPDATE queue SET state = 1 WHERE rowid IN (SELECT rowid FROM queue WHERE state = 0 ORDER BY rowid LIMIT ?1) "
+    "RETURNING rowid, payload";
 constexpr const char* kDeleteRow = "DELETE FROM queue WHERE rowid = ?1";
 constexpr const char* kDeleteSet = "DELETE FROM queue WHERE rowid IN (SELECT number FROM shown)";
 
@@ -108,11 +110,13 @@ class RawSqlite final : public RawQueue {
     if (sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) != SQLITE_OK) return problem();
     sqlite3_create_module_v2(db_, "shown", &module, &shown_, nullptr);
     const bool set = style_ == RawStyle::set_based;
-    const std::string pragmas = std::string(kPragmas) + "PRAGMA journal_mode = WAL; PRAGMA synchronous = " + (full ? "FULL" : "NORMAL");
+    const std::string pragmas =
+        std::string(kPragmas) + "PRAGMA journal_mode = WAL; PRAGMA synchronous = " + (full ? "FULL" : "NORMAL");
     if (sqlite3_exec(db_, pragmas.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return problem();
     if (sqlite3_exec(db_, kSetUp, nullptr, nullptr, nullptr) != SQLITE_OK) return problem();
-    const bool prepared = prepare("BEGIN IMMEDIATE", begin_) && prepare("COMMIT", commit_) && prepare(set ? kInsertSet : kInsertRow, insert_) &&
-                          prepare(kTake, take_) && prepare(set ? kDeleteSet : kDeleteRow, remove_);
+    const bool prepared = prepare("BEGIN IMMEDIATE", begin_) && prepare("COMMIT", commit_) &&
+                          prepare(set ? kInsertSet : kInsertRow, insert_) && prepare(kTake, take_) &&
+                          prepare(set ? kDeleteSet : kDeleteRow, remove_);
     return prepared ? Result<void>() : problem();
   }
 
@@ -139,7 +143,8 @@ class RawSqlite final : public RawQueue {
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(take_)) == SQLITE_ROW) {
       taken_.push_back(sqlite3_column_int64(take_, 0));
-      payloads_.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(take_, 1)), static_cast<std::size_t>(sqlite3_column_bytes(take_, 1)));
+      payloads_.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(take_, 1)),
+                             static_cast<std::size_t>(sqlite3_column_bytes(take_, 1)));
     }
     sqlite3_reset(take_);
     if (code != SQLITE_DONE) return std::unexpected(problem().error());
@@ -168,7 +173,9 @@ class RawSqlite final : public RawQueue {
     const int code = sqlite3_step(statement);
     return sqlite3_reset(statement) == SQLITE_OK && code == SQLITE_DONE;
   }
-  Result<void> problem() const { return fail(Code::unavailable, std::string("the raw side of the bench failed: ") + sqlite3_errmsg(db_)); }
+  Result<void> problem() const {
+    return fail(Code::unavailable, std::string("the raw side of the bench failed: ") + sqlite3_errmsg(db_));
+  }
 
   RawStyle style_;
   sqlite3* db_ = nullptr;

@@ -33,6 +33,8 @@ Result<std::unique_ptr<RedisPlace>> RedisPlace::open(Runtime& runtime, const std
   return place;
 }
 
-Result<redis::Value> RedisPlace::call(const redis::Command& command) { return client_.call(command, redis::CallKind::change, kCallMost); }
+Result<redis::Value> RedisPlace::call(const redis::Command& command) {
+  return client_.call(command, redis::CallKind::change, kCallMost);
+}
 
 }  // namespace fenceline::bench

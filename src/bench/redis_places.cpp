@@ -1,4 +1,5 @@
-// Places on a Redis server: a prefix of keys each, behind the prefix that the store's URL names, so that a user who is let at no other keys can bench too.
+// Places on a Redis server: a prefix of keys each, behind the prefix that the store's URL names, so that a user who is
+// let at no other keys can bench too.
 #include <charconv>
 #include <cstdio>
 #include <set>
@@ -20,7 +21,8 @@ constexpr Duration kLookEvery = std::chrono::milliseconds{2};
 
 class RedisPlaces final : public Places {
  public:
-  RedisPlaces(Runtime& runtime, std::string url, std::unique_ptr<RedisPlace> server) : runtime_(runtime), url_(std::move(url)), server_(std::move(server)) {
+  RedisPlaces(Runtime& runtime, std::string url, std::unique_ptr<RedisPlace> server)
+      : runtime_(runtime), url_(std::move(url)), server_(std::move(server)) {
     char number[17];
     std::snprintf(number, sizeof number, "%08llx", static_cast<unsigned long long>(runtime.random() & 0xffff'ffff));
     stem_ = server_->address().prefix + ":bench:" + number + ":";
@@ -30,12 +32,15 @@ class RedisPlaces final : public Places {
   // What it will need later, before anything is made.
   Result<void> check() {
     if (server_->address().prefix.size() > kPrefixMost)
-      return fail(Code::invalid, "the prefix in the store's URL has more than " + std::to_string(kPrefixMost) + " bytes, so that the bench cannot put its own behind it; give a shorter one");
+      return fail(Code::invalid, "the prefix in the store's URL has more than " + std::to_string(kPrefixMost) +
+                                     " bytes, so that the bench cannot put its own behind it; give a shorter one");
     if (auto told = information(); !told) return std::unexpected(told.error());
     return remove_all(stem_);
   }
 
-  std::string fresh(const std::string& stem) override { return *made_.insert(stem_ + std::to_string(++given_) + "_" + stem).first; }
+  std::string fresh(const std::string& stem) override {
+    return *made_.insert(stem_ + std::to_string(++given_) + "_" + stem).first;
+  }
   void drop(const std::string& place) override {
     if (made_.erase(place) == 0) return;
     if (remove_all(place + ":")) wait_until_freed({});
@@ -86,7 +91,8 @@ class RedisPlaces final : public Places {
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view value = information.substr(information.find(':', at) + 1);
     std::int64_t number = 0;
-    return std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc{} ? std::optional(number) : std::nullopt;
+    return std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc{} ? std::optional(number)
+                                                                                                : std::nullopt;
   }
 
   // The server frees large keys beside its work; whoever measures next must not feel it.
@@ -102,7 +108,8 @@ class RedisPlaces final : public Places {
   Result<void> remove_all(const std::string& prefix) {
     std::string cursor = "0";
     do {
-      const Result<Value> page = server_->call(Command("SCAN").arg(cursor).arg("MATCH").arg(prefix + "*").arg("COUNT").arg(kScanStep));
+      const Result<Value> page =
+          server_->call(Command("SCAN").arg(cursor).arg("MATCH").arg(prefix + "*").arg("COUNT").arg(kScanStep));
       if (!page) return std::unexpected(page.error());
       if (page->items.size() != 2) return fail(Code::unavailable, "the server's answer to SCAN is not understood");
       cursor = page->items[0].text;

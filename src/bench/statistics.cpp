@@ -18,7 +18,8 @@ double median_of(const std::vector<double>& series) { return spread_of(series).m
 double percentile(std::vector<double> series, double share) {
   if (series.empty()) return 0;
   std::sort(series.begin(), series.end());
-  const auto rank = static_cast<std::size_t>(std::ceil(std::clamp(share, 0.0, 1.0) * static_cast<double>(series.size())));
+  const auto rank =
+      static_cast<std::size_t>(std::ceil(std::clamp(share, 0.0, 1.0) * static_cast<double>(series.size())));
   return series[std::max<std::size_t>(rank, 1) - 1];
 }
 

@@ -11,7 +11,9 @@
 namespace fenceline::bench {
 namespace {
 
-Duration of_timeval(const timeval& time) { return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec}; }
+Duration of_timeval(const timeval& time) {
+  return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+}
 
 }  // namespace
 

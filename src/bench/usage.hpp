@@ -32,8 +32,12 @@ struct Cost {
     cpu += other.cpu;
     return *this;
   }
-  double rate() const { return wall.count() > 0 ? static_cast<double>(jobs) * 1e6 / static_cast<double>(wall.count()) : 0; }
-  double cpu_per_job() const { return jobs > 0 ? static_cast<double>(cpu.count()) / static_cast<double>(jobs) : 0; }  // microseconds
+  double rate() const {
+    return wall.count() > 0 ? static_cast<double>(jobs) * 1e6 / static_cast<double>(wall.count()) : 0;
+  }
+  double cpu_per_job() const {
+    return jobs > 0 ? static_cast<double>(cpu.count()) / static_cast<double>(jobs) : 0;
+  }  // microseconds
 };
 
 // Starts when it is made.

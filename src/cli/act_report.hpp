@@ -14,7 +14,8 @@ Error refusal_error(const ActRefusal& refusal, const std::string& ns);
 
 // Prints the ids of those that were not refused, one a line, or one JSON object with both. The exit code is that of the
 // first refusal.
-Result<int> report_act(const Invocation& invocation, const std::vector<JobId>& ids, const ActReply& reply, std::string_view done);
+Result<int> report_act(const Invocation& invocation, const std::vector<JobId>& ids, const ActReply& reply,
+                       std::string_view done);
 
 // A JSON array of refusals.
 std::string refusals_json(const std::vector<ActRefusal>& refusals);

@@ -22,18 +22,24 @@ constexpr std::size_t kIdBeginningLeast = 8;
 
 Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store) {
   if (const std::optional<JobId> id = parse_uuid(text)) return *id;
-  constexpr std::string_view kFirst = "00000000-0000-0000-0000-000000000000", kLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+  constexpr std::string_view kFirst = "00000000-0000-0000-0000-000000000000",
+                             kLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
   const std::size_t length = std::min(text.size(), kFirst.size());
   const std::optional<JobId> first = parse_uuid(text + std::string(kFirst.substr(length)));
   const std::optional<JobId> last = parse_uuid(text + std::string(kLast.substr(length)));
   if (text.size() < kIdBeginningLeast || !first || !last)
-    return fail(Code::invalid, "'" + printable(text, 40) + "' is no job id; use one that enqueue or jobs printed, or its first 8 characters or more");
+    return fail(Code::invalid,
+                "'" + printable(text, 40) +
+                    "' is no job id; use one that enqueue or jobs printed, or its first 8 characters or more");
   const Result<std::vector<JobId>> found = store.ids({.ns = ns, .first = *first, .last = *last});
   if (!found) return std::unexpected(found.error());
-  if (found->empty()) return fail(Code::not_found, "no job in namespace " + ns + " has an id that begins with " + text + "; 'fenceline jobs' lists them");
+  if (found->empty())
+    return fail(Code::not_found,
+                "no job in namespace " + ns + " has an id that begins with " + text + "; 'fenceline jobs' lists them");
   if (found->size() > 1)
-    return fail(Code::conflict, "more than one job has an id that begins with " + text + ", " + to_string(found->front()) + " and " +
-                                    to_string(found->back()) + " among them; type more of it");
+    return fail(Code::conflict, "more than one job has an id that begins with " + text + ", " +
+                                    to_string(found->front()) + " and " + to_string(found->back()) +
+                                    " among them; type more of it");
   return found->front();
 }
 
@@ -43,7 +49,8 @@ namespace {
 Result<std::string> typed_line() {
   std::string line;
   while (true) {
-    if (!wait_readable(STDIN_FILENO)) return fail(Code::held, "interrupted, nothing was changed; run it again when you are sure");
+    if (!wait_readable(STDIN_FILENO))
+      return fail(Code::held, "interrupted, nothing was changed; run it again when you are sure");
     char c = 0;
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);
     if (count <= 0) std::fputs("\n", stderr);  // what is said next begins its own line
@@ -66,12 +73,16 @@ Result<Act> act_of(const Invocation& invocation) {
   who.erase(0, std::min(who.find_first_not_of(" \t"), who.size()));
   const Act act{std::move(who), invocation.value("--reason").value_or("")};
   if (act.actor.empty() || act.actor.size() > kNameBytesMax)
-    return std::unexpected(usage_error("--as '" + printable(act.actor, 40) + "' is not possible; give a name of 1 to 128 bytes"));
-  if (act.reason.size() > kNoteBytesMax) return std::unexpected(usage_error("--reason is too long; at most 1024 bytes"));
+    return std::unexpected(
+        usage_error("--as '" + printable(act.actor, 40) + "' is not possible; give a name of 1 to 128 bytes"));
+  if (act.reason.size() > kNoteBytesMax)
+    return std::unexpected(usage_error("--reason is too long; at most 1024 bytes"));
   return act;
 }
 
-std::string fresh_request(Runtime& runtime) { return to_string(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random())); }
+std::string fresh_request(Runtime& runtime) {
+  return to_string(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));
+}
 
 Result<std::vector<JobId>> ids_of(const Invocation& invocation, Store& store) {
   std::vector<JobId> ids;
@@ -86,9 +97,12 @@ Result<std::vector<JobId>> ids_of(const Invocation& invocation, Store& store) {
   return ids;
 }
 
-Result<JobId> id_of(const Invocation& invocation, Store& store) { return find_id(invocation.argument("ID"), invocation.ns, store); }
+Result<JobId> id_of(const Invocation& invocation, Store& store) {
+  return find_id(invocation.argument("ID"), invocation.ns, store);
+}
 
-Result<int> look_at_each(Invocation& invocation, const std::function<Result<void>(const Invocation&, Store&, const JobId&)>& look) {
+Result<int> look_at_each(Invocation& invocation,
+                         const std::function<Result<void>(const Invocation&, Store&, const JobId&)>& look) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<std::vector<JobId>> ids = ids_of(invocation, **store);
@@ -112,7 +126,8 @@ Error no_such_job(const JobId& id, const std::string& ns) {
 
 Result<bool> confirmed(const Invocation& invocation, const std::string& question) {
   if (invocation.has("--yes")) return true;
-  if (::isatty(STDIN_FILENO) != 1) return std::unexpected(usage_error(question + " Nobody can be asked here; give --yes if that is meant"));
+  if (::isatty(STDIN_FILENO) != 1)
+    return std::unexpected(usage_error(question + " Nobody can be asked here; give --yes if that is meant"));
   flush_output();
   std::fputs(("fenceline: " + question + " [y/N] ").c_str(), stderr);
   const Result<std::string> answer = typed_line();

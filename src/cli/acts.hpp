@@ -1,5 +1,5 @@
-// What the commands that change something have in common: who does it and why, whether it is meant, and what is repeated
-// when an answer got lost.
+// What the commands that change something have in common: who does it and why, whether it is meant, and what is
+// repeated when an answer got lost.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,8 @@ std::string fresh_request(Runtime& runtime);
 
 // How a command that takes ids describes them.
 inline constexpr const char* kIdHelp = "the job's id, as enqueue printed it, or its first 8 characters or more";
-inline constexpr const char* kIdsHelp = "the jobs' ids, as enqueue printed them, or the first 8 characters or more of each";
+inline constexpr const char* kIdsHelp =
+    "the jobs' ids, as enqueue printed them, or the first 8 characters or more of each";
 
 // Whole, or by its beginning. Errors: invalid, not_found, conflict (several begin so).
 Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store);
@@ -31,9 +32,10 @@ Result<JobId> find_id(const std::string& text, const std::string& ns, Store& sto
 Result<std::vector<JobId>> ids_of(const Invocation& invocation, Store& store);
 // The only one.
 Result<JobId> id_of(const Invocation& invocation, Store& store);
-// For commands that look at ID...: each in its turn, an empty line between two, or with --json one object a line. One that
-// is not there is named, and the others are shown all the same.
-Result<int> look_at_each(Invocation& invocation, const std::function<Result<void>(const Invocation&, Store&, const JobId&)>& look);
+// For commands that look at ID...: each in its turn, an empty line between two, or with --json one object a line. One
+// that is not there is named, and the others are shown all the same.
+Result<int> look_at_each(Invocation& invocation,
+                         const std::function<Result<void>(const Invocation&, Store&, const JobId&)>& look);
 Error no_such_job(const JobId& id, const std::string& ns);
 
 // The question was answered with yes, by --yes or by the person at the terminal; false: with no. Errors: usage (nobody
@@ -51,7 +53,8 @@ auto sure(const Invocation& invocation, Call call) -> decltype(call()) {
   for (int n = 0; n < kActRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
     if (!invocation.runtime->sleep_for(pause_before_repeat(n), invocation.stop)) return reply;
     reply = call();
-    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;  // of the first try nothing is known
+    if (!reply && reply.error().code == Code::unavailable)
+      reply.error().code = Code::in_doubt;  // of the first try nothing is known
   }
   return reply;
 }

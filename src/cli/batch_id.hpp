@@ -17,7 +17,8 @@ std::array<std::uint8_t, 16> hash128(std::string_view text);
 // control characters (check_key), so the two cannot run into each other.
 Uuid batch_id(WallTime first_seen, std::string_view name, std::int64_t line);
 
-// Whether lines may still go in: later than that the first jobs may have been removed, and would be added a second time.
+// Whether lines may still go in: later than that the first jobs may have been removed, and would be added a second
+// time.
 bool batch_goes_on(WallTime first_seen, WallTime now);
 
 }  // namespace fenceline::cli

@@ -23,7 +23,8 @@ std::string hex(const std::array<std::uint8_t, 16>& bytes) {
 TEST(BatchId, TheHashIsTheFirstHalfOfSha256) {
   EXPECT_EQ(hex(hash128("")), "e3b0c44298fc1c149afbf4c8996fb924");
   EXPECT_EQ(hex(hash128("abc")), "ba7816bf8f01cfea414140de5dae2223");
-  EXPECT_EQ(hex(hash128("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")), "248d6a61d20638b8e5c026930c3e6039");
+  EXPECT_EQ(hex(hash128("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+            "248d6a61d20638b8e5c026930c3e6039");
   EXPECT_EQ(hex(hash128(std::string(1'000'000, 'a'))), "cdc76e5c9914fb9281a1c7e284d73e67");
 }
 

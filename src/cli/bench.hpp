@@ -44,32 +44,35 @@ struct BenchResult {
   std::string failed;   // what went wrong, if it was tried
 
   void add(const std::string& number, double value) { more.emplace_back(number, value); }
-  void must(const std::string& number, double value, BenchMark::Bound bound, double limit) { marks.push_back({number, value, bound, limit}); }
+  void must(const std::string& number, double value, BenchMark::Bound bound, double limit) {
+    marks.push_back({number, value, bound, limit});
+  }
 };
 
 // One object, as scripts read it.
-std::string bench_json(const std::string& store, const std::string& durability, const std::vector<BenchResult>& results);
+std::string bench_json(const std::string& store, const std::string& durability,
+                       const std::vector<BenchResult>& results);
 // For people: a line for each result, then what its marks say.
 void print_bench_table(const std::vector<BenchResult>& results);
 
 struct BenchSizes {
   int rounds = 7;
   std::int64_t batch = 1000;
-  std::int64_t jobs = 100'000;        // of a bulk enqueue and a drain
-  std::int64_t one_by_one = 400;      // commits of one thread in a round
-  std::int64_t block = 25;            // of these of one side, before it is the other's turn
+  std::int64_t jobs = 100'000;    // of a bulk enqueue and a drain
+  std::int64_t one_by_one = 400;  // commits of one thread in a round
+  std::int64_t block = 25;        // of these of one side, before it is the other's turn
   int threads = 64;
-  std::int64_t per_thread = 100;      // commits of each of many threads in a round
+  std::int64_t per_thread = 100;  // commits of each of many threads in a round
   int process_rounds = 5;
   int processes = 4;
   Duration latency_for = std::chrono::seconds{10};
-  std::int64_t deep = 1'000'000;      // waiting jobs
+  std::int64_t deep = 1'000'000;  // waiting jobs
   std::int64_t shallow = 20'000;
-  std::int64_t kept = 1'000'000;      // finished jobs
-  std::int64_t slice = 10'000;        // jobs of one slice, in claims of `batch`
+  std::int64_t kept = 1'000'000;        // finished jobs
+  std::int64_t slice = 10'000;          // jobs of one slice, in claims of `batch`
   std::int64_t slice_of_small = 1'000;  // in claims of ten
   int slices = 10;
-  std::int64_t lines = 1'000'000;     // of the file that is enqueued
+  std::int64_t lines = 1'000'000;  // of the file that is enqueued
   Duration idle_for = std::chrono::seconds{10};
   std::int64_t done_before = 100'000;  // jobs finished under the held horizon before it is measured
   Duration held_for{};                 // at the least, before it is measured
@@ -83,7 +86,8 @@ struct BenchSizes {
     one_by_one *= 10;
     block = 100;
   }
-  // Bytes at the most: of the embedded store's files; on a server's disk, its log included; in the memory of one that keeps all of it there.
+  // Bytes at the most: of the embedded store's files; on a server's disk, its log included; in the memory of one that
+  // keeps all of it there.
   std::int64_t room() const { return std::max(deep, kept) * 250 + (jobs + lines) * 700 + (std::int64_t{64} << 20); }
   std::int64_t room_on_server() const { return (std::max(deep, kept) + jobs) * 800 + (std::int64_t{2} << 30); }
   std::int64_t room_in_memory() const { return (std::max(deep, kept) + jobs) * 600 + (std::int64_t{64} << 20); }
@@ -126,20 +130,20 @@ struct BenchSides {
 BenchResult compare_sides(const std::string& name, const BenchSides& sides);
 
 using BenchResults = Result<std::vector<BenchResult>>;
-BenchResults measure_one_by_one(Bench& bench);        // enqueue_one, enqueue_64
-BenchResults measure_bulk_and_drain(Bench& bench);    // enqueue_bulk, drain, drain_worker
-BenchResults measure_two_processes(Bench& bench);     // drain_2
-BenchResults measure_four_processes(Bench& bench);    // drain_4
-BenchResults measure_guarded(Bench& bench);           // guarded
-BenchResults measure_start_latency(Bench& bench);     // start_latency
-BenchResults measure_backlog(Bench& bench);           // backlog
-BenchResults measure_kept(Bench& bench);              // kept
-BenchResults measure_held_horizon(Bench& bench);      // held_horizon
-BenchResults measure_memory(Bench& bench);            // memory
-BenchResults measure_idle(Bench& bench);              // idle
-BenchResults measure_waiting_bytes(Bench& bench);     // waiting_bytes
-BenchResults measure_lock_pairs(Bench& bench);        // lock_one, lock_64
-BenchResults measure_lock_hand_over(Bench& bench);    // lock_hand_over
+BenchResults measure_one_by_one(Bench& bench);                        // enqueue_one, enqueue_64
+BenchResults measure_bulk_and_drain(Bench& bench);                    // enqueue_bulk, drain, drain_worker
+BenchResults measure_two_processes(Bench& bench);                     // drain_2
+BenchResults measure_four_processes(Bench& bench);                    // drain_4
+BenchResults measure_guarded(Bench& bench);                           // guarded
+BenchResults measure_start_latency(Bench& bench);                     // start_latency
+BenchResults measure_backlog(Bench& bench);                           // backlog
+BenchResults measure_kept(Bench& bench);                              // kept
+BenchResults measure_held_horizon(Bench& bench);                      // held_horizon
+BenchResults measure_memory(Bench& bench);                            // memory
+BenchResults measure_idle(Bench& bench);                              // idle
+BenchResults measure_waiting_bytes(Bench& bench);                     // waiting_bytes
+BenchResults measure_lock_pairs(Bench& bench);                        // lock_one, lock_64
+BenchResults measure_lock_hand_over(Bench& bench);                    // lock_hand_over
 BenchResults measure_peer(Bench& bench, const std::string& program);  // peer
 
 }  // namespace fenceline::cli

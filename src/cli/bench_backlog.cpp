@@ -1,5 +1,5 @@
-// Whether jobs get dearer when many wait: the same claims and settles with few and with many jobs in the queue, in slices
-// that alternate. CPU time decides where it is ours, since it hardly feels what else the machine does.
+// Whether jobs get dearer when many wait: the same claims and settles with few and with many jobs in the queue, in
+// slices that alternate. CPU time decides where it is ours, since it hardly feels what else the machine does.
 #include <algorithm>
 
 #include "bench/statistics.hpp"
@@ -25,7 +25,8 @@ struct Slices {
 Result<Cost> slice_of(Bench& bench, Store& store, std::int64_t jobs, std::int64_t batch) {
   const Result<Cost> cost = drain_in_batches(bench.runtime(), store, jobs, batch, bench.invocation.stop);
   if (!cost) return cost;
-  const Result<Cost> refill = enqueue_in_batches(bench.runtime(), store, cost->jobs, bench.sizes.batch, bench.invocation.stop);
+  const Result<Cost> refill =
+      enqueue_in_batches(bench.runtime(), store, cost->jobs, bench.sizes.batch, bench.invocation.stop);
   if (!refill) return refill;
   return cost;
 }
@@ -37,14 +38,16 @@ Result<void> fill(Bench& bench, Store& store, std::int64_t waiting) {
   const Instant began = bench.runtime().now();
   Instant told = began;
   for (std::int64_t filled = 0; filled < waiting;) {
-    const Result<Cost> part = enqueue_in_batches(bench.runtime(), store, std::min(kPart, waiting - filled), bench.sizes.batch, bench.invocation.stop);
+    const Result<Cost> part = enqueue_in_batches(bench.runtime(), store, std::min(kPart, waiting - filled),
+                                                 bench.sizes.batch, bench.invocation.stop);
     if (!part) return std::unexpected(part.error());
     filled += part->jobs;
     const Instant now = bench.runtime().now();
     if (now - told < kBetweenWords) continue;
     told = now;
     const std::int64_t rate = filled * 1'000'000 / (now - began).count();
-    const std::string words = "backlog, " + std::to_string(filled) + " of " + std::to_string(waiting) + " wait, " + std::to_string(rate) + " a second";
+    const std::string words = "backlog, " + std::to_string(filled) + " of " + std::to_string(waiting) + " wait, " +
+                              std::to_string(rate) + " a second";
     if (auto ok = bench.go_on(words); !ok) return ok;
   }
   return {};
@@ -53,7 +56,8 @@ Result<void> fill(Bench& bench, Store& store, std::int64_t waiting) {
 Result<Slices> alternate(Bench& bench, Store& deep, Store& shallow, std::int64_t jobs, std::int64_t batch) {
   Slices slices;
   for (int i = 0; i < bench.sizes.slices; ++i) {
-    if (auto ok = bench.go_on("backlog, claims of " + std::to_string(batch) + ", slice " + std::to_string(i + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("backlog, claims of " + std::to_string(batch) + ", slice " + std::to_string(i + 1)); !ok)
+      return std::unexpected(ok.error());
     const bool deep_first = i % 2 == 0;
     const Result<Cost> first = slice_of(bench, deep_first ? deep : shallow, jobs, batch);
     if (!first) return std::unexpected(first.error());
@@ -83,8 +87,10 @@ BenchResults measure_backlog(Bench& bench) {
     if (!deep) return std::unexpected(deep.error());
     const auto shallow = bench.open(shallow_path);
     if (!shallow) return std::unexpected(shallow.error());
-    if (auto ok = bench.go_on("backlog, filling " + std::to_string(bench.sizes.deep)); !ok) return std::unexpected(ok.error());
-    for (const auto& [store, waiting] : {std::pair{deep->get(), bench.sizes.deep}, std::pair{shallow->get(), bench.sizes.shallow}}) {
+    if (auto ok = bench.go_on("backlog, filling " + std::to_string(bench.sizes.deep)); !ok)
+      return std::unexpected(ok.error());
+    for (const auto& [store, waiting] :
+         {std::pair{deep->get(), bench.sizes.deep}, std::pair{shallow->get(), bench.sizes.shallow}}) {
       if (auto ok = fill(bench, *store, waiting); !ok) return std::unexpected(ok.error());
     }
     if (auto ok = bench.go_on("backlog, the store comes to rest"); !ok) return std::unexpected(ok.error());

@@ -1,4 +1,5 @@
-// What is paid beside time: memory of a worker and of a large enqueue, CPU of a worker with nothing to do, memory of the server for jobs that wait.
+// What is paid beside time: memory of a worker and of a large enqueue, CPU of a worker with nothing to do, memory of
+// the server for jobs that wait.
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -26,10 +27,12 @@ Result<double> memory_of_worker(Bench& bench) {
   {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
-    const Result<Cost> filled = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    const Result<Cost> filled =
+        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     if (!filled) return std::unexpected(filled.error());
   }
-  auto worker = DrillProcess::start(bench.runtime(), bench.with_store({"bench-part", "worker"}, path), {}, bench.words_path());
+  auto worker =
+      DrillProcess::start(bench.runtime(), bench.with_store({"bench-part", "worker"}, path), {}, bench.words_path());
   if (!worker) return std::unexpected(worker.error());
   const Instant deadline = bench.runtime().now() + kProcessMost;
   (*worker)->read_line(deadline);
@@ -54,7 +57,8 @@ Result<Enqueued> enqueue_file(Bench& bench) {
   {
     const std::vector<std::string> payloads = bench_payloads(bench.sizes.batch);
     std::ofstream lines(file);
-    for (std::int64_t i = 0; i < bench.sizes.lines; ++i) lines << payloads[static_cast<std::size_t>(i % bench.sizes.batch)] << '\n';
+    for (std::int64_t i = 0; i < bench.sizes.lines; ++i)
+      lines << payloads[static_cast<std::size_t>(i % bench.sizes.batch)] << '\n';
     if (!lines.flush()) return fail(Code::full, "the file of the bench could not be written");
   }
   // A schema is never set up by the way.
@@ -62,7 +66,8 @@ Result<Enqueued> enqueue_file(Bench& bench) {
     if (const auto store = bench.open(path); !store) return std::unexpected(store.error());
   }
   const Instant began = runtime.now();
-  auto process = DrillProcess::start(runtime, bench.with_store({"enqueue", kBenchQueue, "--jsonl", file}, path), {}, bench.words_path());
+  auto process = DrillProcess::start(runtime, bench.with_store({"enqueue", kBenchQueue, "--jsonl", file}, path), {},
+                                     bench.words_path());
   if (!process) return std::unexpected(process.error());
   std::int64_t peak = 0;
   std::optional<std::string> answer;
@@ -86,7 +91,8 @@ BenchResults measure_memory(Bench& bench) {
   if (auto ok = bench.go_on("memory of a worker"); !ok) return std::unexpected(ok.error());
   const Result<double> worker = memory_of_worker(bench);
   if (!worker) return std::unexpected(worker.error());
-  if (auto ok = bench.go_on("memory of an enqueue of " + std::to_string(bench.sizes.lines) + " lines"); !ok) return std::unexpected(ok.error());
+  if (auto ok = bench.go_on("memory of an enqueue of " + std::to_string(bench.sizes.lines) + " lines"); !ok)
+    return std::unexpected(ok.error());
   const Result<Enqueued> enqueued = enqueue_file(bench);
   if (!enqueued) return std::unexpected(enqueued.error());
   BenchResult result{.name = "memory"};
@@ -131,8 +137,10 @@ BenchResults measure_waiting_bytes(Bench& bench) {
   const Result<std::optional<std::int64_t>> known = bench.places.memory_used();
   if (!known) return std::unexpected(known.error());
   if (!*known) return std::vector{BenchResult{.name = "waiting_bytes", .skipped = "waiting jobs are on a disk"}};
-  if (auto ok = bench.go_on("memory of " + std::to_string(bench.sizes.jobs) + " waiting jobs"); !ok) return std::unexpected(ok.error());
-  const auto bytes_a_job = [&](const std::string& stem, const std::function<Result<void>(const std::string&)>& fill) -> Result<double> {
+  if (auto ok = bench.go_on("memory of " + std::to_string(bench.sizes.jobs) + " waiting jobs"); !ok)
+    return std::unexpected(ok.error());
+  const auto bytes_a_job = [&](const std::string& stem,
+                               const std::function<Result<void>(const std::string&)>& fill) -> Result<double> {
     const std::string place = bench.places.fresh(stem);
     const Result<std::optional<std::int64_t>> before = bench.places.memory_used();
     if (!before) return std::unexpected(before.error());
@@ -145,7 +153,8 @@ BenchResults measure_waiting_bytes(Bench& bench) {
   const Result<double> ours = bytes_a_job("ours", [&](const std::string& place) -> Result<void> {
     const auto store = bench.open(place);
     if (!store) return std::unexpected(store.error());
-    const Result<Cost> filled = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    const Result<Cost> filled =
+        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     return filled ? Result<void>() : std::unexpected(filled.error());
   });
   if (!ours) return std::unexpected(ours.error());
@@ -162,7 +171,10 @@ BenchResults measure_waiting_bytes(Bench& bench) {
   BenchResult result{.name = "waiting_bytes"};
   result.add("bytes", *ours);
   result.add("raw_bytes", *raw);
-  result.add("payload_bytes", static_cast<double>(std::accumulate(payloads.begin(), payloads.end(), std::size_t{0}, [](std::size_t sum, const std::string& one) { return sum + one.size(); })) / static_cast<double>(payloads.size()));
+  result.add("payload_bytes", static_cast<double>(std::accumulate(
+                                  payloads.begin(), payloads.end(), std::size_t{0},
+                                  [](std::size_t sum, const std::string& one) { return sum + one.size(); })) /
+                                  static_cast<double>(payloads.size()));
   result.add("jobs", static_cast<double>(bench.sizes.jobs));
   return std::vector{result};
 }

@@ -1,5 +1,6 @@
-// What the fence costs the application's own transactions. On SQLite each inserts one row and commits, on raw SQLite and on a connection
-// of ours, plain, guarded, and into a table that is protected; on PostgreSQL each updates one row, on a connection of its own.
+// What the fence costs the application's own transactions. On SQLite each inserts one row and commits, on raw SQLite
+// and on a connection of ours, plain, guarded, and into a table that is protected; on PostgreSQL each updates one row,
+// on a connection of its own.
 #include <functional>
 #include <utility>
 
@@ -35,7 +36,8 @@ Result<void> insert(SqliteTransaction& transaction, const std::string& sql, std:
 Result<void> make_tables(SqliteConnection& connection) {
   Result<SqliteTransaction> transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
-  for (const char* sql : {"CREATE TABLE bench_plain (payload TEXT NOT NULL)", "CREATE TABLE bench_protected (owner TEXT, fence INTEGER, payload TEXT NOT NULL)"}) {
+  for (const char* sql : {"CREATE TABLE bench_plain (payload TEXT NOT NULL)",
+                          "CREATE TABLE bench_protected (owner TEXT, fence INTEGER, payload TEXT NOT NULL)"}) {
     if (auto done = transaction->execute(sql); !done) return std::unexpected(done.error());
   }
   if (auto done = transaction->commit(); !done) return done;
@@ -45,9 +47,14 @@ Result<void> make_tables(SqliteConnection& connection) {
 Result<Job> claimed_job(Bench& bench, Store& store) {
   Runtime& runtime = bench.runtime();
   const JobId id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
-  if (auto ok = store.enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue}}}); !ok) return std::unexpected(ok.error());
-  Result<ClaimReply> claim =
-      store.claim({.ns = kBenchNamespace, .queues = {kBenchQueue}, .owner = "bench", .request = "1", .limit = 1, .ttl = std::chrono::hours{1}});
+  if (auto ok = store.enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue}}}); !ok)
+    return std::unexpected(ok.error());
+  Result<ClaimReply> claim = store.claim({.ns = kBenchNamespace,
+                                          .queues = {kBenchQueue},
+                                          .owner = "bench",
+                                          .request = "1",
+                                          .limit = 1,
+                                          .ttl = std::chrono::hours{1}});
   if (!claim) return std::unexpected(claim.error());
   if (claim->jobs.empty()) return fail(Code::unavailable, "the bench's own job was not granted");
   return std::move(claim->jobs.front().job);
@@ -117,13 +124,18 @@ BenchResults measure_on_server(Bench& bench) {
 }  // namespace
 
 BenchResults measure_guarded(Bench& bench) {
-  if (bench.places.kind() == bench::StoreKind::redis) return std::vector{BenchResult{.name = "guarded", .skipped = "an application has no transactions of its own on Redis"}};
-  if (auto ok = bench.go_on("guarded: transactions of the application, with and without a fence"); !ok) return std::unexpected(ok.error());
+  if (bench.places.kind() == bench::StoreKind::redis)
+    return std::vector{
+        BenchResult{.name = "guarded", .skipped = "an application has no transactions of its own on Redis"}};
+  if (auto ok = bench.go_on("guarded: transactions of the application, with and without a fence"); !ok)
+    return std::unexpected(ok.error());
   if (bench.places.kind() == bench::StoreKind::postgres) return measure_on_server(bench);
   const auto opened = bench.open(bench.places.fresh("guarded"));
   if (!opened) return std::unexpected(opened.error());
   auto* const store = dynamic_cast<SqliteStore*>(opened->get());
-  if (store == nullptr) return std::vector{BenchResult{.name = "guarded", .skipped = "only a SQLite file has connections for the application"}};
+  if (store == nullptr)
+    return std::vector{
+        BenchResult{.name = "guarded", .skipped = "only a SQLite file has connections for the application"}};
   const auto raw = bench.open_raw(bench.places.fresh("guarded_raw"), bench::RawStyle::row_by_row);
   if (!raw) return std::unexpected(raw.error());
   Result<SqliteConnection> connection = store->connect({.ns = kBenchNamespace});
@@ -141,22 +153,29 @@ BenchResults measure_guarded(Bench& bench) {
   };
   std::vector<Side> sides{
       {"raw", [&] { return (*raw)->enqueue(payload); }},
-      {"plain", [&] { return in_transaction([&](SqliteTransaction& one) { return insert(one, plain, {payload.front()}); }); }},
-      {"guarded", [&] {
+      {"plain",
+       [&] { return in_transaction([&](SqliteTransaction& one) { return insert(one, plain, {payload.front()}); }); }},
+      {"guarded",
+       [&] {
          return in_transaction([&](SqliteTransaction& one) {
            const Result<void> guard = one.guard(*job);
            return guard ? insert(one, plain, {payload.front()}) : guard;
          });
        }},
-      {"protected", [&] {
+      {"protected",
+       [&] {
          return in_transaction([&](SqliteTransaction& one) {
-           return insert(one, "INSERT INTO bench_protected (owner, fence, payload) VALUES (?1, ?2, ?3)", {owner, job->fence, payload.front()});
+           return insert(one, "INSERT INTO bench_protected (owner, fence, payload) VALUES (?1, ?2, ?3)",
+                         {owner, job->fence, payload.front()});
          });
        }},
-      {"acting", [&] {
+      {"acting",
+       [&] {
          return in_transaction([&](SqliteTransaction& one) {
            const Result<void> acting = one.act_as(*job);
-           return acting ? insert(one, "INSERT INTO bench_protected (owner, payload) VALUES (?1, ?2)", {owner, payload.front()}) : acting;
+           return acting ? insert(one, "INSERT INTO bench_protected (owner, payload) VALUES (?1, ?2)",
+                                  {owner, payload.front()})
+                         : acting;
          });
        }},
   };

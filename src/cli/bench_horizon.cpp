@@ -1,5 +1,5 @@
-// Whether small claims get dearer while a transaction elsewhere keeps what is dead from being removed: a report that runs for an
-// hour, a backup, a forgotten session. Each claim must find its way past what earlier ones left behind.
+// Whether small claims get dearer while a transaction elsewhere keeps what is dead from being removed: a report that
+// runs for an hour, a backup, a forgotten session. Each claim must find its way past what earlier ones left behind.
 #include "bench/statistics.hpp"
 #include "cli/bench.hpp"
 #include "cli/bench_work.hpp"
@@ -74,9 +74,11 @@ Result<Side> drain_small(Bench& bench, bool held) {
       if (const auto taken = (*raw)->take_and_finish(bench.sizes.batch); !taken) return std::unexpected(taken.error());
     }
     if (auto ok = load_raw(bench, **raw, small); !ok) return std::unexpected(ok.error());
-    if (held && !bench.runtime().sleep_until(began + bench.sizes.held_for, stop)) return fail(Code::held, "interrupted");
+    if (held && !bench.runtime().sleep_until(began + bench.sizes.held_for, stop))
+      return fail(Code::held, "interrupted");
     for (int i = 0; i < bench.sizes.slices; ++i) {
-      const Result<Cost> slice = drain_in_batches(bench.runtime(), **store, bench.sizes.slice_of_small, kSmallClaim, stop);
+      const Result<Cost> slice =
+          drain_in_batches(bench.runtime(), **store, bench.sizes.slice_of_small, kSmallClaim, stop);
       if (!slice) return std::unexpected(slice.error());
       side.rates.push_back(slice->rate());
     }
@@ -95,16 +97,19 @@ Result<Side> drain_small(Bench& bench, bool held) {
 }  // namespace
 
 BenchResults measure_held_horizon(Bench& bench) {
-  if (bench.places.kind() == bench::StoreKind::redis) return std::vector{BenchResult{.name = "held_horizon", .skipped = "Redis keeps nothing that is dead"}};
+  if (bench.places.kind() == bench::StoreKind::redis)
+    return std::vector{BenchResult{.name = "held_horizon", .skipped = "Redis keeps nothing that is dead"}};
   if (!bench.places.has_server())
-    return std::vector{BenchResult{.name = "held_horizon", .skipped = "SQLite keeps no dead rows that an open transaction could hold back"}};
+    return std::vector{BenchResult{.name = "held_horizon",
+                                   .skipped = "SQLite keeps no dead rows that an open transaction could hold back"}};
   std::vector<double> free_rates;
   std::vector<double> held_rates;
   std::vector<double> ratios;
   std::vector<double> raw_ratios;
   HeldHorizon::Age age;
   for (int round = 0; round < kRounds; ++round) {
-    if (auto ok = bench.go_on("claims of 10, free and under a held horizon, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("claims of 10, free and under a held horizon, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     const Result<Side> free = drain_small(bench, false);
     if (!free) return std::unexpected(free.error());
     const Result<Side> held = drain_small(bench, true);

@@ -1,5 +1,6 @@
-// Whether jobs get dearer when many finished ones are kept: the same enqueues, claims and settles in a store that keeps millions and in one that began empty, in slices that alternate. What is kept was enqueued
-// and drained like any other job, so its indexes, its history and what vacuum made of it are as they are in use.
+// Whether jobs get dearer when many finished ones are kept: the same enqueues, claims and settles in a store that keeps
+// millions and in one that began empty, in slices that alternate. What is kept was enqueued and drained like any other
+// job, so its indexes, its history and what vacuum made of it are as they are in use.
 #include <algorithm>
 
 #include "bench/statistics.hpp"
@@ -26,7 +27,8 @@ struct Ratios {  // of the store that keeps many over the one that began empty
 };
 
 Result<Slice> slice_of(Bench& bench, Store& store, std::int64_t jobs, std::int64_t batch) {
-  const Result<Cost> enqueue = enqueue_in_batches(bench.runtime(), store, jobs, bench.sizes.batch, bench.invocation.stop);
+  const Result<Cost> enqueue =
+      enqueue_in_batches(bench.runtime(), store, jobs, bench.sizes.batch, bench.invocation.stop);
   if (!enqueue) return std::unexpected(enqueue.error());
   const Result<Cost> drain = drain_in_batches(bench.runtime(), store, jobs, batch, bench.invocation.stop);
   if (!drain) return std::unexpected(drain.error());
@@ -41,13 +43,17 @@ Result<void> finish_many(Bench& bench, Store& store, std::int64_t count) {
   Instant told = began;
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = std::min(kPart, count - done);
-    if (const Result<Slice> slice = slice_of(bench, store, part, bench.sizes.batch); !slice) return std::unexpected(slice.error());
+    if (const Result<Slice> slice = slice_of(bench, store, part, bench.sizes.batch); !slice)
+      return std::unexpected(slice.error());
     done += part;
     const Instant now = bench.runtime().now();
     if (now - told < kBetweenWords) continue;
     told = now;
     const std::int64_t rate = done * 1'000'000 / (now - began).count();
-    if (auto ok = bench.go_on("kept, " + std::to_string(done) + " of " + std::to_string(count) + " done, " + std::to_string(rate) + " a second"); !ok) return ok;
+    if (auto ok = bench.go_on("kept, " + std::to_string(done) + " of " + std::to_string(count) + " done, " +
+                              std::to_string(rate) + " a second");
+        !ok)
+      return ok;
   }
   return {};
 }
@@ -55,7 +61,8 @@ Result<void> finish_many(Bench& bench, Store& store, std::int64_t count) {
 Result<Ratios> alternate(Bench& bench, Store& many, Store& fresh, std::int64_t jobs, std::int64_t batch) {
   Ratios ratios;
   for (int i = 0; i < bench.sizes.slices; ++i) {
-    if (auto ok = bench.go_on("kept, claims of " + std::to_string(batch) + ", slice " + std::to_string(i + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("kept, claims of " + std::to_string(batch) + ", slice " + std::to_string(i + 1)); !ok)
+      return std::unexpected(ok.error());
     const bool many_first = i % 2 == 0;
     const Result<Slice> first = slice_of(bench, many_first ? many : fresh, jobs, batch);
     if (!first) return std::unexpected(first.error());
@@ -84,10 +91,12 @@ BenchResults measure_kept(Bench& bench) {
     if (!many) return std::unexpected(many.error());
     const auto fresh = bench.open(fresh_place);
     if (!fresh) return std::unexpected(fresh.error());
-    if (auto ok = bench.go_on("kept, finishing " + std::to_string(bench.sizes.kept)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("kept, finishing " + std::to_string(bench.sizes.kept)); !ok)
+      return std::unexpected(ok.error());
     if (auto ok = finish_many(bench, **many, bench.sizes.kept); !ok) return std::unexpected(ok.error());
     // The other one has seen a few jobs too: what is planned or cached at the first is so on both sides.
-    if (const auto first = slice_of(bench, **fresh, bench.sizes.slice_of_small, bench.sizes.batch); !first) return std::unexpected(first.error());
+    if (const auto first = slice_of(bench, **fresh, bench.sizes.slice_of_small, bench.sizes.batch); !first)
+      return std::unexpected(first.error());
     if (auto ok = bench.go_on("kept, the store comes to rest"); !ok) return std::unexpected(ok.error());
     for (const std::string& place : {many_place, fresh_place}) {
       if (auto ok = bench.places.settle(place, bench.invocation.stop); !ok) return std::unexpected(ok.error());

@@ -1,5 +1,6 @@
-// `fenceline bench locks`: pairs of acquire and release by one caller and by many, and one lock that goes around among fifty who wait for it; beside one-row commits of the
-// raw store and, on PostgreSQL, its advisory locks, or beside what people write for a lock on Redis, in the same run. The callers are those that programs use: services/lock_client.hpp.
+// `fenceline bench locks`: pairs of acquire and release by one caller and by many, and one lock that goes around among
+// fifty who wait for it; beside one-row commits of the raw store and, on PostgreSQL, its advisory locks, or beside what
+// people write for a lock on Redis, in the same run. The callers are those that programs use: services/lock_client.hpp.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -27,7 +28,7 @@ using Bound = BenchMark::Bound;
 constexpr int kWaiters = 50;
 constexpr std::int64_t kAdvisoryKey = 7'115'402;
 constexpr Duration kRetryLeast = std::chrono::milliseconds{5};  // of those who poll: 10 ms on the average
-constexpr std::uint64_t kRetrySpread = 10'000;                   // us
+constexpr std::uint64_t kRetrySpread = 10'000;                  // us
 
 // The first thing that went wrong in any of several threads.
 class Trouble {
@@ -121,7 +122,8 @@ class RawPair {
 };
 
 BenchResult pairs_result(const std::string& name, const Pairs& ours, const Pairs& raw, const Pairs& advisory) {
-  BenchResult result = compare_sides(name, {.ours = ours.rounds, .raw = raw.rounds, .raw_set = advisory.rounds, .set_name = "advisory"});
+  BenchResult result =
+      compare_sides(name, {.ours = ours.rounds, .raw = raw.rounds, .raw_set = advisory.rounds, .set_name = "advisory"});
   result.p50_ms = bench::percentile(ours.took_ms, 0.5);
   result.p99_ms = bench::percentile(ours.took_ms, 0.99);
   return result;
@@ -133,16 +135,19 @@ struct RoundAbout {
   std::vector<double> hand_over_ms;  // only to another one: who takes it again has not handed it over
   double longest_wait_ms = 0;
 
-  double rate(Duration how_long) const { return static_cast<double>(hand_over_ms.size()) * 1e6 / static_cast<double>(how_long.count()); }
+  double rate(Duration how_long) const {
+    return static_cast<double>(hand_over_ms.size()) * 1e6 / static_cast<double>(how_long.count());
+  }
 };
 
 // `take` and `give` of waiter i; both are called by one thread a waiter, until the time is over.
-Result<RoundAbout> hand_around(Bench& bench, Duration how_long, const std::function<Result<void>(int)>& take, const std::function<Result<void>(int)>& give) {
+Result<RoundAbout> hand_around(Bench& bench, Duration how_long, const std::function<Result<void>(int)>& take,
+                               const std::function<Result<void>(int)>& give) {
   Runtime& runtime = bench.runtime();
   RoundAbout seen;
   seen.turns.assign(kWaiters, 0);
   Trouble trouble;
-  std::mutex mutex;             // never taken while a call is under way
+  std::mutex mutex;  // never taken while a call is under way
   Instant given = Instant::min();
   int last = -1;
   const Instant end = runtime.now() + how_long;
@@ -172,12 +177,15 @@ Result<RoundAbout> hand_ours_around(Bench& bench, Store& store) {
   std::vector<std::unique_ptr<LockClient>> clients;
   std::vector<std::optional<HeldLock>> held(kWaiters);
   for (int i = 0; i < kWaiters; ++i)
-    clients.push_back(std::make_unique<LockClient>(bench.runtime(), Log(*bench.invocation.log_sink), store, LockClientOptions{.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}}));
+    clients.push_back(std::make_unique<LockClient>(
+        bench.runtime(), Log(*bench.invocation.log_sink), store,
+        LockClientOptions{.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}}));
   return hand_around(
       bench, bench.sizes.latency_for,
       [&](int i) -> Result<void> {
         const auto at = static_cast<std::size_t>(i);
-        Result<HeldLock> got = clients[at]->acquire({.names = {"around"}, .wait = std::chrono::minutes{5}}, bench.invocation.stop);
+        Result<HeldLock> got =
+            clients[at]->acquire({.names = {"around"}, .wait = std::chrono::minutes{5}}, bench.invocation.stop);
         if (!got) return std::unexpected(got.error());
         held[at].emplace(std::move(*got));
         return {};
@@ -213,7 +221,8 @@ Result<RoundAbout> hand_polled_around(Bench& bench, const std::string& url) {
           const Result<bool> taken = locks[static_cast<std::size_t>(i)]->take("around");
           if (!taken) return std::unexpected(taken.error());
           if (*taken) return {};
-          const Duration pause = kRetryLeast + Duration{static_cast<std::int64_t>(bench.runtime().random() % kRetrySpread)};
+          const Duration pause =
+              kRetryLeast + Duration{static_cast<std::int64_t>(bench.runtime().random() % kRetrySpread)};
           if (!bench.runtime().sleep_for(pause, bench.invocation.stop)) break;
         }
         return fail(Code::held, "the raw lock of the bench was not to be had");
@@ -239,7 +248,8 @@ BenchResults measure_lock_pairs(Bench& bench) {
     if (!opened) return std::unexpected(opened.error());
     session = std::move(*opened);
   }
-  LockClient locks(bench.runtime(), Log(*bench.invocation.log_sink), **store, {.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}});
+  LockClient locks(bench.runtime(), Log(*bench.invocation.log_sink), **store,
+                   {.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}});
   Pairs ours;
   Pairs theirs;
   Pairs advisory;
@@ -247,7 +257,8 @@ BenchResults measure_lock_pairs(Bench& bench) {
   std::vector<double> times;
   std::mutex mutex;
   for (int round = 0; round < bench.sizes.rounds; ++round) {
-    if (auto ok = bench.go_on("locks: pairs, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("locks: pairs, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     for (std::int64_t sent = 0; sent < bench.sizes.one_by_one; sent += bench.sizes.block) {
       if (bench.stopped()) return fail(Code::held, "interrupted");
       if (auto ok = ours.add(bench, [&] { return one_pair(locks, "alone"); }); !ok) return std::unexpected(ok.error());
@@ -292,7 +303,8 @@ BenchResults measure_lock_pairs(Bench& bench) {
 }
 
 BenchResults measure_lock_hand_over(Bench& bench) {
-  if (auto ok = bench.go_on("locks: one lock handed around by " + std::to_string(kWaiters) + " waiters"); !ok) return std::unexpected(ok.error());
+  if (auto ok = bench.go_on("locks: one lock handed around by " + std::to_string(kWaiters) + " waiters"); !ok)
+    return std::unexpected(ok.error());
   const std::string place = bench.places.fresh("around");
   const auto store = bench.open(place);
   if (!store) return std::unexpected(store.error());

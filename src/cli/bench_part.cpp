@@ -40,8 +40,10 @@ void tell_cost(const Invocation& invocation, const bench::Cost& cost) {
 }
 
 Result<int> drain_raw(Invocation& invocation) {
-  const auto raw = bench::open_raw(*invocation.runtime, invocation.store_url, invocation.has("--narrow") ? bench::RawStyle::set_based : bench::RawStyle::row_by_row,
-                                   !accepts(invocation, "no-sync"));
+  const auto raw =
+      bench::open_raw(*invocation.runtime, invocation.store_url,
+                      invocation.has("--narrow") ? bench::RawStyle::set_based : bench::RawStyle::row_by_row,
+                      !accepts(invocation, "no-sync"));
   if (!raw) return std::unexpected(raw.error());
   say("ready");
   if (!wait_for_the_word()) return kExitOk;
@@ -92,7 +94,12 @@ Result<int> note_starts(Invocation& invocation, Store& store) {
     enough.request_stop();
   });
   Worker worker(*invocation.runtime, Log(*invocation.log_sink), store, handler,
-                {.ns = kBenchNamespace, .queues = {kBenchQueue}, .concurrency = 4, .host = "bench", .pid = ::getpid(), .version = "bench"});
+                {.ns = kBenchNamespace,
+                 .queues = {kBenchQueue},
+                 .concurrency = 4,
+                 .host = "bench",
+                 .pid = ::getpid(),
+                 .version = "bench"});
   const Result<WorkReport> report = worker.run(enough.get_token());
   if (!report) return std::unexpected(report.error());
   say(nlohmann::json{{"waits_us", handler.waits()}}.dump());
@@ -107,8 +114,9 @@ Result<int> run(Invocation& invocation) {
   if (part == "start") return note_starts(invocation, **store);
   say("ready");
   if (!wait_for_the_word()) return kExitOk;
-  const Result<bench::Cost> cost = part == "worker" ? drain_with_worker(*invocation.runtime, Log(*invocation.log_sink), **store, invocation.stop)
-                                                    : drain_in_batches(*invocation.runtime, **store, kAll, kBatch, invocation.stop);
+  const Result<bench::Cost> cost =
+      part == "worker" ? drain_with_worker(*invocation.runtime, Log(*invocation.log_sink), **store, invocation.stop)
+                       : drain_in_batches(*invocation.runtime, **store, kAll, kBatch, invocation.stop);
   if (!cost) return std::unexpected(cost.error());
   tell_cost(invocation, *cost);
   return kExitOk;

@@ -1,5 +1,6 @@
-// Another queue beside us, in the same run: a program that takes "drain N FOLDER" on a line, enqueues N jobs into a store
-// of its own in that folder, drains them with its own worker at the same durability, and answers with one line of JSON:
+// Another queue beside us, in the same run: a program that takes "drain N FOLDER" on a line, enqueues N jobs into a
+// store of its own in that folder, drains them with its own worker at the same durability, and answers with one line of
+// JSON:
 // {"jobs":N,"seconds":S}. See bench/peers.
 #include <poll.h>
 #include <signal.h>
@@ -30,7 +31,10 @@ class Peer {
     Result<Pipe> out = make_pipe();
     if (!out) return std::unexpected(out.error());
     Result<ChildProcess> child =
-        spawn_child({.program = program, .arguments = {program}, .descriptors = {{in->read.get(), STDIN_FILENO}, {out->write.get(), STDOUT_FILENO}}, .dies_with_us = true});
+        spawn_child({.program = program,
+                     .arguments = {program},
+                     .descriptors = {{in->read.get(), STDIN_FILENO}, {out->write.get(), STDOUT_FILENO}},
+                     .dies_with_us = true});
     if (!child) return std::unexpected(child.error());
     return std::unique_ptr<Peer>(new Peer(std::move(*child), std::move(in->write), std::move(out->read)));
   }
@@ -51,17 +55,20 @@ class Peer {
       pollfd watched{out_.get(), POLLIN, 0};
       if (::poll(&watched, 1, kSlice) <= 0) continue;
       char byte = 0;
-      if (::read(out_.get(), &byte, 1) <= 0) return fail(Code::unavailable, "the peer ended without an answer; its words stand above");
+      if (::read(out_.get(), &byte, 1) <= 0)
+        return fail(Code::unavailable, "the peer ended without an answer; its words stand above");
       line += byte;
     }
     const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
-    if (!told.is_object() || !told.contains("jobs") || !told.contains("seconds") || told["jobs"] != jobs || told["seconds"].get<double>() <= 0)
+    if (!told.is_object() || !told.contains("jobs") || !told.contains("seconds") || told["jobs"] != jobs ||
+        told["seconds"].get<double>() <= 0)
       return fail(Code::unavailable, "the peer's answer is not understood");
     return static_cast<double>(jobs) / told["seconds"].get<double>();
   }
 
  private:
-  Peer(ChildProcess child, UniqueFd in, UniqueFd out) : child_(std::move(child)), in_(std::move(in)), out_(std::move(out)) {}
+  Peer(ChildProcess child, UniqueFd in, UniqueFd out)
+      : child_(std::move(child)), in_(std::move(in)), out_(std::move(out)) {}
 
   ChildProcess child_;
   UniqueFd in_;
@@ -75,8 +82,10 @@ Result<double> our_drain(Bench& bench, bool by_worker) {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
     cost = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (cost && by_worker) cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
-    if (cost && !by_worker) cost = drain_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    if (cost && by_worker)
+      cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
+    if (cost && !by_worker)
+      cost = drain_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
   }
   bench.places.drop(path);
   if (!cost) return std::unexpected(cost.error());
@@ -93,7 +102,8 @@ BenchResults measure_peer(Bench& bench, const std::string& program) {
   std::vector<double> times;
   std::vector<double> times_calls;
   for (int round = 0; round < bench.sizes.peer_rounds; ++round) {
-    if (auto ok = bench.go_on("drain beside the peer, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("drain beside the peer, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     const Result<double> by_worker = our_drain(bench, true);
     if (!by_worker) return std::unexpected(by_worker.error());
     const std::string folder = bench.folder.path() + "/peer-" + std::to_string(round);

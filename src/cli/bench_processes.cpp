@@ -33,7 +33,8 @@ Result<Together> run_together(Bench& bench, int processes, const std::vector<std
     parts.push_back(std::move(*part));
   }
   for (const auto& part : parts) {
-    if (part->read_line(deadline) != "ready") return std::unexpected(bench.failed("a process of the bench did not open its store"));
+    if (part->read_line(deadline) != "ready")
+      return std::unexpected(bench.failed("a process of the bench did not open its store"));
   }
   for (const auto& part : parts) part->write_line("go");
   std::vector<double> shares;
@@ -54,7 +55,8 @@ Result<Together> run_together(Bench& bench, int processes, const std::vector<std
   }
   sum.wall = Duration{ended - began};
   if (sum.jobs != bench.sizes.jobs)
-    return fail(Code::broken, "the processes of the bench drained " + std::to_string(sum.jobs) + " of " + std::to_string(bench.sizes.jobs) + " jobs");
+    return fail(Code::broken, "the processes of the bench drained " + std::to_string(sum.jobs) + " of " +
+                                  std::to_string(bench.sizes.jobs) + " jobs");
   return Together{sum, bench::jain_index(shares)};
 }
 
@@ -63,7 +65,8 @@ Result<Together> ours_together(Bench& bench, int processes) {
   {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
-    const Result<Cost> filled = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    const Result<Cost> filled =
+        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     if (!filled) return std::unexpected(filled.error());
   }
   const Result<Together> together = run_together(bench, processes, bench.with_store({"bench-part", "drain"}, path));
@@ -72,7 +75,9 @@ Result<Together> ours_together(Bench& bench, int processes) {
 }
 
 // On PostgreSQL the narrow table is the harder one to match.
-RawStyle raw_style(const Bench& bench) { return bench.places.kind() == bench::StoreKind::postgres ? RawStyle::set_based : RawStyle::row_by_row; }
+RawStyle raw_style(const Bench& bench) {
+  return bench.places.kind() == bench::StoreKind::postgres ? RawStyle::set_based : RawStyle::row_by_row;
+}
 
 Result<Together> raw_together(Bench& bench, int processes) {
   const std::string path = bench.places.fresh("raw");
@@ -97,12 +102,14 @@ double milliseconds(Duration duration) { return static_cast<double>(duration.cou
 
 // Beside one process that does the same, in the same round.
 BenchResults measure_two_processes(Bench& bench) {
-  if (!bench.places.has_server()) return std::vector{BenchResult{.name = "drain_2", .skipped = "one file has one writer at a time; see drain_4"}};
+  if (!bench.places.has_server())
+    return std::vector{BenchResult{.name = "drain_2", .skipped = "one file has one writer at a time; see drain_4"}};
   BenchSides sides;
   std::vector<double> times;
   std::vector<double> raw_times;
   for (int round = 0; round < bench.sizes.process_rounds; ++round) {
-    if (auto ok = bench.go_on("drain by two processes, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("drain by two processes, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     struct Turn {
       bool ours;
       int processes;
@@ -111,11 +118,16 @@ BenchResults measure_two_processes(Bench& bench) {
     std::vector<Turn> turns{{true, 1}, {false, 1}, {true, 2}, {false, 2}};
     if (round % 2 == 1) std::swap(turns[0], turns[2]), std::swap(turns[1], turns[3]);
     for (Turn& turn : turns) {
-      const Result<Together> together = turn.ours ? ours_together(bench, turn.processes) : raw_together(bench, turn.processes);
+      const Result<Together> together =
+          turn.ours ? ours_together(bench, turn.processes) : raw_together(bench, turn.processes);
       if (!together) return std::unexpected(together.error());
       turn.cost = together->cost;
     }
-    const auto cost = [&](bool ours, int processes) { return std::ranges::find_if(turns, [&](const Turn& turn) { return turn.ours == ours && turn.processes == processes; })->cost; };
+    const auto cost = [&](bool ours, int processes) {
+      return std::ranges::find_if(turns,
+                                  [&](const Turn& turn) { return turn.ours == ours && turn.processes == processes; })
+          ->cost;
+    };
     sides.ours.push_back(cost(true, 2));
     sides.raw.push_back(cost(false, 2));
     times.push_back(cost(true, 2).rate() / cost(true, 1).rate());
@@ -137,7 +149,8 @@ BenchResults measure_four_processes(Bench& bench) {
   std::vector<double> jain;
   std::vector<double> raw_jain;
   for (int round = 0; round < bench.sizes.process_rounds; ++round) {
-    if (auto ok = bench.go_on("drain by four processes, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("drain by four processes, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     const bool ours_first = round % 2 == 0;
     const int four = bench.sizes.processes;
     const Result<Together> first = ours_first ? ours_together(bench, four) : raw_together(bench, four);
@@ -174,12 +187,14 @@ BenchResults measure_start_latency(Bench& bench) {
   if (!raw) return std::unexpected(raw.error());
   const auto send = [&](std::int64_t sent) {
     const JobId id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
-    return (*store)->enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = std::to_string(sent)}}});
+    return (*store)->enqueue(
+        {.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = std::to_string(sent)}}});
   };
   if (const auto reply = send(0); !reply) return std::unexpected(reply.error());
   auto worker = DrillProcess::start(runtime, bench.with_store({"bench-part", "start"}, path), {}, bench.words_path());
   if (!worker) return std::unexpected(worker.error());
-  if ((*worker)->read_line(runtime.now() + kPartMost) != "started") return std::unexpected(bench.failed("the worker of the bench did not start a job"));
+  if ((*worker)->read_line(runtime.now() + kPartMost) != "started")
+    return std::unexpected(bench.failed("the worker of the bench did not start a job"));
 
   std::vector<double> commits;
   std::vector<double> raw_commits;
@@ -205,7 +220,8 @@ BenchResults measure_start_latency(Bench& bench) {
   std::vector<double> waits;
   for (const auto& wait : told["waits_us"]) waits.push_back(wait.get<double>() / 1000);
   if (std::cmp_not_equal(waits.size(), count))
-    return fail(Code::broken, "the worker of the bench started " + std::to_string(waits.size()) + " of " + std::to_string(count) + " jobs");
+    return fail(Code::broken, "the worker of the bench started " + std::to_string(waits.size()) + " of " +
+                                  std::to_string(count) + " jobs");
 
   BenchResult result{.name = "start_latency"};
   result.p50_ms = bench::percentile(waits, 0.5);

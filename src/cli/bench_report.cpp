@@ -20,7 +20,9 @@ double rounded(double number) {
   return std::abs(number) >= 1000 ? std::round(number) : std::round(number * scale) / scale;
 }
 
-nlohmann::json number_or_null(const std::optional<double>& number) { return number ? nlohmann::json(rounded(*number)) : nlohmann::json(nullptr); }
+nlohmann::json number_or_null(const std::optional<double>& number) {
+  return number ? nlohmann::json(rounded(*number)) : nlohmann::json(nullptr);
+}
 
 std::string shown(double number) {
   char text[32];
@@ -53,7 +55,8 @@ std::string with_range(const BenchResult& result) {
 }
 
 std::string mark_words(const BenchMark& mark) {
-  return mark.number + " " + shown(mark.value) + (mark.bound == BenchMark::Bound::at_least ? ", at least " : ", at most ") + shown(mark.limit) +
+  return mark.number + " " + shown(mark.value) +
+         (mark.bound == BenchMark::Bound::at_least ? ", at least " : ", at most ") + shown(mark.limit) +
          (mark.met() ? ": met" : ": MISSED");
 }
 
@@ -103,8 +106,10 @@ BenchResult compare_sides(const std::string& name, const BenchSides& sides) {
   return result;
 }
 
-std::string bench_json(const std::string& store, const std::string& durability, const std::vector<BenchResult>& results) {
-  nlohmann::ordered_json all{{"store", store}, {"synchronous", durability}, {"results", nlohmann::ordered_json::array()}};
+std::string bench_json(const std::string& store, const std::string& durability,
+                       const std::vector<BenchResult>& results) {
+  nlohmann::ordered_json all{
+      {"store", store}, {"synchronous", durability}, {"results", nlohmann::ordered_json::array()}};
   for (const BenchResult& result : results) {
     nlohmann::ordered_json one{{"name", result.name},
                                {"rate", number_or_null(result.rate)},
@@ -116,7 +121,8 @@ std::string bench_json(const std::string& store, const std::string& durability, 
     if (!result.marks.empty()) one["marks"] = nlohmann::ordered_json::array();
     for (const BenchMark& mark : result.marks) {
       const char* bound = mark.bound == BenchMark::Bound::at_least ? "at_least" : "at_most";
-      one["marks"].push_back({{"number", mark.number}, {"value", rounded(mark.value)}, {bound, mark.limit}, {"met", mark.met()}});
+      one["marks"].push_back(
+          {{"number", mark.number}, {"value", rounded(mark.value)}, {bound, mark.limit}, {"met", mark.met()}});
     }
     if (!result.skipped.empty()) one["skipped"] = result.skipped;
     if (!result.failed.empty()) one["failed"] = result.failed;
@@ -126,7 +132,8 @@ std::string bench_json(const std::string& store, const std::string& durability, 
 }
 
 void print_bench_table(const std::vector<BenchResult>& results) {
-  const bool of_locks = std::ranges::any_of(results, [](const BenchResult& result) { return result.name.starts_with("lock_"); });
+  const bool of_locks =
+      std::ranges::any_of(results, [](const BenchResult& result) { return result.name.starts_with("lock_"); });
   Table table{.columns = {{"MEASURE", false, false, true},
                           {of_locks ? "PAIRS/S" : "JOBS/S", false, true},
                           {"RAW/S", false, true},
@@ -137,8 +144,9 @@ void print_bench_table(const std::vector<BenchResult>& results) {
               .rows = {}};
   for (const BenchResult& result : results) {
     if (!result.rate || !result.raw_rate) continue;
-    table.rows.push_back({result.name, shown(result.rate), shown(result.raw_rate), with_range(result), shown(find(result, "cpu_ratio")),
-                          shown(ratio_to_other(result)), shown(find(result, "cpu_us"))});
+    table.rows.push_back({result.name, shown(result.rate), shown(result.raw_rate), with_range(result),
+                          shown(find(result, "cpu_ratio")), shown(ratio_to_other(result)),
+                          shown(find(result, "cpu_us"))});
   }
   if (!table.rows.empty()) {
     print_table(table);
@@ -156,7 +164,8 @@ void print_bench_table(const std::vector<BenchResult>& results) {
       for (const auto& [number, value] : result.more) line += " " + number + " " + shown(value);
       print_line(line);
     }
-    if (result.raw_rate && result.p50_ms && result.p99_ms) print_line(result.name + ": p50_ms " + shown(*result.p50_ms) + " p99_ms " + shown(*result.p99_ms));
+    if (result.raw_rate && result.p50_ms && result.p99_ms)
+      print_line(result.name + ": p50_ms " + shown(*result.p50_ms) + " p99_ms " + shown(*result.p99_ms));
     for (const BenchMark& mark : result.marks) print_line("  " + result.name + ": " + mark_words(mark));
   }
 }

@@ -25,7 +25,8 @@ Result<Cost> enqueue_one_by_one(Bench& bench, Store& store, int threads, std::in
   const auto call = [&](std::stop_token) {
     for (std::int64_t n = 0; n < each && !bench.stopped(); ++n) {
       const JobId id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random());
-      const auto reply = store.enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = payload}}});
+      const auto reply =
+          store.enqueue({.ns = kBenchNamespace, .jobs = {{.id = id, .queue = kBenchQueue, .payload = payload}}});
       if (reply) continue;
       const std::lock_guard lock(mutex);
       problem = reply.error();
@@ -63,9 +64,11 @@ Result<BulkAndDrain> ours_round(Bench& bench, decltype(drain_in_batches)& drain_
   {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
-    const Result<Cost> bulk = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    const Result<Cost> bulk =
+        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     if (!bulk) return std::unexpected(bulk.error());
-    const Result<Cost> drain = drain_all(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
+    const Result<Cost> drain =
+        drain_all(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
     if (!drain) return std::unexpected(drain.error());
     costs = {*bulk, *drain};
   }
@@ -80,7 +83,8 @@ Result<Cost> worker_round(Bench& bench) {
     const auto store = bench.open(path);
     if (!store) return std::unexpected(store.error());
     cost = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (cost) cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
+    if (cost)
+      cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
   }
   bench.places.drop(path);
   return cost;
@@ -128,12 +132,14 @@ BenchResults measure_one_by_one(Bench& bench) {
   const auto raw = bench.open_raw(raw_path, RawStyle::row_by_row);
   if (!raw) return std::unexpected(raw.error());
   const auto only = bench.invocation.options.find("--only");
-  const bool crowded = only == bench.invocation.options.end() || std::ranges::find(only->second, "enqueue_64") != only->second.end();
+  const bool crowded =
+      only == bench.invocation.options.end() || std::ranges::find(only->second, "enqueue_64") != only->second.end();
   BenchSides alone;
   BenchSides many;
   std::vector<double> times;
   for (int round = 0; round < bench.sizes.rounds; ++round) {
-    if (auto ok = bench.go_on("enqueue one by one, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("enqueue one by one, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     // In small blocks in turn, so that a slow moment of the disk meets both.
     Cost first;
     Cost plain;
@@ -155,7 +161,8 @@ BenchResults measure_one_by_one(Bench& bench) {
     times.push_back(first.rate() > 0 ? crowd->rate() / first.rate() : 0);
   }
   BenchResult one = compare_sides("enqueue_one", alone);
-  if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, bench.places.kind() == bench::StoreKind::redis ? 0.85 : 0.8);
+  if (bench.places.has_server())
+    one.must("ratio", *one.ratio, Bound::at_least, bench.places.kind() == bench::StoreKind::redis ? 0.85 : 0.8);
   if (!crowded) return std::vector{one};
   BenchResult crowd = compare_sides("enqueue_64", many);
   const bench::Spread spread = bench::spread_of(times);
@@ -174,7 +181,8 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
   const bool server = bench.places.has_server();
   const bool redis = bench.places.kind() == bench::StoreKind::redis;
   for (int round = 0; round < bench.sizes.rounds; ++round) {
-    if (auto ok = bench.go_on("bulk enqueue and drain, round " + std::to_string(round + 1)); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("bulk enqueue and drain, round " + std::to_string(round + 1)); !ok)
+      return std::unexpected(ok.error());
     const auto ours = [&] { return append(ours_round(bench, drain_in_batches), bulk.ours, drain.ours); };
     const auto raw = [&] { return append(raw_round(bench, RawStyle::row_by_row), bulk.raw, drain.raw); };
     const auto set = [&] { return append(raw_round(bench, RawStyle::set_based), bulk.raw_set, drain.raw_set); };

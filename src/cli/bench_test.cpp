@@ -51,7 +51,11 @@ TEST(BenchReport, HasTheShapeThatScriptsRelyOn) {
   latency.p50_ms = 1.5;
   latency.p99_ms = 61;
   latency.must("p99_ms", 61, BenchMark::Bound::at_most, 60);
-  const std::string text = bench_json("sqlite:x.db", "full", {compare_sides("drain", kSides), latency, {.name = "held_horizon", .skipped = "none here"}, {.name = "backlog", .failed = "no answer"}});
+  const std::string text = bench_json("sqlite:x.db", "full",
+                                      {compare_sides("drain", kSides),
+                                       latency,
+                                       {.name = "held_horizon", .skipped = "none here"},
+                                       {.name = "backlog", .failed = "no answer"}});
   const nlohmann::json json = nlohmann::json::parse(text);
   EXPECT_EQ(json["store"], "sqlite:x.db");
   ASSERT_EQ(json["results"].size(), 4U);

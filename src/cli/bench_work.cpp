@@ -21,17 +21,24 @@ class NothingToDo final : public Handler {
 };
 
 Result<ClaimReply> claim_batch(Runtime& runtime, Store& store, const std::string& owner, std::int64_t most) {
-  return store.claim({.ns = kBenchNamespace, .queues = {kBenchQueue}, .owner = owner, .request = fresh_id(runtime), .limit = static_cast<int>(most), .ttl = kTtl});
+  return store.claim({.ns = kBenchNamespace,
+                      .queues = {kBenchQueue},
+                      .owner = owner,
+                      .request = fresh_id(runtime),
+                      .limit = static_cast<int>(most),
+                      .ttl = kTtl});
 }
 
 Result<void> settle_batch(Store& store, const std::string& owner, const ClaimReply& claimed) {
   SettleRequest outcomes{.ns = kBenchNamespace, .owner = owner, .settlements = {}};
   outcomes.settlements.reserve(claimed.jobs.size());
   for (const ClaimedJob& one : claimed.jobs)
-    outcomes.settlements.push_back({.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = kResult}});
+    outcomes.settlements.push_back(
+        {.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = kResult}});
   const Result<SettleReply> settled = store.settle(outcomes);
   if (!settled) return std::unexpected(settled.error());
-  if (!settled->refused.empty()) return fail(Code::lost, "an outcome of the bench was refused: " + settled->refused.front().reason);
+  if (!settled->refused.empty())
+    return fail(Code::lost, "an outcome of the bench was refused: " + settled->refused.front().reason);
   return {};
 }
 
@@ -41,11 +48,13 @@ std::vector<std::string> bench_payloads(std::int64_t count) {
   std::vector<std::string> payloads;
   payloads.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i)
-    payloads.push_back(R"({"number":)" + std::to_string(i) + R"(,"user":"user-)" + std::to_string(i % 1000) + R"(","note":")" + std::string(50, 'x') + R"("})");
+    payloads.push_back(R"({"number":)" + std::to_string(i) + R"(,"user":"user-)" + std::to_string(i % 1000) +
+                       R"(","note":")" + std::string(50, 'x') + R"("})");
   return payloads;
 }
 
-Result<bench::Cost> enqueue_in_batches(Runtime& runtime, Store& store, std::int64_t count, std::int64_t batch, std::stop_token stop) {
+Result<bench::Cost> enqueue_in_batches(Runtime& runtime, Store& store, std::int64_t count, std::int64_t batch,
+                                       std::stop_token stop) {
   const std::vector<std::string> payloads = bench_payloads(batch);
   AscendingUuids ids;
   const bench::Stopwatch watch(runtime);
@@ -64,7 +73,8 @@ Result<bench::Cost> enqueue_in_batches(Runtime& runtime, Store& store, std::int6
   return watch.stop(count);
 }
 
-Result<bench::Cost> drain_in_batches(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch, std::stop_token stop) {
+Result<bench::Cost> drain_in_batches(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch,
+                                     std::stop_token stop) {
   const std::string owner = fresh_id(runtime);
   const bench::Stopwatch watch(runtime);
   std::int64_t done = 0;
@@ -79,7 +89,8 @@ Result<bench::Cost> drain_in_batches(Runtime& runtime, Store& store, std::int64_
   return watch.stop(done);
 }
 
-Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch, std::stop_token stop) {
+Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t most, std::int64_t batch,
+                                 std::stop_token stop) {
   struct Settling {
     ClaimReply claimed;
     Result<void> settled;
@@ -99,7 +110,8 @@ Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t mo
     next.task.join();
     if (!next.settled) return std::unexpected(next.settled.error());
     next.claimed = std::move(*claimed);
-    next.task = runtime.spawn("settle", [&](const std::stop_token&) { next.settled = settle_batch(store, owner, next.claimed); });
+    next.task = runtime.spawn("settle",
+                              [&](const std::stop_token&) { next.settled = settle_batch(store, owner, next.claimed); });
   }
   for (Settling& last : under_way) last.task.join();
   for (const Settling& last : under_way) {

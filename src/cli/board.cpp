@@ -23,7 +23,8 @@ std::map<std::string, std::string> holders(Store& store, const std::string& ns) 
   std::map<std::string, std::string> names;
   const Result<std::vector<WorkerRow>> workers = store.workers(ns);
   if (!workers) return names;
-  for (const WorkerRow& row : *workers) names[row.report.owner] = row.report.host + ":" + std::to_string(row.report.pid);
+  for (const WorkerRow& row : *workers)
+    names[row.report.owner] = row.report.host + ":" + std::to_string(row.report.pid);
   return names;
 }
 
@@ -57,7 +58,8 @@ BoardRow row_of(const PipelineSpec& spec, const Job& job, const ItemNow& item) {
 }
 
 // A page of jobs, each with what is known of it.
-Result<void> add_page(Store& store, const Invocation& invocation, const PipelineSpec& spec, const std::vector<Job>& jobs, Board& board) {
+Result<void> add_page(Store& store, const Invocation& invocation, const PipelineSpec& spec,
+                      const std::vector<Job>& jobs, Board& board) {
   if (jobs.empty()) return {};
   ItemsRequest wanted{.ns = invocation.ns, .ids = {}};
   std::map<JobId, const Job*> listed;
@@ -87,7 +89,12 @@ Result<Board> board_of(Store& store, const Invocation& invocation, const Pipelin
   std::vector<JobState> states{JobState::ready, JobState::running, JobState::waiting, JobState::dead};
   if (invocation.has("--all")) states.insert(states.end(), {JobState::done, JobState::cancelled});
   for (const JobState state : states) {
-    JobsRequest request{.ns = invocation.ns, .queue = spec.name, .state = state, .tag = {}, .limit = kPage, .with_payload = invocation.has("--payload")};
+    JobsRequest request{.ns = invocation.ns,
+                        .queue = spec.name,
+                        .state = state,
+                        .tag = {},
+                        .limit = kPage,
+                        .with_payload = invocation.has("--payload")};
     while (true) {
       const std::int64_t room = limit - static_cast<std::int64_t>(board.rows.size());
       request.limit = static_cast<int>(std::clamp<std::int64_t>(room, 1, kPage));
@@ -146,30 +153,37 @@ Result<int> run(Invocation& invocation) {
     flush_output();
     if (board->more) tell("fenceline: there are more items; show more of them with --limit");
   }
-  if (specs.empty() && !invocation.json) tell("fenceline: there is no pipeline in namespace " + invocation.ns + "; make one with: fenceline pipeline apply FILE");
+  if (specs.empty() && !invocation.json)
+    tell("fenceline: there is no pipeline in namespace " + invocation.ns +
+         "; make one with: fenceline pipeline apply FILE");
   return kExitOk;
 }
 
 }  // namespace
 
 CommandSpec board_command() {
-  return {.name = "board",
-          .summary = "Shows where the items of pipelines are: how many at each stage, and each unfinished or dead one with who has it and what it waits for.",
-          .arguments = {{.name = "PIPELINE", .help = "its name; all of them if not given", .required = false}},
-          .options = {{"--all", "", "done and cancelled items too"},
-                      {"--payload", "", "the beginning of each payload as its title; else its key or tags"},
-                      {"--limit", "N", "so many items, 1 to 100000; default 1000"},
-                      pipeline_file_option()},
-          .sections = {{"States",
-                        {{"ready", "for a worker of its stage"},
-                         {"running", "a worker has it"},
-                         {"waiting", "at the gate of its stage, or for a person"},
-                         {"checking", "the gate's check runs"},
-                         {"held", "by a person, or by a rule that asks for one; 'fenceline stage release' lets it go on"},
-                         {"dead", "failed for good; 'fenceline job retry' runs its stage again"}}},
-                       {"Exit status", {{"66", "there is no such pipeline"}}}},
-          .examples = {{"fenceline board docs", "who waits for whom"}, {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'", "what each of them waits for"}},
-          .run = run};
+  return {
+      .name = "board",
+      .summary =
+          "Shows where the items of pipelines are: how many at each stage, and each unfinished or dead one with who "
+          "has it and what it waits for.",
+      .arguments = {{.name = "PIPELINE", .help = "its name; all of them if not given", .required = false}},
+      .options = {{"--all", "", "done and cancelled items too"},
+                  {"--payload", "", "the beginning of each payload as its title; else its key or tags"},
+                  {"--limit", "N", "so many items, 1 to 100000; default 1000"},
+                  pipeline_file_option()},
+      .sections = {{"States",
+                    {{"ready", "for a worker of its stage"},
+                     {"running", "a worker has it"},
+                     {"waiting", "at the gate of its stage, or for a person"},
+                     {"checking", "the gate's check runs"},
+                     {"held", "by a person, or by a rule that asks for one; 'fenceline stage release' lets it go on"},
+                     {"dead", "failed for good; 'fenceline job retry' runs its stage again"}}},
+                   {"Exit status", {{"66", "there is no such pipeline"}}}},
+      .examples = {{"fenceline board docs", "who waits for whom"},
+                   {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'",
+                    "what each of them waits for"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

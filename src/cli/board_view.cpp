@@ -13,7 +13,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, 5> kCounted{"ready", "running", "waiting", "held", "dead"};
 
 std::int64_t count(const Board& board, const std::string& stage, std::string_view state) {
-  return std::ranges::count_if(board.rows, [&](const BoardRow& row) { return row.stage == stage && (row.state == state || (state == "waiting" && row.state == "checking")); });
+  return std::ranges::count_if(board.rows, [&](const BoardRow& row) {
+    return row.stage == stage && (row.state == state || (state == "waiting" && row.state == "checking"));
+  });
 }
 
 // Those of the pipeline, then what rows name beside them.
@@ -29,7 +31,9 @@ std::vector<const BoardRow*> by_stage(const Board& board) {
   const std::vector<std::string> stages = all_stages(board);
   std::vector<const BoardRow*> rows;
   for (const BoardRow& row : board.rows) rows.push_back(&row);
-  const auto place = [&](const BoardRow* row) { return std::pair(std::ranges::find(stages, row->stage) - stages.begin(), !row->at_gate); };
+  const auto place = [&](const BoardRow* row) {
+    return std::pair(std::ranges::find(stages, row->stage) - stages.begin(), !row->at_gate);
+  };
   std::ranges::stable_sort(rows, {}, place);
   return rows;
 }
@@ -61,8 +65,9 @@ std::string board_json(const Board& board) {
                      {"generation", row->generation},
                      {"returns", row->returns}});
   }
-  return Json{{"pipeline", board.pipeline}, {"stages", stages}, {"done", board.done}, {"cancelled", board.cancelled}, {"items", items}, {"more", board.more}}.dump(-1, ' ', false,
-                                                                                                                                                                  Json::error_handler_t::replace);
+  return Json{{"pipeline", board.pipeline},   {"stages", stages}, {"done", board.done},
+              {"cancelled", board.cancelled}, {"items", items},   {"more", board.more}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Table board_summary(const Board& board) {
@@ -80,8 +85,16 @@ Table board_summary(const Board& board) {
 }
 
 Table board_table(const Board& board) {
-  Table table{{{.name = "id", .whole = true}, {.name = "stage"}, {.name = "state"}, {.name = "holder", .spare = true}, {.name = "title", .spare = true}, {.name = "waits_for"}}, {}};
-  for (const BoardRow* row : by_stage(board)) table.rows.push_back({row->id, row->stage, {row->state, tone_of(row->state)}, row->holder, row->title, row->waits_for});
+  Table table{{{.name = "id", .whole = true},
+               {.name = "stage"},
+               {.name = "state"},
+               {.name = "holder", .spare = true},
+               {.name = "title", .spare = true},
+               {.name = "waits_for"}},
+              {}};
+  for (const BoardRow* row : by_stage(board))
+    table.rows.push_back(
+        {row->id, row->stage, {row->state, tone_of(row->state)}, row->holder, row->title, row->waits_for});
   return table;
 }
 

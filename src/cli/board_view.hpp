@@ -1,4 +1,5 @@
-// A board: where the items of a pipeline are, and what each waits for. Where the rows come from is not said here: a store of jobs, or a tracker.
+// A board: where the items of a pipeline are, and what each waits for. Where the rows come from is not said here: a
+// store of jobs, or a tracker.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Board {
   std::vector<BoardRow> rows;       // in any order
   std::int64_t done = 0;            // of all, shown or not
   std::int64_t cancelled = 0;
-  bool more = false;                // not all unfinished and dead ones are among the rows
+  bool more = false;  // not all unfinished and dead ones are among the rows
 };
 
 // One JSON object on one line.

@@ -14,10 +14,31 @@ struct Range {
 };
 
 // After Unicode's EastAsianWidth.txt (W and F) and its marks, in the blocks that names are written in.
-constexpr std::array<Range, 17> kWide{{{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
-                                       {0xa000, 0xa4cf},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
-                                       {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x2fffd}, {0x30000, 0x3fffd}}};
-constexpr std::array<Range, 8> kNone{{{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x064b, 0x065f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}}};
+constexpr std::array<Range, 17> kWide{{{0x1100, 0x115f},
+                                       {0x231a, 0x231b},
+                                       {0x2e80, 0x303e},
+                                       {0x3041, 0x33ff},
+                                       {0x3400, 0x4dbf},
+                                       {0x4e00, 0x9fff},
+                                       {0xa000, 0xa4cf},
+                                       {0xac00, 0xd7a3},
+                                       {0xf900, 0xfaff},
+                                       {0xfe30, 0xfe6f},
+                                       {0xff00, 0xff60},
+                                       {0xffe0, 0xffe6},
+                                       {0x1f300, 0x1f64f},
+                                       {0x1f680, 0x1f6ff},
+                                       {0x1f900, 0x1f9ff},
+                                       {0x20000, 0x2fffd},
+                                       {0x30000, 0x3fffd}}};
+constexpr std::array<Range, 8> kNone{{{0x0300, 0x036f},
+                                      {0x0483, 0x0489},
+                                      {0x0591, 0x05bd},
+                                      {0x064b, 0x065f},
+                                      {0x200b, 0x200f},
+                                      {0x20d0, 0x20ff},
+                                      {0xfe00, 0xfe0f},
+                                      {0xfe20, 0xfe2f}}};
 
 template <std::size_t N>
 bool among(const std::array<Range, N>& ranges, char32_t letter) {

@@ -62,9 +62,9 @@ struct CommandSpec {
   std::vector<OptionSpec> options;
   std::vector<SectionSpec> sections;
   std::vector<ExampleSpec> examples;
-  bool takes_command = false;  // `-- CMD ARG...`
-  bool hidden = false;         // not for people: no help, no completion
-  bool without_config = false; // it uses no setting: a broken fenceline.toml is none of its business
+  bool takes_command = false;   // `-- CMD ARG...`
+  bool hidden = false;          // not for people: no help, no completion
+  bool without_config = false;  // it uses no setting: a broken fenceline.toml is none of its business
   // Returns the exit code; an Error becomes one line on stderr and the exit code of its kind.
   std::function<Result<int>(Invocation&)> run;
 };
@@ -91,10 +91,12 @@ class Invocation {
   std::optional<std::string> value(std::string_view option) const;  // the last one given
   std::string argument(std::string_view name) const;
   // Errors: usage (exit 64), naming the option.
-  Result<std::int64_t> number(std::string_view option, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
+  Result<std::int64_t> number(std::string_view option, std::int64_t otherwise, std::int64_t least,
+                              std::int64_t most) const;
   Result<Duration> duration(std::string_view option, Duration otherwise, Duration least, Duration most) const;
 
-  // Opens the store of this invocation, setting an empty one up if `may_create`; with `mends`, putting back what can be of a damaged one.
+  // Opens the store of this invocation, setting an empty one up if `may_create`; with `mends`, putting back what can be
+  // of a damaged one.
   Result<std::unique_ptr<Store>> open_store(bool may_create, bool mends = false);
 
   // The same, setting an empty one up and saying so on stderr: a mistyped path must not look like an empty queue.

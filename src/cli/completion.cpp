@@ -135,7 +135,8 @@ std::string bash_script(const Visible& shown) {
       if (!second_word(member).empty()) seconds.push_back(second_word(member));
     }
     if (!seconds.empty())
-      second_words += "    " + group + ") COMPREPLY=($(compgen -W '" + joined(seconds, " ") + "' -- \"$cur\")); return ;;\n";
+      second_words +=
+          "    " + group + ") COMPREPLY=($(compgen -W '" + joined(seconds, " ") + "' -- \"$cur\")); return ;;\n";
   }
   for (const CommandSpec& command : shown.commands) {
     std::vector<std::string> names;
@@ -144,7 +145,8 @@ std::string bash_script(const Visible& shown) {
       values += bash_values(command.name, option);
     }
     if (!second_word(command).empty()) two_words.push_back(single_quoted(command.name));
-    words += "    " + single_quoted(command.name) + ") words='" + joined(names, " ") + " " + argument_choices(command) + "' ;;\n";
+    words += "    " + single_quoted(command.name) + ") words='" + joined(names, " ") + " " + argument_choices(command) +
+             "' ;;\n";
   }
   return filled(kBash, {{"@FIRST_WORDS@", joined(first_words, " ")},
                         {"@SECOND_WORDS@", second_words},
@@ -196,43 +198,55 @@ std::string zsh_script(const Visible& shown) {
   for (const auto& [group, members] : shown.groups) {
     first_words.push_back(group);
     const bool two_words = !second_word(members.front()).empty();
-    list += "    " + single_quoted(group + ":" + (two_words ? members.front().name + " and others" : members.front().summary)) + "\n";
+    list += "    " +
+            single_quoted(group + ":" + (two_words ? members.front().name + " and others" : members.front().summary)) +
+            "\n";
     if (!two_words) continue;
     std::vector<std::string> seconds;
     for (const CommandSpec& member : members) seconds.push_back(second_word(member));
-    second_words += "    " + group + ") if (( CURRENT == 3 )); then compadd -- " + joined(seconds, " ") + "; return; fi ;;\n";
+    second_words +=
+        "    " + group + ") if (( CURRENT == 3 )); then compadd -- " + joined(seconds, " ") + "; return; fi ;;\n";
   }
   for (const CommandSpec& command : shown.commands) {
     const bool two_words = !second_word(command).empty();
-    arguments += "    " + (two_words ? single_quoted(command.name) : single_quoted(command.name + " ") + "*") + ") _arguments";
+    arguments +=
+        "    " + (two_words ? single_quoted(command.name) : single_quoted(command.name + " ") + "*") + ") _arguments";
     for (const OptionSpec& option : options_of(command)) arguments += " \\\n      " + zsh_option(option);
     arguments += " \\\n      " +
-                 (argument_choices(command).empty() ? std::string("'*: :_files'") : "'*: :(" + argument_choices(command) + ")'") + " ;;\n";
+                 (argument_choices(command).empty() ? std::string("'*: :_files'")
+                                                    : "'*: :(" + argument_choices(command) + ")'") +
+                 " ;;\n";
   }
-  return filled(
-      kZsh,
-      {{"@COMMANDS@", list}, {"@FIRST_WORDS@", joined(first_words, " ")}, {"@SECOND_WORDS@", second_words}, {"@ARGUMENTS@", arguments}});
+  return filled(kZsh, {{"@COMMANDS@", list},
+                       {"@FIRST_WORDS@", joined(first_words, " ")},
+                       {"@SECOND_WORDS@", second_words},
+                       {"@ARGUMENTS@", arguments}});
 }
 
 std::string fish_script(const Visible& visible_commands) {
-  std::string out = "# fish completion of fenceline; load it with: fenceline completion fish | source\ncomplete -c fenceline -f\n";
+  std::string out =
+      "# fish completion of fenceline; load it with: fenceline completion fish | source\ncomplete -c fenceline -f\n";
   for (const auto& [group, members] : visible_commands.groups) {
     const bool two_words = !second_word(members.front()).empty();
-    out += "complete -c fenceline -n __fish_use_subcommand -a " + group + " -d " + single_quoted(two_words ? "" : members.front().summary) +
-           "\n";
+    out += "complete -c fenceline -n __fish_use_subcommand -a " + group + " -d " +
+           single_quoted(two_words ? "" : members.front().summary) + "\n";
     for (const CommandSpec& member : members) {
       const std::string seen = "'__fish_seen_subcommand_from " + group + "'";
       if (two_words)
-        out += "complete -c fenceline -n " + seen + " -a " + second_word(member) + " -d " + single_quoted(member.summary) + "\n";
-      const std::string only =
-          two_words ? "'__fish_seen_subcommand_from " + group + "; and __fish_seen_subcommand_from " + second_word(member) + "'" : seen;
+        out += "complete -c fenceline -n " + seen + " -a " + second_word(member) + " -d " +
+               single_quoted(member.summary) + "\n";
+      const std::string only = two_words ? "'__fish_seen_subcommand_from " + group +
+                                               "; and __fish_seen_subcommand_from " + second_word(member) + "'"
+                                         : seen;
       for (const OptionSpec& option : options_of(member)) {
-        out += "complete -c fenceline -n " + only + " -l " + option.name.substr(2) + " -d " + single_quoted(option.help);
+        out +=
+            "complete -c fenceline -n " + only + " -l " + option.name.substr(2) + " -d " + single_quoted(option.help);
         if (!option.value.empty()) out += option.value == "FILE" ? " -r -F" : " -x";
         if (!choices(option.value).empty()) out += " -a '" + choices(option.value) + "'";
         out += "\n";
       }
-      if (!argument_choices(member).empty()) out += "complete -c fenceline -n " + seen + " -a '" + argument_choices(member) + "'\n";
+      if (!argument_choices(member).empty())
+        out += "complete -c fenceline -n " + seen + " -a '" + argument_choices(member) + "'\n";
     }
   }
   return out;
@@ -241,7 +255,9 @@ std::string fish_script(const Visible& visible_commands) {
 Result<int> run(Invocation& invocation) {
   const std::string shell = invocation.argument("bash|zsh|fish");
   const std::optional<std::string> script = completion_script(shell, all_commands());
-  if (!script) return std::unexpected(usage_error("no completion for '" + printable(shell, 40) + "'; there is bash, zsh and fish"));
+  if (!script)
+    return std::unexpected(
+        usage_error("no completion for '" + printable(shell, 40) + "'; there is bash, zsh and fish"));
   print(*script);
   return kExitOk;
 }

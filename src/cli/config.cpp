@@ -2,6 +2,7 @@
 
 #include <pwd.h>
 #include <sys/ioctl.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <fstream>
 #include <functional>
 #include <regex>
-#include <toml++/toml.h>
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
@@ -51,7 +51,8 @@ struct NumberRange {
   std::int64_t least, most;
 };
 
-// Everything that can be set. A file writes "work.ttl" as ttl in the table [work]; durations and texts are strings there.
+// Everything that can be set. A file writes "work.ttl" as ttl in the table [work]; durations and texts are strings
+// there.
 struct Known {
   enum class Kind { text, duration, number };
 
@@ -70,17 +71,34 @@ const std::vector<Known>& known_settings() {
   static const std::vector<Known> all{
       {.name = "store", .option = "--store", .variable = "FENCELINE_STORE", .otherwise = "sqlite:fenceline.db"},
       {.name = "namespace", .option = "--namespace", .variable = "FENCELINE_NAMESPACE", .otherwise = "default"},
-      {.name = "gates", .option = "--gates", .variable = "FENCELINE_GATES"},  // beside the store, if nobody says otherwise
+      {.name = "gates",
+       .option = "--gates",
+       .variable = "FENCELINE_GATES"},  // beside the store, if nobody says otherwise
       {.name = "trace.endpoint", .variable = "OTEL_EXPORTER_OTLP_ENDPOINT"},  // none: no traces
       {.name = "trace.service", .variable = "OTEL_SERVICE_NAME", .otherwise = "fenceline"},
       {"work.ttl", "work", "--ttl", "", "30s", Kind::duration, kTtlRange},
-      {"work.concurrency", "work", "--concurrency", "", std::to_string(std::min(usable_cores(), kConcurrencyMax)), Kind::number, {}, {1, kConcurrencyMax}},
+      {"work.concurrency",
+       "work",
+       "--concurrency",
+       "",
+       std::to_string(std::min(usable_cores(), kConcurrencyMax)),
+       Kind::number,
+       {},
+       {1, kConcurrencyMax}},
       {"work.grace", "work", "--drain-timeout", "", "30s", Kind::duration, kWaitRange},
       {"enqueue.priority", "enqueue", "--priority", "", "0", Kind::number, {}, {-kPriorityMost, kPriorityMost}},
-      {"enqueue.max_attempts", "enqueue", "--max-attempts", "", std::to_string(kAttemptsMaxDefault), Kind::number, {}, {1, 1000}},
+      {"enqueue.max_attempts",
+       "enqueue",
+       "--max-attempts",
+       "",
+       std::to_string(kAttemptsMaxDefault),
+       Kind::number,
+       {},
+       {1, 1000}},
       {"enqueue.timeout", "enqueue", "--timeout", "", "", Kind::duration, kTimeoutRange},
       {"enqueue.backoff", "enqueue", "--backoff", "", format_duration(Backoff{}.first), Kind::duration, kBackoffRange},
-      {"enqueue.backoff_max", "enqueue", "--backoff-max", "", format_duration(Backoff{}.most), Kind::duration, kBackoffRange},
+      {"enqueue.backoff_max", "enqueue", "--backoff-max", "", format_duration(Backoff{}.most), Kind::duration,
+       kBackoffRange},
   };
   return all;
 }
@@ -97,7 +115,8 @@ class ProjectFile {
       if (auto ok = read_table("", toml::parse(std::string_view(text))); !ok) return std::unexpected(ok.error());
       if (auto ok = check_backoff(); !ok) return std::unexpected(ok.error());
     } catch (const toml::parse_error& error) {
-      return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) + "; see 'fenceline help config show'"));
+      return std::unexpected(bad(
+          error.source(), "this is no TOML: " + one_line(error.description()) + "; see 'fenceline help config show'"));
     }
     return std::move(settings_);
   }
@@ -111,18 +130,25 @@ class ProjectFile {
     for (const auto& [key, node] : table) {
       const std::string name = prefix + std::string(key.str());
       if (name == "lock") {
-        if (auto ok = read_tables(name, "lock class", key.source(), node, [this](const auto&... told) { return read_lock_class(told...); }); !ok) return ok;
+        if (auto ok = read_tables(name, "lock class", key.source(), node,
+                                  [this](const auto&... told) { return read_lock_class(told...); });
+            !ok)
+          return ok;
         continue;
       }
       if (name == "schedule") {
-        if (auto ok = read_tables(name, "schedule", key.source(), node, [this](const auto&... told) { return read_schedule(told...); }); !ok) return ok;
+        if (auto ok = read_tables(name, "schedule", key.source(), node,
+                                  [this](const auto&... told) { return read_schedule(told...); });
+            !ok)
+          return ok;
         continue;
       }
       if (node.is_table() && is_section(name)) {
         if (auto ok = read_table(name + ".", *node.as_table()); !ok) return ok;
         continue;
       }
-      if (is_section(name)) return std::unexpected(bad(key.source(), name + " is a table; write [" + name + "] and its keys below"));
+      if (is_section(name))
+        return std::unexpected(bad(key.source(), name + " is a table; write [" + name + "] and its keys below"));
       const auto known = std::ranges::find(known_settings(), name, &Known::name);
       if (known == known_settings().end()) return std::unexpected(bad(key.source(), unknown(name)));
       if (auto ok = read_value(*known, node); !ok) return ok;
@@ -132,12 +158,16 @@ class ProjectFile {
 
   // [lock.NAME] for each class of locks, [schedule.NAME] for each schedule.
   template <class ReadOne>
-  Result<void> read_tables(const std::string& section, const std::string& what, const toml::source_region& where, const toml::node& node, ReadOne read_one) {
+  Result<void> read_tables(const std::string& section, const std::string& what, const toml::source_region& where,
+                           const toml::node& node, ReadOne read_one) {
     const std::string remedy = "; write [" + section + ".NAME] and its keys below";
-    if (!node.is_table()) return std::unexpected(bad(where, section + " is a table of " + what + (what.ends_with("s") ? "es" : "s") + remedy));
+    if (!node.is_table())
+      return std::unexpected(
+          bad(where, section + " is a table of " + what + (what.ends_with("s") ? "es" : "s") + remedy));
     for (const auto& [key, table] : *node.as_table()) {
       const std::string name(key.str());
-      if (!table.is_table()) return std::unexpected(bad(key.source(), in_quotes(section + "." + name) + " is no " + what + remedy));
+      if (!table.is_table())
+        return std::unexpected(bad(key.source(), in_quotes(section + "." + name) + " is no " + what + remedy));
       if (auto ok = check_name(what, name); !ok) return std::unexpected(bad(key.source(), ok.error().message));
       if (auto ok = read_one(name, static_cast<int>(key.source().begin.line), *table.as_table()); !ok) return ok;
     }
@@ -145,19 +175,25 @@ class ProjectFile {
   }
 
   // The keys of one such table, each set as it stands there.
-  Result<void> read_keys(const std::string& prefix, const std::vector<std::string>& keys, bool (*numeric)(std::string_view), const std::string& help, const toml::table& table,
+  Result<void> read_keys(const std::string& prefix, const std::vector<std::string>& keys,
+                         bool (*numeric)(std::string_view), const std::string& help, const toml::table& table,
                          const std::function<Result<void>(std::string_view key, const std::string& value)>& set) {
     for (const auto& [key, node] : table) {
       const std::string full = prefix + std::string(key.str());
       if (std::ranges::find(keys, key.str()) == keys.end()) {
         const std::optional<std::string> near = nearest(key.str(), keys);
-        return std::unexpected(bad(key.source(), "unknown key " + in_quotes(full) + "; " + (near ? "did you mean '" + prefix + *near + "'?" : "'fenceline help " + help + "' lists what there is")));
+        return std::unexpected(bad(key.source(), "unknown key " + in_quotes(full) + "; " +
+                                                     (near ? "did you mean '" + prefix + *near + "'?"
+                                                           : "'fenceline help " + help + "' lists what there is")));
       }
       const bool number = numeric(key.str());
-      if (number && !node.is_integer()) return std::unexpected(bad(node.source(), full + " is no number; write a whole one, without quotes"));
-      if (!number && !node.is_string()) return std::unexpected(bad(node.source(), full + " is no text; write it in quotes"));
+      if (number && !node.is_integer())
+        return std::unexpected(bad(node.source(), full + " is no number; write a whole one, without quotes"));
+      if (!number && !node.is_string())
+        return std::unexpected(bad(node.source(), full + " is no text; write it in quotes"));
       const std::string value = number ? std::to_string(*node.value<std::int64_t>()) : *node.value<std::string>();
-      if (auto ok = set(key.str(), value); !ok) return std::unexpected(bad(node.source(), full + " " + ok.error().message));
+      if (auto ok = set(key.str(), value); !ok)
+        return std::unexpected(bad(node.source(), full + " " + ok.error().message));
       settings_[full] = {value, static_cast<int>(node.source().begin.line)};
     }
     return {};
@@ -167,20 +203,29 @@ class ProjectFile {
     LockOptions options = lock_class_base(name);
     options.names = {"checked"};
     if (table.contains("ttl")) options.renew_every = Duration{0};  // that of a preset goes with its ttl
-    const auto set = [&](std::string_view key, const std::string& value) { return set_lock_value(options, key, value); };
+    const auto set = [&](std::string_view key, const std::string& value) {
+      return set_lock_value(options, key, value);
+    };
     if (auto ok = read_keys("lock." + name + ".", lock_keys(), is_lock_number, "lock", table, set); !ok) return ok;
     // Also a class that says nothing is there.
     settings_.try_emplace("lock." + name + ".pattern", FileSetting{lock_value(options, "pattern"), kNoLine});
     // Each is possible by itself; whether they are together is the whole class's.
-    if (auto ok = check_options(options); !ok) return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": lock class " + name + ": " + ok.error().message);
+    if (auto ok = check_options(options); !ok)
+      return fail(Code::invalid,
+                  path_ + ":" + std::to_string(line) + ": lock class " + name + ": " + ok.error().message);
     return {};
   }
 
   Result<void> read_schedule(const std::string& name, int line, const toml::table& table) {
     ScheduleSpec spec;
-    const auto set = [&](std::string_view key, const std::string& value) { return set_schedule_value(spec, key, value); };
-    if (auto ok = read_keys("schedule." + name + ".", schedule_keys(), is_schedule_number, "schedule add", table, set); !ok) return ok;
-    if (auto ok = check_spec(spec); !ok) return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": schedule " + name + ": " + ok.error().message);
+    const auto set = [&](std::string_view key, const std::string& value) {
+      return set_schedule_value(spec, key, value);
+    };
+    if (auto ok = read_keys("schedule." + name + ".", schedule_keys(), is_schedule_number, "schedule add", table, set);
+        !ok)
+      return ok;
+    if (auto ok = check_spec(spec); !ok)
+      return fail(Code::invalid, path_ + ":" + std::to_string(line) + ": schedule " + name + ": " + ok.error().message);
     return {};
   }
 
@@ -189,13 +234,16 @@ class ProjectFile {
     const auto first = settings_.find("enqueue.backoff");
     const auto most = settings_.find("enqueue.backoff_max");
     if (first == settings_.end() || most == settings_.end()) return {};
-    if (*parse_duration(first->second.value, kBackoffRange) <= *parse_duration(most->second.value, kBackoffRange)) return {};
-    return fail(Code::invalid, path_ + ":" + std::to_string(most->second.line) + ": enqueue.backoff_max " + most->second.value + " is shorter than enqueue.backoff " +
-                                   first->second.value + "; make one of them fit the other");
+    if (*parse_duration(first->second.value, kBackoffRange) <= *parse_duration(most->second.value, kBackoffRange))
+      return {};
+    return fail(Code::invalid, path_ + ":" + std::to_string(most->second.line) + ": enqueue.backoff_max " +
+                                   most->second.value + " is shorter than enqueue.backoff " + first->second.value +
+                                   "; make one of them fit the other");
   }
 
   static bool is_section(const std::string& name) {
-    return std::ranges::any_of(known_settings(), [&](const Known& known) { return known.name.starts_with(name + "."); });
+    return std::ranges::any_of(known_settings(),
+                               [&](const Known& known) { return known.name.starts_with(name + "."); });
   }
 
   static std::string unknown(const std::string& name) {
@@ -213,22 +261,28 @@ class ProjectFile {
     for (const Known& known : known_settings()) {
       if (near && known.name.ends_with("." + *near)) near = known.name;
     }
-    return "unknown key " + in_quotes(name) + "; " + (near ? "did you mean '" + *near + "'?" : "'fenceline config show' lists them");
+    return "unknown key " + in_quotes(name) + "; " +
+           (near ? "did you mean '" + *near + "'?" : "'fenceline config show' lists them");
   }
 
   Result<void> read_value(const Known& known, const toml::node& node) {
-    const auto refuse = [&](const std::string& what) { return std::unexpected(bad(node.source(), known.name + " " + what)); };
+    const auto refuse = [&](const std::string& what) {
+      return std::unexpected(bad(node.source(), known.name + " " + what));
+    };
     std::string value;
     if (known.kind == Known::Kind::number) {
       const std::optional<std::int64_t> number = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
       if (!number || *number < known.numbers.least || *number > known.numbers.most)
-        return refuse("is not possible; write a whole number" + std::string(node.is_string() ? ", without quotes," : "") + " from " + std::to_string(known.numbers.least) + " to " + std::to_string(known.numbers.most));
+        return refuse("is not possible; write a whole number" +
+                      std::string(node.is_string() ? ", without quotes," : "") + " from " +
+                      std::to_string(known.numbers.least) + " to " + std::to_string(known.numbers.most));
       value = std::to_string(*number);
     } else {
       const std::optional<std::string> text = node.is_string() ? node.value<std::string>() : std::nullopt;
       if (!text) return refuse("is no text; write it in quotes");
       if (known.kind == Known::Kind::duration) {
-        if (const Result<Duration> duration = parse_duration(*text, known.durations); !duration) return refuse(duration.error().message);
+        if (const Result<Duration> duration = parse_duration(*text, known.durations); !duration)
+          return refuse(duration.error().message);
       }
       value = *text;
     }
@@ -254,7 +308,9 @@ Result<LoadedFile> load_file(const Invocation& invocation) {
   const Result<std::string> text = read_file(loaded.path, kFileMost);
   if (!text && std::filesystem::is_directory(loaded.path, unknown)) return fail(Code::invalid, text.error().message);
   if (!text) return std::unexpected(text.error());
-  if (!is_valid_utf8(*text)) return fail(Code::invalid, "file " + in_quotes(loaded.path) + " is not text in UTF-8; see 'fenceline help config show'");
+  if (!is_valid_utf8(*text))
+    return fail(Code::invalid,
+                "file " + in_quotes(loaded.path) + " is not text in UTF-8; see 'fenceline help config show'");
   Result<std::map<std::string, FileSetting>> settings = parse_project_file(loaded.path, *text);
   if (!settings) return std::unexpected(settings.error());
   loaded.settings = std::move(*settings);
@@ -284,7 +340,8 @@ std::string gates_of(const std::string& store_url) {
 }
 
 Setting in_force(const Known& known, const Invocation& invocation, const LoadedFile& file) {
-  if (const auto typed = known.option.empty() ? std::nullopt : invocation.value(known.option)) return {known.name, *typed, "flag"};
+  if (const auto typed = known.option.empty() ? std::nullopt : invocation.value(known.option))
+    return {known.name, *typed, "flag"};
   if (!known.variable.empty()) {
     if (const auto value = environment(known.variable.c_str())) return {known.name, *value, known.variable};
   }
@@ -316,7 +373,8 @@ bool is_zone_file(const std::filesystem::path& path) {
 
 // "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3": a zone that explains itself. How it changes is not looked at.
 bool is_zone_rule(const std::string& text) {
-  static const std::regex rule("([A-Za-z]{3,}|<[-+A-Za-z0-9]{3,}>)[-+]?[0-9]{1,3}(:[0-9]{2}){0,2}(([A-Za-z]{3,}|<[-+A-Za-z0-9]{3,}>).*)?");
+  static const std::regex rule(
+      "([A-Za-z]{3,}|<[-+A-Za-z0-9]{3,}>)[-+]?[0-9]{1,3}(:[0-9]{2}){0,2}(([A-Za-z]{3,}|<[-+A-Za-z0-9]{3,}>).*)?");
   return text.size() < 200 && std::regex_match(text, rule);
 }
 
@@ -360,13 +418,17 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
   for (const Known& known : known_settings()) {
     Setting setting = in_force(known, invocation, *file);
     if (!is_valid_utf8(setting.value))
-      return std::unexpected(usage_error(setting.origin + " is not text in UTF-8; give a value such as '" + known.otherwise + "'"));
+      return std::unexpected(
+          usage_error(setting.origin + " is not text in UTF-8; give a value such as '" + known.otherwise + "'"));
     if (known.name == "store") {
-      if (auto ok = is_tracker_url(setting.value) ? Result<void>{} : check_store_url(setting.value); !ok && reads_file) return std::unexpected(bad_store(setting, *file, ok.error()));
+      if (auto ok = is_tracker_url(setting.value) ? Result<void>{} : check_store_url(setting.value); !ok && reads_file)
+        return std::unexpected(bad_store(setting, *file, ok.error()));
       invocation.store_url = setting.value;
-      setting.value = is_on_a_server(setting.value) ? store_url_in_force(setting.value) : without_password(setting.value);
+      setting.value =
+          is_on_a_server(setting.value) ? store_url_in_force(setting.value) : without_password(setting.value);
     } else if (known.name == "namespace") {
-      if (auto ok = check_name("namespace", setting.value); !ok) return fail(Code::invalid, with_origin(setting, ok.error().message));
+      if (auto ok = check_name("namespace", setting.value); !ok)
+        return fail(Code::invalid, with_origin(setting, ok.error().message));
       invocation.ns = setting.value;
     } else if (known.name == "gates") {
       if (setting.value.empty()) setting.value = gates_of(invocation.store_url);
@@ -381,11 +443,13 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
   std::map<std::string, std::map<std::string, LockFileValue>> classes;
   for (const auto& [name, setting] : file->settings) {
     const std::size_t dot = name.rfind('.');
-    if (name.starts_with("lock.")) classes[name.substr(5, dot - 5)][name.substr(dot + 1)] = {setting.value, setting.line};
+    if (name.starts_with("lock."))
+      classes[name.substr(5, dot - 5)][name.substr(dot + 1)] = {setting.value, setting.line};
   }
   for (Setting& setting : lock_settings(file->path, classes)) invocation.settings.push_back(std::move(setting));
   for (const auto& [name, setting] : file->settings) {
-    if (name.starts_with("schedule.")) invocation.settings.push_back({name, setting.value, file->path + ":" + std::to_string(setting.line)});
+    if (name.starts_with("schedule."))
+      invocation.settings.push_back({name, setting.value, file->path + ":" + std::to_string(setting.line)});
   }
   return {};
 }
@@ -397,7 +461,8 @@ Result<LogChoice> log_choice(const CommandSpec& command) {
   for (const Level level : {Level::debug, Level::info, Level::warn, Level::error}) {
     if (*text == to_string(level)) return LogChoice{.least = level};
   }
-  return std::unexpected(usage_error("FENCELINE_LOG '" + printable(*text, 40) + "' is no level; use debug, info, warn or error"));
+  return std::unexpected(
+      usage_error("FENCELINE_LOG '" + printable(*text, 40) + "' is no level; use debug, info, warn or error"));
 }
 
 Result<std::optional<ArmedCrashPoint>> armed_crash_point() {

@@ -12,9 +12,10 @@
 
 namespace fenceline::cli {
 
-// Sets the store's URL, the namespace, the folder of gates and the list of settings; what the file says for this command stands in its options
-// as if it had been typed. A store that the file names by a relative path lies beside the file. Errors: usage (a store of no
-// known kind), invalid (a namespace that is no name; a file with an error, with its line), not_found (a file that was asked for).
+// Sets the store's URL, the namespace, the folder of gates and the list of settings; what the file says for this
+// command stands in its options as if it had been typed. A store that the file names by a relative path lies beside the
+// file. Errors: usage (a store of no known kind), invalid (a namespace that is no name; a file with an error, with its
+// line), not_found (a file that was asked for).
 Result<void> settle_config(const CommandSpec& command, Invocation& invocation);
 
 // What a project file says: "work.ttl" and so on. Pure; `path` is for messages only. Errors: invalid.

@@ -51,12 +51,17 @@ CommandSpec config_show_command() {
                         {{"store, namespace", "as the options of that name; a relative store lies beside the file"},
                          {"gates", "the folder of write gates; default the store's file and '-gates'"},
                          {"[work]", "ttl, concurrency, grace (--drain-timeout)"},
-                         {"[trace]", "endpoint (http://HOST:4318, a collector of OpenTelemetry), service; without an endpoint there are no traces"},
+                         {"[trace]",
+                          "endpoint (http://HOST:4318, a collector of OpenTelemetry), service; without an endpoint "
+                          "there are no traces"},
                          {"[enqueue]", "priority, max_attempts, timeout, backoff, backoff_max"},
                          {"[lock.NAME]",
-                          "a lock class, for 'lock --class NAME': pattern, ttl, renewal, failures, wait, contention, on_acquire_error, on_renewal_error, on_release_error, hold_at_least, delay, every; "
+                          "a lock class, for 'lock --class NAME': pattern, ttl, renewal, failures, wait, contention, "
+                          "on_acquire_error, on_renewal_error, on_release_error, hold_at_least, delay, every; "
                           "job, loop, run and writer are there without it"},
-                         {"[schedule.NAME]", "a schedule, which 'work' adds or edits when it starts, and never removes: cron or every, queue, tz and what else 'schedule add' has, with _ for -; tags = \"a,b\""}}}},
+                         {"[schedule.NAME]",
+                          "a schedule, which 'work' adds or edits when it starts, and never removes: cron or every, "
+                          "queue, tz and what else 'schedule add' has, with _ for -; tags = \"a,b\""}}}},
           .examples = {{"fenceline config show --origin", "why does it use that store?"}},
           .run = run};
 }

@@ -36,7 +36,8 @@ std::string unquoted(std::string text) {
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
-// As cron reads it: \% is a plain one, the first other one begins the input, and each further one is the end of a line of it.
+// As cron reads it: \% is a plain one, the first other one begins the input, and each further one is the end of a line
+// of it.
 struct Command {
   std::string line;
   std::optional<std::string> input;
@@ -57,7 +58,8 @@ std::string payload_of(const Command& command) {
   nlohmann::ordered_json out{{"command", command.line}};
   if (command.input) out["stdin"] = *command.input;
   std::string text = out.dump();
-  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 3)) text.insert(at, 1, '$');  // it means the shell's, not ours
+  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 3))
+    text.insert(at, 1, '$');  // it means the shell's, not ours
   return text;
 }
 
@@ -75,7 +77,8 @@ std::string name_of(const std::string& command) {
 
 class Reader {
  public:
-  Reader(const std::string& path, const ScheduleSpec& base, bool has_zone) : path_(printable(path, 200)), base_(base), has_zone_(has_zone) {}
+  Reader(const std::string& path, const ScheduleSpec& base, bool has_zone)
+      : path_(printable(path, 200)), base_(base), has_zone_(has_zone) {}
 
   Result<Crontab> read(const std::string& text) {
     std::istringstream lines(text);
@@ -91,16 +94,21 @@ class Reader {
 
   Result<void> read_line(const std::string& line) {
     if (line.empty() || line.front() == '#') return {};
-    if (is_letter(line.front()) || line.front() == '_' || line.front() == '"' || line.front() == '\'') return read_variable(line);
+    if (is_letter(line.front()) || line.front() == '_' || line.front() == '"' || line.front() == '\'')
+      return read_variable(line);
     return read_entry(line);
   }
 
   Result<void> read_variable(const std::string& line) {
     const std::size_t equals = line.find('=');
-    if (equals == std::string::npos) return fail(Code::invalid, "this is neither a rule nor a variable; a line has five fields and a command, or NAME=VALUE");
-    const std::string name = unquoted(trimmed(line.substr(0, equals))), value = unquoted(trimmed(line.substr(equals + 1)));
+    if (equals == std::string::npos)
+      return fail(Code::invalid,
+                  "this is neither a rule nor a variable; a line has five fields and a command, or NAME=VALUE");
+    const std::string name = unquoted(trimmed(line.substr(0, equals))),
+                      value = unquoted(trimmed(line.substr(equals + 1)));
     if (name != "CRON_TZ") {
-      crontab_.left_out.push_back(here() + printable(name, 40) + " is left out: set it where 'fenceline work' is started");
+      crontab_.left_out.push_back(here() + printable(name, 40) +
+                                  " is left out: set it where 'fenceline work' is started");
       return {};
     }
     base_.zone = value;
@@ -112,8 +120,14 @@ class Reader {
     ScheduleSpec spec = base_;
     const bool short_form = rest.front() == '@';
     for (int field = 0; field < (short_form ? 1 : 5); ++field) spec.cron += (field == 0 ? "" : " ") + take_word(rest);
-    if (rest.empty()) return fail(Code::invalid, short_form ? "no command follows the rule" : "no command follows five fields of a rule; a line has minute, hour, day, month, weekday and a command");
-    if (!has_zone_) return fail(Code::invalid, "it is not said in which zone that is; give --tz, or CRON_TZ=ZONE in a line above");
+    if (rest.empty())
+      return fail(
+          Code::invalid,
+          short_form
+              ? "no command follows the rule"
+              : "no command follows five fields of a rule; a line has minute, hour, day, month, weekday and a command");
+    if (!has_zone_)
+      return fail(Code::invalid, "it is not said in which zone that is; give --tz, or CRON_TZ=ZONE in a line above");
     const Command command = command_of(rest);
     spec.payload = payload_of(command);
     if (auto ok = check_spec(spec); !ok) return ok;
@@ -133,6 +147,9 @@ class Reader {
 
 }  // namespace
 
-Result<Crontab> parse_crontab(const std::string& path, const std::string& text, const ScheduleSpec& base, bool has_zone) { return Reader(path, base, has_zone).read(text); }
+Result<Crontab> parse_crontab(const std::string& path, const std::string& text, const ScheduleSpec& base,
+                              bool has_zone) {
+  return Reader(path, base, has_zone).read(text);
+}
 
 }  // namespace fenceline::cli

@@ -25,10 +25,14 @@ std::string refusal(const std::string& text, bool has_zone = true) {
   return crontab ? "(accepted)" : crontab.error().message;
 }
 
-nlohmann::json payload(const NamedSpec& schedule) { return nlohmann::json::parse(fill_template(schedule.spec, schedule.name, WallTime{})); }
+nlohmann::json payload(const NamedSpec& schedule) {
+  return nlohmann::json::parse(fill_template(schedule.spec, schedule.name, WallTime{}));
+}
 
 TEST(Crontab, EachLineIsASchedule) {
-  const Crontab crontab = read("# mine\n\n30 2 * * 1-5 /usr/bin/backup.sh --all\n\t@hourly  sync\r\nCRON_TZ=Europe/Berlin\n0 4 1 * *   report\n");
+  const Crontab crontab = read(
+      "# mine\n\n30 2 * * 1-5 /usr/bin/backup.sh --all\n\t@hourly  sync\r\nCRON_TZ=Europe/Berlin\n0 4 1 * *   "
+      "report\n");
   ASSERT_EQ(crontab.schedules.size(), 3U);
   EXPECT_EQ(crontab.schedules[0].spec.cron, "30 2 * * 1-5");
   EXPECT_EQ(crontab.schedules[0].spec.zone, "UTC");
@@ -47,11 +51,13 @@ TEST(Crontab, ANameIsThatOfTheCommandWhateverItsTimeAndPlace) {
   const Crontab twice = read("0 1 * * * a\n0 2 * * * a\n0 3 * * * /x/a\n");
   EXPECT_EQ(twice.schedules[1].name, twice.schedules[0].name + "-2");
   EXPECT_NE(twice.schedules[2].name, twice.schedules[0].name);
-  for (const NamedSpec& odd : read("* * * * * $X/é --v\n* * * * * [ -d /x ] && y\n* * * * * --\n").schedules) EXPECT_TRUE(check_schedule_name(odd.name)) << odd.name;
+  for (const NamedSpec& odd : read("* * * * * $X/é --v\n* * * * * [ -d /x ] && y\n* * * * * --\n").schedules)
+    EXPECT_TRUE(check_schedule_name(odd.name)) << odd.name;
 }
 
 TEST(Crontab, ACommandMeansWhatItMeantToCron) {
-  const Crontab crontab = read("0 1 * * * mail -s 50\\% ana%line one%line two\n0 2 * * * echo ${HOME} $${x} \"q\" \\n\n");
+  const Crontab crontab =
+      read("0 1 * * * mail -s 50\\% ana%line one%line two\n0 2 * * * echo ${HOME} $${x} \"q\" \\n\n");
   EXPECT_EQ(payload(crontab.schedules[0])["command"], "mail -s 50% ana");
   EXPECT_EQ(payload(crontab.schedules[0])["stdin"], "line one\nline two");
   EXPECT_EQ(payload(crontab.schedules[1])["command"], "echo ${HOME} $${x} \"q\" \\n");

@@ -28,7 +28,8 @@ Result<int> run_list(Invocation& invocation) {
 // Retries dead jobs in steps, and remembers what was refused.
 class Redrive {
  public:
-  Redrive(Invocation& invocation, Store& store, Act act) : invocation_(invocation), store_(store), act_(std::move(act)), progress_(*invocation.runtime, "jobs redriven") {}
+  Redrive(Invocation& invocation, Store& store, Act act)
+      : invocation_(invocation), store_(store), act_(std::move(act)), progress_(*invocation.runtime, "jobs redriven") {}
 
   Result<void> these(const std::vector<JobId>& ids) {
     for (auto from = ids.begin(); from != ids.end() && !invocation_.stop.stop_requested();) {
@@ -64,13 +65,17 @@ class Redrive {
 
   Result<int> report(const Result<void>& ended) {
     progress_.end();
-    if (!ended) return fail(ended.error().code, error_text(ended.error()) + "; " + counted(done_, "job") + " redriven before that");
-    if (invocation_.json) print_line("{\"redriven\":" + std::to_string(done_) + ",\"refused\":" + refusals_json(refused_) + "}");
+    if (!ended)
+      return fail(ended.error().code,
+                  error_text(ended.error()) + "; " + counted(done_, "job") + " redriven before that");
+    if (invocation_.json)
+      print_line("{\"redriven\":" + std::to_string(done_) + ",\"refused\":" + refusals_json(refused_) + "}");
     else print_line(std::to_string(done_));
     flush_output();
     for (std::size_t i = 0; i < std::min(kNamed, refused_.size()); ++i)
       tell("fenceline: " + error_text(refusal_error(refused_[i], invocation_.ns)));
-    if (refused_.size() > kNamed) tell("fenceline: " + counted(static_cast<std::int64_t>(refused_.size() - kNamed), "job") + " more refused");
+    if (refused_.size() > kNamed)
+      tell("fenceline: " + counted(static_cast<std::int64_t>(refused_.size() - kNamed), "job") + " more refused");
     if (invocation_.stop.stop_requested()) {
       tell("fenceline: interrupted; " + counted(done_, "job") + " redriven, run it again for the rest");
       return interrupted_exit();
@@ -81,8 +86,11 @@ class Redrive {
  private:
   // Returns those that are not dead: the store looks in the same step, since a retry would stop one that runs by now.
   Result<std::vector<JobId>> retry(std::vector<JobId> ids) {
-    const ActRequest request{
-        .ns = invocation_.ns, .ids = std::move(ids), .request = fresh_request(*invocation_.runtime), .only = JobState::dead, .act = act_};
+    const ActRequest request{.ns = invocation_.ns,
+                             .ids = std::move(ids),
+                             .request = fresh_request(*invocation_.runtime),
+                             .only = JobState::dead,
+                             .act = act_};
     const Result<ActReply> reply = sure(invocation_, [&] { return store_.retry(request); });
     if (!reply) return std::unexpected(reply.error());
     done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());
@@ -125,7 +133,8 @@ Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, Jobs
 }
 
 std::string named(const JobsRequest& which) {
-  return (which.queue ? " of queue " + *which.queue : " of all queues") + (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60));
+  return (which.queue ? " of queue " + *which.queue : " of all queues") +
+         (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60));
 }
 
 Result<int> run_redrive(Invocation& invocation) {
@@ -154,7 +163,8 @@ Result<int> run_redrive(Invocation& invocation) {
     return redrive.report(redrive.these(*ids));
   }
   if (which.queue) {
-    if (const Result<QueueRow> row = find_queue(invocation, **store, *which.queue); !row) return std::unexpected(row.error());
+    if (const Result<QueueRow> row = find_queue(invocation, **store, *which.queue); !row)
+      return std::unexpected(row.error());
   }
   const Result<std::int64_t> dead = count_dead(invocation, **store, which);
   if (!dead) return std::unexpected(dead.error());
@@ -181,13 +191,17 @@ CommandSpec dead_list_command() {
 CommandSpec dead_redrive_command() {
   return {.name = "dead redrive",
           .summary = "Makes dead jobs claimable again with all their attempts, and prints how many.",
-          .arguments = {{"ID", "only these, whole or by their first 8 characters or more; all of --queue, or of all queues, if none is given", false, true}},
+          .arguments = {{"ID",
+                         "only these, whole or by their first 8 characters or more; all of --queue, or of all queues, "
+                         "if none is given",
+                         false, true}},
           .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
                                        {"--tag", "TAG", "only jobs with this tag"},
                                        {"--limit", "N", "at most so many, those that are longest here first"},
                                        {"--yes", "", "do not ask"}}),
           .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
-                       {"fenceline dead redrive --queue mail --yes --reason 'server is back'", "all of a queue, for a script"}},
+                       {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
+                        "all of a queue, for a script"}},
           .run = run_redrive};
 }
 

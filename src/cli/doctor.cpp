@@ -1,4 +1,5 @@
-// fenceline doctor: is all well? What the store says of itself, what src/doctor finds in its state, and a few looks of our own.
+// fenceline doctor: is all well? What the store says of itself, what src/doctor finds in its state, and a few looks of
+// our own.
 #include <algorithm>
 
 #include "base/duration_text.hpp"
@@ -27,14 +28,24 @@ Finding failed(std::string name, const Error& error) {
   const std::size_t cut = text.rfind("; ");
   std::string remedy = cut == std::string::npos ? "" : text.substr(cut + 2);
   if (remedy.starts_with(kCommand)) remedy.erase(0, kCommand.size());
-  return {away ? "store_away" : std::move(name), FindingStatus::bad, text.substr(0, cut), std::move(remedy), "nothing is granted, renewed or recorded while it lasts: workers stop what they hold, and wait", {}};
+  return {away ? "store_away" : std::move(name),
+          FindingStatus::bad,
+          text.substr(0, cut),
+          std::move(remedy),
+          "nothing is granted, renewed or recorded while it lasts: workers stop what they hold, and wait",
+          {}};
 }
 
 // Fences are minted from the wall clock: one far behind mints small ones, one far ahead uses them up.
 Finding clock_finding(WallTime now) {
   using namespace std::chrono;
   const bool sane = now > sys_days{year{2024} / 1 / 1} && now < sys_days{year{2200} / 1 / 1};
-  return {"clock", sane ? FindingStatus::ok : FindingStatus::bad, "wall clock says " + format_time(now), sane ? "" : "timedatectl set-ntp true", sane ? "" : "fences are minted from the clock", {}};
+  return {"clock",
+          sane ? FindingStatus::ok : FindingStatus::bad,
+          "wall clock says " + format_time(now),
+          sane ? "" : "timedatectl set-ntp true",
+          sane ? "" : "fences are minted from the clock",
+          {}};
 }
 
 Result<Finding> read_finding(const Invocation& invocation, Store& store) {
@@ -43,17 +54,25 @@ Result<Finding> read_finding(const Invocation& invocation, Store& store) {
   if (!reply) return std::unexpected(reply.error());
   const Duration took = invocation.runtime->now() - asked;
   const bool quick = took < kSlowRead;
-  return Finding{"read", quick ? FindingStatus::ok : FindingStatus::warning, "one read took " + format_duration(took), quick ? "" : "iostat -x 1", quick ? "" : "claims and renewals are as slow", {}};
+  return Finding{"read",
+                 quick ? FindingStatus::ok : FindingStatus::warning,
+                 "one read took " + format_duration(took),
+                 quick ? "" : "iostat -x 1",
+                 quick ? "" : "claims and renewals are as slow",
+                 {}};
 }
 
-StateOptions options_for(const std::string& ns) { return {.ns = ns, .other_namespaces = true, .lives = lives_here, .stopped = stopped_here}; }
+StateOptions options_for(const std::string& ns) {
+  return {.ns = ns, .other_namespaces = true, .lives = lives_here, .stopped = stopped_here};
+}
 
 // What the store says of a thing stands; a check of ours about the same thing is left out.
 void add(Diagnosis& diagnosis, Findings more) {
   const std::size_t before = diagnosis.findings.size();
   for (Finding& finding : more) {
     const auto known = diagnosis.findings.begin() + static_cast<std::ptrdiff_t>(before);
-    const bool told = std::find_if(diagnosis.findings.begin(), known, [&](const ToldFinding& one) { return one.finding.name == finding.name; }) != known;
+    const bool told = std::find_if(diagnosis.findings.begin(), known,
+                                   [&](const ToldFinding& one) { return one.finding.name == finding.name; }) != known;
     if (!told) diagnosis.findings.push_back({std::move(finding)});
   }
 }
@@ -85,7 +104,13 @@ Result<void> look_everywhere(const Invocation& invocation, Store& store, Diagnos
       if (told.finding.name == check) diagnosis.findings.push_back(std::move(told));
     }
     if (diagnosis.findings.size() == before)
-      diagnosis.findings.push_back({{std::string(check), FindingStatus::ok, "in " + std::to_string(names->size()) + (names->size() == 1 ? " namespace" : " namespaces"), "", "", {}}});
+      diagnosis.findings.push_back(
+          {{std::string(check),
+            FindingStatus::ok,
+            "in " + std::to_string(names->size()) + (names->size() == 1 ? " namespace" : " namespaces"),
+            "",
+            "",
+            {}}});
   }
   return {};
 }
@@ -114,14 +139,17 @@ Result<int> run(Invocation& invocation) {
   Diagnosis diagnosis{.store = shown_store_url(invocation.store_url), .profile = {}, .findings = {}};
   if (const auto store = invocation.open_store(false); !store) {
     // Whoever stops it wants no verdict.
-    if (exit_code(store.error()) == kExitUsage || invocation.stop.stop_requested()) return std::unexpected(store.error());
+    if (exit_code(store.error()) == kExitUsage || invocation.stop.stop_requested())
+      return std::unexpected(store.error());
     diagnosis.findings.push_back({failed("open", store.error())});
   } else {
     diagnosis.profile = (*store)->profile();
     diagnosis.store = diagnosis.profile->url;
-    if (const Result<void> looked = look(invocation, **store, diagnosis); !looked) diagnosis.findings.push_back({failed("read", looked.error())});
+    if (const Result<void> looked = look(invocation, **store, diagnosis); !looked)
+      diagnosis.findings.push_back({failed("read", looked.error())});
   }
-  for (ToldFinding& told : diagnosis.findings) told.finding.remedy = pasteable(invocation, std::move(told.finding.remedy), told.ns);
+  for (ToldFinding& told : diagnosis.findings)
+    told.finding.remedy = pasteable(invocation, std::move(told.finding.remedy), told.ns);
   print_diagnosis(invocation, diagnosis);
   return diagnosis.healthy() ? kExitOk : kExitFound;
 }
@@ -130,12 +158,18 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec doctor_command() {
   return {.name = "doctor",
-          .summary = "Says what the store guarantees and what is wrong with it, its settings, its workers and the work in it: since when, why it matters, and the command that mends it.",
-          .options = {{"--all-namespaces", "", "look at the work of every namespace, the first 100"}, pipeline_file_option()},
-          .sections = {{"Exit status", {{"0", "nothing is bad; there may be warnings: what may end by itself, or what somebody meant"}, {"1", "something is bad: it needs a person"}}}},
+          .summary =
+              "Says what the store guarantees and what is wrong with it, its settings, its workers and the work in it: "
+              "since when, why it matters, and the command that mends it.",
+          .options = {{"--all-namespaces", "", "look at the work of every namespace, the first 100"},
+                      pipeline_file_option()},
+          .sections = {{"Exit status",
+                        {{"0", "nothing is bad; there may be warnings: what may end by itself, or what somebody meant"},
+                         {"1", "something is bad: it needs a person"}}}},
           .examples = {{"fenceline doctor", "is all well?"},
                        {"fenceline doctor --require B", "and is the store as safe as we need?"},
-                       {"fenceline doctor --json | jq '.findings[] | select(.status != \"ok\")'", "what is not, for a script"}},
+                       {"fenceline doctor --json | jq '.findings[] | select(.status != \"ok\")'",
+                        "what is not, for a script"}},
           .run = run};
 }
 

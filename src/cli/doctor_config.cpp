@@ -10,7 +10,8 @@ Result<std::vector<Finding>> config_findings(const Invocation& invocation, Store
   constexpr std::string_view kBegin = "lock.", kEnd = ".pattern";
   for (const Setting& setting : invocation.settings) {
     if (setting.name.starts_with(kBegin) && setting.name.ends_with(kEnd) && setting.value == "fenced")
-      options.fenced_classes.push_back(setting.name.substr(kBegin.size(), setting.name.size() - kBegin.size() - kEnd.size()));
+      options.fenced_classes.push_back(
+          setting.name.substr(kBegin.size(), setting.name.size() - kBegin.size() - kEnd.size()));
   }
   options.seen_outside = [&](const std::string& resource) { return seen_in_folder(invocation, resource); };
   return look_at_config(*invocation.runtime, store, options);

@@ -30,11 +30,14 @@ std::string origin_of(const Invocation& invocation, std::string_view name) {
   return found == invocation.settings.end() ? "" : found->origin;
 }
 
-std::string with_ns(const ToldFinding& told) { return (told.ns.empty() ? "" : "namespace " + told.ns + ": ") + told.finding.detail; }
+std::string with_ns(const ToldFinding& told) {
+  return (told.ns.empty() ? "" : "namespace " + told.ns + ": ") + told.finding.detail;
+}
 
 // The class, unless the store's own findings have it.
 std::vector<std::vector<Cell>> class_rows(const Diagnosis& diagnosis) {
-  const bool told = std::ranges::any_of(diagnosis.findings, [](const ToldFinding& one) { return one.finding.name == "class"; });
+  const bool told =
+      std::ranges::any_of(diagnosis.findings, [](const ToldFinding& one) { return one.finding.name == "class"; });
   if (told || !diagnosis.profile) return {};
   const std::string guarantee(1, letter(diagnosis.profile->guarantee));
   std::vector<std::string> reasons = diagnosis.profile->reasons;
@@ -48,7 +51,8 @@ void print_rows(const Diagnosis& diagnosis) {
   Table table{{{"check"}, {"status"}, {"detail"}, {"remedy"}, {"since"}, {"why"}}, class_rows(diagnosis)};
   for (const ToldFinding& told : diagnosis.findings) {
     const Finding& finding = told.finding;
-    table.rows.push_back({finding.name, std::string(status_name(finding.status)), with_ns(told), finding.remedy, finding.since ? format_time(*finding.since) : "", finding.why});
+    table.rows.push_back({finding.name, std::string(status_name(finding.status)), with_ns(told), finding.remedy,
+                          finding.since ? format_time(*finding.since) : "", finding.why});
   }
   print_table(table);
 }
@@ -57,12 +61,9 @@ void print_json(const Diagnosis& diagnosis) {
   Json list = Json::array();
   for (const ToldFinding& told : diagnosis.findings) {
     const Finding& finding = told.finding;
-    Json one{{"name", finding.name},
-             {"status", status_name(finding.status)},
-             {"detail", finding.detail},
-             {"since", finding.since ? Json(format_time(*finding.since)) : Json(nullptr)},
-             {"why", finding.why},
-             {"remedy", finding.remedy}};
+    Json one{{"name", finding.name},     {"status", status_name(finding.status)},
+             {"detail", finding.detail}, {"since", finding.since ? Json(format_time(*finding.since)) : Json(nullptr)},
+             {"why", finding.why},       {"remedy", finding.remedy}};
     if (!told.ns.empty()) one["namespace"] = told.ns;
     list.push_back(std::move(one));
   }
@@ -77,10 +78,12 @@ void print_json(const Diagnosis& diagnosis) {
 }
 
 std::size_t number_of(const Diagnosis& diagnosis, FindingStatus status) {
-  return static_cast<std::size_t>(std::ranges::count_if(diagnosis.findings, [&](const ToldFinding& told) { return told.finding.status == status; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      diagnosis.findings, [&](const ToldFinding& told) { return told.finding.status == status; }));
 }
 
-// "bad  stale_jobs  since 12:03:11Z, 12s ago", what, why, and the command on a line of its own, whole, for who copies it.
+// "bad  stale_jobs  since 12:03:11Z, 12s ago", what, why, and the command on a line of its own, whole, for who copies
+// it.
 std::string block(const ToldFinding& told, WallTime now, std::size_t width, bool colour, bool with_why) {
   constexpr std::size_t kIndent = 2;
   const Finding& finding = told.finding;
@@ -88,7 +91,9 @@ std::string block(const ToldFinding& told, WallTime now, std::size_t width, bool
   Table head{{whole, whole}, {{{std::string(status_name(finding.status)), tone_of(finding.status)}, finding.name}}};
   if (finding.since) {
     head.columns.push_back(whole);
-    head.rows[0].emplace_back("since " + doctor::moment(*finding.since, now) + ", " + doctor::rough(now - *finding.since) + " ago", Tone::faint);
+    head.rows[0].emplace_back(
+        "since " + doctor::moment(*finding.since, now) + ", " + doctor::rough(now - *finding.since) + " ago",
+        Tone::faint);
   }
   std::string out = render_columns(head, static_cast<int>(width), colour, false);
   const std::string indent(kIndent, ' ');
@@ -115,12 +120,14 @@ std::string pasteable(const Invocation& invocation, std::string remedy, const st
   constexpr std::string_view kProgram = "fenceline ";
   std::string options;
   // One that holds a secret is not shown, and could not be pasted.
-  if (origin_of(invocation, "store") == "flag" && shown_store_url(invocation.store_url) == invocation.store_url) options += "--store " + doctor::shell_word(invocation.store_url) + " ";
+  if (origin_of(invocation, "store") == "flag" && shown_store_url(invocation.store_url) == invocation.store_url)
+    options += "--store " + doctor::shell_word(invocation.store_url) + " ";
   const bool names_ns = remedy.find("--namespace ") != std::string::npos;
   if (!names_ns && !ns.empty()) options += "--namespace " + ns + " ";
   else if (!names_ns && origin_of(invocation, "namespace") == "flag") options += "--namespace " + invocation.ns + " ";
   if (options.empty()) return remedy;
-  for (std::size_t at = remedy.find(kProgram); at != std::string::npos; at = remedy.find(kProgram, at + kProgram.size())) {
+  for (std::size_t at = remedy.find(kProgram); at != std::string::npos;
+       at = remedy.find(kProgram, at + kProgram.size())) {
     const bool begins = at == 0 || remedy.substr(0, at).ends_with("|| ") || remedy.substr(0, at).ends_with("&& ");
     if (begins) remedy.insert(at + kProgram.size(), options);
   }
@@ -132,7 +139,8 @@ std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, 
   Table well{{{.name = "", .whole = true}, {""}, {""}}, {}};
   for (const std::vector<Cell>& row : class_rows(diagnosis)) well.rows.push_back({row[0], row[1], row[2]});
   for (const ToldFinding& told : diagnosis.findings) {
-    if (told.finding.status == FindingStatus::ok) well.rows.push_back({told.finding.name, {"ok", Tone::good}, with_ns(told)});
+    if (told.finding.status == FindingStatus::ok)
+      well.rows.push_back({told.finding.name, {"ok", Tone::good}, with_ns(told)});
   }
   std::string out = well.rows.empty() ? "" : render_columns(well, width, colour, false);
   for (const FindingStatus status : {FindingStatus::warning, FindingStatus::bad}) {
@@ -143,15 +151,20 @@ std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, 
       last = told.finding.name;
     }
   }
-  const std::size_t bad = number_of(diagnosis, FindingStatus::bad), warnings = number_of(diagnosis, FindingStatus::warning);
-  out += "\n" + std::to_string(bad) + " bad, " + counted(static_cast<std::int64_t>(warnings), "warning") + ", " + std::to_string(number_of(diagnosis, FindingStatus::ok)) + " ok\n";
-  if (diagnosis.cut) out += folded("There is more than was looked at: a doctor must come to an end.", 0, static_cast<std::size_t>(width));
+  const std::size_t bad = number_of(diagnosis, FindingStatus::bad),
+                    warnings = number_of(diagnosis, FindingStatus::warning);
+  out += "\n" + std::to_string(bad) + " bad, " + counted(static_cast<std::int64_t>(warnings), "warning") + ", " +
+         std::to_string(number_of(diagnosis, FindingStatus::ok)) + " ok\n";
+  if (diagnosis.cut)
+    out +=
+        folded("There is more than was looked at: a doctor must come to an end.", 0, static_cast<std::size_t>(width));
   return out;
 }
 
 void print_diagnosis(const Invocation& invocation, const Diagnosis& diagnosis) {
   if (invocation.json) print_json(diagnosis);
-  else if (stdout_is_terminal()) print(diagnosis_text(diagnosis, invocation.runtime->wall_now(), terminal_width(), colour_allowed()));
+  else if (stdout_is_terminal())
+    print(diagnosis_text(diagnosis, invocation.runtime->wall_now(), terminal_width(), colour_allowed()));
   else print_rows(diagnosis);
 }
 

@@ -18,7 +18,7 @@ struct Diagnosis {
   std::string store;  // as a user may see it
   std::optional<StoreProfile> profile;
   std::vector<ToldFinding> findings;
-  bool cut = false;   // something was left unseen, for want of time
+  bool cut = false;  // something was left unseen, for want of time
 
   bool healthy() const;
 };

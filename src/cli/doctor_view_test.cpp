@@ -12,12 +12,25 @@ const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} +
 Diagnosis some() {
   const std::string id = "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10";
   return {.store = "sqlite:fenceline.db",
-          .profile = StoreProfile{"sqlite", "sqlite:fenceline.db", GuaranteeClass::b, {"synchronous=FULL: a commit is on disk before it is acknowledged"}},
-          .findings = {{{"beliefs", FindingStatus::bad, "w-1 believes it holds " + id + " under fence 5; the store gave it to w-2 under 7 at 12:03:11Z", "fenceline workers stop w-1",
-                         "its handler may still act: what it writes is refused only where the fence is checked", kNow - 49s}},
-                       {{"stale_jobs", FindingStatus::warning, "job " + id + " of queue mail: the lease of w-1 under fence 5 ran out 12s ago, and nobody took over", "fenceline work mail -- CMD", "nobody works on it", kNow - 12s}},
-                       {{"stale_jobs", FindingStatus::warning, "and 3 more", "fenceline jobs --state running", "nobody works on it", {}}},
-                       {{"wal_size", FindingStatus::ok, "1.2 MiB", "", "", {}}}}};
+          .profile = StoreProfile{"sqlite",
+                                  "sqlite:fenceline.db",
+                                  GuaranteeClass::b,
+                                  {"synchronous=FULL: a commit is on disk before it is acknowledged"}},
+          .findings = {
+              {{"beliefs", FindingStatus::bad,
+                "w-1 believes it holds " + id + " under fence 5; the store gave it to w-2 under 7 at 12:03:11Z",
+                "fenceline workers stop w-1",
+                "its handler may still act: what it writes is refused only where the fence is checked", kNow - 49s}},
+              {{"stale_jobs", FindingStatus::warning,
+                "job " + id + " of queue mail: the lease of w-1 under fence 5 ran out 12s ago, and nobody took over",
+                "fenceline work mail -- CMD", "nobody works on it", kNow - 12s}},
+              {{"stale_jobs",
+                FindingStatus::warning,
+                "and 3 more",
+                "fenceline jobs --state running",
+                "nobody works on it",
+                {}}},
+              {{"wal_size", FindingStatus::ok, "1.2 MiB", "", "", {}}}}};
 }
 
 TEST(DoctorView, PutsTheWorstLastAndTheCommandOnALineOfItsOwn) {
@@ -63,14 +76,17 @@ TEST(DoctorView, APastedCommandMeansTheSameStoreAndNamespace) {
   invocation.store_url = "sqlite:a b.db";
   invocation.ns = "team";
   invocation.settings = {{"store", "sqlite:a b.db", "fenceline.toml:1"}, {"namespace", "team", "FENCELINE_NAMESPACE"}};
-  EXPECT_EQ(pasteable(invocation, "fenceline job cancel 17", ""), "fenceline job cancel 17") << "as whoever pastes it has it, too";
+  EXPECT_EQ(pasteable(invocation, "fenceline job cancel 17", ""), "fenceline job cancel 17")
+      << "as whoever pastes it has it, too";
   EXPECT_EQ(pasteable(invocation, "fenceline job cancel 17", "other"), "fenceline --namespace other job cancel 17");
   for (Setting& setting : invocation.settings) setting.origin = "flag";
-  EXPECT_EQ(pasteable(invocation, "fenceline job cancel 17", ""), "fenceline --store 'sqlite:a b.db' --namespace team job cancel 17");
+  EXPECT_EQ(pasteable(invocation, "fenceline job cancel 17", ""),
+            "fenceline --store 'sqlite:a b.db' --namespace team job cancel 17");
   EXPECT_EQ(pasteable(invocation, "ssh box kill -CONT 7 || fenceline workers forget w-1", ""),
             "ssh box kill -CONT 7 || fenceline --store 'sqlite:a b.db' --namespace team workers forget w-1");
   EXPECT_EQ(pasteable(invocation, "kill -CONT 7", ""), "kill -CONT 7");
-  EXPECT_EQ(pasteable(invocation, "fenceline doctor --namespace x", ""), "fenceline --store 'sqlite:a b.db' doctor --namespace x");
+  EXPECT_EQ(pasteable(invocation, "fenceline doctor --namespace x", ""),
+            "fenceline --store 'sqlite:a b.db' doctor --namespace x");
   invocation.store_url = "postgres://me:secret@db/x";
   EXPECT_EQ(pasteable(invocation, "fenceline job cancel 17", "").find("secret"), std::string::npos);
 }

@@ -1,5 +1,5 @@
-// `fenceline drill clock`: the wall clocks of two of three real workers jump by hours, in both directions, while they work.
-// Leases run on another clock, and fences only grow: nothing may change for the jobs.
+// `fenceline drill clock`: the wall clocks of two of three real workers jump by hours, in both directions, while they
+// work. Leases run on another clock, and fences only grow: nothing may change for the jobs.
 #include <unistd.h>
 
 #include <array>
@@ -18,8 +18,8 @@ constexpr Duration kBetween = 1500ms;
 
 // Where distributions put the library that lies about the time; empty: it is not installed.
 std::string find_faketime() {
-  for (const std::string_view folder : {"/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib/faketime", "/usr/lib64/faketime",
-                                        "/usr/local/lib/faketime"}) {
+  for (const std::string_view folder : {"/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime",
+                                        "/usr/lib/faketime", "/usr/lib64/faketime", "/usr/local/lib/faketime"}) {
     const std::string path = std::string(folder) + "/libfaketimeMT.so.1";
     if (::access(path.c_str(), R_OK) == 0) return path;
   }
@@ -54,14 +54,21 @@ Result<int> run(Invocation& invocation) {
       set_clock(fleet, 1, kJumps[i]);
       set_clock(fleet, 2, kJumps[(i + 1) % kJumps.size()]);
       report.faults += 2;
-      if (stderr_is_terminal()) tell("clock: " + std::to_string(report.faults) + " jumps, " + std::to_string(fleet.unfinished()) + " jobs left");
+      if (stderr_is_terminal())
+        tell("clock: " + std::to_string(report.faults) + " jumps, " + std::to_string(fleet.unfinished()) +
+             " jobs left");
     }
     set_clock(fleet, 2, "+0");
     return fleet.wait(kBetween);
   };
   // The library that lies about the time breaks the timers of guardians, which is not what this is about.
   return play_drill(invocation, **store,
-                    {.name = "clock", .store_url = invocation.store_url, .jobs = 80, .commands = false, .environment = environment, .storm = storm});
+                    {.name = "clock",
+                     .store_url = invocation.store_url,
+                     .jobs = 80,
+                     .commands = false,
+                     .environment = environment,
+                     .storm = storm});
 }
 
 }  // namespace

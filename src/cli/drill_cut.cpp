@@ -1,5 +1,6 @@
-// `fenceline drill cut`: the connections of real workers to the server of the store fail in the ways that connections do. Each worker
-// reaches the server through a proxy on this machine, which turns bad for a while and good again; the drill itself does not.
+// `fenceline drill cut`: the connections of real workers to the server of the store fail in the ways that connections
+// do. Each worker reaches the server through a proxy on this machine, which turns bad for a while and good again; the
+// drill itself does not.
 #include <array>
 
 #include "cli/drill_away.hpp"
@@ -21,12 +22,13 @@ struct Weather {
   const char* name;
 };
 // The leases are of one second: what lasts longer lets them run out.
-constexpr std::array<Weather, 6> kWeathers{{{LinkState::half_open, 2500ms, "half-open connections"},
-                                            {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
-                                            {LinkState::slow, 2000ms, "slow connections"},
-                                            {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
-                                            {LinkState::reset_after_send, 700ms, "a reset after the request was sent"},
-                                            {LinkState::refuse, 2500ms, "a server that refuses connections"}}};
+constexpr std::array<Weather, 6> kWeathers{
+    {{LinkState::half_open, 2500ms, "half-open connections"},
+     {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
+     {LinkState::slow, 2000ms, "slow connections"},
+     {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
+     {LinkState::reset_after_send, 700ms, "a reset after the request was sent"},
+     {LinkState::refuse, 2500ms, "a server that refuses connections"}}};
 
 // What it did to the connections while it lasted.
 bool was_felt(const Weather& weather, const FaultProxy::Counts& before, const FaultProxy::Counts& after) {
@@ -67,7 +69,8 @@ Result<int> run(Invocation& invocation) {
     for (int round = 0; round < *rounds; ++round) {
       for (const Weather& weather : kWeathers) {
         if (!fleet.wait(kBetween) || !play(fleet, **proxy, weather, report)) return false;
-        if (stderr_is_terminal()) tell("cut: " + std::string(weather.name) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
+        if (stderr_is_terminal())
+          tell("cut: " + std::string(weather.name) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
       }
     }
     return fleet.wait(kBetween);
@@ -84,7 +87,9 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_cut_command() {
   return {.name = "drill cut",
-          .summary = "Cuts the connections of real workers to the server of the store: half-open, reset, slow; an embedded store has none.",
+          .summary =
+              "Cuts the connections of real workers to the server of the store: half-open, reset, slow; an embedded "
+              "store has none.",
           .arguments = {},
           .options = {{"--repeat", "N", "rounds of six faults, 18 s each; default 1"}},
           .examples = {{"fenceline drill cut --store postgres://localhost/app", "six faults under three workers"}},

@@ -1,5 +1,5 @@
-// `fenceline drill disk-full`: the disk under a store of real workers fills up, again and again, while they work. Nobody fills
-// a user's disk: the store is a scratch one on a small memory disk that only this drill sees.
+// `fenceline drill disk-full`: the disk under a store of real workers fills up, again and again, while they work.
+// Nobody fills a user's disk: the store is a scratch one on a small memory disk that only this drill sees.
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 
 #include "cli/drill_fleet.hpp"
-#include "library/open_store.hpp"
 #include "cli/output.hpp"
+#include "library/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -25,12 +25,13 @@ constexpr Duration kBetween = 1500ms;
 
 std::string error_now() { return std::strerror(errno); }
 
-// A mount that nobody else sees: in the mount namespace of this thread, and of what it starts from here on. A sentence if
-// it cannot be.
+// A mount that nobody else sees: in the mount namespace of this thread, and of what it starts from here on. A sentence
+// if it cannot be.
 std::string mount_small_disk(const std::string& path) {
   if (::geteuid() != 0) return "only root may mount a memory disk; run it as `unshare -Urm fenceline drill disk-full`";
   if (::unshare(CLONE_NEWNS) != 0) return "no mounts of our own: " + error_now();
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return "mounts cannot be made private: " + error_now();
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return "mounts cannot be made private: " + error_now();
   if (::mount("tmpfs", path.c_str(), "tmpfs", 0, kDiskSize) != 0) return "no memory disk: " + error_now();
   return {};
 }
@@ -46,7 +47,9 @@ void fill(const std::string& path) {
 Result<int> run(Invocation& invocation) {
   if (is_on_a_server(invocation.store_url)) {
     DrillReport report;
-    report.not_injected.push_back("a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it is played on a scratch store");
+    report.not_injected.push_back(
+        "a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it is played on a "
+        "scratch store");
     return tell_drill(invocation, "disk-full", report);
   }
   const DrillFolder disk;
@@ -72,11 +75,14 @@ Result<int> run(Invocation& invocation) {
         std::filesystem::remove(filler);
         if (!whole) return false;
         ++report.faults;
-        if (stderr_is_terminal()) tell("disk-full: " + std::to_string(report.faults) + " of " + std::to_string(kRounds) + " times, " + std::to_string(fleet.unfinished()) + " jobs left");
+        if (stderr_is_terminal())
+          tell("disk-full: " + std::to_string(report.faults) + " of " + std::to_string(kRounds) + " times, " +
+               std::to_string(fleet.unfinished()) + " jobs left");
       }
       return true;
     };
-    const Result<int> played = play_drill(scratch, **store, {.name = "disk-full", .store_url = url, .jobs = 80, .environment = {}, .storm = storm});
+    const Result<int> played = play_drill(
+        scratch, **store, {.name = "disk-full", .store_url = url, .jobs = 80, .environment = {}, .storm = storm});
     if (!played) return played;
     exit = *played;
   }
@@ -88,7 +94,8 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_disk_full_command() {
   return {.name = "drill disk-full",
-          .summary = "Fills the disk under a scratch store of real workers, and sees nothing lost when there is room again.",
+          .summary =
+              "Fills the disk under a scratch store of real workers, and sees nothing lost when there is room again.",
           .arguments = {},
           .options = {},
           .examples = {{"fenceline drill disk-full", "four times, on a memory disk of its own"}},

@@ -41,20 +41,27 @@ DrillFleet::~DrillFleet() {
 Result<void> DrillFleet::start() {
   EnqueueRequest request{.ns = ns_};
   for (int i = 0; i < plan_.jobs; ++i) {
-    NewJob job{.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = kQueue, .payload = std::to_string(i)};
+    NewJob job{.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()),
+               .queue = kQueue,
+               .payload = std::to_string(i)};
     payloads_[job.id] = job.payload;
     request.jobs.push_back(std::move(job));
   }
-  Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(history(), runtime_, Log(*invocation_.log_sink), store_);
+  Result<std::unique_ptr<history::WorkHistory>> noted =
+      history::WorkHistory::open(history(), runtime_, Log(*invocation_.log_sink), store_);
   if (!noted) return std::unexpected(noted.error());
   noted_ = std::move(*noted);
-  if (const Result<EnqueueReply> added = noted_->store().enqueue(request); !added) return std::unexpected(added.error());
+  if (const Result<EnqueueReply> added = noted_->store().enqueue(request); !added)
+    return std::unexpected(added.error());
   for (int i = 0; i < plan_.workers; ++i) {
-    std::map<std::string, std::string> environment = plan_.environment ? plan_.environment(*this, i) : std::map<std::string, std::string>{};
+    std::map<std::string, std::string> environment =
+        plan_.environment ? plan_.environment(*this, i) : std::map<std::string, std::string>{};
     environment["FENCELINE_LOG"] = "info";
     std::vector<std::string> arguments = plan_.commands ? std::vector<std::string>{"work", kQueue, "--concurrency", "2"}
                                                         : std::vector<std::string>{"drill-worker", "steady", kQueue};
-    for (const std::string& word : std::vector<std::string>{"--store", plan_.store_url, "--namespace", ns_, "--ttl", "1s", "--history", history()}) arguments.push_back(word);
+    for (const std::string& word : std::vector<std::string>{"--store", plan_.store_url, "--namespace", ns_, "--ttl",
+                                                            "1s", "--history", history()})
+      arguments.push_back(word);
     if (plan_.commands) arguments.insert(arguments.end(), {"--", "/bin/sh", "-c", "cat; sleep " + plan_.work_for});
     auto worker = DrillProcess::start(runtime_, arguments, environment, folder_.path() + "/words");
     if (!worker) return std::unexpected(worker.error());
@@ -63,7 +70,9 @@ Result<void> DrillFleet::start() {
   return {};
 }
 
-bool DrillFleet::wait(Duration how_long) { return runtime_.sleep_for(how_long, invocation_.stop) && !was_interrupted(invocation_.stop); }
+bool DrillFleet::wait(Duration how_long) {
+  return runtime_.sleep_for(how_long, invocation_.stop) && !was_interrupted(invocation_.stop);
+}
 
 std::int64_t DrillFleet::unfinished() {
   const Result<std::vector<QueueRow>> queues = store_.queues(ns_);
@@ -100,7 +109,8 @@ void DrillFleet::look_for(const std::map<JobId, Fence>& finished, DrillReport& r
     const Result<std::optional<Job>> job = look_at(id);
     if (!job) return report.violations.push_back("the store does not answer: " + job.error().message);
     if (!*job || (*job)->state != JobState::done || (*job)->fence != fence)
-      report.violations.push_back("J3: job " + to_string(id) + " was done under fence " + std::to_string(fence) + " before anything could be lost, and is not any more");
+      report.violations.push_back("J3: job " + to_string(id) + " was done under fence " + std::to_string(fence) +
+                                  " before anything could be lost, and is not any more");
   }
 }
 
@@ -147,18 +157,23 @@ void DrillFleet::look_at_the_jobs(DrillReport& report) {
     const Result<std::optional<Job>> job = store_.job(ns_, id);
     if (!job) return report.violations.push_back("the store does not answer: " + job.error().message);
     if (!*job) report.violations.push_back("J1: job " + to_string(id) + " was acknowledged and is gone");
-    else if ((*job)->state != JobState::done) report.violations.push_back("J8: job " + to_string(id) + " is " + std::string(to_string((*job)->state)) + " instead of done");
-    else if ((*job)->result != payload) report.violations.push_back("J3: job " + to_string(id) + " does not hold the result of its own payload");
+    else if ((*job)->state != JobState::done)
+      report.violations.push_back("J8: job " + to_string(id) + " is " + std::string(to_string((*job)->state)) +
+                                  " instead of done");
+    else if ((*job)->result != payload)
+      report.violations.push_back("J3: job " + to_string(id) + " does not hold the result of its own payload");
   }
 }
 
-void DrillFleet::audit(DrillReport& report) { 
+void DrillFleet::audit(DrillReport& report) {
   std::vector<std::string> options{"--whole", "--drained"};
   if (plan_.crash_at_any_time) options.push_back("--crashed");
   audit_history(runtime_, history(), options, report);
 }
 
-Result<void> DrillFleet::clean_up() { return store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + plan_.name + " is over"}); }
+Result<void> DrillFleet::clean_up() {
+  return store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + plan_.name + " is over"});
+}
 
 Result<int> play_drill(Invocation& invocation, Store& store, DrillPlan plan) {
   DrillFleet fleet(invocation, store, plan);
@@ -176,14 +191,17 @@ Result<int> play_drill(Invocation& invocation, Store& store, DrillPlan plan) {
   }
   fleet.judge(report);
   if (!late.empty()) report.violations.push_back(late);
-  if (plan.owes_takeovers && report.takeovers == 0) report.violations.push_back("nobody took a job over: the drill does not show what it claims");
-  if (plan.owes_doubts && report.unanswered == 0) report.violations.push_back("every call was answered: the drill does not show what it claims");
+  if (plan.owes_takeovers && report.takeovers == 0)
+    report.violations.push_back("nobody took a job over: the drill does not show what it claims");
+  if (plan.owes_doubts && report.unanswered == 0)
+    report.violations.push_back("every call was answered: the drill does not show what it claims");
   const int exit = tell_drill(invocation, plan.name, report);
   if (const Result<void> removed = fleet.clean_up(); !removed) return std::unexpected(removed.error());
   return exit;
 }
 
-void audit_history(Runtime& runtime, const std::string& path, const std::vector<std::string>& options, DrillReport& report) {
+void audit_history(Runtime& runtime, const std::string& path, const std::vector<std::string>& options,
+                   DrillReport& report) {
   std::vector<std::string> arguments{"audit", path, "--json"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   auto checker = DrillProcess::start(runtime, arguments);
@@ -197,7 +215,8 @@ void audit_history(Runtime& runtime, const std::string& path, const std::vector<
   report.grants += verdict.value("grants", std::int64_t{0});
   report.unanswered += verdict.value("unknown", std::int64_t{0});
   for (const auto& violation : verdict.value("found", nlohmann::json::array()))
-    report.violations.push_back(violation.value("promise", "") + ": " + violation.value("sentence", "") + " (by its history)");
+    report.violations.push_back(violation.value("promise", "") + ": " + violation.value("sentence", "") +
+                                " (by its history)");
 }
 
 int tell_drill(const Invocation& invocation, const std::string& name, const DrillReport& report) {
@@ -205,21 +224,26 @@ int tell_drill(const Invocation& invocation, const std::string& name, const Dril
   const bool played = report.faults > 0;
   const std::string verdict = !held ? "broken" : played ? "held" : "not played";
   if (invocation.json) {
-    print_line(nlohmann::ordered_json{{"drill", name},
-                                      {"faults", report.faults},
-                                      {"takeovers", report.takeovers},
-                                      {"refused", report.refused},
-                                      {"events", report.events},
-                                      {"not_injected", report.not_injected},
-                                      {"violations", report.violations},
-                                      {"verdict", verdict}}
-                   .dump());
+    print_line(nlohmann::ordered_json{
+        {"drill", name},
+        {"faults", report.faults},
+        {"takeovers", report.takeovers},
+        {"refused", report.refused},
+        {"events", report.events},
+        {"not_injected", report.not_injected},
+        {"violations", report.violations},
+        {"verdict",
+         verdict}}.dump());
   } else {
-    for (std::size_t i = 0; i < std::min(report.violations.size(), kViolationsShown); ++i) print_line(report.violations[i]);
+    for (std::size_t i = 0; i < std::min(report.violations.size(), kViolationsShown); ++i)
+      print_line(report.violations[i]);
     for (const std::string& missing : report.not_injected) print_line("not injected: " + missing);
-    print_line(name + ": " + std::to_string(report.faults) + " faults, " + std::to_string(report.takeovers) + " takeovers, " + std::to_string(report.refused) +
-               " late writes refused, " + std::to_string(report.events) + " events checked: " +
-               (!held ? "NOT HELD" : played ? "every promise held" : "nothing could be injected here, so nothing is shown"));
+    print_line(name + ": " + std::to_string(report.faults) + " faults, " + std::to_string(report.takeovers) +
+               " takeovers, " + std::to_string(report.refused) + " late writes refused, " +
+               std::to_string(report.events) + " events checked: " +
+               (!held    ? "NOT HELD"
+                : played ? "every promise held"
+                         : "nothing could be injected here, so nothing is shown"));
   }
   if (!held) return kExitFound;
   return played ? kExitOk : kExitTryLater;

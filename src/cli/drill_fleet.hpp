@@ -1,6 +1,6 @@
-// The common frame of the drills: real workers of this program on the store at hand, in a namespace of its own, with jobs
-// for them; a fault that somebody plays on them meanwhile; and the question whether every promise held, answered by the
-// store, by the workers' words and by the checker of their histories.
+// The common frame of the drills: real workers of this program on the store at hand, in a namespace of its own, with
+// jobs for them; a fault that somebody plays on them meanwhile; and the question whether every promise held, answered
+// by the store, by the workers' words and by the checker of their histories.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,12 @@ struct DrillPlan {
   std::string store_url;  // of the workers
   int workers = 3;
   int jobs = 40;
-  bool owes_takeovers = false;  // without one it shows nothing
-  bool owes_doubts = false;     // nor without a call whose answer was lost
-  bool commands = true;         // each job is a process of its own; else the workers run them themselves
+  bool owes_takeovers = false;     // without one it shows nothing
+  bool owes_doubts = false;        // nor without a call whose answer was lost
+  bool commands = true;            // each job is a process of its own; else the workers run them themselves
   bool crash_at_any_time = false;  // the store may have forgotten something, and nobody knows when: the checker is told
-  std::string work_for = "0.4"; // seconds of each command: longer than a third of the ttl, so that leases are renewed under it
+  std::string work_for =
+      "0.4";  // seconds of each command: longer than a third of the ttl, so that leases are renewed under it
   // Of a worker, laid over this process's own.
   std::function<std::map<std::string, std::string>(const DrillFleet&, int worker)> environment;
   // Plays the fault on the running fleet. False if it was interrupted.
@@ -67,7 +68,8 @@ class DrillFleet {
   // Until every job has ended. A sentence if that takes longer than `most`.
   std::string wait_for_the_end(Duration most);
 
-  // For a drill in which the store crashes: the jobs that are done now, with their fences; and whether all of these still are.
+  // For a drill in which the store crashes: the jobs that are done now, with their fences; and whether all of these
+  // still are.
   std::map<JobId, Fence> finished();
   void look_for(const std::map<JobId, Fence>& finished, DrillReport& report);
   // The store is down now, and has forgotten what its class lets it forget: the checker is told.
@@ -91,7 +93,8 @@ class DrillFleet {
   const std::string ns_;
   DrillFolder folder_;
   std::map<JobId, std::string> payloads_;
-  std::unique_ptr<history::WorkHistory> noted_;  // what the drill itself does is in the history too, so that the checker knows all there was
+  std::unique_ptr<history::WorkHistory>
+      noted_;  // what the drill itself does is in the history too, so that the checker knows all there was
   std::vector<std::unique_ptr<DrillProcess>> workers_;
 };
 
@@ -99,7 +102,8 @@ class DrillFleet {
 Result<int> play_drill(Invocation& invocation, Store& store, DrillPlan plan);
 
 // Gives a history to the checker, in a process of its own; `report` gets what it found.
-void audit_history(Runtime& runtime, const std::string& path, const std::vector<std::string>& options, DrillReport& report);
+void audit_history(Runtime& runtime, const std::string& path, const std::vector<std::string>& options,
+                   DrillReport& report);
 
 // Adds what the workers said in their logs: takeovers, and late writes that were refused.
 void count_words(const std::string& path, DrillReport& report);

@@ -1,6 +1,7 @@
-// `fenceline drill kill`: real processes of this program are killed with SIGKILL at each named point, on the store at hand,
-// and the next ones must find everything in order: no acknowledged job lost, each job done with its own result, the file
-// whole, and nothing in the histories that breaks a promise. The drill has a namespace of its own, removed after.
+// `fenceline drill kill`: real processes of this program are killed with SIGKILL at each named point, on the store at
+// hand, and the next ones must find everything in order: no acknowledged job lost, each job done with its own result,
+// the file whole, and nothing in the histories that breaks a promise. The drill has a namespace of its own, removed
+// after.
 #include <atomic>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -29,15 +30,24 @@ int list(const Invocation& invocation) {
 }
 
 void tell_point(const Invocation& invocation, const CrashPointInfo& point, const std::string& fault) {
-  const std::string where = is_of_a_gate(point) ? "gates of its own" : needs_new_file(point) ? "a new file" : "this store";
+  const std::string where = is_of_a_gate(point)     ? "gates of its own"
+                            : needs_new_file(point) ? "a new file"
+                                                    : "this store";
   if (invocation.json)
-    print_line(nlohmann::ordered_json{{"point", point.name}, {"on", where}, {"verdict", fault.empty() ? "held" : "broken"}, {"fault", fault}}.dump());
-  else print_line(std::string(point.name) + "\t" + (fault.empty() ? "held" : "BROKEN: " + fault) + (needs_new_file(point) ? " (on a new file beside the store)" : is_of_a_gate(point) ? " (at gates of its own)" : ""));
+    print_line(nlohmann::ordered_json{
+        {"point", point.name}, {"on", where}, {"verdict", fault.empty() ? "held" : "broken"}, {"fault", fault}}
+                   .dump());
+  else
+    print_line(std::string(point.name) + "\t" + (fault.empty() ? "held" : "BROKEN: " + fault) +
+               (needs_new_file(point) ? " (on a new file beside the store)"
+                : is_of_a_gate(point) ? " (at gates of its own)"
+                                      : ""));
   flush_output();
 }
 
 // All of them, some at a time. How many were played to their end; fewer than there are: it was interrupted.
-std::size_t play_all(Invocation& invocation, const std::string& ns, const std::vector<CrashPointInfo>& points, DrillReport& report) {
+std::size_t play_all(Invocation& invocation, const std::string& ns, const std::vector<CrashPointInfo>& points,
+                     DrillReport& report) {
   std::mutex mutex;
   std::atomic<std::size_t> next{0};
   std::size_t played = 0;
@@ -70,12 +80,14 @@ std::size_t play_all(Invocation& invocation, const std::string& ns, const std::v
 Result<int> run(Invocation& invocation) {
   if (invocation.has("--list")) return list(invocation);
   const std::optional<std::string> only = invocation.value("--point");
-  if (only && !find_crash_point(*only)) return std::unexpected(usage_error("there is no crash point '" + *only + "'; see fenceline drill kill --list"));
+  if (only && !find_crash_point(*only))
+    return std::unexpected(usage_error("there is no crash point '" + *only + "'; see fenceline drill kill --list"));
   DrillReport report;
   std::vector<CrashPointInfo> points;
   for (const CrashPointInfo& info : crash_points()) {
     if (only && info.name != *only) continue;
-    if (std::string why = cannot_be_met(info, invocation.store_url); !why.empty()) report.not_injected.push_back(std::move(why));
+    if (std::string why = cannot_be_met(info, invocation.store_url); !why.empty())
+      report.not_injected.push_back(std::move(why));
     else points.push_back(info);
   }
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
@@ -85,8 +97,9 @@ Result<int> run(Invocation& invocation) {
   const std::size_t played = play_all(invocation, ns, points, report);
   const Result<void> removed = (*store)->remove_namespace(ns, {.actor = "drill", .reason = "drill kill is over"});
   if (played < points.size()) {
-    tell("fenceline: interrupted; " + std::to_string(played) + " of " + std::to_string(points.size()) + " points were played, " +
-         std::to_string(report.violations.size()) + " of them broken" + (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
+    tell("fenceline: interrupted; " + std::to_string(played) + " of " + std::to_string(points.size()) +
+         " points were played, " + std::to_string(report.violations.size()) + " of them broken" +
+         (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
   const int exit = tell_drill(invocation, "kill", report);
@@ -98,10 +111,14 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_kill_command() {
   return {.name = "drill kill",
-          .summary = "Kills real processes at every named point of the life of a job, a lock and a gate on this store, and sees nothing lost.",
+          .summary =
+              "Kills real processes at every named point of the life of a job, a lock and a gate on this store, and "
+              "sees nothing lost.",
           .arguments = {},
-          .options = {{"--list", "", "only list the points and what is true at each"}, {"--point", "NAME", "only this one"}},
-          .examples = {{"fenceline drill kill", "all points, three at a time"}, {"fenceline drill kill --point settle_before", "one of them"}},
+          .options = {{"--list", "", "only list the points and what is true at each"},
+                      {"--point", "NAME", "only this one"}},
+          .examples = {{"fenceline drill kill", "all points, three at a time"},
+                       {"fenceline drill kill --point settle_before", "one of them"}},
           .run = run};
 }
 

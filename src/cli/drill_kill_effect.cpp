@@ -23,7 +23,9 @@ std::string last_line(const std::string& path) {
 
 }  // namespace
 
-bool is_of_an_effect(const CrashPointInfo& point) { return point.name.starts_with("effect_") || point.name.starts_with("stopped_"); }
+bool is_of_an_effect(const CrashPointInfo& point) {
+  return point.name.starts_with("effect_") || point.name.starts_with("stopped_");
+}
 
 // Only a doubt that was met while its worker lives has that worker say stopped.
 bool KillAtEffect::ends_in_doubt() const { return point_.name.starts_with("stopped_"); }
@@ -37,9 +39,20 @@ std::size_t KillAtEffect::doubts_owed(const std::string& policy) const {
 
 // Under `repeat` the books know keys, as a provider does then; under `hold` they take every line that comes.
 std::vector<std::string> KillAtEffect::work(const std::string& policy) const {
-  const std::string entry = policy == kHold ? "echo \"$FENCELINE_EFFECT_KEY\" >>\"$0\"" : "grep -qx \"$FENCELINE_EFFECT_KEY\" \"$0\" || echo \"$FENCELINE_EFFECT_KEY\" >>\"$0\"";
-  std::vector<std::string> words{"work", queue(policy), "--ttl", "1s", "--concurrency", "2", "--drain", "--", std::filesystem::read_symlink("/proc/self/exe").string()};
-  const std::vector<std::string> effect = accepting({"effect", "entry", "--in-doubt", policy, "--", "/bin/sh", "-c", entry + (ends_in_doubt() ? "; exit 1" : ""), books(policy)});
+  const std::string entry =
+      policy == kHold ? "echo \"$FENCELINE_EFFECT_KEY\" >>\"$0\""
+                      : "grep -qx \"$FENCELINE_EFFECT_KEY\" \"$0\" || echo \"$FENCELINE_EFFECT_KEY\" >>\"$0\"";
+  std::vector<std::string> words{"work",
+                                 queue(policy),
+                                 "--ttl",
+                                 "1s",
+                                 "--concurrency",
+                                 "2",
+                                 "--drain",
+                                 "--",
+                                 std::filesystem::read_symlink("/proc/self/exe").string()};
+  const std::vector<std::string> effect = accepting({"effect", "entry", "--in-doubt", policy, "--", "/bin/sh", "-c",
+                                                     entry + (ends_in_doubt() ? "; exit 1" : ""), books(policy)});
   words.insert(words.end(), effect.begin(), effect.end());
   return words;
 }
@@ -55,12 +68,14 @@ std::vector<std::string> KillAtEffect::accepting(std::vector<std::string> argume
 }
 
 KillAtEffect::Ended KillAtEffect::run(std::vector<std::string> arguments, const std::string& armed_mark) {
-  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", invocation_.store_url},
-                                                       {"FENCELINE_NAMESPACE", ns_},
-                                                       {"FENCELINE_LOG", "info"},
-                                                       {"FENCELINE_CRASH_AT", armed_mark.empty() ? "" : std::string(point_.name)},
-                                                       {"FENCELINE_CRASH_MARK", armed_mark}};
-  auto process = DrillProcess::start(*invocation_.runtime, accepting(std::move(arguments)), environment, folder_.path() + "/words");
+  const std::map<std::string, std::string> environment{
+      {"FENCELINE_STORE", invocation_.store_url},
+      {"FENCELINE_NAMESPACE", ns_},
+      {"FENCELINE_LOG", "info"},
+      {"FENCELINE_CRASH_AT", armed_mark.empty() ? "" : std::string(point_.name)},
+      {"FENCELINE_CRASH_MARK", armed_mark}};
+  auto process = DrillProcess::start(*invocation_.runtime, accepting(std::move(arguments)), environment,
+                                     folder_.path() + "/words");
   if (!process) return {{kExitBug, 0}, process.error().message};
   Ended ended;
   ended.exit = (*process)->finish(invocation_.runtime->now() + kProcessMost, &ended.output);
@@ -87,17 +102,21 @@ std::string KillAtEffect::play_under(const std::string& policy) {
   const Ended worked = run(work(policy), mark(policy));
   const bool met = std::filesystem::exists(mark(policy));
   if (worked.exit.signal != 0 && !met) return "the worker was killed by something else";
-  if (worked.exit.signal == 0 && worked.exit.status != kExitOk) return "the worker ended with " + std::to_string(worked.exit.status) + ": " + last_line(folder_.path() + "/words");
+  if (worked.exit.signal == 0 && worked.exit.status != kExitOk)
+    return "the worker ended with " + std::to_string(worked.exit.status) + ": " + last_line(folder_.path() + "/words");
   if (std::string fault = finish_them(policy); !fault.empty()) return fault;
   // A worker that only drains may be over before there is anything to die of.
-  if (!met && !std::filesystem::exists(mark(policy))) return "the point was never met: the drill does not show what it claims";
+  if (!met && !std::filesystem::exists(mark(policy)))
+    return "the point was never met: the drill does not show what it claims";
   if (resolved_.size() != doubts_owed(policy))
-    return "E2: " + std::to_string(resolved_.size()) + " doubts were named, and there must be " + std::to_string(doubts_owed(policy));
+    return "E2: " + std::to_string(resolved_.size()) + " doubts were named, and there must be " +
+           std::to_string(doubts_owed(policy));
   const std::map<std::string, int> entered = entries(policy);
   for (const std::string& id : jobs_) {
     const auto found = entered.find(id + ".entry");
     if (found == entered.end() || found->second != 1)
-      return "E1: the effect of job " + id + " happened " + std::to_string(found == entered.end() ? 0 : found->second) + " times";
+      return "E1: the effect of job " + id + " happened " + std::to_string(found == entered.end() ? 0 : found->second) +
+             " times";
   }
   return {};
 }
@@ -107,7 +126,8 @@ std::string KillAtEffect::finish_them(const std::string& policy) {
   while (unfinished() > 0) {
     if (std::string fault = decide(policy); !fault.empty()) return fault;
     if (const Ended worked = run(work(policy)); worked.exit.status != kExitOk)
-      return "the last worker ended with " + std::to_string(worked.exit.status) + ": " + last_line(folder_.path() + "/words");
+      return "the last worker ended with " + std::to_string(worked.exit.status) + ": " +
+             last_line(folder_.path() + "/words");
     if (!invocation_.runtime->sleep_for(kBetweenLooks, invocation_.stop)) return "stopped";
     if (invocation_.runtime->now() > deadline) return "J8: a job does not get done";
   }
@@ -127,13 +147,17 @@ std::string KillAtEffect::decide(const std::string& policy) {
   for (const std::string& id : jobs_) {
     const nlohmann::json job = nlohmann::json::parse(run({"job", "show", id, "--json"}).output, nullptr, false);
     if (!job.is_object() || job["state"] != "waiting") continue;
-    const nlohmann::json listed = nlohmann::json::parse(run({"effects", "list", "--job", id, "--in-doubt", "--json"}).output, nullptr, false);
-    if (!listed.is_object() || listed["effects"].size() != 1 || listed["effects"][0]["name"] != "entry") return "E2: job " + id + " waits, and its doubt is not named";
+    const nlohmann::json listed =
+        nlohmann::json::parse(run({"effects", "list", "--job", id, "--in-doubt", "--json"}).output, nullptr, false);
+    if (!listed.is_object() || listed["effects"].size() != 1 || listed["effects"][0]["name"] != "entry")
+      return "E2: job " + id + " waits, and its doubt is not named";
     const std::string found_out = entries(policy).contains(id + ".entry") ? "--done" : "--none";
     const int status = run({"effects", "resolve", id, "entry", found_out, "--as", "drill"}).exit.status;
     if (status == kExitOk) ++resolved_[id];
-    // Its worker was killed before it could say that it stopped: until its lease would have ended, it may still be at it.
-    else if (status != kExitTryLater) return "what became of the effect of job " + id + " was not taken: exit " + std::to_string(status);
+    // Its worker was killed before it could say that it stopped: until its lease would have ended, it may still be at
+    // it.
+    else if (status != kExitTryLater)
+      return "what became of the effect of job " + id + " was not taken: exit " + std::to_string(status);
   }
   return {};
 }

@@ -1,6 +1,7 @@
-// The story of one crash point of an effect in `fenceline drill kill`: jobs whose handler enters a line into books by 'fenceline effect', a process that
-// dies there, and the question whether every job gets done with its line entered once. Under `repeat` nobody is needed for that; under
-// `hold` each doubt must be named, and the drill itself is the operator, who decides by the books.
+// The story of one crash point of an effect in `fenceline drill kill`: jobs whose handler enters a line into books by
+// 'fenceline effect', a process that dies there, and the question whether every job gets done with its line entered
+// once. Under `repeat` nobody is needed for that; under `hold` each doubt must be named, and the drill itself is the
+// operator, who decides by the books.
 #pragma once
 
 #include <map>
@@ -19,7 +20,8 @@ bool is_of_an_effect(const CrashPointInfo& point);
 class KillAtEffect {
  public:
   // Both must outlive it. The jobs are in namespace `ns`, which whoever made it removes.
-  KillAtEffect(Invocation& invocation, std::string ns, const CrashPointInfo& point) : invocation_(invocation), point_(point), ns_(std::move(ns)) {}
+  KillAtEffect(Invocation& invocation, std::string ns, const CrashPointInfo& point)
+      : invocation_(invocation), point_(point), ns_(std::move(ns)) {}
 
   // What is wrong, as a sentence; empty if all held.
   std::string play();

@@ -12,21 +12,38 @@ constexpr Duration kProcessMost = std::chrono::seconds{60};
 constexpr std::size_t kContent = 20'000;
 
 // Of each fence another, so that a mixture is seen.
-std::string content_of(int fence) { return std::string(kContent + static_cast<std::size_t>(fence), static_cast<char>('a' + fence)); }
+std::string content_of(int fence) {
+  return std::string(kContent + static_cast<std::size_t>(fence), static_cast<char>('a' + fence));
+}
 
 }  // namespace
 
 bool is_of_a_gate(const CrashPointInfo& point) { return point.name.starts_with("gate_"); }
 
 std::vector<std::string> KillAtGate::put(int fence) const {
-  return {"gate", "put", "drill", std::to_string(fence), place_.path() + "/file", "--from", folder_.path() + "/content-" + std::to_string(fence), "--wait", "30s"};
+  return {"gate",
+          "put",
+          "drill",
+          std::to_string(fence),
+          place_.path() + "/file",
+          "--from",
+          folder_.path() + "/content-" + std::to_string(fence),
+          "--wait",
+          "30s"};
 }
 
-// A command that is not atomic by itself: it is whole because the gate stays held to its end, also if its parent is killed.
+// A command that is not atomic by itself: it is whole because the gate stays held to its end, also if its parent is
+// killed.
 std::vector<std::string> KillAtGate::write_by_command(int fence) const {
   const std::string source = folder_.path() + "/content-" + std::to_string(fence), target = place_.path() + "/file";
-  return {"gate", "run", "drill", std::to_string(fence), "--gates", place_.path() + "/gates", "--wait", "30s", "--",
-          "/bin/sh", "-c", "head -c 9000 \"$1\" >\"$2\"; sleep 0.3; tail -c +9001 \"$1\" >>\"$2\"", "write", source, target};
+  return {"gate",    "run",
+          "drill",   std::to_string(fence),
+          "--gates", place_.path() + "/gates",
+          "--wait",  "30s",
+          "--",      "/bin/sh",
+          "-c",      "head -c 9000 \"$1\" >\"$2\"; sleep 0.3; tail -c +9001 \"$1\" >>\"$2\"",
+          "write",   source,
+          target};
 }
 
 int KillAtGate::run(const std::vector<std::string>& arguments, bool armed) {
@@ -56,7 +73,8 @@ std::string KillAtGate::killed_and_repeated(const std::vector<std::string>& writ
   const bool died = !met_before && was_met();
   if (died && status != 128 + SIGKILL) return "the writer ended with " + std::to_string(status) + " at its kill";
   if (!died && status != kExitOk) return "the writer ended with " + std::to_string(status);
-  if (died && writer[1] == "put" && content() != before && content() != content_of(fence)) return "a mixture of old and new was left";
+  if (died && writer[1] == "put" && content() != before && content() != content_of(fence))
+    return "a mixture of old and new was left";
   if (died && run(writer, false) != kExitOk) return "the same fence could not write again after the kill";
   if (content() != content_of(fence)) return "the content of the newest writer does not stand";
   std::vector<std::string> late = writer;
@@ -75,7 +93,8 @@ std::string KillAtGate::nothing_is_left() const {
 }
 
 std::string KillAtGate::play() {
-  for (int fence = 1; fence <= 6; ++fence) std::ofstream(folder_.path() + "/content-" + std::to_string(fence), std::ios::binary) << content_of(fence);
+  for (int fence = 1; fence <= 6; ++fence)
+    std::ofstream(folder_.path() + "/content-" + std::to_string(fence), std::ios::binary) << content_of(fence);
   for (const int fence : {2, 4}) {
     if (std::string fault = killed_and_repeated(put(fence), fence); !fault.empty()) return fault;
   }

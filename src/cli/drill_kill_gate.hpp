@@ -1,5 +1,6 @@
-// The story of one crash point of a write gate in `fenceline drill kill`: a file and a command behind gates of their own, a writer that
-// dies there, and the question whether the next ones find the old content or the new, and nothing older gets in.
+// The story of one crash point of a write gate in `fenceline drill kill`: a file and a command behind gates of their
+// own, a writer that dies there, and the question whether the next ones find the old content or the new, and nothing
+// older gets in.
 #pragma once
 
 #include <string>

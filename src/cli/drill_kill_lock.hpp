@@ -1,4 +1,5 @@
-// The story of one crash point of a lock in `fenceline drill kill`: a holder that dies there, and the question whether the next one gets the lock, no sooner than it may, under a larger fence.
+// The story of one crash point of a lock in `fenceline drill kill`: a holder that dies there, and the question whether
+// the next one gets the lock, no sooner than it may, under a larger fence.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ bool is_of_a_lock(const CrashPointInfo& point);
 class KillAtLock {
  public:
   // Both must outlive it. The lock is in namespace `ns`, which whoever made it removes.
-  KillAtLock(Invocation& invocation, std::string ns, const CrashPointInfo& point) : invocation_(invocation), point_(point), ns_(std::move(ns)) {}
+  KillAtLock(Invocation& invocation, std::string ns, const CrashPointInfo& point)
+      : invocation_(invocation), point_(point), ns_(std::move(ns)) {}
 
   // What is wrong, as a sentence; empty if all held. `report` gets how much of the history was checked.
   std::string play(DrillReport& report);

@@ -25,7 +25,9 @@ std::string folder_of(const std::string& store_url) {
 // /bin/cat answers with what it was given.
 bool holds_its_own_result(const nlohmann::json& shown) {
   if (!shown.is_object() || !shown.contains("result") || !shown.contains("payload")) return false;
-  const nlohmann::json result = shown["result"].is_string() ? nlohmann::json::parse(shown["result"].get<std::string>(), nullptr, false) : shown["result"];
+  const nlohmann::json result = shown["result"].is_string()
+                                    ? nlohmann::json::parse(shown["result"].get<std::string>(), nullptr, false)
+                                    : shown["result"];
   return result == shown["payload"];
 }
 
@@ -75,14 +77,16 @@ std::vector<std::string> KillAtPoint::enqueue() const {
 
 // The command outlives a third of the ttl, so that leases are renewed under it.
 std::vector<std::string> KillAtPoint::work() const {
-  return {"work", queue(), "--ttl", "1s", "--concurrency", "2", "--drain", "--history", history(), "--", "/bin/sh", "-c", "cat; sleep 0.5"};
+  return {"work",    queue(), "--ttl",   "1s", "--concurrency", "2", "--drain", "--history",
+          history(), "--",    "/bin/sh", "-c", "cat; sleep 0.5"};
 }
 
 std::vector<std::vector<std::string>> KillAtPoint::life() const {
   std::vector<std::vector<std::string>> steps;
   if (new_file_) steps.push_back({"migrate"});
   steps.push_back(enqueue());
-  if (starts_with("give_back")) steps.push_back({"drill-worker", "doubt", queue(), "--ttl", "1s", "--history", history()});
+  if (starts_with("give_back"))
+    steps.push_back({"drill-worker", "doubt", queue(), "--ttl", "1s", "--history", history()});
   steps.push_back(work());
   return steps;
 }
@@ -94,11 +98,12 @@ KillAtPoint::Ended KillAtPoint::run(std::vector<std::string> arguments, bool arm
       arguments.insert(end, "--accept");
     }
   }
-  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", new_file_ ? kEmbedded + new_file_->path() + "/drill.db" : invocation_.store_url},
-                                                       {"FENCELINE_NAMESPACE", ns_},
-                                                       {"FENCELINE_LOG", "info"},
-                                                       {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
-                                                       {"FENCELINE_CRASH_MARK", folder_.path() + "/mark"}};
+  const std::map<std::string, std::string> environment{
+      {"FENCELINE_STORE", new_file_ ? kEmbedded + new_file_->path() + "/drill.db" : invocation_.store_url},
+      {"FENCELINE_NAMESPACE", ns_},
+      {"FENCELINE_LOG", "info"},
+      {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
+      {"FENCELINE_CRASH_MARK", folder_.path() + "/mark"}};
   auto process = DrillProcess::start(runtime_, arguments, environment, folder_.path() + "/words");
   if (!process) return {{kExitBug, 0}, process.error().message};
   Ended ended;
@@ -118,12 +123,14 @@ std::string KillAtPoint::kill_somebody() {
     // A guardian that dies leaves its worker alive: then the worker must have coped.
     const bool met_now = !met_before && was_met();
     if (!died && ended.exit.status != kExitOk && step.front() != "drill-worker")
-      return step.front() + " ended with " + std::to_string(ended.exit.status) + (met_now ? " after the kill" : "") + ": " + last_words();
+      return step.front() + " ended with " + std::to_string(ended.exit.status) + (met_now ? " after the kill" : "") +
+             ": " + last_words();
     if (died && step.front() != "drill-worker") {
       ended = run(step, false);
       note_ids(ended.output);
       if (ended.exit.status != kExitOk)
-        return step.front() + " could not be repeated after the kill: exit " + std::to_string(ended.exit.status) + ": " + last_words();
+        return step.front() + " could not be repeated after the kill: exit " + std::to_string(ended.exit.status) +
+               ": " + last_words();
     }
   }
   return {};
@@ -144,7 +151,8 @@ std::string KillAtPoint::work_until_nothing_is_left() {
   for (;;) {
     if (const Ended rest = run(work(), false); rest.exit.status != kExitOk)
       return "the last worker ended with " + std::to_string(rest.exit.status) + ": " + last_words();
-    const nlohmann::json ready = nlohmann::json::parse(run({"jobs", "--queue", queue(), "--state", "ready", "--json"}, false).output, nullptr, false);
+    const nlohmann::json ready = nlohmann::json::parse(
+        run({"jobs", "--queue", queue(), "--state", "ready", "--json"}, false).output, nullptr, false);
     if (ready.is_object() && ready["jobs"].empty()) return {};
     if (!runtime_.sleep_for(std::chrono::milliseconds{200}, invocation_.stop)) return "stopped";
     if (runtime_.now() > deadline) return "J8: a job stays ready";
@@ -156,7 +164,8 @@ std::string KillAtPoint::all_is_in_order() {
   const Ended listed = run({"jobs", "--queue", queue(), "--all", "--json"}, false);
   if (std::string fault = each_is_done(listed.output); !fault.empty()) return fault;
   const Ended doctor = run({"doctor", "--json"}, false);
-  if (doctor.exit.status != kExitOk && doctor.exit.status != kExitFound) return "doctor ended with " + std::to_string(doctor.exit.status);
+  if (doctor.exit.status != kExitOk && doctor.exit.status != kExitFound)
+    return "doctor ended with " + std::to_string(doctor.exit.status);
   return {};
 }
 
@@ -168,7 +177,8 @@ std::string KillAtPoint::each_is_done(const std::string& output) {
     const std::string id = job["id"];
     found.insert(id);
     if (job["state"] != "done") return "job " + id + " is " + job["state"].get<std::string>() + " instead of done";
-    const nlohmann::json shown = nlohmann::json::parse(run({"job", "show", id, "--payload", "--json"}, false).output, nullptr, false);
+    const nlohmann::json shown =
+        nlohmann::json::parse(run({"job", "show", id, "--payload", "--json"}, false).output, nullptr, false);
     if (!holds_its_own_result(shown)) return "job " + id + " does not hold the result of its own payload";
   }
   for (const std::string& id : acknowledged_) {

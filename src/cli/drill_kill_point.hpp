@@ -1,5 +1,5 @@
-// The story of one crash point in `fenceline drill kill`: the whole life of some jobs in a queue of its own, with a process
-// that dies there, and the question whether the next ones found everything in order.
+// The story of one crash point in `fenceline drill kill`: the whole life of some jobs in a queue of its own, with a
+// process that dies there, and the question whether the next ones found everything in order.
 #pragma once
 
 #include <map>
@@ -26,8 +26,8 @@ class KillAtPoint {
   // Both must outlive it. The jobs are in namespace `ns`, which whoever made it removes.
   KillAtPoint(Invocation& invocation, std::string ns, const CrashPointInfo& point);
 
-  // What is wrong, as a sentence; empty if all held. `report` gets what the workers said and how much of their history was
-  // checked.
+  // What is wrong, as a sentence; empty if all held. `report` gets what the workers said and how much of their history
+  // was checked.
   std::string play(DrillReport& report);
 
  private:

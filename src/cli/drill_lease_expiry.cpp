@@ -1,5 +1,5 @@
-// `fenceline drill lease-expiry`: the race this project is about, on a real store with real processes. A takes a job for
-// one second and is held at a barrier for 2.5 s; B takes it over; A writes late and must be refused.
+// `fenceline drill lease-expiry`: the race this project is about, on a real store with real processes. A takes a job
+// for one second and is held at a barrier for 2.5 s; B takes it over; A writes late and must be refused.
 #include <atomic>
 #include <fstream>
 #include <mutex>
@@ -38,7 +38,8 @@ bool read_until(DrillProcess& process, const std::string& last, Instant deadline
 
 class Drill {
  public:
-  Drill(Invocation& invocation, Store& store, std::string ns) : runtime_(*invocation.runtime), invocation_(invocation), store_(store), ns_(std::move(ns)) {}
+  Drill(Invocation& invocation, Store& store, std::string ns)
+      : runtime_(*invocation.runtime), invocation_(invocation), store_(store), ns_(std::move(ns)) {}
 
   Round play(int number) {
     Round round;
@@ -50,10 +51,16 @@ class Drill {
   std::string history() const { return folder_.path() + "/history"; }
 
  private:
-  Result<std::unique_ptr<DrillProcess>> start(const std::string& who, const std::string& queue, const std::string& ttl) {
-    return DrillProcess::start(runtime_, {"drill-worker", who, queue, "--ttl", ttl, "--history", history(), "--store", invocation_.store_url, "--namespace", ns_}, {}, words_of(who, queue));
+  Result<std::unique_ptr<DrillProcess>> start(const std::string& who, const std::string& queue,
+                                              const std::string& ttl) {
+    return DrillProcess::start(runtime_,
+                               {"drill-worker", who, queue, "--ttl", ttl, "--history", history(), "--store",
+                                invocation_.store_url, "--namespace", ns_},
+                               {}, words_of(who, queue));
   }
-  std::string words_of(const std::string& who, const std::string& queue) const { return folder_.path() + "/" + who + "-" + queue; }
+  std::string words_of(const std::string& who, const std::string& queue) const {
+    return folder_.path() + "/" + who + "-" + queue;
+  }
   // What a side said last, for a fault that has it as its cause.
   std::string said_by(const std::string& who, const std::string& queue) const {
     std::ifstream words(words_of(who, queue));
@@ -65,7 +72,8 @@ class Drill {
   std::string race(const std::string& queue, std::vector<TraceEvent>& trace) {
     const Instant deadline = runtime_.now() + kRoundMost;
     const JobId job = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random());
-    if (auto added = store_.enqueue({.ns = ns_, .jobs = {{.id = job, .queue = queue}}}); !added) return "enqueue: " + added.error().message;
+    if (auto added = store_.enqueue({.ns = ns_, .jobs = {{.id = job, .queue = queue}}}); !added)
+      return "enqueue: " + added.error().message;
 
     auto a = start("A", queue, "1s");
     if (!a) return a.error().message;
@@ -85,10 +93,12 @@ class Drill {
 
     if (std::string fault = fault_of(trace); !fault.empty()) return fault;
     if (a_exit.status != kExitLost || b_exit.status != kExitOk)
-      return "A exited with " + std::to_string(a_exit.status) + " and B with " + std::to_string(b_exit.status) + " instead of 76 and 0";
+      return "A exited with " + std::to_string(a_exit.status) + " and B with " + std::to_string(b_exit.status) +
+             " instead of 76 and 0";
     const Result<std::optional<Job>> end = store_.job(ns_, job);
     if (!end || !*end) return "J1: the job is gone";
-    if ((*end)->state != JobState::done || (*end)->result != "B" || (*end)->fence != trace[2].fence || (*end)->deliveries != 2 || (*end)->losses != 1)
+    if ((*end)->state != JobState::done || (*end)->result != "B" || (*end)->fence != trace[2].fence ||
+        (*end)->deliveries != 2 || (*end)->losses != 1)
       return "J3: the job does not hold B's outcome under B's fence after two deliveries and one loss";
     return {};
   }
@@ -122,7 +132,8 @@ void play_all(Runtime& runtime, Drill& drill, int rounds, std::stop_token stop, 
         if (!round.fault.empty()) tally.faults.push_back("round " + std::to_string(number + 1) + ": " + round.fault);
         ++tally.played;
         if (stderr_is_terminal() && rounds > 1 && tally.played % 10 == 0)
-          tell("lease-expiry: " + std::to_string(tally.played) + " of " + std::to_string(rounds) + " rounds, " + std::to_string(tally.faults.size()) + " faults");
+          tell("lease-expiry: " + std::to_string(tally.played) + " of " + std::to_string(rounds) + " rounds, " +
+               std::to_string(tally.faults.size()) + " faults");
       }
     }));
   }
@@ -140,15 +151,18 @@ Result<int> run(Invocation& invocation) {
   Drill drill(invocation, **store, ns);
   Tally tally;
   play_all(runtime, drill, static_cast<int>(*rounds), invocation.stop, tally);
-  const Result<void> removed = (*store)->remove_namespace(ns, {.actor = "drill", .reason = "drill lease-expiry is over"});
+  const Result<void> removed =
+      (*store)->remove_namespace(ns, {.actor = "drill", .reason = "drill lease-expiry is over"});
 
   const auto tell_faults = [&] {
-    for (std::size_t i = 0; i < std::min<std::size_t>(tally.faults.size(), 5); ++i) tell("fenceline: " + tally.faults[i]);
+    for (std::size_t i = 0; i < std::min<std::size_t>(tally.faults.size(), 5); ++i)
+      tell("fenceline: " + tally.faults[i]);
   };
   if (tally.played < *rounds) {
     tell_faults();
-    tell("fenceline: interrupted; " + std::to_string(tally.played) + " of " + std::to_string(*rounds) + " rounds were played, " +
-         std::to_string(tally.faults.size()) + " of them broken" + (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
+    tell("fenceline: interrupted; " + std::to_string(tally.played) + " of " + std::to_string(*rounds) +
+         " rounds were played, " + std::to_string(tally.faults.size()) + " of them broken" +
+         (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
   DrillReport report;
@@ -157,10 +171,11 @@ Result<int> run(Invocation& invocation) {
   const bool held = tally.faults.empty();
   for (const TraceEvent& event : tally.shown) print_line(to_json(event));
   if (invocation.json) {
-    print_line("{\"drill\":\"lease-expiry\",\"rounds\":" + std::to_string(tally.played) + ",\"faults\":" + std::to_string(tally.faults.size()) +
-               ",\"verdict\":\"" + (held ? "held" : "broken") + "\"}");
+    print_line("{\"drill\":\"lease-expiry\",\"rounds\":" + std::to_string(tally.played) + ",\"faults\":" +
+               std::to_string(tally.faults.size()) + ",\"verdict\":\"" + (held ? "held" : "broken") + "\"}");
   } else {
-    print_line("lease-expiry: " + std::to_string(tally.played) + " of " + std::to_string(*rounds) + " rounds, " + std::to_string(tally.faults.size()) +
+    print_line("lease-expiry: " + std::to_string(tally.played) + " of " + std::to_string(*rounds) + " rounds, " +
+               std::to_string(tally.faults.size()) +
                " faults: " + (held ? "every late write was refused" : "NOT HELD"));
   }
   tell_faults();

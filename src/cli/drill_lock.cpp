@@ -36,7 +36,8 @@ std::optional<LockBeat> parse_beat(const std::string& line) {
   std::string who, fence, at;
   LockBeat beat;
   std::int64_t microseconds = 0;
-  if (!(words >> who >> fence >> at) || !read_number(fence, beat.fence) || !read_number(at, microseconds)) return std::nullopt;
+  if (!(words >> who >> fence >> at) || !read_number(fence, beat.fence) || !read_number(at, microseconds))
+    return std::nullopt;
   beat.who = who;
   beat.at = Instant{Duration{microseconds}};
   return beat;
@@ -51,7 +52,8 @@ LockDrill::LockDrill(Invocation& invocation, Store& store, std::string name)
 
 LockDrill::~LockDrill() = default;
 
-Result<std::unique_ptr<DrillProcess>> LockDrill::start(const std::string& who, std::vector<std::string> words, const std::map<std::string, std::string>& environment) {
+Result<std::unique_ptr<DrillProcess>> LockDrill::start(const std::string& who, std::vector<std::string> words,
+                                                       const std::map<std::string, std::string>& environment) {
   const std::vector<std::string> where{"--store", invocation_.store_url, "--namespace", ns_};
   const bool holds = words.front() == "lock" || words.front() == "elect" || words.front() == "drill-locker";
   words.insert(std::ranges::find(words, "--"), where.begin(), where.end());
@@ -69,7 +71,8 @@ std::string LockDrill::said_by(const std::string& who) const {
   return last.empty() ? "" : ": " + printable(last, 300);
 }
 
-int LockDrill::run(const std::string& who, std::vector<std::string> words, const std::map<std::string, std::string>& environment) {
+int LockDrill::run(const std::string& who, std::vector<std::string> words,
+                   const std::map<std::string, std::string>& environment) {
   auto process = start(who, std::move(words), environment);
   return process ? (*process)->finish(runtime_.now() + kSoon).status : -1;
 }
@@ -83,7 +86,8 @@ std::optional<LockBeat> LockDrill::next_beat(DrillProcess& process, Instant dead
 
 std::vector<LockBeat> LockDrill::beats_so_far(DrillProcess& process) {
   std::vector<LockBeat> beats;
-  while (std::optional<LockBeat> beat = next_beat(process, runtime_.now() + kSaidAlready)) beats.push_back(std::move(*beat));
+  while (std::optional<LockBeat> beat = next_beat(process, runtime_.now() + kSaidAlready))
+    beats.push_back(std::move(*beat));
   return beats;
 }
 
@@ -91,7 +95,8 @@ bool LockDrill::wait(Duration how_long) { return runtime_.sleep_for(how_long, in
 
 std::string LockDrill::figures() const {
   std::string all;
-  for (const auto& [figure, duration] : figures_) all += (all.empty() ? "" : ", ") + figure + " " + in_seconds(duration);
+  for (const auto& [figure, duration] : figures_)
+    all += (all.empty() ? "" : ", ") + figure + " " + in_seconds(duration);
   return all;
 }
 
@@ -100,26 +105,31 @@ void LockDrill::audit() {
   audit_history(runtime_, folder_.path() + "/history", {"--whole"}, report);
   grants_ = report.grants;
   faults_.insert(faults_.end(), report.violations.begin(), report.violations.end());
-  if (whole() && grants_ < 2) fault("the history knows of " + std::to_string(grants_) + " grants: the drill does not show what it claims");
+  if (whole() && grants_ < 2)
+    fault("the history knows of " + std::to_string(grants_) + " grants: the drill does not show what it claims");
 }
 
 Result<int> LockDrill::finish(const std::string& words) {
   if (!was_interrupted(invocation_.stop)) audit();
-  const Result<void> removed = store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + name_ + " is over"});
+  const Result<void> removed =
+      store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + name_ + " is over"});
   if (was_interrupted(invocation_.stop)) {
-    tell("fenceline: interrupted; nothing is shown" + (removed ? "" : "; namespace " + ns_ + " could not be removed: " + error_text(removed.error())));
+    tell("fenceline: interrupted; nothing is shown" +
+         (removed ? "" : "; namespace " + ns_ + " could not be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
   if (invocation_.json) {
     nlohmann::ordered_json json{{"drill", name_}};
-    for (const auto& [figure, duration] : figures_) json[figure + "_ms"] = std::chrono::floor<std::chrono::milliseconds>(duration).count();
+    for (const auto& [figure, duration] : figures_)
+      json[figure + "_ms"] = std::chrono::floor<std::chrono::milliseconds>(duration).count();
     json["grants"] = grants_;
     json["violations"] = faults_;
     json["verdict"] = whole() ? "held" : "broken";
     print_line(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     for (const std::string& sentence : faults_) print_line(sentence);
-    print_line(name_ + ": " + (whole() ? words + "; " + std::to_string(grants_) + " grants checked by their history" : "NOT HELD"));
+    print_line(name_ + ": " +
+               (whole() ? words + "; " + std::to_string(grants_) + " grants checked by their history" : "NOT HELD"));
   }
   if (!removed) return std::unexpected(removed.error());
   return whole() ? kExitOk : kExitFound;

@@ -1,5 +1,5 @@
-// The common frame of the drills of locks: processes of this program that hold locks of a namespace of its own, what they say as they work, and what was
-// measured.
+// The common frame of the drills of locks: processes of this program that hold locks of a namespace of its own, what
+// they say as they work, and what was measured.
 #pragma once
 
 #include <memory>
@@ -35,12 +35,15 @@ class LockDrill {
   const std::string& ns() const { return ns_; }
   const std::string& folder() const { return folder_.path(); }
 
-  // `fenceline WORDS...` on the drill's store and in its namespace; its stderr is kept for said_by(). What holders do is written into the drill's history.
-  Result<std::unique_ptr<DrillProcess>> start(const std::string& who, std::vector<std::string> words, const std::map<std::string, std::string>& environment = {});
+  // `fenceline WORDS...` on the drill's store and in its namespace; its stderr is kept for said_by(). What holders do
+  // is written into the drill's history.
+  Result<std::unique_ptr<DrillProcess>> start(const std::string& who, std::vector<std::string> words,
+                                              const std::map<std::string, std::string>& environment = {});
   // The last line that it said on stderr, as the cause of a fault.
   std::string said_by(const std::string& who) const;
   // The same to its end; its exit status.
-  int run(const std::string& who, std::vector<std::string> words, const std::map<std::string, std::string>& environment = {});
+  int run(const std::string& who, std::vector<std::string> words,
+          const std::map<std::string, std::string>& environment = {});
 
   // The next beat of a process; empty when `deadline` passed, or it ended.
   static std::optional<LockBeat> next_beat(DrillProcess& process, Instant deadline);
@@ -60,7 +63,8 @@ class LockDrill {
   // "fail_over 10.02 s, ..."
   std::string figures() const;
 
-  // Gives the history to the checker, removes what the drill left in the store, prints the figures and the verdict, and gives the exit code. `words` is what held, with its figures.
+  // Gives the history to the checker, removes what the drill left in the store, prints the figures and the verdict, and
+  // gives the exit code. `words` is what held, with its figures.
   Result<int> finish(const std::string& words);
 
  private:

@@ -1,5 +1,6 @@
-// One holder of a lock in a drill, in a process of its own. As `beat` it is the command that `fenceline lock` runs: it says that it works, and goes on
-// though it was told to end. As `loop` and `writer` it holds the lock itself, as a service would, and says each time it acts.
+// One holder of a lock in a drill, in a process of its own. As `beat` it is the command that `fenceline lock` runs: it
+// says that it works, and goes on though it was told to end. As `loop` and `writer` it holds the lock itself, as a
+// service would, and says each time it acts.
 #include "base/duration_text.hpp"
 #include "cli/command.hpp"
 #include "cli/config.hpp"
@@ -40,7 +41,9 @@ Result<int> writer(Invocation& invocation, LockClient& locks, LockOptions option
   options.contention = Contention::in_turn;
   while (!invocation.stop.stop_requested()) {
     Result<HeldLock> held = locks.acquire(options, invocation.stop);
-    if (!held && held.error().code != Code::held && held.error().code != Code::unavailable && held.error().code != Code::in_doubt) return std::unexpected(held.error());
+    if (!held && held.error().code != Code::held && held.error().code != Code::unavailable &&
+        held.error().code != Code::in_doubt)
+      return std::unexpected(held.error());
     if (!held) continue;
     do say(invocation, held->fence());
     while (invocation.runtime->sleep_for(options.every, held->stop()));
@@ -50,7 +53,8 @@ Result<int> writer(Invocation& invocation, LockClient& locks, LockOptions option
 }
 
 Result<int> run(Invocation& invocation) {
-  const Result<Duration> every = invocation.duration("--every", std::chrono::milliseconds{20}, Duration{0}, kWaitRange.most);
+  const Result<Duration> every =
+      invocation.duration("--every", std::chrono::milliseconds{20}, Duration{0}, kWaitRange.most);
   if (!every) return std::unexpected(every.error());
   const std::string role = invocation.argument("ROLE");
   if (role == "beat") return beat(invocation, *every);
@@ -68,7 +72,8 @@ Result<int> run(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
-  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), history->store(), {.ns = invocation.ns, .place = lock_place()});
+  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), history->store(),
+                   {.ns = invocation.ns, .place = lock_place()});
   return role == "loop" ? loop(invocation, locks, *options) : writer(invocation, locks, *options);
 }
 
@@ -78,7 +83,9 @@ CommandSpec drill_locker_command() {
   return {.name = "drill-locker",
           .summary = "One holder of a lock in a drill.",
           .arguments = {{"ROLE", "beat, loop or writer"}, {"WHO", "what it calls itself"}, {"KEY", "the lock", false}},
-          .options = {{"--ttl", "DURATION", "instead of the preset's"}, {"--every", "DURATION", "between two beats"}, {"--history", "FILE", kHistoryHelp}},
+          .options = {{"--ttl", "DURATION", "instead of the preset's"},
+                      {"--every", "DURATION", "between two beats"},
+                      {"--history", "FILE", kHistoryHelp}},
           .hidden = true,
           .run = run};
 }

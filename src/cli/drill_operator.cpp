@@ -1,5 +1,8 @@
-// `fenceline drill operator`: every fault that an operator is told of, brought about from outside on stores of the drill's own. For each: the metric of a real worker moves, the
-// alert rule fires, doctor names it, and the command that doctor gives mends it.
+// `fenceline drill operator`: every fault that an operator is told of, brought about from outside on stores of the
+// drill's own. For each: the metric of a real worker moves, the alert rule fires, doctor names it, and the command that
+// doctor gives mends it.
+#include "cli/drill_operator.hpp"
+
 #include <algorithm>
 #include <deque>
 #include <filesystem>
@@ -9,7 +12,6 @@
 
 #include "bench/places.hpp"
 #include "cli/drill_lock.hpp"
-#include "cli/drill_operator.hpp"
 #include "cli/drill_operator_rules.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -38,20 +40,25 @@ void print_docs_table(const std::vector<OperatorFault>& faults) {
   print_line("| --- | --- | --- | --- | --- |");
   for (const OperatorFault& fault : faults) {
     const std::string command = fault.mend ? fault.command : "`" + fault.command + "`";
-    print_line("| " + fault.what + " | `" + fault.metric + "` | [" + alert_of(fault) + "](runbooks/" + runbook_of(fault) + ") | `" + fault.check + "` | " + command + " |");
+    print_line("| " + fault.what + " | `" + fault.metric + "` | [" + alert_of(fault) + "](runbooks/" +
+               runbook_of(fault) + ") | `" + fault.check + "` | " + command + " |");
   }
 }
 
 Json listed(const OperatorFault& fault) {
-  return {{"fault", fault.name}, {"what", fault.what}, {"metric", fault.metric}, {"alert", alert_of(fault)}, {"check", fault.check}, {"command", fault.command}};
+  return {{"fault", fault.name},      {"what", fault.what},   {"metric", fault.metric},
+          {"alert", alert_of(fault)}, {"check", fault.check}, {"command", fault.command}};
 }
 
-std::string word_of(const OperatorVerdict& verdict) { return !verdict.not_played.empty() ? "not played" : verdict.held() ? "held" : "broken"; }
+std::string word_of(const OperatorVerdict& verdict) {
+  return !verdict.not_played.empty() ? "not played" : verdict.held() ? "held" : "broken";
+}
 
 // The whole of a drill. Several threads play faults, each on a store of its own.
 class OperatorDrill {
  public:
-  OperatorDrill(const Invocation& invocation, std::unique_ptr<DrillServer> server, bench::Places& places, std::string rules_path)
+  OperatorDrill(const Invocation& invocation, std::unique_ptr<DrillServer> server, bench::Places& places,
+                std::string rules_path)
       : invocation_(invocation), server_(std::move(server)), places_(places), rules_path_(std::move(rules_path)) {}
 
   // Side by side, and then, one after the other, those that take the server away under everybody.
@@ -66,7 +73,8 @@ class OperatorDrill {
       else waiting_.push_back(&one);
     }
     std::vector<Task> players;
-    for (int i = 0; i < kAtATime; ++i) players.push_back(invocation_.runtime->spawn("operator", [this](std::stop_token) { play_on(); }));
+    for (int i = 0; i < kAtATime; ++i)
+      players.push_back(invocation_.runtime->spawn("operator", [this](std::stop_token) { play_on(); }));
     for (Task& player : players) player.join();
     for (Played* one : alone) play_one(*one);
     return std::move(played_);
@@ -74,8 +82,10 @@ class OperatorDrill {
 
  private:
   std::string cannot_be_played(const OperatorFault& fault) const {
-    if (!fault.only_on.empty() && std::ranges::find(fault.only_on, places_.kind()) == fault.only_on.end()) return "it cannot befall a store of this kind";
-    if (fault.takes_the_server && server_ != nullptr && !server_->first_process()) return "nobody says how this server is stopped; script/with_postgres and script/with_redis have one of their own";
+    if (!fault.only_on.empty() && std::ranges::find(fault.only_on, places_.kind()) == fault.only_on.end())
+      return "it cannot befall a store of this kind";
+    if (fault.takes_the_server && server_ != nullptr && !server_->first_process())
+      return "nobody says how this server is stopped; script/with_postgres and script/with_redis have one of their own";
     return {};
   }
 
@@ -108,7 +118,8 @@ class OperatorDrill {
     places_.drop(place);
     ++done_;
     if (stderr_is_terminal())
-      tell("operator: " + std::to_string(done_) + " of " + std::to_string(wanted_) + ": " + one.fault.name + " " + word_of(one.verdict) + " in " + in_seconds(one.verdict.took));
+      tell("operator: " + std::to_string(done_) + " of " + std::to_string(wanted_) + ": " + one.fault.name + " " +
+           word_of(one.verdict) + " in " + in_seconds(one.verdict.took));
   }
 
   const Invocation& invocation_;
@@ -123,15 +134,26 @@ class OperatorDrill {
 };
 
 void print_text(const std::vector<Played>& played) {
-  Table table{{{.name = "fault", .whole = true}, {"metric"}, {"before", false, true}, {"during", false, true}, {.name = "alert"}, {.name = "finding"}, {"command"}, {.name = "verdict", .whole = true}}, {}};
+  Table table{{{.name = "fault", .whole = true},
+               {"metric"},
+               {"before", false, true},
+               {"during", false, true},
+               {.name = "alert"},
+               {.name = "finding"},
+               {"command"},
+               {.name = "verdict", .whole = true}},
+              {}};
   const auto shown = [](double value) { return Json(value).dump(); };
   const auto seen = [](bool so, const std::string& what) { return Cell(what, so ? Tone::good : Tone::bad); };
   for (const auto& [fault, verdict] : played) {
     const bool was_played = verdict.not_played.empty();
     const Tone tone = !was_played ? Tone::faint : verdict.held() ? Tone::good : Tone::bad;
-    table.rows.push_back({fault.name, was_played ? seen(verdict.moved, fault.metric) : Cell(fault.metric), was_played ? shown(verdict.before) : "", was_played ? shown(verdict.during) : "",
-                          was_played ? seen(verdict.fired, alert_of(fault)) : Cell(alert_of(fault)), was_played ? seen(verdict.named, fault.check) : Cell(fault.check),
-                          was_played ? seen(verdict.mended, fault.command) : Cell(fault.command), Cell(word_of(verdict), tone)});
+    table.rows.push_back({fault.name, was_played ? seen(verdict.moved, fault.metric) : Cell(fault.metric),
+                          was_played ? shown(verdict.before) : "", was_played ? shown(verdict.during) : "",
+                          was_played ? seen(verdict.fired, alert_of(fault)) : Cell(alert_of(fault)),
+                          was_played ? seen(verdict.named, fault.check) : Cell(fault.check),
+                          was_played ? seen(verdict.mended, fault.command) : Cell(fault.command),
+                          Cell(word_of(verdict), tone)});
   }
   print_table(table);
   for (const auto& [fault, verdict] : played) {
@@ -148,8 +170,16 @@ Json as_json(const std::vector<Played>& played, std::string_view verdict) {
     if (!one.not_played.empty()) {
       row["why"] = one.not_played;
     } else {
-      row.update(Json{{"before", one.before}, {"during", one.during}, {"moved", one.moved}, {"fired", one.fired}, {"named", one.named}, {"mended", one.mended},
-                      {"status", one.finding.status}, {"detail", one.finding.detail}, {"remedy", one.finding.remedy}, {"trouble", one.trouble},
+      row.update(Json{{"before", one.before},
+                      {"during", one.during},
+                      {"moved", one.moved},
+                      {"fired", one.fired},
+                      {"named", one.named},
+                      {"mended", one.mended},
+                      {"status", one.finding.status},
+                      {"detail", one.finding.detail},
+                      {"remedy", one.finding.remedy},
+                      {"trouble", one.trouble},
                       {"took_ms", std::chrono::floor<std::chrono::milliseconds>(one.took).count()}});
     }
     list.push_back(std::move(row));
@@ -167,7 +197,10 @@ int tell_verdict(const Invocation& invocation, const std::vector<Played>& played
   } else {
     print_text(played);
     if (number == 0) print_line("operator: no fault was played; beside each stands why");
-    else print_line("operator: " + std::to_string(held) + " of " + std::to_string(number) + " faults moved their metric, fired their alert, were named and were mended" + (held == number ? "" : ": NOT HELD"));
+    else
+      print_line("operator: " + std::to_string(held) + " of " + std::to_string(number) +
+                 " faults moved their metric, fired their alert, were named and were mended" +
+                 (held == number ? "" : ": NOT HELD"));
   }
   if (held != number) return kExitFound;
   return number > 0 ? kExitOk : kExitTryLater;
@@ -186,9 +219,13 @@ Result<std::vector<OperatorFault>> chosen(const Invocation& invocation) {
   if (only == invocation.options.end()) return faults;
   for (const std::string& word : only->second) {
     if (std::ranges::none_of(faults, [&](const OperatorFault& fault) { return is_meant(fault, word); }))
-      return std::unexpected(usage_error("--only '" + printable(word, 60) + "' is no fault of this drill; 'fenceline drill operator --table --json' lists them"));
+      return std::unexpected(
+          usage_error("--only '" + printable(word, 60) +
+                      "' is no fault of this drill; 'fenceline drill operator --table --json' lists them"));
   }
-  std::erase_if(faults, [&](const OperatorFault& fault) { return std::ranges::none_of(only->second, [&](const std::string& word) { return is_meant(fault, word); }); });
+  std::erase_if(faults, [&](const OperatorFault& fault) {
+    return std::ranges::none_of(only->second, [&](const std::string& word) { return is_meant(fault, word); });
+  });
   return faults;
 }
 
@@ -203,8 +240,10 @@ Result<std::unique_ptr<bench::Places>> places_beside(const Invocation& invocatio
 
 // Beside the store's own file, so that the disk is the same.
 Result<bench::ScratchFolder> folder_for(const Invocation& invocation) {
-  if (!invocation.store_url.starts_with(kEmbedded)) return bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), kRoom);
-  const std::string parent = std::filesystem::path(invocation.store_url.substr(kEmbedded.size())).parent_path().string();
+  if (!invocation.store_url.starts_with(kEmbedded))
+    return bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), kRoom);
+  const std::string parent =
+      std::filesystem::path(invocation.store_url.substr(kEmbedded.size())).parent_path().string();
   return bench::ScratchFolder::make_in(parent.empty() ? "." : parent, kRoom);
 }
 
@@ -213,7 +252,9 @@ Result<std::string> rules_in(const Invocation& invocation, const std::string& fo
   if (const std::optional<std::string> named = invocation.value("--rules")) {
     std::error_code unknown;
     const std::filesystem::path path = std::filesystem::absolute(*named, unknown);
-    if (!std::filesystem::is_regular_file(path, unknown)) return fail(Code::not_found, "there is no file " + *named + " with alert rules; leave --rules out for those of this program");
+    if (!std::filesystem::is_regular_file(path, unknown))
+      return fail(Code::not_found,
+                  "there is no file " + *named + " with alert rules; leave --rules out for those of this program");
     return path.string();
   }
   const std::vector<RuleFile> files = alert_rules();
@@ -267,22 +308,36 @@ std::vector<OperatorFault> operator_faults() {
 }
 
 CommandSpec drill_operator_command() {
-  return {.name = "drill operator",
-          .summary = "Brings about every fault an operator is alerted of, from outside: the metric moves, the alert fires, doctor names it, its command mends it.",
-          .options = {{.name = "--only", .value = "FAULT", .help = "play this one, or those of a check of doctor, or of a runbook", .repeated = true},
-                      {"--rules", "FILE", "alert rules of yours, instead of those that come with the program"},
-                      {"--table", "", "play nothing: print the table of faults, alerts, findings and commands, as Markdown"}},
-          .sections = {{"Where it plays",
-                        {{"the store", "beside the one at hand, which stays as it is: in files, schemas or prefixes of its own, removed at the end"},
-                         {"the server", "is stopped, or told otherwise, only if script/with_postgres or script/with_redis started it"},
-                         {"promtool", "evaluates the rules, which wait for minutes, over what was scraped, as if it had lasted for long; package prometheus"}}},
-                       {"What is printed",
-                        {{"before, during", "the metric of a real worker, before the fault and during it"},
-                         {"held", "the metric moved, the alert fired (and not before), doctor named it, and was content after its command"},
-                         {"not played", "it cannot befall this store"}}}},
-          .examples = {{"fenceline drill operator", "all that can befall the store at hand, in about a minute"},
-                       {"fenceline drill operator --only dead_letters --json", "one of them, for a script"}},
-          .run = run};
+  return {
+      .name = "drill operator",
+      .summary =
+          "Brings about every fault an operator is alerted of, from outside: the metric moves, the alert fires, doctor "
+          "names it, its command mends it.",
+      .options = {{.name = "--only",
+                   .value = "FAULT",
+                   .help = "play this one, or those of a check of doctor, or of a runbook",
+                   .repeated = true},
+                  {"--rules", "FILE", "alert rules of yours, instead of those that come with the program"},
+                  {"--table", "",
+                   "play nothing: print the table of faults, alerts, findings and commands, as Markdown"}},
+      .sections =
+          {{"Where it plays",
+            {{"the store",
+              "beside the one at hand, which stays as it is: in files, schemas or prefixes of its own, removed at the "
+              "end"},
+             {"the server",
+              "is stopped, or told otherwise, only if script/with_postgres or script/with_redis started it"},
+             {"promtool",
+              "evaluates the rules, which wait for minutes, over what was scraped, as if it had lasted for long; "
+              "package prometheus"}}},
+           {"What is printed",
+            {{"before, during", "the metric of a real worker, before the fault and during it"},
+             {"held",
+              "the metric moved, the alert fired (and not before), doctor named it, and was content after its command"},
+             {"not played", "it cannot befall this store"}}}},
+      .examples = {{"fenceline drill operator", "all that can befall the store at hand, in about a minute"},
+                   {"fenceline drill operator --only dead_letters --json", "one of them, for a script"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

@@ -1,5 +1,6 @@
-// The faults that `drill operator` plays, as data: what befalls a fleet from outside, what an operator sees of it (a metric, an alert, a finding of doctor), and the command that
-// mends it. One file a family of faults; docs/operating.md has the table that is made from them.
+// The faults that `drill operator` plays, as data: what befalls a fleet from outside, what an operator sees of it (a
+// metric, an alert, a finding of doctor), and the command that mends it. One file a family of faults; docs/operating.md
+// has the table that is made from them.
 #pragma once
 
 #include <functional>
@@ -12,11 +13,12 @@
 namespace fenceline::cli {
 
 struct OperatorFault {
-  std::string name;     // "paused_queue"; for --only
-  std::string what;     // is done from outside: "a queue is paused and forgotten"
-  std::string metric;   // that moves: a name, or one with labels, name{state="dead"}
-  std::string check;    // of doctor that names it
-  std::string command;  // as the finding gives it; words in capitals stand for any one, and "..." for any number of them
+  std::string name;    // "paused_queue"; for --only
+  std::string what;    // is done from outside: "a queue is paused and forgotten"
+  std::string metric;  // that moves: a name, or one with labels, name{state="dead"}
+  std::string check;   // of doctor that names it
+  std::string
+      command;  // as the finding gives it; words in capitals stand for any one, and "..." for any number of them
   // What is well, before the fault: workers, and whose metrics are watched if not those of a worker that stands by.
   std::function<void(OperatorScene&)> prepare = {};
   std::function<void(OperatorScene&)> bring_about;
@@ -31,8 +33,9 @@ struct OperatorFault {
   bool ages = false;                           // the metric is an age: it goes on to grow while the fault lasts
   bool silences = false;                       // whose metrics are watched is gone during it
   std::vector<bench::StoreKind> only_on = {};  // empty: on every store
-  bool takes_the_server = false;               // it befalls the whole server: played alone, and only on one that is the drill's own
-  // A worker looks at the store itself when it starts, and then once a minute. So that nobody waits for that, the metrics during it are of one that starts then.
+  bool takes_the_server = false;  // it befalls the whole server: played alone, and only on one that is the drill's own
+  // A worker looks at the store itself when it starts, and then once a minute. So that nobody waits for that, the
+  // metrics during it are of one that starts then.
   bool seen_at_start = false;
 };
 
@@ -64,7 +67,7 @@ struct OperatorVerdict {
   bool named = false;
   bool mended = false;
   SceneFinding finding = {};
-  std::string trouble = {};     // a sentence, if it did not go as it should
+  std::string trouble = {};  // a sentence, if it did not go as it should
   Duration took{};
 
   bool held() const { return moved && fired && named && mended && trouble.empty(); }

@@ -60,27 +60,31 @@ OperatorFault poison() {
             scene.run({"enqueue", kQueue});
             for (int i = 0; i < 2; ++i) {
               // The parent of the shell is the guardian, and its parent the worker.
-              const int worker = scene.work({kQueue}, "read -r pid name state worker rest </proc/$PPID/stat; kill -KILL $worker");
+              const int worker =
+                  scene.work({kQueue}, "read -r pid name state worker rest </proc/$PPID/stat; kill -KILL $worker");
               scene.until("the job kills its worker", [&] { return scene.has_ended(worker); });
             }
           }};
 }
 
 OperatorFault died() {
-  return {.name = "dead_letters",
-          .what = "a handler ends with 65: its job is of no use",
-          .metric = "fenceline_dead_letters_total",
-          .check = "dead_letters",
-          .command = "fenceline dead redrive --queue QUEUE --limit 1 --yes",
-          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, at_first(scene, "exit 65", "true"))); },
-          .bring_about =
-              [](OperatorScene& scene) {
-                scene.run({"enqueue", kQueue});
-                scene.until_jobs(1, "dead");
-              }};
+  return {
+      .name = "dead_letters",
+      .what = "a handler ends with 65: its job is of no use",
+      .metric = "fenceline_dead_letters_total",
+      .check = "dead_letters",
+      .command = "fenceline dead redrive --queue QUEUE --limit 1 --yes",
+      .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, at_first(scene, "exit 65", "true"))); },
+      .bring_about =
+          [](OperatorScene& scene) {
+            scene.run({"enqueue", kQueue});
+            scene.until_jobs(1, "dead");
+          }};
 }
 
-std::string charge(const OperatorScene& scene) { return "exec fenceline effect charge -- /bin/sh -c \"touch " + scene.folder() + "/charging; " + kLong + "\""; }
+std::string charge(const OperatorScene& scene) {
+  return "exec fenceline effect charge -- /bin/sh -c \"touch " + scene.folder() + "/charging; " + kLong + "\"";
+}
 
 // A worker is killed between the intent of an effect and its record, and another one meets the doubt.
 void killed_in_an_effect(OperatorScene& scene, const std::vector<std::string>& job) {
@@ -98,7 +102,9 @@ OperatorFault effect_in_doubt() {
           .metric = "fenceline_effects_in_doubt",
           .check = "effects_in_doubt",
           .command = "fenceline effects resolve ID NAME --done # or --none, whichever is so",
-          .bring_about = [](OperatorScene& scene) { killed_in_an_effect(scene, {"enqueue", kQueue}); }};
+          .bring_about = [](OperatorScene& scene) {
+            killed_in_an_effect(scene, {"enqueue", kQueue});
+          }};
 }
 
 OperatorFault unserved() {
@@ -107,7 +113,10 @@ OperatorFault unserved() {
           .metric = "fenceline_oldest_ready_seconds",
           .check = "queue_age",
           .command = "fenceline work QUEUE -- CMD",
-          .bring_about = [](OperatorScene& scene) { scene.run({"enqueue", kQueue}); },
+          .bring_about =
+              [](OperatorScene& scene) {
+                scene.run({"enqueue", kQueue});
+              },
           .ages = true};
 }
 
@@ -133,9 +142,11 @@ OperatorFault group_behind_a_failure() {
           .check = "groups_blocked",
           .command = "fenceline job retry ID",
           .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, at_first(scene, "exit 1", "true"))); },
-          .bring_about = [](OperatorScene& scene) {
-            for (int i = 0; i < 2; ++i) scene.run({"enqueue", kQueue, "--group", "customer-7", "--backoff", "24h", "--backoff-max", "24h"});
-          }};
+          .bring_about =
+              [](OperatorScene& scene) {
+                for (int i = 0; i < 2; ++i)
+                  scene.run({"enqueue", kQueue, "--group", "customer-7", "--backoff", "24h", "--backoff-max", "24h"});
+              }};
 }
 
 OperatorFault group_behind_a_doubt() {
@@ -169,7 +180,8 @@ OperatorFault item_held() {
 }  // namespace
 
 std::vector<OperatorFault> job_faults() {
-  return {all_workers_killed(), one_worker_killed(), poison(), died(), effect_in_doubt(), unserved(), paused(), group_behind_a_failure(), group_behind_a_doubt(), item_held()};
+  return {all_workers_killed(),     one_worker_killed(),    poison(),   died(), effect_in_doubt(), unserved(), paused(),
+          group_behind_a_failure(), group_behind_a_doubt(), item_held()};
 }
 
 }  // namespace fenceline::cli

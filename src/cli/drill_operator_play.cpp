@@ -25,12 +25,15 @@ bool stands_for_any(const std::string& word) {
 
 bool fits(std::span<const std::string> promised, std::span<const std::string> given) {
   if (promised.empty()) return given.empty();
-  if (promised.front() == "...") return fits(promised.subspan(1), given) || (!given.empty() && fits(promised, given.subspan(1)));
-  return !given.empty() && (promised.front() == given.front() || stands_for_any(promised.front())) && fits(promised.subspan(1), given.subspan(1));
+  if (promised.front() == "...")
+    return fits(promised.subspan(1), given) || (!given.empty() && fits(promised, given.subspan(1)));
+  return !given.empty() && (promised.front() == given.front() || stands_for_any(promised.front())) &&
+         fits(promised.subspan(1), given.subspan(1));
 }
 
 std::string with(std::string text, const std::string& word, const std::string& instead) {
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + instead.size())) text.replace(at, word.size(), instead);
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + instead.size()))
+    text.replace(at, word.size(), instead);
   return text;
 }
 
@@ -42,7 +45,8 @@ std::string filled(const OperatorFault& fault, std::string remedy) {
 // One after the other; the scene does nothing more once something went wrong.
 class Play {
  public:
-  Play(const OperatorFault& fault, OperatorScene& scene, const std::string& rules_path) : fault_(fault), scene_(scene), rules_path_(rules_path) {}
+  Play(const OperatorFault& fault, OperatorScene& scene, const std::string& rules_path)
+      : fault_(fault), scene_(scene), rules_path_(rules_path) {}
 
   OperatorVerdict run() {
     prepare();
@@ -60,7 +64,8 @@ class Play {
   void prepare() {
     if (fault_.prepare) fault_.prepare(scene_);
     if (well() && scene_.watched() < 0) stand_by();
-    if (well() && scene_.finding(fault_.check).is_trouble()) scene_.fail("doctor names " + fault_.check + " before anything was done");
+    if (well() && scene_.finding(fault_.check).is_trouble())
+      scene_.fail("doctor names " + fault_.check + " before anything was done");
     before_ = scene_.scrape().value_or(Scrape{});
     verdict_.before = value_in(before_);
   }
@@ -80,7 +85,9 @@ class Play {
       // Which command mends it may become known a moment later: a worker that was killed is missed only after a while.
       return verdict_.finding.is_trouble() && (fault_.mend || is_as_promised(fault_.command, verdict_.finding.remedy));
     });
-    if (verdict_.finding.is_trouble() && !well()) scene_.fail_with("doctor says '" + printable(verdict_.finding.remedy, 200) + "' instead of '" + fault_.command + "'");
+    if (verdict_.finding.is_trouble() && !well())
+      scene_.fail_with("doctor says '" + printable(verdict_.finding.remedy, 200) + "' instead of '" + fault_.command +
+                       "'");
     verdict_.named = well();
     if (fault_.silences) {
       scene_.until("nobody is there to be scraped", [&] { return !scene_.can_be_scraped(); });
@@ -97,7 +104,11 @@ class Play {
   }
 
   void ask_for_the_alert() {
-    const std::string wrong = alert_fires({.rules_path = rules_path_, .alert = alert_of(fault_), .check = fault_.one_alert_for_many ? fault_.check : "", .ages = fault_.ages ? fault_.metric : ""}, scene_.folder(), before_, during_);
+    const std::string wrong = alert_fires({.rules_path = rules_path_,
+                                           .alert = alert_of(fault_),
+                                           .check = fault_.one_alert_for_many ? fault_.check : "",
+                                           .ages = fault_.ages ? fault_.metric : ""},
+                                          scene_.folder(), before_, during_);
     if (!wrong.empty()) scene_.fail(wrong);
     verdict_.fired = wrong.empty();
   }
@@ -109,7 +120,8 @@ class Play {
       scene_.type(filled(fault_, verdict_.finding.remedy));
     }
     if (fault_.then) fault_.then(scene_);
-    scene_.until("doctor is content with " + fault_.check + " after its command", [&] { return !scene_.finding(fault_.check).is_trouble(); });
+    scene_.until("doctor is content with " + fault_.check + " after its command",
+                 [&] { return !scene_.finding(fault_.check).is_trouble(); });
     verdict_.mended = well();
     scene_.stop_typed();
   }
@@ -147,7 +159,9 @@ std::string runbook_of(const OperatorFault& fault) {
   return name + ".md";
 }
 
-bool is_as_promised(const std::string& command, const std::string& remedy) { return fits(words_of(command), words_of(remedy)); }
+bool is_as_promised(const std::string& command, const std::string& remedy) {
+  return fits(words_of(command), words_of(remedy));
+}
 
 OperatorVerdict play_fault(const OperatorFault& fault, OperatorScene& scene, const std::string& rules_path) {
   const Instant began = scene.runtime().now();

@@ -49,16 +49,19 @@ static_assert(kMinutesBefore + kMinutesDuring == 210, "3h30m, as promtool words 
 
 Result<void> find_promtool() {
   if (find_program("promtool")) return {};
-  return fail(Code::unavailable, "there is no promtool, which evaluates the alert rules; install the package prometheus");
+  return fail(Code::unavailable,
+              "there is no promtool, which evaluates the alert rules; install the package prometheus");
 }
 
 std::string rule_test(const AlertQuestion& question, const Scrape& before, const Scrape& during) {
   // Times of ours have no place in promtool's, which begin with 1970.
   const bool there = !during.series.empty();
   Json series = Json::array({{{"series", with_place("up")}, {"values", values(1, there ? 1 : 0, 0)}},
-                             {{"series", with_place(kStartOfProcess)}, {"values", there ? values(kADayAgo, kADayAgo, 0) : values_before(kADayAgo)}}});
+                             {{"series", with_place(kStartOfProcess)},
+                              {"values", there ? values(kADayAgo, kADayAgo, 0) : values_before(kADayAgo)}}});
   for (const auto& [one, value] : before.series) {
-    if (!during.series.contains(one) && one != kStartOfProcess && std::isfinite(value)) series.push_back({{"series", with_place(one)}, {"values", values_before(value)}});
+    if (!during.series.contains(one) && one != kStartOfProcess && std::isfinite(value))
+      series.push_back({{"series", with_place(one)}, {"values", values_before(value)}});
   }
   for (const auto& [one, value] : during.series) {
     const auto known = before.series.find(one);
@@ -71,20 +74,34 @@ std::string rule_test(const AlertQuestion& question, const Scrape& before, const
   }
   // How it is labelled and worded is the rule's own business: what counts is that there is one that fires.
   const std::string check = question.check.empty() ? "" : ",check=\"" + question.check + "\"";
-  const auto fired = [&](int minutes) { return "count(count_over_time(ALERTS{alertname=\"" + question.alert + "\",alertstate=\"firing\"" + check + "}[" + std::to_string(minutes) + "m])) > bool 0"; };
-  const Json before_it{{"expr", fired(kMinutesBefore)}, {"eval_time", std::to_string(kMinutesBefore - 1) + "m"}, {"exp_samples", Json::array()}};
-  const Json during_it{{"expr", fired(kMinutesDuring)}, {"eval_time", std::to_string(kMinutesBefore + kMinutesDuring) + "m"}, {"exp_samples", Json::array({{{"labels", "{}"}, {"value", 1}}})}};
-  const Json test{{"interval", "1m"}, {"input_series", series}, {"promql_expr_test", Json::array({before_it, during_it})}};
+  const auto fired = [&](int minutes) {
+    return "count(count_over_time(ALERTS{alertname=\"" + question.alert + "\",alertstate=\"firing\"" + check + "}[" +
+           std::to_string(minutes) + "m])) > bool 0";
+  };
+  const Json before_it{{"expr", fired(kMinutesBefore)},
+                       {"eval_time", std::to_string(kMinutesBefore - 1) + "m"},
+                       {"exp_samples", Json::array()}};
+  const Json during_it{{"expr", fired(kMinutesDuring)},
+                       {"eval_time", std::to_string(kMinutesBefore + kMinutesDuring) + "m"},
+                       {"exp_samples", Json::array({{{"labels", "{}"}, {"value", 1}}})}};
+  const Json test{
+      {"interval", "1m"}, {"input_series", series}, {"promql_expr_test", Json::array({before_it, during_it})}};
   // Prometheus reads YAML, and JSON is YAML.
-  return Json{{"rule_files", Json::array({question.rules_path})}, {"evaluation_interval", "1m"}, {"tests", Json::array({test})}}.dump(1);
+  return Json{
+      {"rule_files", Json::array({question.rules_path})}, {"evaluation_interval", "1m"}, {"tests", Json::array({test})}}
+      .dump(1);
 }
 
-std::string alert_fires(const AlertQuestion& question, const std::string& folder, const Scrape& before, const Scrape& during) {
+std::string alert_fires(const AlertQuestion& question, const std::string& folder, const Scrape& before,
+                        const Scrape& during) {
   const std::string& alert = question.alert;
   const std::string path = folder + "/" + alert + ".test.yml";
   std::ofstream(path) << rule_test(question, before, during);
   const Result<Collected> told =
-      collect({.command = {"/bin/sh", "-c", "exec promtool test rules \"$1\" 2>&1", "sh", path}, .variables = {}, .takes_input = false, .bytes_max = kWordsMost});
+      collect({.command = {"/bin/sh", "-c", "exec promtool test rules \"$1\" 2>&1", "sh", path},
+               .variables = {},
+               .takes_input = false,
+               .bytes_max = kWordsMost});
   if (!told) return "promtool could not be started: " + told.error().message;
   if (told->status == ExitStatus{}) return {};
   // Of the two questions, promtool names the ones that were answered otherwise by their time.

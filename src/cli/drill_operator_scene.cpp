@@ -50,7 +50,8 @@ OperatorScene::OperatorScene(const Invocation& invocation, std::string store_url
     : invocation_(invocation), runtime_(*invocation.runtime), store_url_(std::move(store_url)), server_(server) {
   std::error_code failed;
   std::filesystem::create_directory(folder() + "/bin", failed);
-  std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe", failed), folder() + "/bin/fenceline", failed);
+  std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe", failed), folder() + "/bin/fenceline",
+                                  failed);
   if (failed) fail("the drill's folder cannot be written to: " + failed.message());
 }
 
@@ -86,11 +87,12 @@ bool OperatorScene::interrupted() const { return was_interrupted(invocation_.sto
 
 std::vector<std::pair<std::string, std::string>> OperatorScene::variables() const {
   const char* const path = std::getenv("PATH");
-  std::vector<std::pair<std::string, std::string>> all{{"FENCELINE_STORE", store_url_},
-                                                       {"FENCELINE_NAMESPACE", "default"},
-                                                       {"FENCELINE_GATES", folder() + "/gates"},
-                                                       {"FENCELINE_LOG", "info"},
-                                                       {"PATH", folder() + "/bin:" + (path != nullptr ? path : "/usr/bin:/bin")}};
+  std::vector<std::pair<std::string, std::string>> all{
+      {"FENCELINE_STORE", store_url_},
+      {"FENCELINE_NAMESPACE", "default"},
+      {"FENCELINE_GATES", folder() + "/gates"},
+      {"FENCELINE_LOG", "info"},
+      {"PATH", folder() + "/bin:" + (path != nullptr ? path : "/usr/bin:/bin")}};
   // No command that doctor gives has a password in it.
   const std::string password = password_in(store_url_);
   if (!password.empty()) all.emplace_back(kind() == bench::StoreKind::redis ? "REDISCLI_AUTH" : "PGPASSWORD", password);
@@ -110,7 +112,8 @@ int OperatorScene::start(const std::vector<std::string>& words, const std::strin
   return static_cast<int>(started_.size()) - 1;
 }
 
-int OperatorScene::work(const std::vector<std::string>& queues, const std::string& line, const std::vector<std::string>& options) {
+int OperatorScene::work(const std::vector<std::string>& queues, const std::string& line,
+                        const std::vector<std::string>& options) {
   std::vector<std::string> words{"work"};
   words.insert(words.end(), queues.begin(), queues.end());
   words.insert(words.end(), {"--metrics", "127.0.0.1:0", "--concurrency", "2"});
@@ -126,7 +129,8 @@ int OperatorScene::start_measured(const std::vector<std::string>& words, const s
   Started& one = started_[static_cast<std::size_t>(number)];
   until("a " + who + " tells where its metrics are", [&] {
     one.address = address_in(one.words);
-    if (one.address.empty() && has_ended(number)) fail("a " + who + " ended before it worked: " + last_words(one.words));
+    if (one.address.empty() && has_ended(number))
+      fail("a " + who + " ended before it worked: " + last_words(one.words));
     return !one.address.empty();
   });
   return number;
@@ -148,7 +152,9 @@ std::string OperatorScene::last_words(const std::string& path) const {
   return last.empty() ? "it said nothing" : printable(last, 300);
 }
 
-pid_t OperatorScene::pid(int process) const { return process < 0 ? -1 : started_.at(static_cast<std::size_t>(process)).process->pid(); }
+pid_t OperatorScene::pid(int process) const {
+  return process < 0 ? -1 : started_.at(static_cast<std::size_t>(process)).process->pid();
+}
 
 void OperatorScene::signal(int process, int signal) {
   if (pid(process) > 0) ::kill(pid(process), signal);
@@ -188,7 +194,9 @@ int OperatorScene::run_to_end(const std::vector<std::string>& words, std::string
 std::string OperatorScene::run(const std::vector<std::string>& words, bool any_status) {
   std::string output;
   const int status = run_to_end(words, output);
-  if (status != kExitOk && !any_status) fail("fenceline " + words.front() + " ended with " + std::to_string(status) + ": " + last_words(folder() + "/" + words.front()));
+  if (status != kExitOk && !any_status)
+    fail("fenceline " + words.front() + " ended with " + std::to_string(status) + ": " +
+         last_words(folder() + "/" + words.front()));
   return output;
 }
 
@@ -201,18 +209,21 @@ std::optional<ChildProcess> OperatorScene::in_shell(const std::string& line) {
   if (!trouble_.empty()) return std::nullopt;
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd said(::open((folder() + "/typed").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  Result<ChildProcess> child = spawn_child({.program = "/bin/sh",
-                                            .arguments = {"sh", "-c", line},
-                                            .environment = environment_with(variables()),
-                                            .descriptors = {{nothing.get(), STDIN_FILENO}, {said.get(), STDOUT_FILENO}, {said.get(), STDERR_FILENO}},
-                                            .dies_with_us = true});
+  Result<ChildProcess> child = spawn_child(
+      {.program = "/bin/sh",
+       .arguments = {"sh", "-c", line},
+       .environment = environment_with(variables()),
+       .descriptors = {{nothing.get(), STDIN_FILENO}, {said.get(), STDOUT_FILENO}, {said.get(), STDERR_FILENO}},
+       .dies_with_us = true});
   if (child) return std::move(*child);
   fail("no shell could be started: " + child.error().message);
   return std::nullopt;
 }
 
 void OperatorScene::end(const ChildProcess& child) {
-  const auto over_within = [&](Duration most) { return poll_until(runtime_, child.exited.get(), POLLIN, runtime_.now() + most); };
+  const auto over_within = [&](Duration most) {
+    return poll_until(runtime_, child.exited.get(), POLLIN, runtime_.now() + most);
+  };
   if (!over_within(0s)) {
     ::kill(-child.pid, SIGTERM);
     if (!over_within(kStopMost)) {
@@ -246,7 +257,8 @@ std::string OperatorScene::by_hand(const std::vector<std::string>& words) {
   }
   std::vector<std::string> command{"sqlite3", file(), ".timeout 5000"};
   command.insert(command.end(), words.begin(), words.end());
-  const Result<Collected> told = collect({.command = command, .variables = {}, .takes_input = false, .bytes_max = kAnswerMost});
+  const Result<Collected> told =
+      collect({.command = command, .variables = {}, .takes_input = false, .bytes_max = kAnswerMost});
   if (!told) fail("by hand: " + told.error().message + "; install the package sqlite3");
   else if (told->status != ExitStatus{}) fail("by hand: sqlite3 ended with " + to_string(told->status));
   return told ? told->output : "";
@@ -276,7 +288,9 @@ std::optional<Scrape> OperatorScene::scrape() {
   return std::nullopt;
 }
 
-bool OperatorScene::can_be_scraped() const { return watched_ >= 0 && cli::scrape(started_[static_cast<std::size_t>(watched_)].address).has_value(); }
+bool OperatorScene::can_be_scraped() const {
+  return watched_ >= 0 && cli::scrape(started_[static_cast<std::size_t>(watched_)].address).has_value();
+}
 
 SceneFinding OperatorScene::finding(const std::string& check) {
   const nlohmann::json told = parsed(run({"doctor", "--json"}, true));
@@ -290,7 +304,9 @@ SceneFinding OperatorScene::finding(const std::string& check) {
   for (const nlohmann::json& one : told["findings"]) {
     if (one.value("name", "") != check) continue;
     SceneFinding found{one.value("status", ""), one.value("detail", ""), one.value("remedy", "")};
-    if (worst.status.empty() || (found.is_trouble() && !worst.is_trouble()) || (found.status == "bad" && worst.status != "bad")) worst = std::move(found);
+    if (worst.status.empty() || (found.is_trouble() && !worst.is_trouble()) ||
+        (found.status == "bad" && worst.status != "bad"))
+      worst = std::move(found);
   }
   return worst;
 }

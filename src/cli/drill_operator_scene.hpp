@@ -1,4 +1,5 @@
-// Where one fault of `drill operator` is played: a store of its own, real processes of this program on it, their metrics, and doctor. All of it goes with it.
+// Where one fault of `drill operator` is played: a store of its own, real processes of this program on it, their
+// metrics, and doctor. All of it goes with it.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +28,8 @@ struct SceneFinding {
   bool is_trouble() const { return status == "warning" || status == "bad"; }
 };
 
-// The first thing that goes wrong is kept, and after it nothing is done any more: a play reads as a list of acts. One thread uses it.
+// The first thing that goes wrong is kept, and after it nothing is done any more: a play reads as a list of acts. One
+// thread uses it.
 class OperatorScene {
  public:
   // All must outlive it. `server` is null for an embedded store.
@@ -56,8 +58,10 @@ class OperatorScene {
   int start(const std::vector<std::string>& words, const std::string& who);
   // The same for one with `--metrics`, once it is listening.
   int start_measured(const std::vector<std::string>& words, const std::string& who);
-  // `fenceline work` for these queues with leases of a second and metrics, once it is listening; each job runs `line` in a shell. Its number.
-  int work(const std::vector<std::string>& queues, const std::string& line, const std::vector<std::string>& options = {});
+  // `fenceline work` for these queues with leases of a second and metrics, once it is listening; each job runs `line`
+  // in a shell. Its number.
+  int work(const std::vector<std::string>& queues, const std::string& line,
+           const std::vector<std::string>& options = {});
   pid_t pid(int process) const;
   // To it alone, or to all that it started too.
   void signal(int process, int signal);
@@ -69,7 +73,8 @@ class OperatorScene {
   std::string run(const std::vector<std::string>& words, bool any_status = false);
   // Whether it ends with 0; no trouble if not.
   bool succeeds(const std::vector<std::string>& words);
-  // A line that a person would type, in a shell with this `fenceline` on its path, in the background. There is one at a time.
+  // A line that a person would type, in a shell with this `fenceline` on its path, in the background. There is one at a
+  // time.
   void type(const std::string& line);
   // Ends what was typed, if it still runs.
   void stop_typed();

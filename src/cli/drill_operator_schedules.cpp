@@ -10,12 +10,16 @@ void add(OperatorScene& scene) { scene.run({"schedule", "add", "report", "--ever
 
 // Moves how far the ticks of the schedule are accounted for.
 void move_account(OperatorScene& scene, const std::string& microseconds) {
-  if (scene.kind() == StoreKind::sqlite) scene.by_hand({"UPDATE fenceline_schedule SET resolved_to = resolved_to + " + microseconds});
-  if (scene.kind() == StoreKind::postgres) scene.by_hand({"update schedule set resolved_to = resolved_to + " + microseconds});
+  if (scene.kind() == StoreKind::sqlite)
+    scene.by_hand({"UPDATE fenceline_schedule SET resolved_to = resolved_to + " + microseconds});
+  if (scene.kind() == StoreKind::postgres)
+    scene.by_hand({"update schedule set resolved_to = resolved_to + " + microseconds});
   if (scene.kind() == StoreKind::redis)
     scene.by_hand({"EVAL",
-                   "for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*:schedule')) do local s = cmsgpack.unpack(redis.call('HGET', key, 'report')) s[3] = s[3] + tonumber(ARGV[2]) "
-                   "redis.call('HSET', key, 'report', cmsgpack.pack(s)) redis.call('ZADD', key .. 's_at', string.format('%.0f', s[3]), 'report') end return 1",
+                   "for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*:schedule')) do local s = "
+                   "cmsgpack.unpack(redis.call('HGET', key, 'report')) s[3] = s[3] + tonumber(ARGV[2]) "
+                   "redis.call('HSET', key, 'report', cmsgpack.pack(s)) redis.call('ZADD', key .. 's_at', "
+                   "string.format('%.0f', s[3]), 'report') end return 1",
                    "0", scene.prefix(), microseconds});
 }
 

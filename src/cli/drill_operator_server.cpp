@@ -48,7 +48,9 @@ OperatorFault stopped_under_a_lock() {
               [](OperatorScene& scene) {
                 const std::string config = scene.folder() + "/fenceline.toml";
                 std::ofstream(config) << "[lock.bold]\npattern = \"item\"\nttl = \"2s\"\non_renewal_error = \"open\"\n";
-                scene.watch(scene.start_measured({"lock", "deploy", "--class", "bold", "--config", config, "--metrics", "127.0.0.1:0", "--", "/bin/sleep", "300"}, "holder"));
+                scene.watch(scene.start_measured({"lock", "deploy", "--class", "bold", "--config", config, "--metrics",
+                                                  "127.0.0.1:0", "--", "/bin/sleep", "300"},
+                                                 "holder"));
               },
           .bring_about = stop_server,
           .mend = [](OperatorScene& scene) { scene.put_back(); },

@@ -18,7 +18,10 @@ OperatorFault write_lock_held() {
           .metric = metric_of("write_lock"),
           .check = "write_lock",
           .command = "kill PID",
-          .bring_about = [](OperatorScene& scene) { scene.outside("{ echo 'BEGIN IMMEDIATE;'; sleep 300; } | sqlite3 " + quoted(scene.file())); },
+          .bring_about =
+              [](OperatorScene& scene) {
+                scene.outside("{ echo 'BEGIN IMMEDIATE;'; sleep 300; } | sqlite3 " + quoted(scene.file()));
+              },
           .alert = kBad,
           .one_alert_for_many = true,
           .only_on = {StoreKind::sqlite},
@@ -108,6 +111,8 @@ OperatorFault append_only_off() {
 
 }  // namespace
 
-std::vector<OperatorFault> setting_faults() { return {write_lock_held(), index_dropped(), function_dropped(), vacuum_off(), memory_used_up(), append_only_off()}; }
+std::vector<OperatorFault> setting_faults() {
+  return {write_lock_held(), index_dropped(), function_dropped(), vacuum_off(), memory_used_up(), append_only_off()};
+}
 
 }  // namespace fenceline::cli

@@ -19,12 +19,15 @@ OperatorFault killed() {
               [](OperatorScene& scene) {
                 scene.work({kQueue}, "true");
                 scene.watch(scene.work({kQueue}, "true"));
-                scene.until("both workers are seen", [&] { return scene.scrape().value_or(Scrape{}).sum("fenceline_workers{state=\"seen\"}") == 2; });
+                scene.until("both workers are seen", [&] {
+                  return scene.scrape().value_or(Scrape{}).sum("fenceline_workers{state=\"seen\"}") == 2;
+                });
               },
           .bring_about = [](OperatorScene& scene) { scene.kill(0); }};
 }
 
-// The first worker has a job that runs until it is told; the second one waits for work. The first is stopped with all it started, and the second takes over.
+// The first worker has a job that runs until it is told; the second one waits for work. The first is stopped with all
+// it started, and the second takes over.
 void taken_over(OperatorScene& scene) {
   // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
   scene.until("the worker stands still", [&] {
@@ -41,7 +44,9 @@ void prepare_two(OperatorScene& scene) {
   const std::string until_told = "until [ -e " + folder + "/go ]; do sleep 0.05; done";
   scene.run({"enqueue", kQueue});
   scene.work({kQueue}, until_told);
-  scene.until("the worker has reported what it holds", [&] { return scene.run({"workers", "list", "--json"}).find("\"holding\":[{") != std::string::npos; });
+  scene.until("the worker has reported what it holds", [&] {
+    return scene.run({"workers", "list", "--json"}).find("\"holding\":[{") != std::string::npos;
+  });
   scene.work({kQueue}, "touch " + folder + "/second; " + until_told);
 }
 
@@ -60,7 +65,8 @@ OperatorFault stopped() {
 }
 
 // When it goes on, its word comes too late. Until the job ends, doctor tells whose it was.
-OperatorFault came_back(const std::string& name, const std::string& metric, const std::string& alert, const std::string& what) {
+OperatorFault came_back(const std::string& name, const std::string& metric, const std::string& alert,
+                        const std::string& what) {
   return {.name = name,
           .what = what,
           .metric = metric,
@@ -102,7 +108,10 @@ OperatorFault short_lease() {
           .metric = "fenceline_finding{check=\"config\"}",
           .check = "config",
           .command = "fenceline work QUEUE --ttl DURATION -- CMD",
-          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({"standby"}, "true", {"--ttl", "30s"})); },
+          .prepare =
+              [](OperatorScene& scene) {
+                scene.watch(scene.work({"standby"}, "true", {"--ttl", "30s"}));
+              },
           .bring_about =
               [](OperatorScene& scene) {
                 scene.work({kQueue}, "true");
@@ -115,9 +124,14 @@ OperatorFault short_lease() {
 }  // namespace
 
 std::vector<OperatorFault> worker_faults() {
-  return {none_is_left(), killed(), short_lease(), stopped(),
-          came_back("leases_lost", "fenceline_leases_lost_total", "FencelineLeasesLost", "a worker is stopped past its lease and goes on: its work was given to another"),
-          came_back("late_writes", "fenceline_stale_writes_refused_total", "FencelineBeliefs", "the same, and its late word is refused by its fence")};
+  return {none_is_left(),
+          killed(),
+          short_lease(),
+          stopped(),
+          came_back("leases_lost", "fenceline_leases_lost_total", "FencelineLeasesLost",
+                    "a worker is stopped past its lease and goes on: its work was given to another"),
+          came_back("late_writes", "fenceline_stale_writes_refused_total", "FencelineBeliefs",
+                    "the same, and its late word is refused by its fence")};
 }
 
 }  // namespace fenceline::cli

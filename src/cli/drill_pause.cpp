@@ -1,6 +1,6 @@
-// `fenceline drill pause`: workers are stopped with SIGSTOP for longer than their leases, in turn with all they started and
-// alone. Others take their jobs over; what the paused ones write later must be refused, and of the ones that were stopped
-// alone nothing may work on.
+// `fenceline drill pause`: workers are stopped with SIGSTOP for longer than their leases, in turn with all they started
+// and alone. Others take their jobs over; what the paused ones write later must be refused, and of the ones that were
+// stopped alone nothing may work on.
 #include <csignal>
 
 #include "cli/drill_fleet.hpp"
@@ -39,7 +39,8 @@ Result<int> run(Invocation& invocation) {
       if (!pause(fleet, round % fleet.workers(), round % 2 == 0) || !fleet.wait(kBetween)) return false;
       ++report.faults;
       if (stderr_is_terminal())
-        tell("pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + " pauses, " + std::to_string(fleet.unfinished()) + " jobs left");
+        tell("pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + " pauses, " +
+             std::to_string(fleet.unfinished()) + " jobs left");
     }
     return true;
   };
@@ -56,7 +57,9 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec drill_pause_command() {
   return {.name = "drill pause",
-          .summary = "Stops real workers for longer than their leases, with their commands and alone, and sees their late writes refused.",
+          .summary =
+              "Stops real workers for longer than their leases, with their commands and alone, and sees their late "
+              "writes refused.",
           .arguments = {},
           .options = {{"--repeat", "N", "pauses to play, 3 s each; default 4"}},
           .examples = {{"fenceline drill pause", "four pauses among three workers"}},

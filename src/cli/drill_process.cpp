@@ -38,10 +38,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 Result<std::unique_ptr<DrillProcess>> DrillProcess::start(Runtime& runtime, const std::vector<std::string>& arguments,
-                                                          const std::map<std::string, std::string>& environment, const std::string& stderr_path) {
+                                                          const std::map<std::string, std::string>& environment,
+                                                          const std::string& stderr_path) {
   int to_child[2];
   int from_child[2];
-  if (::pipe2(to_child, O_CLOEXEC) != 0) return fail(Code::unavailable, std::string("no pipe: ") + std::strerror(errno));
+  if (::pipe2(to_child, O_CLOEXEC) != 0)
+    return fail(Code::unavailable, std::string("no pipe: ") + std::strerror(errno));
   if (::pipe2(from_child, O_CLOEXEC) != 0) {
     ::close(to_child[0]);
     ::close(to_child[1]);
@@ -51,7 +53,8 @@ Result<std::unique_ptr<DrillProcess>> DrillProcess::start(Runtime& runtime, cons
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, to_child[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, from_child[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, stderr_path.empty() ? "/dev/null" : stderr_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, stderr_path.empty() ? "/dev/null" : stderr_path.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
 
   // A store's URL may hold a password, and whoever is on this machine sees arguments.
   std::vector<std::string> argv{"fenceline"};
@@ -65,12 +68,14 @@ Result<std::unique_ptr<DrillProcess>> DrillProcess::start(Runtime& runtime, cons
     else argv.push_back(arguments[i]);
   }
   std::vector<std::string> env = laid_over(changes);
-  // In a session of its own: where a process is stopped, the kernel may hang up on its whole group, and that must not be ours.
+  // In a session of its own: where a process is stopped, the kernel may hang up on its whole group, and that must not
+  // be ours.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(argv).data(), pointers(env).data());
+  const int error =
+      ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes, pointers(argv).data(), pointers(env).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   ::close(to_child[0]);
@@ -144,7 +149,8 @@ Exit DrillProcess::finish(Instant deadline, std::string* output) {
 }
 
 DrillFolder::DrillFolder(const std::string& parent) {
-  const std::filesystem::path above = parent.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(parent);
+  const std::filesystem::path above =
+      parent.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(parent);
   std::string pattern = (above / "fenceline-drill-XXXXXX").string();
   check(::mkdtemp(pattern.data()) != nullptr, "a folder for the drill can be made");
   path_ = pattern;

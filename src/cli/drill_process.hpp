@@ -25,7 +25,8 @@ class DrillProcess {
   // Starts `fenceline arguments...` with `environment` laid over this process's own; what follows --store goes by
   // FENCELINE_STORE. Its stderr goes to `stderr_path`, or nowhere if empty. Errors: unavailable.
   static Result<std::unique_ptr<DrillProcess>> start(Runtime& runtime, const std::vector<std::string>& arguments,
-                                                     const std::map<std::string, std::string>& environment = {}, const std::string& stderr_path = "");
+                                                     const std::map<std::string, std::string>& environment = {},
+                                                     const std::string& stderr_path = "");
   ~DrillProcess();
   DrillProcess(const DrillProcess&) = delete;
   DrillProcess& operator=(const DrillProcess&) = delete;

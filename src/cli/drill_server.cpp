@@ -18,9 +18,10 @@ Result<std::unique_ptr<DrillServer>> server_of(const std::string& store_url) {
 
 bool run_in_shell(const std::string& line) {
   const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto child = spawn_child({.program = "/bin/sh",
-                                  .arguments = {"sh", "-c", line},
-                                  .descriptors = {{nowhere.get(), STDIN_FILENO}, {nowhere.get(), STDOUT_FILENO}, {nowhere.get(), STDERR_FILENO}}});
+  const auto child = spawn_child(
+      {.program = "/bin/sh",
+       .arguments = {"sh", "-c", line},
+       .descriptors = {{nowhere.get(), STDIN_FILENO}, {nowhere.get(), STDOUT_FILENO}, {nowhere.get(), STDERR_FILENO}}});
   return child && reap(*child) == ExitStatus{};
 }
 

@@ -19,7 +19,8 @@ namespace fenceline::cli {
 class SessionEnder {
  public:
   virtual ~SessionEnder() = default;
-  // Those that are in the middle of something, as far as the server can tell, or all. How many; negative if the server does not answer.
+  // Those that are in the middle of something, as far as the server can tell, or all. How many; negative if the server
+  // does not answer.
   virtual std::int64_t end_sessions(const std::vector<pid_t>& processes, bool all) = 0;
 };
 
@@ -42,17 +43,21 @@ class DrillServer {
   virtual std::string url_named(const std::string& name) const = 0;
   virtual Result<std::unique_ptr<SessionEnder>> ender(Runtime& runtime, const std::string& name) const = 0;
 
-  // Of a server that script/with_postgres or script/with_redis has started, known by a variable that these set; nothing of another.
+  // Of a server that script/with_postgres or script/with_redis has started, known by a variable that these set; nothing
+  // of another.
   virtual std::optional<pid_t> first_process() const = 0;
-  // Errors: invalid (no server was started there), refused (one that keeps nothing on disk has nothing to come back with).
+  // Errors: invalid (no server was started there), refused (one that keeps nothing on disk has nothing to come back
+  // with).
   virtual Result<std::optional<RestartPlan>> restart_plan(Runtime& runtime) const = 0;
 
-  // What somebody does behind our back, with a client of the server's own kind: a line of SQL (in the schema of the store's URL), or the words of one command of Redis.
-  // What was answered, as text. Errors: refused (the server said no), and those of a call.
-  virtual Result<std::string> by_hand(Runtime& runtime, const std::string& store_url, const std::vector<std::string>& words) const = 0;
+  // What somebody does behind our back, with a client of the server's own kind: a line of SQL (in the schema of the
+  // store's URL), or the words of one command of Redis. What was answered, as text. Errors: refused (the server said
+  // no), and those of a call.
+  virtual Result<std::string> by_hand(Runtime& runtime, const std::string& store_url,
+                                      const std::vector<std::string>& words) const = 0;
 
-  // By a command of its own the server holds back all that would change something, until it is let go; false if it has no such command. It lets go by
-  // itself if nobody does.
+  // By a command of its own the server holds back all that would change something, until it is let go; false if it has
+  // no such command. It lets go by itself if nobody does.
   virtual bool hold(Runtime&) const { return false; }
   virtual bool let_go(Runtime&) const { return false; }
 };

@@ -35,7 +35,8 @@ Result<std::string> control_program(const std::string& data) {
   std::string line;
   std::getline(notes, line);
   const std::filesystem::path program = line.substr(0, line.find(' '));
-  if (!program.is_absolute()) return fail(Code::invalid, std::string(kDataOfTests) + " names no folder of a server that was started");
+  if (!program.is_absolute())
+    return fail(Code::invalid, std::string(kDataOfTests) + " names no folder of a server that was started");
   return (program.parent_path() / "pg_ctl").string();
 }
 
@@ -44,13 +45,16 @@ std::optional<std::string> data_folder_of_tests() {
   return data == nullptr ? std::nullopt : std::optional<std::string>(data);
 }
 
-// A role may end the sessions of its own. They are known by the name that their URL gives them: behind a pooler no process is known.
+// A role may end the sessions of its own. They are known by the name that their URL gives them: behind a pooler no
+// process is known.
 class PostgresEnder final : public SessionEnder {
  public:
-  PostgresEnder(Runtime& runtime, std::unique_ptr<Connection> connection, std::string name) : runtime_(runtime), connection_(std::move(connection)), name_(std::move(name)) {}
+  PostgresEnder(Runtime& runtime, std::unique_ptr<Connection> connection, std::string name)
+      : runtime_(runtime), connection_(std::move(connection)), name_(std::move(name)) {}
 
   std::int64_t end_sessions(const std::vector<pid_t>&, bool all) override {
-    const Reply reply = connection_->call({{sql_, Params().text(name_).boolean(all)}}, false, runtime_.now() + kCallTimeout);
+    const Reply reply =
+        connection_->call({{sql_, Params().text(name_).boolean(all)}}, false, runtime_.now() + kCallTimeout);
     return reply.fate == Reply::Fate::answered && reply.rows.size() == 1 ? reply.rows.integer(0, 0) : -1;
   }
 
@@ -59,8 +63,10 @@ class PostgresEnder final : public SessionEnder {
   std::unique_ptr<Connection> connection_;
   const std::string name_;
   // Who has written something and has not ended yet is in the middle of it, or commits.
-  Statement sql_{"select count(*) from (select pg_catalog.pg_terminate_backend(pid) as ended from pg_catalog.pg_stat_activity "
-                 "where application_name = $1 and pid <> pg_catalog.pg_backend_pid() and ($2 or backend_xid is not null)) as e where ended"};
+  Statement sql_{
+      "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as ended from pg_catalog.pg_stat_activity "
+      "where application_name = $1 and pid <> pg_catalog.pg_backend_pid() and ($2 or backend_xid is not null)) as e "
+      "where ended"};
 };
 
 class PostgresServer final : public DrillServer {
@@ -73,7 +79,9 @@ class PostgresServer final : public DrillServer {
     return FaultProxy::Target{.host = address->host, .port = address->port};
   }
   std::string url_at(std::uint16_t port) const override { return bench::with_address(url_, "127.0.0.1", port); }
-  std::string url_named(const std::string& name) const override { return bench::with_parameter(url_, "application_name", name); }
+  std::string url_named(const std::string& name) const override {
+    return bench::with_parameter(url_, "application_name", name);
+  }
   Result<std::unique_ptr<SessionEnder>> ender(Runtime& runtime, const std::string& name) const override {
     const Result<postgres::Dsn> dsn = postgres::parse_dsn(url_);
     if (!dsn) return std::unexpected(dsn.error());
@@ -98,7 +106,8 @@ class PostgresServer final : public DrillServer {
     const std::string control = as_owner_of(*data) + quoted(*program) + " -D " + quoted(*data) + " -s -w ";
     return RestartPlan{.stop = control + "-m immediate stop", .start = control + "start"};
   }
-  Result<std::string> by_hand(Runtime& runtime, const std::string& store_url, const std::vector<std::string>& words) const override {
+  Result<std::string> by_hand(Runtime& runtime, const std::string& store_url,
+                              const std::vector<std::string>& words) const override {
     const Result<postgres::Dsn> dsn = postgres::parse_dsn(store_url);
     if (!dsn) return std::unexpected(dsn.error());
     const Result<std::unique_ptr<Connection>> made = Connection::connect(runtime, *dsn, runtime.now() + kCallTimeout);
@@ -108,7 +117,8 @@ class PostgresServer final : public DrillServer {
     const Statement sql(words.at(0));
     const Reply reply = (*made)->call({{sql, Params()}}, false, runtime.now() + kCallTimeout);
     if (reply.fate == Reply::Fate::refused) return fail(Code::refused, reply.error.message);
-    if (reply.fate != Reply::Fate::answered) return fail(Code::unavailable, "the server did not answer '" + words.at(0) + "'");
+    if (reply.fate != Reply::Fate::answered)
+      return fail(Code::unavailable, "the server did not answer '" + words.at(0) + "'");
     return reply.rows.size() > 0 ? std::string(reply.rows.text(0, 0)) : std::string{};
   }
 
@@ -118,6 +128,8 @@ class PostgresServer final : public DrillServer {
 
 }  // namespace
 
-std::unique_ptr<DrillServer> postgres_server(const std::string& store_url) { return std::make_unique<PostgresServer>(store_url); }
+std::unique_ptr<DrillServer> postgres_server(const std::string& store_url) {
+  return std::make_unique<PostgresServer>(store_url);
+}
 
 }  // namespace fenceline::cli

@@ -20,15 +20,19 @@ using redis::Connection;
 using redis::Value;
 
 constexpr const char* kFolderOfTests = "FENCELINE_TEST_REDIS_FOLDER";  // set by script/with_redis
-constexpr Duration kHeldMost = 20s;   // by then the server lets go by itself
-constexpr Duration kAhead = 5ms;      // for the server to have begun what keeps it busy
+constexpr Duration kHeldMost = 20s;                                    // by then the server lets go by itself
+constexpr Duration kAhead = 5ms;            // for the server to have begun what keeps it busy
 constexpr int kTurnsOfTheBusy = 2'000'000;  // of a loop: some 20 ms
-constexpr const char* kTail = "0.7";  // seconds that a crash of the machine takes here; a server that syncs every second may lose two
+constexpr const char* kTail =
+    "0.7";  // seconds that a crash of the machine takes here; a server that syncs every second may lose two
 
-Result<std::unique_ptr<Connection>> connect(Runtime& runtime, const Address& address) { return Connection::connect(runtime, address, runtime.now() + kCallTimeout); }
+Result<std::unique_ptr<Connection>> connect(Runtime& runtime, const Address& address) {
+  return Connection::connect(runtime, address, runtime.now() + kCallTimeout);
+}
 
-// A client that is served while another command keeps the server busy has its answer ready but not on its way when the next command ends its
-// connection: so what it asked has taken effect, and it never hears of it. What arrives later is never read.
+// A client that is served while another command keeps the server busy has its answer ready but not on its way when the
+// next command ends its connection: so what it asked has taken effect, and it never hears of it. What arrives later is
+// never read.
 class RedisEnder final : public SessionEnder {
  public:
   RedisEnder(Runtime& runtime, std::unique_ptr<Connection> connection, std::unique_ptr<Connection> busy)
@@ -46,7 +50,11 @@ class RedisEnder final : public SessionEnder {
     if (asked == 0) return 0;
     if (!all) {
       std::string loop;
-      Command("EVAL").arg("local sum = 0 for i = 1, tonumber(ARGV[1]) do sum = sum + i end return 1").arg(0).arg(kTurnsOfTheBusy).append_to(loop);
+      Command("EVAL")
+          .arg("local sum = 0 for i = 1, tonumber(ARGV[1]) do sum = sum + i end return 1")
+          .arg(0)
+          .arg(kTurnsOfTheBusy)
+          .append_to(loop);
       if (!send(*busy_, loop)) return -1;
       runtime_.sleep_for(kAhead, {});
     }
@@ -153,20 +161,26 @@ class RedisServer final : public DrillServer {
     const Result<std::string> sync = sync_of_its_file(runtime);
     if (!sync) return std::unexpected(sync.error());
     const std::string in_folder = "cd " + quoted(named) + " && ";
-    const std::string killed = "pid=$(cat redis.pid) && kill -KILL $pid && while kill -0 $pid && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.01; done; true";
+    const std::string killed =
+        "pid=$(cat redis.pid) && kill -KILL $pid && while kill -0 $pid && ! grep -q '^State:.Z' /proc/$pid/status; do "
+        "sleep 0.01; done; true";
     RestartPlan plan;
     plan.forgets = *sync != "always";
-    // A process that is killed has left all to the kernel; what a machine takes with it is cut off by hand: all that came after a moment shortly before.
-    const std::string noted = "for file in appendonlydir/*.incr.aof; do :; done; size() { stat -c %s \"$file\"; }; kept=$(size) && sleep " + std::string(kTail) +
-                              " && for i in $(seq 100); do [ \"$(size)\" -eq \"$kept\" ] || break; sleep 0.05; done && ";
+    // A process that is killed has left all to the kernel; what a machine takes with it is cut off by hand: all that
+    // came after a moment shortly before.
+    const std::string noted =
+        "for file in appendonlydir/*.incr.aof; do :; done; size() { stat -c %s \"$file\"; }; kept=$(size) && sleep " +
+        std::string(kTail) + " && for i in $(seq 100); do [ \"$(size)\" -eq \"$kept\" ] || break; sleep 0.05; done && ";
     plan.stop = in_folder + (plan.forgets ? noted + killed + " && truncate -s \"$kept\" \"$file\"" : killed);
     plan.start = in_folder +
                  "{ redis-server \"$PWD/redis.conf\" >>start.log 2>&1 </dev/null & } && "
-                 "for i in $(seq 3000); do [ \"$(redis-cli -s redis.sock -a \"$(cat password)\" --no-auth-warning ping)\" != PONG ] || exit 0; sleep 0.01; done; exit 1";
+                 "for i in $(seq 3000); do [ \"$(redis-cli -s redis.sock -a \"$(cat password)\" --no-auth-warning "
+                 "ping)\" != PONG ] || exit 0; sleep 0.01; done; exit 1";
     return plan;
   }
 
-  Result<std::string> by_hand(Runtime& runtime, const std::string&, const std::vector<std::string>& words) const override {
+  Result<std::string> by_hand(Runtime& runtime, const std::string&,
+                              const std::vector<std::string>& words) const override {
     const Result<std::unique_ptr<Connection>> connection = connect(runtime, address_);
     if (!connection) return std::unexpected(connection.error());
     Command command(words.at(0));
@@ -178,7 +192,10 @@ class RedisServer final : public DrillServer {
   }
 
   bool hold(Runtime& runtime) const override {
-    return says_ok(runtime, Command("CLIENT").arg("PAUSE").arg(std::chrono::duration_cast<std::chrono::milliseconds>(kHeldMost).count()).arg("WRITE"));
+    return says_ok(runtime, Command("CLIENT")
+                                .arg("PAUSE")
+                                .arg(std::chrono::duration_cast<std::chrono::milliseconds>(kHeldMost).count())
+                                .arg("WRITE"));
   }
   bool let_go(Runtime& runtime) const override { return says_ok(runtime, Command("CLIENT").arg("UNPAUSE")); }
 
@@ -197,15 +214,21 @@ class RedisServer final : public DrillServer {
   Result<std::string> sync_of_its_file(Runtime& runtime) const {
     const Result<std::unique_ptr<Connection>> connection = connect(runtime, address_);
     if (!connection) return std::unexpected(connection.error());
-    const auto asked = [&](const Command& command) { return (*connection)->call(command, runtime.now() + kCallTimeout); };
+    const auto asked = [&](const Command& command) {
+      return (*connection)->call(command, runtime.now() + kCallTimeout);
+    };
     const Result<Value> info = asked(Command("INFO").arg("persistence"));
     if (!info) return std::unexpected(info.error());
     const Result<Value> config = asked(redis::settings_command());
     if (!config) return std::unexpected(config.error());
     const redis::ServerSettings settings = redis::settings_in(*config);
     if (redis::ServerFacts(info->text).number("aof_enabled") == 0)
-      return fail(Code::refused, "the server keeps nothing of its last moments (appendonly no); a restart of it shows nothing: CONFIG SET appendonly yes");
-    if (!settings.known || settings.appendfsync == "no") return fail(Code::refused, "nobody knows how much a crash of the server takes (appendfsync no, or CONFIG GET is not allowed)");
+      return fail(Code::refused,
+                  "the server keeps nothing of its last moments (appendonly no); a restart of it shows nothing: CONFIG "
+                  "SET appendonly yes");
+    if (!settings.known || settings.appendfsync == "no")
+      return fail(Code::refused,
+                  "nobody knows how much a crash of the server takes (appendfsync no, or CONFIG GET is not allowed)");
     return settings.appendfsync;
   }
 

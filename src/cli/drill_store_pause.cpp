@@ -1,5 +1,6 @@
-// `fenceline drill store-pause`: the server of the store is stopped as a whole for longer than a lease lasts, and goes on: no connection breaks, nobody is
-// told anything, and what was asked before is done when nobody waits for it any more. Workers must stop their commands in time all the same.
+// `fenceline drill store-pause`: the server of the store is stopped as a whole for longer than a lease lasts, and goes
+// on: no connection breaks, nobody is told anything, and what was asked before is done when nobody waits for it any
+// more. Workers must stop their commands in time all the same.
 #include <csignal>
 
 #include "cli/drill_away.hpp"
@@ -21,7 +22,8 @@ constexpr int kJobsOfARound = 10;
 
 // How the server is stopped and let go on. Whoever plays it lets it go on, whatever happens.
 struct PausePlan {
-  std::string pause;  // lines for a shell; empty: by signals to the server's processes, and in turn by a command of its own if it has one
+  std::string pause;  // lines for a shell; empty: by signals to the server's processes, and in turn by a command of its
+                      // own if it has one
   std::string go_on;
   const DrillServer& server;
 };
@@ -29,7 +31,8 @@ struct PausePlan {
 Result<std::optional<PausePlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
   const auto pause = invocation.value("--pause-command");
   const auto go_on = invocation.value("--continue-command");
-  if (pause.has_value() != go_on.has_value()) return std::unexpected(usage_error("give both --pause-command and --continue-command, or neither"));
+  if (pause.has_value() != go_on.has_value())
+    return std::unexpected(usage_error("give both --pause-command and --continue-command, or neither"));
   if (pause) return PausePlan{*pause, *go_on, server};
   if (!server.first_process()) return std::nullopt;
   return PausePlan{"", "", server};
@@ -90,8 +93,12 @@ bool play(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int round,
   // Nobody could renew a lease meanwhile: what ran under one was to end before it did.
   std::size_t alive = 0;
   for (int worker = 0; worker < fleet.workers(); ++worker) alive += descendants_of(fleet.pid(worker)).size();
-  if (whole && alive > 0) report.violations.push_back("L5: " + std::to_string(alive) + " processes work on under leases that nobody could renew");
-  if (!pause.go_on()) report.violations.push_back("the server could not be let go on" + (plan.go_on.empty() ? "" : ": `" + plan.go_on + "` failed"));
+  if (whole && alive > 0)
+    report.violations.push_back("L5: " + std::to_string(alive) +
+                                " processes work on under leases that nobody could renew");
+  if (!pause.go_on())
+    report.violations.push_back("the server could not be let go on" +
+                                (plan.go_on.empty() ? "" : ": `" + plan.go_on + "` failed"));
   ++report.faults;
   return whole;
 }
@@ -106,7 +113,8 @@ Result<int> run(Invocation& invocation) {
   if (!plan) return std::unexpected(plan.error());
   if (!*plan) {
     DrillReport report;
-    report.not_injected.push_back(std::string(kWhat) + ": nobody says how; give --pause-command 'CMD' and --continue-command 'CMD'");
+    report.not_injected.push_back(std::string(kWhat) +
+                                  ": nobody says how; give --pause-command 'CMD' and --continue-command 'CMD'");
     return tell_drill(invocation, kName, report);
   }
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
@@ -119,7 +127,9 @@ Result<int> run(Invocation& invocation) {
         return true;
       }
       if (!play(fleet, *invocation.runtime, **plan, round, report)) return false;
-      if (stderr_is_terminal()) tell("store-pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
+      if (stderr_is_terminal())
+        tell("store-pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
+             std::to_string(fleet.unfinished()) + " jobs left");
     }
     return fleet.wait(kBetween);
   };
@@ -136,14 +146,17 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec drill_store_pause_command() {
-  return {.name = "drill store-pause",
-          .summary = "Pauses the server of the store under real workers for longer than their leases; an embedded store has none.",
-          .arguments = {},
-          .options = {{"--pause-command", "CMD", "a line for the shell that stops the server as it is, as SIGSTOP does"},
-                      {"--continue-command", "CMD", "a line for the shell that lets it go on"},
-                      {"--repeat", "N", "pauses to play, 4 s each; default 3"}},
-          .examples = {{"fenceline drill store-pause --pause-command ./stop --continue-command ./go", "three pauses by scripts of yours"}},
-          .run = run};
+  return {
+      .name = "drill store-pause",
+      .summary =
+          "Pauses the server of the store under real workers for longer than their leases; an embedded store has none.",
+      .arguments = {},
+      .options = {{"--pause-command", "CMD", "a line for the shell that stops the server as it is, as SIGSTOP does"},
+                  {"--continue-command", "CMD", "a line for the shell that lets it go on"},
+                  {"--repeat", "N", "pauses to play, 4 s each; default 3"}},
+      .examples = {{"fenceline drill store-pause --pause-command ./stop --continue-command ./go",
+                    "three pauses by scripts of yours"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

@@ -1,6 +1,6 @@
-// `fenceline drill store-restart`: the server of the store is stopped without a goodbye and started again, under real workers: in
-// the middle of commits, and in turn for longer than a lease lasts. What was acknowledged must be there afterwards; on a store that
-// forgets its last moments (class C), what is older than these.
+// `fenceline drill store-restart`: the server of the store is stopped without a goodbye and started again, under real
+// workers: in the middle of commits, and in turn for longer than a lease lasts. What was acknowledged must be there
+// afterwards; on a store that forgets its last moments (class C), what is older than these.
 #include "cli/drill_away.hpp"
 #include "cli/drill_server.hpp"
 #include "cli/output.hpp"
@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 constexpr const char* kWhat = "a restart of the server";
 constexpr Duration kBetween = 1500ms;
 constexpr Duration kForgottenMost = 2s;  // by a store of class C
-constexpr int kJobsOfARound = 32;         // enough for all of it
-constexpr Duration kAway = 2s;            // in turn; the leases are of one
+constexpr int kJobsOfARound = 32;        // enough for all of it
+constexpr Duration kAway = 2s;           // in turn; the leases are of one
 
 // Nothing if nobody says how.
 Result<std::optional<RestartPlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
@@ -51,7 +51,9 @@ Result<int> run(Invocation& invocation) {
   const Result<std::optional<RestartPlan>> plan = find_plan(invocation, **server);
   if (!plan && plan.error().code == Code::refused) return not_played(invocation, plan.error().message);
   if (!plan) return std::unexpected(plan.error());
-  if (!*plan) return not_played(invocation, "nobody says how; give --restart-command 'CMD', which returns when the server is up again");
+  if (!*plan)
+    return not_played(invocation,
+                      "nobody says how; give --restart-command 'CMD', which returns when the server is up again");
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const bool forgets = (*plan)->forgets;
@@ -66,7 +68,9 @@ Result<int> run(Invocation& invocation) {
       if (!play(fleet, **plan, round, report)) return false;
       if (!report.violations.empty()) return true;
       fleet.look_for(finished, report);
-      if (stderr_is_terminal()) tell("store-restart: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
+      if (stderr_is_terminal())
+        tell("store-restart: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
+             std::to_string(fleet.unfinished()) + " jobs left");
     }
     return fleet.wait(kBetween);
   };
@@ -85,9 +89,11 @@ CommandSpec drill_store_restart_command() {
   return {.name = "drill store-restart",
           .summary = "Restarts the server of the store under real workers; an embedded store has none.",
           .arguments = {},
-          .options = {{"--restart-command", "CMD", "a line for the shell that restarts the server and returns when it is up again"},
+          .options = {{"--restart-command", "CMD",
+                       "a line for the shell that restarts the server and returns when it is up again"},
                       {"--repeat", "N", "restarts to play; default 4"}},
-          .examples = {{"fenceline drill store-restart --restart-command ./restart-server", "four restarts by a script of yours"}},
+          .examples = {{"fenceline drill store-restart --restart-command ./restart-server",
+                        "four restarts by a script of yours"}},
           .run = run};
 }
 

@@ -1,5 +1,6 @@
-// `fenceline drill terminate`: the server ends the sessions of real workers, as an operator or a failing server does: those that are in the middle of a
-// transaction, its commit included (on Redis: that asked something and have no answer yet), and in turn all of them. What was acknowledged stays, and what was not is asked again.
+// `fenceline drill terminate`: the server ends the sessions of real workers, as an operator or a failing server does:
+// those that are in the middle of a transaction, its commit included (on Redis: that asked something and have no answer
+// yet), and in turn all of them. What was acknowledged stays, and what was not is asked again.
 #include "cli/drill_away.hpp"
 #include "cli/drill_server.hpp"
 #include "cli/output.hpp"
@@ -31,7 +32,8 @@ bool play(DrillFleet& fleet, Runtime& runtime, SessionEnder& ender, bool all, Dr
     }
     if (!fleet.wait(kBetweenLooks)) return false;
   }
-  report.not_injected.push_back(all ? "the end of all sessions: there was none" : "the end of a session in a transaction: none was met in time");
+  report.not_injected.push_back(all ? "the end of all sessions: there was none"
+                                    : "the end of a session in a transaction: none was met in time");
   return true;
 }
 
@@ -53,11 +55,14 @@ Result<int> run(Invocation& invocation) {
       // Anywhere in what they do next.
       if (!fleet.wait(Duration{static_cast<std::int64_t>(runtime.random() % 100'000)})) return false;
       if (fleet.unfinished() == 0) {
-        report.not_injected.push_back("from the end of session " + std::to_string(round + 1) + " on: every job had ended before");
+        report.not_injected.push_back("from the end of session " + std::to_string(round + 1) +
+                                      " on: every job had ended before");
         return true;
       }
       if (!play(fleet, runtime, **ender, round % 4 == 3, report)) return false;
-      if (stderr_is_terminal()) tell("terminate: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
+      if (stderr_is_terminal())
+        tell("terminate: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
+             std::to_string(fleet.unfinished()) + " jobs left");
     }
     return true;
   };
@@ -73,12 +78,15 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec drill_terminate_command() {
-  return {.name = "drill terminate",
-          .summary = "Ends sessions of real workers on the server of the store, in the middle of their transactions; an embedded store has none.",
-          .arguments = {},
-          .options = {{"--repeat", "N", "times to end sessions, about ten in a second; default 40"}},
-          .examples = {{"fenceline drill terminate --store postgres://localhost/app", "forty times, under three workers"}},
-          .run = run};
+  return {
+      .name = "drill terminate",
+      .summary =
+          "Ends sessions of real workers on the server of the store, in the middle of their transactions; an embedded "
+          "store has none.",
+      .arguments = {},
+      .options = {{"--repeat", "N", "times to end sessions, about ten in a second; default 40"}},
+      .examples = {{"fenceline drill terminate --store postgres://localhost/app", "forty times, under three workers"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

@@ -36,12 +36,15 @@ std::string fault_of(const std::vector<TraceEvent>& trace) {
     const char* event;
     const char* who;
   };
-  static constexpr Expected kOrder[] = {{"lease_acquired", "A"}, {"execution_started", "A"}, {"lease_acquired", "B"}, {"execution_started", "B"},
-                                        {"stale_write_refused", "A"}, {"worker_exit", "A"}, {"worker_exit", "B"}};
-  if (trace.size() != std::size(kOrder)) return "the trace has " + std::to_string(trace.size()) + " events instead of 7";
+  static constexpr Expected kOrder[] = {
+      {"lease_acquired", "A"},      {"execution_started", "A"}, {"lease_acquired", "B"}, {"execution_started", "B"},
+      {"stale_write_refused", "A"}, {"worker_exit", "A"},       {"worker_exit", "B"}};
+  if (trace.size() != std::size(kOrder))
+    return "the trace has " + std::to_string(trace.size()) + " events instead of 7";
   for (std::size_t i = 0; i < trace.size(); ++i) {
     if (trace[i].event != kOrder[i].event || trace[i].who != kOrder[i].who)
-      return "event " + std::to_string(i + 1) + " is " + trace[i].event + " of " + trace[i].who + " instead of " + kOrder[i].event + " of " + kOrder[i].who;
+      return "event " + std::to_string(i + 1) + " is " + trace[i].event + " of " + trace[i].who + " instead of " +
+             kOrder[i].event + " of " + kOrder[i].who;
   }
   const TraceEvent& first = trace[0];
   const TraceEvent& second = trace[2];
@@ -49,7 +52,8 @@ std::string fault_of(const std::vector<TraceEvent>& trace) {
   if (first.forced) return "A's lease was taken from someone else";
   if (!second.forced) return "B was granted the job without taking it over";
   if (second.fence <= first.fence) return "L2: B's fence is not larger than A's";
-  if (trace[1].fence != first.fence || trace[3].fence != second.fence) return "a worker started under another fence than it was granted";
+  if (trace[1].fence != first.fence || trace[3].fence != second.fence)
+    return "a worker started under another fence than it was granted";
   if (refused.stale_fence != first.fence || refused.current_fence != second.fence || refused.reason != "superseded")
     return "J3: the refusal does not name A's fence, B's fence and 'superseded'";
   if (trace[5].status != "stale") return "A ended as '" + trace[5].status + "' instead of 'stale'";

@@ -11,7 +11,12 @@ std::vector<TraceEvent> good_trace() {
       {.event = "execution_started", .who = "A", .pid = 1, .fence = 10},
       {.event = "lease_acquired", .who = "B", .pid = 2, .fence = 20, .forced = true},
       {.event = "execution_started", .who = "B", .pid = 2, .fence = 20},
-      {.event = "stale_write_refused", .who = "A", .pid = 1, .stale_fence = 10, .current_fence = 20, .reason = "superseded"},
+      {.event = "stale_write_refused",
+       .who = "A",
+       .pid = 1,
+       .stale_fence = 10,
+       .current_fence = 20,
+       .reason = "superseded"},
       {.event = "worker_exit", .who = "A", .pid = 1, .status = "stale"},
       {.event = "worker_exit", .who = "B", .pid = 2, .status = "success"},
   };

@@ -27,14 +27,19 @@ void trace(TraceEvent event, const std::string& who) {
 
 // Claims until there is something, or the drill is over.
 Result<ClaimedJob> claim_one(Invocation& invocation, Store& store, const std::string& owner, Duration ttl) {
-  const ClaimRequest request{.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .owner = owner, .request = owner + "-1", .ttl = ttl};
+  const ClaimRequest request{.ns = invocation.ns,
+                             .queues = {invocation.argument("QUEUE")},
+                             .owner = owner,
+                             .request = owner + "-1",
+                             .ttl = ttl};
   for (;;) {
     Result<ClaimReply> reply = store.claim(request);
     // On a busy machine an answer may come too late. The same request again is a repeat: it grants nothing twice.
     const bool unanswered = !reply && (reply.error().code == Code::in_doubt || reply.error().code == Code::unavailable);
     if (!reply && !unanswered) return std::unexpected(reply.error());
     if (reply && !reply->jobs.empty()) return std::move(reply->jobs.front());
-    const Duration due = reply ? reply->next_due.value_or(std::chrono::milliseconds{20}) : std::chrono::milliseconds{20};
+    const Duration due =
+        reply ? reply->next_due.value_or(std::chrono::milliseconds{20}) : std::chrono::milliseconds{20};
     const Duration wait = std::min<Duration>(due, std::chrono::milliseconds{100});
     if (!invocation.runtime->sleep_for(wait, invocation.stop)) return fail(Code::unavailable, "the drill was stopped");
   }
@@ -54,14 +59,20 @@ Result<int> race(Invocation& invocation, Store& store, const std::string& who, D
   if (!std::getline(std::cin, go)) return fail(Code::unavailable, "the drill is gone");
 
   const Result<SettleReply> settled =
-      store.settle({.ns = invocation.ns, .owner = owner, .settlements = {{claimed->job.id, fence, {.kind = OutcomeKind::done, .result = who}}}});
+      store.settle({.ns = invocation.ns,
+                    .owner = owner,
+                    .settlements = {{claimed->job.id, fence, {.kind = OutcomeKind::done, .result = who}}}});
   if (!settled) return std::unexpected(settled.error());
   if (settled->refused.empty()) {
     trace({.event = "worker_exit", .status = "success"}, who);
     return kExitOk;
   }
   const Refusal& refusal = settled->refused.front();
-  trace({.event = "stale_write_refused", .stale_fence = refusal.sent, .current_fence = refusal.current, .reason = refusal.reason}, who);
+  trace({.event = "stale_write_refused",
+         .stale_fence = refusal.sent,
+         .current_fence = refusal.current,
+         .reason = refusal.reason},
+        who);
   trace({.event = "worker_exit", .status = "stale"}, who);
   return kExitLost;
 }
@@ -73,7 +84,8 @@ struct Echo final : Handler {
 // A real worker whose first claim stays in doubt, so that it gives it back.
 Result<int> doubt(Invocation& invocation, Store& store, const std::string& path, Duration ttl) {
   DoubtfulStore doubtful(store);
-  Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(path, *invocation.runtime, Log(*invocation.log_sink), doubtful);
+  Result<std::unique_ptr<history::WorkHistory>> noted =
+      history::WorkHistory::open(path, *invocation.runtime, Log(*invocation.log_sink), doubtful);
   if (!noted) return std::unexpected(noted.error());
   Echo echo;
   HistoryHandler handler((*noted)->recorder(), echo);
@@ -89,7 +101,8 @@ class SlowEcho final : public Handler {
  public:
   explicit SlowEcho(Runtime& runtime) : runtime_(runtime) {}
   RunResult run(const Run& run) override {
-    if (!runtime_.sleep_for(std::chrono::milliseconds{400}, run.stop)) return {.kind = OutcomeKind::failed, .result = {}, .error = "told to stop"};
+    if (!runtime_.sleep_for(std::chrono::milliseconds{400}, run.stop))
+      return {.kind = OutcomeKind::failed, .result = {}, .error = "told to stop"};
     return {.kind = OutcomeKind::done, .result = run.job.payload, .error = {}};
   }
 
@@ -117,7 +130,8 @@ Result<int> run(Invocation& invocation) {
   const std::optional<std::string> path = invocation.value("--history");
   if (!path) return race(invocation, **store, role, *ttl);
   if (role == "doubt") return doubt(invocation, **store, *path, *ttl);
-  Result<std::unique_ptr<history::WorkHistory>> noted = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
+  Result<std::unique_ptr<history::WorkHistory>> noted =
+      history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
   if (!noted) return std::unexpected(noted.error());
   return role == "steady" ? steady(invocation, **noted, *ttl) : race(invocation, (*noted)->store(), role, *ttl);
 }
@@ -128,7 +142,8 @@ CommandSpec drill_worker_command() {
   return {.name = "drill-worker",
           .summary = "One side of a drill.",
           .arguments = {{"ROLE", "A, B, doubt or steady"}, {"QUEUE", "the drill's queue"}},
-          .options = {{"--ttl", "DURATION", "lease time"}, {"--history", "FILE", "write every call to the store into FILE"}},
+          .options = {{"--ttl", "DURATION", "lease time"},
+                      {"--history", "FILE", "write every call to the store into FILE"}},
           .hidden = true,
           .run = run};
 }

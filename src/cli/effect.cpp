@@ -33,7 +33,9 @@ struct Declared {
 Result<Declared> declared_by(const Invocation& invocation) {
   Declared declared;
   if (const auto failed = invocation.value("--failed")) {
-    if (*failed != "none") return std::unexpected(usage_error("--failed '" + printable(*failed, 40) + "' is not possible; 'none' says that a command that failed has done nothing"));
+    if (*failed != "none")
+      return std::unexpected(usage_error("--failed '" + printable(*failed, 40) +
+                                         "' is not possible; 'none' says that a command that failed has done nothing"));
     declared.failed_is_none = true;
   }
   const std::string text = invocation.value("--in-doubt").value_or("hold");
@@ -44,10 +46,13 @@ Result<Declared> declared_by(const Invocation& invocation) {
   } else if (const std::optional<InDoubt> policy = parse_in_doubt(text)) {
     declared.in_doubt = *policy;
   } else {
-    return std::unexpected(usage_error("--in-doubt '" + printable(text, 40) + "' is not possible; use hold, repeat or probe=CMD"));
+    return std::unexpected(
+        usage_error("--in-doubt '" + printable(text, 40) + "' is not possible; use hold, repeat or probe=CMD"));
   }
   if (declared.in_doubt == InDoubt::probe && declared.probe.empty())
-    return std::unexpected(usage_error("--in-doubt probe names no command; use probe=CMD, a command that ends with 0 if it happened and with 1 if it did not"));
+    return std::unexpected(
+        usage_error("--in-doubt probe names no command; use probe=CMD, a command that ends with 0 if it happened and "
+                    "with 1 if it did not"));
   return declared;
 }
 
@@ -71,7 +76,9 @@ class OnceCommand {
                                        .stop = invocation_.stop,
                                        .stop_signal = stop_signal});
     if (!ended) {
-      status_ = ended.error().code == Code::not_found ? kExitNoCommand : ended.error().code == Code::refused ? kExitNotExecutable : kExitTryLater;
+      status_ = ended.error().code == Code::not_found ? kExitNoCommand
+                : ended.error().code == Code::refused ? kExitNotExecutable
+                                                      : kExitTryLater;
       return EffectReport::none(ended.error().message);
     }
     const ExitStatus end = ended->status;
@@ -79,7 +86,8 @@ class OnceCommand {
     note_size(*ended);
     if (status_ == 0) return {.kind = EffectReport::Kind::done, .result = std::move(ended->output), .exit_status = 0};
     output_ = std::move(ended->output);
-    const bool did_nothing = end.exited && (end.number == kExitTryLater || end.number == kExitNotExecutable || end.number == kExitNoCommand);
+    const bool did_nothing =
+        end.exited && (end.number == kExitTryLater || end.number == kExitNotExecutable || end.number == kExitNoCommand);
     if (did_nothing || declared_.failed_is_none) return EffectReport::none(to_string(end));
     return EffectReport::unknown(to_string(end));
   }
@@ -92,7 +100,8 @@ class OnceCommand {
                                        .stop = invocation_.stop,
                                        .stop_signal = stop_signal});
     if (!ended) return EffectReport::unknown("the probe: " + ended.error().message);
-    if (!ended->status.exited || ended->status.number > kProbeDidNot) return EffectReport::unknown("the probe: " + to_string(ended->status));
+    if (!ended->status.exited || ended->status.number > kProbeDidNot)
+      return EffectReport::unknown("the probe: " + to_string(ended->status));
     if (ended->status.number == kProbeDidNot) return EffectReport::none("");
     note_size(*ended);
     return {.kind = EffectReport::Kind::done, .result = std::move(ended->output), .exit_status = 0};
@@ -106,7 +115,8 @@ class OnceCommand {
     return {{"FENCELINE_EFFECT_KEY", call.key}, {"FENCELINE_EFFECT_AGAIN", call.again ? "1" : "0"}};
   }
   static void note_size(const Collected& ended) {
-    if (ended.too_large) tell("fenceline: the output is larger than 1 MiB; its first 1 MiB is kept and handed on, now and later");
+    if (ended.too_large)
+      tell("fenceline: the output is larger than 1 MiB; its first 1 MiB is kept and handed on, now and later");
   }
 
   const Invocation& invocation_;
@@ -118,9 +128,7 @@ class OnceCommand {
 // Nothing of a command that ran is hidden: its status is ours.
 Result<int> ended_as(const EffectAnswer& answer, const OnceCommand& command) {
   switch (answer.kind) {
-    case EffectAnswer::Kind::done:
-      print(answer.result);
-      return answer.exit_status.value_or(kExitOk);
+    case EffectAnswer::Kind::done: print(answer.result); return answer.exit_status.value_or(kExitOk);
     case EffectAnswer::Kind::none:
     case EffectAnswer::Kind::in_doubt:
       print(command.output());
@@ -149,7 +157,9 @@ Result<int> run(Invocation& invocation) {
   EffectRunner runner(runtime, Log(null_log_sink()), **store,
                       {.ns = invocation.ns,
                        .actor = this_actor(runtime),
-                       .wait_for_actor = [&](const std::string& actor, Instant until, std::stop_token stop) { return wait_for_actor(runtime, actor, until, std::move(stop)); }});
+                       .wait_for_actor = [&](const std::string& actor, Instant until, std::stop_token stop) {
+                         return wait_for_actor(runtime, actor, until, std::move(stop));
+                       }});
   OnceCommand command(invocation, *declared);
   EffectAsk ask{.job = job->id,
                 .fence = job->fence,
@@ -160,7 +170,8 @@ Result<int> run(Invocation& invocation) {
                 // The guardian of the handler ends us when its lease can no longer be trusted.
                 .trusted_until = [until = runtime.now() + kTtlRange.most] { return until; },
                 .stop = invocation.stop};
-  if (declared->in_doubt == InDoubt::probe) ask.options.probe = [&](const EffectCall& call) { return command.probe(call); };
+  if (declared->in_doubt == InDoubt::probe)
+    ask.options.probe = [&](const EffectCall& call) { return command.probe(call); };
   const Result<EffectAnswer> answer = runner.run(ask);
   if (!answer) return std::unexpected(answer.error());
   return ended_as(*answer, command);
@@ -169,35 +180,52 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec effect_command() {
-  return {.name = "effect",
-          .summary = "Runs a command once for the job at hand, and replays its output; for commands that 'fenceline work' runs.",
-          .arguments = {{.name = "NAME", .help = "which of the job's effects it is; 1 to 128 letters, digits, '.', '_', '-' and ':'"}},
-          .options = {{"--in-doubt", "hold|repeat|probe=CMD", "what to do if it may have happened: let the job wait for an operator (default), do it again under the same key, or ask CMD"},
-                      {"--failed", "none", "declares that a command that failed has done nothing"},
-                      {"--request", "TEXT", "what is asked for, if the arguments do not say it: the same name for another command or request is refused"}},
-          .sections = {{"The command, never through a shell",
-                        {{"stdin, stderr", "are those of 'fenceline effect'"},
-                         {"stdout", "is recorded when it ends with 0, and replayed byte for byte; of more than 1 MiB the first 1 MiB is kept, and no more is handed on"},
-                         {"FENCELINE_EFFECT_KEY", "for the other side, so that it can tell a repeat: the same whenever this effect of this job is done"},
-                         {"FENCELINE_EFFECT_AGAIN", "1 if it may have happened before, else 0"},
-                         {"exit 0", "it happened"},
-                         {"exit 75, 126, 127", "it did not happen, and can be tried again; the status is passed on"},
-                         {"else, or a signal", "it may have happened, unless --failed none: what --in-doubt says is done at once"},
-                         {"INT, TERM", "are passed on to it"}}},
-                       {"When it may have happened",
-                        {{"hold", "the job waits for 'fenceline effects resolve', and this ends with 76"},
-                         {"repeat", "the status is passed on; the next call, of this delivery or another, runs the command again under the same key"},
-                         {"probe=CMD", "CMD, split at spaces, ends with 0 if it happened (its stdout is the result), with 1 if it did not; else the job waits"}}},
-                       {"Exit status",
-                        {{"0", "it happened, now or before"},
-                         {"65", "the name stands for another command or request"},
-                         {"76", "the job waits, or another worker has it: end, whatever the handler returns is ignored"},
-                         {"else", "of the command"}}}},
-          .examples = {{"fenceline effect mail -- ./send-mail ana", "inside a handler: once, however often its job is run"},
-                       {"fenceline effect charge --in-doubt repeat -- ./charge", "the provider is given $FENCELINE_EFFECT_KEY and books it once"},
-                       {"fenceline effect label --in-doubt 'probe=./was-printed' -- ./print-label", "ask the printer before a second one"}},
-          .takes_command = true,
-          .run = run};
+  return {
+      .name = "effect",
+      .summary =
+          "Runs a command once for the job at hand, and replays its output; for commands that 'fenceline work' runs.",
+      .arguments = {{.name = "NAME",
+                     .help = "which of the job's effects it is; 1 to 128 letters, digits, '.', '_', '-' and ':'"}},
+      .options = {{"--in-doubt", "hold|repeat|probe=CMD",
+                   "what to do if it may have happened: let the job wait for an operator (default), do it again under "
+                   "the same key, or ask CMD"},
+                  {"--failed", "none", "declares that a command that failed has done nothing"},
+                  {"--request", "TEXT",
+                   "what is asked for, if the arguments do not say it: the same name for another command or request is "
+                   "refused"}},
+      .sections =
+          {{"The command, never through a shell",
+            {{"stdin, stderr", "are those of 'fenceline effect'"},
+             {"stdout",
+              "is recorded when it ends with 0, and replayed byte for byte; of more than 1 MiB the first 1 MiB is "
+              "kept, and no more is handed on"},
+             {"FENCELINE_EFFECT_KEY",
+              "for the other side, so that it can tell a repeat: the same whenever this effect of this job is done"},
+             {"FENCELINE_EFFECT_AGAIN", "1 if it may have happened before, else 0"},
+             {"exit 0", "it happened"},
+             {"exit 75, 126, 127", "it did not happen, and can be tried again; the status is passed on"},
+             {"else, or a signal", "it may have happened, unless --failed none: what --in-doubt says is done at once"},
+             {"INT, TERM", "are passed on to it"}}},
+           {"When it may have happened",
+            {{"hold", "the job waits for 'fenceline effects resolve', and this ends with 76"},
+             {"repeat",
+              "the status is passed on; the next call, of this delivery or another, runs the command again under the "
+              "same key"},
+             {"probe=CMD",
+              "CMD, split at spaces, ends with 0 if it happened (its stdout is the result), with 1 if it did not; else "
+              "the job waits"}}},
+           {"Exit status",
+            {{"0", "it happened, now or before"},
+             {"65", "the name stands for another command or request"},
+             {"76", "the job waits, or another worker has it: end, whatever the handler returns is ignored"},
+             {"else", "of the command"}}}},
+      .examples = {{"fenceline effect mail -- ./send-mail ana", "inside a handler: once, however often its job is run"},
+                   {"fenceline effect charge --in-doubt repeat -- ./charge",
+                    "the provider is given $FENCELINE_EFFECT_KEY and books it once"},
+                   {"fenceline effect label --in-doubt 'probe=./was-printed' -- ./print-label",
+                    "ask the printer before a second one"}},
+      .takes_command = true,
+      .run = run};
 }
 
 }  // namespace fenceline::cli

@@ -33,7 +33,8 @@ Json as_json(const Effect& effect, bool with_result) {
            {"ended_at", effect.ended_at ? Json(format_time(*effect.ended_at)) : Json(nullptr)},
            {"exit_status", effect.exit_status ? Json(*effect.exit_status) : Json(nullptr)},
            {"resolved_by", effect.resolved_by.empty() ? Json(nullptr) : Json(effect.resolved_by)}};
-  if (with_result && effect.state == EffectState::done) out["result"] = is_valid_utf8(effect.result) ? Json(effect.result) : Json{{"base64", base64(effect.result)}};
+  if (with_result && effect.state == EffectState::done)
+    out["result"] = is_valid_utf8(effect.result) ? Json(effect.result) : Json{{"base64", base64(effect.result)}};
   else if (with_result) out["result"] = nullptr;
   return out;
 }
@@ -46,7 +47,8 @@ class EffectPages {
   bool page(const std::vector<Effect>& effects) {
     if (!invocation_.json) return print_table(table_of(effects), std::exchange(first_, false));
     for (const Effect& effect : effects) {
-      const std::string text = as_json(effect, invocation_.has("--result")).dump(-1, ' ', false, Json::error_handler_t::replace);
+      const std::string text =
+          as_json(effect, invocation_.has("--result")).dump(-1, ' ', false, Json::error_handler_t::replace);
       if (!print((std::exchange(first_, false) ? "{\"effects\":[" : ",") + text)) return false;
     }
     return true;
@@ -64,14 +66,28 @@ class EffectPages {
 
  private:
   Table table_of(const std::vector<Effect>& effects) const {
-    Table table{{{.name = "job", .whole = true}, {.name = "effect", .whole = true}, {"state"}, {"doubt"}, {.name = "policy", .spare = true}, {.name = "doubts", .right = true, .spare = true},
-                 {.name = "began", .spare = true}, {.name = "ended", .wide_only = true}, {.name = "status", .wide_only = true, .right = true}, {.name = "fence", .wide_only = true}, {.name = "resolved_by", .spare = true}}, {}};
+    Table table{{{.name = "job", .whole = true},
+                 {.name = "effect", .whole = true},
+                 {"state"},
+                 {"doubt"},
+                 {.name = "policy", .spare = true},
+                 {.name = "doubts", .right = true, .spare = true},
+                 {.name = "began", .spare = true},
+                 {.name = "ended", .wide_only = true},
+                 {.name = "status", .wide_only = true, .right = true},
+                 {.name = "fence", .wide_only = true},
+                 {.name = "resolved_by", .spare = true}},
+                {}};
     const WallTime now = invocation_.runtime->wall_now();
     for (const Effect& effect : effects) {
       const std::string began = stdout_is_terminal() ? short_time(effect.began_at, now) : format_time(effect.began_at);
-      table.rows.push_back({to_string(effect.job), effect.name, Cell(std::string(to_string(effect.state)), effect.state == EffectState::done ? Tone::good : Tone::plain),
-                            Cell(doubt_of(effect), Tone::warning), std::string(to_string(effect.policy)), std::to_string(effect.doubts), began,
-                            effect.ended_at ? format_time(*effect.ended_at) : "", effect.exit_status ? std::to_string(*effect.exit_status) : "", std::to_string(effect.fence), effect.resolved_by});
+      table.rows.push_back(
+          {to_string(effect.job), effect.name,
+           Cell(std::string(to_string(effect.state)), effect.state == EffectState::done ? Tone::good : Tone::plain),
+           Cell(doubt_of(effect), Tone::warning), std::string(to_string(effect.policy)), std::to_string(effect.doubts),
+           began, effect.ended_at ? format_time(*effect.ended_at) : "",
+           effect.exit_status ? std::to_string(*effect.exit_status) : "", std::to_string(effect.fence),
+           effect.resolved_by});
     }
     return table;
   }
@@ -83,7 +99,8 @@ class EffectPages {
 Result<EffectsRequest> request_from(const Invocation& invocation) {
   if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--after")))
     return std::unexpected(usage_error("--all goes with neither --limit nor --after; leave one of them out"));
-  if (invocation.has("--result") && !invocation.json) return std::unexpected(usage_error("--result goes with --json; results may be anything"));
+  if (invocation.has("--result") && !invocation.json)
+    return std::unexpected(usage_error("--result goes with --json; results may be anything"));
   const Result<std::int64_t> limit = invocation.number("--limit", invocation.has("--all") ? 1000 : 100, 1, 1000);
   if (!limit) return std::unexpected(limit.error());
   const Result<std::int64_t> after = invocation.number("--after", 0, 0, std::numeric_limits<std::int64_t>::max());
@@ -135,7 +152,9 @@ CommandSpec effects_list_command() {
                       {"--all", "", "every page"}},
           .sections = {{"Columns",
                         {{"state", "none: it did not happen; intent: it was begun; done: it happened"},
-                         {"doubt", "in doubt: it was begun, and its holder is gone; held: and its job waits for 'fenceline effects resolve'"},
+                         {"doubt",
+                          "in doubt: it was begun, and its holder is gone; held: and its job waits for 'fenceline "
+                          "effects resolve'"},
                          {"policy", "what the handler declared for doubts: hold, repeat or probe"},
                          {"doubts", "how often it was begun again though it may have happened"}}}},
           .examples = {{"fenceline effects list --in-doubt", "what an operator must find out"},

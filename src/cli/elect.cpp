@@ -54,7 +54,9 @@ Result<int> run(Invocation& invocation) {
   Election election(locks, *options);
   std::atomic<Fence> term = 0;  // 0: it campaigns
   service.ready();
-  const Task attending = service.attend([&] { return term == 0 ? "campaigns for " + options->name : "leads " + options->name + ", term " + std::to_string(term); });
+  const Task attending = service.attend([&] {
+    return term == 0 ? "campaigns for " + options->name : "leads " + options->name + ", term " + std::to_string(term);
+  });
   while (true) {
     LockedEnd end;
     const auto lead = [&](const Term& now) {
@@ -72,7 +74,9 @@ Result<int> run(Invocation& invocation) {
     if (end.interrupted || (*served == TermEnd::stepped_down && !end.lost)) return end.status;
     // Somebody wanted an end, and the lead was lost on the way to it.
     if (end.asked_to_end != 0) return 128 + end.asked_to_end;
-    if (invocation.has("--once")) return fail(Code::lost, "the lead of " + options->name + " was lost, and the command was ended; another may lead already");
+    if (invocation.has("--once"))
+      return fail(Code::lost,
+                  "the lead of " + options->name + " was lost, and the command was ended; another may lead already");
     tell("fenceline: the lead of " + options->name + " was lost, and the command was ended; campaigning again");
   }
 }
@@ -80,26 +84,37 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec elect_command() {
-  return {.name = "elect",
-          .summary = "Campaigns for a name, and runs a command while it leads; the term's number is the command's fence.",
-          .arguments = {{"NAME", "what is led: a lock's name"}},
-          .options = {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
-                      {"--delay", "DURATION", "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
-                      {"--once", "", "after a loss end with 76 instead of campaigning again"},
-                      metrics_option(),
-                      {"--history", "FILE", kHistoryHelp}},
-          .sections = {{"What happens when",
-                        {{"it is elected", "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the term, signals go to it"},
-                         {"the command ends", "it steps down at once, and passes the status on; start it again to campaign again"},
-                         {"the lead is lost", "the command is ended before another can lead; then it campaigns again and starts the command anew when it is elected, unless --once"},
-                         {"INT or TERM while it campaigns", "it leaves the queue, and ends with 128 + N"},
-                         {"the store is away", "it waits for it, also at the start, as long as it takes; a leader loses its lead when it cannot renew in time"}}},
-                       {"Exit status",
-                        {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"}, {"76", "with --once: the lead was lost"}}}},
-          .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},
-                       {"fenceline elect primary --ttl 5s --once -- ./serve", "under a supervisor that starts it again"}},
-          .takes_command = true,
-          .run = run};
+  return {
+      .name = "elect",
+      .summary = "Campaigns for a name, and runs a command while it leads; the term's number is the command's fence.",
+      .arguments = {{"NAME", "what is led: a lock's name"}},
+      .options =
+          {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
+           {"--delay", "DURATION",
+            "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
+           {"--once", "", "after a loss end with 76 instead of campaigning again"},
+           metrics_option(),
+           {"--history", "FILE", kHistoryHelp}},
+      .sections = {{"What happens when",
+                    {{"it is elected",
+                      "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the "
+                      "term, signals go to it"},
+                     {"the command ends",
+                      "it steps down at once, and passes the status on; start it again to campaign again"},
+                     {"the lead is lost",
+                      "the command is ended before another can lead; then it campaigns again and starts the command "
+                      "anew when it is elected, unless --once"},
+                     {"INT or TERM while it campaigns", "it leaves the queue, and ends with 128 + N"},
+                     {"the store is away",
+                      "it waits for it, also at the start, as long as it takes; a leader loses its lead when it cannot "
+                      "renew in time"}}},
+                   {"Exit status",
+                    {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
+                     {"76", "with --once: the lead was lost"}}}},
+      .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},
+                   {"fenceline elect primary --ttl 5s --once -- ./serve", "under a supervisor that starts it again"}},
+      .takes_command = true,
+      .run = run};
 }
 
 }  // namespace fenceline::cli

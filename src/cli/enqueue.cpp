@@ -18,7 +18,8 @@ Result<std::string> payload_from_options(const Invocation& invocation) {
   if (!file) return "null";
   Result<std::string> text = read_file(*file, kPayloadBytesMax + 2);  // a newline at its end is the editor's
   if (!text && text.error().code == Code::invalid)
-    return fail(Code::invalid, "the payload in '" + printable(*file, 200) + "' is too large; at most 1 MiB, keep big data elsewhere and send its address");
+    return fail(Code::invalid, "the payload in '" + printable(*file, 200) +
+                                   "' is too large; at most 1 MiB, keep big data elsewhere and send its address");
   if (text && text->ends_with('\n')) text->pop_back();
   if (text && text->ends_with('\r')) text->pop_back();
   return text;
@@ -38,7 +39,8 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   Result<std::string> payload = payload_from_options(invocation);
   if (!payload) return std::unexpected(payload.error());
   job.payload = without_byte_order_mark(std::move(*payload));
-  if (job.payload.empty()) return fail(Code::invalid, "the payload is empty; write JSON, or leave the option out for null");
+  if (job.payload.empty())
+    return fail(Code::invalid, "the payload is empty; write JSON, or leave the option out for null");
   if (auto ok = check_payload(job.payload); !ok) return std::unexpected(ok.error());
   Sender sender(invocation);
   job.id = sender.new_id();
@@ -46,11 +48,12 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   const Result<std::vector<JobId>> ids = sender.send({std::move(job)});
   if (!ids) {
     if (ids.error().code == Code::in_doubt)
-      return fail(Code::in_doubt, ids.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
+      return fail(Code::in_doubt,
+                  ids.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
     if (ids.error().code == Code::conflict && invocation.has("--key"))
-      return fail(Code::conflict,
-                  ids.error().message +
-                      "; wait until it is finished and its --key-for is over, run it again with 'fenceline job retry', or use another key");
+      return fail(Code::conflict, ids.error().message +
+                                      "; wait until it is finished and its --key-for is over, run it again with "
+                                      "'fenceline job retry', or use another key");
     return std::unexpected(ids.error());
   }
   sender.end();
@@ -63,12 +66,15 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
 }
 
 Result<int> run(Invocation& invocation) {
-  const int sources = int{invocation.has("--payload")} + int{invocation.has("--payload-file")} + int{invocation.has("--jsonl")};
-  if (sources > 1) return std::unexpected(usage_error("more than one of --payload, --payload-file and --jsonl was given; give one"));
+  const int sources =
+      int{invocation.has("--payload")} + int{invocation.has("--payload-file")} + int{invocation.has("--jsonl")};
+  if (sources > 1)
+    return std::unexpected(usage_error("more than one of --payload, --payload-file and --jsonl was given; give one"));
   Result<NewJob> job = job_from_options(invocation);
   if (!job) return std::unexpected(job.error());
   if (const auto name = invocation.value("--batch")) {
-    if (!invocation.has("--jsonl")) return std::unexpected(usage_error("--batch without --jsonl; give the file of lines, or --key for one job"));
+    if (!invocation.has("--jsonl"))
+      return std::unexpected(usage_error("--batch without --jsonl; give the file of lines, or --key for one job"));
     if (auto ok = check_key("batch name", *name); !ok) return std::unexpected(ok.error());
   }
   if (const auto file = invocation.value("--jsonl")) return enqueue_lines(invocation, *job, *file);
@@ -78,20 +84,23 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec enqueue_command() {
-  std::vector<OptionSpec> options{{"--payload", "JSON", "what the handler gets on stdin; default null"},
-                                  {"--payload-file", "FILE", "the same from a file, - for stdin"},
-                                  {"--jsonl", "FILE", "one job for each line, - for stdin; prints how many"},
-                                  {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"},
-                                  {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"}};
+  std::vector<OptionSpec> options{
+      {"--payload", "JSON", "what the handler gets on stdin; default null"},
+      {"--payload-file", "FILE", "the same from a file, - for stdin"},
+      {"--jsonl", "FILE", "one job for each line, - for stdin; prints how many"},
+      {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"},
+      {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"}};
   for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
   return {.name = "enqueue",
           .summary = "Adds a job to a queue, or one for each line of a file, and prints the ids.",
           .arguments = {{"QUEUE", "1 to 128 letters, digits, '.', '_', '-' or ':'"}},
           .options = std::move(options),
           .examples = {{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "one job"},
-                       {"fenceline enqueue thumbs --jsonl pictures.jsonl --batch monday", "one for each line; repeat it if it was interrupted"},
+                       {"fenceline enqueue thumbs --jsonl pictures.jsonl --batch monday",
+                        "one for each line; repeat it if it was interrupted"},
                        {"fenceline enqueue report --at '2026-11-16 06:00' --key report-16", "at a time, and only once"},
-                       {"fenceline enqueue sync --group customer-7 --timeout 5m", "one at a time for this customer, in order"}},
+                       {"fenceline enqueue sync --group customer-7 --timeout 5m",
+                        "one at a time for this customer, in order"}},
           .run = run};
 }
 

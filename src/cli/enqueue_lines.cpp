@@ -32,13 +32,16 @@ std::string went_in(const Stand& stand) {
   if (stand.sent == 0) return "nothing was enqueued";
   const std::string range = " (" + lines(1, stand.sent) + ")";
   if (stand.existing == 0) return counted(stand.sent, "job") + " went in" + range;
-  return counted(stand.sent - stand.existing, "new job") + " went in and " + std::to_string(stand.existing) + " were there already" + range;
+  return counted(stand.sent - stand.existing, "new job") + " went in and " + std::to_string(stand.existing) +
+         " were there already" + range;
 }
 
 std::string what_to_do(const Stand& stand, bool repeatable) {
   const std::string known = stand.sent == 0 ? "" : went_in(stand) + ", ";
-  if (repeatable && (stand.sent > 0 || stand.doubtful > 0)) return known + "run it again with the same --batch: what is there is not added twice";
-  if (stand.doubtful > 0) return known + lines(stand.sent + 1, stand.sent + stand.doubtful) + " may have gone in: look before you go on";
+  if (repeatable && (stand.sent > 0 || stand.doubtful > 0))
+    return known + "run it again with the same --batch: what is there is not added twice";
+  if (stand.doubtful > 0)
+    return known + lines(stand.sent + 1, stand.sent + stand.doubtful) + " may have gone in: look before you go on";
   return stand.sent == 0 ? went_in(stand) : known + "go on from line " + std::to_string(stand.sent + 1);
 }
 
@@ -70,7 +73,8 @@ class Lines {
     sender_.end();
     if (!invocation_.json) print_line(std::to_string(sender_.sent()));
     if (sender_.existing() > 0 && !invocation_.json)
-      tell("fenceline: " + std::to_string(sender_.existing()) + " of " + counted(sender_.sent(), "job") + " were there already");
+      tell("fenceline: " + std::to_string(sender_.existing()) + " of " + counted(sender_.sent(), "job") +
+           " were there already");
     return kExitOk;
   }
 
@@ -82,8 +86,10 @@ class Lines {
       if (!line) return std::unexpected(line.error());
       if (!*line) return flush(file);
       **line = without_byte_order_mark(std::move(**line));
-      if ((*line)->empty()) return fail(Code::invalid, "line " + std::to_string(number) + " is empty; write null, or take the line out");
-      if (auto ok = check_payload(**line); !ok) return fail(ok.error().code, "line " + std::to_string(number) + ": " + ok.error().message);
+      if ((*line)->empty())
+        return fail(Code::invalid, "line " + std::to_string(number) + " is empty; write null, or take the line out");
+      if (auto ok = check_payload(**line); !ok)
+        return fail(ok.error().code, "line " + std::to_string(number) + ": " + ok.error().message);
       bytes_ += (*line)->size();
       NewJob& job = batch_.emplace_back(pattern_);
       if (!batch_name_) job.id = sender_.new_id();
@@ -116,14 +122,16 @@ class Lines {
       const BatchRequest request{.ns = invocation_.ns, .name = *batch_name_};
       const Result<BatchReply> reply = sure(invocation_, [&] { return (*store)->open_batch(request); });
       if (!reply && reply.error().code == Code::refused)
-        return fail(Code::conflict, "batch '" + printable(*batch_name_, 60) + "' was first used more than 24h ago and cannot be repeated; choose another name");
+        return fail(Code::conflict,
+                    "batch '" + printable(*batch_name_, 60) +
+                        "' was first used more than 24h ago and cannot be repeated; choose another name");
       if (!reply) return std::unexpected(reply.error());
       first_seen_ = reply->first_seen;
     }
     if (!batch_goes_on(*first_seen_, invocation_.runtime->wall_now())) {
       too_old_ = true;
-      return fail(Code::conflict,
-                  "batch '" + printable(*batch_name_, 60) + "' was first used 24h ago and ends here; give the rest another name");
+      return fail(Code::conflict, "batch '" + printable(*batch_name_, 60) +
+                                      "' was first used 24h ago and ends here; give the rest another name");
     }
     std::int64_t line = sender_.sent();
     for (NewJob& job : batch_) job.id = batch_id(*first_seen_, *batch_name_, ++line);
@@ -134,7 +142,8 @@ class Lines {
 
   Error explained(const Error& error) const {
     if (!batch_name_ || error.code != Code::conflict) return error;
-    return {error.code, "batch '" + printable(*batch_name_, 60) + "' has other lines, or is of another queue: " + one_line(error.message) + "; choose another name"};
+    return {error.code, "batch '" + printable(*batch_name_, 60) + "' has other lines, or is of another queue: " +
+                            one_line(error.message) + "; choose another name"};
   }
 
   Invocation& invocation_;

@@ -20,12 +20,12 @@ struct Reason {
 
 // What the trail tells of those who had a hand in it, if it still does.
 struct KnownActs {
-  std::optional<Act> ended;           // a cancelled job: who did it
+  std::optional<Act> ended;            // a cancelled job: who did it
   std::map<std::string, Act> quieted;  // by owner: who wanted it to be quiet
 };
 
-// Names: leased, lease_ran_out; paused, not_yet, group, limit, limit_key, slot, alone, quiet_workers, no_worker, claimable;
-// waiting; done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_held. At least one.
+// Names: leased, lease_ran_out; paused, not_yet, group, limit, limit_key, slot, alone, quiet_workers, no_worker,
+// claimable; waiting; done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_held. At least one.
 std::vector<Reason> explain(const JobFacts& facts, WallTime now, const KnownActs& acts = {});
 
 }  // namespace fenceline::cli

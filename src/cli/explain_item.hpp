@@ -8,7 +8,9 @@
 
 namespace fenceline::cli {
 
-// Names beside those of explain(): held, approval, check, no_checker, no_stage, returned. `of_job`: what explain() said.
-std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, const JobFacts& facts, std::vector<Reason> of_job);
+// Names beside those of explain(): held, approval, check, no_checker, no_stage, returned. `of_job`: what explain()
+// said.
+std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, const JobFacts& facts,
+                                 std::vector<Reason> of_job);
 
 }  // namespace fenceline::cli

@@ -34,7 +34,8 @@ Result<Address> find_address(const FaultProxy::Target& target) {
   if (target.host.starts_with('/')) {
     sockaddr_un path{};
     path.sun_family = AF_UNIX;
-    if (target.host.size() >= sizeof path.sun_path) return fail(Code::invalid, "the path of the socket is too long: " + target.host);
+    if (target.host.size() >= sizeof path.sun_path)
+      return fail(Code::invalid, "the path of the socket is too long: " + target.host);
     std::memcpy(path.sun_path, target.host.data(), target.host.size());
     std::memcpy(&address.bytes, &path, sizeof path);
     address.size = sizeof path;
@@ -76,7 +77,9 @@ UniqueFd bound_socket(std::uint16_t port) {
   UniqueFd fd = make_socket(AF_INET);
   const int on = 1;
   const Address address = loopback(port);
-  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 || ::bind(fd.get(), address.get(), address.size) != 0) return {};
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::bind(fd.get(), address.get(), address.size) != 0)
+    return {};
   return fd;
 }
 
@@ -189,7 +192,8 @@ class FaultProxy::Links {
       ProxyLink& link = links_.emplace_back(std::move(client), std::move(server), connecting);
       // A reset is for those that were open when it was ordered.
       LinkFault fault = fault_;
-      fault.state = state == LinkState::reset_after_apply || state == LinkState::reset_after_send ? LinkState::good : state;
+      fault.state =
+          state == LinkState::reset_after_apply || state == LinkState::reset_after_send ? LinkState::good : state;
       link.turn(fault);
     }
   }
@@ -235,14 +239,18 @@ Result<std::unique_ptr<FaultProxy>> FaultProxy::open(Runtime& runtime, const Tar
   UniqueFd held = bound_socket(0);
   UniqueFd listener = held ? listening_socket(port_of(held)) : UniqueFd{};
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!listener || !wake) return fail(Code::unavailable, std::string("no socket for the proxy: ") + std::strerror(errno));
+  if (!listener || !wake)
+    return fail(Code::unavailable, std::string("no socket for the proxy: ") + std::strerror(errno));
   auto links = std::make_unique<Links>(runtime, *address, std::move(held), std::move(listener), std::move(wake));
   const std::uint16_t port = links->port();
   return std::unique_ptr<FaultProxy>(new FaultProxy(runtime, std::move(links), port));
 }
 
 FaultProxy::FaultProxy(Runtime& runtime, std::unique_ptr<Links> links, std::uint16_t port)
-    : port_(port), links_(std::move(links)), task_(runtime.spawn("fault-proxy", [moved = links_.get()](std::stop_token stop) { moved->run(std::move(stop)); })) {}
+    : port_(port),
+      links_(std::move(links)),
+      task_(runtime.spawn("fault-proxy",
+                          [moved = links_.get()](std::stop_token stop) { moved->run(std::move(stop)); })) {}
 
 FaultProxy::~FaultProxy() = default;
 

@@ -1,5 +1,5 @@
-// A TCP proxy that plays what can befall a connection, for drills on a store behind one: it listens on a free port of the
-// loopback interface, passes bytes on to the store's server, and turns bad when it is told to.
+// A TCP proxy that plays what can befall a connection, for drills on a store behind one: it listens on a free port of
+// the loopback interface, passes bytes on to the store's server, and turns bad when it is told to.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,12 @@ namespace fenceline::cli {
 
 enum class LinkState {
   good,
-  // Connections are accepted and what is sent is swallowed, both ways: nobody is told anything, as behind a firewall that
-  // has forgotten them. When it is over, each that lost a byte is reset: what came after would make no sense.
+  // Connections are accepted and what is sent is swallowed, both ways: nobody is told anything, as behind a firewall
+  // that has forgotten them. When it is over, each that lost a byte is reset: what came after would make no sense.
   half_open,
-  // Each connection that is open now is reset once, after its next request was passed on: when the first byte of the reply is
-  // here, so that what was asked has taken effect, and before any of it comes back. Those opened later are good.
+  // Each connection that is open now is reset once, after its next request was passed on: when the first byte of the
+  // reply is here, so that what was asked has taken effect, and before any of it comes back. Those opened later are
+  // good.
   reset_after_apply,
   // The same, without waiting for an answer: whether what was asked takes effect, only the server knows.
   reset_after_send,

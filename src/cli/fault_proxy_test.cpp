@@ -35,7 +35,8 @@ class EchoServer {
     sockaddr_un un{};
     un.sun_family = AF_UNIX;
     path.copy(un.sun_path, sizeof un.sun_path - 1);
-    const auto* address = path.empty() ? reinterpret_cast<const sockaddr*>(&in) : reinterpret_cast<const sockaddr*>(&un);
+    const auto* address =
+        path.empty() ? reinterpret_cast<const sockaddr*>(&in) : reinterpret_cast<const sockaddr*>(&un);
     EXPECT_EQ(::bind(listener_.get(), address, path.empty() ? sizeof in : sizeof un), 0);
     EXPECT_EQ(::listen(listener_.get(), 16), 0);
     socklen_t size = sizeof in;
@@ -100,7 +101,9 @@ class Client {
   }
 
   bool refused() const { return refused_; }
-  void send(const std::string& text) const { EXPECT_EQ(::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+  void send(const std::string& text) const {
+    EXPECT_EQ(::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
   void end() const { ::shutdown(fd_.get(), SHUT_WR); }
   // What comes, up to so many bytes; then "(end)", "(reset)" or "(nothing)" if fewer came.
   std::string receive(std::size_t most) const {

@@ -1,4 +1,5 @@
-// fenceline gate check: would a write under this fence pass? It only tells, and the answer may be old by the time it is read.
+// fenceline gate check: would a write under this fence pass? It only tells, and the answer may be old by the time it is
+// read.
 #include "cli/gates.hpp"
 #include "cli/output.hpp"
 
@@ -19,7 +20,8 @@ Result<int> run(Invocation& invocation) {
   const Result<std::optional<GateRecord>> record = look_at_gate(at->path);
   if (!record) return std::unexpected(record.error());
   if (*record && (*record)->resource != at->resource)
-    return fail(Code::conflict, at->path + " is the gate of " + (*record)->resource + ", not of " + at->resource + "; use its own, or another file");
+    return fail(Code::conflict, at->path + " is the gate of " + (*record)->resource + ", not of " + at->resource +
+                                    "; use its own, or another file");
   const Fence remembered = *record ? (*record)->fence : 0;
   GateAnswer answer = judge_fence(*fence, remembered, *newest);
   answer.remembered = remembered;  // a look is not remembered
@@ -39,7 +41,8 @@ CommandSpec gate_check_command() {
                         {{"exit 0", "it would pass: no larger fence was there"},
                          {"exit 76, stale", "somebody else has the lease now: stop the work"},
                          {"exit 76, behind", "the store was set back: 'fenceline gate rebase' lifts it"},
-                         {"a write after it", "may come too late all the same: write by 'gate put', or under 'gate run'"}}}},
+                         {"a write after it",
+                          "may come too late all the same: write by 'gate put', or under 'gate run'"}}}},
           .examples = {{"fenceline gate check - - || exit 76", "in a handler: does it make sense to go on?"}},
           .run = run};
 }

@@ -20,7 +20,8 @@ Result<int> run(Invocation& invocation) {
   const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
   if (!store) return std::unexpected(store.error());
   const GatedFile gated({.path = file, .resource = gate_of_file(invocation, *resource, file).resource, .wait = *wait});
-  const Result<GateAnswer> answer = gated.put({.fence = *fence, .content = *content, .newest = [&] { return store->ask(); }, .stop = invocation.stop});
+  const Result<GateAnswer> answer = gated.put(
+      {.fence = *fence, .content = *content, .newest = [&] { return store->ask(); }, .stop = invocation.stop});
   if (!answer) return std::unexpected(answer.error());
   return tell_gate(invocation, *resource, *fence, *answer);
 }
@@ -28,17 +29,22 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec gate_put_command() {
-  return {.name = "gate put",
-          .summary = "Replaces a file, whole and on the disk, unless a write under a newer fence was there.",
-          .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}, {"FILE", "the file; what its gate remembers lies beside it, in FILE.gate"}},
-          .options = {{"--from", "FILE", "the new content, at most 64 MiB; - or nothing for stdin"}, gate_wait_option()},
-          .sections = {{"What is kept and what is not",
-                        {{"a crash, at any step", "the old content or the new, never a mixture; the same fence may write it again"},
-                         {"mode, owner, group", "as they were, as far as you may set them"},
-                         {"links, folders, devices", "are refused; other names of the same file keep the old content"}}}},
-          .examples = {{"make-report | fenceline gate put - - report.csv", "in a handler: refused with 76 if another worker has the job now"},
-                       {"fenceline gate put reports 42 report.csv --from new.csv", "under a fence of your own"}},
-          .run = run};
+  return {
+      .name = "gate put",
+      .summary = "Replaces a file, whole and on the disk, unless a write under a newer fence was there.",
+      .arguments = {{"RESOURCE", kGateResourceHelp},
+                    {"FENCE", kGateFenceHelp},
+                    {"FILE", "the file; what its gate remembers lies beside it, in FILE.gate"}},
+      .options = {{"--from", "FILE", "the new content, at most 64 MiB; - or nothing for stdin"}, gate_wait_option()},
+      .sections = {{"What is kept and what is not",
+                    {{"a crash, at any step",
+                      "the old content or the new, never a mixture; the same fence may write it again"},
+                     {"mode, owner, group", "as they were, as far as you may set them"},
+                     {"links, folders, devices", "are refused; other names of the same file keep the old content"}}}},
+      .examples = {{"make-report | fenceline gate put - - report.csv",
+                    "in a handler: refused with 76 if another worker has the job now"},
+                   {"fenceline gate put reports 42 report.csv --from new.csv", "under a fence of your own"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

@@ -1,5 +1,5 @@
-// fenceline gate run: holds a gate while a command writes. The gate remembers the fence before the command starts, and the command
-// inherits the gate's lock: if this process is killed, the gate stays held until the command has ended too.
+// fenceline gate run: holds a gate while a command writes. The gate remembers the fence before the command starts, and
+// the command inherits the gate's lock: if this process is killed, the gate stays held until the command has ended too.
 #include <fcntl.h>
 #include <poll.h>
 
@@ -62,7 +62,8 @@ Result<int> run(Invocation& invocation) {
   if (!wait) return std::unexpected(wait.error());
   const Result<GateAt> at = gate_at(invocation, *resource);
   if (!at) return std::unexpected(at.error());
-  if (const Result<std::string> program = find_program(invocation.command.front()); !program) return cannot_start(program.error());
+  if (const Result<std::string> program = find_program(invocation.command.front()); !program)
+    return cannot_start(program.error());
   const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
   if (!store) return std::unexpected(store.error());
 
@@ -83,21 +84,23 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec gate_run_command() {
-  return {.name = "gate run",
-          .summary = "Runs a command that writes, and holds the gate of its resource meanwhile.",
-          .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
-          .options = {gate_wait_option(), gates_option()},
-          .sections = {{"Exit status",
-                        {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
-                         {"75", "somebody else held the gate for longer than --wait; the command was not run"},
-                         {"76", "the fence is stale or behind; the command was not run"}}},
-                       {"What is held, and how long",
-                        {{"one at a time", "from the comparison to the command's end nobody else passes"},
-                         {"if this process is killed", "the command goes on, and holds the gate to its end"},
-                         {"what outlives the command", "a process that it leaves behind is not under the gate any more"}}}},
-          .examples = {{"fenceline gate run - - -- rsync -a out/ /srv/www/", "in a handler: a late one is refused before it touches anything"}},
-          .takes_command = true,
-          .run = run};
+  return {
+      .name = "gate run",
+      .summary = "Runs a command that writes, and holds the gate of its resource meanwhile.",
+      .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
+      .options = {gate_wait_option(), gates_option()},
+      .sections = {{"Exit status",
+                    {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
+                     {"75", "somebody else held the gate for longer than --wait; the command was not run"},
+                     {"76", "the fence is stale or behind; the command was not run"}}},
+                   {"What is held, and how long",
+                    {{"one at a time", "from the comparison to the command's end nobody else passes"},
+                     {"if this process is killed", "the command goes on, and holds the gate to its end"},
+                     {"what outlives the command", "a process that it leaves behind is not under the gate any more"}}}},
+      .examples = {{"fenceline gate run - - -- rsync -a out/ /srv/www/",
+                    "in a handler: a late one is refused before it touches anything"}},
+      .takes_command = true,
+      .run = run};
 }
 
 }  // namespace fenceline::cli

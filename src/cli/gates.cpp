@@ -19,18 +19,24 @@ Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* a
   const std::string typed = invocation.argument(argument);
   if (typed != kAtHand) return typed;
   if (const std::optional<std::string> value = from_environment(variable)) return *value;
-  return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " + argument + ", or run it under fenceline work or fenceline lock"));
+  return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " +
+                                     argument + ", or run it under fenceline work or fenceline lock"));
 }
 
 }  // namespace
 
-OptionSpec gates_option() { return {"--gates", "DIR", "where gates keep what they remember; default the store's file and '-gates'"}; }
+OptionSpec gates_option() {
+  return {"--gates", "DIR", "where gates keep what they remember; default the store's file and '-gates'"};
+}
 
-OptionSpec gate_wait_option() { return {"--wait", "D", "how long to wait for one who holds the gate, 0s to 24h; default 10s; then exit 75"}; }
+OptionSpec gate_wait_option() {
+  return {"--wait", "D", "how long to wait for one who holds the gate, 0s to 24h; default 10s; then exit 75"};
+}
 
 Result<std::string> gate_resource(const Invocation& invocation) {
   // Of a lock that is held in a handler, the lock: it is the inner one, and FENCELINE_FENCE is its.
-  const Result<std::string> resource = typed_or_at_hand(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
+  const Result<std::string> resource =
+      typed_or_at_hand(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
   if (!resource || check_lock_resource(*resource)) return resource;
   if (auto ok = check_name("resource", *resource); !ok) return std::unexpected(ok.error());
   return *resource;
@@ -42,14 +48,18 @@ Result<Fence> gate_fence(const Invocation& invocation) {
   Fence fence = 0;
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
   if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
-    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " + std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
+    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
+                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
   return fence;
 }
 
-Result<Duration> gate_wait(const Invocation& invocation) { return invocation.duration("--wait", kWaitDefault, kWaitRange.least, kWaitRange.most); }
+Result<Duration> gate_wait(const Invocation& invocation) {
+  return invocation.duration("--wait", kWaitDefault, kWaitRange.least, kWaitRange.most);
+}
 
 Result<std::string> gate_folder(const Invocation& invocation) {
-  if (invocation.gates.empty()) return std::unexpected(usage_error("there is no folder of gates; name one with --gates or FENCELINE_GATES"));
+  if (invocation.gates.empty())
+    return std::unexpected(usage_error("there is no folder of gates; name one with --gates or FENCELINE_GATES"));
   return invocation.gates + "/" + invocation.ns;
 }
 
@@ -109,18 +119,28 @@ Result<std::optional<Fence>> NewestGrant::ask() const {
 }
 
 Error gate_refusal(const std::string& resource, Fence fence, const GateAnswer& answer) {
-  const std::string what = "fence " + std::to_string(fence) + " of " + resource + " is " + std::string(to_string(answer.verdict)) + ": ";
+  const std::string what =
+      "fence " + std::to_string(fence) + " of " + resource + " is " + std::string(to_string(answer.verdict)) + ": ";
   if (answer.verdict == GateVerdict::behind)
-    return {Code::lost, what + "it is the store's newest, but the gate has let " + std::to_string(answer.remembered) +
-                            " through before, so the store was set back; run 'fenceline gate rebase', and have the job granted anew"};
+    return {
+        Code::lost,
+        what + "it is the store's newest, but the gate has let " + std::to_string(answer.remembered) +
+            " through before, so the store was set back; run 'fenceline gate rebase', and have the job granted anew"};
   if (answer.newest && fence < *answer.newest)
-    return {Code::lost, what + "the store has granted " + std::to_string(*answer.newest) + " since; stop this work, someone else has it now"};
-  return {Code::lost, what + "the gate has let " + std::to_string(answer.remembered) + " through; stop this work, someone else has it now"};
+    return {Code::lost, what + "the store has granted " + std::to_string(*answer.newest) +
+                            " since; stop this work, someone else has it now"};
+  return {Code::lost, what + "the gate has let " + std::to_string(answer.remembered) +
+                          " through; stop this work, someone else has it now"};
 }
 
-Result<int> tell_gate(const Invocation& invocation, const std::string& resource, Fence fence, const GateAnswer& answer) {
+Result<int> tell_gate(const Invocation& invocation, const std::string& resource, Fence fence,
+                      const GateAnswer& answer) {
   if (invocation.json) {
-    nlohmann::ordered_json json{{"resource", resource}, {"fence", fence}, {"verdict", to_string(answer.verdict)}, {"remembered", nullptr}, {"newest", nullptr}};
+    nlohmann::ordered_json json{{"resource", resource},
+                                {"fence", fence},
+                                {"verdict", to_string(answer.verdict)},
+                                {"remembered", nullptr},
+                                {"newest", nullptr}};
     if (answer.remembered != 0) json["remembered"] = answer.remembered;
     if (answer.newest) json["newest"] = *answer.newest;
     print_line(json.dump());

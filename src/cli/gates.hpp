@@ -1,5 +1,5 @@
-// What the commands of write gates have in common: whose gate, under which fence, where its memory lies, and what the store
-// at hand says of it.
+// What the commands of write gates have in common: whose gate, under which fence, where its memory lies, and what the
+// store at hand says of it.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,11 @@
 
 namespace fenceline::cli {
 
-inline constexpr const char* kGateResourceHelp = "whose fences they are: a job's id, its group, a lock, any name; - for the lock or job at hand (FENCELINE_LOCK, FENCELINE_JOB)";
-inline constexpr const char* kGateFenceHelp = "the fence of the writer's lease; - for that of the lock or job at hand (FENCELINE_FENCE)";
+inline constexpr const char* kGateResourceHelp =
+    "whose fences they are: a job's id, its group, a lock, any name; - for the lock or job at hand (FENCELINE_LOCK, "
+    "FENCELINE_JOB)";
+inline constexpr const char* kGateFenceHelp =
+    "the fence of the writer's lease; - for that of the lock or job at hand (FENCELINE_FENCE)";
 
 OptionSpec gates_option();
 OptionSpec gate_wait_option();
@@ -25,18 +28,21 @@ Result<std::string> gate_resource(const Invocation& invocation);
 Result<Fence> gate_fence(const Invocation& invocation);
 Result<Duration> gate_wait(const Invocation& invocation);
 
-// The memory of a resource in the folder of gates; with --file, of that file. A gate of a file knows its namespace by name. Errors: usage (no folder).
+// The memory of a resource in the folder of gates; with --file, of that file. A gate of a file knows its namespace by
+// name. Errors: usage (no folder).
 Result<GateAt> gate_at(const Invocation& invocation, const std::string& resource);
 GateAt gate_of_file(const Invocation& invocation, const std::string& resource, const std::string& file);
 // In that folder; a name that has a slash has no folder of its own.
 std::string gate_path(const std::string& folder, const std::string& resource);
 // Where the gates of this namespace lie. Errors: usage.
 Result<std::string> gate_folder(const Invocation& invocation);
-// The largest fence of a resource that its gate in that folder let in. What a gate that cannot be read remembers is not known; 'gate show' says why.
+// The largest fence of a resource that its gate in that folder let in. What a gate that cannot be read remembers is not
+// known; 'gate show' says why.
 std::optional<Fence> seen_in_folder(const Invocation& invocation, const std::string& resource);
 
-// Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of another resource, for that of the lock or job at
-// hand if the fence is taken from it. Whether there is such a store is found out at once; it is asked later, when the gate is held.
+// Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of
+// another resource, for that of the lock or job at hand if the fence is taken from it. Whether there is such a store is
+// found out at once; it is asked later, when the gate is held.
 class NewestGrant {
  public:
   // Errors: as opening the store, but one that is not there is none.

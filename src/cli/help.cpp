@@ -20,7 +20,8 @@ std::string two_columns(const Rows& rows) {
   }
   std::string out;
   for (const auto& [left, right] : rows) {
-    out += "  " + left + (left.size() <= width ? std::string(width - left.size() + 2, ' ') : "\n" + std::string(width + 4, ' '));
+    out += "  " + left +
+           (left.size() <= width ? std::string(width - left.size() + 2, ' ') : "\n" + std::string(width + 4, ' '));
     out += folded(right, width + 4, kLine);
   }
   return out;
@@ -28,7 +29,8 @@ std::string two_columns(const Rows& rows) {
 
 std::string example_list(const std::vector<ExampleSpec>& examples) {
   std::string out = "\nExamples:\n";
-  for (const ExampleSpec& example : examples) out += "  " + example.line + "\n      " + folded(example.explains, 6, kLine);
+  for (const ExampleSpec& example : examples)
+    out += "  " + example.line + "\n      " + folded(example.explains, 6, kLine);
   return out;
 }
 
@@ -39,7 +41,8 @@ std::string shown(const ArgumentSpec& argument) {
 
 Rows option_rows(const std::vector<OptionSpec>& options) {
   Rows rows;
-  for (const OptionSpec& option : options) rows.emplace_back(shown(option), option.help + (option.repeated ? " (may be repeated)" : ""));
+  for (const OptionSpec& option : options)
+    rows.emplace_back(shown(option), option.help + (option.repeated ? " (may be repeated)" : ""));
   return rows;
 }
 
@@ -66,15 +69,13 @@ std::string program_help(const std::vector<CommandSpec>& commands) {
   return "Usage: fenceline COMMAND [ARGUMENTS] [OPTIONS]\n\n"
          "Makes each piece of work count once, even when workers pause, crash or race.\n\n"
          "Commands:\n" +
-         command_list(commands) + "\nOptions of every command, before or after it:\n" + two_columns(option_rows(global_options())) +
-         "\nEnvironment:\n" +
-         two_columns(environment_rows()) +
+         command_list(commands) + "\nOptions of every command, before or after it:\n" +
+         two_columns(option_rows(global_options())) + "\nEnvironment:\n" + two_columns(environment_rows()) +
          example_list({{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "add a job"},
                        {"fenceline work mail --drain -- ./send-mail", "run what waits, then end"},
                        {"fenceline jobs --state dead --json", "what failed for good, for a script"},
                        {"fenceline doctor", "is all well?"}}) +
-         "\nExit codes:\n" +
-         two_columns(exit_code_rows());
+         "\nExit codes:\n" + two_columns(exit_code_rows());
 }
 
 std::string group_help(const std::vector<CommandSpec>& commands, const std::string& group) {
@@ -82,8 +83,8 @@ std::string group_help(const std::vector<CommandSpec>& commands, const std::stri
   for (const CommandSpec& command : commands) {
     if (!command.hidden && command.name.starts_with(group + " ")) rows.emplace_back(command.name, command.summary);
   }
-  return "Usage: fenceline " + group + " COMMAND [ARGUMENTS] [OPTIONS]\n\nCommands:\n" + two_columns(rows) + "\n'fenceline help " + group +
-         " COMMAND' explains one of them.\n";
+  return "Usage: fenceline " + group + " COMMAND [ARGUMENTS] [OPTIONS]\n\nCommands:\n" + two_columns(rows) +
+         "\n'fenceline help " + group + " COMMAND' explains one of them.\n";
 }
 
 HelpRows environment_rows() {
@@ -91,9 +92,12 @@ HelpRows environment_rows() {
           {"FENCELINE_NAMESPACE", "as --namespace"},
           {"FENCELINE_CONFIG", "as --config"},
           {"FENCELINE_GATES", "as --gates of the gate commands"},
-          {"FENCELINE_LOG", "debug, info, warn or error; default info for work, else warn; lock and elect log only if it is set, or with --json"},
+          {"FENCELINE_LOG",
+           "debug, info, warn or error; default info for work, else warn; lock and elect log only if it is set, or "
+           "with --json"},
           {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
-          {"OTEL_EXPORTER_OTLP_ENDPOINT", "enqueue, work: where spans go (http://HOST:4318); also _TRACES_ENDPOINT, _HEADERS, OTEL_SERVICE_NAME"},
+          {"OTEL_EXPORTER_OTLP_ENDPOINT",
+           "enqueue, work: where spans go (http://HOST:4318); also _TRACES_ENDPOINT, _HEADERS, OTEL_SERVICE_NAME"},
           {"TZ", "enqueue --at: the zone of a time that names none"},
           {"COLUMNS", "how wide tables may be, if the terminal does not say"},
           {"NO_COLOR", "no colours"}};
@@ -102,8 +106,11 @@ HelpRows environment_rows() {
 HelpRows exit_code_rows() {
   return {{"0", "done"},
           {"1", "a check found something; a question was answered with no; job wait: the job is dead or cancelled"},
-          {"64", "wrong usage: an unknown command or option, or a value that an option cannot have (number, duration, time, state, store)"},
-          {"65", "bad input: a name, key, tag, id, payload or file that is not possible, or does not go with what is there"},
+          {"64",
+           "wrong usage: an unknown command or option, or a value that an option cannot have (number, duration, time, "
+           "state, store)"},
+          {"65",
+           "bad input: a name, key, tag, id, payload or file that is not possible, or does not go with what is there"},
           {"66", "no such job, queue, lock, worker, file or store"},
           {"69", "the store cannot be used"},
           {"70", "a bug here"},
@@ -124,7 +131,8 @@ std::string usage_line(const CommandSpec& command) {
 }
 
 std::string shown(const OptionSpec& option) {
-  return (option.letter.empty() ? "" : option.letter + ", ") + option.name + (option.value.empty() ? "" : " " + option.value);
+  return (option.letter.empty() ? "" : option.letter + ", ") + option.name +
+         (option.value.empty() ? "" : " " + option.value);
 }
 
 std::string command_help(const CommandSpec& command) {

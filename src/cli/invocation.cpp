@@ -74,19 +74,22 @@ std::string Invocation::argument(std::string_view name) const {
   return found == arguments.end() || found->second.empty() ? std::string() : found->second.front();
 }
 
-Result<std::int64_t> Invocation::number(std::string_view option, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
+Result<std::int64_t> Invocation::number(std::string_view option, std::int64_t otherwise, std::int64_t least,
+                                        std::int64_t most) const {
   const std::optional<std::string> text = value(option);
   if (!text) return otherwise;
   std::int64_t number = 0;
   const char* end = text->data() + text->size();
   const auto [stopped, problem] = std::from_chars(text->data(), end, number);
   if (problem != std::errc{} || stopped != end || number < least || number > most)
-    return std::unexpected(usage_error(std::string(option) + " '" + printable(*text, 40) + "' is not possible; use a whole number from " +
-                                       std::to_string(least) + " to " + std::to_string(most)));
+    return std::unexpected(usage_error(std::string(option) + " '" + printable(*text, 40) +
+                                       "' is not possible; use a whole number from " + std::to_string(least) + " to " +
+                                       std::to_string(most)));
   return number;
 }
 
-Result<Duration> Invocation::duration(std::string_view option, Duration otherwise, Duration least, Duration most) const {
+Result<Duration> Invocation::duration(std::string_view option, Duration otherwise, Duration least,
+                                      Duration most) const {
   const std::optional<std::string> text = value(option);
   if (!text) return otherwise;
   const Result<Duration> parsed = parse_duration(*text, {least, most});
@@ -94,8 +97,9 @@ Result<Duration> Invocation::duration(std::string_view option, Duration otherwis
   // One that is a duration, but not one for this option, is not called none.
   const Result<Duration> any = parse_duration(*text, {Duration{0}, Duration::max()});
   if (!any) return std::unexpected(usage_error(std::string(option) + ": " + parsed.error().message));
-  return std::unexpected(usage_error(std::string(option) + " " + printable(*text, 40) + " is too " + (*any < least ? "short" : "long") + "; use " +
-                                     bound_text(least) + " to " + bound_text(most)));
+  return std::unexpected(usage_error(std::string(option) + " " + printable(*text, 40) + " is too " +
+                                     (*any < least ? "short" : "long") + "; use " + bound_text(least) + " to " +
+                                     bound_text(most)));
 }
 
 }  // namespace fenceline::cli

@@ -34,15 +34,18 @@ TEST(Invocation, DurationsThatAreNotPossibleAreUsageErrors) {
 }
 
 TEST(Invocation, ADurationThatIsTooShortOrTooLongIsCalledThat) {
-  EXPECT_EQ(error_text(with("--ttl", "500ms").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 500ms is too short; use 1s to 24h");
-  EXPECT_EQ(error_text(with("--ttl", "400d").duration("--ttl", 1s, 1s, 24h).error()), "--ttl 400d is too long; use 1s to 24h");
-  EXPECT_NE(error_text(with("--ttl", "5").duration("--ttl", 1s, 1s, 24h).error()).find("is not a duration"), std::string::npos);
+  EXPECT_EQ(error_text(with("--ttl", "500ms").duration("--ttl", 1s, 1s, 24h).error()),
+            "--ttl 500ms is too short; use 1s to 24h");
+  EXPECT_EQ(error_text(with("--ttl", "400d").duration("--ttl", 1s, 1s, 24h).error()),
+            "--ttl 400d is too long; use 1s to 24h");
+  EXPECT_NE(error_text(with("--ttl", "5").duration("--ttl", 1s, 1s, 24h).error()).find("is not a duration"),
+            std::string::npos);
 }
 
 TEST(Invocation, EveryKindOfErrorHasItsExitCode) {
-  const std::vector<std::pair<Code, int>> expected{{Code::held, 75},     {Code::lost, 76},  {Code::not_found, 66}, {Code::conflict, 65},
-                                                   {Code::refused, 69},  {Code::full, 74},  {Code::invalid, 65},   {Code::unavailable, 69},
-                                                   {Code::in_doubt, 75}, {Code::broken, 74}};
+  const std::vector<std::pair<Code, int>> expected{
+      {Code::held, 75}, {Code::lost, 76},    {Code::not_found, 66},   {Code::conflict, 65}, {Code::refused, 69},
+      {Code::full, 74}, {Code::invalid, 65}, {Code::unavailable, 69}, {Code::in_doubt, 75}, {Code::broken, 74}};
   for (const auto& [code, exit] : expected) EXPECT_EQ(exit_code({code, "x"}), exit) << to_string(code);
   EXPECT_EQ(exit_code(usage_error("x")), 64);
 }
@@ -52,8 +55,8 @@ TEST(Invocation, AnErrorIsOnePrintableLineWithoutItsMark) {
 }
 
 TEST(Invocation, AnErrorAlwaysSaysWhatToDo) {
-  for (const Code code : {Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full, Code::invalid,
-                          Code::unavailable, Code::in_doubt, Code::broken}) {
+  for (const Code code : {Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full,
+                          Code::invalid, Code::unavailable, Code::in_doubt, Code::broken}) {
     EXPECT_NE(error_text({code, "what"}).find("what; "), std::string::npos) << to_string(code);
   }
   EXPECT_EQ(error_text({Code::full, "no room; delete something"}), "no room; delete something");

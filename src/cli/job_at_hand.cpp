@@ -14,7 +14,8 @@ namespace {
 Result<std::string> from_worker(const char* name, std::string_view command) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0')
-    return std::unexpected(usage_error(std::string(name) + " is not set; fenceline " + std::string(command) + " is for commands that fenceline work runs"));
+    return std::unexpected(usage_error(std::string(name) + " is not set; fenceline " + std::string(command) +
+                                       " is for commands that fenceline work runs"));
   return std::string(value);
 }
 
@@ -32,12 +33,17 @@ Result<Holding> job_at_hand(std::string_view command) {
   if (!job) return std::unexpected(job.error());
   // In a lock that a handler holds, FENCELINE_FENCE is the lock's.
   const char* const of_the_job = std::getenv("FENCELINE_JOB_FENCE");
-  const Result<std::string> fence_text = from_worker(of_the_job != nullptr && *of_the_job != '\0' ? "FENCELINE_JOB_FENCE" : "FENCELINE_FENCE", command);
+  const Result<std::string> fence_text =
+      from_worker(of_the_job != nullptr && *of_the_job != '\0' ? "FENCELINE_JOB_FENCE" : "FENCELINE_FENCE", command);
   if (!fence_text) return std::unexpected(fence_text.error());
   const std::optional<Uuid> id = parse_uuid(*job);
-  if (!id) return std::unexpected(usage_error("FENCELINE_JOB '" + printable(*job, 40) + "' is no job id; leave it as fenceline work sets it"));
+  if (!id)
+    return std::unexpected(
+        usage_error("FENCELINE_JOB '" + printable(*job, 40) + "' is no job id; leave it as fenceline work sets it"));
   const std::optional<Fence> fence = parse_fence(*fence_text);
-  if (!fence) return std::unexpected(usage_error("FENCELINE_FENCE '" + printable(*fence_text, 40) + "' is no fence; leave it as fenceline work sets it"));
+  if (!fence)
+    return std::unexpected(usage_error("FENCELINE_FENCE '" + printable(*fence_text, 40) +
+                                       "' is no fence; leave it as fenceline work sets it"));
   return Holding{*id, *fence};
 }
 

@@ -40,9 +40,11 @@ void add_doubts(const Invocation& invocation, Store& store, const Job& job, std:
   const Result<EffectsReply> doubts = store.effects({.ns = invocation.ns, .job = job.id, .in_doubt = true});
   if (!doubts) return;
   for (const Effect& effect : doubts->effects)
-    reasons.push_back({"effect_in_doubt", "nobody knows whether its effect " + effect.name + " has happened; its next delivery decides by '" +
-                                              std::string(to_string(effect.policy)) + "', or say what you found out: fenceline effects resolve " + to_string(job.id) + " " + effect.name +
-                                              " --done, or --none"});
+    reasons.push_back({"effect_in_doubt", "nobody knows whether its effect " + effect.name +
+                                              " has happened; its next delivery decides by '" +
+                                              std::string(to_string(effect.policy)) +
+                                              "', or say what you found out: fenceline effects resolve " +
+                                              to_string(job.id) + " " + effect.name + " --done, or --none"});
 }
 
 // What its pipeline has to say, if it is an item of one.
@@ -61,7 +63,8 @@ Result<void> explain_one(const Invocation& invocation, Store& store, const JobId
   if (!facts) return std::unexpected(facts.error());
   if (!*facts) return std::unexpected(no_such_job(id, invocation.ns));
   const Job& job = (*facts)->job;
-  std::vector<Reason> reasons = explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
+  std::vector<Reason> reasons =
+      explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
   if (job.state != JobState::waiting) add_doubts(invocation, store, job, reasons);
   add_pipeline(invocation, store, **facts, reasons);
   if (!invocation.json) {
@@ -71,7 +74,8 @@ Result<void> explain_one(const Invocation& invocation, Store& store, const JobId
   }
   Json list = Json::array();
   for (const Reason& reason : reasons) list.push_back({{"reason", reason.name}, {"text", reason.sentence}});
-  print_line(Json{{"id", to_string(id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
+  print_line(
+      Json{{"id", to_string(id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
   return {};
 }
 
@@ -80,12 +84,13 @@ Result<int> run(Invocation& invocation) { return look_at_each(invocation, explai
 }  // namespace
 
 CommandSpec job_explain_command() {
-  return {.name = "job explain",
-          .summary = "Says why jobs do not run, who has them, or what became of them: one sentence for each reason.",
-          .arguments = {{"ID", kIdsHelp, true, true}},
-          .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
-                       {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
-          .run = run};
+  return {
+      .name = "job explain",
+      .summary = "Says why jobs do not run, who has them, or what became of them: one sentence for each reason.",
+      .arguments = {{"ID", kIdsHelp, true, true}},
+      .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
+                   {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

@@ -73,13 +73,14 @@ Result<JobsRequest> list_request(const Invocation& invocation) {
     if (auto ok = check_key("tag", *tag); !ok) return std::unexpected(ok.error());
     request.tag = *tag;
   }
-  const Result<std::int64_t> limit = invocation.number("--limit", invocation.has("--all") ? kPageMost : kPage, 1, kPageMost);
+  const Result<std::int64_t> limit =
+      invocation.number("--limit", invocation.has("--all") ? kPageMost : kPage, 1, kPageMost);
   if (!limit) return std::unexpected(limit.error());
   request.limit = static_cast<int>(*limit);
   const Result<std::int64_t> after = invocation.number(after_option, 0, 0, std::numeric_limits<std::int64_t>::max());
   if (!after)
-    return std::unexpected(
-        usage_error(after_option + (" '" + printable(*invocation.value(after_option), 40)) + "' is no cursor; use 'next' of the page before"));
+    return std::unexpected(usage_error(after_option + (" '" + printable(*invocation.value(after_option), 40)) +
+                                       "' is no cursor; use 'next' of the page before"));
   request.after = *after;
   return request;
 }
@@ -93,7 +94,8 @@ Result<int> list_jobs(Invocation& invocation, JobsRequest request) {
     Result<JobsReply> reply = (*store)->jobs(request);
     if (!reply) return std::unexpected(reply.error());
     for (Job& job : reply->jobs) stages.name(job);
-    if (request.queue && reply->jobs.empty() && request.after == 0) tell_if_unknown(invocation, **store, *request.queue);
+    if (request.queue && reply->jobs.empty() && request.after == 0)
+      tell_if_unknown(invocation, **store, *request.queue);
     if (!printer.page(reply->jobs)) return kExitOk;  // nobody reads on
     if (!invocation.has("--all") || !reply->next) {
       printer.end(reply->next);

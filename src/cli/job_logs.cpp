@@ -21,7 +21,8 @@ constexpr std::int64_t kTailMost = 1'000'000;
 // Prints the log from where it stopped the last time.
 class LogPrinter {
  public:
-  LogPrinter(const Invocation& invocation, Store& store, const JobId& id) : invocation_(invocation), store_(store), id_(id) {}
+  LogPrinter(const Invocation& invocation, Store& store, const JobId& id)
+      : invocation_(invocation), store_(store), id_(id) {}
 
   // What is printed first are the last so many lines of what there is now. Errors: not_found.
   Result<void> skip_to_last(std::int64_t lines) {
@@ -29,7 +30,8 @@ class LogPrinter {
     std::int64_t after = 0;
     bool ends_within = false;  // the last line has no end yet, and counts
     while (true) {
-      const Result<std::optional<LogReply>> page = store_.log({.ns = invocation_.ns, .id = id_, .after = after, .limit = kPage});
+      const Result<std::optional<LogReply>> page =
+          store_.log({.ns = invocation_.ns, .id = id_, .after = after, .limit = kPage});
       if (!page) return std::unexpected(page.error());
       if (!*page) return std::unexpected(no_such_job(id_, invocation_.ns));
       for (const LogChunk& chunk : (*page)->chunks) {
@@ -46,12 +48,14 @@ class LogPrinter {
   // All there is now. False: nobody reads on. Errors: not_found.
   Result<bool> print_new() {
     while (true) {
-      const Result<std::optional<LogReply>> page = store_.log({.ns = invocation_.ns, .id = id_, .after = after_, .limit = kPage});
+      const Result<std::optional<LogReply>> page =
+          store_.log({.ns = invocation_.ns, .id = id_, .after = after_, .limit = kPage});
       if (!page) return std::unexpected(page.error());
       if (!*page) return std::unexpected(no_such_job(id_, invocation_.ns));
       const LogReply& reply = **page;
       if (reply.dropped > 0 && after_ == 0 && skipped_ == 0)
-        tell("fenceline: of this log only the end is kept, " + std::to_string(reply.dropped) + " bytes before it are gone");
+        tell("fenceline: of this log only the end is kept, " + std::to_string(reply.dropped) +
+             " bytes before it are gone");
       for (LogChunk chunk : reply.chunks) {
         while (skipped_ > 0 && !chunk.bytes.empty()) {
           const std::size_t end = chunk.bytes.find('\n');
@@ -116,15 +120,16 @@ Result<int> run(Invocation& invocation) {
 }  // namespace
 
 CommandSpec job_logs_command() {
-  return {.name = "job logs",
-          .summary = "Prints what a job's handler wrote to stderr; the last 1 MiB of it is kept.",
-          .arguments = {{"ID", kIdHelp}},
-          .options = {{.name = "--follow", .value = "", .help = "go on until the job is finished", .letter = "-f"},
-                      {.name = "--tail", .value = "N", .help = "begin with the last N lines, 0 to 1000000", .letter = ""}},
-          .examples = {{"fenceline job logs -f $ID", "look on while it runs"},
-                       {"fenceline job logs --tail 20 $ID", "what it said last"},
-                       {"fenceline job logs $ID --json", "with times, and which delivery said it"}},
-          .run = run};
+  return {
+      .name = "job logs",
+      .summary = "Prints what a job's handler wrote to stderr; the last 1 MiB of it is kept.",
+      .arguments = {{"ID", kIdHelp}},
+      .options = {{.name = "--follow", .value = "", .help = "go on until the job is finished", .letter = "-f"},
+                  {.name = "--tail", .value = "N", .help = "begin with the last N lines, 0 to 1000000", .letter = ""}},
+      .examples = {{"fenceline job logs -f $ID", "look on while it runs"},
+                   {"fenceline job logs --tail 20 $ID", "what it said last"},
+                   {"fenceline job logs $ID --json", "with times, and which delivery said it"}},
+      .run = run};
 }
 
 }  // namespace fenceline::cli

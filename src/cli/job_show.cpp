@@ -24,13 +24,15 @@ Result<void> show(const Invocation& invocation, Store& store, const JobId& id) {
   std::optional<ItemNow> item;
   if (pipeline != nullptr) {
     const Result<ItemsReply> items = store.items({.ns = invocation.ns, .ids = {id}});
-    const Result<ItemNow> known = items && !items->items.empty() ? item_now(items->items.front()) : fail(Code::not_found, "");
+    const Result<ItemNow> known =
+        items && !items->items.empty() ? item_now(items->items.front()) : fail(Code::not_found, "");
     if (known) item = *known;
   }
   const JobShown shown{.result = true, .payload = invocation.has("--payload")};
   if (invocation.json) {
     std::string text = job_json(**job, shown);
-    text.insert(text.size() - 1, ",\"attempts\":" + attempts_json(*attempts) + (item ? ",\"item\":" + item_json(*pipeline, *item) : ""));
+    text.insert(text.size() - 1,
+                ",\"attempts\":" + attempts_json(*attempts) + (item ? ",\"item\":" + item_json(*pipeline, *item) : ""));
     print_line(text);
   } else {
     Table card = job_card(**job, *attempts, shown);
@@ -49,7 +51,8 @@ CommandSpec job_show_command() {
           .summary = "Shows all that is known of jobs: state, attempts, progress, result.",
           .arguments = {{"ID", kIdsHelp, true, true}},
           .options = {{"--payload", "", "the payload too"}},
-          .examples = {{"fenceline job show 0198f3c1-7a3e", "state, counters, attempts, result; the beginning of an id will do"},
+          .examples = {{"fenceline job show 0198f3c1-7a3e",
+                        "state, counters, attempts, result; the beginning of an id will do"},
                        {"fenceline job show --json --payload $ID | jq .payload", "what the producer sent"}},
           .run = run};
 }

@@ -54,7 +54,9 @@ std::vector<Cell> cells(const Job& job) {
           std::to_string(job.losses),
           std::to_string(job.losses_in_row),
           std::to_string(job.laters),
-          job.progress ? std::to_string(job.progress->percent) + "%" + (job.progress->note.empty() ? "" : " " + job.progress->note) : "",
+          job.progress ? std::to_string(job.progress->percent) + "%" +
+                             (job.progress->note.empty() ? "" : " " + job.progress->note)
+                       : "",
           joined(job.tags),
           job.key,
           job.group,
@@ -92,10 +94,14 @@ std::vector<Column> columns() {
 
 std::string how_it_went(const Attempt& attempt) {
   std::string text(to_string(attempt.end));
-  if (attempt.ended_at) text += " after " + format_duration(std::chrono::round<std::chrono::milliseconds>(*attempt.ended_at - attempt.started_at));
-  text += ", from " + format_time(attempt.started_at) + ", fence " + std::to_string(attempt.fence) + ", by " + attempt.owner;
+  if (attempt.ended_at)
+    text += " after " +
+            format_duration(std::chrono::round<std::chrono::milliseconds>(*attempt.ended_at - attempt.started_at));
+  text += ", from " + format_time(attempt.started_at) + ", fence " + std::to_string(attempt.fence) + ", by " +
+          attempt.owner;
   if (!attempt.error.empty()) text += ": " + attempt.error;
-  else if (attempt.exit_status && *attempt.exit_status != 0) text += ": exit status " + std::to_string(*attempt.exit_status);
+  else if (attempt.exit_status && *attempt.exit_status != 0)
+    text += ": exit status " + std::to_string(*attempt.exit_status);
   return text;
 }
 
@@ -107,7 +113,9 @@ Json progress_json(const Job& job) {
 }  // namespace
 
 std::string job_json(const Job& job, JobShown shown) {
-  const auto time_or_null = [](const std::optional<WallTime>& time) { return time ? Json(format_time(*time)) : Json(nullptr); };
+  const auto time_or_null = [](const std::optional<WallTime>& time) {
+    return time ? Json(format_time(*time)) : Json(nullptr);
+  };
   Json out{{"id", to_string(job.id)},
            {"queue", job.queue},
            {"stage", job.stage},
@@ -155,13 +163,16 @@ Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown sh
   const std::vector<Cell> values = cells(job);
   const std::vector<Column> names = columns();
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
-  const auto add = [&](std::string name, std::string value) { table.rows.push_back({std::move(name), std::move(value)}); };
+  const auto add = [&](std::string name, std::string value) {
+    table.rows.push_back({std::move(name), std::move(value)});
+  };
   add("key_for", or_none(job.key_for));
   add("timeout", or_none(job.timeout));
   add("backoff", format_duration(job.backoff.first) + " to " + format_duration(job.backoff.most));
   add("traceparent", job.traceparent);
   for (const Attempt& attempt : attempts) add("attempt " + std::to_string(attempt.delivery), how_it_went(attempt));
-  if (shown.result && job.state == JobState::done) add("result", is_valid_utf8(job.result) ? job.result : "base64:" + base64(job.result));
+  if (shown.result && job.state == JobState::done)
+    add("result", is_valid_utf8(job.result) ? job.result : "base64:" + base64(job.result));
   if (shown.payload) add("payload", compact_json(job.payload));
   return table;
 }

@@ -27,10 +27,14 @@ TEST(JobView, HasTheFieldsThatScriptsRelyOn) {
   const auto json = nlohmann::ordered_json::parse(job_json(job(), {}));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"id", "queue", "stage", "state", "priority", "created_at", "run_at", "finished_at",
-                                             "attempts_max", "fence", "owner", "lease_left_ms", "deliveries", "failures", "losses",
-                                             "losses_in_row", "laters", "progress", "tags", "key", "key_for_ms", "group", "limit_key", "timeout_ms",
-                                             "backoff_ms", "backoff_max_ms", "traceparent", "exit_status", "error"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "id",          "queue",         "stage",      "state",      "priority",       "created_at",  "run_at",
+          "finished_at", "attempts_max",  "fence",      "owner",      "lease_left_ms",  "deliveries",  "failures",
+          "losses",      "losses_in_row", "laters",     "progress",   "tags",           "key",         "key_for_ms",
+          "group",       "limit_key",     "timeout_ms", "backoff_ms", "backoff_max_ms", "traceparent", "exit_status",
+          "error"}));
   EXPECT_EQ(json["fence"], kFenceMax);
   EXPECT_EQ(json["lease_left_ms"], -1);
   EXPECT_TRUE(json["finished_at"].is_null());
@@ -53,15 +57,16 @@ TEST(JobView, AResultThatIsNotTextIsBase64) {
 }
 
 TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
-  const std::vector<Attempt> attempts{{.delivery = 1,
-                                       .fence = 7,
-                                       .owner = "w",
-                                       .started_at = WallTime{1'700'000'000s},
-                                       .ended_at = WallTime{1'700'000'002s},
-                                       .end = AttemptEnd::failed,
-                                       .exit_status = 3,
-                                       .error = "no route"},
-                                      {.delivery = 2, .fence = 8, .owner = "w", .started_at = WallTime{1'700'000'100s}}};
+  const std::vector<Attempt> attempts{
+      {.delivery = 1,
+       .fence = 7,
+       .owner = "w",
+       .started_at = WallTime{1'700'000'000s},
+       .ended_at = WallTime{1'700'000'002s},
+       .end = AttemptEnd::failed,
+       .exit_status = 3,
+       .error = "no route"},
+      {.delivery = 2, .fence = 8, .owner = "w", .started_at = WallTime{1'700'000'100s}}};
   const Table card = job_card(job(), attempts, {.result = true});
   std::map<std::string, std::string> fields;
   for (const auto& row : card.rows) fields[row[0].text] = row[1].text;

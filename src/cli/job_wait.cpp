@@ -41,7 +41,8 @@ class Waiting {
       if (!job) return std::unexpected(job.error());
       if (is_finished(job->state)) return std::move(*job);
       if (job->state == JobState::waiting && !std::exchange(told, true))
-        tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) + "'");
+        tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) +
+             "'");
       if (until && invocation_.runtime->now() >= *until) return std::nullopt;
       if (!looks) looks.emplace(invocation_, store_, *job);
       if (!looks->wait(until)) return std::nullopt;
@@ -68,7 +69,8 @@ void print_finished(const Job& job, bool json, bool only) {
 }
 
 Result<int> run(Invocation& invocation) {
-  const Result<Duration> patience = invocation.duration("--timeout", kWaitRange.most, kWaitRange.least, kWaitRange.most);
+  const Result<Duration> patience =
+      invocation.duration("--timeout", kWaitRange.most, kWaitRange.least, kWaitRange.most);
   if (!patience) return std::unexpected(patience.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
@@ -88,8 +90,8 @@ Result<int> run(Invocation& invocation) {
     if (!job) return std::unexpected(job.error());
     if (!*job) {
       if (invocation.stop.stop_requested()) return interrupted_exit();
-      tell("fenceline: job " + to_string(id) + " is not finished after " + format_duration(*patience) + "; see 'fenceline job explain " +
-           to_string(id) + "'");
+      tell("fenceline: job " + to_string(id) + " is not finished after " + format_duration(*patience) +
+           "; see 'fenceline job explain " + to_string(id) + "'");
       in_time = false;
       continue;
     }
@@ -112,7 +114,8 @@ CommandSpec job_wait_command() {
                          {"of the command", "dead, and its last attempt ended with a status that is not 0"},
                          {"1", "dead otherwise, or cancelled"},
                          {"66", "no such job"}}}},
-          .examples = {{"fenceline job wait $(fenceline enqueue thumbs --payload '\"a.png\"')", "run something elsewhere, and get its result"},
+          .examples = {{"fenceline job wait $(fenceline enqueue thumbs --payload '\"a.png\"')",
+                        "run something elsewhere, and get its result"},
                        {"fenceline job wait $ID --timeout 5m || echo failed", "for a script"}},
           .run = run};
 }

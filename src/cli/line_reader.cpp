@@ -29,7 +29,8 @@ Result<InputFile> InputFile::open(const std::string& path) {
   if (fd >= 0) return InputFile(fd);
   const std::string why = std::strerror(errno);
   const Code code = errno == ENOENT || errno == ENOTDIR ? Code::not_found : Code::broken;
-  return fail(code, "file '" + printable(path, 200) + "' cannot be opened: " + why + "; check its name and your rights");
+  return fail(code,
+              "file '" + printable(path, 200) + "' cannot be opened: " + why + "; check its name and your rights");
 }
 
 InputFile::InputFile(int fd) : fd_(fd) {
@@ -37,7 +38,8 @@ InputFile::InputFile(int fd) : fd_(fd) {
   if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) size_ = status.st_size;
 }
 
-InputFile::InputFile(InputFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_), read_(other.read_) {}
+InputFile::InputFile(InputFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), read_(other.read_) {}
 
 InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);
@@ -53,7 +55,8 @@ Result<bool> InputFile::read_some(std::string& out) {
     if (count > 0) read_ += count;
     if (count >= 0) return count > 0;
     if (errno != EINTR)
-      return fail(Code::broken, std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
+      return fail(Code::broken,
+                  std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
   }
 }
 
@@ -70,7 +73,8 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
     const Result<bool> more = file->read_some(text);
     if (!more) return std::unexpected(more.error());
     if (text.size() > most)
-      return fail(Code::invalid, "file '" + printable(path, 200) + "' is too large; at most " + std::to_string(most) + " bytes");
+      return fail(Code::invalid,
+                  "file '" + printable(path, 200) + "' is too large; at most " + std::to_string(most) + " bytes");
     if (!*more) return text;
   }
 }

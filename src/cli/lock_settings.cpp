@@ -31,7 +31,8 @@ Key duration_key(std::string name, Duration LockOptions::*member, DurationRange 
 
 // One of some words.
 template <class Word>
-Key word_key(std::string name, Word LockOptions::*member, std::optional<Word> (*parse)(std::string_view), std::string words) {
+Key word_key(std::string name, Word LockOptions::*member, std::optional<Word> (*parse)(std::string_view),
+             std::string words) {
   return {std::move(name), [member](const LockOptions& options) { return std::string(to_string(options.*member)); },
           [member, parse, words](LockOptions& options, const std::string& text) -> Result<void> {
             const std::optional<Word> word = parse(text);
@@ -45,7 +46,8 @@ Result<void> set_failures(LockOptions& options, const std::string& text) {
   int number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem != std::errc{} || end != text.data() + text.size() || number < 1 || number > kRenewalTriesMax)
-    return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use a whole number from 1 to " + std::to_string(kRenewalTriesMax));
+    return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use a whole number from 1 to " +
+                                   std::to_string(kRenewalTriesMax));
   options.renewal_tries = number;
   return {};
 }
@@ -55,7 +57,8 @@ const std::vector<Key>& keys() {
       word_key("pattern", &LockOptions::pattern, parse_lock_pattern, "item, loop, fenced or layered"),
       duration_key("ttl", &LockOptions::ttl, kTtlRange),
       duration_key("renewal", &LockOptions::renew_every, {Duration{0}, kTtlRange.most}),
-      {"failures", [](const LockOptions& options) { return std::to_string(options.renewal_tries); }, set_failures, true},
+      {"failures", [](const LockOptions& options) { return std::to_string(options.renewal_tries); }, set_failures,
+       true},
       duration_key("wait", &LockOptions::wait, kWaitRange),
       word_key("contention", &LockOptions::contention, parse_contention, "skip, retry or in_turn"),
       word_key("on_acquire_error", &LockOptions::on_acquire_error, parse_on_store_error, "closed or open"),
@@ -91,11 +94,14 @@ bool is_lock_number(std::string_view key) {
 
 std::string lock_value(const LockOptions& options, std::string_view key) { return key_of(key).text(options); }
 
-Result<void> set_lock_value(LockOptions& options, std::string_view key, const std::string& text) { return key_of(key).set(options, text); }
+Result<void> set_lock_value(LockOptions& options, std::string_view key, const std::string& text) {
+  return key_of(key).set(options, text);
+}
 
 LockOptions lock_class_base(std::string_view name) { return lock_preset(name).value_or(LockOptions{}); }
 
-std::vector<Setting> lock_settings(const std::string& path, const std::map<std::string, std::map<std::string, LockFileValue>>& classes) {
+std::vector<Setting> lock_settings(const std::string& path,
+                                   const std::map<std::string, std::map<std::string, LockFileValue>>& classes) {
   std::set<std::string> names(presets().begin(), presets().end());
   for (const auto& [name, values] : classes) names.insert(name);
   std::vector<Setting> settings;
@@ -108,11 +114,14 @@ std::vector<Setting> lock_settings(const std::string& path, const std::map<std::
         // The renewal of a preset goes with its ttl.
         if (key.name == "renewal" && of_file->second.contains("ttl") && !of_file->second.contains("renewal")) continue;
         if (const auto value = of_file->second.find(key.name); value != of_file->second.end()) {
-          settings.push_back({prefix_of(name) + key.name, value->second.value, value->second.line == kNoLine ? "default" : path + ":" + std::to_string(value->second.line)});
+          settings.push_back(
+              {prefix_of(name) + key.name, value->second.value,
+               value->second.line == kNoLine ? "default" : path + ":" + std::to_string(value->second.line)});
           continue;
         }
       }
-      if (always || key.text(base) != key.text(LockOptions{})) settings.push_back({prefix_of(name) + key.name, key.text(base), "default"});
+      if (always || key.text(base) != key.text(LockOptions{}))
+        settings.push_back({prefix_of(name) + key.name, key.text(base), "default"});
     }
   }
   return settings;
@@ -135,8 +144,10 @@ Result<LockOptions> find_lock_class(const Invocation& invocation, const std::str
   }
   if (found) return options;
   const std::optional<std::string> near = nearest(name, names);
-  return fail(Code::not_found, "no lock class is called '" + printable(name, 40) + "'; " +
-                                   (near ? "did you mean '" + *near + "'?" : "there are job, loop, run, writer and those that fenceline.toml has as [lock.NAME]"));
+  return fail(Code::not_found,
+              "no lock class is called '" + printable(name, 40) + "'; " +
+                  (near ? "did you mean '" + *near + "'?"
+                        : "there are job, loop, run, writer and those that fenceline.toml has as [lock.NAME]"));
 }
 
 }  // namespace fenceline::cli

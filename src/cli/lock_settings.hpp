@@ -16,7 +16,8 @@ namespace fenceline::cli {
 std::vector<std::string> lock_keys();
 bool is_lock_number(std::string_view key);
 
-// As it stands in fenceline.toml, or on the command line: "30s", "in_turn", "3". Errors: invalid, without the key's name.
+// As it stands in fenceline.toml, or on the command line: "30s", "in_turn", "3". Errors: invalid, without the key's
+// name.
 std::string lock_value(const LockOptions& options, std::string_view key);
 Result<void> set_lock_value(LockOptions& options, std::string_view key, const std::string& text);
 
@@ -29,8 +30,10 @@ struct LockFileValue {
   int line = 0;  // kNoLine: the file has the class, and says nothing of this
 };
 inline constexpr int kNoLine = 0;
-// What is in force of every class, by name: presets, and those that a file has ("NAME" -> "ttl" -> "1m"). Of a preset only what it changes is shown.
-std::vector<Setting> lock_settings(const std::string& path, const std::map<std::string, std::map<std::string, LockFileValue>>& classes);
+// What is in force of every class, by name: presets, and those that a file has ("NAME" -> "ttl" -> "1m"). Of a preset
+// only what it changes is shown.
+std::vector<Setting> lock_settings(const std::string& path,
+                                   const std::map<std::string, std::map<std::string, LockFileValue>>& classes);
 
 // The class of that name: a preset, or one of the file. Errors: not_found.
 Result<LockOptions> find_lock_class(const Invocation& invocation, const std::string& name);

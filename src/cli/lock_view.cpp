@@ -36,9 +36,13 @@ std::string holder_words(const LockRow& row) {
   return row.holders_count > 1 ? first + " and " + std::to_string(row.holders_count - 1) + " more" : first;
 }
 
-std::string age(const LockRow& row, WallTime now) { return row.holders.empty() ? "" : rough(now - row.holders.front().granted_at); }
+std::string age(const LockRow& row, WallTime now) {
+  return row.holders.empty() ? "" : rough(now - row.holders.front().granted_at);
+}
 
-Tone tone_of(const std::string& state) { return state == "expired" ? Tone::warning : state == "free" ? Tone::faint : Tone::plain; }
+Tone tone_of(const std::string& state) {
+  return state == "expired" ? Tone::warning : state == "free" ? Tone::faint : Tone::plain;
+}
 
 bool is_window(const LockRow& row) { return row.pattern == to_string(LockPattern::loop); }
 
@@ -74,7 +78,8 @@ std::vector<Cell> cells(const ShownLock& lock, WallTime now) {
 }  // namespace
 
 std::string lock_state(const LockRow& row) {
-  if (std::ranges::any_of(row.holders, [](const LockHolder& holder) { return holder.left > Duration{0}; })) return "held";
+  if (std::ranges::any_of(row.holders, [](const LockHolder& holder) { return holder.left > Duration{0}; }))
+    return "held";
   if (row.free_in) return "resting";
   // A window ends by itself: nothing went wrong.
   return row.holders.empty() || is_window(row) ? "free" : "expired";
@@ -90,10 +95,16 @@ std::string lock_json(const ShownLock& lock) {
   const LockRow& row = lock.row;
   Json holders = Json::array();
   for (const LockHolder& holder : row.holders)
-    holders.push_back({{"owner", holder.owner}, {"place", holder.place}, {"granted_at", format_time(holder.granted_at)}, {"left_ms", milliseconds(holder.left)}});
+    holders.push_back({{"owner", holder.owner},
+                       {"place", holder.place},
+                       {"granted_at", format_time(holder.granted_at)},
+                       {"left_ms", milliseconds(holder.left)}});
   Json waiters = Json::array();
   for (const LockWaiter& waiter : row.waiters)
-    waiters.push_back({{"owner", waiter.owner}, {"place", waiter.place}, {"since", format_time(waiter.since)}, {"mode", to_string(waiter.mode)}});
+    waiters.push_back({{"owner", waiter.owner},
+                       {"place", waiter.place},
+                       {"since", format_time(waiter.since)},
+                       {"mode", to_string(waiter.mode)}});
   const auto fence_or_null = [](const std::optional<Fence>& fence) { return fence ? Json(*fence) : Json(nullptr); };
   const Json out{{"resource", row.resource},
                  {"state", lock_state(row)},
@@ -123,11 +134,15 @@ Table lock_card(const ShownLock& lock, WallTime now) {
   const std::vector<Cell> values = cells(lock, now);
   for (std::size_t i = 0; i < names.size(); ++i) card.rows.push_back({names[i].name, values[i]});
   for (const LockHolder& holder : lock.row.holders) {
-    const std::string left = holder.left > Duration{0} ? rough(holder.left) + " left" : (is_window(lock.row) ? "over " : "ran out ") + rough(-holder.left) + " ago";
-    card.rows.push_back({"held_by", who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) + ", " + left + ", owner " + holder.owner});
+    const std::string left = holder.left > Duration{0}
+                                 ? rough(holder.left) + " left"
+                                 : (is_window(lock.row) ? "over " : "ran out ") + rough(-holder.left) + " ago";
+    card.rows.push_back({"held_by", who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) +
+                                        ", " + left + ", owner " + holder.owner});
   }
   for (const LockWaiter& waiter : lock.row.waiters)
-    card.rows.push_back({"waits", who(waiter.owner, waiter.place) + " since " + format_time(waiter.since) + (waiter.mode == LockMode::shared ? ", shared" : "")});
+    card.rows.push_back({"waits", who(waiter.owner, waiter.place) + " since " + format_time(waiter.since) +
+                                      (waiter.mode == LockMode::shared ? ", shared" : "")});
   return card;
 }
 

@@ -16,8 +16,8 @@ struct ShownLock {
   std::optional<Fence> seen_in_folder;  // the largest fence of it that a gate in the folder of gates let in
 };
 
-// "held" (somebody has a live lease), "expired" (a lease ran out, and nobody took over), "resting" (nobody has it, and nobody gets it yet: held
-// to its end or at least, or delayed), "free".
+// "held" (somebody has a live lease), "expired" (a lease ran out, and nobody took over), "resting" (nobody has it, and
+// nobody gets it yet: held to its end or at least, or delayed), "free".
 std::string lock_state(const LockRow& row);
 
 // Whether a fence of it was ever seen at a gate: "newest", "older" or "never".

@@ -22,18 +22,20 @@ namespace fenceline::cli {
 namespace {
 
 constexpr int kSignalBase = 128;
-// A guardian that has not reported by then is stopped, and its command works on. Another may have the lock when the margin is over too.
+// A guardian that has not reported by then is stopped, and its command works on. Another may have the lock when the
+// margin is over too.
 constexpr Duration kGuardianLateMost = std::chrono::milliseconds{500};
 constexpr std::uint64_t kTidyOneIn = 20;
 constexpr int kTidyAtOnce = 100;  // more than are made in the meantime
 constexpr Duration kTimeoutGraceMost = std::chrono::seconds{5};
 
 GuardedCommandOptions guarded_by(const Invocation& invocation, const CommandLease& lease) {
-  GuardedCommandOptions guarded{.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()), "--grace-us",
-                                             std::to_string(lease.times.grace.count()), "--"},
+  GuardedCommandOptions guarded{.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()),
+                                             "--grace-us", std::to_string(lease.times.grace.count()), "--"},
                                 .environment = environment_with(lock_variables(invocation, lease)),
                                 .attached = true};
-  for (const int signal : SignalForward::ignored()) guarded.guardian.insert(guarded.guardian.end() - 1, {"--ignored", std::to_string(signal)});
+  for (const int signal : SignalForward::ignored())
+    guarded.guardian.insert(guarded.guardian.end() - 1, {"--ignored", std::to_string(signal)});
   guarded.guardian.insert(guarded.guardian.end(), invocation.command.begin(), invocation.command.end());
   return guarded;
 }
@@ -89,17 +91,24 @@ LockedEnd end_of(const CommandEnd& end, const CommandLease& lease, bool timed_ou
 }  // namespace
 
 CommandLease lease_of(const HeldLock& held) {
-  return {.resource = held.resource(), .grants = held.grants(), .times = held.times(), .trust = held.trust(), .stop = held.stop(), .lost = [&held] { return held.lost(); }};
+  return {.resource = held.resource(),
+          .grants = held.grants(),
+          .times = held.times(),
+          .trust = held.trust(),
+          .stop = held.stop(),
+          .lost = [&held] { return held.lost(); }};
 }
 
-std::vector<std::pair<std::string, std::string>> lock_variables(const Invocation& invocation, const CommandLease& lease) {
+std::vector<std::pair<std::string, std::string>> lock_variables(const Invocation& invocation,
+                                                                const CommandLease& lease) {
   nlohmann::ordered_json all = nlohmann::ordered_json::object();
   for (const LockGrant& grant : lease.grants) all[grant.resource] = grant.fence;
-  std::vector<std::pair<std::string, std::string>> variables{{"FENCELINE_LOCK", lease.resource},
-                                                             {"FENCELINE_FENCE", lease.fence() == 0 ? "" : std::to_string(lease.fence())},
-                                                             {"FENCELINE_LOCKS", all.dump()},
-                                                             {"FENCELINE_STORE", from_any_folder(invocation.store_url)},
-                                                             {"FENCELINE_NAMESPACE", invocation.ns}};
+  std::vector<std::pair<std::string, std::string>> variables{
+      {"FENCELINE_LOCK", lease.resource},
+      {"FENCELINE_FENCE", lease.fence() == 0 ? "" : std::to_string(lease.fence())},
+      {"FENCELINE_LOCKS", all.dump()},
+      {"FENCELINE_STORE", from_any_folder(invocation.store_url)},
+      {"FENCELINE_NAMESPACE", invocation.ns}};
   // Of a lock in a lock in a handler, the job's is the outermost one.
   if (from_environment("FENCELINE_JOB") && !from_environment("FENCELINE_JOB_FENCE"))
     variables.emplace_back("FENCELINE_JOB_FENCE", from_environment("FENCELINE_FENCE").value_or(""));
@@ -148,7 +157,8 @@ LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::opt
   }
   // What a dead guardian leaves behind comes to us, and nobody else would end it.
   if (end.guardian_died) end_strays({});
-  if (timed_out) tell("fenceline: " + lease.resource + ": the command took longer than --timeout allows, and was ended");
+  if (timed_out)
+    tell("fenceline: " + lease.resource + ": the command took longer than --timeout allows, and was ended");
   LockedEnd result = end_of(end, lease, timed_out, late);
   result.asked_to_end = asked_to_end;
   return result;
@@ -157,7 +167,8 @@ LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::opt
 void tidy_now_and_then(const Invocation& invocation, Store& store) {
   if (invocation.runtime->random() % kTidyOneIn != 0) return;
   // What is left is the next one's.
-  [[maybe_unused]] const auto tidied = store.tidy({.ns = invocation.ns, .limit = kTidyAtOnce, .timeout = std::chrono::seconds{1}});
+  [[maybe_unused]] const auto tidied =
+      store.tidy({.ns = invocation.ns, .limit = kTidyAtOnce, .timeout = std::chrono::seconds{1}});
 }
 
 Result<LockHistory> LockHistory::open(const Invocation& invocation, Store& store) {
@@ -165,7 +176,8 @@ Result<LockHistory> LockHistory::open(const Invocation& invocation, Store& store
   history.store_ = &store;
   const std::optional<std::string> path = invocation.value("--history");
   if (!path) return history;
-  Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), store);
+  Result<std::unique_ptr<history::WorkHistory>> opened =
+      history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), store);
   if (!opened) return std::unexpected(opened.error());
   history.noted_ = std::move(*opened);
   return history;
@@ -173,12 +185,15 @@ Result<LockHistory> LockHistory::open(const Invocation& invocation, Store& store
 
 void LockHistory::started(const HeldLock& held) const {
   if (!noted_) return;
-  for (const LockGrant& grant : held.grants()) noted_->recorder().lock_work(history::Kind::started, held.owner(), grant.resource, grant.fence);
+  for (const LockGrant& grant : held.grants())
+    noted_->recorder().lock_work(history::Kind::started, held.owner(), grant.resource, grant.fence);
 }
 
 void LockHistory::ended(const HeldLock& held, bool lost) const {
   if (!noted_) return;
-  for (const LockGrant& grant : held.grants()) noted_->recorder().lock_work(history::Kind::ended, held.owner(), grant.resource, grant.fence, lost ? "lost" : "done");
+  for (const LockGrant& grant : held.grants())
+    noted_->recorder().lock_work(history::Kind::ended, held.owner(), grant.resource, grant.fence,
+                                 lost ? "lost" : "done");
 }
 
 std::string lock_place() {

@@ -1,14 +1,14 @@
 // fenceline: where concrete things meet. Reads argv, sets up the runtime, the log and the signals, runs one
 // command and turns its answer into an exit code.
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
-
-#include <fcntl.h>
-#include <malloc.h>
-#include <unistd.h>
 
 #include "backends/sqlite/database.hpp"
 #include "cli/command.hpp"
@@ -24,8 +24,8 @@
 namespace fenceline::cli {
 namespace {
 
-// A batch of a thousand jobs is about a megabyte. Without this each of them is given back to the system and asked for again,
-// page by page: a quarter of what a claim and its settle cost.
+// A batch of a thousand jobs is about a megabyte. Without this each of them is given back to the system and asked for
+// again, page by page: a quarter of what a claim and its settle cost.
 void keep_freed_memory() {
   constexpr int kKept = 16 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kKept);

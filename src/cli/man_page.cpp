@@ -39,7 +39,9 @@ std::string upper(std::string_view text) {
 
 std::string section(std::string_view title) { return ".SH " + upper(title) + "\n"; }
 std::string paragraph(std::string_view text) { return ".PP\n" + plain(text) + "\n"; }
-std::string term(std::string_view word, std::string_view meaning) { return ".TP\n\\fB" + plain(word) + "\\fR\n" + plain(meaning) + "\n"; }
+std::string term(std::string_view word, std::string_view meaning) {
+  return ".TP\n\\fB" + plain(word) + "\\fR\n" + plain(meaning) + "\n";
+}
 std::string title(std::string_view text) { return ".PP\n\\fI" + plain(text) + "\\fR\n"; }
 
 std::string terms(const HelpRows& rows) {
@@ -50,13 +52,15 @@ std::string terms(const HelpRows& rows) {
 
 std::string options(const std::vector<OptionSpec>& specs) {
   std::string out;
-  for (const OptionSpec& option : specs) out += term(shown(option), option.help + (option.repeated ? " (may be repeated)" : ""));
+  for (const OptionSpec& option : specs)
+    out += term(shown(option), option.help + (option.repeated ? " (may be repeated)" : ""));
   return out;
 }
 
 std::string examples(const std::vector<ExampleSpec>& specs) {
   std::string out;
-  for (const ExampleSpec& example : specs) out += ".PP\n" + plain(example.explains) + ":\n.PP\n.nf\n.RS 4\n" + plain(example.line) + "\n.RE\n.fi\n";
+  for (const ExampleSpec& example : specs)
+    out += ".PP\n" + plain(example.explains) + ":\n.PP\n.nf\n.RS 4\n" + plain(example.line) + "\n.RE\n.fi\n";
   return out;
 }
 
@@ -76,15 +80,21 @@ Result<int> run(Invocation&) {
 }  // namespace
 
 std::string man_page(const std::vector<CommandSpec>& commands) {
-  std::string out = ".\\\" made by 'fenceline man'\n.TH FENCELINE 1 \"\" \"fenceline " + std::string(kVersion) + "\" \"User Commands\"\n.nh\n.ad l\n";
+  std::string out = ".\\\" made by 'fenceline man'\n.TH FENCELINE 1 \"\" \"fenceline " + std::string(kVersion) +
+                    "\" \"User Commands\"\n.nh\n.ad l\n";
   out += section("name") + "fenceline \\- crash\\-safe jobs: each piece of work counts once\n";
   out += section("synopsis") + ".B fenceline\n.I COMMAND\n[\\fIARGUMENTS\\fR] [\\fIOPTIONS\\fR]\n";
   out += section("description");
-  out += paragraph("fenceline makes each piece of work count once, even when workers pause, crash, race or lose the network. Jobs wait in "
-                   "queues of a store; a worker gets a lease of a job with a fence, a number larger than any before it, and what is written "
-                   "under an older fence is refused.");
-  out += paragraph("Data goes to stdout, words for people to stderr. Lists are tables on a terminal and tab-separated with a header in a pipe; "
-                   "--json prints one object, or one a line for streams. Durations are whole numbers with ms, s, m, h or d.");
+  out += paragraph(
+      "fenceline makes each piece of work count once, even when workers pause, crash, race or lose the network. Jobs "
+      "wait in "
+      "queues of a store; a worker gets a lease of a job with a fence, a number larger than any before it, and what is "
+      "written "
+      "under an older fence is refused.");
+  out += paragraph(
+      "Data goes to stdout, words for people to stderr. Lists are tables on a terminal and tab-separated with a header "
+      "in a pipe; "
+      "--json prints one object, or one a line for streams. Durations are whole numbers with ms, s, m, h or d.");
   out += section("commands");
   for (const CommandSpec& command : commands) {
     if (!command.hidden) out += command_section(command);
@@ -92,8 +102,10 @@ std::string man_page(const std::vector<CommandSpec>& commands) {
   out += section("options") + "Options of every command, before or after it:\n" + options(global_options());
   out += section("environment") + terms(environment_rows());
   out += section("files") +
-         terms({{"fenceline.toml", "settings of the folder it lies in; 'fenceline config show --origin' tells what it does"},
-                {"fenceline.db", "the embedded store, if no other is named; -wal, -shm, -lock and -wake beside it belong to it"}});
+         terms({{"fenceline.toml",
+                 "settings of the folder it lies in; 'fenceline config show --origin' tells what it does"},
+                {"fenceline.db",
+                 "the embedded store, if no other is named; -wal, -shm, -lock and -wake beside it belong to it"}});
   out += section("exit status") + terms(exit_code_rows());
   return out;
 }
@@ -101,7 +113,8 @@ std::string man_page(const std::vector<CommandSpec>& commands) {
 CommandSpec man_command() {
   return {.name = "man",
           .summary = "Prints the manual page, fenceline.1.",
-          .examples = {{"fenceline man | man -l -", "read it"}, {"fenceline man > /usr/local/share/man/man1/fenceline.1", "for 'man fenceline'"}},
+          .examples = {{"fenceline man | man -l -", "read it"},
+                       {"fenceline man > /usr/local/share/man/man1/fenceline.1", "for 'man fenceline'"}},
           .without_config = true,
           .run = run};
 }

@@ -28,7 +28,11 @@ std::string kind_of(const std::string& url) { return url.substr(0, url.find(':')
 
 }  // namespace
 
-OptionSpec metrics_option() { return {"--metrics", "ADDR", "serve /metrics for Prometheus, /livez and /readyz at ADDR: 127.0.0.1:9464; port 0 picks a free one, see docs/metrics.md"}; }
+OptionSpec metrics_option() {
+  return {"--metrics", "ADDR",
+          "serve /metrics for Prometheus, /livez and /readyz at ADDR: 127.0.0.1:9464; port 0 picks a free one, see "
+          "docs/metrics.md"};
+}
 
 Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   MetricsPort port;
@@ -37,10 +41,13 @@ Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   const Result<http::ListenAddress> address = http::parse_listen_address(*text);
   if (!address) return std::unexpected(usage_error("--metrics: " + address.error().message));
   if (!address->loopback && !accepts_open_listen(invocation))
-    return fail(Code::refused, "--metrics " + printable(*text, 60) + " can be reached from other machines, without a password; use 127.0.0.1, or allow it with --accept open-listen");
+    return fail(Code::refused, "--metrics " + printable(*text, 60) +
+                                   " can be reached from other machines, without a password; use 127.0.0.1, or allow "
+                                   "it with --accept open-listen");
   port.handler_ = std::make_unique<http::HttpHandler>();
-  Result<std::unique_ptr<http::HttpServer>> server =
-      http::HttpServer::open(*invocation.runtime, {.listen = *address}, [handler = port.handler_.get()](const http::HttpRequest& request) { return (*handler)(request); });
+  Result<std::unique_ptr<http::HttpServer>> server = http::HttpServer::open(
+      *invocation.runtime, {.listen = *address},
+      [handler = port.handler_.get()](const http::HttpRequest& request) { return (*handler)(request); });
   if (!server) {
     const Error& error = server.error();
     if (error.code == Code::invalid) return std::unexpected(usage_error("--metrics: " + error.message));
@@ -53,7 +60,8 @@ Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
 
 // In the order in which they depend: who serves goes first.
 struct Measured::Parts {
-  Parts(const Invocation& invocation, MetricsPort& port, LogSink& plain_sink, const metrics::MetricsOptions& options, metrics::Sampler::Take take)
+  Parts(const Invocation& invocation, MetricsPort& port, LogSink& plain_sink, const metrics::MetricsOptions& options,
+        metrics::Sampler::Take take)
       : runtime(*invocation.runtime),
         counted(options, runtime),
         sink(counted, plain_sink),
@@ -66,7 +74,8 @@ struct Measured::Parts {
     const Log log(sink);
     log.info("metrics_listening", {{"address", port.server().address()}});
     sampling = runtime.spawn("sampler", [this](std::stop_token stop) { sampler.run(std::move(stop)); });
-    serving = runtime.spawn("metrics", [&server = port.server()](std::stop_token stop) { server.run(std::move(stop)); });
+    serving =
+        runtime.spawn("metrics", [&server = port.server()](std::stop_token stop) { server.run(std::move(stop)); });
   }
 
   Runtime& runtime;
@@ -83,32 +92,50 @@ struct Measured::Parts {
   Task serving;
 };
 
-Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, Store& store, std::vector<std::string> queues) : plain_sink_(sink), plain_store_(&store) {
+Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, Store& store,
+                   std::vector<std::string> queues)
+    : plain_sink_(sink), plain_store_(&store) {
   if (!port) return;
   const StoreProfile profile = store.profile();
   parts_ = std::make_unique<Parts>(invocation, port, sink,
-                                   metrics::MetricsOptions{.version = std::string(kVersion), .store = profile.kind, .guarantee = profile.guarantee, .queues = queues, .checks = metrics::check_names()},
+                                   metrics::MetricsOptions{.version = std::string(kVersion),
+                                                           .store = profile.kind,
+                                                           .guarantee = profile.guarantee,
+                                                           .queues = queues,
+                                                           .checks = metrics::check_names()},
                                    [this] { return parts_->store_sample->take(); });
   parts_->store.emplace(*invocation.runtime, parts_->counted, store);
-  parts_->store_sample.emplace(*invocation.runtime, parts_->counted, *parts_->store, metrics::StoreSampleOptions{.ns = invocation.ns, .queues = std::move(queues), .more = [&invocation](Store& asked) { return config_findings(invocation, asked); }});
+  parts_->store_sample.emplace(
+      *invocation.runtime, parts_->counted, *parts_->store,
+      metrics::StoreSampleOptions{.ns = invocation.ns,
+                                  .queues = std::move(queues),
+                                  .more = [&invocation](Store& asked) { return config_findings(invocation, asked); }});
   parts_->counted.answered(invocation.runtime->now());  // it was opened
   parts_->start(port);
 }
 
 Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink) : plain_sink_(sink) {
   if (!port) return;
-  parts_ = std::make_unique<Parts>(invocation, port, sink, metrics::MetricsOptions{.version = std::string(kVersion), .store = kind_of(invocation.store_url), .checks = metrics::check_names()}, [] { return false; });
+  parts_ = std::make_unique<Parts>(
+      invocation, port, sink,
+      metrics::MetricsOptions{
+          .version = std::string(kVersion), .store = kind_of(invocation.store_url), .checks = metrics::check_names()},
+      [] { return false; });
   parts_->start(port);
 }
 
-Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker, std::function<tracker::TrackerWorkerCounts()> counts)
+Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker,
+                   std::function<tracker::TrackerWorkerCounts()> counts)
     : plain_sink_(sink), plain_tracker_(&tracker) {
   if (!port) return;
-  parts_ = std::make_unique<Parts>(invocation, port, sink, metrics::MetricsOptions{.version = std::string(kVersion), .store = kind_of(invocation.store_url), .checks = metrics::check_names()},
-                                   [this, counts = std::move(counts)] {
-                                     parts_->tracker_sample->take(counts());
-                                     return true;
-                                   });
+  parts_ = std::make_unique<Parts>(
+      invocation, port, sink,
+      metrics::MetricsOptions{
+          .version = std::string(kVersion), .store = kind_of(invocation.store_url), .checks = metrics::check_names()},
+      [this, counts = std::move(counts)] {
+        parts_->tracker_sample->take(counts());
+        return true;
+      });
   parts_->tracker.emplace(*invocation.runtime, parts_->counted, tracker);
   parts_->tracker_sample.emplace(parts_->counted);
   parts_->counted.answered(invocation.runtime->now());  // it said who we are
@@ -121,7 +148,9 @@ Store& Measured::store() const { return parts_ ? *parts_->store : *plain_store_;
 
 LogSink& Measured::sink() const { return parts_ ? static_cast<LogSink&>(parts_->sink) : plain_sink_; }
 
-tracker::Tracker& Measured::tracker() const { return parts_ ? static_cast<tracker::Tracker&>(*parts_->tracker) : *plain_tracker_; }
+tracker::Tracker& Measured::tracker() const {
+  return parts_ ? static_cast<tracker::Tracker&>(*parts_->tracker) : *plain_tracker_;
+}
 
 Handler& Measured::handler(Handler& handler) {
   if (!parts_) return handler;

@@ -1,4 +1,5 @@
-// What `--metrics ADDR` starts beside a command that works until it is stopped: the pages that Prometheus scrapes, and all that feeds them.
+// What `--metrics ADDR` starts beside a command that works until it is stopped: the pages that Prometheus scrapes, and
+// all that feeds them.
 #pragma once
 
 #include <memory>
@@ -19,10 +20,12 @@ namespace fenceline::cli {
 
 OptionSpec metrics_option();
 
-// Where the pages are served: taken before a store is opened, so that an address that cannot be had is said before anything else happens. Nothing if there is no --metrics.
+// Where the pages are served: taken before a store is opened, so that an address that cannot be had is said before
+// anything else happens. Nothing if there is no --metrics.
 class MetricsPort {
  public:
-  // Errors: usage (no address), refused (other machines would reach it, and nobody accepted that), held (somebody listens there), denied.
+  // Errors: usage (no address), refused (other machines would reach it, and nobody accepted that), held (somebody
+  // listens there), denied.
   static Result<MetricsPort> open(const Invocation& invocation);
 
   explicit operator bool() const { return server_ != nullptr; }
@@ -35,14 +38,17 @@ class MetricsPort {
   std::unique_ptr<http::HttpServer> server_;
 };
 
-// Counts what a command does to its store, its log and its handlers, and serves that. Without a port everything is passed on as it is.
+// Counts what a command does to its store, its log and its handlers, and serves that. Without a port everything is
+// passed on as it is.
 class Measured {
  public:
   // All must outlive it. `queues` are those that are served. The log says at which address, once.
-  Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, Store& store, std::vector<std::string> queues = {});
+  Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, Store& store,
+           std::vector<std::string> queues = {});
   // The store could not be opened, and the work goes on.
   Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink);
-  Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker, std::function<tracker::TrackerWorkerCounts()> counts);
+  Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker,
+           std::function<tracker::TrackerWorkerCounts()> counts);
   ~Measured();
   Measured(const Measured&) = delete;
   Measured& operator=(const Measured&) = delete;

@@ -62,7 +62,8 @@ std::optional<double> Scrape::sum(std::string_view selector) const {
 }
 
 bool is_of(std::string_view one_series, std::string_view selector) {
-  return name_of(one_series) == name_of(selector) && labels_of(one_series).find(labels_of(selector)) != std::string_view::npos;
+  return name_of(one_series) == name_of(selector) &&
+         labels_of(one_series).find(labels_of(selector)) != std::string_view::npos;
 }
 
 Result<Scrape> parse_scrape(std::string_view text) {
@@ -88,9 +89,12 @@ Result<Scrape> parse_scrape(std::string_view text) {
 
 Result<Scrape> scrape(const std::string& address) {
   http::Client client;
-  const auto answer = client.send({.url = "http://" + address + "/metrics", .headers = {}, .body = {}, .timeout = kScrapeMost});
+  const auto answer =
+      client.send({.url = "http://" + address + "/metrics", .headers = {}, .body = {}, .timeout = kScrapeMost});
   if (!answer) return fail(Code::unavailable, address + " was not scraped: " + answer.error().message);
-  if (answer->status != 200) return fail(Code::unavailable, address + " answered with " + std::to_string(answer->status) + " instead of its metrics");
+  if (answer->status != 200)
+    return fail(Code::unavailable,
+                address + " answered with " + std::to_string(answer->status) + " instead of its metrics");
   return parse_scrape(answer->body);
 }
 

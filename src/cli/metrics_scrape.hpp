@@ -12,12 +12,14 @@ namespace fenceline::cli {
 
 struct Scrape {
   std::map<std::string, std::string> types;  // of a family: "counter", "gauge", "histogram"
-  std::map<std::string, double> series;      // by its name and labels as they were written: "fenceline_jobs{queue=\"mail\",state=\"dead\"}"
+  std::map<std::string, double>
+      series;  // by its name and labels as they were written: "fenceline_jobs{queue=\"mail\",state=\"dead\"}"
 
   // Whether it only grows while its process lives: a counter, or a part of a histogram.
   bool only_grows(const std::string& one_series) const;
 
-  // The sum of all series of that name; with labels behind it (name{state="dead"}), of those that have them. Of a histogram: how many were observed. Empty: there is none.
+  // The sum of all series of that name; with labels behind it (name{state="dead"}), of those that have them. Of a
+  // histogram: how many were observed. Empty: there is none.
   std::optional<double> sum(std::string_view selector) const;
 };
 

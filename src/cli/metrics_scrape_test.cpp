@@ -7,9 +7,11 @@ namespace {
 
 const std::string kText =
     "# HELP fenceline_jobs Jobs.\n# TYPE fenceline_jobs gauge\n"
-    "fenceline_jobs{queue=\"a } b\",state=\"dead\"} 3\nfenceline_jobs{queue=\"mail\",state=\"dead\"} 4\nfenceline_jobs{queue=\"mail\",state=\"ready\"} 7\n"
+    "fenceline_jobs{queue=\"a } b\",state=\"dead\"} 3\nfenceline_jobs{queue=\"mail\",state=\"dead\"} "
+    "4\nfenceline_jobs{queue=\"mail\",state=\"ready\"} 7\n"
     "# TYPE fenceline_fail_open_total counter\nfenceline_fail_open_total 2 1700000000000\n"
-    "# TYPE fenceline_lock_wait_seconds histogram\nfenceline_lock_wait_seconds_bucket{le=\"+Inf\"} 5\nfenceline_lock_wait_seconds_sum 1.5e-05\nfenceline_lock_wait_seconds_count 5\n";
+    "# TYPE fenceline_lock_wait_seconds histogram\nfenceline_lock_wait_seconds_bucket{le=\"+Inf\"} "
+    "5\nfenceline_lock_wait_seconds_sum 1.5e-05\nfenceline_lock_wait_seconds_count 5\n";
 
 TEST(MetricsScrape, SumsTheSeriesThatASelectorNames) {
   const Result<Scrape> read = parse_scrape(kText);

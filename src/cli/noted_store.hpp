@@ -16,7 +16,8 @@ class NotedStore {
     NotedStore made(store);
     const std::optional<std::string> path = invocation.value("--history");
     if (!path) return made;
-    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), store);
+    Result<std::unique_ptr<history::WorkHistory>> opened =
+        history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), store);
     if (!opened) return std::unexpected(opened.error());
     made.noted_ = std::move(*opened);
     return made;
@@ -31,6 +32,8 @@ class NotedStore {
   std::unique_ptr<history::WorkHistory> noted_;
 };
 
-inline OptionSpec history_option() { return {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"}; }
+inline OptionSpec history_option() {
+  return {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"};
+}
 
 }  // namespace fenceline::cli

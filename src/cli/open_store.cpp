@@ -1,4 +1,6 @@
 // The store of an invocation: what the command line requires of it, and what it accepts.
+#include "library/open_store.hpp"
+
 #include <algorithm>
 #include <filesystem>
 
@@ -7,7 +9,6 @@
 #include "cli/open_within.hpp"
 #include "cli/output.hpp"
 #include "cli/text.hpp"
-#include "library/open_store.hpp"
 #include "library/open_tracker.hpp"
 
 namespace fenceline::cli {
@@ -21,10 +22,11 @@ Result<std::optional<GuaranteeClass>> required_class(const Invocation& invocatio
   return static_cast<GuaranteeClass>(text->front() - 'A');
 }
 
-Result<void> check_class(const std::optional<GuaranteeClass>& required, GuaranteeClass offered, const std::string& url) {
+Result<void> check_class(const std::optional<GuaranteeClass>& required, GuaranteeClass offered,
+                         const std::string& url) {
   if (!required || offered <= *required) return {};
-  return fail(Code::refused, std::string("class ") + letter(*required) + " is required and " + printable(url, 80) + " is class " +
-                                 letter(offered) + "; use a safer store, or require less");
+  return fail(Code::refused, std::string("class ") + letter(*required) + " is required and " + printable(url, 80) +
+                                 " is class " + letter(offered) + "; use a safer store, or require less");
 }
 
 struct Accepted {
@@ -42,18 +44,23 @@ Result<Accepted> accepted(const Invocation& invocation) {
     else if (name == "no-sync") out.no_sync = true;
     else if (name == "eviction") out.eviction = true;
     else if (name != "open-listen")  // what is said of the pages that are served, not of the store
-      return std::unexpected(usage_error("--accept '" + printable(name, 40) + "' is unknown; there is shared-fs, no-sync, eviction and open-listen"));
+      return std::unexpected(usage_error("--accept '" + printable(name, 40) +
+                                         "' is unknown; there is shared-fs, no-sync, eviction and open-listen"));
   }
   return out;
 }
 
-Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool may_create, bool mends, Duration timeout) {
+Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool may_create, bool mends,
+                                            Duration timeout) {
   const std::string& store_url = invocation.store_url;
   const Result<std::optional<GuaranteeClass>> required = required_class(invocation);
   if (!required) return std::unexpected(required.error());
   const Result<Accepted> unsafe = accepted(invocation);
   if (!unsafe) return std::unexpected(unsafe.error());
-  if (is_tracker_url(store_url)) return std::unexpected(usage_error("an issue tracker holds items of a pipeline and nothing else; there are work, board, stage and tracker for it, see docs/trackers.md"));
+  if (is_tracker_url(store_url))
+    return std::unexpected(
+        usage_error("an issue tracker holds items of a pipeline and nothing else; there are work, board, stage and "
+                    "tracker for it, see docs/trackers.md"));
   if (auto ok = check_store_url(store_url); !ok) return std::unexpected(usage_error(ok.error().message));
 
   // Before the file is opened, so that a refusal leaves none behind; after it, for what only the store knows.
@@ -61,7 +68,8 @@ Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool m
   const std::string shown = shown_store_url(store_url);
   const GuaranteeClass expected = unsafe->no_sync ? GuaranteeClass::c : GuaranteeClass::b;
   const bool known = !is_on_a_server(store_url);
-  if (auto ok = known ? check_class(*required, expected, shown) : Result<void>{}; !ok) return std::unexpected(ok.error());
+  if (auto ok = known ? check_class(*required, expected, shown) : Result<void>{}; !ok)
+    return std::unexpected(ok.error());
   Result<std::unique_ptr<Store>> store = fenceline::open_store(*invocation.runtime, Log(*invocation.log_sink),
                                                                {.url = store_url,
                                                                 .may_create = may_create,
@@ -92,11 +100,14 @@ Result<std::unique_ptr<Store>> open_or_make_in_time(const Invocation& invocation
   std::error_code unknown;
   const bool was_there = std::filesystem::exists(path, unknown);
   Result<std::unique_ptr<Store>> store = open_in_time(invocation, true, false, timeout);
-  if (store && !was_there) tell("fenceline: made a new store: " + printable(std::filesystem::absolute(path, unknown).string()));
+  if (store && !was_there)
+    tell("fenceline: made a new store: " + printable(std::filesystem::absolute(path, unknown).string()));
   return store;
 }
 
-Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mends) { return open_in_time(*this, may_create, mends, kCallTimeout); }
+Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mends) {
+  return open_in_time(*this, may_create, mends, kCallTimeout);
+}
 
 Result<std::unique_ptr<Store>> Invocation::open_or_make_store() { return open_or_make_in_time(*this, kCallTimeout); }
 

@@ -28,7 +28,8 @@ std::string name_of_option(std::string_view word) { return std::string(word.subs
 Result<void> check_words(Words words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!is_valid_utf8(words[i]) || words[i].find('\0') != std::string::npos)
-      return fail(Code::invalid, "argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) + "' is not text in UTF-8; give bytes by a file");
+      return fail(Code::invalid, "argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) +
+                                     "' is not text in UTF-8; give bytes by a file");
   }
   return {};
 }
@@ -36,8 +37,11 @@ Result<void> check_words(Words words) {
 std::string in_quotes(std::string_view word) { return "'" + printable(word, 40) + "'"; }
 
 // `shared`: what all names begin with and nobody mistypes; counted, it would make short words look alike.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, std::string_view otherwise, std::string_view shared = "") {
-  const auto own = [&](std::string_view text) { return std::string(text.starts_with(shared) ? text.substr(shared.size()) : text); };
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, std::string_view otherwise,
+                         std::string_view shared = "") {
+  const auto own = [&](std::string_view text) {
+    return std::string(text.starts_with(shared) ? text.substr(shared.size()) : text);
+  };
   std::vector<std::string> shortened;
   for (const std::string& name : names) shortened.push_back(own(name));
   const std::optional<std::string> near = nearest(own(word), shortened);
@@ -52,8 +56,9 @@ Result<std::size_t> skip_global_options(Words words) {
     if (!option) {
       std::vector<std::string> names{"--help", "--version"};
       for (const OptionSpec& known : global_options()) names.push_back(known.name);
-      return std::unexpected(usage_error("unknown option " + in_quotes(words[i]) + " before the command; " +
-                                         did_you_mean(name_of_option(words[i]), names, "options of a command stand behind it", "--")));
+      return std::unexpected(
+          usage_error("unknown option " + in_quotes(words[i]) + " before the command; " +
+                      did_you_mean(name_of_option(words[i]), names, "options of a command stand behind it", "--")));
     }
     const bool value_follows = !option->value.empty() && words[i].find('=') == std::string::npos;
     i += value_follows ? 2 : 1;
@@ -85,22 +90,29 @@ Result<FoundCommand> find_command(const std::vector<CommandSpec>& commands, Word
     const std::string second = words.size() > 1 && !is_option(words[1]) ? words[1] : "";
     std::string list;
     for (const std::string& name : under) list += (list.empty() ? "" : ", ") + ("'fenceline " + name + "'");
-    if (second.empty()) return std::unexpected(usage_error(in_quotes(words[0]) + " needs a second word; there is " + list));
-    return std::unexpected(usage_error("unknown command " + in_quotes(two) + "; " + did_you_mean(two, under, "there is " + list, words[0] + " ")));
+    if (second.empty())
+      return std::unexpected(usage_error(in_quotes(words[0]) + " needs a second word; there is " + list));
+    return std::unexpected(usage_error("unknown command " + in_quotes(two) + "; " +
+                                       did_you_mean(two, under, "there is " + list, words[0] + " ")));
   }
   names.push_back("help");
   for (const CommandSpec& command : commands) {  // a mistyped first word of two
-    if (!command.hidden && command.name.find(' ') != std::string::npos) names.push_back(command.name.substr(0, command.name.find(' ')));
+    if (!command.hidden && command.name.find(' ') != std::string::npos)
+      names.push_back(command.name.substr(0, command.name.find(' ')));
   }
-  const bool second_may_belong = words.size() > 1 && nearest(two, names) && nearest(two, names)->find(' ') != std::string::npos;
+  const bool second_may_belong =
+      words.size() > 1 && nearest(two, names) && nearest(two, names)->find(' ') != std::string::npos;
   if (const auto near = nearest(words[0], names); near && !second_may_belong) {
-    const bool is_group = std::ranges::none_of(commands, [&](const CommandSpec& command) { return command.name == *near; }) && *near != "help";
+    const bool is_group =
+        std::ranges::none_of(commands, [&](const CommandSpec& command) { return command.name == *near; }) &&
+        *near != "help";
     if (is_group)
-      return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; did you mean one of '" + *near + "'? 'fenceline help " +
-                                         *near + "' lists them"));
+      return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; did you mean one of '" + *near +
+                                         "'? 'fenceline help " + *near + "' lists them"));
   }
-  return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; " +
-                                     did_you_mean(second_may_belong ? two : words[0], names, "'fenceline help' lists them")));
+  return std::unexpected(
+      usage_error("unknown command " + in_quotes(words[0]) + "; " +
+                  did_you_mean(second_may_belong ? two : words[0], names, "'fenceline help' lists them")));
 }
 
 std::vector<std::string> option_names(const CommandSpec& command) {
@@ -164,10 +176,12 @@ class Reader {
     for (const std::string& word : app_.remaining()) {
       if (is_option(word)) {
         const std::string name = name_of_option(word);
-        return std::unexpected(usage_error("unknown option " + in_quotes(name) + " of 'fenceline " + command_.name + "'; " +
-                                           did_you_mean(name, option_names(command_), "see 'fenceline help " + command_.name + "'", "--")));
+        return std::unexpected(usage_error(
+            "unknown option " + in_quotes(name) + " of 'fenceline " + command_.name + "'; " +
+            did_you_mean(name, option_names(command_), "see 'fenceline help " + command_.name + "'", "--")));
       }
-      if (next == command_.arguments.size()) return std::unexpected(see_help(command_, in_quotes(word) + " is one argument too many"));
+      if (next == command_.arguments.size())
+        return std::unexpected(see_help(command_, in_quotes(word) + " is one argument too many"));
       into.arguments[command_.arguments[next].name].push_back(word);
       if (!command_.arguments[next].repeated) ++next;
     }
@@ -198,9 +212,11 @@ Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
   Parsed parsed{.wish = Parsed::Wish::help};
   if (words.empty()) return parsed;
   if (is_option(words[0]))
-    return std::unexpected(usage_error("'fenceline help' takes a command and no option, not " + in_quotes(words[0]) + "; 'fenceline help jobs' explains one"));
+    return std::unexpected(usage_error("'fenceline help' takes a command and no option, not " + in_quotes(words[0]) +
+                                       "; 'fenceline help jobs' explains one"));
   const std::string group = words[0] + " ";
-  const bool is_group = std::ranges::any_of(commands, [&](const CommandSpec& command) { return !command.hidden && command.name.starts_with(group); });
+  const bool is_group = std::ranges::any_of(
+      commands, [&](const CommandSpec& command) { return !command.hidden && command.name.starts_with(group); });
   if (words.size() == 1 && is_group) {
     parsed.group = words[0];
     return parsed;
@@ -216,10 +232,13 @@ Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
 const std::vector<OptionSpec>& global_options() {
   static const std::vector<OptionSpec> options{
       {"--store", "URL", "where the jobs are; default FENCELINE_STORE, fenceline.toml, then sqlite:fenceline.db"},
-      {"--namespace", "N", "which part of the store, with queues of its own; default FENCELINE_NAMESPACE, fenceline.toml, then 'default'"},
+      {"--namespace", "N",
+       "which part of the store, with queues of its own; default FENCELINE_NAMESPACE, fenceline.toml, then 'default'"},
       {"--config", "FILE", "settings; default FENCELINE_CONFIG, then fenceline.toml in this folder if there is one"},
       {"--json", "", "print JSON: one object, or one a line for streams"},
-      {"--require", "A|B|C", "refuse a store of a lower class. A crash takes nothing (A: of several machines, B: of one), or the last moments (C)"},
+      {"--require", "A|B|C",
+       "refuse a store of a lower class. A crash takes nothing (A: of several machines, B: of one), or the last "
+       "moments (C)"},
       {"--accept", "shared-fs|no-sync|eviction|open-listen", "allow what is refused as unsafe, by name", true},
   };
   return options;
@@ -233,7 +252,8 @@ Result<Parsed> parse(const std::vector<CommandSpec>& commands, const std::vector
   if (!start) return std::unexpected(start.error());
   const Words typed = ours.subspan(*start);
   if (typed.empty()) {
-    if (dashes != words.end() || *start > 0) return std::unexpected(usage_error("no command was given; 'fenceline help' lists them"));
+    if (dashes != words.end() || *start > 0)
+      return std::unexpected(usage_error("no command was given; 'fenceline help' lists them"));
     return Parsed{.wish = Parsed::Wish::overview};
   }
   if (asks_for_help(typed[0])) return help_for(commands, {});

@@ -7,11 +7,16 @@ namespace {
 
 const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> specs{
-      {.name = "enqueue", .arguments = {{"QUEUE", ""}}, .options = {{"--payload", "JSON", ""}, {"--priority", "N", ""}}},
+      {.name = "enqueue",
+       .arguments = {{"QUEUE", ""}},
+       .options = {{"--payload", "JSON", ""}, {"--priority", "N", ""}}},
       {.name = "jobs", .options = {{"--all", "", ""}}},
       {.name = "job show", .arguments = {{"ID", ""}}},
       {.name = "job wait", .arguments = {{"ID", ""}}},
-      {.name = "work", .arguments = {{"QUEUE", "", true, true}}, .options = {{"--ttl", "D", ""}}, .takes_command = true},
+      {.name = "work",
+       .arguments = {{"QUEUE", "", true, true}},
+       .options = {{"--ttl", "D", ""}},
+       .takes_command = true},
       {.name = "version"},
       {.name = "secret", .hidden = true},
   };
@@ -32,9 +37,10 @@ std::string complaint(const std::vector<std::string>& words, int status = kExitU
 }
 
 TEST(Parse, GlobalOptionsStandBeforeOrAfterTheCommand) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--store", "sqlite:x", "--json", "enqueue", "mail"},
-                                                                                     {"enqueue", "--json", "mail", "--store", "sqlite:x"},
-                                                                                     {"--store=sqlite:x", "enqueue", "mail", "--json"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--store", "sqlite:x", "--json", "enqueue", "mail"},
+                                             {"enqueue", "--json", "mail", "--store", "sqlite:x"},
+                                             {"--store=sqlite:x", "enqueue", "mail", "--json"}}) {
     const Parsed p = parsed(words);
     ASSERT_TRUE(p.command);
     EXPECT_EQ(p.command->name, "enqueue");
@@ -44,7 +50,9 @@ TEST(Parse, GlobalOptionsStandBeforeOrAfterTheCommand) {
   }
 }
 
-TEST(Parse, AQueueMayBeNamedLikeACommand) { EXPECT_EQ(parsed({"enqueue", "jobs"}).invocation.argument("QUEUE"), "jobs"); }
+TEST(Parse, AQueueMayBeNamedLikeACommand) {
+  EXPECT_EQ(parsed({"enqueue", "jobs"}).invocation.argument("QUEUE"), "jobs");
+}
 
 TEST(Parse, ValuesAreTakenAsTheyAre) {
   const Parsed p = parsed({"enqueue", "[a,b]", "--payload", "[1,2]", "--priority", "-5"});
@@ -104,12 +112,13 @@ TEST(Parse, BytesThatAreNotTextAreRefused) {
 
 TEST(Parse, HelpIsAskedForInEveryWay) {
   EXPECT_EQ(parsed({}).wish, Parsed::Wish::overview);
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"help"}, {"--help"}, {"-h"}, {"--json", "--help"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"help"}, {"--help"}, {"-h"}, {"--json", "--help"}}) {
     EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
     EXPECT_EQ(parsed(words).command, nullptr);
   }
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"help", "job", "show"}, {"job", "show", "--help"}, {"job", "show", "-h"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"help", "job", "show"}, {"job", "show", "--help"}, {"job", "show", "-h"}}) {
     EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
     EXPECT_EQ(parsed(words).command->name, "job show");
   }

@@ -23,7 +23,8 @@ struct DeclaredPipeline {
   TrackerTrust tracker = {};
 };
 
-// Pure; `path` is for messages only. Errors: invalid, with the line; an unknown key with the one that was probably meant.
+// Pure; `path` is for messages only. Errors: invalid, with the line; an unknown key with the one that was probably
+// meant.
 Result<DeclaredPipeline> parse_pipeline_file(const std::string& path, const std::string& text);
 
 // Errors: not_found, invalid.

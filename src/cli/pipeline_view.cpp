@@ -21,13 +21,22 @@ std::string or_empty(int number) { return number == 0 ? "" : std::to_string(numb
 
 Json gate_json(const StageGate& gate) {
   if (gate.kind == GateKind::automatic) return {{"kind", "automatic"}};
-  if (gate.kind == GateKind::check) return {{"kind", "check"}, {"command", gate.command}, {"every_ms", milliseconds(gate.every)}};
-  return {{"kind", "approval"}, {"count", gate.count}, {"by", gate.by}, {"within_ms", or_null(gate.within)}, {"then", gate.within == Duration{0} ? Json(nullptr) : Json(to_string(gate.then))}};
+  if (gate.kind == GateKind::check)
+    return {{"kind", "check"}, {"command", gate.command}, {"every_ms", milliseconds(gate.every)}};
+  return {{"kind", "approval"},
+          {"count", gate.count},
+          {"by", gate.by},
+          {"within_ms", or_null(gate.within)},
+          {"then", gate.within == Duration{0} ? Json(nullptr) : Json(to_string(gate.then))}};
 }
 
-Json word_json(const ItemWord& word) { return {{"by", word.by}, {"at", format_time(word.at)}, {"reason", word.reason}}; }
+Json word_json(const ItemWord& word) {
+  return {{"by", word.by}, {"at", format_time(word.at)}, {"reason", word.reason}};
+}
 
-std::string words(const ItemWord& word) { return "by " + word.by + " at " + format_time(word.at) + (word.reason.empty() ? "" : ": " + word.reason); }
+std::string words(const ItemWord& word) {
+  return "by " + word.by + " at " + format_time(word.at) + (word.reason.empty() ? "" : ": " + word.reason);
+}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
@@ -48,21 +57,34 @@ std::string pipeline_json(const PipelineRow& row, const PipelineSpec& spec) {
                       {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
                       {"gate", gate_json(stage.gate)}});
   }
-  return Json{{"name", spec.name}, {"revision", row.revision}, {"changed_at", format_time(row.changed_at)}, {"loops", spec.loops}, {"critical", spec.critical}, {"stages", stages}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  return Json{{"name", spec.name},   {"revision", row.revision},  {"changed_at", format_time(row.changed_at)},
+              {"loops", spec.loops}, {"critical", spec.critical}, {"stages", stages}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Table pipelines_table(const std::vector<PipelineRow>& rows) {
-  Table table{{{.name = "name", .whole = true}, {.name = "stages"}, {.name = "loops", .right = true}, {.name = "critical"}, {.name = "revision", .right = true, .spare = true}, {.name = "changed_at", .wide_only = true}}, {}};
+  Table table{{{.name = "name", .whole = true},
+               {.name = "stages"},
+               {.name = "loops", .right = true},
+               {.name = "critical"},
+               {.name = "revision", .right = true, .spare = true},
+               {.name = "changed_at", .wide_only = true}},
+              {}};
   for (const PipelineRow& row : rows) {
     const Result<PipelineSpec> spec = parse_pipeline(row.spec);
     if (!spec) {
-      table.rows.push_back({row.name, {spec.error().message, Tone::bad}, "", "", std::to_string(row.revision), format_time(row.changed_at)});
+      table.rows.push_back({row.name,
+                            {spec.error().message, Tone::bad},
+                            "",
+                            "",
+                            std::to_string(row.revision),
+                            format_time(row.changed_at)});
       continue;
     }
     std::string stages;
     for (const std::string& name : spec->names()) stages += (stages.empty() ? "" : " -> ") + name;
-    table.rows.push_back({row.name, stages, std::to_string(spec->loops), spec->critical ? "yes" : "no", std::to_string(row.revision), format_time(row.changed_at)});
+    table.rows.push_back({row.name, stages, std::to_string(spec->loops), spec->critical ? "yes" : "no",
+                          std::to_string(row.revision), format_time(row.changed_at)});
   }
   return table;
 }
@@ -78,7 +100,8 @@ Table stages_table(const PipelineSpec& spec) {
               {}};
   for (std::size_t i = 0; i < spec.stages.size(); ++i) {
     const StageSpec& stage = spec.stages[i];
-    table.rows.push_back({stage.name, i == 0 ? "" : gate_words(stage.gate), or_empty(stage.ttl), or_empty(stage.timeout), or_empty(stage.attempts), or_empty(stage.concurrency),
+    table.rows.push_back({stage.name, i == 0 ? "" : gate_words(stage.gate), or_empty(stage.ttl),
+                          or_empty(stage.timeout), or_empty(stage.attempts), or_empty(stage.concurrency),
                           stage.moves ? joined(*stage.moves) : ""});
   }
   return table;
@@ -91,7 +114,12 @@ std::string item_json(const PipelineSpec& spec, const ItemNow& item) {
   Json approvals = Json::array();
   for (const ItemWord& approval : record.approvals) approvals.push_back(word_json(approval));
   Json returned = nullptr;
-  if (record.returned) returned = {{"from", record.returned->from}, {"to", record.returned->to}, {"by", record.returned->word.by}, {"at", format_time(record.returned->word.at)}, {"reason", record.returned->word.reason}};
+  if (record.returned)
+    returned = {{"from", record.returned->from},
+                {"to", record.returned->to},
+                {"by", record.returned->word.by},
+                {"at", format_time(record.returned->word.at)},
+                {"reason", record.returned->word.reason}};
   return Json{{"pipeline", spec.name},
               {"stage", at ? spec.stages[at->stage].name : item.stage},
               {"at_gate", at && at->at_gate},
@@ -114,7 +142,9 @@ std::vector<std::vector<Cell>> item_fields(const PipelineSpec& spec, const ItemN
   for (const ItemWord& approval : record.approvals) rows.push_back({"approved", words(approval)});
   rows.push_back({"generation", std::to_string(record.generation)});
   rows.push_back({"returns", std::to_string(record.returns)});
-  rows.push_back({"returned", record.returned ? record.returned->from + " -> " + record.returned->to + " " + words(record.returned->word) : ""});
+  rows.push_back({"returned", record.returned ? record.returned->from + " -> " + record.returned->to + " " +
+                                                    words(record.returned->word)
+                                              : ""});
   return rows;
 }
 
@@ -127,7 +157,8 @@ Result<FoundPipeline> find_pipeline(const Invocation& invocation, Store& store, 
     std::vector<std::string> names;
     for (const PipelineRow& one : *rows) names.push_back(one.name);
     const std::optional<std::string> near = nearest(name, names);
-    return fail(Code::not_found, "no pipeline " + name + " in namespace " + invocation.ns + "; " + (near ? "did you mean '" + *near + "'?" : "'fenceline pipeline show' lists them"));
+    return fail(Code::not_found, "no pipeline " + name + " in namespace " + invocation.ns + "; " +
+                                     (near ? "did you mean '" + *near + "'?" : "'fenceline pipeline show' lists them"));
   }
   Result<PipelineSpec> spec = parse_pipeline(row->spec);
   if (!spec) return fail(spec.error().code, "pipeline " + name + ": " + spec.error().message);
@@ -149,7 +180,8 @@ void StageNames::name(Job& job) const {
   if (spec != nullptr) job.stage = spec->first().name;
 }
 
-Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue, const std::string& stage) {
+Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue,
+                                     const std::string& stage) {
   if (stage.empty()) return stage;
   const Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store, ns, queue);
   if (!pipeline) return std::unexpected(pipeline.error());
@@ -158,7 +190,8 @@ Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const 
   const Result<std::size_t> named = stage_named(spec, stage);
   if (!named) return std::unexpected(named.error());
   if (*named == 0) return std::string();
-  return fail(Code::conflict, "an item of pipeline " + spec.name + " begins at its first stage, " + spec.first().name + "; leave --stage out, and move it on with: fenceline stage move ID --to " + stage);
+  return fail(Code::conflict, "an item of pipeline " + spec.name + " begins at its first stage, " + spec.first().name +
+                                  "; leave --stage out, and move it on with: fenceline stage move ID --to " + stage);
 }
 
 }  // namespace fenceline::cli

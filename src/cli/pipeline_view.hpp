@@ -32,7 +32,8 @@ struct FoundPipeline {
 };
 Result<FoundPipeline> find_pipeline(const Invocation& invocation, Store& store, const std::string& name);
 
-// Names the first stage of pipelines, which has no name in the store. What cannot be read is left as it is: a look at jobs must not fail for it.
+// Names the first stage of pipelines, which has no name in the store. What cannot be read is left as it is: a look at
+// jobs must not fail for it.
 class StageNames {
  public:
   StageNames(Store& store, const std::string& ns);
@@ -43,7 +44,9 @@ class StageNames {
   KnownPipelines known_;
 };
 
-// The stage that somebody typed for a queue, as the store has it: for a new job, which begins at the first one. Errors: conflict, invalid.
-Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue, const std::string& stage);
+// The stage that somebody typed for a queue, as the store has it: for a new job, which begins at the first one. Errors:
+// conflict, invalid.
+Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue,
+                                     const std::string& stage);
 
 }  // namespace fenceline::cli

@@ -27,12 +27,14 @@ std::string roughly(double left) {
 
 std::string progress_text(const std::string& things, std::int64_t count, std::optional<double> done, Duration elapsed) {
   const double took = std::max(seconds(elapsed), 0.001);
-  std::string text = std::to_string(count) + " " + things + ", " + std::to_string(std::llround(static_cast<double>(count) / took)) + "/s";
+  std::string text = std::to_string(count) + " " + things + ", " +
+                     std::to_string(std::llround(static_cast<double>(count) / took)) + "/s";
   if (!done) return text;
   const double part = std::clamp(*done, 0.0, 1.0);
   const int filled = static_cast<int>(part * kBar);
   const int percent = static_cast<int>(part * 100);
-  const std::string bar = "[" + std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(kBar - filled), '.') + "]";
+  const std::string bar = "[" + std::string(static_cast<std::size_t>(filled), '#') +
+                          std::string(static_cast<std::size_t>(kBar - filled), '.') + "]";
   const std::string number = std::to_string(percent);
   text = bar + " " + std::string(3 - number.size(), ' ') + number + "%  " + text;
   if (part > 0 && part < 1) text += ", " + roughly(took * (1 - part) / part) + " left";
@@ -40,7 +42,11 @@ std::string progress_text(const std::string& things, std::int64_t count, std::op
 }
 
 ProgressBar::ProgressBar(Runtime& runtime, std::string things)
-    : runtime_(runtime), things_(std::move(things)), began_(runtime.now()), wanted_(stderr_is_terminal()), next_(began_ + kQuietFor) {}
+    : runtime_(runtime),
+      things_(std::move(things)),
+      began_(runtime.now()),
+      wanted_(stderr_is_terminal()),
+      next_(began_ + kQuietFor) {}
 
 void ProgressBar::show(std::int64_t count, std::optional<double> done) {
   if (!wanted_) return;

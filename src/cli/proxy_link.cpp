@@ -85,7 +85,8 @@ bool ProxyLink::receive(const UniqueFd& from, Way& way, Instant now) {
 bool ProxyLink::send(const UniqueFd& to, Way& way, Instant now) {
   if (!way.bytes.empty() && now >= way.due) {
     const bool slow = fault_.state == LinkState::slow;
-    const ssize_t sent = ::send(to.get(), way.bytes.data(), slow ? std::min(fault_.piece, way.bytes.size()) : way.bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(to.get(), way.bytes.data(),
+                                slow ? std::min(fault_.piece, way.bytes.size()) : way.bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && !would_block()) return false;
     if (sent > 0) {
       way.bytes.erase(0, static_cast<std::size_t>(sent));

@@ -15,7 +15,8 @@ namespace fenceline::cli {
 
 class ProxyLink {
  public:
-  // Both ends do not block. Without a server it can only swallow. `connecting`: it is not known yet whether anybody is there.
+  // Both ends do not block. Without a server it can only swallow. `connecting`: it is not known yet whether anybody is
+  // there.
   ProxyLink(UniqueFd client, UniqueFd server, bool connecting);
 
   // The link is like this from now on.
@@ -39,8 +40,8 @@ class ProxyLink {
   // From one end to the other.
   struct Way {
     std::string bytes;
-    Instant due{};       // before that nothing of it goes on
-    bool ended = false;  // nothing more comes
+    Instant due{};        // before that nothing of it goes on
+    bool ended = false;   // nothing more comes
     bool closed = false;  // and the other end knows
   };
 

@@ -12,7 +12,8 @@ Result<int> run_list(Invocation& invocation) {
   const Result<std::vector<QueueRow>> rows = (*store)->queues(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(queue_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
+    print_table(
+        queue_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
     return kExitOk;
   }
   std::string list;
@@ -34,7 +35,8 @@ Result<int> run_show(Invocation& invocation) {
 SectionSpec queue_columns() {
   return {"Numbers",
           {{"ready", "not started, or to be tried again; held back ones included"},
-           {"not_due", "of these: their time has not come, by --delay, --at or a pause between attempts; counted up to 10000"},
+           {"not_due",
+            "of these: their time has not come, by --delay, --at or a pause between attempts; counted up to 10000"},
            {"oldest_ready_at", "since when the first of the others could have run"},
            {"running to cancelled", "as 'fenceline help jobs' explains the states"}}};
 }
@@ -46,7 +48,8 @@ CommandSpec queue_list_command() {
           .summary = "Lists queues: how many jobs are in which state, what was set, who paused them.",
           .sections = {queue_columns()},
           .examples = {{"fenceline queue list", "where does work pile up?"},
-                       {"fenceline queue list --json | jq '.queues[] | select(.dead > 0)'", "queues with dead jobs, for a script"}},
+                       {"fenceline queue list --json | jq '.queues[] | select(.dead > 0)'",
+                        "queues with dead jobs, for a script"}},
           .run = run_list};
 }
 

@@ -27,7 +27,8 @@ Result<int> run(Invocation& invocation) {
   if (!row) return std::unexpected(row.error());
   const std::int64_t all = row->depth_of(JobState::ready) + row->depth_of(JobState::waiting);
   if (all == 0) return end(invocation, 0);
-  const Result<bool> meant = confirmed(invocation, "this cancels " + counted(all, "job") + " of queue " + row->queue + ".");
+  const Result<bool> meant =
+      confirmed(invocation, "this cancels " + counted(all, "job") + " of queue " + row->queue + ".");
   if (!meant) return std::unexpected(meant.error());
   if (!*meant) return kExitFound;
 
@@ -47,7 +48,8 @@ Result<int> run(Invocation& invocation) {
     const Result<PurgeReply> reply = sure(invocation, [&] { return (*store)->purge(request); });
     if (!reply) {
       progress.end();
-      return fail(reply.error().code, error_text(reply.error()) + "; " + counted(cancelled, "job") + " cancelled before that");
+      return fail(reply.error().code,
+                  error_text(reply.error()) + "; " + counted(cancelled, "job") + " cancelled before that");
     }
     cancelled += reply->cancelled;
     after = reply->next;

@@ -15,7 +15,8 @@ void tell_if_unknown(const Invocation& invocation, Store& store) {
   if (row || row.error().code != Code::not_found) return;
   const std::string text = error_text(row.error());
   const std::size_t meant = text.find("did you mean");
-  tell("fenceline: queue " + invocation.argument("QUEUE") + " is new here" + (meant == std::string::npos ? "" : "; " + text.substr(meant)));
+  tell("fenceline: queue " + invocation.argument("QUEUE") + " is new here" +
+       (meant == std::string::npos ? "" : "; " + text.substr(meant)));
 }
 
 Result<int> print_queue(const Invocation& invocation, Store& store) {
@@ -57,8 +58,10 @@ Result<int> run_set(Invocation& invocation) {
     return std::unexpected(usage_error("nothing to set; give --limit, --limit-per-key, --keep-done or --keep-dead"));
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
-  const SetQueueRequest request{
-      .ns = invocation.ns, .queue = invocation.argument("QUEUE"), .change = {*limit, *limit_per_key, *keep_done, *keep_dead}, .act = *act};
+  const SetQueueRequest request{.ns = invocation.ns,
+                                .queue = invocation.argument("QUEUE"),
+                                .change = {*limit, *limit_per_key, *keep_done, *keep_dead},
+                                .act = *act};
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
 
   const auto store = invocation.open_or_make_store();
@@ -82,8 +85,9 @@ Result<int> pause(Invocation& invocation, bool paused) {
   const bool already = paused && before && before->paused;
   if (already) {
     const QueuePause& pause = *before->paused;
-    tell("fenceline: queue " + request.queue + " was paused already by " + printable(pause.by) + " since " + format_time(pause.at) +
-         (pause.reason.empty() ? "" : " (" + printable(pause.reason) + ")") + ", and that stays; resume it first to give another reason");
+    tell("fenceline: queue " + request.queue + " was paused already by " + printable(pause.by) + " since " +
+         format_time(pause.at) + (pause.reason.empty() ? "" : " (" + printable(pause.reason) + ")") +
+         ", and that stays; resume it first to give another reason");
   }
   if (!paused && !before->paused) tell("fenceline: queue " + request.queue + " was not paused; nothing was changed");
   if (invocation.json) return print_queue(invocation, **store);
@@ -105,10 +109,11 @@ CommandSpec queue_set_command() {
   return {.name = "queue set",
           .summary = "Sets how many jobs of a queue run at a time, and how long finished ones are kept.",
           .arguments = {{"QUEUE", "its name"}},
-          .options = with_act_options({{"--limit", "N", "at most so many run at a time, by all workers: 1 to 10000; 0 for no limit"},
-                                       {"--limit-per-key", "N", "the same for the jobs of one --limit-key: 1 to 10000; 0 for no limit"},
-                                       {"--keep-done", "D", "done jobs are removed after so long, 24h to 3660d; 7d if never set"},
-                                       {"--keep-dead", "D", "dead and cancelled ones; 30d if never set"}}),
+          .options = with_act_options(
+              {{"--limit", "N", "at most so many run at a time, by all workers: 1 to 10000; 0 for no limit"},
+               {"--limit-per-key", "N", "the same for the jobs of one --limit-key: 1 to 10000; 0 for no limit"},
+               {"--keep-done", "D", "done jobs are removed after so long, 24h to 3660d; 7d if never set"},
+               {"--keep-dead", "D", "dead and cancelled ones; 30d if never set"}}),
           .sections = {kNewQueues},
           .examples = {{"fenceline queue set mail --limit 4", "at most four at a time, however many workers there are"},
                        {"fenceline queue set mail --limit-per-key 1", "one at a time for each --limit-key of enqueue"}},
@@ -121,7 +126,8 @@ CommandSpec queue_pause_command() {
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(),
           .sections = {kNewQueues},
-          .examples = {{"fenceline queue pause mail --reason 'mail server moves'", "'job explain' names you and the reason"}},
+          .examples = {{"fenceline queue pause mail --reason 'mail server moves'",
+                        "'job explain' names you and the reason"}},
           .run = run_pause};
 }
 

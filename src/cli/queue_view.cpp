@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kStates{JobState::ready, JobState::running, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled};
+constexpr std::array kStates{JobState::ready, JobState::running, JobState::waiting,
+                             JobState::done,  JobState::dead,    JobState::cancelled};
 
 std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
 
@@ -35,8 +36,11 @@ std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
     out.push_back({std::to_string(depth), state == JobState::dead && depth > 0 ? Tone::bad : Tone::plain});
     if (state == JobState::ready) out.push_back(not_due(row));
   }
-  out.insert(out.end(), {or_none(row.settings.limit), or_none(row.settings.limit_per_key), format_duration(row.settings.keep_done),
-                         format_duration(row.settings.keep_dead), row.oldest_ready_at ? format_time(*row.oldest_ready_at) : "",
+  out.insert(out.end(), {or_none(row.settings.limit),
+                         or_none(row.settings.limit_per_key),
+                         format_duration(row.settings.keep_done),
+                         format_duration(row.settings.keep_dead),
+                         row.oldest_ready_at ? format_time(*row.oldest_ready_at) : "",
                          {pause_words(row.paused, now), Tone::warning}});
   return out;
 }
@@ -45,7 +49,8 @@ std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
 std::vector<Column> columns(bool some_wait) {
   std::vector<Column> out{{.name = "queue", .whole = true}};
   for (const JobState state : kStates) {
-    out.push_back({.name = std::string(to_string(state)), .wide_only = state == JobState::waiting && !some_wait, .right = true});
+    out.push_back(
+        {.name = std::string(to_string(state)), .wide_only = state == JobState::waiting && !some_wait, .right = true});
     if (state == JobState::ready) out.push_back({.name = "not_due", .right = true});
   }
   out.insert(out.end(), {{.name = "limit", .right = true, .spare = true},
@@ -61,7 +66,8 @@ std::vector<Column> columns(bool some_wait) {
 
 std::string queue_json(const QueueRow& row) {
   Json paused = nullptr;
-  if (row.paused) paused = {{"by", row.paused->by}, {"at", format_time(row.paused->at)}, {"reason", row.paused->reason}};
+  if (row.paused)
+    paused = {{"by", row.paused->by}, {"at", format_time(row.paused->at)}, {"reason", row.paused->reason}};
   Json out{{"queue", row.queue}};
   for (const JobState state : kStates) {
     out[std::string(to_string(state))] = row.depth_of(state);
@@ -77,7 +83,8 @@ std::string queue_json(const QueueRow& row) {
 }
 
 Table queue_table(const std::vector<QueueRow>& rows, std::optional<WallTime> now) {
-  Table table{columns(std::ranges::any_of(rows, [](const QueueRow& row) { return row.depth_of(JobState::waiting) > 0; })), {}};
+  Table table{
+      columns(std::ranges::any_of(rows, [](const QueueRow& row) { return row.depth_of(JobState::waiting) > 0; })), {}};
   for (const QueueRow& row : rows) table.rows.push_back(cells(row, now));
   return table;
 }
@@ -90,7 +97,9 @@ Table queue_card(const QueueRow& row) {
   return table;
 }
 
-Result<QueueRow> find_queue(const Invocation& invocation, Store& store) { return find_queue(invocation, store, invocation.argument("QUEUE")); }
+Result<QueueRow> find_queue(const Invocation& invocation, Store& store) {
+  return find_queue(invocation, store, invocation.argument("QUEUE"));
+}
 
 Result<QueueRow> find_queue(const Invocation& invocation, Store& store, const std::string& queue) {
   if (auto ok = check_name("queue", queue); !ok) return std::unexpected(ok.error());

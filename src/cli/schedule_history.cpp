@@ -15,10 +15,15 @@ constexpr int kPage = 100;
 constexpr int kPageMost = 1000;
 
 Result<TicksRequest> request_of(const Invocation& invocation) {
-  TicksRequest request{.ns = invocation.ns, .schedule = invocation.argument("NAME"), .fired_only = invocation.has("--fired"), .after = {}, .before = {}};
+  TicksRequest request{.ns = invocation.ns,
+                       .schedule = invocation.argument("NAME"),
+                       .fired_only = invocation.has("--fired"),
+                       .after = {},
+                       .before = {}};
   if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--before")))
     return std::unexpected(usage_error("--all goes with neither --limit nor --before; leave one of them out"));
-  const Result<std::int64_t> limit = invocation.number("--limit", invocation.has("--all") ? kPageMost : kPage, 1, kPageMost);
+  const Result<std::int64_t> limit =
+      invocation.number("--limit", invocation.has("--all") ? kPageMost : kPage, 1, kPageMost);
   if (!limit) return std::unexpected(limit.error());
   request.limit = static_cast<int>(*limit);
   if (const auto text = invocation.value("--before")) {
@@ -39,14 +44,16 @@ Result<int> run(Invocation& invocation) {
     const Result<TicksReply> page = (*store)->ticks(*request);
     if (!page) return std::unexpected(page.error());
     if (first && page->ticks.empty()) {  // of a removed one there is still something to see
-      if (const Result<FoundSchedule> found = find_schedule(invocation, **store, request->schedule); !found) return std::unexpected(found.error());
+      if (const Result<FoundSchedule> found = find_schedule(invocation, **store, request->schedule); !found)
+        return std::unexpected(found.error());
     }
     bool read = true;
     if (!invocation.json) {
       read = print_table(tick_table(page->ticks), first);
     } else {
       read = !first || print("{\"ticks\":[");
-      for (const TickRow& row : page->ticks) read = read && print((first && &row == &page->ticks.front() ? "" : ",") + tick_json(row));
+      for (const TickRow& row : page->ticks)
+        read = read && print((first && &row == &page->ticks.front() ? "" : ",") + tick_json(row));
     }
     if (!read) return kExitOk;  // nobody reads on
     if (invocation.stop.stop_requested()) return interrupted_exit();
@@ -54,9 +61,11 @@ Result<int> run(Invocation& invocation) {
       request->before = page->next;
       continue;
     }
-    if (invocation.json) print_line("],\"next\":" + (page->next ? "\"" + format_time(*page->next) + "\"" : std::string("null")) + "}");
+    if (invocation.json)
+      print_line("],\"next\":" + (page->next ? "\"" + format_time(*page->next) + "\"" : std::string("null")) + "}");
     flush_output();
-    if (!invocation.json && page->next) tell("fenceline: more ticks lie before; go on with --before " + format_time(*page->next) + ", or use --all");
+    if (!invocation.json && page->next)
+      tell("fenceline: more ticks lie before; go on with --before " + format_time(*page->next) + ", or use --all");
     return kExitOk;
   }
 }
@@ -65,7 +74,9 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec schedule_history_command() {
   return {.name = "schedule history",
-          .summary = "Shows what became of the ticks of a schedule, newest first: fired, with the job, or skipped, why, and by whom.",
+          .summary =
+              "Shows what became of the ticks of a schedule, newest first: fired, with the job, or skipped, why, and "
+              "by whom.",
           .arguments = {{"NAME", "its name; one that was removed will do, for a while"}},
           .options = {{"--fired", "", "only those that fired"},
                       {"--limit", "N", "how many rows, 1 to 1000; default 100"},
@@ -79,7 +90,9 @@ CommandSpec schedule_history_command() {
                          {"overlap", "a job of an earlier tick was unfinished"},
                          {"paused", "the schedule was paused"}}},
                        {"How long", {{"kept", "7 days from the tick on, and at most 10000 rows of a schedule"}}}},
-          .examples = {{"fenceline schedule history nightly", "did it run last night?"}, {"fenceline schedule history poll --all --json | jq '[.ticks[].count] | add'", "how many ticks there were"}},
+          .examples = {{"fenceline schedule history nightly", "did it run last night?"},
+                       {"fenceline schedule history poll --all --json | jq '[.ticks[].count] | add'",
+                        "how many ticks there were"}},
           .run = run};
 }
 

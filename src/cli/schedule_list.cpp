@@ -18,7 +18,8 @@ Result<int> run_list(Invocation& invocation) {
   const Result<std::vector<ScheduleRow>> rows = all_schedules(invocation, **store);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(schedule_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
+    print_table(
+        schedule_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
     return kExitOk;
   }
   std::string text = "{\"schedules\":[";
@@ -48,7 +49,8 @@ struct Asked {
 Result<Asked> asked(Invocation& invocation) {
   const std::string name = invocation.argument("NAME");
   const bool tried = invocation.has("--cron") || invocation.has("--every");
-  if (tried == !name.empty()) return std::unexpected(usage_error("name a schedule, or try a rule with --cron or --every; one of them"));
+  if (tried == !name.empty())
+    return std::unexpected(usage_error("name a schedule, or try a rule with --cron or --every; one of them"));
   if (name.empty()) {
     ScheduleSpec any;
     any.queue = "any";
@@ -57,7 +59,8 @@ Result<Asked> asked(Invocation& invocation) {
     if (auto ok = check_spec(*spec); !ok) return std::unexpected(ok.error());
     return Asked{*spec, *rule_of(*spec), invocation.runtime->wall_now()};
   }
-  if (invocation.has("--tz") || invocation.has("--anchor")) return std::unexpected(usage_error("--tz and --anchor go with --cron or --every; the schedule has its own"));
+  if (invocation.has("--tz") || invocation.has("--anchor"))
+    return std::unexpected(usage_error("--tz and --anchor go with --cron or --every; the schedule has its own"));
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   Result<FoundSchedule> found = find_schedule(invocation, **store, name);
@@ -100,10 +103,12 @@ Result<int> run_next(Invocation& invocation) {
 }  // namespace
 
 CommandSpec schedule_list_command() {
-  return {.name = "schedule list",
-          .summary = "Lists the schedules of a namespace: their rule, queue, next tick and last one that fired.",
-          .examples = {{"fenceline schedule list", "what fires when"}, {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "those that are paused"}},
-          .run = run_list};
+  return {
+      .name = "schedule list",
+      .summary = "Lists the schedules of a namespace: their rule, queue, next tick and last one that fired.",
+      .examples = {{"fenceline schedule list", "what fires when"},
+                   {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "those that are paused"}},
+      .run = run_list};
 }
 
 CommandSpec schedule_show_command() {
@@ -121,16 +126,25 @@ CommandSpec schedule_show_command() {
 }
 
 CommandSpec schedule_next_command() {
-  std::vector<OptionSpec> options{{"--count", "N", "how many, 1 to 1000; default 10"}, {"--from", "TIME", "those after this moment; default now"}};
+  std::vector<OptionSpec> options{{"--count", "N", "how many, 1 to 1000; default 10"},
+                                  {"--from", "TIME", "those after this moment; default now"}};
   for (OptionSpec& option : schedule_options({"cron", "every", "anchor", "tz"})) options.push_back(std::move(option));
-  return {.name = "schedule next",
-          .summary = "Shows the next ticks of a schedule, or of a rule that you try, in UTC and as the clocks of its zone show them.",
-          .arguments = {{.name = "NAME", .help = "its name; none to try --cron or --every, which needs no store", .required = false}},
-          .options = options,
-          .sections = {{"Exit status", {{"65", "the expression or the zone is not possible; the message says which field, and what is"}, {"66", "there is no such schedule"}}}},
-          .examples = {{"fenceline schedule next nightly --count 3", "when does it run?"},
-                       {"fenceline schedule next --cron '30 2 * * *' --tz Europe/Berlin", "try a rule; --from a day before the clocks change shows what becomes of it then"}},
-          .run = run_next};
+  return {
+      .name = "schedule next",
+      .summary =
+          "Shows the next ticks of a schedule, or of a rule that you try, in UTC and as the clocks of its zone show "
+          "them.",
+      .arguments = {{.name = "NAME",
+                     .help = "its name; none to try --cron or --every, which needs no store",
+                     .required = false}},
+      .options = options,
+      .sections = {{"Exit status",
+                    {{"65", "the expression or the zone is not possible; the message says which field, and what is"},
+                     {"66", "there is no such schedule"}}}},
+      .examples = {{"fenceline schedule next nightly --count 3", "when does it run?"},
+                   {"fenceline schedule next --cron '30 2 * * *' --tz Europe/Berlin",
+                    "try a rule; --from a day before the clocks change shows what becomes of it then"}},
+      .run = run_next};
 }
 
 }  // namespace fenceline::cli

@@ -1,4 +1,5 @@
-// What may be said of a schedule: on the command line as options of 'schedule add', and in fenceline.toml as keys of [schedule.NAME].
+// What may be said of a schedule: on the command line as options of 'schedule add', and in fenceline.toml as keys of
+// [schedule.NAME].
 #pragma once
 
 #include <map>

@@ -18,13 +18,18 @@ std::string utc(WallTime at) { return local_text(at, "UTC"); }
 Json maybe(const std::optional<WallTime>& at) { return at ? Json(utc(*at)) : Json(nullptr); }
 std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
 
-std::optional<WallTime> last_fired(const ScheduleRow& row) { return row.fired_to == WallTime{} ? std::nullopt : std::optional(row.fired_to); }
+std::optional<WallTime> last_fired(const ScheduleRow& row) {
+  return row.fired_to == WallTime{} ? std::nullopt : std::optional(row.fired_to);
+}
 
-std::string rule_words(const ScheduleSpec& spec) { return spec.cron.empty() ? "every " + format_duration(spec.every) : spec.cron; }
+std::string rule_words(const ScheduleSpec& spec) {
+  return spec.cron.empty() ? "every " + format_duration(spec.every) : spec.cron;
+}
 
 std::string pause_words(const ScheduleRow& row) {
   if (!row.paused) return "";
-  return "by " + row.paused->by + " since " + format_time(row.paused->at) + (row.paused->reason.empty() ? "" : ": " + row.paused->reason);
+  return "by " + row.paused->by + " since " + format_time(row.paused->at) +
+         (row.paused->reason.empty() ? "" : ": " + row.paused->reason);
 }
 
 struct Place {
@@ -43,7 +48,9 @@ Json number_or_null(const std::string& digits) {
 
 }  // namespace
 
-std::string tick_words(WallTime tick, const std::string& zone) { return utc(tick) + (zone == "UTC" ? "" : " (" + local_text(tick, zone) + " " + zone + ")"); }
+std::string tick_words(WallTime tick, const std::string& zone) {
+  return utc(tick) + (zone == "UTC" ? "" : " (" + local_text(tick, zone) + " " + zone + ")");
+}
 
 std::string schedule_json(const ScheduleRow& row, bool with_payload) {
   Json out{{"name", row.name}};
@@ -75,7 +82,9 @@ std::string schedule_json(const ScheduleRow& row, bool with_payload) {
     out["limit_key"] = spec.limit_key;
     out["tags"] = spec.tags;
   }
-  out["paused"] = row.paused ? Json{{"by", row.paused->by}, {"at", format_time(row.paused->at)}, {"reason", row.paused->reason}} : Json(nullptr);
+  out["paused"] =
+      row.paused ? Json{{"by", row.paused->by}, {"at", format_time(row.paused->at)}, {"reason", row.paused->reason}}
+                 : Json(nullptr);
   out["last_fired"] = maybe(last_fired(row));
   out["resolved_to"] = format_time(row.resolved_to);
   out["counts_from"] = format_time(row.counts_from);
@@ -98,16 +107,20 @@ Table schedule_table(const std::vector<ScheduleRow>& rows, std::optional<WallTim
                {.name = "overlap", .wide_only = true},
                {.name = "paused"}},
               {}};
-  const auto shown = [&](const std::optional<WallTime>& at) { return !at ? "" : now ? short_time(*at, *now) : utc(*at); };
+  const auto shown = [&](const std::optional<WallTime>& at) {
+    return !at ? "" : now ? short_time(*at, *now) : utc(*at);
+  };
   for (const ScheduleRow& row : rows) {
     const Result<KnownSchedule> schedule = known(row);
     const Cell paused{pause_words(row), Tone::warning};
     if (!schedule) {
-      table.rows.push_back({row.name, {schedule.error().message, Tone::bad}, "", "", "", shown(last_fired(row)), "", "", paused});
+      table.rows.push_back(
+          {row.name, {schedule.error().message, Tone::bad}, "", "", "", shown(last_fired(row)), "", "", paused});
       continue;
     }
     const ScheduleSpec& spec = schedule->spec;
-    table.rows.push_back({row.name, rule_words(spec), spec.zone, spec.queue, shown(due_at(*schedule)), shown(last_fired(row)), std::string(to_string(spec.catch_up)),
+    table.rows.push_back({row.name, rule_words(spec), spec.zone, spec.queue, shown(due_at(*schedule)),
+                          shown(last_fired(row)), std::string(to_string(spec.catch_up)),
                           std::string(to_string(spec.overlap)), paused});
   }
   return table;
@@ -115,7 +128,9 @@ Table schedule_table(const std::vector<ScheduleRow>& rows, std::optional<WallTim
 
 Table schedule_card(const ScheduleRow& row) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
-  const auto add = [&](const char* name, std::string value, Tone tone = Tone::plain) { table.rows.push_back({name, {std::move(value), tone}}); };
+  const auto add = [&](const char* name, std::string value, Tone tone = Tone::plain) {
+    table.rows.push_back({name, {std::move(value), tone}});
+  };
   const auto at = [](const std::optional<WallTime>& moment) { return moment ? utc(*moment) : ""; };
   add("name", row.name);
   if (const Result<KnownSchedule> schedule = known(row); !schedule) {
@@ -131,7 +146,8 @@ Table schedule_card(const ScheduleRow& row) {
     add("next", next ? tick_words(*next, spec.zone) : "");
     add("starts", at(spec.starts));
     add("ends", at(spec.ends));
-    add("catch_up", std::string(to_string(spec.catch_up)) + ", window " + format_duration(spec.window) + ", cap " + std::to_string(spec.cap));
+    add("catch_up", std::string(to_string(spec.catch_up)) + ", window " + format_duration(spec.window) + ", cap " +
+                        std::to_string(spec.cap));
     add("overlap", std::string(to_string(spec.overlap)));
     add("jitter", format_duration(spec.jitter));
     add("queue", spec.queue);
@@ -183,7 +199,8 @@ Table tick_table(const std::vector<TickRow>& rows) {
               {}};
   for (const TickRow& row : rows) {
     const Place place = place_of(row);
-    table.rows.push_back({utc(row.tick), row.count > 1 ? utc(row.last) : "", std::to_string(row.count), row.fired() ? Cell("fired") : Cell("skipped", Tone::warning), row.reason,
+    table.rows.push_back({utc(row.tick), row.count > 1 ? utc(row.last) : "", std::to_string(row.count),
+                          row.fired() ? Cell("fired") : Cell("skipped", Tone::warning), row.reason,
                           row.job ? to_string(*row.job) : "", format_time(row.at), row.owner, place.host, place.pid});
   }
   return table;
@@ -202,18 +219,21 @@ Result<std::vector<ScheduleRow>> all_schedules(const Invocation& invocation, Sto
 }
 
 Error with_nearest_schedule(const Invocation& invocation, Store& store, const std::string& name, const Error& error) {
-  const Result<std::vector<ScheduleRow>> rows = error.code == Code::not_found ? all_schedules(invocation, store) : std::vector<ScheduleRow>{};
+  const Result<std::vector<ScheduleRow>> rows =
+      error.code == Code::not_found ? all_schedules(invocation, store) : std::vector<ScheduleRow>{};
   if (!rows) return error;
   std::vector<std::string> names;
   for (const ScheduleRow& row : *rows) names.push_back(row.name);
   const std::optional<std::string> near = nearest(name, names);
   if (!near) return error;
-  return {Code::not_found, "no schedule " + name + " in namespace " + invocation.ns + "; did you mean '" + *near + "'?"};
+  return {Code::not_found,
+          "no schedule " + name + " in namespace " + invocation.ns + "; did you mean '" + *near + "'?"};
 }
 
 Result<FoundSchedule> find_schedule(const Invocation& invocation, Store& store, const std::string& name) {
   if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
-  Result<SchedulesReply> reply = store.schedules({.ns = invocation.ns, .names = {name}, .changed_after = {}, .after = {}});
+  Result<SchedulesReply> reply =
+      store.schedules({.ns = invocation.ns, .names = {name}, .changed_after = {}, .after = {}});
   if (!reply) return std::unexpected(reply.error());
   if (!reply->schedules.empty()) return FoundSchedule{std::move(reply->schedules.front()), reply->now};
   return std::unexpected(with_nearest_schedule(invocation, store, name, no_such_schedule(name, invocation.ns)));

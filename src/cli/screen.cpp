@@ -1,4 +1,5 @@
-// The handlers of signals may do next to nothing: they write orders to the terminal, set its mode, and write a byte into a pipe.
+// The handlers of signals may do next to nothing: they write orders to the terminal, set its mode, and write a byte
+// into a pipe.
 #include "cli/screen.hpp"
 
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr std::string_view kTake = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";  // another screen, no cursor, no wrapping, empty
+constexpr std::string_view kTake =
+    "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";  // another screen, no cursor, no wrapping, empty
 constexpr std::string_view kGiveBack = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr int kKeyPause = 50;  // milliseconds: what a terminal sends for one key comes together
 constexpr std::array<int, 7> kCrashes{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGHUP};

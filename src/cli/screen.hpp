@@ -1,4 +1,5 @@
-// A terminal taken over for a picture that is redrawn: keys come one by one, nothing is echoed, and what stood there before comes back at the end, also at a crash.
+// A terminal taken over for a picture that is redrawn: keys come one by one, nothing is echoed, and what stood there
+// before comes back at the end, also at a crash.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ class Screen {
   // Shows these lines from the top. Only those that differ from what stands there are written, in one piece.
   void draw(const std::vector<std::string>& lines);
 
-  // Waits for keys, wake(), or another size of the window. Returns what was typed, if anything; `complete`: nothing follows at once.
+  // Waits for keys, wake(), or another size of the window. Returns what was typed, if anything; `complete`: nothing
+  // follows at once.
   struct Typed {
     std::string bytes;
     bool complete = true;

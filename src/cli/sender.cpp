@@ -25,7 +25,8 @@ Result<Store*> Sender::store() {
   const std::optional<std::string> path = invocation_.value("--history");
   if (!path) return store_.get();
   if (!noted_) {
-    Result<std::unique_ptr<history::WorkHistory>> opened = history::WorkHistory::open(*path, *invocation_.runtime, Log(*invocation_.log_sink), *store_);
+    Result<std::unique_ptr<history::WorkHistory>> opened =
+        history::WorkHistory::open(*path, *invocation_.runtime, Log(*invocation_.log_sink), *store_);
     if (!opened) return std::unexpected(opened.error());
     noted_ = std::move(*opened);
   }
@@ -37,7 +38,9 @@ std::optional<traces::Span> Sender::begin_span(std::vector<NewJob>& jobs) {
   const std::optional<traces::Context> parent = traces::parse_traceparent(jobs.front().traceparent);
   if (parent && !parent->sampled) return std::nullopt;
   const NewJob& first = jobs.front();
-  traces::Span span{.context = traces::new_context(*invocation_.runtime, parent), .parent_id = parent ? parent->span_id : "", .name = "enqueue " + first.queue};
+  traces::Span span{.context = traces::new_context(*invocation_.runtime, parent),
+                    .parent_id = parent ? parent->span_id : "",
+                    .name = "enqueue " + first.queue};
   span.attributes = traces::attributes_of(invocation_.ns, first.queue, first.stage, "send");
   if (jobs.size() == 1) span.attributes.emplace_back("messaging.message.id", to_string(first.id));
   else span.attributes.emplace_back("messaging.batch.message_count", static_cast<std::int64_t>(jobs.size()));
@@ -77,7 +80,8 @@ Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {
   existing_ += reply->existing;
   sent_ += static_cast<std::int64_t>(request.jobs.size());
   if (invocation_.json) {
-    for (const JobId& id : reply->ids) print((std::exchange(opened_, true) ? ",\"" : "{\"ids\":[\"") + to_string(id) + "\"");
+    for (const JobId& id : reply->ids)
+      print((std::exchange(opened_, true) ? ",\"" : "{\"ids\":[\"") + to_string(id) + "\"");
   }
   return std::move(reply->ids);
 }

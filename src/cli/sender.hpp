@@ -33,15 +33,16 @@ class Sender {
   std::int64_t existing() const { return existing_; }
 
  private:
-  // The span of sending these, whose context they carry from now on; nothing if traces are off, or whoever began this one wants none.
+  // The span of sending these, whose context they carry from now on; nothing if traces are off, or whoever began this
+  // one wants none.
   std::optional<traces::Span> begin_span(std::vector<NewJob>& jobs);
 
   Invocation& invocation_;
   AscendingUuids ids_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<history::WorkHistory> noted_;  // what is sent through it, if it is to be written down
+  std::unique_ptr<history::WorkHistory> noted_;             // what is sent through it, if it is to be written down
   std::optional<std::unique_ptr<traces::Exporter>> spans_;  // once it was looked whether there is a collector
-  std::optional<std::string> stage_;  // of all jobs, as the store has it
+  std::optional<std::string> stage_;                        // of all jobs, as the store has it
   std::int64_t sent_ = 0;
   std::int64_t existing_ = 0;
   bool opened_ = false;

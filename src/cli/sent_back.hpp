@@ -1,5 +1,6 @@
-// How a command that works on an item of an issue tracker sends it back. A tracker has no fence under which the command could write by itself, and the command has no token: it leaves word in a folder
-// of its worker's, which only this user can read, and the worker writes it in place of the outcome, under the same conditions.
+// How a command that works on an item of an issue tracker sends it back. A tracker has no fence under which the command
+// could write by itself, and the command has no token: it leaves word in a folder of its worker's, which only this user
+// can read, and the worker writes it in place of the outcome, under the same conditions.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,8 @@ class SentBackFolder {
   const std::string path_;
 };
 
-// From inside a command of such a worker; the last word counts. Errors: usage (not there), conflict (at a gate, or no such stage).
+// From inside a command of such a worker; the last word counts. Errors: usage (not there), conflict (at a gate, or no
+// such stage).
 Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reason);
 
 }  // namespace fenceline::cli

@@ -22,7 +22,8 @@ std::optional<std::string> taken(const char* name) {
 
 }  // namespace
 
-Service::Service(Runtime& runtime, Log log, std::stop_token stop, Duration longest) : runtime_(runtime), log_(log), patience_(kCallsInARow * longest) {
+Service::Service(Runtime& runtime, Log log, std::stop_token stop, Duration longest)
+    : runtime_(runtime), log_(log), patience_(kCallsInARow * longest) {
   const std::optional<std::string> place = taken("NOTIFY_SOCKET");
   const std::optional<std::string> usec = taken("WATCHDOG_USEC");
   const std::optional<std::string> pid = taken("WATCHDOG_PID");
@@ -90,7 +91,9 @@ Result<ClaimReply> ServiceStore::claim(const ClaimRequest& request) {
 Result<SettleReply> ServiceStore::settle(const SettleRequest& request) {
   Result<SettleReply> reply = ForwardingStore::settle(request);
   answered(reply ? nullptr : &reply.error());
-  if (reply) settled_ += static_cast<std::int64_t>(request.settlements.size() - std::min(request.settlements.size(), reply->refused.size()));
+  if (reply)
+    settled_ += static_cast<std::int64_t>(request.settlements.size() -
+                                          std::min(request.settlements.size(), reply->refused.size()));
   return reply;
 }
 

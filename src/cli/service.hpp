@@ -1,5 +1,5 @@
-// A command that works until it is stopped, as a service manager sees it: ready, what it does, stopping; and alive for as long as its threads turn. Where nobody listens
-// (no NOTIFY_SOCKET) all of this is nothing.
+// A command that works until it is stopped, as a service manager sees it: ready, what it does, stopping; and alive for
+// as long as its threads turn. Where nobody listens (no NOTIFY_SOCKET) all of this is nothing.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,10 @@ namespace fenceline::cli {
 
 class Service {
  public:
-  // `longest` is what one call may take that is well: a thread is given up on only after several of those, so that a store that is away is waited for and not died of. What the
-  // environment says of a service manager is taken out of it: what we run must not speak for us. So it is made before anything that
-  // may read the environment on a thread of its own. One in a process.
+  // `longest` is what one call may take that is well: a thread is given up on only after several of those, so that a
+  // store that is away is waited for and not died of. What the environment says of a service manager is taken out of
+  // it: what we run must not speak for us. So it is made before anything that may read the environment on a thread of
+  // its own. One in a process.
   Service(Runtime& runtime, Log log, std::stop_token stop, Duration longest);
   ~Service();
   Service(const Service&) = delete;
@@ -34,8 +35,8 @@ class Service {
   // It does what it is for. Told once.
   void ready();
 
-  // Beside the work, until the task goes: what `describe` says, when it says something new, and a sign of life at half the time that the manager allows, unless a thread hangs; when none does
-  // any more, soon.
+  // Beside the work, until the task goes: what `describe` says, when it says something new, and a sign of life at half
+  // the time that the manager allows, unless a thread hangs; when none does any more, soon.
   [[nodiscard]] Task attend(std::function<std::string()> describe);
 
  private:
@@ -68,7 +69,8 @@ class ServiceHandler final : public Handler {
   Handler& inner_;
 };
 
-// Makes a worker's service ready when the store has its row in the registry and has answered a claim; counts for its status.
+// Makes a worker's service ready when the store has its row in the registry and has answered a claim; counts for its
+// status.
 class ServiceStore final : public ForwardingStore {
  public:
   ServiceStore(Service& service, Store& inner) : ForwardingStore(inner), service_(service) {}

@@ -18,7 +18,8 @@ class EventNames final : public LogSink {
   std::vector<std::string> names;
 };
 
-// A manager that wants a sign of life every minute, and a service that waits for ten seconds at most in one call: patience ends after half a minute.
+// A manager that wants a sign of life every minute, and a service that waits for ten seconds at most in one call:
+// patience ends after half a minute.
 struct Served {
   void run(const std::function<void(Runtime&, Service&)>& body) {
     const std::string place = "@fenceline-cli-" + std::to_string(::getpid());

@@ -15,7 +15,7 @@ namespace fenceline::cli {
 namespace {
 
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-constexpr char kEnd = 0;  // no signal
+constexpr char kEnd = 0;         // no signal
 constexpr char kNotOurs = 0x40;  // with a signal: the command has it already
 
 std::array<int, 2> signal_pipe{-1, -1};
@@ -40,9 +40,11 @@ char next_signal() {
 }  // namespace
 
 SignalForward::SignalForward(Runtime& runtime, std::function<void(int)> pass_on) {
-  check(signal_pipe[0] < 0 && ::pipe2(signal_pipe.data(), O_CLOEXEC) == 0, "signals are forwarded by one at a time, which may open two files");
+  check(signal_pipe[0] < 0 && ::pipe2(signal_pipe.data(), O_CLOEXEC) == 0,
+        "signals are forwarded by one at a time, which may open two files");
   listener_ = runtime.spawn("signal_forward", [this, pass_on = std::move(pass_on)](std::stop_token ending) {
-    const std::stop_callback wake(ending, [] { [[maybe_unused]] const auto written = ::write(signal_pipe[1], &kEnd, 1); });
+    const std::stop_callback wake(ending,
+                                  [] { [[maybe_unused]] const auto written = ::write(signal_pipe[1], &kEnd, 1); });
     for (char signal = next_signal(); signal != kEnd; signal = next_signal()) {
       const int number = signal & ~kNotOurs;
       if (number == SIGINT || number == SIGQUIT || number == SIGTERM) asked_to_end_ = number;
@@ -56,7 +58,8 @@ SignalForward::SignalForward(Runtime& runtime, std::function<void(int)> pass_on)
   struct sigaction none {};
   none.sa_handler = SIG_IGN;
   for (std::size_t i = 0; i < kForwarded.size(); ++i)
-    check(::sigaction(kForwarded[i], ignored_from_the_start(kForwarded[i]) ? &none : &action, &before[i]) == 0, "signals can be handled");
+    check(::sigaction(kForwarded[i], ignored_from_the_start(kForwarded[i]) ? &none : &action, &before[i]) == 0,
+          "signals can be handled");
 }
 
 std::vector<int> SignalForward::ignored() {

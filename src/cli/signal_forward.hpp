@@ -9,8 +9,9 @@
 
 namespace fenceline::cli {
 
-// While it lives, HUP, INT, QUIT, TERM, USR1 and USR2 ask this process for nothing: `pass_on` gets each, on a task of its own. Not what a
-// terminal sends: that reaches the command as well, which is in the same process group. Those that were ignored when the program was started (nohup) stay so. One at a time in a process.
+// While it lives, HUP, INT, QUIT, TERM, USR1 and USR2 ask this process for nothing: `pass_on` gets each, on a task of
+// its own. Not what a terminal sends: that reaches the command as well, which is in the same process group. Those that
+// were ignored when the program was started (nohup) stay so. One at a time in a process.
 class SignalForward {
  public:
   SignalForward(Runtime& runtime, std::function<void(int)> pass_on);
@@ -19,7 +20,8 @@ class SignalForward {
   SignalForward(const SignalForward&) = delete;
   SignalForward& operator=(const SignalForward&) = delete;
 
-  // The last of INT, QUIT and TERM that came, also from a terminal: somebody wants an end. 0: none. HUP asks many a server to read its settings again.
+  // The last of INT, QUIT and TERM that came, also from a terminal: somebody wants an end. 0: none. HUP asks many a
+  // server to read its settings again.
   int asked_to_end() const { return asked_to_end_; }
 
   // Of all that would be handed on, what was ignored when the program was started.

@@ -49,9 +49,11 @@ void handle(int signal, void (*handler)(int)) {
 Signals::Signals(Runtime& runtime) {
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction found {};
-    if (::sigaction(signal, nullptr, &found) == 0) ignored_at_start[static_cast<std::size_t>(signal)] = found.sa_handler == SIG_IGN;
+    if (::sigaction(signal, nullptr, &found) == 0)
+      ignored_at_start[static_cast<std::size_t>(signal)] = found.sa_handler == SIG_IGN;
   }
-  check(::pipe2(wake_pipe.data(), O_CLOEXEC) == 0 && ::pipe2(gone_pipe.data(), O_CLOEXEC) == 0, "a process may open four files");
+  check(::pipe2(wake_pipe.data(), O_CLOEXEC) == 0 && ::pipe2(gone_pipe.data(), O_CLOEXEC) == 0,
+        "a process may open four files");
   listener_ = runtime.spawn("signals", [this](std::stop_token ending) {
     const std::stop_callback wake(ending, [] {
       const char byte = 'e';

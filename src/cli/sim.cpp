@@ -21,7 +21,8 @@ double hours(Duration duration) { return static_cast<double>(duration / 1ms) / 3
 
 std::string scenario_names() {
   std::string names;
-  for (const sim::Scenario& scenario : sim::scenarios()) names += (names.empty() ? "" : ", ") + std::string(scenario.name);
+  for (const sim::Scenario& scenario : sim::scenarios())
+    names += (names.empty() ? "" : ", ") + std::string(scenario.name);
   return names;
 }
 
@@ -63,10 +64,11 @@ std::optional<Reduced> reduce(const sim::FailedSeed& failed, const sim::SeedOpti
   const sim::Scenario& scenario = *sim::find_scenario(failed.scenario);
   sim::StackPool stacks;
   const auto say = [&](int tries, std::int64_t operations) {
-    progress.say("making seed " + std::to_string(failed.seed) + " smaller: " + std::to_string(operations) + " operations after " +
-                 std::to_string(tries) + " tries");
+    progress.say("making seed " + std::to_string(failed.seed) + " smaller: " + std::to_string(operations) +
+                 " operations after " + std::to_string(tries) + " tries");
   };
-  std::optional<sim::Shrunk> shrunk = sim::shrink(scenario, failed.seed, stacks, {.seed_options = options, .progress = say});
+  std::optional<sim::Shrunk> shrunk =
+      sim::shrink(scenario, failed.seed, stacks, {.seed_options = options, .progress = say});
   if (!shrunk || shrunk->change.empty()) return std::nullopt;
   return Reduced{sim::repeat_line(scenario, failed.seed, shrunk->change), *shrunk};
 }
@@ -76,7 +78,8 @@ double lease_operations_a_minute(const sim::CampaignReport& report) {
   return minutes > 0 ? static_cast<double>(report.tally.of(sim::Count::lease_operations)) / minutes : 0;
 }
 
-nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t first_seed, const std::optional<Reduced>& reduced) {
+nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t first_seed,
+                               const std::optional<Reduced>& reduced) {
   nlohmann::ordered_json json{{"seeds", report.seeds},
                               {"first_seed", first_seed},
                               {"violations", report.failed.size()},
@@ -106,7 +109,8 @@ nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t 
 
 void tell_failures(const std::vector<sim::FailedSeed>& failed, const std::optional<Reduced>& reduced = std::nullopt) {
   for (const sim::FailedSeed& seed : failed) {
-    for (const sim::Violation& violation : seed.violations) print_line(violation.promise + " broken: " + violation.sentence);
+    for (const sim::Violation& violation : seed.violations)
+      print_line(violation.promise + " broken: " + violation.sentence);
     print_line("  repeat: " + sim::repeat_line(seed));
     if (!reduced || &seed != &failed.front()) continue;
     print_line("  " + std::to_string(reduced->shrunk.operations) + " operations in place of " +
@@ -136,7 +140,8 @@ Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, sim::SeedOp
   }
   print(report.trace);
   if (report.violations.empty()) return kExitOk;
-  for (const sim::Violation& violation : report.violations) print_line(violation.promise + " broken: " + violation.sentence);
+  for (const sim::Violation& violation : report.violations)
+    print_line(violation.promise + " broken: " + violation.sentence);
   print_line("  repeat: " + sim::repeat_line(scenario, seed, options.change));
   return kExitFound;
 }
@@ -164,31 +169,37 @@ Result<int> run(Invocation& invocation) {
                                .stop = invocation.stop,
                                .seed_options = {.stop = invocation.stop, .change = *change}};
   if (invocation.has("--trace")) {
-    return trace(*scenario ? **scenario : sim::scenario_of(options.first_seed), options.first_seed, options.seed_options);
+    return trace(*scenario ? **scenario : sim::scenario_of(options.first_seed), options.first_seed,
+                 options.seed_options);
   }
   Progress progress(*invocation.runtime, options.seeds);
   options.progress = [&](std::uint64_t done) { progress(done); };
   const sim::CampaignReport report = sim::run_campaign(*invocation.runtime, options);
   if (report.stopped && report.seeds < options.seeds) {
     if (!invocation.json) tell_failures(report.failed);
-    tell("fenceline: interrupted; " + std::to_string(report.seeds) + " of " + std::to_string(options.seeds) + " seeds were played, " +
-         std::to_string(report.failed.size()) + " with a broken promise");
+    tell("fenceline: interrupted; " + std::to_string(report.seeds) + " of " + std::to_string(options.seeds) +
+         " seeds were played, " + std::to_string(report.failed.size()) + " with a broken promise");
     return interrupted_exit();
   }
   const std::vector<std::string> missing = sim::missing(report);
   const bool may_shrink = !report.failed.empty() && change->empty() && !invocation.has("--no-shrink");
-  const std::optional<Reduced> reduced = may_shrink ? reduce(report.failed.front(), options.seed_options, progress) : std::nullopt;
+  const std::optional<Reduced> reduced =
+      may_shrink ? reduce(report.failed.front(), options.seed_options, progress) : std::nullopt;
 
   if (invocation.json) {
     print_line(as_json(report, options.first_seed, reduced).dump());
   } else {
     tell_failures(report.failed, reduced);
-    for (const std::string& name : missing) print_line("vacuous: no " + name + " in " + std::to_string(report.seeds) + " seeds");
+    for (const std::string& name : missing)
+      print_line("vacuous: no " + name + " in " + std::to_string(report.seeds) + " seeds");
     const std::string whole_hours = std::to_string(report.simulated / 1h);
-    print_line(std::to_string(report.seeds) + " seeds, " + whole_hours + " simulated hours, " + std::to_string(report.tally.of(sim::Count::operations)) +
-               " operations, " + std::to_string(report.tally.faults()) + " faults, " + std::to_string(report.failed.size()) + " seeds with a broken promise");
+    print_line(std::to_string(report.seeds) + " seeds, " + whole_hours + " simulated hours, " +
+               std::to_string(report.tally.of(sim::Count::operations)) + " operations, " +
+               std::to_string(report.tally.faults()) + " faults, " + std::to_string(report.failed.size()) +
+               " seeds with a broken promise");
     if (*scenario && report.seeds > 1)
-      print_line(std::to_string(std::lround(lease_operations_a_minute(report))) + " lease operations a simulated minute");
+      print_line(std::to_string(std::lround(lease_operations_a_minute(report))) +
+                 " lease operations a simulated minute");
   }
   if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + missing.front());
   return report.failed.empty() && missing.empty() ? kExitOk : kExitFound;
@@ -198,7 +209,8 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec sim_command() {
   return {.name = "sim",
-          .summary = "Plays the workers and the store under virtual time with every kind of fault, and checks the promises.",
+          .summary =
+              "Plays the workers and the store under virtual time with every kind of fault, and checks the promises.",
           .options = {{"--scenario", "NAME", "one of " + scenario_names() + "; all of them, in turn, if left out"},
                       {"--seeds", "N", "how many seeds to play; default 200"},
                       {"--first-seed", "S", "the first of them; default 1"},

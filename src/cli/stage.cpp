@@ -1,4 +1,5 @@
-// fenceline stage approve, reject, move, hold and release: what people decide about an item of a pipeline; and move, from inside the command that works on it.
+// fenceline stage approve, reject, move, hold and release: what people decide about an item of a pipeline; and move,
+// from inside the command that works on it.
 #include <nlohmann/json.hpp>
 
 #include "cli/acts.hpp"
@@ -22,7 +23,10 @@ bool inside_a_handler() { return from_environment("FENCELINE_JOB").has_value(); 
 // A worker's command must not decide about its own work.
 Result<void> only_by_people(const std::string& what) {
   if (!inside_a_handler()) return {};
-  return fail(Code::denied, what + " is for people: this runs inside a command that 'fenceline work' started (FENCELINE_JOB is set); a command sends its item back with: fenceline stage move --to STAGE --reason TEXT");
+  return fail(Code::denied,
+              what +
+                  " is for people: this runs inside a command that 'fenceline work' started (FENCELINE_JOB is set); a "
+                  "command sends its item back with: fenceline stage move --to STAGE --reason TEXT");
 }
 
 // What a person writes on an issue tracker.
@@ -40,11 +44,13 @@ void print_report(const Invocation& invocation, const ItemReport& report) {
   const std::string id = to_string(report.item.job.id);
   if (invocation.json) {
     Json out = Json::parse(item_json(report.spec, report.now_item));
-    print_line(Json{{"id", id}, {"changed", report.changed}, {"state", to_string(report.item.job.state)}, {"item", out}}.dump());
+    print_line(Json{{"id", id}, {"changed", report.changed}, {"state", to_string(report.item.job.state)}, {"item", out}}
+                   .dump());
     return;
   }
   const std::string waits = waits_for(report.spec, report.now_item);
-  print_line(id + " is " + (report.changed ? "" : "as asked for already: ") + "at " + stage_words(report.spec, report.now_item.stage) + ", " + std::string(to_string(report.item.job.state)) +
+  print_line(id + " is " + (report.changed ? "" : "as asked for already: ") + "at " +
+             stage_words(report.spec, report.now_item.stage) + ", " + std::string(to_string(report.item.job.state)) +
              (waits.empty() ? "" : "; waits for " + waits));
 }
 
@@ -74,14 +80,17 @@ Result<int> run_approve(Invocation& invocation) {
     if (!number) return std::unexpected(number.error());
     generation = *number;
   }
-  return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.approve(id, generation, act); });
+  return decide(invocation,
+                [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.approve(id, generation, act); });
 }
 
 Result<int> run_reject(Invocation& invocation) {
   if (auto ok = only_by_people("a rejection"); !ok) return std::unexpected(ok.error());
   if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, with_stage("/reject", invocation));
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
-  return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.reject(id, invocation.value("--to").value_or(""), act); });
+  return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) {
+    return acts.reject(id, invocation.value("--to").value_or(""), act);
+  });
 }
 
 // The job at hand, under its fence; an ID that was typed must be that one.
@@ -97,7 +106,9 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
   if (!invocation.argument("ID").empty()) {
     const Result<JobId> id = id_of(invocation, **store);
     if (!id) return std::unexpected(id.error());
-    if (*id != delivery->id) return fail(Code::denied, "a command that works on item " + to_string(delivery->id) + " moves that one only; leave the ID out");
+    if (*id != delivery->id)
+      return fail(Code::denied,
+                  "a command that works on item " + to_string(delivery->id) + " moves that one only; leave the ID out");
   }
   const Result<NotedStore> noted = NotedStore::open(invocation, **store);
   if (!noted) return std::unexpected(noted.error());
@@ -111,9 +122,12 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
 // On an issue tracker its worker does so when the command has ended.
 Result<int> send_back_on_tracker(const Invocation& invocation, const std::string& to) {
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
-  if (!invocation.argument("ID").empty()) return fail(Code::denied, "a command that works on an item moves that one only; leave the ID out");
-  if (auto asked = ask_to_be_sent_back(to, invocation.value("--reason").value_or("")); !asked) return std::unexpected(asked.error());
-  print_line(invocation.json ? Json{{"to", to}, {"asked", true}}.dump() : "goes back to " + to + " when this command has ended, whatever it exits with");
+  if (!invocation.argument("ID").empty())
+    return fail(Code::denied, "a command that works on an item moves that one only; leave the ID out");
+  if (auto asked = ask_to_be_sent_back(to, invocation.value("--reason").value_or("")); !asked)
+    return std::unexpected(asked.error());
+  print_line(invocation.json ? Json{{"to", to}, {"asked", true}}.dump()
+                             : "goes back to " + to + " when this command has ended, whatever it exits with");
   return kExitOk;
 }
 
@@ -123,7 +137,9 @@ Result<int> run_move(Invocation& invocation) {
   const bool on_tracker = is_tracker_url(invocation.store_url);
   if (inside_a_handler()) return on_tracker ? send_back_on_tracker(invocation, *to) : send_back(invocation, *to);
   if (on_tracker) return say_on_tracker(invocation, with_stage("/move", invocation));
-  if (invocation.argument("ID").empty()) return std::unexpected(usage_error("ID is missing; name the item (only the command that works on one may leave it out)"));
+  if (invocation.argument("ID").empty())
+    return std::unexpected(
+        usage_error("ID is missing; name the item (only the command that works on one may leave it out)"));
   return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.move(id, *to, act); });
 }
 
@@ -140,44 +156,67 @@ Result<int> run_release(Invocation& invocation) {
 }
 
 SectionSpec exit_section() {
-  return {"Exit status", {{"65", "that is not possible where the item is"}, {"66", "there is no such job"}, {"77", "not by this person, or not from inside a command of a worker"}}};
+  return {"Exit status",
+          {{"65", "that is not possible where the item is"},
+           {"66", "there is no such job"},
+           {"77", "not by this person, or not from inside a command of a worker"}}};
 }
 
 }  // namespace
 
 CommandSpec stage_approve_command() {
   return {.name = "stage approve",
-          .summary = "Approves an item at the gate of a stage; when enough people have, it is let in. An approval counts once a person, and for this time at the gate only.",
+          .summary =
+              "Approves an item at the gate of a stage; when enough people have, it is let in. An approval counts once "
+              "a person, and for this time at the gate only.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option(), history_option(), {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
+          .options = with_act_options(
+              {pipeline_file_option(),
+               history_option(),
+               {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
           .sections = {exit_section()},
-          .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"}, {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
+          .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"},
+                       {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
           .run = run_approve};
 }
 
 CommandSpec stage_reject_command() {
   return {.name = "stage reject",
-          .summary = "Sends an item back to the stage before, or to an earlier one, with a reason. Beyond the cap on loops of its pipeline it is held for a person.",
+          .summary =
+              "Sends an item back to the stage before, or to an earlier one, with a reason. Beyond the cap on loops of "
+              "its pipeline it is held for a person.",
           .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option(), history_option(), {"--to", "STAGE", "an earlier stage; the one before if not given"}}),
+          .options = with_act_options({pipeline_file_option(),
+                                       history_option(),
+                                       {"--to", "STAGE", "an earlier stage; the one before if not given"}}),
           .sections = {exit_section()},
-          .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'", "its work at the stage before is done again"}},
+          .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'",
+                        "its work at the stage before is done again"}},
           .run = run_reject};
 }
 
 CommandSpec stage_move_command() {
   return {.name = "stage move",
-          .summary = "Moves an item to another stage, through that stage's gate. A command that works on an item may send it back so: under its fence, and what it then returns does not count.",
-          .arguments = {{.name = "ID", .help = std::string(kIdHelp) + "; left out inside a command of a worker", .required = false}},
-          .options = with_act_options({pipeline_file_option(), history_option(), {"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
+          .summary =
+              "Moves an item to another stage, through that stage's gate. A command that works on an item may send it "
+              "back so: under its fence, and what it then returns does not count.",
+          .arguments = {{.name = "ID",
+                         .help = std::string(kIdHelp) + "; left out inside a command of a worker",
+                         .required = false}},
+          .options = with_act_options(
+              {pipeline_file_option(),
+               history_option(),
+               {"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
           .sections = {exit_section()},
-          .examples = {{"fenceline stage move $ID --to ready --reason 'start over'", "by a person"}, {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the script that reviews"}},
+          .examples = {{"fenceline stage move $ID --to ready --reason 'start over'", "by a person"},
+                       {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the script that reviews"}},
           .run = run_move};
 }
 
 CommandSpec stage_hold_command() {
   return {.name = "stage hold",
-          .summary = "Holds an item where it is until it is released. What runs ends first: where its outcome leads it waits.",
+          .summary =
+              "Holds an item where it is until it is released. What runs ends first: where its outcome leads it waits.",
           .arguments = {{"ID", kIdHelp}},
           .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},

@@ -13,8 +13,10 @@ struct Kept final : LogSink {
 };
 
 TEST(StderrLog, PeopleGetOneShortLine) {
-  const LogEvent event{Level::warn, "lease_lost", {{"name", "deploy"}, {"fence", 7}, {"reason", "a\n b"}, {"forced", true}}};
-  EXPECT_EQ(format_log_text(event, WallTime{1'700'000'000'000'000us}), "22:13:20 warn lease_lost name=deploy fence=7 reason='a? b' forced=yes");
+  const LogEvent event{
+      Level::warn, "lease_lost", {{"name", "deploy"}, {"fence", 7}, {"reason", "a\n b"}, {"forced", true}}};
+  EXPECT_EQ(format_log_text(event, WallTime{1'700'000'000'000'000us}),
+            "22:13:20 warn lease_lost name=deploy fence=7 reason='a? b' forced=yes");
 }
 
 TEST(StderrLog, HeldEventsComeOutOnceAndOnlyWhenReleased) {

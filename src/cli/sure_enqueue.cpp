@@ -7,7 +7,8 @@ constexpr Duration kFirstDelay = std::chrono::milliseconds{200};
 
 }  // namespace
 
-Result<EnqueueReply> sure_enqueue(Runtime& runtime, JobStore& store, const EnqueueRequest& request, const std::stop_token& stop) {
+Result<EnqueueReply> sure_enqueue(Runtime& runtime, JobStore& store, const EnqueueRequest& request,
+                                  const std::stop_token& stop) {
   Result<EnqueueReply> reply = store.enqueue(request);
   for (int n = 0; n < kEnqueueRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
     const Duration delay = n == 0 ? Duration{0} : kFirstDelay * (1 << (n - 1));

@@ -30,7 +30,8 @@ class Forgetful final : public ForwardingStore {
 class SureEnqueue : public testing::Test {
  protected:
   Result<EnqueueReply> enqueue(Forgetful& store, const std::stop_token& stop = {}) {
-    const EnqueueRequest request{.ns = "default", .jobs = {{.id = make_uuid7(runtime_.wall_now(), 1, 2), .queue = "q"}}};
+    const EnqueueRequest request{.ns = "default",
+                                 .jobs = {{.id = make_uuid7(runtime_.wall_now(), 1, 2), .queue = "q"}}};
     return sure_enqueue(runtime_, store, request, stop);
   }
   std::size_t jobs() { return memory_.jobs({.ns = "default"})->jobs.size(); }

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kGap = 2;
 constexpr int kNarrowest = 8;  // a column is not cut below it: an overlong line is better than an empty one
-constexpr int kRoomy = 100;    // from here on spare columns are shown; not by what the rows hold, which differs from page to page
+constexpr int kRoomy =
+    100;  // from here on spare columns are shown; not by what the rows hold, which differs from page to page
 
 std::string_view colour_of(Tone tone) {
   switch (tone) {
@@ -28,7 +29,9 @@ std::string_view colour_of(Tone tone) {
 
 // Takes from the widest column that may be cut, one character at a time, until the line fits.
 void shrink(std::vector<int>& widths, const std::vector<bool>& whole, int width) {
-  const auto line = [&] { return std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1); };
+  const auto line = [&] {
+    return std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1);
+  };
   while (line() > width) {
     int* widest = nullptr;
     for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -101,7 +104,8 @@ std::string render_tsv(const Table& table, bool header) {
 }
 
 bool print_table(const Table& table, bool header) {
-  return print(stdout_is_terminal() ? render_columns(table, terminal_width(), colour_allowed(), header) : render_tsv(table, header));
+  return print(stdout_is_terminal() ? render_columns(table, terminal_width(), colour_allowed(), header)
+                                    : render_tsv(table, header));
 }
 
 bool print_card(Table card) {

@@ -5,12 +5,14 @@
 namespace fenceline::cli {
 namespace {
 
-const Table kTable{{{"id"}, {"note", true}, {"count", false, true}, {"error"}},
-                   {{"a", "x\ty", "7", "one\ntwo\\"}, {"bbbbb", "", "123456", {"a very long text that does not fit", Tone::bad}}}};
+const Table kTable{
+    {{"id"}, {"note", true}, {"count", false, true}, {"error"}},
+    {{"a", "x\ty", "7", "one\ntwo\\"}, {"bbbbb", "", "123456", {"a very long text that does not fit", Tone::bad}}}};
 
 TEST(Table, InAPipeEveryColumnIsThereAndCellsCannotBreakLines) {
-  EXPECT_EQ(render_tsv(kTable),
-            "id\tnote\tcount\terror\na\tx\\ty\t7\tone\\ntwo\\\\\nbbbbb\t\t123456\ta very long text that does not fit\n");
+  EXPECT_EQ(
+      render_tsv(kTable),
+      "id\tnote\tcount\terror\na\tx\\ty\t7\tone\\ntwo\\\\\nbbbbb\t\t123456\ta very long text that does not fit\n");
   EXPECT_EQ(render_tsv({{{"id"}}, {{"a"}}}, false), "a\n");
 }
 
@@ -36,7 +38,8 @@ TEST(Table, ASpareColumnIsThereWhereThereIsRoomAndInAPipe) {
 
 TEST(Table, ColourIsOnlyThereIfWanted) {
   EXPECT_EQ(render_columns(kTable, 100, false).find('\x1b'), std::string::npos);
-  EXPECT_NE(render_columns(kTable, 100, true).find("\x1b[31ma very long text that does not fit\x1b[0m"), std::string::npos);
+  EXPECT_NE(render_columns(kTable, 100, true).find("\x1b[31ma very long text that does not fit\x1b[0m"),
+            std::string::npos);
 }
 
 TEST(Table, AnEmptyCellHasNoColour) {
@@ -44,7 +47,9 @@ TEST(Table, AnEmptyCellHasNoColour) {
   EXPECT_EQ(render_columns(table, 80, true, false), "\n");
 }
 
-TEST(Table, ALineNeverShrinksToNothing) { EXPECT_NE(render_columns(kTable, 1, false).find("a very.."), std::string::npos); }
+TEST(Table, ALineNeverShrinksToNothing) {
+  EXPECT_NE(render_columns(kTable, 1, false).find("a very.."), std::string::npos);
+}
 
 }  // namespace
 }  // namespace fenceline::cli

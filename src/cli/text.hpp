@@ -21,7 +21,8 @@ std::string printable(std::string_view text, std::size_t most = 0);
 // Everything in one line: runs of white space become one space.
 std::string one_line(std::string_view text);
 
-// Broken between words so that no line is longer than `width`, if a word is not; every line after the first is indented. Ends with a newline.
+// Broken between words so that no line is longer than `width`, if a word is not; every line after the first is
+// indented. Ends with a newline.
 std::string folded(const std::string& text, std::size_t indent, std::size_t width);
 
 std::string base64(std::string_view bytes);

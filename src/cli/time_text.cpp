@@ -64,13 +64,14 @@ WallTime as_utc(const Parts& parts) {
 
 bool is_on_the_calendar(const Parts& parts) {
   using namespace std::chrono;
-  const year_month_day date{year{parts.year}, month{static_cast<unsigned>(parts.month)}, day{static_cast<unsigned>(parts.day)}};
+  const year_month_day date{year{parts.year}, month{static_cast<unsigned>(parts.month)},
+                            day{static_cast<unsigned>(parts.day)}};
   return date.ok() && parts.hour < 24 && parts.minute < 60 && parts.second < 60;
 }
 
 bool same(const std::tm& time, const Parts& parts) {
-  return time.tm_year == parts.year - 1900 && time.tm_mon == parts.month - 1 && time.tm_mday == parts.day && time.tm_hour == parts.hour &&
-         time.tm_min == parts.minute && time.tm_sec == parts.second;
+  return time.tm_year == parts.year - 1900 && time.tm_mon == parts.month - 1 && time.tm_mday == parts.day &&
+         time.tm_hour == parts.hour && time.tm_min == parts.minute && time.tm_sec == parts.second;
 }
 
 // The first moment at which a clock on the wall shows this; empty: none does.
@@ -111,8 +112,10 @@ std::optional<Duration> zone(Cursor& cursor) {
 
 Result<WallTime> parse_time(std::string_view text) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::invalid, "'" + printable(text, 40) + "' is no time: " + std::string(why) +
-                                   "; write 2026-11-15T10:00:00Z, 2026-11-15T12:00:00+02:00 or, for this machine's zone, '2026-11-15 12:00'");
+    return fail(
+        Code::invalid,
+        "'" + printable(text, 40) + "' is no time: " + std::string(why) +
+            "; write 2026-11-15T10:00:00Z, 2026-11-15T12:00:00+02:00 or, for this machine's zone, '2026-11-15 12:00'");
   };
   Cursor cursor(text);
   const auto year = cursor.number(4);
@@ -135,7 +138,8 @@ Result<WallTime> parse_time(std::string_view text) {
   if (parts.year < kYearLeast || parts.year > kYearMost) return bad("the year is not 1970 to 2199");
   if (cursor.at_end()) {
     if (!spaced) return bad("the zone is missing");
-    if (const auto zone = unknown_zone()) return bad("TZ '" + printable(*zone, 40) + "' is no time zone of this machine");
+    if (const auto zone = unknown_zone())
+      return bad("TZ '" + printable(*zone, 40) + "' is no time zone of this machine");
     const std::optional<WallTime> local = as_local(parts);
     if (!local) return bad("the clocks of this zone leave it out");
     return *local + *fraction;

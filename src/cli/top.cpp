@@ -1,4 +1,5 @@
-// fenceline top: the live view. One task looks, again and again; the main thread draws and hears keys, so that a store that hangs does not keep anybody from leaving.
+// fenceline top: the live view. One task looks, again and again; the main thread draws and hears keys, so that a store
+// that hangs does not keep anybody from leaving.
 #include "cli/top.hpp"
 
 #include <algorithm>
@@ -25,13 +26,15 @@ constexpr Duration kEveryLeast = std::chrono::milliseconds{100};
 constexpr Duration kEveryMost = std::chrono::hours{1};
 
 TopLook look_of(Invocation& invocation, Store& store) {
-  return {*invocation.runtime, store, invocation.ns, [&invocation](std::string command) { return pasteable(invocation, std::move(command), ""); }};
+  return {*invocation.runtime, store, invocation.ns,
+          [&invocation](std::string command) { return pasteable(invocation, std::move(command), ""); }};
 }
 
 // Looks beside the one who draws.
 class Lookout {
  public:
-  Lookout(Invocation& invocation, Store& store, Duration every) : look_(look_of(invocation, store)), wanted_(invocation.runtime->make_event()) {
+  Lookout(Invocation& invocation, Store& store, Duration every)
+      : look_(look_of(invocation, store)), wanted_(invocation.runtime->make_event()) {
     Runtime& runtime = *invocation.runtime;
     task_ = runtime.spawn("look", [this, &runtime, every](std::stop_token stop) {
       const std::stop_callback wake(stop, [this] { wanted_->notify(); });
@@ -75,7 +78,10 @@ void show_live(Invocation& invocation, Store& store, Duration every) {
   const std::stop_callback leave(invocation.stop, [] { Screen::wake(); });
   Lookout lookout(invocation, store, every);
   TopModel model;
-  TopState state{.store = store.profile().url, .guarantee = std::string(1, letter(store.profile().guarantee)), .ns = invocation.ns, .at = invocation.runtime->wall_now()};
+  TopState state{.store = store.profile().url,
+                 .guarantee = std::string(1, letter(store.profile().guarantee)),
+                 .ns = invocation.ns,
+                 .at = invocation.runtime->wall_now()};
   std::string typed;
   for (bool over = false; !over && !invocation.stop.stop_requested();) {
     const Screen::Size size = screen.size();
@@ -85,7 +91,8 @@ void show_live(Invocation& invocation, Store& store, Duration every) {
     const Screen::Typed keys = screen.wait();
     typed += keys.bytes;
     over = keys.over;
-    for (const TopKey& key : top_keys(typed, keys.complete)) over = over || press(model, key, std::max(1, size.height / 2));
+    for (const TopKey& key : top_keys(typed, keys.complete))
+      over = over || press(model, key, std::max(1, size.height / 2));
     lookout.pause(model.paused);
   }
   if (!lookout.looking()) return;
@@ -96,7 +103,9 @@ void show_live(Invocation& invocation, Store& store, Duration every) {
 
 bool show_once(const TopState& state) {
   std::string text;
-  for (const std::string& line : top_lines(state, {}, {.width = terminal_width(), .height = 0, .colour = stdout_is_terminal() && colour_allowed()})) text += line + "\n";
+  for (const std::string& line : top_lines(
+           state, {}, {.width = terminal_width(), .height = 0, .colour = stdout_is_terminal() && colour_allowed()}))
+    text += line + "\n";
   return print(text) && flush_output();
 }
 
@@ -124,8 +133,10 @@ Result<int> run(Invocation& invocation) {
 
 CommandSpec top_command() {
   return {.name = "top",
-          .summary = "Shows a namespace as it lives: queues, workers, locks, schedules, and what is wrong. Changes nothing.",
-          .options = {{"--every", "DURATION", "look so often: 100ms to 1h, 2s if not given"}, {"--once", "", "one picture, then it ends; so it does where there is no terminal"}},
+          .summary =
+              "Shows a namespace as it lives: queues, workers, locks, schedules, and what is wrong. Changes nothing.",
+          .options = {{"--every", "DURATION", "look so often: 100ms to 1h, 2s if not given"},
+                      {"--once", "", "one picture, then it ends; so it does where there is no terminal"}},
           .sections = {{"Keys",
                         {{"q", "ends it"},
                          {"1 to 5, tab", "one pane alone: queues, workers, locks, schedules, findings; 0: all of them"},
@@ -134,8 +145,10 @@ CommandSpec top_command() {
                          {"?", "all keys"}}},
                        {"Where people do not look on",
                         {{"--json", "one object a line for each look, until a signal; with --once one"},
-                         {"a store that is away", "is said, with what was last seen, and looked for again; with --once it is 69"}}}},
-          .examples = {{"fenceline top", "until q"}, {"fenceline top --json | jq -c '.findings[] | select(.status != \"ok\")'", "for a script"}},
+                         {"a store that is away",
+                          "is said, with what was last seen, and looked for again; with --once it is 69"}}}},
+          .examples = {{"fenceline top", "until q"},
+                       {"fenceline top --json | jq -c '.findings[] | select(.status != \"ok\")'", "for a script"}},
           .run = run};
 }
 

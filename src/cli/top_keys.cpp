@@ -18,9 +18,11 @@ constexpr int kLastRow = std::numeric_limits<int>::max() / 2;
 
 // What terminals send, in both of their modes.
 const std::map<std::string_view, Kind>& orders() {
-  static const std::map<std::string_view, Kind> known{{"\x1b[A", Kind::up},       {"\x1bOA", Kind::up},        {"\x1b[B", Kind::down}, {"\x1bOB", Kind::down}, {"\x1b[5~", Kind::page_up}, {"\x1b[6~", Kind::page_down},
-                                                      {"\x1b[H", Kind::home},     {"\x1bOH", Kind::home},      {"\x1b[1~", Kind::home}, {"\x1b[F", Kind::end},  {"\x1bOF", Kind::end},      {"\x1b[4~", Kind::end},
-                                                      {"\x1b[Z", Kind::back_tab}};
+  static const std::map<std::string_view, Kind> known{
+      {"\x1b[A", Kind::up},       {"\x1bOA", Kind::up},         {"\x1b[B", Kind::down}, {"\x1bOB", Kind::down},
+      {"\x1b[5~", Kind::page_up}, {"\x1b[6~", Kind::page_down}, {"\x1b[H", Kind::home}, {"\x1bOH", Kind::home},
+      {"\x1b[1~", Kind::home},    {"\x1b[F", Kind::end},        {"\x1bOF", Kind::end},  {"\x1b[4~", Kind::end},
+      {"\x1b[Z", Kind::back_tab}};
   return known;
 }
 
@@ -51,7 +53,8 @@ void type(TopModel& model, const TopKey& key) {
       model.filter.clear();
       break;
     case Kind::backspace:
-      while (!model.filter.empty() && (static_cast<unsigned char>(model.filter.back()) & 0xc0U) == 0x80U) model.filter.pop_back();
+      while (!model.filter.empty() && (static_cast<unsigned char>(model.filter.back()) & 0xc0U) == 0x80U)
+        model.filter.pop_back();
       if (!model.filter.empty()) model.filter.pop_back();
       break;
     case Kind::letter:
@@ -68,7 +71,8 @@ bool press_letter(TopModel& model, const std::string& letter) {
   if (letter == "?" || letter == "h") model.help = true;
   else if (letter == "p" || letter == " ") model.paused = !model.paused;
   else if (letter == "/") model.typing = true;
-  else if (letter == "s") ++model.sort.at(static_cast<std::size_t>(model.pane == TopPane::all ? TopPane::queues : model.pane));
+  else if (letter == "s")
+    ++model.sort.at(static_cast<std::size_t>(model.pane == TopPane::all ? TopPane::queues : model.pane));
   else if (letter == "j") ++model.cursor;
   else if (letter == "k") --model.cursor;
   else if (letter >= "0" && letter <= "5" && letter.size() == 1) show(model, letter[0] - '0');
@@ -87,7 +91,8 @@ std::vector<TopKey> top_keys(std::string& bytes, bool complete) {
       if (!order) break;
       length = *order;
       if (length == 1) keys.push_back({Kind::escape});
-      else if (const auto found = orders().find(std::string_view(bytes).substr(0, length)); found != orders().end()) keys.push_back({found->second});
+      else if (const auto found = orders().find(std::string_view(bytes).substr(0, length)); found != orders().end())
+        keys.push_back({found->second});
     } else if (first == '\r' || first == '\n') {
       keys.push_back({Kind::enter});
     } else if (first == '\t') {
@@ -96,7 +101,8 @@ std::vector<TopKey> top_keys(std::string& bytes, bool complete) {
       keys.push_back({Kind::backspace});
     } else if (static_cast<unsigned char>(first) >= 0x20) {
       length = utf8_sequence_length(bytes);
-      if (length == 0 && !complete && bytes.size() < 4 && static_cast<unsigned char>(first) >= 0xc2) break;  // the rest of a letter may follow
+      if (length == 0 && !complete && bytes.size() < 4 && static_cast<unsigned char>(first) >= 0xc2)
+        break;  // the rest of a letter may follow
       if (length > 0) keys.push_back({Kind::letter, bytes.substr(0, length)});
       length = std::max<std::size_t>(1, length);
     }

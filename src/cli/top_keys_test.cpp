@@ -16,8 +16,14 @@ std::vector<TopKey> letters(const std::vector<std::string>& texts) {
 
 TEST(TopKeys, LettersOrdersAndEscapeAreToldApart) {
   EXPECT_EQ(keys("q/ü出"), letters({"q", "/", "ü", "出"}));
-  EXPECT_EQ(keys("\x1b[A\x1bOB\x1b[5~\x1b[6~\x1b[Z\t\r\x7f"),
-            (std::vector<TopKey>{{Kind::up}, {Kind::down}, {Kind::page_up}, {Kind::page_down}, {Kind::back_tab}, {Kind::tab}, {Kind::enter}, {Kind::backspace}}));
+  EXPECT_EQ(keys("\x1b[A\x1bOB\x1b[5~\x1b[6~\x1b[Z\t\r\x7f"), (std::vector<TopKey>{{Kind::up},
+                                                                                   {Kind::down},
+                                                                                   {Kind::page_up},
+                                                                                   {Kind::page_down},
+                                                                                   {Kind::back_tab},
+                                                                                   {Kind::tab},
+                                                                                   {Kind::enter},
+                                                                                   {Kind::backspace}}));
   EXPECT_EQ(keys("\x1b"), (std::vector<TopKey>{{Kind::escape}}));
   EXPECT_EQ(keys("\x1bq"), (std::vector<TopKey>{{Kind::escape}, {Kind::letter, "q"}}));
   EXPECT_EQ(keys("\x1b[1;5Cq"), letters({"q"}));  // an order that is not known
@@ -55,7 +61,10 @@ TEST(TopKeys, PanesAreChosenByNumberAndInTurn) {
 }
 
 TEST(TopKeys, AFilterIsTypedCorrectedKeptAndLeft) {
-  EXPECT_EQ(after("/mü\x7f" "ail").filter, "mail");
+  EXPECT_EQ(after("/mü\x7f"
+                  "ail")
+                .filter,
+            "mail");
   EXPECT_TRUE(after("/mail").typing);
   EXPECT_FALSE(after("/mail\r").typing);
   EXPECT_EQ(after("/mail\r").filter, "mail");

@@ -1,4 +1,5 @@
-// What is in each pane of `fenceline top`: rows that the filter lets through, in the order that was asked for, each with the command that does something about it.
+// What is in each pane of `fenceline top`: rows that the filter lets through, in the order that was asked for, each
+// with the command that does something about it.
 #pragma once
 
 #include <string>

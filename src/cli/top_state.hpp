@@ -17,24 +17,25 @@ namespace fenceline::cli {
 struct TopSchedule {
   ScheduleRow row;
   std::string queue;
-  std::string rule;               // "30 2 * * *", "every 5m"; of one that cannot be read here, why
-  std::optional<WallTime> next;   // empty: it is paused, or has none
+  std::string rule;              // "30 2 * * *", "every 5m"; of one that cannot be read here, why
+  std::optional<WallTime> next;  // empty: it is paused, or has none
 };
 
 struct TopState {
   std::string store;  // as a user may see it
   std::string guarantee;
   std::string ns;
-  WallTime at{};      // on the store's clock: all but `away` is of then
-  std::string away;   // why the last look failed; empty: it did not
-  bool cut = false;   // there may be more than is shown
+  WallTime at{};     // on the store's clock: all but `away` is of then
+  std::string away;  // why the last look failed; empty: it did not
+  bool cut = false;  // there may be more than is shown
   std::vector<QueueRow> queues;
   std::map<std::string, double> finished;  // jobs a second, by queue, since the look before; none at the first
   std::vector<WorkerRow> workers;
   std::vector<LockRow> locks;  // that somebody holds, or nobody may have yet
   std::vector<TopSchedule> schedules;
   std::vector<Finding> findings;  // all, ok ones too
-  std::function<std::string(std::string)> paste = {};  // makes a command what can be pasted: with what was typed to get here. None: it is
+  std::function<std::string(std::string)> paste =
+      {};  // makes a command what can be pasted: with what was typed to get here. None: it is
 
   std::string pasted(const std::string& command) const { return paste ? paste(command) : command; }
 };

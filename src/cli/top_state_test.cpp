@@ -54,7 +54,9 @@ TEST_F(TopLooks, TheRateIsWhatEndedSinceTheLookBefore) {
 
 TEST_F(TopLooks, JsonHasAllPanes) {
   const nlohmann::json json = nlohmann::json::parse(top_json(look.look()));
-  for (const char* key : {"at", "store", "class", "namespace", "away", "cut", "finished_per_second", "queues", "workers", "locks", "schedules", "findings"}) EXPECT_TRUE(json.contains(key)) << key;
+  for (const char* key : {"at", "store", "class", "namespace", "away", "cut", "finished_per_second", "queues",
+                          "workers", "locks", "schedules", "findings"})
+    EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json["queues"][0]["queue"], "mail");
   EXPECT_FALSE(json["findings"].empty());
 }

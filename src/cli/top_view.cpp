@@ -16,7 +16,8 @@ using Lines = std::vector<std::string>;
 
 constexpr int kHeadLines = 2;
 constexpr int kFootLines = 2;
-constexpr std::array<TopPane, 5> kPanes{TopPane::queues, TopPane::workers, TopPane::locks, TopPane::schedules, TopPane::findings};
+constexpr std::array<TopPane, 5> kPanes{TopPane::queues, TopPane::workers, TopPane::locks, TopPane::schedules,
+                                        TopPane::findings};
 
 std::string bold(const std::string& text, bool colour) { return colour ? "\x1b[1m" + text + "\x1b[0m" : text; }
 std::string alarming(const std::string& text, bool colour) { return colour ? "\x1b[1;31m" + text + "\x1b[0m" : text; }
@@ -31,24 +32,32 @@ Lines split(const std::string& text) {
   return lines;
 }
 
-std::string counted(std::int64_t number, std::string_view one, std::string_view many) { return std::to_string(number) + " " + std::string(number == 1 ? one : many); }
+std::string counted(std::int64_t number, std::string_view one, std::string_view many) {
+  return std::to_string(number) + " " + std::string(number == 1 ? one : many);
+}
 
 // Two lines: of what, and how much of it.
 Lines head(const TopState& state, const TopModel& model, bool colour) {
   std::string first = bold("fenceline top", colour);
   if (model.paused) first += "  " + bold("[stands still: p]", colour);
   if (!model.filter.empty() && !model.typing) first += "  " + bold("[only /" + printable(model.filter) + "]", colour);
-  first += "  " + format_time(state.at).substr(11, 8) + "Z  namespace " + printable(state.ns) + "  class " + state.guarantee + "  " + printable(state.store);
+  first += "  " + format_time(state.at).substr(11, 8) + "Z  namespace " + printable(state.ns) + "  class " +
+           state.guarantee + "  " + printable(state.store);
   if (!state.away.empty())
-    return {alarming("the store is away since " + format_time(state.at).substr(11, 8) + "Z: " + printable(one_line(state.away)), colour), first};
+    return {alarming("the store is away since " + format_time(state.at).substr(11, 8) +
+                         "Z: " + printable(one_line(state.away)),
+                     colour),
+            first};
   std::array<std::int64_t, 6> depth{};
   for (const QueueRow& row : state.queues)
     for (std::size_t i = 0; i < depth.size(); ++i) depth[i] += row.depth[i];
   const auto of = [&](JobState job) { return std::to_string(depth[static_cast<std::size_t>(job)]); };
   std::int64_t waiters = 0;
   for (const LockRow& row : state.locks) waiters += row.waiters_count;
-  return {first, "jobs " + of(JobState::ready) + " ready " + of(JobState::running) + " running " + of(JobState::waiting) + " waiting " + of(JobState::dead) + " dead; " +
-                     counted(static_cast<std::int64_t>(state.workers.size()), "worker", "workers") + "; " + counted(static_cast<std::int64_t>(state.locks.size()), "lock", "locks") + ", " +
+  return {first, "jobs " + of(JobState::ready) + " ready " + of(JobState::running) + " running " +
+                     of(JobState::waiting) + " waiting " + of(JobState::dead) + " dead; " +
+                     counted(static_cast<std::int64_t>(state.workers.size()), "worker", "workers") + "; " +
+                     counted(static_cast<std::int64_t>(state.locks.size()), "lock", "locks") + ", " +
                      counted(waiters, "waiter", "waiters") + (state.cut ? "; not all is shown" : "")};
 }
 
@@ -71,12 +80,14 @@ Lines help() {
 std::string title(const Sheet& sheet, std::size_t shown, bool colour) {
   std::string text = std::to_string(static_cast<int>(sheet.pane)) + " " + sheet.name + "  ";
   if (sheet.rows.empty()) return bold(text, colour) + sheet.none;
-  text += shown < sheet.rows.size() ? std::to_string(shown) + " of " + std::to_string(sheet.rows.size()) : std::to_string(sheet.rows.size());
+  text += shown < sheet.rows.size() ? std::to_string(shown) + " of " + std::to_string(sheet.rows.size())
+                                    : std::to_string(sheet.rows.size());
   return bold(text, colour) + ", by " + sheet.order;
 }
 
 // Its title and `rows` of its rows from `from` on; `pointed`: the row that is pointed at, if any.
-Lines body_of(const Sheet& sheet, std::size_t from, std::size_t rows, std::optional<std::size_t> pointed, const TopRoom& room) {
+Lines body_of(const Sheet& sheet, std::size_t from, std::size_t rows, std::optional<std::size_t> pointed,
+              const TopRoom& room) {
   const std::size_t end = std::min(sheet.rows.size(), from + rows);
   Lines lines{title(sheet, end - std::min(from, end), room.colour)};
   if (end <= from) return lines;
@@ -131,7 +142,8 @@ std::string advice(const TopState& state, const TopModel& model, const std::vect
   if (model.pane != TopPane::all) {
     const Sheet& sheet = sheets.front();
     if (sheet.rows.empty()) return "";
-    return sheet.rows[static_cast<std::size_t>(std::clamp(model.cursor, 0, static_cast<int>(sheet.rows.size()) - 1))].advice;
+    return sheet.rows[static_cast<std::size_t>(std::clamp(model.cursor, 0, static_cast<int>(sheet.rows.size()) - 1))]
+        .advice;
   }
   const auto worst = std::ranges::max_element(state.findings, {}, &Finding::status);
   return worst == state.findings.end() || worst->status == FindingStatus::ok ? "" : worst->remedy;
@@ -144,7 +156,9 @@ std::string keys_line(const TopModel& model) {
 
 }  // namespace
 
-int top_rows(const TopState& state, const TopModel& model) { return model.pane == TopPane::all ? 0 : static_cast<int>(sheet_of(state, model, model.pane).rows.size()); }
+int top_rows(const TopState& state, const TopModel& model) {
+  return model.pane == TopPane::all ? 0 : static_cast<int>(sheet_of(state, model, model.pane).rows.size());
+}
 
 std::vector<std::string> top_lines(const TopState& state, const TopModel& model, const TopRoom& room) {
   const bool endless = room.height == 0;
@@ -156,7 +170,9 @@ std::vector<std::string> top_lines(const TopState& state, const TopModel& model,
   } else {
     sheets.push_back(sheet_of(state, model, model.pane));
   }
-  Lines body = model.help ? help() : model.pane == TopPane::all ? all_panes(sheets, height, room) : one_pane(sheets.front(), model.cursor, height, room);
+  Lines body = model.help                   ? help()
+               : model.pane == TopPane::all ? all_panes(sheets, height, room)
+                                            : one_pane(sheets.front(), model.cursor, height, room);
   if (!endless) body.resize(static_cast<std::size_t>(height));
   lines.insert(lines.end(), body.begin(), body.end());
   const std::string what_to_do = state.pasted(advice(state, model, sheets));

@@ -8,7 +8,8 @@
 
 namespace fenceline::cli {
 
-// Nothing: traces are off, as they are unless somebody names a collector. Errors: usage, invalid (a URL or headers that are not possible).
+// Nothing: traces are off, as they are unless somebody names a collector. Errors: usage, invalid (a URL or headers that
+// are not possible).
 Result<std::unique_ptr<traces::Exporter>> open_traces(const Invocation& invocation);
 
 }  // namespace fenceline::cli

@@ -34,7 +34,8 @@ std::string waits_for(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.held) return "a person's /release";
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
   if (!at || !at->at_gate) return "";
-  return gate_words(protocol.pipeline.stages[at->stage].gate) + " (" + std::to_string(ledger.approvals.size()) + " so far)";
+  return gate_words(protocol.pipeline.stages[at->stage].gate) + " (" + std::to_string(ledger.approvals.size()) +
+         " so far)";
 }
 
 BoardRow row_of(const Protocol& protocol, const tracker::ItemState& state, const Ledger& ledger) {
@@ -56,7 +57,8 @@ std::vector<std::string> labels_of(const Protocol& protocol) {
   std::vector<std::string> labels{protocol.label_of(tracker::kProcessing), protocol.label_of(tracker::kDead)};
   for (const StageSpec& stage : protocol.pipeline.stages) {
     labels.push_back(protocol.label_of(stage.name));
-    if (stage.gate.kind != GateKind::automatic) labels.push_back(protocol.label_of(std::string(tracker::kGatePrefix) + stage.name));
+    if (stage.gate.kind != GateKind::automatic)
+      labels.push_back(protocol.label_of(std::string(tracker::kGatePrefix) + stage.name));
   }
   return labels;
 }
@@ -75,7 +77,9 @@ Result<int> board_of_tracker(Invocation& invocation) {
   for (const auto& [id, state] : found) {
     const tracker::Answer<tracker::Item> item = place->tracker->read({.item = id});
     if (!item) return std::unexpected(error_of(item.error()));
-    board.rows.push_back(row_of(protocol, *item->value.state, tracker::read_ledger(protocol, id, item->value.comments, place->self, item->served.now)));
+    board.rows.push_back(
+        row_of(protocol, *item->value.state,
+               tracker::read_ledger(protocol, id, item->value.comments, place->self, item->served.now)));
   }
   if (invocation.json) {
     print_line(board_json(board));
@@ -94,9 +98,11 @@ Result<int> say_on_tracker(Invocation& invocation, const std::string& command) {
   if (!place) return std::unexpected(place.error());
   const std::string id = invocation.argument("ID");
   if (place->protocol.is_worker(place->self))
-    return fail(Code::denied, "account " + place->self.name + " (" + place->self.id + ") is the workers' own: what it says does not count; use the token of a person");
+    return fail(Code::denied, "account " + place->self.name + " (" + place->self.id +
+                                  ") is the workers' own: what it says does not count; use the token of a person");
   if (!place->protocol.is_trusted(place->self))
-    return fail(Code::denied, "account " + place->self.name + " (" + place->self.id + ") is not among the people of the pipeline's file: what it says would not count");
+    return fail(Code::denied, "account " + place->self.name + " (" + place->self.id +
+                                  ") is not among the people of the pipeline's file: what it says would not count");
   const tracker::Answer<tracker::Comment> said = place->tracker->post(id, command);
   if (!said) return std::unexpected(error_of(said.error()));
   if (invocation.json) {
@@ -108,17 +114,20 @@ Result<int> say_on_tracker(Invocation& invocation, const std::string& command) {
 }
 
 Result<int> run_whoami(Invocation& invocation) {
-  const Result<std::unique_ptr<tracker::Tracker>> opened = open_tracker(*invocation.runtime, invocation.store_url, this_environment);
+  const Result<std::unique_ptr<tracker::Tracker>> opened =
+      open_tracker(*invocation.runtime, invocation.store_url, this_environment);
   if (!opened) return std::unexpected(opened.error());
   const tracker::Answer<tracker::Account> self = (*opened)->who_am_i();
   if (!self) return std::unexpected(error_of(self.error()));
-  print_line(invocation.json ? Json{{"id", self->value.id}, {"name", self->value.name}}.dump() : self->value.id + "\t" + self->value.name);
+  print_line(invocation.json ? Json{{"id", self->value.id}, {"name", self->value.name}}.dump()
+                             : self->value.id + "\t" + self->value.name);
   return kExitOk;
 }
 
 CommandSpec tracker_whoami_command() {
   return {.name = "tracker whoami",
-          .summary = "Prints the id and the name of the account that the token belongs to, as the pipeline's file wants ids.",
+          .summary =
+              "Prints the id and the name of the account that the token belongs to, as the pipeline's file wants ids.",
           .examples = {{"fenceline tracker whoami --store github:acme/docs", "41898282  docs-bot"}},
           .run = run_whoami};
 }

@@ -1,4 +1,5 @@
-// An issue tracker as the program's commands need it: from the store's address, the environment and the pipeline's file.
+// An issue tracker as the program's commands need it: from the store's address, the environment and the pipeline's
+// file.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,8 @@ std::optional<std::string> this_environment(const std::string& name);
 // `--pipeline FILE`, for commands that work on trackers too.
 OptionSpec pipeline_file_option();
 
-// Asks the tracker who we are. `pipeline`: the name that was typed, empty: any. Errors: usage (no file), those of the file, of open_tracker() and of the tracker.
+// Asks the tracker who we are. `pipeline`: the name that was typed, empty: any. Errors: usage (no file), those of the
+// file, of open_tracker() and of the tracker.
 Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std::string& pipeline);
 
 // Every label that an item of the pipeline may have.

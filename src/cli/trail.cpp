@@ -32,7 +32,13 @@ Result<int> run(Invocation& invocation) {
     return kExitOk;
   }
   // The namespace is the same in every line but those of the whole store, whose acts say so.
-  Table table{{{.name = "at", .whole = true}, {.name = "namespace", .wide_only = true}, {"actor"}, {.name = "act", .whole = true}, {.name = "subject", .whole = true}, {"reason"}}, {}};
+  Table table{{{.name = "at", .whole = true},
+               {.name = "namespace", .wide_only = true},
+               {"actor"},
+               {.name = "act", .whole = true},
+               {.name = "subject", .whole = true},
+               {"reason"}},
+              {}};
   const WallTime now = invocation.runtime->wall_now();
   for (const TrailEntry& entry : *entries) {
     const std::string at = stdout_is_terminal() ? short_time(entry.at, now) : format_time(entry.at);
@@ -54,7 +60,9 @@ CommandSpec trail_command() {
                          {"effect_resolved", "by effects resolve"},
                          {"queue_...", "set, paused, resumed, purged"},
                          {"worker_...", "quiet, stop, work (resumed)"},
-                         {"schedule_...", "added, changed, paused, resumed, removed, rewound (where to), run (the job); by 'scheduler': the clock went back"},
+                         {"schedule_...",
+                          "added, changed, paused, resumed, removed, rewound (where to), run (the job); by "
+                          "'scheduler': the clock went back"},
                          {"lock_broken", "by locks break: the lock, and the fence that was ended"},
                          {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},
           .examples = {{"fenceline trail --limit 20", "the last twenty acts"}},

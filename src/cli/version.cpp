@@ -1,4 +1,6 @@
 // fenceline version: what was built from what.
+#include "fenceline/version.hpp"
+
 #include <sqlite3.h>
 
 #include <nlohmann/json.hpp>
@@ -7,7 +9,6 @@
 #include "backends/sqlite/schema.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
-#include "fenceline/version.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -20,12 +21,16 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 
 Result<int> run(Invocation& invocation) {
   if (invocation.json) {
-    print_line(nlohmann::ordered_json{
-        {"version", kVersion}, {"compiler", kCompiler}, {"sqlite", ::sqlite3_libversion()}, {"schema", sqlite::kSchemaVersion}, {"postgres_schema", postgres::kSchemaVersion}}
+    print_line(nlohmann::ordered_json{{"version", kVersion},
+                                      {"compiler", kCompiler},
+                                      {"sqlite", ::sqlite3_libversion()},
+                                      {"schema", sqlite::kSchemaVersion},
+                                      {"postgres_schema", postgres::kSchemaVersion}}
                    .dump());
   } else {
-    print_line("fenceline " + std::string(kVersion) + " (" + kCompiler + ", SQLite " + ::sqlite3_libversion() + ", schema " +
-               std::to_string(sqlite::kSchemaVersion) + "; PostgreSQL, schema " + std::to_string(postgres::kSchemaVersion) + ")");
+    print_line("fenceline " + std::string(kVersion) + " (" + kCompiler + ", SQLite " + ::sqlite3_libversion() +
+               ", schema " + std::to_string(sqlite::kSchemaVersion) + "; PostgreSQL, schema " +
+               std::to_string(postgres::kSchemaVersion) + ")");
   }
   return kExitOk;
 }

@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 
 Json as_json(const WorkerRow& row) {
   Json holding = Json::array();
-  for (const Holding& held : row.report.holding) holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
+  for (const Holding& held : row.report.holding)
+    holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
   return {{"owner", row.report.owner},
           {"host", row.report.host},
           {"pid", row.report.pid},
@@ -66,9 +67,9 @@ Table worker_table(const std::vector<WorkerRow>& rows) {
               {}};
   for (const WorkerRow& row : rows) {
     const WorkerReport& report = row.report;
-    table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues), report.stage,
-                          std::to_string(report.concurrency), format_duration(report.ttl), format_time(row.started_at),
-                          seen(row), order_cell(row),
+    table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues),
+                          report.stage, std::to_string(report.concurrency), format_duration(report.ttl),
+                          format_time(row.started_at), seen(row), order_cell(row),
                           std::to_string(report.holding.size())});
   }
   return table;
@@ -91,14 +92,18 @@ Result<int> run(Invocation& invocation) {
 
 }  // namespace
 
-std::string worker_json(const WorkerRow& row) { return as_json(row).dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string worker_json(const WorkerRow& row) {
+  return as_json(row).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",
           .summary = "Lists the workers of a namespace, when they were last seen and how many jobs they held then.",
-          .sections = {{"Columns",
-                        {{"order", "work, quiet or stop, as 'workers quiet' and its like said; gone: not seen for longer than its ttl"},
-                         {"held_then", "how many jobs it held when it was last seen: every third of its ttl"}}}},
+          .sections =
+              {{"Columns",
+                {{"order",
+                  "work, quiet or stop, as 'workers quiet' and its like said; gone: not seen for longer than its ttl"},
+                 {"held_then", "how many jobs it held when it was last seen: every third of its ttl"}}}},
           .examples = {{"fenceline workers list", "who works here"},
                        {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
           .run = run};

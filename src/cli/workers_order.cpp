@@ -21,14 +21,18 @@ Result<std::vector<std::string>> owners_of(const Invocation& invocation, Store& 
     else owners.push_back(row.report.owner);
   }
   // To act on the dead in silence would look as if somebody obeyed.
-  if (gone > 0) tell("fenceline: " + counted(gone, "worker") + " left out, not seen for longer than a lease: gone, see 'fenceline workers list'");
+  if (gone > 0)
+    tell("fenceline: " + counted(gone, "worker") +
+         " left out, not seen for longer than a lease: gone, see 'fenceline workers list'");
   if (owners.empty()) tell("fenceline: no worker of namespace " + invocation.ns + " is alive; nobody was told");
   return owners;
 }
 
 Error with_name(const Error& error, const std::string& owner) {
-  if (error.code == Code::not_found) return {error.code, "no worker '" + printable(owner, 60) + "' is known here; 'fenceline workers list' names them"};
-  if (error.code == Code::refused) return {Code::conflict, "worker " + printable(owner, 60) + " was told to stop, and ends; start another one"};
+  if (error.code == Code::not_found)
+    return {error.code, "no worker '" + printable(owner, 60) + "' is known here; 'fenceline workers list' names them"};
+  if (error.code == Code::refused)
+    return {Code::conflict, "worker " + printable(owner, 60) + " was told to stop, and ends; start another one"};
   return error;
 }
 
@@ -46,7 +50,8 @@ Result<int> order(Invocation& invocation, WorkerOrder wanted) {
   for (const std::string& owner : *owners) {
     const OrderRequest request{.ns = invocation.ns, .owner = owner, .order = wanted, .act = *act};
     if (const Result<void> ok = sure(invocation, [&] { return (*store)->order_worker(request); }); !ok) {
-      if (invocation.has("--all") && (ok.error().code == Code::not_found || ok.error().code == Code::refused)) continue;  // it ended, or will
+      if (invocation.has("--all") && (ok.error().code == Code::not_found || ok.error().code == Code::refused))
+        continue;  // it ended, or will
       tell("fenceline: " + error_text(with_name(ok.error(), owner)));
       if (status == kExitOk) status = exit_code(with_name(ok.error(), owner));
       continue;
@@ -58,7 +63,8 @@ Result<int> order(Invocation& invocation, WorkerOrder wanted) {
   return status;
 }
 
-CommandSpec order_command(std::string name, std::string summary, std::vector<ExampleSpec> examples, WorkerOrder wanted) {
+CommandSpec order_command(std::string name, std::string summary, std::vector<ExampleSpec> examples,
+                          WorkerOrder wanted) {
   return {.name = std::move(name),
           .summary = std::move(summary),
           .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
@@ -70,18 +76,21 @@ CommandSpec order_command(std::string name, std::string summary, std::vector<Exa
 }  // namespace
 
 CommandSpec workers_quiet_command() {
-  return order_command("workers quiet", "Lets workers claim nothing more, from now on; they finish what they have and stay, until resumed.",
-                       {{"fenceline workers quiet --all --reason 'upgrade'", "before a change"}}, WorkerOrder::quiet);
+  return order_command(
+      "workers quiet",
+      "Lets workers claim nothing more, from now on; they finish what they have and stay, until resumed.",
+      {{"fenceline workers quiet --all --reason 'upgrade'", "before a change"}}, WorkerOrder::quiet);
 }
 
 CommandSpec workers_stop_command() {
-  return order_command("workers stop", "Ends workers as SIGTERM does: they finish what they have, within their grace, and go.",
+  return order_command("workers stop",
+                       "Ends workers as SIGTERM does: they finish what they have, within their grace, and go.",
                        {{"fenceline workers stop $OWNER", "one that runs somewhere else"}}, WorkerOrder::stop);
 }
 
 CommandSpec workers_resume_command() {
-  return order_command("workers resume", "Lets quiet workers claim again.", {{"fenceline workers resume --all", "after a change"}},
-                       WorkerOrder::work);
+  return order_command("workers resume", "Lets quiet workers claim again.",
+                       {{"fenceline workers resume --all", "after a change"}}, WorkerOrder::work);
 }
 
 }  // namespace fenceline::cli

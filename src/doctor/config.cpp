@@ -18,8 +18,8 @@ constexpr int kPings = 5;
 constexpr int kRoundTripsLeast = 20;  // a call about a lease has a twentieth of its ttl
 constexpr Duration kShortTtl = std::chrono::seconds{3};
 constexpr Duration kLongTtl = std::chrono::minutes{10};
-constexpr int kLongForWork = 20;                 // a ttl that long is so many times what the longest job takes
-constexpr std::int64_t kJobsLookedBack = 200;    // places in the order of enqueue
+constexpr int kLongForWork = 20;               // a ttl that long is so many times what the longest job takes
+constexpr std::int64_t kJobsLookedBack = 200;  // places in the order of enqueue
 constexpr std::size_t kHistoriesAsked = 20;
 constexpr std::size_t kQueuesMeasured = 10;
 constexpr Duration kMeasuringMost = std::chrono::milliseconds{500};
@@ -28,7 +28,9 @@ constexpr int kLockPages = 5;
 constexpr int kPage = 1000;
 
 Duration rounded_up(Duration least) {
-  for (const Duration ttl : {Duration{std::chrono::seconds{5}}, Duration{std::chrono::seconds{10}}, Duration{std::chrono::seconds{30}}, Duration{std::chrono::minutes{1}}, Duration{std::chrono::minutes{2}}}) {
+  for (const Duration ttl :
+       {Duration{std::chrono::seconds{5}}, Duration{std::chrono::seconds{10}}, Duration{std::chrono::seconds{30}},
+        Duration{std::chrono::minutes{1}}, Duration{std::chrono::minutes{2}}}) {
     if (ttl >= least) return ttl;
   }
   return std::chrono::ceil<std::chrono::minutes>(least);
@@ -49,14 +51,19 @@ Result<Duration> round_trip(Runtime& runtime, Store& store, const std::string& n
 
 // How long the work on some of the newest jobs of a queue took, the longest of them; nothing if none was done.
 Result<std::optional<Duration>> longest_work(Store& store, const std::string& ns, const QueueRow& row) {
-  const Result<JobsReply> page = store.jobs({.ns = ns, .queue = row.queue, .state = JobState::done, .after = std::max<std::int64_t>(row.newest - kJobsLookedBack, 0), .limit = static_cast<int>(kHistoriesAsked)});
+  const Result<JobsReply> page = store.jobs({.ns = ns,
+                                             .queue = row.queue,
+                                             .state = JobState::done,
+                                             .after = std::max<std::int64_t>(row.newest - kJobsLookedBack, 0),
+                                             .limit = static_cast<int>(kHistoriesAsked)});
   if (!page) return std::unexpected(page.error());
   std::optional<Duration> longest;
   for (const Job& job : page->jobs) {
     const Result<std::vector<Attempt>> attempts = store.attempts(ns, job.id);
     if (!attempts) return std::unexpected(attempts.error());
     for (const Attempt& attempt : *attempts) {
-      if (attempt.end == AttemptEnd::done && attempt.ended_at) longest = std::max(longest.value_or(Duration{0}), *attempt.ended_at - attempt.started_at);
+      if (attempt.end == AttemptEnd::done && attempt.ended_at)
+        longest = std::max(longest.value_or(Duration{0}), *attempt.ended_at - attempt.started_at);
     }
   }
   return longest;
@@ -72,12 +79,21 @@ std::string work_line(const WorkerReport& report, Duration ttl) {
 void judge_ttl(FindingList& list, const WorkerReport& report, Duration trip, std::optional<Duration> work) {
   const std::string who = "worker " + report.owner + " has a ttl of " + format_duration(report.ttl);
   if (report.ttl < trip * kRoundTripsLeast) {
-    list.add(FindingStatus::bad, who + ", and a round trip to the store takes " + format_duration(std::max<Duration>(trip, std::chrono::milliseconds{1})) + ": a renewal has no time to be answered",
+    list.add(FindingStatus::bad,
+             who + ", and a round trip to the store takes " +
+                 format_duration(std::max<Duration>(trip, std::chrono::milliseconds{1})) +
+                 ": a renewal has no time to be answered",
              work_line(report, rounded_up(trip * kRoundTripsLeast * 2)));
   } else if (report.ttl < kShortTtl) {
-    list.add(FindingStatus::warning, who + ": a pause of " + format_duration(report.ttl - report.ttl / 10) + " (a busy disk, a machine that is moved) loses every lease", work_line(report, std::chrono::seconds{30}));
+    list.add(FindingStatus::warning,
+             who + ": a pause of " + format_duration(report.ttl - report.ttl / 10) +
+                 " (a busy disk, a machine that is moved) loses every lease",
+             work_line(report, std::chrono::seconds{30}));
   } else if (report.ttl >= kLongTtl && work && *work * kLongForWork < report.ttl) {
-    list.add(FindingStatus::warning, who + ", and its jobs take at most " + format_duration(std::chrono::ceil<std::chrono::milliseconds>(*work)) + ": when it dies, they wait all of that time for another",
+    list.add(FindingStatus::warning,
+             who + ", and its jobs take at most " +
+                 format_duration(std::chrono::ceil<std::chrono::milliseconds>(*work)) +
+                 ": when it dies, they wait all of that time for another",
              work_line(report, rounded_up(std::max<Duration>(*work * 2, std::chrono::seconds{30}))));
   }
 }
@@ -85,12 +101,17 @@ void judge_ttl(FindingList& list, const WorkerReport& report, Duration trip, std
 void judge_retention(FindingList& list, const QueueRow& row) {
   const std::int64_t finished = row.depth_of(JobState::done);
   if (finished < kFinishedMany || row.settings.keep_done <= kKeepRange.least) return;
-  list.add(FindingStatus::warning, "queue " + row.queue + " keeps " + std::to_string(finished) + " jobs that are done, for " + format_duration(row.settings.keep_done),
-           "fenceline queue set " + shell_word(row.queue) + " --keep-done " + format_duration(std::max<Duration>(row.settings.keep_done / 4, kKeepRange.least)));
+  list.add(FindingStatus::warning,
+           "queue " + row.queue + " keeps " + std::to_string(finished) + " jobs that are done, for " +
+               format_duration(row.settings.keep_done),
+           "fenceline queue set " + shell_word(row.queue) + " --keep-done " +
+               format_duration(std::max<Duration>(row.settings.keep_done / 4, kKeepRange.least)));
 }
 
 Result<Findings> settings_findings(Runtime& runtime, Store& store, const ConfigOptions& options) {
-  FindingList list("config", "a setting that does not fit what is measured loses leases, or time, when something else goes wrong", "fenceline config show --origin");
+  FindingList list("config",
+                   "a setting that does not fit what is measured loses leases, or time, when something else goes wrong",
+                   "fenceline config show --origin");
   const Result<Duration> trip = round_trip(runtime, store, options.ns);
   if (!trip) return std::unexpected(trip.error());
   const Result<std::vector<WorkerRow>> workers = store.workers(options.ns);
@@ -117,18 +138,22 @@ Result<Findings> settings_findings(Runtime& runtime, Store& store, const ConfigO
           if (!longest) return std::unexpected(longest.error());
           measured.emplace(queue.queue, *longest);
         }
-        if (const std::optional<Duration>& longest = measured.at(queue.queue)) work = std::max(work.value_or(Duration{0}), *longest);
+        if (const std::optional<Duration>& longest = measured.at(queue.queue))
+          work = std::max(work.value_or(Duration{0}), *longest);
       }
     }
     judge_ttl(list, row.report, *trip, all_measured ? work : std::nullopt);
   }
   for (const QueueRow& row : *queues) judge_retention(list, row);
-  const std::string shown = format_duration(std::max<Duration>(std::chrono::ceil<std::chrono::milliseconds>(*trip), std::chrono::milliseconds{1}));
-  return std::move(list).told(options.findings_most, counted(live, "worker") + ", each with a ttl that fits round trips of " + shown);
+  const std::string shown = format_duration(
+      std::max<Duration>(std::chrono::ceil<std::chrono::milliseconds>(*trip), std::chrono::milliseconds{1}));
+  return std::move(list).told(options.findings_most,
+                              counted(live, "worker") + ", each with a ttl that fits round trips of " + shown);
 }
 
 Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
-  FindingList list("lock_gates", "its fence protects nothing: whoever held it before and was paused can still write", "fenceline locks list");
+  FindingList list("lock_gates", "its fence protects nothing: whoever held it before and was paused can still write",
+                   "fenceline locks list");
   std::int64_t fenced = 0;
   LocksRequest request{.ns = options.ns, .limit = kPage};
   for (int page = 0; page < kLockPages; ++page) {
@@ -140,14 +165,18 @@ Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
       if (row.seen_at_gate || (options.seen_outside && options.seen_outside(row.resource))) continue;
       std::optional<WallTime> since;
       if (!row.holders.empty()) since = row.holders.front().granted_at;
-      list.add(FindingStatus::warning, "lock " + row.resource + " is of pattern " + row.pattern + ", and no gate that is known here ever saw a fence of it",
+      list.add(FindingStatus::warning,
+               "lock " + row.resource + " is of pattern " + row.pattern +
+                   ", and no gate that is known here ever saw a fence of it",
                "fenceline gate run " + shell_word(row.resource) + " " + std::to_string(row.fence) + " -- CMD", since);
     }
     if (!locks->next) break;
     request.after = *locks->next;
   }
-  std::string ok = fenced == 0 ? "no lock of pattern fenced is known" : counted(fenced, "lock") + " of pattern fenced, each seen at a gate";
-  if (fenced == 0 && !options.fenced_classes.empty()) ok += "; lock class " + options.fenced_classes.front() + " was not used lately";
+  std::string ok = fenced == 0 ? "no lock of pattern fenced is known"
+                               : counted(fenced, "lock") + " of pattern fenced, each seen at a gate";
+  if (fenced == 0 && !options.fenced_classes.empty())
+    ok += "; lock class " + options.fenced_classes.front() + " was not used lately";
   return std::move(list).told(options.findings_most, std::move(ok));
 }
 

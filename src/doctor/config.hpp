@@ -1,4 +1,5 @@
-// Whether what was set fits what is measured: leases against round trips and against the work itself, what is kept, and locks whose fence is asked for and never looked at.
+// Whether what was set fits what is measured: leases against round trips and against the work itself, what is kept, and
+// locks whose fence is asked for and never looked at.
 #pragma once
 
 #include <array>
@@ -25,7 +26,8 @@ struct ConfigOptions {
   std::function<std::optional<Fence>(const std::string& resource)> seen_outside = {};
 };
 
-// Asks for a few rows and some round trips; counts nothing. Both checks are in it at least once. Errors: the first that the store answers.
+// Asks for a few rows and some round trips; counts nothing. Both checks are in it at least once. Errors: the first that
+// the store answers.
 Result<std::vector<Finding>> look_at_config(Runtime& runtime, Store& store, const ConfigOptions& options);
 
 }  // namespace fenceline

@@ -39,10 +39,24 @@ struct ConfigLook : test::StateOnMemory {
     return found == all.end() ? Finding{} : *found;
   }
   void report_ttl(Duration ttl) {
-    must(store.report_worker({.ns = options.ns, .owner = "w-1", .host = "box", .pid = 4711, .version = "1", .queues = {"mail", "post"}, .stage = "pack", .ttl = ttl}));
+    must(store.report_worker({.ns = options.ns,
+                              .owner = "w-1",
+                              .host = "box",
+                              .pid = 4711,
+                              .version = "1",
+                              .queues = {"mail", "post"},
+                              .stage = "pack",
+                              .ttl = ttl}));
   }
   Fence acquire(const std::string& name, const std::string& pattern) {
-    return must(store.acquire({.ns = options.ns, .names = {name}, .owner = "a-" + name, .request = "r-" + name, .ttl = 1h, .pattern = pattern})).grants.at(0).fence;
+    return must(store.acquire({.ns = options.ns,
+                               .names = {name},
+                               .owner = "a-" + name,
+                               .request = "r-" + name,
+                               .ttl = 1h,
+                               .pattern = pattern}))
+        .grants.at(0)
+        .fence;
   }
 };
 
@@ -53,7 +67,9 @@ TEST_F(ConfigLook, ATtlThatARenewalCannotKeepIsBadAndAFittingOneIsNamed) {
   report_ttl(10s);
   const Finding found = seen("config", 600ms);
   EXPECT_EQ(found.status, FindingStatus::bad);
-  EXPECT_EQ(found.detail, "worker w-1 has a ttl of 10s, and a round trip to the store takes 600ms: a renewal has no time to be answered");
+  EXPECT_EQ(
+      found.detail,
+      "worker w-1 has a ttl of 10s, and a round trip to the store takes 600ms: a renewal has no time to be answered");
   EXPECT_EQ(found.remedy, "fenceline work mail post --stage pack --ttl 30s -- CMD");
   EXPECT_FALSE(found.why.empty());
   report_ttl(30s);
@@ -103,7 +119,13 @@ TEST_F(ConfigLook, TheWorkOfAQueueIsMeasuredOnceForAllItsWorkersAndOnlyOfAFewQue
     settle("w-1", id, fence, {.kind = OutcomeKind::done});
   }
   for (int i = 0; i < 5; ++i)
-    must(store.report_worker({.ns = options.ns, .owner = "w-" + std::to_string(i), .host = "box", .pid = 4711, .version = "1", .queues = queues, .ttl = 1h}));
+    must(store.report_worker({.ns = options.ns,
+                              .owner = "w-" + std::to_string(i),
+                              .host = "box",
+                              .pid = 4711,
+                              .version = "1",
+                              .queues = queues,
+                              .ttl = 1h}));
   HistoriesAsked counted(store);
   must(look_at_config(runtime, counted, config));
   EXPECT_EQ(counted.asked, 10);
@@ -127,7 +149,9 @@ TEST_F(ConfigLook, AFencedLockWhoseFenceNoGateSawIsNamedUntilOneDoes) {
   EXPECT_NE(found.detail.find("lock invoices is of pattern fenced"), std::string::npos) << found.detail;
   EXPECT_EQ(found.remedy, "fenceline gate run invoices " + std::to_string(fence) + " -- CMD");
   EXPECT_EQ(found.since, since);
-  config.seen_outside = [&](const std::string& resource) { return resource == "invoices" ? std::optional(fence) : std::nullopt; };
+  config.seen_outside = [&](const std::string& resource) {
+    return resource == "invoices" ? std::optional(fence) : std::nullopt;
+  };
   EXPECT_EQ(seen("lock_gates").status, FindingStatus::ok);
 }
 

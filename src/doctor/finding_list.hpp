@@ -14,7 +14,8 @@ namespace fenceline::doctor {
 class FindingList {
  public:
   // `why`: why it matters, the same for all of them. `look`: the command that shows all there are.
-  FindingList(std::string_view check, std::string why, std::string look) : check_(check), why_(std::move(why)), look_(std::move(look)) {}
+  FindingList(std::string_view check, std::string why, std::string look)
+      : check_(check), why_(std::move(why)), look_(std::move(look)) {}
 
   void add(FindingStatus status, std::string detail, std::string remedy, std::optional<WallTime> since = {});
   // There are so many more of which nothing is told.

@@ -57,7 +57,8 @@ std::int64_t StateLook::depth(JobState state) const {
 }
 
 const WorkerRow* StateLook::worker(const std::string& owner) const {
-  const auto found = std::ranges::find(looked.workers, owner, [](const WorkerRow& row) -> const std::string& { return row.report.owner; });
+  const auto found = std::ranges::find(looked.workers, owner,
+                                       [](const WorkerRow& row) -> const std::string& { return row.report.owner; });
   return found == looked.workers.end() ? nullptr : &*found;
 }
 
@@ -65,7 +66,10 @@ namespace {
 
 // The store has it from whoever reported: nothing else, and no option of ssh, goes into a line to paste.
 bool is_host_name(std::string_view host) {
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_'; };
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_';
+  };
   return !host.empty() && !host.starts_with('-') && std::ranges::all_of(host, fits);
 }
 
@@ -102,7 +106,8 @@ namespace {
 using Check = Result<Findings> (*)(StateLook&);
 
 // In the order of kStateChecks, as far as they go; those of locks come in between, from one reading.
-constexpr std::array<Check, 9> kOfJobs{stale_jobs, poison_jobs, orphans, beliefs, workers_gone, queue_age, dead_letters, effects_in_doubt, groups_blocked};
+constexpr std::array<Check, 9> kOfJobs{stale_jobs, poison_jobs,  orphans,          beliefs,       workers_gone,
+                                       queue_age,  dead_letters, effects_in_doubt, groups_blocked};
 constexpr std::array<Check, 3> kOfPlans{schedules_late, schedules_ahead, items_held};
 
 }  // namespace

@@ -10,10 +10,11 @@
 namespace fenceline::doctor {
 namespace {
 
-constexpr int kReadyLooked = 100;         // of each queue, the first by enqueue
+constexpr int kReadyLooked = 100;  // of each queue, the first by enqueue
 constexpr std::size_t kQueuesLooked = 10;
 constexpr std::size_t kGroupsAsked = 10;
-constexpr std::int64_t kReadyMost = 300;  // in a queue: in one with more nobody looks for who waits, as a store may have to walk through all of them
+constexpr std::int64_t kReadyMost =
+    300;  // in a queue: in one with more nobody looks for who waits, as a store may have to walk through all of them
 constexpr Duration kGroupWaits = std::chrono::seconds{10};
 
 using Group = std::pair<std::string, std::string>;  // queue, name
@@ -21,7 +22,7 @@ using Group = std::pair<std::string, std::string>;  // queue, name
 struct Blocked {
   std::optional<Job> job;  // the first that is due and waits, if it was looked for
   Job head;
-  JobFacts facts;          // of that job, or of the head itself
+  JobFacts facts;  // of that job, or of the head itself
 };
 
 // Heads that stand still as far as the reading shows.
@@ -36,32 +37,38 @@ std::map<Group, const Job*> suspects(const StateLook& look) {
   return heads;
 }
 
-// Queues of workers that say they hold what does not run: it may be the head of a group, taken from one that has not said that it stopped.
+// Queues of workers that say they hold what does not run: it may be the head of a group, taken from one that has not
+// said that it stopped.
 std::set<std::string> queues_of_doubt(const StateLook& look) {
   std::set<JobId> running;
   for (const Job& job : look.running) running.insert(job.id);
   std::set<std::string> queues;
   for (const WorkerRow& worker : look.looked.workers) {
-    if (std::ranges::any_of(worker.report.holding, [&](const Holding& held) { return !running.contains(held.id); })) queues.insert(worker.report.queues.begin(), worker.report.queues.end());
+    if (std::ranges::any_of(worker.report.holding, [&](const Holding& held) { return !running.contains(held.id); }))
+      queues.insert(worker.report.queues.begin(), worker.report.queues.end());
   }
   return queues;
 }
 
 bool is_long(const QueueRow& row) { return row.depth_of(JobState::ready) > kReadyMost; }
 
-// Queues in which a job may wait for the head of its group: those with a suspect first, then those where work is due for some time and a head may stand still.
+// Queues in which a job may wait for the head of its group: those with a suspect first, then those where work is due
+// for some time and a head may stand still.
 std::vector<const QueueRow*> queues_to_look_at(StateLook& look, const std::map<Group, const Job*>& suspected) {
   std::vector<const QueueRow*> first, others;
   const std::set<std::string> doubt = queues_of_doubt(look);
   for (const QueueRow& row : look.looked.queues) {
     if (row.paused || !row.oldest_ready_at) continue;
-    const bool has_suspect = std::ranges::any_of(suspected, [&](const auto& one) { return one.first.first == row.queue; });
+    const bool has_suspect =
+        std::ranges::any_of(suspected, [&](const auto& one) { return one.first.first == row.queue; });
     if (is_long(row)) {
       look.cut_short();
       continue;
     }
     if (has_suspect) first.push_back(&row);
-    else if (look.now - *row.oldest_ready_at > kGroupWaits && (row.ahead > 0 || row.depth_of(JobState::waiting) > 0 || doubt.contains(row.queue))) others.push_back(&row);
+    else if (look.now - *row.oldest_ready_at > kGroupWaits &&
+             (row.ahead > 0 || row.depth_of(JobState::waiting) > 0 || doubt.contains(row.queue)))
+      others.push_back(&row);
   }
   std::ranges::copy(others, std::back_inserter(first));
   return first;
@@ -77,10 +84,12 @@ Result<std::vector<Job>> first_of_groups(StateLook& look, const std::map<Group, 
       look.cut_short();
       break;
     }
-    Result<JobsReply> page = look.store.jobs({.ns = look.options.ns, .queue = row->queue, .state = JobState::ready, .limit = kReadyLooked});
+    Result<JobsReply> page =
+        look.store.jobs({.ns = look.options.ns, .queue = row->queue, .state = JobState::ready, .limit = kReadyLooked});
     if (!page) return std::unexpected(page.error());
     for (Job& job : page->jobs) {
-      if (!job.group.empty() && job.run_at <= look.now && seen.emplace(job.queue, job.group).second) firsts.push_back(std::move(job));
+      if (!job.group.empty() && job.run_at <= look.now && seen.emplace(job.queue, job.group).second)
+        firsts.push_back(std::move(job));
     }
   }
   std::ranges::stable_partition(firsts, [&](const Job& job) { return suspected.contains({job.queue, job.group}); });
@@ -139,19 +148,30 @@ struct Cause {
   bool for_a_person = false;
 };
 
-std::optional<Cause> cause_of(const StateLook& look, const Job& head, const JobFacts& behind, const std::optional<JobFacts>& facts) {
+std::optional<Cause> cause_of(const StateLook& look, const Job& head, const JobFacts& behind,
+                              const std::optional<JobFacts>& facts) {
   const std::string id = to_string(head.id);
   if (head.state == JobState::waiting) {
     if (facts && !facts->effects_in_doubt.empty())
-      return Cause{"which waits for effect " + facts->effects_in_doubt.front() + ", in doubt", "fenceline effects resolve " + id + " " + facts->effects_in_doubt.front() + " --done  # or --none, whichever is so",
+      return Cause{"which waits for effect " + facts->effects_in_doubt.front() + ", in doubt",
+                   "fenceline effects resolve " + id + " " + facts->effects_in_doubt.front() +
+                       " --done  # or --none, whichever is so",
                    head.run_at, true};
-    return Cause{"which waits for a person" + (head.stage.empty() ? "" : " at " + head.stage), "fenceline job explain " + id, head.run_at, true};
+    return Cause{"which waits for a person" + (head.stage.empty() ? "" : " at " + head.stage),
+                 "fenceline job explain " + id, head.run_at, true};
   }
-  if (has_expired(head)) return Cause{"whose lease ran out " + rough(expired_for(head)) + " ago", "fenceline work " + head.queue + " -- CMD", look.now - expired_for(head), false};
-  if (behind.group_head_revoked) return Cause{"which was taken from " + head.owner + ", and that worker has not said that it stopped", "fenceline job explain " + id, std::nullopt, false};
+  if (has_expired(head))
+    return Cause{"whose lease ran out " + rough(expired_for(head)) + " ago", "fenceline work " + head.queue + " -- CMD",
+                 look.now - expired_for(head), false};
+  if (behind.group_head_revoked)
+    return Cause{"which was taken from " + head.owner + ", and that worker has not said that it stopped",
+                 "fenceline job explain " + id, std::nullopt, false};
   if (head.state == JobState::ready && head.run_at > look.now)
-    return head.failures > 0 ? Cause{"which is tried again at " + moment(head.run_at, look.now) + " after " + counted(head.failures, "failure"), "fenceline job retry " + id, std::nullopt, false}
-                             : Cause{"which is due at " + moment(head.run_at, look.now), "fenceline job explain " + id, std::nullopt, false};
+    return head.failures > 0 ? Cause{"which is tried again at " + moment(head.run_at, look.now) + " after " +
+                                         counted(head.failures, "failure"),
+                                     "fenceline job retry " + id, std::nullopt, false}
+                             : Cause{"which is due at " + moment(head.run_at, look.now), "fenceline job explain " + id,
+                                     std::nullopt, false};
   return std::nullopt;
 }
 
@@ -159,13 +179,15 @@ std::string words_for(const StateLook& look, const Blocked& one, const Cause& ca
   const std::string group = "group " + one.head.group + " of queue " + one.head.queue + ": ";
   const std::string head = "job " + to_string(one.head.id) + ", " + cause.words;
   if (!one.job) return group + "all of it waits behind " + head;
-  return group + "job " + to_string(one.job->id) + ", due for " + rough(look.now - one.job->run_at) + ", waits behind " + head;
+  return group + "job " + to_string(one.job->id) + ", due for " + rough(look.now - one.job->run_at) +
+         ", waits behind " + head;
 }
 
 }  // namespace
 
 Result<Findings> groups_blocked(StateLook& look) {
-  FindingList list("groups_blocked", "jobs of a group run one at a time, in order: all behind the head wait for it", "fenceline jobs --state waiting");
+  FindingList list("groups_blocked", "jobs of a group run one at a time, in order: all behind the head wait for it",
+                   "fenceline jobs --state waiting");
   const std::map<Group, const Job*> suspected = suspects(look);
   Result<std::vector<Blocked>> blocked = who_waits(look, suspected);
   if (!blocked) return std::unexpected(blocked.error());
@@ -175,7 +197,8 @@ Result<Findings> groups_blocked(StateLook& look) {
   for (const Blocked& one : *blocked) {
     std::optional<JobFacts> of_head;
     if (one.head.state == JobState::waiting) {
-      Result<std::optional<JobFacts>> facts = one.job ? look.store.facts(look.options.ns, one.head.id) : Result<std::optional<JobFacts>>(one.facts);
+      Result<std::optional<JobFacts>> facts =
+          one.job ? look.store.facts(look.options.ns, one.head.id) : Result<std::optional<JobFacts>>(one.facts);
       if (!facts) return std::unexpected(facts.error());
       of_head = std::move(*facts);
     }

@@ -42,7 +42,8 @@ TEST_F(State, AStaleJobIsNamedWithItsHolderAndWhoCouldTakeItOver) {
   pass(kTtl + 12s);
   const Finding stale = one("stale_jobs");
   EXPECT_EQ(stale.status, FindingStatus::warning) << "a worker may be about to take it over";
-  EXPECT_EQ(stale.detail, "job " + to_string(id) + " of queue mail: the lease of w-1 under fence " + std::to_string(fence) + " ran out 12s ago, and nobody took over");
+  EXPECT_EQ(stale.detail, "job " + to_string(id) + " of queue mail: the lease of w-1 under fence " +
+                              std::to_string(fence) + " ran out 12s ago, and nobody took over");
   EXPECT_EQ(stale.remedy, "fenceline work mail -- CMD");
   EXPECT_EQ(stale.since, clock.wall_now() - 12s);
   EXPECT_FALSE(stale.why.empty());
@@ -76,8 +77,9 @@ TEST_F(State, AJobThatWasTakenOverTellsFromWhomAndWhen) {
   const Fence second = claim("w-2");
   pass(1s);
   const Finding orphan = one("orphans");
-  EXPECT_EQ(orphan.detail, "job " + to_string(id) + " of queue mail was taken over from w-1 (fence " + std::to_string(first) + ") at " + moment(when, clock.wall_now()) + "; w-2 has it under fence " +
-                               std::to_string(second));
+  EXPECT_EQ(orphan.detail, "job " + to_string(id) + " of queue mail was taken over from w-1 (fence " +
+                               std::to_string(first) + ") at " + moment(when, clock.wall_now()) +
+                               "; w-2 has it under fence " + std::to_string(second));
   EXPECT_EQ(orphan.since, when);
   EXPECT_EQ(orphan.remedy, "fenceline job show " + to_string(id));
   EXPECT_EQ(look().numbers.orphans, 1);
@@ -132,7 +134,9 @@ TEST_F(State, AnotherNamespaceIsNotLookedAt) {
 // The store says no after this many calls of a verb.
 struct Away final : ForwardingStore {
   using ForwardingStore::ForwardingStore;
-  Result<std::vector<WorkerRow>> workers(const std::string&) override { return fail(Code::unavailable, "the store is away"); }
+  Result<std::vector<WorkerRow>> workers(const std::string&) override {
+    return fail(Code::unavailable, "the store is away");
+  }
 };
 
 TEST_F(State, AStoreThatDoesNotAnswerIsAnErrorAndNoVerdict) {

@@ -22,10 +22,12 @@ std::optional<std::int64_t> stopped(const StateLook& look, const LockHolder& hol
   std::int64_t pid = 0;
   const char* end = holder.place.data() + holder.place.size();
   if (std::from_chars(holder.place.data() + colon + 1, end, pid).ptr != end || pid <= 0) return std::nullopt;
-  return look.options.stopped(holder.place.substr(0, colon), pid, look.now - holder.granted_at) ? std::optional(pid) : std::nullopt;
+  return look.options.stopped(holder.place.substr(0, colon), pid, look.now - holder.granted_at) ? std::optional(pid)
+                                                                                                : std::nullopt;
 }
 
-// What ran out is taken over, and released, under a new fence. What is held is never broken unseen: its holder may be well, and at work.
+// What ran out is taken over, and released, under a new fence. What is held is never broken unseen: its holder may be
+// well, and at work.
 std::string mend(const LockRow& row) {
   const bool is_slot = row.resource.find('#') != std::string::npos;
   if (row.free_in || is_slot) return "fenceline locks show " + row.resource;
@@ -34,7 +36,8 @@ std::string mend(const LockRow& row) {
 
 const LockHolder* ran_out(const LockRow& row) {
   if (row.pattern == kLoop) return nullptr;
-  const auto found = std::ranges::find_if(row.holders, [](const LockHolder& holder) { return holder.left <= Duration{0}; });
+  const auto found =
+      std::ranges::find_if(row.holders, [](const LockHolder& holder) { return holder.left <= Duration{0}; });
   return found == row.holders.end() ? nullptr : &*found;
 }
 
@@ -42,8 +45,8 @@ void judge_debt(const StateLook& look, FindingList& list, const LockRow& row) {
   const LockHolder* holder = ran_out(row);
   if (!holder) return;
   list.add(FindingStatus::warning,
-           "lock " + row.resource + ": the lease of " + holder->owner + at_place(holder->place) + " under fence " + std::to_string(row.fence) + " ran out " + rough(-holder->left) +
-               " ago, and was not released",
+           "lock " + row.resource + ": the lease of " + holder->owner + at_place(holder->place) + " under fence " +
+               std::to_string(row.fence) + " ran out " + rough(-holder->left) + " ago, and was not released",
            mend(row), look.now + holder->left);
 }
 
@@ -59,7 +62,8 @@ void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
   std::string holder = "nobody holds it", remedy = mend(row);
   if (!row.holders.empty()) {
     const LockHolder& one = row.holders.front();
-    holder = one.owner + at_place(one.place) + " holds it under fence " + std::to_string(row.fence) + " since " + moment(one.granted_at, look.now);
+    holder = one.owner + at_place(one.place) + " holds it under fence " + std::to_string(row.fence) + " since " +
+             moment(one.granted_at, look.now);
     if (one.left <= Duration{0}) holder += ", and its lease ran out";
     if (const std::optional<std::int64_t> pid = stopped(look, one)) {
       holder += ", and is stopped";
@@ -67,7 +71,8 @@ void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
     }
   }
   list.add(FindingStatus::warning,
-           "lock " + row.resource + ": " + counted(row.waiters_count, "waiter") + ", " + first->owner + at_place(first->place) + " for " + rough(waits) + "; " + holder,
+           "lock " + row.resource + ": " + counted(row.waiters_count, "waiter") + ", " + first->owner +
+               at_place(first->place) + " for " + rough(waits) + "; " + holder,
            row.holders.empty() ? "fenceline locks show " + row.resource : remedy, first->since);
 }
 
@@ -111,7 +116,10 @@ Result<void> debt_elsewhere(StateLook& look, FindingList& list) {
     });
     if (!read) return read;
     if (debt > 0)
-      list.add(FindingStatus::warning, "namespace " + ns + ": " + counted(debt, "lease") + " of locks ran out and " + (debt == 1 ? "was" : "were") + " not released", "fenceline doctor --namespace " + ns, since);
+      list.add(FindingStatus::warning,
+               "namespace " + ns + ": " + counted(debt, "lease") + " of locks ran out and " +
+                   (debt == 1 ? "was" : "were") + " not released",
+               "fenceline doctor --namespace " + ns, since);
   }
   return {};
 }
@@ -119,8 +127,13 @@ Result<void> debt_elsewhere(StateLook& look, FindingList& list) {
 }  // namespace
 
 Result<LockFindings> locks(StateLook& look) {
-  FindingList wait("lock_wait", "whoever waits does nothing else; a holder that hangs but renews keeps the lock for ever", "fenceline locks list --held");
-  FindingList debt("lock_debt", "its holder died or hangs, and may still write: its fence is refused only when somebody has a newer one", "fenceline locks list");
+  FindingList wait("lock_wait",
+                   "whoever waits does nothing else; a holder that hangs but renews keeps the lock for ever",
+                   "fenceline locks list --held");
+  FindingList debt(
+      "lock_debt",
+      "its holder died or hangs, and may still write: its fence is refused only when somebody has a newer one",
+      "fenceline locks list");
   std::int64_t all = 0;
   const Result<void> read = each_lock(look, look.options.ns, kPagesMost, [&](const LockRow& row) {
     all += 1;
@@ -130,10 +143,12 @@ Result<LockFindings> locks(StateLook& look) {
   if (!read) return std::unexpected(read.error());
   look.looked.numbers.lock_debt = debt.size();
   if (look.options.other_namespaces) {
-    if (const Result<void> elsewhere = debt_elsewhere(look, debt); !elsewhere) return std::unexpected(elsewhere.error());
+    if (const Result<void> elsewhere = debt_elsewhere(look, debt); !elsewhere)
+      return std::unexpected(elsewhere.error());
   }
   const std::string known = counted(all, "lock") + " looked at";
-  return LockFindings{look.told(std::move(wait), known + ", nobody waits for long"), look.told(std::move(debt), known + ", none ran out unreleased")};
+  return LockFindings{look.told(std::move(wait), known + ", nobody waits for long"),
+                      look.told(std::move(debt), known + ", none ran out unreleased")};
 }
 
 }  // namespace fenceline::doctor

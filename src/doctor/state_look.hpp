@@ -1,4 +1,5 @@
-// What the checks of state.hpp share: the store, and what was read of it once for all of them. Each check is a function that judges and, where it must, asks for a few rows more.
+// What the checks of state.hpp share: the store, and what was read of it once for all of them. Each check is a function
+// that judges and, where it must, asks for a few rows more.
 #pragma once
 
 #include <map>
@@ -14,12 +15,13 @@ namespace fenceline::doctor {
 using Findings = std::vector<Finding>;
 
 // When a warning becomes bad.
-inline constexpr Duration kStaleBad = std::chrono::minutes{1};           // a lease that ran out, or three ttls of its holder if that is more
-inline constexpr Duration kUnservedBad = std::chrono::minutes{10};       // jobs that are due in a queue without a worker
-inline constexpr Duration kQueueOld = std::chrono::minutes{10};          // warning: due jobs of a queue that is served
-inline constexpr Duration kForAPersonBad = std::chrono::hours{1};        // what only a person can end
-inline constexpr Duration kLockWaitLong = std::chrono::minutes{1};       // warning
-inline constexpr Duration kScheduleLate = std::chrono::minutes{1};       // warning: as kTickOnTime
+inline constexpr Duration kStaleBad =
+    std::chrono::minutes{1};  // a lease that ran out, or three ttls of its holder if that is more
+inline constexpr Duration kUnservedBad = std::chrono::minutes{10};  // jobs that are due in a queue without a worker
+inline constexpr Duration kQueueOld = std::chrono::minutes{10};     // warning: due jobs of a queue that is served
+inline constexpr Duration kForAPersonBad = std::chrono::hours{1};   // what only a person can end
+inline constexpr Duration kLockWaitLong = std::chrono::minutes{1};  // warning
+inline constexpr Duration kScheduleLate = std::chrono::minutes{1};  // warning: as kTickOnTime
 inline constexpr Duration kScheduleLateBad = std::chrono::minutes{10};
 inline constexpr Duration kTtlDefault = std::chrono::seconds{30};
 inline constexpr int kPage = 1000;
@@ -40,7 +42,9 @@ struct StateLook {
   std::string wake_or_forget(const WorkerRow& row) const;
   // Jobs as they are now, without payload; those that are not there are left out.
   Result<std::map<JobId, Job>> jobs_now(std::vector<JobId> ids) const;
-  Findings told(FindingList list, std::string ok) const { return std::move(list).told(options.findings_most, std::move(ok)); }
+  Findings told(FindingList list, std::string ok) const {
+    return std::move(list).told(options.findings_most, std::move(ok));
+  }
 
   Runtime& runtime;
   Store& store;
@@ -53,7 +57,9 @@ struct StateLook {
   std::vector<Job> waiting;  // the first page
 };
 
-inline bool has_expired(const Job& job) { return job.state == JobState::running && job.lease_left && *job.lease_left <= Duration{0}; }
+inline bool has_expired(const Job& job) {
+  return job.state == JobState::running && job.lease_left && *job.lease_left <= Duration{0};
+}
 inline Duration expired_for(const Job& job) { return job.lease_left ? -*job.lease_left : Duration{0}; }
 // "job 0198... of queue mail".
 std::string named(const Job& job);

@@ -34,7 +34,8 @@ TEST_F(Locks, ThatRanOutAndWereNotReleasedAreDebt) {
   pass(kTtl + 40s);
   const Finding debt = one("lock_debt");
   EXPECT_EQ(debt.status, FindingStatus::warning);
-  EXPECT_EQ(debt.detail, "lock deploy: the lease of a (box:a) under fence " + std::to_string(fence) + " ran out 40s ago, and was not released");
+  EXPECT_EQ(debt.detail, "lock deploy: the lease of a (box:a) under fence " + std::to_string(fence) +
+                             " ran out 40s ago, and was not released");
   EXPECT_EQ(debt.remedy, "fenceline lock deploy -- true") << "taken over and released: the old fence is stale then";
   EXPECT_EQ(debt.since, clock.wall_now() - 40s);
   EXPECT_EQ(look().numbers.lock_debt, 1);
@@ -50,7 +51,12 @@ TEST_F(Locks, OfALoopEndByThemselves) {
 }
 
 TEST_F(Locks, OfSchedulersOnlySaveWork) {
-  must(store.acquire({.ns = options.ns, .names = {"fenceline:scheduler"}, .owner = "w-1", .request = "r", .ttl = kTtl, .pattern = "schedules"}));
+  must(store.acquire({.ns = options.ns,
+                      .names = {"fenceline:scheduler"},
+                      .owner = "w-1",
+                      .request = "r",
+                      .ttl = kTtl,
+                      .pattern = "schedules"}));
   pass(kTtl + 40s);
   expect_only({});
 }
@@ -81,7 +87,8 @@ TEST_F(Locks, ThatPeopleWaitLongForNameTheHolder) {
   }
   const Finding wait = one("lock_wait");
   EXPECT_EQ(wait.status, FindingStatus::warning);
-  EXPECT_EQ(wait.detail, "lock deploy: 1 waiter, b (box:b) for 80s; a (box:a) holds it under fence " + std::to_string(fence) + " since " + moment(held_since, clock.wall_now()));
+  EXPECT_EQ(wait.detail, "lock deploy: 1 waiter, b (box:b) for 80s; a (box:a) holds it under fence " +
+                             std::to_string(fence) + " since " + moment(held_since, clock.wall_now()));
   EXPECT_EQ(wait.remedy, "fenceline locks show deploy") << "it renews: nobody is told to break it unseen";
   EXPECT_EQ(wait.since, since);
   EXPECT_EQ(look().numbers.lock_waiters, 1);
@@ -102,7 +109,13 @@ TEST_F(Locks, OfALeaderWhoLeadsAreNotWaitedForByThoseWhoStandBy) {
 
 TEST_F(Locks, WhoseHolderIsStoppedAreMendedByWakingIt) {
   const auto ask = [&](const std::string& owner, bool wait) {
-    return must(store.acquire({.ns = options.ns, .names = {"deploy"}, .owner = owner, .request = "r-" + owner, .ttl = 1h, .wait = wait, .place = "box:4711"}));
+    return must(store.acquire({.ns = options.ns,
+                               .names = {"deploy"},
+                               .owner = owner,
+                               .request = "r-" + owner,
+                               .ttl = 1h,
+                               .wait = wait,
+                               .place = "box:4711"}));
   };
   EXPECT_FALSE(ask("a", false).grants.empty());
   for (int i = 0; i < 8; ++i) {
@@ -110,7 +123,9 @@ TEST_F(Locks, WhoseHolderIsStoppedAreMendedByWakingIt) {
     pass(10s);
   }
   EXPECT_EQ(one("lock_wait").remedy, "fenceline locks show deploy") << "nobody can tell";
-  options.stopped = [](const std::string& host, std::int64_t pid, Duration age) { return host == "box" && pid == 4711 && age == 80s; };
+  options.stopped = [](const std::string& host, std::int64_t pid, Duration age) {
+    return host == "box" && pid == 4711 && age == 80s;
+  };
   EXPECT_EQ(one("lock_wait").remedy, "kill -CONT 4711");
   EXPECT_TRUE(one("lock_wait").detail.ends_with(", and is stopped")) << one("lock_wait").detail;
 }
@@ -153,7 +168,9 @@ TEST_F(Schedules, AheadOfTheClockAreTakenBackByTheCommandThatIsNamed) {
   clock.set_wall(real);
   const Finding ahead = one("schedules_ahead");
   EXPECT_EQ(ahead.status, FindingStatus::bad);
-  EXPECT_TRUE(ahead.detail.starts_with("schedule hourly is accounted for up to ") && ahead.detail.ends_with(" ahead of the store's clock")) << ahead.detail;
+  EXPECT_TRUE(ahead.detail.starts_with("schedule hourly is accounted for up to ") &&
+              ahead.detail.ends_with(" ahead of the store's clock"))
+      << ahead.detail;
   EXPECT_TRUE(ahead.remedy.starts_with("fenceline schedule rewind hourly --to 20")) << ahead.remedy;
   EXPECT_EQ(look().numbers.schedules_ahead, 1);
   EXPECT_TRUE(ahead.remedy.ends_with(".250000Z")) << "its account begins within this second: " << ahead.remedy;

@@ -6,7 +6,9 @@
 namespace fenceline::doctor {
 namespace {
 
-std::int64_t due_in(const QueueRow& row) { return std::max<std::int64_t>(row.depth_of(JobState::ready) - row.ahead, row.oldest_ready_at ? 1 : 0); }
+std::int64_t due_in(const QueueRow& row) {
+  return std::max<std::int64_t>(row.depth_of(JobState::ready) - row.ahead, row.oldest_ready_at ? 1 : 0);
+}
 
 struct Servers {
   std::int64_t working = 0;
@@ -28,7 +30,8 @@ void judge_queue(StateLook& look, FindingList& list, const QueueRow& row) {
   const std::string jobs = counted(due, "job") + (due == 1 ? " is due" : " are due");
   if (row.paused && (due > 0 || row.depth_of(JobState::running) > 0)) {
     const std::string why = row.paused->reason.empty() ? "" : " ('" + row.paused->reason + "')";
-    list.add(FindingStatus::warning, "queue " + row.queue + " is paused by " + row.paused->by + why + "; " + jobs, "fenceline queue resume " + row.queue, row.paused->at);
+    list.add(FindingStatus::warning, "queue " + row.queue + " is paused by " + row.paused->by + why + "; " + jobs,
+             "fenceline queue resume " + row.queue, row.paused->at);
     return;
   }
   if (row.paused || !row.oldest_ready_at || due == 0) return;
@@ -36,15 +39,19 @@ void judge_queue(StateLook& look, FindingList& list, const QueueRow& row) {
   const Servers servers = servers_of(look, row.queue);
   if (servers.working > 0) {
     if (age > kQueueOld)
-      list.add(FindingStatus::warning, "queue " + row.queue + ": the oldest job waits for " + rough(age) + "; " + jobs + ", " + counted(servers.working, "worker") + " at it",
+      list.add(FindingStatus::warning,
+               "queue " + row.queue + ": the oldest job waits for " + rough(age) + "; " + jobs + ", " +
+                   counted(servers.working, "worker") + " at it",
                "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
     return;
   }
   const FindingStatus status = age > kUnservedBad ? FindingStatus::bad : FindingStatus::warning;
   if (!servers.quiet.empty())
-    list.add(status, "queue " + row.queue + " has only quiet workers; " + jobs + ", the oldest for " + rough(age), "fenceline workers resume " + shell_word(servers.quiet.front()), *row.oldest_ready_at);
+    list.add(status, "queue " + row.queue + " has only quiet workers; " + jobs + ", the oldest for " + rough(age),
+             "fenceline workers resume " + shell_word(servers.quiet.front()), *row.oldest_ready_at);
   else
-    list.add(status, "queue " + row.queue + " has no worker; " + jobs + ", the oldest for " + rough(age), "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
+    list.add(status, "queue " + row.queue + " has no worker; " + jobs + ", the oldest for " + rough(age),
+             "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
 }
 
 std::string first_line(const std::string& text) {
@@ -56,13 +63,17 @@ std::string first_line(const std::string& text) {
 }  // namespace
 
 Result<Findings> queue_age(StateLook& look) {
-  FindingList list("queue_age", "work that is due is not done, and waits longer the longer this lasts", "fenceline queue list");
+  FindingList list("queue_age", "work that is due is not done, and waits longer the longer this lasts",
+                   "fenceline queue list");
   for (const QueueRow& row : look.looked.queues) judge_queue(look, list, row);
-  return look.told(std::move(list), counted(static_cast<std::int64_t>(look.looked.queues.size()), "queue") + ", no job waits for long");
+  return look.told(std::move(list),
+                   counted(static_cast<std::int64_t>(look.looked.queues.size()), "queue") + ", no job waits for long");
 }
 
 Result<Findings> dead_letters(StateLook& look) {
-  FindingList list("dead_letters", "they failed for good: nobody runs them again by itself, and after their retention they are removed", "fenceline dead list");
+  FindingList list("dead_letters",
+                   "they failed for good: nobody runs them again by itself, and after their retention they are removed",
+                   "fenceline dead list");
   const std::int64_t all = look.depth(JobState::dead);
   look.looked.numbers.dead_letters = all;
   if (all == 0) return look.told(std::move(list), "none");
@@ -76,7 +87,8 @@ Result<Findings> dead_letters(StateLook& look) {
     std::string detail = counted(dead, "dead letter") + " in queue " + row.queue;
     std::optional<WallTime> since;
     if (example != page->jobs.end()) {
-      detail += (dead == 1 ? ": job " : "; the first: job ") + to_string(example->id) + (example->error.empty() ? "" : ", " + first_line(example->error));
+      detail += (dead == 1 ? ": job " : "; the first: job ") + to_string(example->id) +
+                (example->error.empty() ? "" : ", " + first_line(example->error));
       since = example->finished_at;
     }
     list.add(FindingStatus::warning, detail, "fenceline dead redrive --queue " + row.queue + " --limit 1 --yes", since);
@@ -86,7 +98,8 @@ Result<Findings> dead_letters(StateLook& look) {
 
 Result<Findings> effects_in_doubt(StateLook& look) {
   // Whether or not their jobs wait: of a job that was cancelled, or died otherwise, nobody would be told else.
-  FindingList list("effects_in_doubt", "it may have happened or not, and nobody repeats it until somebody says so", "fenceline effects list --in-doubt");
+  FindingList list("effects_in_doubt", "it may have happened or not, and nobody repeats it until somebody says so",
+                   "fenceline effects list --in-doubt");
   const Result<EffectsReply> doubts = look.store.effects({.ns = look.options.ns, .in_doubt = true, .limit = kPage});
   if (!doubts) return std::unexpected(doubts.error());
   if (doubts->next) look.cut_short();
@@ -94,9 +107,10 @@ Result<Findings> effects_in_doubt(StateLook& look) {
     const bool bad = effect.held && look.now - effect.began_at > kForAPersonBad;
     const std::string id = to_string(effect.job);
     list.add(bad ? FindingStatus::bad : FindingStatus::warning,
-             "effect " + effect.name + " of job " + id + ", begun under fence " + std::to_string(effect.fence) + ", may have happened" +
-                 (effect.held ? "; its job waits for an operator" : ""),
-             "fenceline effects resolve " + id + " " + effect.name + " --done  # or --none, whichever is so", effect.began_at);
+             "effect " + effect.name + " of job " + id + ", begun under fence " + std::to_string(effect.fence) +
+                 ", may have happened" + (effect.held ? "; its job waits for an operator" : ""),
+             "fenceline effects resolve " + id + " " + effect.name + " --done  # or --none, whichever is so",
+             effect.began_at);
   }
   look.looked.numbers.effects_in_doubt = list.size();
   return look.told(std::move(list), "none is in doubt");

@@ -76,10 +76,14 @@ struct Effects : test::StateOnMemory {
     const JobId id = enqueue(std::move(job));
     began = clock.wall_now();
     const Fence fence = claim("w-1");
-    must(store.begin_effect({.ns = options.ns, .job = id, .fence = fence, .name = "charge", .digest = "d", .call = "c1"}));
+    must(store.begin_effect(
+        {.ns = options.ns, .job = id, .fence = fence, .name = "charge", .digest = "d", .call = "c1"}));
     pass(kTtl + 1s);
     const Fence next = claim("w-2");
-    EXPECT_EQ(must(store.begin_effect({.ns = options.ns, .job = id, .fence = next, .name = "charge", .digest = "d", .call = "c2"})).verdict, EffectVerdict::held);
+    EXPECT_EQ(must(store.begin_effect(
+                       {.ns = options.ns, .job = id, .fence = next, .name = "charge", .digest = "d", .call = "c2"}))
+                  .verdict,
+              EffectVerdict::held);
     must(store.stopped({.ns = options.ns, .owner = "w-2", .jobs = {{id, next}}}));
     return id;
   }
@@ -90,9 +94,11 @@ TEST_F(Effects, InDoubtWaitForAPersonAndAreBadWhenNobodyComes) {
   const JobId id = in_doubt();
   const Finding doubt = one("effects_in_doubt");
   EXPECT_EQ(doubt.status, FindingStatus::warning);
-  EXPECT_TRUE(doubt.detail.starts_with("effect charge of job " + to_string(id) + ", begun under fence ")) << doubt.detail;
+  EXPECT_TRUE(doubt.detail.starts_with("effect charge of job " + to_string(id) + ", begun under fence "))
+      << doubt.detail;
   EXPECT_TRUE(doubt.detail.ends_with(", may have happened; its job waits for an operator")) << doubt.detail;
-  EXPECT_EQ(doubt.remedy, "fenceline effects resolve " + to_string(id) + " charge --done  # or --none, whichever is so");
+  EXPECT_EQ(doubt.remedy,
+            "fenceline effects resolve " + to_string(id) + " charge --done  # or --none, whichever is so");
   EXPECT_EQ(doubt.since, began);
   EXPECT_EQ(look().numbers.effects_in_doubt, 1);
   pass(1h);
@@ -109,8 +115,10 @@ TEST_F(Groups, ThatWaitForAnEffectNameTheHeadTheEffectAndWhoWaits) {
   pass(40s);
   const Finding blocked = one("groups_blocked");
   EXPECT_EQ(blocked.status, FindingStatus::warning);
-  EXPECT_EQ(blocked.detail, "group acme of queue mail: job " + to_string(behind) + ", due for 40s, waits behind job " + to_string(head) + ", which waits for effect charge, in doubt");
-  EXPECT_EQ(blocked.remedy, "fenceline effects resolve " + to_string(head) + " charge --done  # or --none, whichever is so");
+  EXPECT_EQ(blocked.detail, "group acme of queue mail: job " + to_string(behind) + ", due for 40s, waits behind job " +
+                                to_string(head) + ", which waits for effect charge, in doubt");
+  EXPECT_EQ(blocked.remedy,
+            "fenceline effects resolve " + to_string(head) + " charge --done  # or --none, whichever is so");
   EXPECT_EQ(look().numbers.groups_blocked, 1);
   pass(1h);
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::bad);
@@ -123,7 +131,8 @@ TEST_F(Groups, BehindALeaseThatRanOutAreBlocked) {
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok) << "the head runs: so it should be";
   pass(kTtl + 3s);
   const Finding blocked = one("groups_blocked");
-  EXPECT_TRUE(blocked.detail.ends_with("waits behind job " + to_string(head) + ", whose lease ran out 3s ago")) << blocked.detail;
+  EXPECT_TRUE(blocked.detail.ends_with("waits behind job " + to_string(head) + ", whose lease ran out 3s ago"))
+      << blocked.detail;
   EXPECT_EQ(blocked.remedy, "fenceline work mail -- CMD");
 }
 
@@ -134,7 +143,9 @@ TEST_F(Groups, BehindAHeadThatIsTriedAgainLaterAreBlocked) {
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok) << "nobody waits for long";
   pass(1min);
   const Finding blocked = one("groups_blocked");
-  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is tried again at ") != std::string::npos) << blocked.detail;
+  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is tried again at ") !=
+              std::string::npos)
+      << blocked.detail;
   EXPECT_EQ(blocked.remedy, "fenceline job retry " + to_string(head));
 }
 
@@ -143,7 +154,8 @@ TEST_F(Groups, BehindAHeadThatWasDelayedOnPurposeAreExplainedAndNotRunEarly) {
   enqueue({.group = "acme"});
   pass(1min);
   const Finding blocked = one("groups_blocked");
-  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is due at ") != std::string::npos) << blocked.detail;
+  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is due at ") != std::string::npos)
+      << blocked.detail;
   EXPECT_EQ(blocked.remedy, "fenceline job explain " + to_string(head));
 }
 
@@ -173,9 +185,11 @@ TEST_F(Groups, AreNotLookedForWhereNoHeadCanStandStill) {
 TEST_F(Groups, OfALongQueueNameTheHeadAndNobodyLooksForWhoWaits) {
   const JobId head = in_doubt({.group = "acme"});
   EnqueueRequest many{.ns = options.ns};
-  for (int i = 0; i < 301; ++i) many.jobs.push_back({.id = *parse_uuid(fresh_id(runtime)), .queue = "mail", .group = "acme"});
+  for (int i = 0; i < 301; ++i)
+    many.jobs.push_back({.id = *parse_uuid(fresh_id(runtime)), .queue = "mail", .group = "acme"});
   must(store.enqueue(many));
-  EXPECT_EQ(one("groups_blocked").detail, "group acme of queue mail: all of it waits behind job " + to_string(head) + ", which waits for effect charge, in doubt");
+  EXPECT_EQ(one("groups_blocked").detail, "group acme of queue mail: all of it waits behind job " + to_string(head) +
+                                              ", which waits for effect charge, in doubt");
   EXPECT_TRUE(look().cut);
 }
 

@@ -16,7 +16,8 @@ constexpr Duration kAheadAllowed = std::chrono::seconds{1};  // clocks of machin
 Result<bool> somebody_leads(StateLook& look) {
   const Result<std::optional<LockRow>> lead = look.store.lock(look.options.ns, kSchedulerLock);
   if (!lead) return std::unexpected(lead.error());
-  return *lead && std::ranges::any_of((*lead)->holders, [](const LockHolder& holder) { return holder.left > Duration{0}; });
+  return *lead &&
+         std::ranges::any_of((*lead)->holders, [](const LockHolder& holder) { return holder.left > Duration{0}; });
 }
 
 // Of now, to the second, but not before the account begins: a schedule may be younger than that.
@@ -36,22 +37,29 @@ void judge_item(FindingList& list, const KnownPipeline& pipeline, const Item& it
   const std::string name = "item " + id + " of pipeline " + item.job.queue;
   if (now->record.hold) {
     const ItemWord& word = *now->record.hold;
-    list.add(FindingStatus::warning, name + " is held" + (word.by.empty() ? "" : " by " + word.by) + (word.reason.empty() ? "" : " ('" + word.reason + "')"), "fenceline stage release " + id, word.at);
+    list.add(FindingStatus::warning,
+             name + " is held" + (word.by.empty() ? "" : " by " + word.by) +
+                 (word.reason.empty() ? "" : " ('" + word.reason + "')"),
+             "fenceline stage release " + id, word.at);
   } else if (now->record.overdue) {
-    list.add(FindingStatus::warning, name + " waits for " + waits_for(pipeline.spec, *now) + "; nobody approved in time", "fenceline stage approve " + id, deadline_of(pipeline.spec, *now));
+    list.add(FindingStatus::warning,
+             name + " waits for " + waits_for(pipeline.spec, *now) + "; nobody approved in time",
+             "fenceline stage approve " + id, deadline_of(pipeline.spec, *now));
   }
 }
 
 }  // namespace
 
 Result<Findings> schedules_late(StateLook& look) {
-  FindingList list("schedules_late", "a tick that is due did not fire: nobody leads, or whoever leads cannot", "fenceline schedule list");
+  FindingList list("schedules_late", "a tick that is due did not fire: nobody leads, or whoever leads cannot",
+                   "fenceline schedule list");
   std::optional<bool> led;
   for (const ScheduleRow& row : look.schedules) {
     if (row.paused || row.removed) continue;
     const Result<KnownSchedule> schedule = known(row);
     if (!schedule) {
-      list.add(FindingStatus::warning, "schedule " + row.name + " cannot be read here: " + schedule.error().message, "fenceline schedule show " + row.name, row.changed_at);
+      list.add(FindingStatus::warning, "schedule " + row.name + " cannot be read here: " + schedule.error().message,
+               "fenceline schedule show " + row.name, row.changed_at);
       continue;
     }
     const std::optional<WallTime> due = due_at(*schedule);
@@ -64,23 +72,34 @@ Result<Findings> schedules_late(StateLook& look) {
       if (!asked) return std::unexpected(asked.error());
       led = *asked;
     }
-    list.add(lag > kScheduleLateBad ? FindingStatus::bad : FindingStatus::warning, "schedule " + row.name + ": the tick of " + moment(*due, look.now) + " is " + rough(lag) + " late",
-             *led ? std::string("fenceline locks show ") + kSchedulerLock : "fenceline work " + shell_word(schedule->spec.queue) + " -- CMD", *due);
+    list.add(lag > kScheduleLateBad ? FindingStatus::bad : FindingStatus::warning,
+             "schedule " + row.name + ": the tick of " + moment(*due, look.now) + " is " + rough(lag) + " late",
+             *led ? std::string("fenceline locks show ") + kSchedulerLock
+                  : "fenceline work " + shell_word(schedule->spec.queue) + " -- CMD",
+             *due);
   }
-  return look.told(std::move(list), counted(static_cast<std::int64_t>(look.schedules.size()), "schedule") + ", none is late");
+  return look.told(std::move(list),
+                   counted(static_cast<std::int64_t>(look.schedules.size()), "schedule") + ", none is late");
 }
 
 Result<Findings> schedules_ahead(StateLook& look) {
-  FindingList list("schedules_ahead", "it fires nothing until the clock is there: the store's clock was wrong, or somebody moved its account", "fenceline schedule list");
+  FindingList list(
+      "schedules_ahead",
+      "it fires nothing until the clock is there: the store's clock was wrong, or somebody moved its account",
+      "fenceline schedule list");
   for (const ScheduleRow& row : look.schedules) {
     const WallTime to = std::max(row.resolved_to, row.bar);
     if (row.removed || to <= look.now + kAheadAllowed) continue;
     const Result<KnownSchedule> schedule = known(row);
-    if (schedule && next_tick(schedule->spec, schedule->rule, look.now).value_or(WallTime::max()) > to) continue;  // no tick is left out
+    if (schedule && next_tick(schedule->spec, schedule->rule, look.now).value_or(WallTime::max()) > to)
+      continue;  // no tick is left out
     // Before the bar nothing is remembered, and nothing can be moved back.
     const bool barred = std::max(row.bar, row.counts_from) > look.now + kAheadAllowed;
-    list.add(FindingStatus::bad, "schedule " + row.name + " is accounted for up to " + moment(to, look.now) + ", " + rough(to - look.now) + " ahead of the store's clock",
-             barred ? "fenceline schedule remove " + row.name + "  # and add it under another name" : "fenceline schedule rewind " + row.name + " --to " + account_of(look.now, row.counts_from));
+    list.add(FindingStatus::bad,
+             "schedule " + row.name + " is accounted for up to " + moment(to, look.now) + ", " + rough(to - look.now) +
+                 " ahead of the store's clock",
+             barred ? "fenceline schedule remove " + row.name + "  # and add it under another name"
+                    : "fenceline schedule rewind " + row.name + " --to " + account_of(look.now, row.counts_from));
   }
   look.looked.numbers.schedules_ahead = list.size();
   return look.told(std::move(list), "no account is ahead of the store's clock");
@@ -91,7 +110,8 @@ Result<Findings> items_held(StateLook& look) {
   if (look.waiting.empty()) return look.told(std::move(list), "none");
   const Result<KnownPipelines> pipelines = read_pipelines(look.store, look.options.ns);
   // One of a newer version is for that version's doctor.
-  if (!pipelines && pipelines.error().code == Code::invalid) return look.told(std::move(list), "not known: " + pipelines.error().message);
+  if (!pipelines && pipelines.error().code == Code::invalid)
+    return look.told(std::move(list), "not known: " + pipelines.error().message);
   if (!pipelines) return std::unexpected(pipelines.error());
   std::vector<JobId> ids;
   for (const Job& job : look.waiting) {
@@ -101,7 +121,8 @@ Result<Findings> items_held(StateLook& look) {
   const Result<ItemsReply> items = look.store.items({.ns = look.options.ns, .ids = ids});
   if (!items) return std::unexpected(items.error());
   for (const Item& item : items->items) {
-    if (const auto pipeline = pipelines->find(item.job.queue); pipeline != pipelines->end()) judge_item(list, pipeline->second, item);
+    if (const auto pipeline = pipelines->find(item.job.queue); pipeline != pipelines->end())
+      judge_item(list, pipeline->second, item);
   }
   look.looked.numbers.items_held = list.size();
   return look.told(std::move(list), "none");

@@ -20,7 +20,8 @@ std::vector<Belief> doubtful(const StateLook& look) {
   for (const WorkerRow& row : look.looked.workers) {
     for (const Holding& held : row.report.holding) {
       const auto found = running.find(held.id);
-      const bool so = found != running.end() && found->second->fence == held.fence && found->second->owner == row.report.owner && !has_expired(*found->second);
+      const bool so = found != running.end() && found->second->fence == held.fence &&
+                      found->second->owner == row.report.owner && !has_expired(*found->second);
       if (!so) beliefs.push_back({&row, held});
     }
   }
@@ -28,7 +29,8 @@ std::vector<Belief> doubtful(const StateLook& look) {
 }
 
 std::string believes(const Belief& belief) {
-  return belief.worker->report.owner + " believes it holds " + to_string(belief.held.id) + " under fence " + std::to_string(belief.held.fence);
+  return belief.worker->report.owner + " believes it holds " + to_string(belief.held.id) + " under fence " +
+         std::to_string(belief.held.fence);
 }
 
 // What the store says of a delivery that ended under another word than its holder's; empty: that was its holder's own.
@@ -37,14 +39,22 @@ struct Truth {
   WallTime at;
 };
 
-std::optional<Truth> truth_of(const StateLook& look, const Belief& belief, const Job& job, const std::vector<Attempt>& attempts) {
+std::optional<Truth> truth_of(const StateLook& look, const Belief& belief, const Job& job,
+                              const std::vector<Attempt>& attempts) {
   const auto own = std::ranges::find(attempts, belief.held.fence, &Attempt::fence);
-  if (own != attempts.end() && own->end != AttemptEnd::lost && own->end != AttemptEnd::cancelled && own->end != AttemptEnd::retried) return std::nullopt;
-  const auto next = std::ranges::find_if(attempts, [&](const Attempt& attempt) { return attempt.fence > belief.held.fence; });
+  if (own != attempts.end() && own->end != AttemptEnd::lost && own->end != AttemptEnd::cancelled &&
+      own->end != AttemptEnd::retried)
+    return std::nullopt;
+  const auto next =
+      std::ranges::find_if(attempts, [&](const Attempt& attempt) { return attempt.fence > belief.held.fence; });
   if (next != attempts.end())
-    return Truth{"the store gave it to " + next->owner + " under " + std::to_string(next->fence) + " at " + moment(next->started_at, look.now), next->started_at};
+    return Truth{"the store gave it to " + next->owner + " under " + std::to_string(next->fence) + " at " +
+                     moment(next->started_at, look.now),
+                 next->started_at};
   const WallTime at = own != attempts.end() && own->ended_at ? *own->ended_at : job.finished_at.value_or(look.now);
-  return Truth{"it is " + std::string(to_string(job.state)) + " under " + std::to_string(job.fence) + " since " + moment(at, look.now), at};
+  return Truth{"it is " + std::string(to_string(job.state)) + " under " + std::to_string(job.fence) + " since " +
+                   moment(at, look.now),
+               at};
 }
 
 std::string remedy_for(const StateLook& look, const WorkerRow& row) {
@@ -54,7 +64,8 @@ std::string remedy_for(const StateLook& look, const WorkerRow& row) {
 }  // namespace
 
 Result<Findings> beliefs(StateLook& look) {
-  FindingList list("beliefs", "its handler may still act: what it writes is refused only where the fence is checked", "fenceline workers list");
+  FindingList list("beliefs", "its handler may still act: what it writes is refused only where the fence is checked",
+                   "fenceline workers list");
   const std::vector<Belief> doubts = doubtful(look);
   std::vector<JobId> ids;
   for (const Belief& belief : doubts) ids.push_back(belief.held.id);
@@ -67,10 +78,12 @@ Result<Findings> beliefs(StateLook& look) {
     if (found == jobs->end()) continue;
     const Job& job = found->second;
     const WorkerRow& row = *belief.worker;
-    // Under its own fence nothing else can have happened than what it said itself, or that its lease ran out. If it is gone too, that job is stale and told as such.
+    // Under its own fence nothing else can have happened than what it said itself, or that its lease ran out. If it is
+    // gone too, that job is stale and told as such.
     if (job.fence == belief.held.fence) {
       if (has_expired(job) && !is_gone(row))
-        list.add(FindingStatus::warning, believes(belief) + "; its lease ran out " + rough(expired_for(job)) + " ago", remedy_for(look, row), look.now - expired_for(job));
+        list.add(FindingStatus::warning, believes(belief) + "; its lease ran out " + rough(expired_for(job)) + " ago",
+                 remedy_for(look, row), look.now - expired_for(job));
       continue;
     }
     if (asked++ >= kAttemptsAsked) {
@@ -83,7 +96,8 @@ Result<Findings> beliefs(StateLook& look) {
     if (!truth) continue;
     // Said again after it was no longer so: it lives, and knows nothing of it.
     const bool insists = row.seen_at > truth->at && !is_gone(row);
-    list.add(insists ? FindingStatus::bad : FindingStatus::warning, believes(belief) + "; " + truth->words, remedy_for(look, row), truth->at);
+    list.add(insists ? FindingStatus::bad : FindingStatus::warning, believes(belief) + "; " + truth->words,
+             remedy_for(look, row), truth->at);
   }
   look.looked.numbers.beliefs_wrong = list.size();
   std::int64_t held = 0;
@@ -92,7 +106,9 @@ Result<Findings> beliefs(StateLook& look) {
 }
 
 Result<Findings> workers_gone(StateLook& look) {
-  FindingList list("workers_gone", "its leases run out and its jobs are done again by others; its queues have one worker less", "fenceline workers list");
+  FindingList list("workers_gone",
+                   "its leases run out and its jobs are done again by others; its queues have one worker less",
+                   "fenceline workers list");
   std::int64_t seen = 0;
   for (const WorkerRow& row : look.looked.workers) {
     if (!is_gone(row)) {
@@ -101,8 +117,9 @@ Result<Findings> workers_gone(StateLook& look) {
     }
     const std::int64_t held = static_cast<std::int64_t>(row.report.holding.size());
     list.add(FindingStatus::warning,
-             "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) + ") was not seen for " + rough(row.unseen) + ", longer than its ttl of " +
-                 rough(row.report.ttl) + (held > 0 ? "; it held " + counted(held, "job") : ""),
+             "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) +
+                 ") was not seen for " + rough(row.unseen) + ", longer than its ttl of " + rough(row.report.ttl) +
+                 (held > 0 ? "; it held " + counted(held, "job") : ""),
              look.wake_or_forget(row), row.seen_at);
   }
   look.looked.numbers.workers_seen = seen;

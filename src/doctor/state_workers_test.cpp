@@ -21,7 +21,8 @@ struct Beliefs : test::StateOnMemory {
     report("w-2", {{id, second}});
   }
   std::string sentence() const {
-    return "w-1 believes it holds " + to_string(id) + " under fence " + std::to_string(first) + "; the store gave it to w-2 under " + std::to_string(second) + " at " + doctor::moment(taken_at, taken_at);
+    return "w-1 believes it holds " + to_string(id) + " under fence " + std::to_string(first) +
+           "; the store gave it to w-2 under " + std::to_string(second) + " at " + doctor::moment(taken_at, taken_at);
   }
 
   JobId id;
@@ -35,14 +36,21 @@ TEST_F(Beliefs, OfAPausedWorkerAreHeldAgainstWhatTheStoreSays) {
   EXPECT_EQ(belief.detail, sentence());
   EXPECT_EQ(belief.status, FindingStatus::warning) << "it says nothing: perhaps it is dead";
   EXPECT_EQ(belief.since, taken_at);
-  EXPECT_EQ(belief.remedy, "ssh box kill -CONT 4711 || fenceline workers forget w-1") << "nobody here can tell whether it lives";
+  EXPECT_EQ(belief.remedy, "ssh box kill -CONT 4711 || fenceline workers forget w-1")
+      << "nobody here can tell whether it lives";
   EXPECT_EQ(look().numbers.beliefs_wrong, 1);
   EXPECT_EQ(look().numbers.workers_gone, 1);
 }
 
 TEST_F(Beliefs, OfAHostThatIsNoNameBringNoOptionOfSshIntoTheRemedy) {
   for (const char* host : {"-oProxyCommand=touch x", "-oProxyCommand=x", "box;x", ""}) {
-    must(store.report_worker({.ns = options.ns, .owner = "w-1", .host = host, .pid = 4711, .version = "1", .queues = {"mail"}, .ttl = kTtl}));
+    must(store.report_worker({.ns = options.ns,
+                              .owner = "w-1",
+                              .host = host,
+                              .pid = 4711,
+                              .version = "1",
+                              .queues = {"mail"},
+                              .ttl = kTtl}));
     pass(kTtl + 1s);
     EXPECT_EQ(one("workers_gone").remedy, "fenceline workers forget w-1") << host;
   }
@@ -96,7 +104,9 @@ TEST_F(Beliefs, InWhatAnOperatorCancelledAreWrong) {
   must(store.cancel({.ns = options.ns, .ids = {id}, .request = "r", .act = {"ann", "no more"}}));
   const Finding belief = one("beliefs");
   EXPECT_EQ(belief.status, FindingStatus::warning);
-  EXPECT_TRUE(belief.detail.starts_with("w-1 believes it holds " + to_string(id) + " under fence " + std::to_string(first) + "; it is cancelled under ")) << belief.detail;
+  EXPECT_TRUE(belief.detail.starts_with("w-1 believes it holds " + to_string(id) + " under fence " +
+                                        std::to_string(first) + "; it is cancelled under "))
+      << belief.detail;
 }
 
 TEST_F(Beliefs, InALeaseThatRanOutUnderALivingWorkerAreWrong) {
@@ -104,7 +114,8 @@ TEST_F(Beliefs, InALeaseThatRanOutUnderALivingWorkerAreWrong) {
   first = claim("w-1");
   pass(kTtl + 5s);
   report("w-1", {{id, first}});
-  EXPECT_EQ(one("beliefs").detail, "w-1 believes it holds " + to_string(id) + " under fence " + std::to_string(first) + "; its lease ran out 5s ago");
+  EXPECT_EQ(one("beliefs").detail, "w-1 believes it holds " + to_string(id) + " under fence " + std::to_string(first) +
+                                       "; its lease ran out 5s ago");
   pass(kTtl + 1s);
   EXPECT_EQ(one("beliefs").status, FindingStatus::ok) << "gone, like its lease: that is a stale job";
   EXPECT_EQ(one("stale_jobs").status, FindingStatus::warning);
@@ -135,7 +146,8 @@ TEST_F(WorkersGone, AreToldWithWhatTheyHeld) {
   pass(15s);
   const Finding gone = one("workers_gone");
   EXPECT_EQ(gone.status, FindingStatus::warning);
-  EXPECT_EQ(gone.detail, "worker w-1 on box (pid 4711) was not seen for 45s, longer than its ttl of 30s; it held 1 job");
+  EXPECT_EQ(gone.detail,
+            "worker w-1 on box (pid 4711) was not seen for 45s, longer than its ttl of 30s; it held 1 job");
   EXPECT_EQ(gone.since, seen);
   report("w-1");
   EXPECT_EQ(one("workers_gone").status, FindingStatus::ok);

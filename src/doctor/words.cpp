@@ -18,11 +18,14 @@ std::string rough(Duration duration) {
 std::string moment(WallTime at, WallTime now) {
   std::string text = utc_text(at);  // "2026-11-16T05:17:52Z"
   const std::size_t day = text.find('T');
-  if (std::chrono::floor<std::chrono::days>(at) == std::chrono::floor<std::chrono::days>(now)) return text.substr(day + 1);
+  if (std::chrono::floor<std::chrono::days>(at) == std::chrono::floor<std::chrono::days>(now))
+    return text.substr(day + 1);
   text[day] = ' ';
   return text;
 }
 
-std::string counted(std::int64_t number, std::string_view thing) { return std::to_string(number) + " " + std::string(thing) + (number == 1 ? "" : "s"); }
+std::string counted(std::int64_t number, std::string_view thing) {
+  return std::to_string(number) + " " + std::string(thing) + (number == 1 ? "" : "s");
+}
 
 }  // namespace fenceline::doctor

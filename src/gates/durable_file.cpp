@@ -16,13 +16,14 @@ constexpr mode_t kSetIdBits = 06000;
 
 // The mode comes last: a change of owner takes set-id bits away.
 Result<void> keep_looks(int fd, const std::string& path, const struct stat& old) {
-  struct stat now{};
+  struct stat now {};
   if (::fstat(fd, &now) != 0) return std::unexpected(file_error(path, "cannot be looked at", errno));
   const auto kept = [&](uid_t user, gid_t group) { return ::fchown(fd, user, group) == 0; };
   const bool same_group = now.st_gid == old.st_gid || kept(static_cast<uid_t>(-1), old.st_gid);
   const bool same_user = now.st_uid == old.st_uid || kept(old.st_uid, static_cast<gid_t>(-1));
   const mode_t mode = old.st_mode & kModeBits & ~(same_group && same_user ? mode_t{0} : kSetIdBits);
-  if (::fchmod(fd, mode) != 0) return std::unexpected(file_error(path, "cannot be given the mode of the old one", errno));
+  if (::fchmod(fd, mode) != 0)
+    return std::unexpected(file_error(path, "cannot be given the mode of the old one", errno));
   return {};
 }
 
@@ -61,21 +62,24 @@ Result<void> sync_folder(const std::string& folder) {
 Result<void> make_folders(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0777) == 0) return sync_folder(folder_of(folder));
   if (errno == EEXIST) return {};
-  if (errno != ENOENT || folder_of(folder) == folder) return std::unexpected(file_error(folder, "cannot be made", errno));
+  if (errno != ENOENT || folder_of(folder) == folder)
+    return std::unexpected(file_error(folder, "cannot be made", errno));
   if (auto ok = make_folders(folder_of(folder)); !ok) return ok;
-  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) return std::unexpected(file_error(folder, "cannot be made", errno));
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    return std::unexpected(file_error(folder, "cannot be made", errno));
   return sync_folder(folder_of(folder));
 }
 
 Result<void> check_replaceable(const std::string& target) {
-  struct stat old{};
+  struct stat old {};
   if (::lstat(target.c_str(), &old) != 0) {
     if (errno == ENOENT) return {};
     return std::unexpected(file_error(target, "cannot be looked at", errno));
   }
   if (S_ISLNK(old.st_mode)) return std::unexpected(file_error(target, "", ELOOP));
   if (S_ISDIR(old.st_mode)) return std::unexpected(file_error(target, "", EISDIR));
-  if (!S_ISREG(old.st_mode)) return fail(Code::invalid, target + " is no plain file; a device or pipe cannot be replaced");
+  if (!S_ISREG(old.st_mode))
+    return fail(Code::invalid, target + " is no plain file; a device or pipe cannot be replaced");
   return {};
 }
 
@@ -89,7 +93,8 @@ Result<void> write_all(int fd, const std::string& path, std::string_view bytes) 
   return {};
 }
 
-StagedFile::StagedFile(std::string target, std::string temp, UniqueFd fd) : target_(std::move(target)), temp_(std::move(temp)), fd_(std::move(fd)) {}
+StagedFile::StagedFile(std::string target, std::string temp, UniqueFd fd)
+    : target_(std::move(target)), temp_(std::move(temp)), fd_(std::move(fd)) {}
 
 StagedFile::StagedFile(StagedFile&& other) noexcept
     : target_(std::move(other.target_)), temp_(std::exchange(other.temp_, std::string())), fd_(std::move(other.fd_)) {}
@@ -100,9 +105,10 @@ StagedFile::~StagedFile() {
 
 Result<StagedFile> StagedFile::begin(std::string target, std::string temp) {
   if (auto ok = check_replaceable(target); !ok) return std::unexpected(ok.error());
-  struct stat old{};
+  struct stat old {};
   const bool there = ::lstat(target.c_str(), &old) == 0;
-  if (::unlink(temp.c_str()) != 0 && errno != ENOENT) return std::unexpected(file_error(temp, "was left behind and cannot be removed", errno));
+  if (::unlink(temp.c_str()) != 0 && errno != ENOENT)
+    return std::unexpected(file_error(temp, "was left behind and cannot be removed", errno));
   UniqueFd fd(::open(temp.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, there ? 0600 : kOfANewFile));
   if (!fd) return std::unexpected(file_error(temp, "cannot be made", errno));
   StagedFile staged(std::move(target), std::move(temp), std::move(fd));
@@ -120,7 +126,8 @@ Result<void> StagedFile::sync() {
 }
 
 Result<void> StagedFile::take_place() {
-  if (::rename(temp_.c_str(), target_.c_str()) != 0) return std::unexpected(file_error(target_, "cannot be replaced", errno));
+  if (::rename(temp_.c_str(), target_.c_str()) != 0)
+    return std::unexpected(file_error(target_, "cannot be replaced", errno));
   temp_.clear();
   return {};
 }

@@ -1,5 +1,5 @@
-// A file that is replaced whole or not at all: its new content is written beside it, brought to the disk, and then takes
-// its name. Each step is a call of its own, so that whoever takes them can say what is true between two of them.
+// A file that is replaced whole or not at all: its new content is written beside it, brought to the disk, and then
+// takes its name. Each step is a call of its own, so that whoever takes them can say what is true between two of them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace fenceline {
 
-// "cannot be opened: No such file or directory", with the code that suits `number`: full, not_found, invalid (a link), broken.
+// "cannot be opened: No such file or directory", with the code that suits `number`: full, not_found, invalid (a link),
+// broken.
 Error file_error(const std::string& path, std::string_view what, int number);
 
 // "." for a name without one.

@@ -31,18 +31,21 @@ bool try_flock(int fd) {
 }
 
 bool is_at(int fd, const std::string& path) {
-  struct stat open{}, named{};
-  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+  struct stat open {
+  }, named{};
+  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
 }
 
 bool exists(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   return ::lstat(path.c_str(), &status) == 0;
 }
 
 Error held_error(const GateAt& at) {
   const std::optional<pid_t> holder = gate_holder(at.path);
-  return {Code::held, "the gate of " + at.resource + " is held" + (holder ? " by process " + std::to_string(*holder) : "") +
+  return {Code::held, "the gate of " + at.resource + " is held" +
+                          (holder ? " by process " + std::to_string(*holder) : "") +
                           "; try again later, or end that one"};
 }
 
@@ -58,7 +61,8 @@ Result<GateMemory> GateMemory::lock(Runtime& runtime, const GateAt& at, Duration
     const Instant now = runtime.now();
     if (now >= deadline) return std::unexpected(held_error(at));
     if (!runtime.sleep_until(std::min(now + pause, deadline), stop))
-      return fail(Code::held, "interrupted while the gate of " + at.resource + " was held by another; nothing was changed");
+      return fail(Code::held,
+                  "interrupted while the gate of " + at.resource + " was held by another; nothing was changed");
   }
 }
 
@@ -75,13 +79,14 @@ Result<std::optional<GateMemory>> GateMemory::try_lock(const GateAt& at) {
   if (!record) return std::unexpected(record.error());
   if (!*record) return std::nullopt;
   if ((*record)->resource != at.resource)
-    return fail(Code::conflict, at.path + " is the gate of " + (*record)->resource + ", not of " + at.resource + "; use its own, or another file");
+    return fail(Code::conflict, at.path + " is the gate of " + (*record)->resource + ", not of " + at.resource +
+                                    "; use its own, or another file");
   for (const std::string& left : {first_path(at.path), next_path(at.path)}) ::unlink(left.c_str());  // by a crash
   return GateMemory(at.path, std::move(**record), std::move(fd));
 }
 
-// Several may want to make it at once: the one with the lock of the first file does, and that file becomes the gate. So it is held
-// from the start, and nobody sees it without its text.
+// Several may want to make it at once: the one with the lock of the first file does, and that file becomes the gate. So
+// it is held from the start, and nobody sees it without its text.
 Result<std::optional<GateMemory>> GateMemory::try_make(const GateAt& at) {
   const std::string first = first_path(at.path);
   if (at.make_folder) {
@@ -103,7 +108,8 @@ Result<std::optional<GateMemory>> GateMemory::try_make(const GateAt& at) {
   if (auto ok = write_all(fd.get(), first, gate_text(record)); !ok) return std::unexpected(ok.error());
   if (::fsync(fd.get()) != 0) return std::unexpected(file_error(first, "cannot be brought to the disk", errno));
   FENCELINE_CRASH_POINT(gate_made);
-  if (::rename(first.c_str(), at.path.c_str()) != 0) return std::unexpected(file_error(at.path, "cannot be made", errno));
+  if (::rename(first.c_str(), at.path.c_str()) != 0)
+    return std::unexpected(file_error(at.path, "cannot be made", errno));
   if (auto ok = sync_folder(folder_of(at.path)); !ok) return std::unexpected(ok.error());
   return GateMemory(at.path, std::move(record), std::move(fd));
 }

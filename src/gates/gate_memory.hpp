@@ -5,10 +5,10 @@
 //   fence 1794776406123456
 //   check 5d1c0e7f3a2b4c6d
 //
-// Whoever writes behind the gate holds the file's lock from the comparison to the end of the write. The file is replaced, never changed, so
-// the lock moves with it: a new one is locked before it takes the name. Whoever got the lock of a file that no
-// longer has the name knows nothing, and tries again. A file that is torn or somebody else's is refused by name: a memory that
-// cannot be read is never taken for one that remembers nothing.
+// Whoever writes behind the gate holds the file's lock from the comparison to the end of the write. The file is
+// replaced, never changed, so the lock moves with it: a new one is locked before it takes the name. Whoever got the
+// lock of a file that no longer has the name knows nothing, and tries again. A file that is torn or somebody else's is
+// refused by name: a memory that cannot be read is never taken for one that remembers nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -59,8 +59,9 @@ struct GateAt {
 // The gate, held. Given free when it goes away.
 class GateMemory {
  public:
-  // Waits for one who holds it, at most `wait`; a gate that is not there is made. Errors: held (that took longer, or a stop was asked for),
-  // invalid (no memory of a gate), conflict (of another resource), not_found (no such folder), full, broken.
+  // Waits for one who holds it, at most `wait`; a gate that is not there is made. Errors: held (that took longer, or a
+  // stop was asked for), invalid (no memory of a gate), conflict (of another resource), not_found (no such folder),
+  // full, broken.
   static Result<GateMemory> lock(Runtime& runtime, const GateAt& at, Duration wait, std::stop_token stop = {});
 
   Fence remembered() const { return record_.fence; }
@@ -75,7 +76,8 @@ class GateMemory {
   void release();
 
  private:
-  GateMemory(std::string path, GateRecord record, UniqueFd fd) : path_(std::move(path)), record_(std::move(record)), fd_(std::move(fd)) {}
+  GateMemory(std::string path, GateRecord record, UniqueFd fd)
+      : path_(std::move(path)), record_(std::move(record)), fd_(std::move(fd)) {}
   // Empty: somebody else is there.
   static Result<std::optional<GateMemory>> try_lock(const GateAt& at);
   static Result<std::optional<GateMemory>> try_make(const GateAt& at);

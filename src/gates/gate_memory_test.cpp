@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "fenceline/gated_file.hpp"
-#include "tests/support/gate_place.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "tests/support/gate_place.hpp"
 
 namespace fenceline {
 namespace {
@@ -28,10 +28,10 @@ TEST(GateVerdict, EqualAndLargerPassAndOlderIsStale) {
 
 TEST(GateVerdict, WhereTheStoreKnowsTheResourceItsNewestGrantCounts) {
   EXPECT_EQ(judge_fence(7, 5, 7).verdict, GateVerdict::accepted);
-  EXPECT_EQ(judge_fence(7, 5, 8).verdict, GateVerdict::stale);    // the newer one has not been here yet
-  EXPECT_EQ(judge_fence(7, 9, 7).verdict, GateVerdict::behind);   // the store knows no newer one
+  EXPECT_EQ(judge_fence(7, 5, 8).verdict, GateVerdict::stale);   // the newer one has not been here yet
+  EXPECT_EQ(judge_fence(7, 9, 7).verdict, GateVerdict::behind);  // the store knows no newer one
   EXPECT_EQ(judge_fence(6, 9, 7).verdict, GateVerdict::stale);
-  EXPECT_EQ(judge_fence(9, 9, 7).verdict, GateVerdict::accepted); // granted by the store before it was set back
+  EXPECT_EQ(judge_fence(9, 9, 7).verdict, GateVerdict::accepted);  // granted by the store before it was set back
   EXPECT_EQ(judge_fence(8, 9, 7).verdict, GateVerdict::stale);
 }
 
@@ -97,12 +97,14 @@ TEST(GateMemory, OfAnotherVersionOrResourceOrNoPlainFileIsRefusedByName) {
 
 TEST(GateMemory, OfAResourceThatIsNoneIsRefused) {
   const GatePlace place;
-  for (const std::string& resource : {std::string(), std::string("a\nfence 9"), std::string(257, 'a'), std::string("\xff")})
+  for (const std::string& resource :
+       {std::string(), std::string("a\nfence 9"), std::string(257, 'a'), std::string("\xff")})
     EXPECT_EQ(lock(place, 0s, resource).error().code, Code::invalid);
   EXPECT_EQ(place.files(), 0U);
 }
 
-// Each reads, adds one and writes: a turn that two had at a time would be missing at the end. They also race to make it.
+// Each reads, adds one and writes: a turn that two had at a time would be missing at the end. They also race to make
+// it.
 TEST(GateMemory, IsHeldByOneProcessAtATime) {
   constexpr int kProcesses = 6, kTurns = 25;
   const GatePlace place;
@@ -132,7 +134,8 @@ TEST(GateMemory, ThatIsHeldIsWaitedForAndItsHolderNamed) {
   const Result<GateMemory> refused = lock(place, 30ms);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::held);
-  EXPECT_NE(refused.error().message.find("process " + std::to_string(holder.pid())), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("process " + std::to_string(holder.pid())), std::string::npos)
+      << refused.error().message;
   holder.signal(SIGKILL);
   EXPECT_TRUE(lock(place));
 }

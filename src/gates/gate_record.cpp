@@ -46,13 +46,15 @@ std::optional<GateRecord> parsed(std::string_view text) {
 }  // namespace
 
 Result<void> check_gate_resource(std::string_view resource) {
-  if (resource.size() > kGateResourceBytesMax) return fail(Code::invalid, "the resource of a gate is too long; at most 256 bytes");
+  if (resource.size() > kGateResourceBytesMax)
+    return fail(Code::invalid, "the resource of a gate is too long; at most 256 bytes");
   return check_key("resource", resource);
 }
 
 Result<void> check_gate_fence(Fence fence) {
   if (fence >= 1 && fence <= kFenceMax) return {};
-  return fail(Code::invalid, "fence " + std::to_string(fence) + " is not possible; a fence is a whole number from 1 to " + std::to_string(kFenceMax));
+  return fail(Code::invalid, "fence " + std::to_string(fence) +
+                                 " is not possible; a fence is a whole number from 1 to " + std::to_string(kFenceMax));
 }
 
 std::string gate_text(const GateRecord& record) {
@@ -62,18 +64,26 @@ std::string gate_text(const GateRecord& record) {
 
 Result<GateRecord> parse_gate(const std::string& path, std::string_view text) {
   const std::optional<GateRecord> record = parsed(text);
-  if (record && text == gate_text(*record) && check_gate_resource(record->resource) && record->fence >= 0 && record->fence <= kFenceMax) return *record;
-  const bool other_version = text.starts_with(kAnyVersion) && !text.starts_with(kFirstLine) && text.find('\n') != std::string_view::npos;
-  if (other_version) return fail(Code::invalid, path + " is the memory of a gate of another version of fenceline; use that one");
-  return fail(Code::invalid, path + " is no memory of a gate, or torn; restore it, or remove it if no writer with an older fence can be alive");
+  if (record && text == gate_text(*record) && check_gate_resource(record->resource) && record->fence >= 0 &&
+      record->fence <= kFenceMax)
+    return *record;
+  const bool other_version =
+      text.starts_with(kAnyVersion) && !text.starts_with(kFirstLine) && text.find('\n') != std::string_view::npos;
+  if (other_version)
+    return fail(Code::invalid, path + " is the memory of a gate of another version of fenceline; use that one");
+  return fail(
+      Code::invalid,
+      path +
+          " is no memory of a gate, or torn; restore it, or remove it if no writer with an older fence can be alive");
 }
 
 Result<std::optional<GateRecord>> look_at_gate(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd && errno == ENOENT) return std::nullopt;
   if (!fd) return std::unexpected(file_error(path, "cannot be opened", errno));
-  struct stat status{};
-  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail(Code::invalid, path + " is no plain file; a gate keeps its memory there");
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return fail(Code::invalid, path + " is no plain file; a gate keeps its memory there");
   std::string text(kTextMost, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -90,15 +100,18 @@ Result<std::optional<GateRecord>> look_at_gate(const std::string& path) {
 }
 
 std::optional<pid_t> gate_holder(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   const std::string inode = ":" + std::to_string(status.st_ino);
-  std::ifstream locks("/proc/locks");  // "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"; the device is not told alike everywhere
+  std::ifstream locks(
+      "/proc/locks");  // "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"; the device is not told alike everywhere
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
     std::string number, kind, advisory, mode, file;
     pid_t pid = 0;
-    if (words >> number >> kind >> advisory >> mode >> pid >> file && kind == "FLOCK" && pid > 0 && file.ends_with(inode)) return pid;
+    if (words >> number >> kind >> advisory >> mode >> pid >> file && kind == "FLOCK" && pid > 0 &&
+        file.ends_with(inode))
+      return pid;
   }
   return std::nullopt;
 }

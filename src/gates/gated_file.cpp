@@ -14,10 +14,13 @@ std::string content_path(const std::string& path) { return GatedFile::memory_pat
 Result<void> check_put(const GatedFileOptions& options, const GatedPut& request) {
   if (auto ok = check_gate_fence(request.fence); !ok) return ok;
   if (request.content.size() > kGatedContentBytesMax)
-    return fail(Code::invalid, "the content is too large; at most " + std::to_string(kGatedContentBytesMax) + " bytes, or write it under 'fenceline gate run'");
-  if (options.path.empty() || options.path.ends_with('/')) return fail(Code::invalid, "'" + options.path + "' names no file; name one");
+    return fail(Code::invalid, "the content is too large; at most " + std::to_string(kGatedContentBytesMax) +
+                                   " bytes, or write it under 'fenceline gate run'");
+  if (options.path.empty() || options.path.ends_with('/'))
+    return fail(Code::invalid, "'" + options.path + "' names no file; name one");
   for (const std::string_view ending : {".gate", ".gate.new", ".gate.first", ".gate.content"}) {
-    if (options.path.ends_with(ending)) return fail(Code::invalid, options.path + " is named like the memory of a gate; choose another name");
+    if (options.path.ends_with(ending))
+      return fail(Code::invalid, options.path + " is named like the memory of a gate; choose another name");
   }
   return check_replaceable(options.path);
 }
@@ -39,7 +42,8 @@ Result<StagedFile> stage(const std::string& path, std::string_view content) {
 Result<GateAnswer> GatedFile::put(const GatedPut& request) const {
   if (auto ok = check_put(options_, request); !ok) return std::unexpected(ok.error());
   ThreadRuntime runtime;
-  Result<GateMemory> gate = GateMemory::lock(runtime, {memory_path(options_.path), options_.resource}, options_.wait, request.stop);
+  Result<GateMemory> gate =
+      GateMemory::lock(runtime, {memory_path(options_.path), options_.resource}, options_.wait, request.stop);
   if (!gate) return std::unexpected(gate.error());
   FENCELINE_CRASH_POINT(gate_locked);
 
@@ -49,8 +53,8 @@ Result<GateAnswer> GatedFile::put(const GatedPut& request) const {
   const GateAnswer answer = judge_fence(request.fence, remembered, *newest);
   if (!answer.accepted()) return answer;
 
-  // The content is on the disk before anything changes, so that a full one is noticed in time. The memory is before the content takes its
-  // place, so that nothing older can follow it.
+  // The content is on the disk before anything changes, so that a full one is noticed in time. The memory is before the
+  // content takes its place, so that nothing older can follow it.
   Result<StagedFile> staged = stage(options_.path, request.content);
   if (!staged) return std::unexpected(staged.error());
   if (request.fence > remembered) {

@@ -16,9 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-GatedFile report(const GatePlace& place, Duration wait = 20s) { return GatedFile({.path = place.file(), .resource = "reports", .wait = wait}); }
+GatedFile report(const GatePlace& place, Duration wait = 20s) {
+  return GatedFile({.path = place.file(), .resource = "reports", .wait = wait});
+}
 
-std::string verdict(const Result<GateAnswer>& answer) { return answer ? std::string(to_string(answer->verdict)) : answer.error().message; }
+std::string verdict(const Result<GateAnswer>& answer) {
+  return answer ? std::string(to_string(answer->verdict)) : answer.error().message;
+}
 
 TEST(GatedFile, TakesAnEqualOrLargerFenceAndRefusesAnOlderOne) {
   const GatePlace place;
@@ -37,7 +41,8 @@ TEST(GatedFile, TakesAnEqualOrLargerFenceAndRefusesAnOlderOne) {
 TEST(GatedFile, AsksTheStoreForItsNewestGrant) {
   const GatePlace place;
   const auto put = [&](Fence fence, std::optional<Fence> newest) {
-    return verdict(report(place).put({.fence = fence, .content = std::to_string(fence), .newest = [=] { return newest; }}));
+    return verdict(
+        report(place).put({.fence = fence, .content = std::to_string(fence), .newest = [=] { return newest; }}));
   };
   EXPECT_EQ(put(5, 6), "stale");
   EXPECT_EQ(put(6, 6), "accepted");
@@ -45,7 +50,9 @@ TEST(GatedFile, AsksTheStoreForItsNewestGrant) {
   EXPECT_EQ(put(7, 7), "behind");
   EXPECT_EQ(place.read(), "20");
   const Result<GateAnswer> away =
-      report(place).put({.fence = 30, .content = "x", .newest = []() -> Result<std::optional<Fence>> { return fail(Code::unavailable, "away"); }});
+      report(place).put({.fence = 30, .content = "x", .newest = []() -> Result<std::optional<Fence>> {
+                           return fail(Code::unavailable, "away");
+                         }});
   EXPECT_EQ(away.error().code, Code::unavailable);
   EXPECT_EQ(place.read(), "20");
   EXPECT_EQ(report(place).remembered(), 20);
@@ -65,7 +72,7 @@ TEST(GatedFile, KeepsTheModeOfAFileThatIsThere) {
   place.write("report", "old");
   ASSERT_EQ(::chmod(place.file().c_str(), 0640), 0);
   ASSERT_TRUE(report(place).put({.fence = 1, .content = "new"}));
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(place.file().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640U);
   EXPECT_EQ(place.read(), "new");
@@ -77,17 +84,20 @@ TEST(GatedFile, RefusesWhatCannotBeReplacedAndLeavesNothingBehind) {
   std::filesystem::create_directory(place.file("folder"));
   ASSERT_EQ(::mkfifo(place.file("pipe").c_str(), 0600), 0);
   for (const char* name : {"link", "folder", "pipe", "x.gate", ""}) {
-    const Result<GateAnswer> answer = GatedFile({.path = *name == '\0' ? "" : place.file(name), .resource = "r"}).put({.fence = 1, .content = "x"});
+    const Result<GateAnswer> answer =
+        GatedFile({.path = *name == '\0' ? "" : place.file(name), .resource = "r"}).put({.fence = 1, .content = "x"});
     ASSERT_FALSE(answer) << name;
     EXPECT_EQ(answer.error().code, Code::invalid) << answer.error().message;
   }
-  EXPECT_EQ(GatedFile({.path = place.file("no/such"), .resource = "r"}).put({.fence = 1, .content = "x"}).error().code, Code::not_found);
+  EXPECT_EQ(GatedFile({.path = place.file("no/such"), .resource = "r"}).put({.fence = 1, .content = "x"}).error().code,
+            Code::not_found);
   EXPECT_EQ(place.files(), 3U);
 }
 
 TEST(GatedFile, RefusesFencesAndContentsOutOfTheirLimits) {
   const GatePlace place;
-  for (const Fence fence : {Fence{0}, Fence{-1}, kFenceMax + 1}) EXPECT_EQ(report(place).put({.fence = fence, .content = "x"}).error().code, Code::invalid);
+  for (const Fence fence : {Fence{0}, Fence{-1}, kFenceMax + 1})
+    EXPECT_EQ(report(place).put({.fence = fence, .content = "x"}).error().code, Code::invalid);
   const std::string large(kGatedContentBytesMax + 1, 'x');
   EXPECT_EQ(report(place).put({.fence = 1, .content = large}).error().code, Code::invalid);
   EXPECT_EQ(place.files(), 0U);
@@ -215,7 +225,8 @@ TEST(GatedFile, AKillAtAnyStepLeavesTheOldOrTheNewAndLetsNothingOlderFollow) {
 
     const GateAnswer late = *report(place, 0s).put({.fence = 15, .content = "between"});
     EXPECT_EQ(late.accepted(), remembered->value_or(0) < 15);
-    EXPECT_EQ(verdict(report(place, 0s).put({.fence = 20, .content = new_content})), "accepted") << "the same fence may do it again";
+    EXPECT_EQ(verdict(report(place, 0s).put({.fence = 20, .content = new_content})), "accepted")
+        << "the same fence may do it again";
     EXPECT_EQ(verdict(report(place, 0s).put({.fence = 19, .content = "late"})), "stale");
     EXPECT_EQ(place.read(), new_content);
     EXPECT_EQ(place.files(), 2U) << "something was left behind";

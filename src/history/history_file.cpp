@@ -23,14 +23,15 @@ Result<Look> look_at(int fd, const std::string& path) {
   if (!S_ISREG(about.st_mode) || about.st_size == 0) return Look::fits;
   std::string begin(kBegins.size(), '\0');
   const ssize_t got = ::pread(fd, begin.data(), begin.size(), 0);
-  if (got < 0 || !kBegins.starts_with(std::string_view(begin).substr(0, static_cast<std::size_t>(got)))) return Look::foreign;
+  if (got < 0 || !kBegins.starts_with(std::string_view(begin).substr(0, static_cast<std::size_t>(got))))
+    return Look::foreign;
   if (got != static_cast<ssize_t>(begin.size())) return Look::cut;
   char last = 0;
   return ::pread(fd, &last, 1, about.st_size - 1) == 1 && last == '\n' ? Look::fits : Look::torn;
 }
 
-// Whether more may follow what is there already. A file grows page by page, so one look can see half of a line that another process is
-// writing: only an end that stays in the middle of a line was left there.
+// Whether more may follow what is there already. A file grows page by page, so one look can see half of a line that
+// another process is writing: only an end that stays in the middle of a line was left there.
 Result<void> check_what_is_there(int fd, const std::string& path, Runtime& runtime) {
   constexpr int kLooks = 100;
   constexpr Duration kBetweenLooks = std::chrono::milliseconds{1};
@@ -40,8 +41,10 @@ Result<void> check_what_is_there(int fd, const std::string& path, Runtime& runti
     look = look_at(fd, path);
   }
   if (!look) return std::unexpected(look.error());
-  if (*look == Look::foreign || *look == Look::cut) return fail(Code::invalid, path + " is there and no history; name another file");
-  if (*look == Look::torn) return fail(Code::invalid, path + " ends in the middle of a line, so nothing can follow; name another file");
+  if (*look == Look::foreign || *look == Look::cut)
+    return fail(Code::invalid, path + " is there and no history; name another file");
+  if (*look == Look::torn)
+    return fail(Code::invalid, path + " ends in the middle of a line, so nothing can follow; name another file");
   return {};
 }
 

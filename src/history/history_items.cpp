@@ -1,4 +1,5 @@
-// The calls about pipelines and their items. What a pipeline is stands there as stages and gates, so that whoever reads it need not know how a store keeps it.
+// The calls about pipelines and their items. What a pipeline is stands there as stages and gates, so that whoever reads
+// it need not know how a store keeps it.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +25,11 @@ void put_stages(Event& event, const std::string& text) {
 }
 
 JobPart part(const ItemChange& change) {
-  JobPart part{.id = to_string(change.id), .fence = change.fence.value_or(0), .only = change.only ? std::string(to_string(*change.only)) : "", .act = change.act, .revision = change.revision};
+  JobPart part{.id = to_string(change.id),
+               .fence = change.fence.value_or(0),
+               .only = change.only ? std::string(to_string(*change.only)) : "",
+               .act = change.act,
+               .revision = change.revision};
   if (!change.place) return part;
   const Placement& place = *change.place;
   part.stage = place.stage;
@@ -44,7 +49,11 @@ bool HistoryStore::is_news(const std::string& ns, const std::string& pipeline, s
 }
 
 Result<PipelineRow> HistoryStore::put_pipeline(const PutPipelineRequest& request) {
-  Event asked{.verb = Verb::put_pipeline, .ns = request.ns, .owner = request.act.actor, .name = request.name, .revision = request.revision};
+  Event asked{.verb = Verb::put_pipeline,
+              .ns = request.ns,
+              .owner = request.act.actor,
+              .name = request.name,
+              .revision = request.revision};
   put_stages(asked, request.spec);
   const std::int64_t call = recorder_.invoke(std::move(asked));
   Result<PipelineRow> reply = inner_.put_pipeline(request);
@@ -68,7 +77,10 @@ Result<std::vector<PipelineRow>> HistoryStore::pipelines(const std::string& ns) 
 }
 
 Result<ChangeItemsReply> HistoryStore::change_items(const ChangeItemsRequest& request) {
-  Event asked{.verb = Verb::change_items, .ns = request.ns, .owner = request.owner.empty() ? request.act.actor : request.owner, .request = request.request};
+  Event asked{.verb = Verb::change_items,
+              .ns = request.ns,
+              .owner = request.owner.empty() ? request.act.actor : request.owner,
+              .request = request.request};
   for (const ItemChange& change : request.changes) asked.jobs.push_back(part(change));
   const std::int64_t call = recorder_.invoke(std::move(asked));
   Result<ChangeItemsReply> reply = inner_.change_items(request);
@@ -76,7 +88,11 @@ Result<ChangeItemsReply> HistoryStore::change_items(const ChangeItemsRequest& re
   if (reply) {
     for (const ItemRefusal& refusal : reply->refused) {
       const auto sent = std::ranges::find(request.changes, refusal.id, &ItemChange::id);
-      event.refused.push_back({.id = to_string(refusal.id), .fence = sent == request.changes.end() ? 0 : sent->fence.value_or(0), .reason = refusal.reason, .current = refusal.current, .revision = refusal.revision});
+      event.refused.push_back({.id = to_string(refusal.id),
+                               .fence = sent == request.changes.end() ? 0 : sent->fence.value_or(0),
+                               .reason = refusal.reason,
+                               .current = refusal.current,
+                               .revision = refusal.revision});
     }
   }
   recorder_.answer(call, std::move(event));

@@ -7,10 +7,18 @@ namespace fenceline::history {
 namespace {
 
 JobPart part(const std::string& name) { return {.id = name}; }
-JobPart part(const LockHolding& holding) { return {.id = holding.resource, .fence = holding.fence, .holder = holding.owner}; }
-JobPart part(const LockGrant& grant) { return {.id = grant.resource, .fence = grant.fence, .from = grant.previous_owner}; }
+JobPart part(const LockHolding& holding) {
+  return {.id = holding.resource, .fence = holding.fence, .holder = holding.owner};
+}
+JobPart part(const LockGrant& grant) {
+  return {.id = grant.resource, .fence = grant.fence, .from = grant.previous_owner};
+}
 JobPart part(const LockRefusal& refusal) {
-  return {.id = refusal.sent.resource, .fence = refusal.sent.fence, .reason = refusal.reason, .current = refusal.current, .holder = refusal.sent.owner};
+  return {.id = refusal.sent.resource,
+          .fence = refusal.sent.fence,
+          .reason = refusal.reason,
+          .current = refusal.current,
+          .holder = refusal.sent.owner};
 }
 
 template <class Items>
@@ -44,7 +52,8 @@ Result<AcquireReply> HistoryStore::acquire(const AcquireRequest& request) {
 }
 
 Result<RenewReply> HistoryStore::renew(const RenewRequest& request) {
-  const std::int64_t call = recorder_.invoke({.verb = Verb::renew, .ns = request.ns, .ttl = request.ttl.count(), .locks = parts(request.locks)});
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::renew, .ns = request.ns, .ttl = request.ttl.count(), .locks = parts(request.locks)});
   Result<RenewReply> reply = inner_.renew(request);
   Event event = as_event(reply);
   if (reply) {
@@ -66,8 +75,12 @@ Result<ReleaseReply> HistoryStore::release(const ReleaseRequest& request) {
 }
 
 Result<void> HistoryStore::withdraw(const WithdrawRequest& request) {
-  const std::int64_t call = recorder_.invoke(
-      {.verb = Verb::withdraw, .ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl.count(), .locks = parts(request.names)});
+  const std::int64_t call = recorder_.invoke({.verb = Verb::withdraw,
+                                              .ns = request.ns,
+                                              .owner = request.owner,
+                                              .request = request.request,
+                                              .ttl = request.ttl.count(),
+                                              .locks = parts(request.names)});
   Result<void> reply = inner_.withdraw(request);
   recorder_.answer(call, as_event(reply));
   return reply;

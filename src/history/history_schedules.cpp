@@ -1,4 +1,5 @@
-// The calls about schedules. Each step is a call of its own, since each is taken or refused by itself; and so is the enqueue of each job, since each was added or had been before.
+// The calls about schedules. Each step is a call of its own, since each is taken or refused by itself; and so is the
+// enqueue of each job, since each was added or had been before.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -11,9 +12,13 @@ namespace {
 std::int64_t micros(WallTime at) { return at.time_since_epoch().count(); }
 
 JobPart part(const FiredTick& fired) { return {.id = to_string(fired.job.id), .tick = micros(fired.tick)}; }
-JobPart part(const SkippedTicks& range) { return {.id = range.reason, .tick = micros(range.first), .last = micros(range.last), .count = range.count}; }
+JobPart part(const SkippedTicks& range) {
+  return {.id = range.reason, .tick = micros(range.first), .last = micros(range.last), .count = range.count};
+}
 
-bool is_among(const std::vector<WallTime>& ticks, WallTime tick) { return std::ranges::find(ticks, tick) != ticks.end(); }
+bool is_among(const std::vector<WallTime>& ticks, WallTime tick) {
+  return std::ranges::find(ticks, tick) != ticks.end();
+}
 
 void put_step(Event& event, const TickStep& step) {
   event.from = micros(step.from);
@@ -41,14 +46,18 @@ Event added_event(const NewJob& job, bool added, bool repeat) {
 // The jobs of one step, or of a run: the enqueue of each, which begins as this is made.
 class JobLines {
  public:
-  JobLines(Recorder& recorder, const std::string& ns, const TickStep* step, const NewJob* run) : recorder_(recorder), step_(step), run_(run) {
-    const auto ask = [&](const NewJob& job) { calls_.push_back(recorder_.invoke({.verb = Verb::enqueue, .ns = ns, .jobs = {history::part(job)}})); };
+  JobLines(Recorder& recorder, const std::string& ns, const TickStep* step, const NewJob* run)
+      : recorder_(recorder), step_(step), run_(run) {
+    const auto ask = [&](const NewJob& job) {
+      calls_.push_back(recorder_.invoke({.verb = Verb::enqueue, .ns = ns, .jobs = {history::part(job)}}));
+    };
     for (std::size_t i = 0; step_ && i < step_->fired.size(); ++i) ask(step_->fired[i].job);
     if (run_) ask(*run_);
   }
 
   void failed(Event how) {
-    if (how.kind == Kind::fail) how.code = to_string(Code::refused);  // a conflict is the schedule's, not that of its jobs
+    if (how.kind == Kind::fail)
+      how.code = to_string(Code::refused);  // a conflict is the schedule's, not that of its jobs
     for (const std::int64_t call : calls_) recorder_.answer(call, how);
   }
   void answered(bool taken, const std::vector<WallTime>& duplicates, bool repeat) {
@@ -82,7 +91,12 @@ Result<StepReply> HistoryStore::step_ticks(const StepRequest& request) {
   const bool repeat = is_repeat(request.request);
   std::vector<std::pair<std::int64_t, JobLines>> calls;
   for (const TickStep& step : request.steps) {
-    Event event{.verb = Verb::step_ticks, .ns = request.ns, .owner = request.owner, .request = request.request, .name = step.schedule, .revision = step.revision};
+    Event event{.verb = Verb::step_ticks,
+                .ns = request.ns,
+                .owner = request.owner,
+                .request = request.request,
+                .name = step.schedule,
+                .revision = step.revision};
     put_step(event, step);
     const std::int64_t call = recorder_.invoke(std::move(event));
     calls.emplace_back(call, JobLines(recorder_, request.ns, &step, nullptr));

@@ -16,11 +16,15 @@ JobPart part(const Refusal& refusal) {
   return {.id = to_string(refusal.id), .fence = refusal.sent, .reason = refusal.reason, .current = refusal.current};
 }
 JobPart part(const ActRefusal& refusal) {
-  return {.id = to_string(refusal.id), .reason = refusal.reason, .holder = refusal.holder ? to_string(*refusal.holder) : ""};
+  return {.id = to_string(refusal.id),
+          .reason = refusal.reason,
+          .holder = refusal.holder ? to_string(*refusal.holder) : ""};
 }
 JobPart part(const Note& note) { return {.id = to_string(note.id), .fence = note.fence}; }
 JobPart part(const Settlement& settlement) {
-  return {.id = to_string(settlement.id), .fence = settlement.fence, .outcome = std::string(to_string(settlement.outcome.kind))};
+  return {.id = to_string(settlement.id),
+          .fence = settlement.fence,
+          .outcome = std::string(to_string(settlement.outcome.kind))};
 }
 JobPart part(const Job& job) {
   return {.id = to_string(job.id),
@@ -51,7 +55,9 @@ std::vector<JobPart> parts(const Items& items) {
   return all;
 }
 
-std::optional<std::int64_t> number(const std::optional<int>& value) { return value ? std::optional<std::int64_t>(*value) : std::nullopt; }
+std::optional<std::int64_t> number(const std::optional<int>& value) {
+  return value ? std::optional<std::int64_t>(*value) : std::nullopt;
+}
 
 Event request_of(const ActRequest& request, Verb verb) {
   return {.verb = verb,
@@ -89,7 +95,9 @@ JobPart part(const NewJob& job) {
           .attempts = job.attempts_max};
 }
 
-Kind kind_of(const Error& error) { return error.code == Code::in_doubt || error.code == Code::broken ? Kind::unknown : Kind::fail; }
+Kind kind_of(const Error& error) {
+  return error.code == Code::in_doubt || error.code == Code::broken ? Kind::unknown : Kind::fail;
+}
 
 Result<EnqueueReply> HistoryStore::enqueue(const EnqueueRequest& request) {
   const std::int64_t call = recorder_.invoke({.verb = Verb::enqueue, .ns = request.ns, .jobs = parts(request.jobs)});
@@ -133,16 +141,22 @@ Result<ClaimReply> HistoryStore::claim(const ClaimRequest& request) {
 }
 
 Result<void> HistoryStore::give_back(const GiveBackRequest& request) {
-  const std::int64_t call = recorder_.invoke(
-      {.verb = Verb::give_back, .ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl.count()});
+  const std::int64_t call = recorder_.invoke({.verb = Verb::give_back,
+                                              .ns = request.ns,
+                                              .owner = request.owner,
+                                              .request = request.request,
+                                              .ttl = request.ttl.count()});
   Result<void> reply = inner_.give_back(request);
   recorder_.answer(call, as_event(reply));
   return reply;
 }
 
 Result<ExtendReply> HistoryStore::extend(const ExtendRequest& request) {
-  const std::int64_t call = recorder_.invoke(
-      {.verb = Verb::extend, .ns = request.ns, .owner = request.owner, .ttl = request.ttl.count(), .jobs = parts(request.jobs)});
+  const std::int64_t call = recorder_.invoke({.verb = Verb::extend,
+                                              .ns = request.ns,
+                                              .owner = request.owner,
+                                              .ttl = request.ttl.count(),
+                                              .jobs = parts(request.jobs)});
   Result<ExtendReply> reply = inner_.extend(request);
   Event event = with_refusals(reply);
   if (reply) {
@@ -154,8 +168,8 @@ Result<ExtendReply> HistoryStore::extend(const ExtendRequest& request) {
 }
 
 Result<SettleReply> HistoryStore::settle(const SettleRequest& request) {
-  const std::int64_t call =
-      recorder_.invoke({.verb = Verb::settle, .ns = request.ns, .owner = request.owner, .jobs = parts(request.settlements)});
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::settle, .ns = request.ns, .owner = request.owner, .jobs = parts(request.settlements)});
   Result<SettleReply> reply = inner_.settle(request);
   recorder_.answer(call, with_refusals(reply));
   return reply;
@@ -195,8 +209,11 @@ Result<ActReply> HistoryStore::retry(const ActRequest& request) {
 }
 
 Result<PurgeReply> HistoryStore::purge(const PurgeRequest& request) {
-  const std::int64_t call = recorder_.invoke(
-      {.verb = Verb::purge, .ns = request.ns, .owner = request.act.actor, .queue = request.queue, .limit = request.limit});
+  const std::int64_t call = recorder_.invoke({.verb = Verb::purge,
+                                              .ns = request.ns,
+                                              .owner = request.act.actor,
+                                              .queue = request.queue,
+                                              .limit = request.limit});
   Result<PurgeReply> reply = inner_.purge(request);
   Event event = as_event(reply);
   if (reply) event.count = reply->cancelled;
@@ -217,8 +234,11 @@ Result<void> HistoryStore::set_queue(const SetQueueRequest& request) {
 }
 
 Result<void> HistoryStore::pause(const PauseRequest& request) {
-  const std::int64_t call = recorder_.invoke(
-      {.verb = Verb::pause, .ns = request.ns, .owner = request.act.actor, .queue = request.queue, .paused = request.paused});
+  const std::int64_t call = recorder_.invoke({.verb = Verb::pause,
+                                              .ns = request.ns,
+                                              .owner = request.act.actor,
+                                              .queue = request.queue,
+                                              .paused = request.paused});
   Result<void> reply = inner_.pause(request);
   recorder_.answer(call, as_event(reply));
   return reply;
@@ -234,7 +254,8 @@ Result<TidyReply> HistoryStore::tidy(const TidyRequest& request) {
 }
 
 Result<Fence> HistoryStore::raise_floor(const RaiseFloorRequest& request) {
-  const std::int64_t call = recorder_.invoke({.verb = Verb::raise_floor, .ns = request.ns, .owner = request.act.actor, .floor = request.floor});
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::raise_floor, .ns = request.ns, .owner = request.act.actor, .floor = request.floor});
   Result<Fence> reply = inner_.raise_floor(request);
   Event event = as_event(reply);
   if (reply) event.floor = *reply;
@@ -264,13 +285,14 @@ Result<BeginEffectReply> HistoryStore::begin_effect(const BeginEffectRequest& re
 
 Result<FinishEffectReply> HistoryStore::finish_effect(const FinishEffectRequest& request) {
   constexpr std::array<std::string_view, 3> kEnds{"done", "none", "held"};
-  const std::int64_t call = recorder_.invoke({.verb = Verb::finish_effect,
-                                              .ns = request.ns,
-                                              .request = request.call,
-                                              .name = request.name,
-                                              .end = std::string(kEnds[static_cast<std::size_t>(request.end)]),
-                                              .jobs = {part(Holding{request.job, request.fence})},
-                                              .result = request.end == EffectEnd::done ? digest_of(request.result, request.exit_status) : ""});
+  const std::int64_t call = recorder_.invoke(
+      {.verb = Verb::finish_effect,
+       .ns = request.ns,
+       .request = request.call,
+       .name = request.name,
+       .end = std::string(kEnds[static_cast<std::size_t>(request.end)]),
+       .jobs = {part(Holding{request.job, request.fence})},
+       .result = request.end == EffectEnd::done ? digest_of(request.result, request.exit_status) : ""});
   Result<FinishEffectReply> reply = inner_.finish_effect(request);
   Event event = as_event(reply);
   if (reply && reply->refusal) event.refused = {part(*reply->refusal)};

@@ -1,5 +1,5 @@
-// A Store that writes every call that may change something, each look at one job, and what pipelines are, into a history: a line before the call
-// and one after it. It changes nothing and waits for nothing but the file.
+// A Store that writes every call that may change something, each look at one job, and what pipelines are, into a
+// history: a line before the call and one after it. It changes nothing and waits for nothing but the file.
 #pragma once
 
 #include <deque>

@@ -4,7 +4,8 @@
 
 namespace fenceline::history {
 
-Recorder::Recorder(const Clock& clock, Sink& sink, RecorderOptions options) : clock_(clock), sink_(sink), by_(std::move(options.by)) {
+Recorder::Recorder(const Clock& clock, Sink& sink, RecorderOptions options)
+    : clock_(clock), sink_(sink), by_(std::move(options.by)) {
   Event first{.kind = Kind::recorder,
               .version = kFormatVersion,
               .store = std::move(options.store),
@@ -35,12 +36,15 @@ void Recorder::answer(std::int64_t call, Event reply) {
 }
 
 void Recorder::handler(Kind kind, const std::string& owner, const JobId& job, Fence fence, std::string_view outcome) {
-  Event event{.kind = kind, .owner = owner, .jobs = {{.id = to_string(job), .fence = fence, .outcome = std::string(outcome)}}};
+  Event event{
+      .kind = kind, .owner = owner, .jobs = {{.id = to_string(job), .fence = fence, .outcome = std::string(outcome)}}};
   write(event);
 }
 
-void Recorder::lock_work(Kind kind, const std::string& owner, const std::string& resource, Fence fence, std::string_view outcome) {
-  Event event{.kind = kind, .owner = owner, .locks = {{.id = resource, .fence = fence, .outcome = std::string(outcome)}}};
+void Recorder::lock_work(Kind kind, const std::string& owner, const std::string& resource, Fence fence,
+                         std::string_view outcome) {
+  Event event{
+      .kind = kind, .owner = owner, .locks = {{.id = resource, .fence = fence, .outcome = std::string(outcome)}}};
   write(event);
 }
 

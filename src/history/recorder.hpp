@@ -41,7 +41,8 @@ class Recorder {
   // `started`, `acted`, `told` and `ended`, the last with its outcome.
   void handler(Kind kind, const std::string& owner, const JobId& job, Fence fence, std::string_view outcome = {});
   // `started` and `ended` of the work under a lock, the latter with how: "released", "lost".
-  void lock_work(Kind kind, const std::string& owner, const std::string& resource, Fence fence, std::string_view outcome = {});
+  void lock_work(Kind kind, const std::string& owner, const std::string& resource, Fence fence,
+                 std::string_view outcome = {});
   // `rest` and `crash`.
   void mark(Kind kind);
 

@@ -23,7 +23,8 @@ RecorderOptions options_for(Runtime& runtime, const Store& store) {
 
 }  // namespace
 
-Result<std::unique_ptr<WorkHistory>> WorkHistory::open(const std::string& path, Runtime& runtime, Log log, Store& store) {
+Result<std::unique_ptr<WorkHistory>> WorkHistory::open(const std::string& path, Runtime& runtime, Log log,
+                                                       Store& store) {
   Result<std::unique_ptr<HistoryFile>> file = HistoryFile::open(path, runtime, log);
   if (!file) return std::unexpected(file.error());
   return std::unique_ptr<WorkHistory>(new WorkHistory(std::move(*file), runtime, store));

@@ -13,7 +13,8 @@
 namespace fenceline::http {
 
 struct Fetched {
-  Response response;      // of an unchanged one: body and `link` as they were kept, the other headers of this answer; status 200
+  Response
+      response;  // of an unchanged one: body and `link` as they were kept, the other headers of this answer; status 200
   bool unchanged = false;
 };
 

@@ -26,7 +26,8 @@ bool library_is_up() {
 }
 
 std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
   return text;
 }
 
@@ -112,7 +113,8 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-._~").contains(c)) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+        std::string_view("-._~").contains(c)) {
       out += c;
     } else {
       out += '%';
@@ -147,8 +149,11 @@ Client::~Client() = default;
 
 std::expected<Response, Failure> Client::send(const Request& request) {
   if (!library_is_up()) return std::unexpected(Failure{.message = "libcurl does not start"});
-  const auto has_line_end = [](const Header& header) { return (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos; };
-  if (std::ranges::any_of(request.headers, has_line_end)) return std::unexpected(Failure{.message = "a header with a line end in it is not sent"});
+  const auto has_line_end = [](const Header& header) {
+    return (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
+  };
+  if (std::ranges::any_of(request.headers, has_line_end))
+    return std::unexpected(Failure{.message = "a header with a line end in it is not sent"});
   Handle handle = parts_->take();
   if (!handle) return std::unexpected(Failure{.message = "no room for a request"});
   const List headers = list_of(request.headers);
@@ -172,7 +177,8 @@ std::expected<Response, Failure> Client::send(const Request& request) {
   set(CURLOPT_HTTPHEADER, headers.get());
   set(CURLOPT_USERAGENT, parts_->options.user_agent.c_str());
   set(CURLOPT_ACCEPT_ENCODING, "");
-  set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(request.timeout).count())));
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(
+                              1, std::chrono::ceil<std::chrono::milliseconds>(request.timeout).count())));
   set(CURLOPT_WRITEFUNCTION, take_body);
   set(CURLOPT_WRITEDATA, static_cast<void*>(&arriving));
   set(CURLOPT_HEADERFUNCTION, take_header);
@@ -185,8 +191,11 @@ std::expected<Response, Failure> Client::send(const Request& request) {
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   parts_->give_back(std::move(handle));
-  if (arriving.too_long) return std::unexpected(Failure{.sent = true, .message = "the answer has more than " + std::to_string(arriving.bytes_max >> 20) + " MiB"});
-  if (code != CURLE_OK) return std::unexpected(Failure{.sent = began_sending > 0, .message = lower(curl_easy_strerror(code))});
+  if (arriving.too_long)
+    return std::unexpected(Failure{
+        .sent = true, .message = "the answer has more than " + std::to_string(arriving.bytes_max >> 20) + " MiB"});
+  if (code != CURLE_OK)
+    return std::unexpected(Failure{.sent = began_sending > 0, .message = lower(curl_easy_strerror(code))});
   arriving.response.status = static_cast<int>(status);
   return std::move(arriving.response);
 }

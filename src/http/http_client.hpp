@@ -1,4 +1,5 @@
-// HTTP as a client, on libcurl: one request, one answer, a deadline, and whether what failed may have been done all the same.
+// HTTP as a client, on libcurl: one request, one answer, a deadline, and whether what failed may have been done all the
+// same.
 #pragma once
 
 #include <expected>
@@ -21,8 +22,8 @@ struct Header {
 
 struct Request {
   std::string method = "GET";
-  std::string url;               // http:// or https://
-  std::vector<Header> headers;   // secrets stand here, never in the URL
+  std::string url;              // http:// or https://
+  std::vector<Header> headers;  // secrets stand here, never in the URL
   std::string body;
   Duration timeout = std::chrono::seconds{30};
 };
@@ -49,8 +50,9 @@ struct ClientOptions {
   std::size_t answer_bytes_max = 32 << 20;  // a longer answer is a failure
 };
 
-// Safe to call from several threads. Redirections are not followed: the caller's credentials are for one host. What may change something goes over a connection of its
-// own: on one that was used before, libcurl sends a request a second time if the server hangs up without a word, and the first may have been done.
+// Safe to call from several threads. Redirections are not followed: the caller's credentials are for one host. What may
+// change something goes over a connection of its own: on one that was used before, libcurl sends a request a second
+// time if the server hangs up without a word, and the first may have been done.
 class Client {
  public:
   explicit Client(ClientOptions options = {});

@@ -15,9 +15,12 @@ using test::HttpAsked;
 using test::ScriptedHttp;
 
 TEST(HttpClient, SendsWhatItIsToldAndAnswersWithAllOfIt) {
-  ScriptedHttp server([](const HttpAsked&) { return ScriptedHttp::answer(201, "made", "X-Thing:  a b \r\nDate: Mon, 16 Nov 2026 14:37:54 GMT\r\n"); });
+  ScriptedHttp server([](const HttpAsked&) {
+    return ScriptedHttp::answer(201, "made", "X-Thing:  a b \r\nDate: Mon, 16 Nov 2026 14:37:54 GMT\r\n");
+  });
   Client client({.user_agent = "fenceline/1"});
-  const auto response = client.send({.method = "PATCH", .url = server.url("/a?b=c"), .headers = {{"Authorization", "Bearer x"}}, .body = "{}"});
+  const auto response = client.send(
+      {.method = "PATCH", .url = server.url("/a?b=c"), .headers = {{"Authorization", "Bearer x"}}, .body = "{}"});
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->status, 201);
   EXPECT_EQ(response->body, "made");
@@ -42,7 +45,8 @@ TEST(HttpClient, TellsWhetherARequestThatFailedMayHaveArrived) {
     ASSERT_FALSE(hung_up);
     EXPECT_TRUE(hung_up.error().sent);
   }
-  const auto refused = client.send({.method = "POST", .url = "http://127.0.0.1:" + std::to_string(port) + "/", .body = "x"});
+  const auto refused =
+      client.send({.method = "POST", .url = "http://127.0.0.1:" + std::to_string(port) + "/", .body = "x"});
   ASSERT_FALSE(refused);
   EXPECT_FALSE(refused.error().sent);
 }
@@ -63,7 +67,8 @@ TEST(HttpClient, AnAnswerThatDoesNotComeEndsAtTheDeadlineAndIsInDoubt) {
 
 // On a connection that was used before libcurl would send it again.
 TEST(HttpClient, WhatMayChangeSomethingIsSentOnceEvenIfTheServerHangsUp) {
-  ScriptedHttp server([](const HttpAsked& asked) { return asked.method == "GET" ? ScriptedHttp::answer(200, "ok") : std::string(); });
+  ScriptedHttp server(
+      [](const HttpAsked& asked) { return asked.method == "GET" ? ScriptedHttp::answer(200, "ok") : std::string(); });
   Client client;
   ASSERT_TRUE(client.send({.url = server.url()}));
   ASSERT_FALSE(client.send({.method = "POST", .url = server.url(), .body = "pay"}));
@@ -80,7 +85,10 @@ TEST(HttpClient, ReadsShareAConnection) {
 }
 
 TEST(HttpClient, RefusesWhatIsTooLongWhatLeadsElsewhereAndHeadersWithLineEnds) {
-  ScriptedHttp server([](const HttpAsked& asked) { return asked.target == "/away" ? ScriptedHttp::answer(302, "", "Location: /secret\r\n") : ScriptedHttp::answer(200, std::string(2 << 20, 'x')); });
+  ScriptedHttp server([](const HttpAsked& asked) {
+    return asked.target == "/away" ? ScriptedHttp::answer(302, "", "Location: /secret\r\n")
+                                   : ScriptedHttp::answer(200, std::string(2 << 20, 'x'));
+  });
   Client client({.answer_bytes_max = 1 << 20});
   EXPECT_EQ(client.send({.url = server.url()}).error().message, "the answer has more than 1 MiB");
   EXPECT_EQ(client.send({.url = server.url("/away")})->status, 302);
@@ -98,8 +106,10 @@ TEST(EtagCache, WhatIsUnchangedComesFromTheCacheWithItsPages) {
   int version = 1;
   ScriptedHttp server([&](const HttpAsked& asked) {
     const std::string etag = "\"" + std::to_string(version) + "\"";
-    if (asked.head.find("If-None-Match: " + etag) != std::string::npos) return ScriptedHttp::answer(304, "", "Date: Mon, 16 Nov 2026 14:37:55 GMT\r\n");
-    return ScriptedHttp::answer(200, "body " + std::to_string(version), "ETag: " + etag + "\r\nLink: <next>; rel=\"next\"\r\n");
+    if (asked.head.find("If-None-Match: " + etag) != std::string::npos)
+      return ScriptedHttp::answer(304, "", "Date: Mon, 16 Nov 2026 14:37:55 GMT\r\n");
+    return ScriptedHttp::answer(200, "body " + std::to_string(version),
+                                "ETag: " + etag + "\r\nLink: <next>; rel=\"next\"\r\n");
   });
   Client client;
   EtagCache cache;

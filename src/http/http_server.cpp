@@ -1,4 +1,5 @@
-// All that happens to connections happens on one strand, in a fiber for each, so that nothing here needs a mutex; handlers run beside it, on a task's own stack.
+// All that happens to connections happens on one strand, in a fiber for each, so that nothing here needs a mutex;
+// handlers run beside it, on a task's own stack.
 #include "http/http_server.hpp"
 
 #include <sys/socket.h>
@@ -39,27 +40,33 @@ using Strand = asio::strand<asio::io_context::executor_type>;
 constexpr std::size_t kFiberStack = 128 << 10;
 constexpr std::size_t kReadAtOnce = 4096;
 constexpr std::size_t kDrainedMost = 1 << 20;
-constexpr std::chrono::seconds kGrace{1};               // for an answer at the end, and for a peer to read what was wrong
+constexpr std::chrono::seconds kGrace{1};  // for an answer at the end, and for a peer to read what was wrong
 constexpr std::chrono::milliseconds kNoRoomPause{100};  // when the process has no file descriptor left
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
   return out;
 }
 
-bool has_line_end(const Header& header) { return (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos; }
+bool has_line_end(const Header& header) {
+  return (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
+}
 
 // "Mon, 16 Nov 2026 14:37:54 GMT".
 std::string date_text(WallTime at) {
   constexpr std::array<const char*, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const auto day = std::chrono::floor<std::chrono::days>(at);
   const std::chrono::year_month_day date{day};
   const std::chrono::hh_mm_ss time{std::chrono::floor<std::chrono::seconds>(at - day)};
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d GMT", kDays[std::chrono::weekday{day}.c_encoding()], static_cast<unsigned>(date.day()),
-                kMonths[static_cast<unsigned>(date.month()) - 1], static_cast<int>(date.year()), static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+  std::snprintf(text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d GMT",
+                kDays[std::chrono::weekday{day}.c_encoding()], static_cast<unsigned>(date.day()),
+                kMonths[static_cast<unsigned>(date.month()) - 1], static_cast<int>(date.year()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
                 static_cast<int>(time.seconds().count()));
   return text.data();
 }
@@ -75,7 +82,8 @@ int status_of(const error_code& failed) {
 }
 
 HttpRequest plain(beast::http::request<beast::http::string_body>&& from) {
-  HttpRequest request{.method = std::string(from.method_string()), .target = std::string(from.target()), .headers = {}, .body = {}};
+  HttpRequest request{
+      .method = std::string(from.method_string()), .target = std::string(from.target()), .headers = {}, .body = {}};
   for (const auto& field : from) request.headers.push_back({lower(field.name_string()), std::string(field.value())});
   request.body = std::move(from.body());
   return request;
@@ -95,14 +103,20 @@ Result<UniqueFd> listen_at(const tcp::endpoint& endpoint, bool every_address, co
   const int only_v6 = every_address ? 0 : 1;
   const auto failed = [&]() -> std::unexpected<Error> {
     const int why = errno;
-    if (why == EADDRINUSE) return fail(Code::conflict, "somebody else listens at " + shown + "; choose another port, or 0 for a free one");
-    if (why == EACCES) return fail(Code::denied, "this user must not listen at " + shown + "; choose a port from 1024 on");
+    if (why == EADDRINUSE)
+      return fail(Code::conflict, "somebody else listens at " + shown + "; choose another port, or 0 for a free one");
+    if (why == EACCES)
+      return fail(Code::denied, "this user must not listen at " + shown + "; choose a port from 1024 on");
     if (why == EADDRNOTAVAIL) return fail(Code::invalid, shown + " is no address of this machine");
     return fail(Code::unavailable, "cannot listen at " + shown + ": " + std::system_category().message(why));
   };
   if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return failed();
-  if (endpoint.protocol() == tcp::v6() && ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) != 0) return failed();
-  if (::bind(socket.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) return failed();
+  if (endpoint.protocol() == tcp::v6() &&
+      ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) != 0)
+    return failed();
+  if (::bind(socket.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0)
+    return failed();
   return socket;
 }
 
@@ -133,7 +147,11 @@ std::optional<std::string> HttpRequest::header(std::string_view name) const {
 }
 
 Result<ListenAddress> parse_listen_address(std::string_view text) {
-  const auto wrong = [&] { return fail(Code::invalid, "\"" + std::string(text) + "\" is no address to listen at; write 127.0.0.1:9464, [::1]:9464, or :9464 for every address"); };
+  const auto wrong = [&] {
+    return fail(Code::invalid,
+                "\"" + std::string(text) +
+                    "\" is no address to listen at; write 127.0.0.1:9464, [::1]:9464, or :9464 for every address");
+  };
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong();
   std::string_view host = text.substr(0, colon);
@@ -166,7 +184,13 @@ struct HttpServer::Parts {
   using Peer = std::shared_ptr<Connection>;
 
   Parts(Runtime& its_runtime, HttpServerOptions its_options, HttpHandler its_handler)
-      : runtime(its_runtime), options(std::move(its_options)), handler(std::move(its_handler)), strand(asio::make_strand(context)), acceptor(strand), no_room(strand), grace(strand) {}
+      : runtime(its_runtime),
+        options(std::move(its_options)),
+        handler(std::move(its_handler)),
+        strand(asio::make_strand(context)),
+        acceptor(strand),
+        no_room(strand),
+        grace(strand) {}
 
   Runtime& runtime;
   HttpServerOptions options;
@@ -182,9 +206,10 @@ struct HttpServer::Parts {
   // What a fiber throws ends the process, as in any task.
   template <class Body>
   void fiber(Body body) {
-    asio::spawn(strand, std::allocator_arg, boost::context::protected_fixedsize_stack(kFiberStack), std::move(body), [](std::exception_ptr thrown) {
-      if (thrown) std::rethrow_exception(thrown);
-    });
+    asio::spawn(strand, std::allocator_arg, boost::context::protected_fixedsize_stack(kFiberStack), std::move(body),
+                [](std::exception_ptr thrown) {
+                  if (thrown) std::rethrow_exception(thrown);
+                });
   }
 
   void accept_all(asio::yield_context yield) {
@@ -211,7 +236,9 @@ struct HttpServer::Parts {
   bool make_room() {
     Peer longest;
     for (const auto& [at, peer] : open)
-      if (peer->doing != Doing::answering && (!longest || std::pair(peer->doing, peer->since) < std::pair(longest->doing, longest->since))) longest = peer;
+      if (peer->doing != Doing::answering &&
+          (!longest || std::pair(peer->doing, peer->since) < std::pair(longest->doing, longest->since)))
+        longest = peer;
     if (!longest) return false;
     longest->leaves = true;
     longest->stream.close();  // it may be between two reads
@@ -221,7 +248,8 @@ struct HttpServer::Parts {
 
   void welcome(UniqueFd socket) {
     if (open.size() >= options.connections_max && !make_room()) {
-      constexpr std::string_view kFull = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+      constexpr std::string_view kFull =
+          "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
       ::send(socket.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       ::shutdown(socket.get(), SHUT_WR);
       return;
@@ -311,7 +339,8 @@ struct HttpServer::Parts {
     return response;
   }
 
-  bool write(Connection& peer, const HttpResponse& response, unsigned version, bool keep, bool only_head, asio::yield_context& yield) {
+  bool write(Connection& peer, const HttpResponse& response, unsigned version, bool keep, bool only_head,
+             asio::yield_context& yield) {
     const auto dress = [&](auto& out) {
       out.result(static_cast<unsigned>(response.status));
       out.version(version);
@@ -344,7 +373,8 @@ struct HttpServer::Parts {
     std::array<char, kReadAtOnce> dropped;
     begin(peer, Doing::waiting);
     peer.stream.expires_after(kGrace);
-    for (std::size_t total = 0; !failed && !stopping && !peer.leaves && total < kDrainedMost;) total += peer.stream.async_read_some(asio::buffer(dropped), yield[failed]);
+    for (std::size_t total = 0; !failed && !stopping && !peer.leaves && total < kDrainedMost;)
+      total += peer.stream.async_read_some(asio::buffer(dropped), yield[failed]);
   }
 
   void end() {
@@ -390,7 +420,8 @@ void HttpServer::run(std::stop_token stop) {
   std::vector<Task> others;
   {
     const std::stop_callback ends(stop, [&parts] { asio::post(parts.strand, [&parts] { parts.end(); }); });
-    for (int i = 1; i < parts.options.tasks; ++i) others.push_back(parts.runtime.spawn("http", [&parts](std::stop_token) { parts.context.run(); }));
+    for (int i = 1; i < parts.options.tasks; ++i)
+      others.push_back(parts.runtime.spawn("http", [&parts](std::stop_token) { parts.context.run(); }));
     parts.context.run();
   }
   for (Task& other : others) other.join();

@@ -23,7 +23,8 @@ using test::must;
 
 // A server that runs, and what a test says to it without a client's help.
 struct Serving {
-  explicit Serving(HttpHandler handler, HttpServerOptions options = {}) : server(must(HttpServer::open(runtime, options, std::move(handler)))) {
+  explicit Serving(HttpHandler handler, HttpServerOptions options = {})
+      : server(must(HttpServer::open(runtime, options, std::move(handler)))) {
     task = runtime.spawn("serving", [this](std::stop_token stop) { server->run(std::move(stop)); });
   }
 
@@ -44,13 +45,16 @@ struct Serving {
   Task task;
 };
 
-void say(const UniqueFd& socket, const std::string& text) { EXPECT_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+void say(const UniqueFd& socket, const std::string& text) {
+  EXPECT_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+}
 
 // Until the server hangs up.
 std::string hear_all(const UniqueFd& socket) {
   std::string heard;
   char bytes[4096];
-  for (ssize_t count; (count = ::recv(socket.get(), bytes, sizeof bytes, 0)) > 0;) heard.append(bytes, static_cast<std::size_t>(count));
+  for (ssize_t count; (count = ::recv(socket.get(), bytes, sizeof bytes, 0)) > 0;)
+    heard.append(bytes, static_cast<std::size_t>(count));
   return heard;
 }
 
@@ -68,15 +72,22 @@ int times(const std::string& text, const std::string& what) {
   return count;
 }
 
-HttpResponse echo(const HttpRequest& request) { return {.body = request.method + " " + request.target + " " + request.header("x-thing").value_or("-") + " " + request.body}; }
+HttpResponse echo(const HttpRequest& request) {
+  return {.body = request.method + " " + request.target + " " + request.header("x-thing").value_or("-") + " " +
+                  request.body};
+}
 
 TEST(HttpServer, GivesTheHandlerAllOfARequestAndTheClientAllOfTheAnswer) {
   Serving serving([](const HttpRequest& request) {
-    return HttpResponse{.status = 202, .body = echo(request).body + " " + std::string(request.path()), .content_type = "text/x-own", .headers = {{"X-More", "m"}}};
+    return HttpResponse{.status = 202,
+                        .body = echo(request).body + " " + std::string(request.path()),
+                        .content_type = "text/x-own",
+                        .headers = {{"X-More", "m"}}};
   });
   Client client;
   const std::string raw("\0\r\n\xff{}", 6);
-  const auto answer = client.send({.method = "POST", .url = serving.url("/a?b=c"), .headers = {{"X-Thing", "t"}}, .body = raw});
+  const auto answer =
+      client.send({.method = "POST", .url = serving.url("/a?b=c"), .headers = {{"X-Thing", "t"}}, .body = raw});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->status, 202);
   EXPECT_EQ(answer->body, "POST /a?b=c t " + raw + " /a");
@@ -102,7 +113,8 @@ TEST(HttpServer, AnswersPipelinedRequestsInTheirOrderOnOneConnection) {
   Serving serving(echo);
   const UniqueFd socket = serving.dial();
   std::string many;
-  for (int i = 0; i < 50; ++i) many += "POST /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi";
+  for (int i = 0; i < 50; ++i)
+    many += "POST /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi";
   say(socket, many + "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   const std::string heard = hear_all(socket);
   std::size_t before = 0;
@@ -118,7 +130,8 @@ TEST(HttpServer, AnswersPipelinedRequestsInTheirOrderOnOneConnection) {
 TEST(HttpServer, TakesARequestThatComesByteByByteInChunksOrAfterBeingAskedToGoOn) {
   Serving serving(echo);
   const UniqueFd slow = serving.dial();
-  for (const char c : std::string("GET /slow HTTP/1.1\r\nX-Thing: s\r\nConnection: close\r\n\r\n")) say(slow, std::string(1, c));
+  for (const char c : std::string("GET /slow HTTP/1.1\r\nX-Thing: s\r\nConnection: close\r\n\r\n"))
+    say(slow, std::string(1, c));
   EXPECT_TRUE(hear_all(slow).ends_with("GET /slow s "));
   const UniqueFd chunks = serving.dial();
   say(chunks, "POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n");
@@ -129,7 +142,8 @@ TEST(HttpServer, TakesARequestThatComesByteByByteInChunksOrAfterBeingAskedToGoOn
 
 TEST(HttpServer, RefusesWhatIsTooBigOrNoHttpAndSaysWhy) {
   std::atomic<int> handled = 0;
-  Serving serving([&](const HttpRequest&) { return ++handled, HttpResponse{}; }, {.header_bytes_max = 1000, .body_bytes_max = 100});
+  Serving serving([&](const HttpRequest&) { return ++handled, HttpResponse{}; },
+                  {.header_bytes_max = 1000, .body_bytes_max = 100});
   const auto answer_to = [&](const std::string& text) {
     const UniqueFd socket = serving.dial();
     say(socket, text);
@@ -137,13 +151,16 @@ TEST(HttpServer, RefusesWhatIsTooBigOrNoHttpAndSaysWhy) {
   };
   EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n" + std::string(101, 'x')), "HTTP/1.1 413");
   EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"), "HTTP/1.1 413");
-  EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" + std::string(255, 'x') + "\r\n0\r\n\r\n"), "HTTP/1.1 413");
+  EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" + std::string(255, 'x') +
+                      "\r\n0\r\n\r\n"),
+            "HTTP/1.1 413");
   EXPECT_EQ(answer_to("GET / HTTP/1.1\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n"), "HTTP/1.1 431");
   EXPECT_EQ(answer_to("GET /" + std::string(100'000, 'x') + " HTTP/1.1\r\n\r\n"), "HTTP/1.1 431");
   EXPECT_EQ(answer_to("nonsense\r\n\r\n"), "HTTP/1.1 400");
   EXPECT_EQ(answer_to("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), "HTTP/1.1 400");
   EXPECT_EQ(handled, 0);
-  EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nContent-Length: 100\r\nConnection: close\r\n\r\n" + std::string(100, 'x')), "HTTP/1.1 200");
+  EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nContent-Length: 100\r\nConnection: close\r\n\r\n" + std::string(100, 'x')),
+            "HTTP/1.1 200");
 }
 
 TEST(HttpServer, AHandlersHeaderWithALineEndIsAnErrorOfOurs) {
@@ -176,7 +193,8 @@ TEST(HttpServer, BytesThatDripDoNotPutTheEndOfPatienceOff) {
   const UniqueFd socket = serving.dial();
   say(socket, "GET / HTTP/1.1\r\nX: ");
   int dripped = 0;
-  while (::send(socket.get(), "x", 1, MSG_NOSIGNAL) == 1) ASSERT_TRUE(serving.runtime.sleep_for(5ms, {})) << ++dripped;  // for ever, if each byte bought time
+  while (::send(socket.get(), "x", 1, MSG_NOSIGNAL) == 1)
+    ASSERT_TRUE(serving.runtime.sleep_for(5ms, {})) << ++dripped;  // for ever, if each byte bought time
   SUCCEED();
 }
 
@@ -280,7 +298,8 @@ TEST(HttpServer, AnAnswerUnderWayGoesOutWhenItStops) {
 
 TEST(HttpServer, OfAnAnswerThatNobodyReadsItLetsGoWhenItStops) {
   std::atomic<int> handled = 0;
-  Serving serving([&](const HttpRequest&) { return ++handled, HttpResponse{.body = std::string(32 << 20, 'x')}; }, {.write_timeout = 1h});
+  Serving serving([&](const HttpRequest&) { return ++handled, HttpResponse{.body = std::string(32 << 20, 'x')}; },
+                  {.write_timeout = 1h});
   const UniqueFd socket = serving.dial();
   say(socket, "GET / HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(hear(socket, "\r\n\r\n").starts_with("HTTP/1.1 200"));
@@ -337,7 +356,9 @@ TEST(ListenAddress, IsReadAsPeopleWriteIt) {
   EXPECT_EQ(must(parse_listen_address(":9464")), (ListenAddress{"", 9464, false}));
   EXPECT_EQ(must(parse_listen_address("0.0.0.0:80")), (ListenAddress{"0.0.0.0", 80, false}));
   EXPECT_EQ(must(parse_listen_address("10.1.2.3:65535")), (ListenAddress{"10.1.2.3", 65535, false}));
-  for (const char* wrong : {"", ":", "9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:-1", "127.0.0.1:65536", "::1:9464", "[127.0.0.1]:1", "[::1]", "[]:1", "host:1", "127.0.0.1:1 ", "127.0.0.1:+1"})
+  for (const char* wrong :
+       {"", ":", "9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:-1", "127.0.0.1:65536", "::1:9464",
+        "[127.0.0.1]:1", "[::1]", "[]:1", "host:1", "127.0.0.1:1 ", "127.0.0.1:+1"})
     EXPECT_EQ(code_of(parse_listen_address(wrong)), Code::invalid) << wrong;
 }
 

@@ -56,7 +56,10 @@ TEST_F(ClientLocks, ThreadsOfTwoClientsAreNeverInsideTogether) {
   std::vector<Task> tasks;
   for (int i = 0; i < 6; ++i) {
     tasks.push_back(runtime.spawn("test", [&, i](std::stop_token) {
-      for (int n = 0; n < 5; ++n) must((i % 2 == 0 ? *client : other).lock("deploy", {.ttl = 1min, .wait = 5min}, [&](const HeldLock&) { inside += 1; }));
+      for (int n = 0; n < 5; ++n)
+        must((i % 2 == 0 ? *client : other).lock("deploy", {.ttl = 1min, .wait = 5min}, [&](const HeldLock&) {
+          inside += 1;
+        }));
     }));
   }
   for (Task& task : tasks) task.join();
@@ -71,7 +74,8 @@ TEST_F(ClientLocks, WhatIsNoLockIsRefusedInOneLine) {
 
 TEST_F(ClientLocks, AnElectionIsServedAndKnown) {
   Election election(client->locks(), {.name = "leader"});
-  EXPECT_EQ(must(election.serve([&](const Term& term) { EXPECT_EQ(must(election.leader())->term, term.number); }, {})), TermEnd::stepped_down);
+  EXPECT_EQ(must(election.serve([&](const Term& term) { EXPECT_EQ(must(election.leader())->term, term.number); }, {})),
+            TermEnd::stepped_down);
   EXPECT_FALSE(must(election.leader()));
 }
 

@@ -17,9 +17,15 @@ namespace fenceline {
 class ClientMetrics {
  public:
   // All must outlive it.
-  ClientMetrics(Runtime& runtime, LogSink& sink, Store& store, const std::string& ns, const std::vector<std::string>& queues)
+  ClientMetrics(Runtime& runtime, LogSink& sink, Store& store, const std::string& ns,
+                const std::vector<std::string>& queues)
       : runtime_(runtime),
-        counted_({.version = std::string(kVersion), .store = store.profile().kind, .guarantee = store.profile().guarantee, .queues = queues, .checks = metrics::check_names()}, runtime),
+        counted_({.version = std::string(kVersion),
+                  .store = store.profile().kind,
+                  .guarantee = store.profile().guarantee,
+                  .queues = queues,
+                  .checks = metrics::check_names()},
+                 runtime),
         sink_(counted_, sink),
         store_(runtime, counted_, store),
         sample_(runtime, counted_, store_, {.ns = ns, .queues = queues}),

@@ -1,11 +1,10 @@
-#include "fenceline/fenceline.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
+#include "fenceline/fenceline.hpp"
 #include "library/open_store.hpp"
 #include "support/results.hpp"
 
@@ -34,13 +33,17 @@ class ClientOnSqlite : public testing::Test {
 
 TEST_F(ClientOnSqlite, CountsWhatItDoesIfItIsAskedTo) {
   EXPECT_EQ(client->metrics_text(), "");
-  Client counted = must(Client::open({.store = "sqlite:" + folder + "/client.db", .metrics = true, .metrics_queues = {"mail"}}));
+  Client counted =
+      must(Client::open({.store = "sqlite:" + folder + "/client.db", .metrics = true, .metrics_queues = {"mail"}}));
   EXPECT_NE(counted.metrics_text().find("fenceline_deliveries_total 0\n"), std::string::npos);
   must(counted.enqueue("mail", "null"));
-  must(counted.work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run&) { return RunResult{.kind = OutcomeKind::done}; }));
+  must(counted.work({.queues = {"mail"}, .drain = true},
+                    [](const fenceline::Run&) { return RunResult{.kind = OutcomeKind::done}; }));
   must(counted.lock("deploy", {}, [](const HeldLock&) {}));
   const std::string text = counted.metrics_text();
-  for (const char* line : {"fenceline_deliveries_total 1\n", "fenceline_outcomes_total{outcome=\"done\"} 1\n", "fenceline_job_run_seconds_count 1\n", "fenceline_lock_hold_seconds_count 1\n", "fenceline_build_info{store=\"sqlite\","})
+  for (const char* line : {"fenceline_deliveries_total 1\n", "fenceline_outcomes_total{outcome=\"done\"} 1\n",
+                           "fenceline_job_run_seconds_count 1\n", "fenceline_lock_hold_seconds_count 1\n",
+                           "fenceline_build_info{store=\"sqlite\","})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
@@ -74,10 +77,11 @@ struct ClientOnPipeline : ClientOnSqlite {
 
   std::vector<std::string> work(const std::string& stage) {
     std::vector<std::string> seen;
-    must(client->work({.queues = {"docs"}, .stage = stage, .concurrency = 1, .drain = true}, [&](const fenceline::Run& run) {
-      seen.push_back(run.job.stage);
-      return RunResult{};
-    }));
+    must(client->work({.queues = {"docs"}, .stage = stage, .concurrency = 1, .drain = true},
+                      [&](const fenceline::Run& run) {
+                        seen.push_back(run.job.stage);
+                        return RunResult{};
+                      }));
     return seen;
   }
 
@@ -99,12 +103,16 @@ TEST_F(ClientOnPipeline, P1_AFunctionMovesItsItemsThroughTheStagesAndTheirGates)
 TEST_F(ClientOnPipeline, AFunctionWorksAsTheStageSays) {
   const JobId id = must(client->enqueue("docs", "1"));
   work("ready");
-  must(client->work({.queues = {"docs"}, .stage = "review", .drain = true}, [&](const fenceline::Run&) { return RunResult{.kind = OutcomeKind::failed, .error = "no"}; }));
+  must(client->work({.queues = {"docs"}, .stage = "review", .drain = true},
+                    [&](const fenceline::Run&) { return RunResult{.kind = OutcomeKind::failed, .error = "no"}; }));
   EXPECT_EQ(must(client->job(id)).value().state, JobState::dead) << "attempts = 1";
   const auto none = [](const fenceline::Run&) { return RunResult{}; };
   EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "pubish", .drain = true}, none)), Code::invalid);
-  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "gate:publish", .drain = true}, none)), Code::invalid) << "gates are no stages";
-  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .drain = true, .history = folder + "/history"}, none)), std::nullopt) << "it knows moves";
+  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "gate:publish", .drain = true}, none)), Code::invalid)
+      << "gates are no stages";
+  EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .drain = true, .history = folder + "/history"}, none)),
+            std::nullopt)
+      << "it knows moves";
 }
 
 TEST_F(ClientOnPipeline, J8_WhatNamesTheFirstStageIsWorkedOn) {
@@ -158,7 +166,9 @@ TEST_F(ClientOnSqlite, ACancelledJobIsNotWorkedOnUntilItIsRetried) {
   must(client->cancel(id));  // it is as asked for
   EXPECT_EQ(must(client->job(id))->state, JobState::cancelled);
   must(client->retry(id));
-  EXPECT_EQ(must(client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run&) { return RunResult{}; })).done, 1);
+  EXPECT_EQ(
+      must(client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run&) { return RunResult{}; })).done,
+      1);
   EXPECT_EQ(code_of(client->cancel(id)), Code::refused);
   EXPECT_EQ(code_of(client->retry(id)), Code::refused);
   EXPECT_EQ(code_of(client->cancel(JobId{})), Code::not_found);

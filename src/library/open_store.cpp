@@ -34,11 +34,15 @@ Result<void> check_store_url(std::string_view url) {
     return address ? Result<void>{} : std::unexpected(address.error());
   }
   if (!url.starts_with(kSqlite))
-    return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) + "'; there is sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and unix:/PATH (of a Redis server)");
+    return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) +
+                                   "'; there is sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and "
+                                   "unix:/PATH (of a Redis server)");
   const std::string_view path = url.substr(kSqlite.size());
   if (path.empty()) return fail(Code::invalid, "the store 'sqlite:' names no file; use sqlite:PATH");
-  if (path == ":memory:") return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
-  if (path.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's path holds a NUL; use sqlite:PATH");
+  if (path == ":memory:")
+    return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
+  if (path.find('\0') != std::string_view::npos)
+    return fail(Code::invalid, "the store's path holds a NUL; use sqlite:PATH");
   return {};
 }
 
@@ -71,18 +75,23 @@ std::string from_any_folder(const std::string& url) {
 Result<std::unique_ptr<Store>> open_store(Runtime& runtime, Log log, const OpenOptions& options) {
   if (auto ok = check_store_url(options.url); !ok) return std::unexpected(ok.error());
   if (redis::is_redis_url(options.url)) {
-    Result<std::unique_ptr<RedisStore>> store = RedisStore::open(runtime, log, {.url = options.url, .actor = options.actor, .accept_eviction = options.accept_eviction, .open_timeout = options.timeout, .stop = options.stop});
+    Result<std::unique_ptr<RedisStore>> store = RedisStore::open(runtime, log,
+                                                                 {.url = options.url,
+                                                                  .actor = options.actor,
+                                                                  .accept_eviction = options.accept_eviction,
+                                                                  .open_timeout = options.timeout,
+                                                                  .stop = options.stop});
     if (!store) return std::unexpected(store.error());
     return std::unique_ptr<Store>(std::move(*store));
   }
   if (is_on_a_server(options.url)) {
-    Result<std::unique_ptr<PostgresStore>> store =
-        PostgresStore::open(runtime, log, {.url = options.url,
-                                            .may_create = options.may_create,
-                                            .mends = options.mends,
-                                            .actor = options.actor,
-                                            .open_timeout = options.timeout,
-                                            .stop = options.stop});
+    Result<std::unique_ptr<PostgresStore>> store = PostgresStore::open(runtime, log,
+                                                                       {.url = options.url,
+                                                                        .may_create = options.may_create,
+                                                                        .mends = options.mends,
+                                                                        .actor = options.actor,
+                                                                        .open_timeout = options.timeout,
+                                                                        .stop = options.stop});
     if (!store) return std::unexpected(store.error());
     return std::unique_ptr<Store>(std::move(*store));
   }

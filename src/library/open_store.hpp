@@ -14,15 +14,16 @@
 namespace fenceline {
 
 struct OpenOptions {
-  std::string url;                // sqlite:PATH, postgres://USER@HOST:PORT/DATABASE?schema=NAME, or redis://, rediss:// and unix: as in redis_address.hpp
-  bool may_create = true;         // set up a missing or empty store
-  bool mends = false;             // put back what can be put back of a damaged one
+  std::string url;  // sqlite:PATH, postgres://USER@HOST:PORT/DATABASE?schema=NAME, or redis://, rediss:// and unix: as
+                    // in redis_address.hpp
+  bool may_create = true;  // set up a missing or empty store
+  bool mends = false;      // put back what can be put back of a damaged one
   bool accept_shared_fs = false;
-  bool accept_no_sync = false;    // acknowledge before the disk has it: class C
-  bool accept_eviction = false;   // a Redis server that may throw away what it was told to keep
-  std::string actor;              // for the trail
+  bool accept_no_sync = false;      // acknowledge before the disk has it: class C
+  bool accept_eviction = false;     // a Redis server that may throw away what it was told to keep
+  std::string actor;                // for the trail
   Duration timeout = kCallTimeout;  // how long a server may take to answer
-  std::stop_token stop = {};      // ends the wait for a server that does not answer: held
+  std::stop_token stop = {};        // ends the wait for a server that does not answer: held
 };
 
 // Whether it is a URL of a store that is known. Errors: invalid, with what there is.

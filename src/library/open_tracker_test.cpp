@@ -28,24 +28,32 @@ class OpenTracker : public testing::Test {
 };
 
 TEST_F(OpenTracker, ReadsWhereATrackerIs) {
-  EXPECT_EQ(parse_tracker_url("github:acme/docs.v2", environment()), (TrackerAddress{TrackerAddress::Kind::github, "https://api.github.com", "acme/docs.v2"}));
-  EXPECT_EQ(parse_tracker_url("redmine+https://pm.example.org/sub/docs/", environment()), (TrackerAddress{TrackerAddress::Kind::redmine, "https://pm.example.org/sub", "docs"}));
-  EXPECT_EQ(parse_tracker_url("redmine+http://127.0.0.1:3000/docs", environment()), (TrackerAddress{TrackerAddress::Kind::redmine, "http://127.0.0.1:3000", "docs"}));
+  EXPECT_EQ(parse_tracker_url("github:acme/docs.v2", environment()),
+            (TrackerAddress{TrackerAddress::Kind::github, "https://api.github.com", "acme/docs.v2"}));
+  EXPECT_EQ(parse_tracker_url("redmine+https://pm.example.org/sub/docs/", environment()),
+            (TrackerAddress{TrackerAddress::Kind::redmine, "https://pm.example.org/sub", "docs"}));
+  EXPECT_EQ(parse_tracker_url("redmine+http://127.0.0.1:3000/docs", environment()),
+            (TrackerAddress{TrackerAddress::Kind::redmine, "http://127.0.0.1:3000", "docs"}));
   set_["GITHUB_API_URL"] = "https://ghe.example.org/api/v3/";
   EXPECT_EQ(parse_tracker_url("github:acme/docs", environment())->base, "https://ghe.example.org/api/v3");
 }
 
 TEST_F(OpenTracker, SaysWhatIsWrongWithAnAddress) {
-  for (const char* odd : {"github:", "github:acme", "github:acme/", "github:/docs", "github:acme/../x", "github:acme/docs/issues", "github:ac me/docs"})
+  for (const char* odd : {"github:", "github:acme", "github:acme/", "github:/docs", "github:acme/../x",
+                          "github:acme/docs/issues", "github:ac me/docs"})
     EXPECT_EQ(refusal(odd), "a tracker on GitHub is github:OWNER/NAME") << odd;
-  EXPECT_EQ(refusal("redmine+pm.example.org/docs"), "the tracker's address needs https:// before its host: redmine+https://HOST/PROJECT");
-  EXPECT_EQ(refusal("redmine+https://pm.example.org"), "a tracker on Redmine is redmine+https://HOST/PROJECT; this names no project");
+  EXPECT_EQ(refusal("redmine+pm.example.org/docs"),
+            "the tracker's address needs https:// before its host: redmine+https://HOST/PROJECT");
+  EXPECT_EQ(refusal("redmine+https://pm.example.org"),
+            "a tracker on Redmine is redmine+https://HOST/PROJECT; this names no project");
   EXPECT_NE(refusal("redmine+http://pm.example.org/docs").find("use https://"), std::string::npos);
   EXPECT_NE(refusal("redmine+http://127.0.0.1.example.org/docs").find("use https://"), std::string::npos);
   EXPECT_NE(refusal("redmine+https://key:s3cret@pm.example.org/docs").find("mode 0600"), std::string::npos);
   EXPECT_EQ(refusal("redmine+https://key:s3cret@pm.example.org/docs").find("s3cret"), std::string::npos);
-  EXPECT_NE(refusal("redmine+https://pm.example.org/docs?key=s3cret").find("more than a host and a path"), std::string::npos);
-  EXPECT_NE(refusal("jira:x").find("give --store github:OWNER/NAME or --store redmine+https://HOST/PROJECT"), std::string::npos);
+  EXPECT_NE(refusal("redmine+https://pm.example.org/docs?key=s3cret").find("more than a host and a path"),
+            std::string::npos);
+  EXPECT_NE(refusal("jira:x").find("give --store github:OWNER/NAME or --store redmine+https://HOST/PROJECT"),
+            std::string::npos);
   set_["GITHUB_API_URL"] = "http://ghe.example.org";
   EXPECT_NE(refusal("github:acme/docs").find("use https://"), std::string::npos);
 }
@@ -72,11 +80,14 @@ TEST_F(OpenTracker, TakesASecretFromTheEnvironmentOrAFileOfItsOwnerAlone) {
 TEST_F(OpenTracker, NeedsAToken) {
   const auto without = open_tracker(runtime_, "github:acme/docs", environment());
   ASSERT_FALSE(without);
-  EXPECT_EQ(without.error().message, "no token for the tracker: set FENCELINE_GITHUB_TOKEN, or FENCELINE_GITHUB_TOKEN_FILE to a file of mode 0600 that holds it");
+  EXPECT_EQ(without.error().message,
+            "no token for the tracker: set FENCELINE_GITHUB_TOKEN, or FENCELINE_GITHUB_TOKEN_FILE to a file of mode "
+            "0600 that holds it");
   set_["GH_TOKEN"] = "x";
   EXPECT_EQ((*open_tracker(runtime_, "github:acme/docs", environment()))->place(), "github:acme/docs");
   set_["FENCELINE_REDMINE_KEY"] = "y";
-  EXPECT_EQ((*open_tracker(runtime_, "redmine+https://pm.example.org/docs", environment()))->place(), "redmine+https://pm.example.org/docs");
+  EXPECT_EQ((*open_tracker(runtime_, "redmine+https://pm.example.org/docs", environment()))->place(),
+            "redmine+https://pm.example.org/docs");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-// Every metric there is, as data: its name, what it means, when to look at it, and the few values that its labels have. The registry, the page in docs/metrics.md and its test come from this.
+// Every metric there is, as data: its name, what it means, when to look at it, and the few values that its labels have.
+// The registry, the page in docs/metrics.md and its test come from this.
 //
-// Cardinality is bounded here: a label has a fixed set of values, known at the start. A value that is not in it counts as "other" where there is one, and is a bug elsewhere.
+// Cardinality is bounded here: a label has a fixed set of values, known at the start. A value that is not in it counts
+// as "other" where there is one, and is a bug elsewhere.
 #pragma once
 
 #include <string>
@@ -79,7 +81,8 @@ struct MetricsOptions {
   std::string version;
   std::string store;  // its kind: "sqlite"
   GuaranteeClass guarantee = GuaranteeClass::d;
-  std::vector<std::string> queues = {};  // that it serves; those beyond kQueuesMost, and all others of the namespace, are "other"
+  std::vector<std::string> queues =
+      {};  // that it serves; those beyond kQueuesMost, and all others of the namespace, are "other"
   std::vector<std::string> checks = {};  // names of findings
 };
 

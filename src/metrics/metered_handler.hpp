@@ -12,7 +12,8 @@ namespace fenceline::metrics {
 class MeteredHandler final : public Handler {
  public:
   // All must outlive it.
-  MeteredHandler(const Clock& clock, Metrics& metrics, Handler& inner) : clock_(clock), metrics_(metrics), inner_(inner) {}
+  MeteredHandler(const Clock& clock, Metrics& metrics, Handler& inner)
+      : clock_(clock), metrics_(metrics), inner_(inner) {}
 
   RunResult run(const Run& run) override {
     const Instant began = clock_.now();

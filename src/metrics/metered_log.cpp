@@ -30,7 +30,10 @@ const std::map<std::string, Count, std::less<>>& counts() {
   static const std::map<std::string, Count, std::less<>> all{
       {"job_settled", [](Metrics& m, const LogEvent& e) { ended(m, word(e, "outcome")); }},
       // What an operator ended is no loss.
-      {"lease_lost", [](Metrics& m, const LogEvent& e) { if (word(e, "why") != "revoked") m.add(Family::leases_lost, {"job"}); }},
+      {"lease_lost",
+       [](Metrics& m, const LogEvent& e) {
+         if (word(e, "why") != "revoked") m.add(Family::leases_lost, {"job"});
+       }},
       {"claim_abandoned", [](Metrics& m, const LogEvent&) { m.add(Family::leases_abandoned, {"job"}); }},
       {"outcome_dropped", [](Metrics& m, const LogEvent&) { m.add(Family::leases_abandoned, {"job"}); }},
       {"lock_lost", [](Metrics& m, const LogEvent&) { m.add(Family::leases_lost, {"lock"}); }},
@@ -38,7 +41,8 @@ const std::map<std::string, Count, std::less<>>& counts() {
       {"lock_release_failed", [](Metrics& m, const LogEvent&) { m.add(Family::leases_abandoned, {"lock"}); }},
       {"lock_failed_open", [](Metrics& m, const LogEvent&) { m.add(Family::fail_open); }},
       {"tick_fired", [](Metrics& m, const LogEvent&) { m.add(Family::ticks_fired); }},
-      {"ticks_skipped", [](Metrics& m, const LogEvent& e) { m.add(Family::ticks_skipped, {word(e, "reason")}, number(e, "count")); }},
+      {"ticks_skipped",
+       [](Metrics& m, const LogEvent& e) { m.add(Family::ticks_skipped, {word(e, "reason")}, number(e, "count")); }},
       {"tracker_claimed",
        [](Metrics& m, const LogEvent& e) {
          m.add(Family::deliveries);

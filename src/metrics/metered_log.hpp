@@ -1,4 +1,5 @@
-// A LogSink that counts the events of docs/events.md that no call to the store tells of: what was given up, left behind, or done without a lock.
+// A LogSink that counts the events of docs/events.md that no call to the store tells of: what was given up, left
+// behind, or done without a lock.
 #pragma once
 
 #include "base/log.hpp"

@@ -14,7 +14,9 @@ struct LogCase {
 };
 
 std::vector<LogCase> log_cases() {
-  const auto event = [](std::string name, std::vector<LogField> fields = {}) { return LogEvent{Level::warn, std::move(name), std::move(fields)}; };
+  const auto event = [](std::string name, std::vector<LogField> fields = {}) {
+    return LogEvent{Level::warn, std::move(name), std::move(fields)};
+  };
   return {
       {event("job_settled", {{"outcome", "done"}}), Family::outcomes, {"done"}},
       {event("job_settled", {{"outcome", "failed"}}), Family::outcomes, {"failed"}, 1, {"fenceline_failures_total"}},
@@ -30,7 +32,11 @@ std::vector<LogCase> log_cases() {
       {event("ticks_skipped", {{"count", 7}, {"reason", "missed"}}), Family::ticks_skipped, {"missed"}, 7},
       {event("ticks_skipped", {{"count", 2}, {"reason", "of_tomorrow"}}), Family::ticks_skipped, {"other"}, 2},
       {event("tracker_claimed", {{"reason", "free"}}), Family::deliveries},
-      {event("tracker_claimed", {{"reason", "takeover"}}), Family::takeovers, {"item"}, 1, {"fenceline_deliveries_total"}},
+      {event("tracker_claimed", {{"reason", "takeover"}}),
+       Family::takeovers,
+       {"item"},
+       1,
+       {"fenceline_deliveries_total"}},
       {event("tracker_settled", {{"outcome", "done"}}), Family::outcomes, {"done"}},
       {event("tracker_claim_lost"), Family::leases_lost, {"item"}},
       {event("tracker_outcome_void"), Family::stale_writes_refused, {"settle"}},
@@ -56,7 +62,9 @@ TEST_F(Metered, EachEventCountsForItsFamilyAndNoOther) {
 
 TEST_F(Metered, EveryOutcomeOfATrackerCountsUnderItsOwnNameAndOneOfTomorrowAsOther) {
   std::vector<std::string> outcomes{"sent_back"};
-  for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back}) outcomes.emplace_back(to_string(kind));
+  for (const OutcomeKind kind :
+       {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back})
+    outcomes.emplace_back(to_string(kind));
   for (const std::string& outcome : outcomes) {
     log.info("tracker_settled", {{"item", "1"}, {"outcome", outcome}});
     EXPECT_EQ(metrics.value(Family::outcomes, {outcome}), 1) << outcome;

@@ -28,18 +28,24 @@ std::optional<std::string_view> trouble_of(const Error& error) {
 // A doubt about an effect ended the delivery, under its own fence: no late write.
 bool is_late(const Refusal& refusal) { return refusal.reason != "settled" || refusal.sent != refusal.current; }
 bool is_late_word(const LockRefusal& refusal) { return refusal.reason != "to_its_end"; }
-bool is_late_change(const ItemRefusal& refusal) { return refusal.reason != "changed" && refusal.reason != "effect_in_doubt" && refusal.reason != "state"; }
+bool is_late_change(const ItemRefusal& refusal) {
+  return refusal.reason != "changed" && refusal.reason != "effect_in_doubt" && refusal.reason != "state";
+}
 
 // That of the schedulers saves them work, and guards nothing.
 bool is_ours(const std::string& lock) { return lock == kSchedulerLock; }
 
 std::string delivery_name(const JobId& job, Fence fence) { return to_string(job) + " " + std::to_string(fence); }
 
-std::size_t of_users(const std::vector<LockHolding>& locks) { return static_cast<std::size_t>(std::ranges::count_if(locks, [](const LockHolding& lock) { return !is_ours(lock.resource); })); }
+std::size_t of_users(const std::vector<LockHolding>& locks) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(locks, [](const LockHolding& lock) { return !is_ours(lock.resource); }));
+}
 
 std::vector<LockRefusal> late_of_users(const std::vector<LockRefusal>& refused) {
   std::vector<LockRefusal> late;
-  std::ranges::copy_if(refused, std::back_inserter(late), [](const LockRefusal& one) { return is_late_word(one) && !is_ours(one.sent.resource); });
+  std::ranges::copy_if(refused, std::back_inserter(late),
+                       [](const LockRefusal& one) { return is_late_word(one) && !is_ours(one.sent.resource); });
   return late;
 }
 
@@ -76,7 +82,8 @@ Result<ClaimReply> MeteredStore::claim(const ClaimRequest& request) {
   metrics_.add(Family::takeovers, {"job"}, forced);
   const std::lock_guard lock(mutex_);
   for (const ClaimedJob& claimed : reply->jobs) {
-    if (claimed.job.failures + 1 >= claimed.job.attempts_max) last_attempts_.add(delivery_name(claimed.job.id, claimed.job.fence), {});
+    if (claimed.job.failures + 1 >= claimed.job.attempts_max)
+      last_attempts_.add(delivery_name(claimed.job.id, claimed.job.fence), {});
   }
   return reply;
 }
@@ -87,7 +94,8 @@ Result<ExtendReply> MeteredStore::extend(const ExtendRequest& request) {
     metrics_.add(Family::renewal_failures, {"job"}, static_cast<double>(request.jobs.size()));
     return reply;
   }
-  metrics_.add(Family::renewals, {"job"}, static_cast<double>(request.jobs.size() - std::min(request.jobs.size(), reply->refused.size())));
+  metrics_.add(Family::renewals, {"job"},
+               static_cast<double>(request.jobs.size() - std::min(request.jobs.size(), reply->refused.size())));
   count_refused("extend", static_cast<std::size_t>(std::ranges::count_if(reply->refused, is_late)));
   return reply;
 }
@@ -106,8 +114,12 @@ void MeteredStore::count_settled(const SettleRequest& request, const SettleReply
     const std::lock_guard lock(mutex_);
     for (const Settlement& settlement : request.settlements) {
       const bool last = last_attempts_.take(delivery_name(settlement.id, settlement.fence)).has_value();
-      if (std::ranges::any_of(reply.refused, [&](const Refusal& one) { return one.id == settlement.id && one.sent == settlement.fence; })) continue;
-      const bool ended = settlement.outcome.kind == OutcomeKind::dead || (settlement.outcome.kind == OutcomeKind::failed && last);
+      if (std::ranges::any_of(reply.refused, [&](const Refusal& one) {
+            return one.id == settlement.id && one.sent == settlement.fence;
+          }))
+        continue;
+      const bool ended =
+          settlement.outcome.kind == OutcomeKind::dead || (settlement.outcome.kind == OutcomeKind::failed && last);
       if (ended) dead += 1;
     }
   }
@@ -134,9 +146,12 @@ Result<FinishEffectReply> MeteredStore::finish_effect(const FinishEffectRequest&
 
 Result<ChangeItemsReply> MeteredStore::change_items(const ChangeItemsRequest& request) {
   Result<ChangeItemsReply> reply = timed("change_items", [&] { return inner_.change_items(request); });
-  const auto refusal_of = [&](const ItemChange& change) { return std::ranges::find(reply->refused, change.id, &ItemRefusal::id); };
+  const auto refusal_of = [&](const ItemChange& change) {
+    return std::ranges::find(reply->refused, change.id, &ItemRefusal::id);
+  };
   const auto settles = [](const ItemChange& change) { return change.fence && change.place; };
-  if (const auto settled = std::ranges::count_if(request.changes, settles); settled > 0) metrics_.observe(Family::settle_batch_jobs, static_cast<double>(settled));
+  if (const auto settled = std::ranges::count_if(request.changes, settles); settled > 0)
+    metrics_.observe(Family::settle_batch_jobs, static_cast<double>(settled));
   if (!reply) return reply;
   for (const ItemChange& change : request.changes) {
     const auto refusal = refusal_of(change);
@@ -169,7 +184,8 @@ void MeteredStore::count_granted(const AcquireRequest& request, const AcquireRep
   }
   if (!asked) return;  // it was granted before
   metrics_.observe(Family::lock_wait_seconds, seconds_of(now - *asked));
-  const auto taken = std::ranges::count_if(reply.grants, [](const LockGrant& grant) { return !grant.previous_owner.empty(); });
+  const auto taken =
+      std::ranges::count_if(reply.grants, [](const LockGrant& grant) { return !grant.previous_owner.empty(); });
   if (taken > 0) metrics_.add(Family::takeovers, {"lock"}, static_cast<double>(taken));
 }
 
@@ -220,46 +236,126 @@ Result<void> MeteredStore::withdraw(const WithdrawRequest& request) {
   return reply;
 }
 
-Result<EnqueueReply> MeteredStore::enqueue(const EnqueueRequest& request) { return timed("enqueue", [&] { return inner_.enqueue(request); }); }
-Result<void> MeteredStore::give_back(const GiveBackRequest& request) { return timed("give_back", [&] { return inner_.give_back(request); }); }
-Result<BacklogReply> MeteredStore::backlog(const BacklogRequest& request) { return timed("backlog", [&] { return inner_.backlog(request); }); }
-Result<TidyReply> MeteredStore::tidy(const TidyRequest& request) { return timed("tidy", [&] { return inner_.tidy(request); }); }
-Result<SchedulesReply> MeteredStore::schedules(const SchedulesRequest& request) { return timed("schedules", [&] { return inner_.schedules(request); }); }
-Result<StepReply> MeteredStore::step_ticks(const StepRequest& request) { return timed("step_ticks", [&] { return inner_.step_ticks(request); }); }
-Result<void> MeteredStore::report_worker(const WorkerReport& report) { return timed("report_worker", [&] { return inner_.report_worker(report); }); }
-Result<OrdersReply> MeteredStore::orders(const std::string& ns, const std::string& owner) { return timed("orders", [&] { return inner_.orders(ns, owner); }); }
+Result<EnqueueReply> MeteredStore::enqueue(const EnqueueRequest& request) {
+  return timed("enqueue", [&] { return inner_.enqueue(request); });
+}
+Result<void> MeteredStore::give_back(const GiveBackRequest& request) {
+  return timed("give_back", [&] { return inner_.give_back(request); });
+}
+Result<BacklogReply> MeteredStore::backlog(const BacklogRequest& request) {
+  return timed("backlog", [&] { return inner_.backlog(request); });
+}
+Result<TidyReply> MeteredStore::tidy(const TidyRequest& request) {
+  return timed("tidy", [&] { return inner_.tidy(request); });
+}
+Result<SchedulesReply> MeteredStore::schedules(const SchedulesRequest& request) {
+  return timed("schedules", [&] { return inner_.schedules(request); });
+}
+Result<StepReply> MeteredStore::step_ticks(const StepRequest& request) {
+  return timed("step_ticks", [&] { return inner_.step_ticks(request); });
+}
+Result<void> MeteredStore::report_worker(const WorkerReport& report) {
+  return timed("report_worker", [&] { return inner_.report_worker(report); });
+}
+Result<OrdersReply> MeteredStore::orders(const std::string& ns, const std::string& owner) {
+  return timed("orders", [&] { return inner_.orders(ns, owner); });
+}
 
-Result<BatchReply> MeteredStore::open_batch(const BatchRequest& request) { return timed(kOther, [&] { return inner_.open_batch(request); }); }
-Result<std::optional<LogReply>> MeteredStore::log(const LogRequest& request) { return timed(kOther, [&] { return inner_.log(request); }); }
-Result<std::optional<Job>> MeteredStore::job(const std::string& ns, const JobId& id) { return timed(kOther, [&] { return inner_.job(ns, id); }); }
-Result<JobsReply> MeteredStore::jobs(const JobsRequest& request) { return timed(kOther, [&] { return inner_.jobs(request); }); }
-Result<std::vector<JobId>> MeteredStore::ids(const IdsRequest& request) { return timed(kOther, [&] { return inner_.ids(request); }); }
-Result<ActReply> MeteredStore::cancel(const ActRequest& request) { return timed(kOther, [&] { return inner_.cancel(request); }); }
-Result<ActReply> MeteredStore::retry(const ActRequest& request) { return timed(kOther, [&] { return inner_.retry(request); }); }
-Result<PurgeReply> MeteredStore::purge(const PurgeRequest& request) { return timed(kOther, [&] { return inner_.purge(request); }); }
-Result<void> MeteredStore::set_queue(const SetQueueRequest& request) { return timed(kOther, [&] { return inner_.set_queue(request); }); }
-Result<void> MeteredStore::pause(const PauseRequest& request) { return timed(kOther, [&] { return inner_.pause(request); }); }
-Result<std::vector<QueueRow>> MeteredStore::queues(const std::string& ns) { return timed(kOther, [&] { return inner_.queues(ns); }); }
-Result<Fence> MeteredStore::raise_floor(const RaiseFloorRequest& request) { return timed(kOther, [&] { return inner_.raise_floor(request); }); }
-Result<std::optional<JobFacts>> MeteredStore::facts(const std::string& ns, const JobId& id) { return timed(kOther, [&] { return inner_.facts(ns, id); }); }
-Result<std::vector<Attempt>> MeteredStore::attempts(const std::string& ns, const JobId& id) { return timed(kOther, [&] { return inner_.attempts(ns, id); }); }
-Result<void> MeteredStore::resolve_effect(const ResolveEffectRequest& request) { return timed(kOther, [&] { return inner_.resolve_effect(request); }); }
-Result<EffectsReply> MeteredStore::effects(const EffectsRequest& request) { return timed(kOther, [&] { return inner_.effects(request); }); }
-Result<LocksReply> MeteredStore::locks(const LocksRequest& request) { return timed(kOther, [&] { return inner_.locks(request); }); }
-Result<std::optional<LockRow>> MeteredStore::lock(const std::string& ns, const std::string& resource) { return timed(kOther, [&] { return inner_.lock(ns, resource); }); }
-Result<BreakReply> MeteredStore::break_lock(const BreakRequest& request) { return timed(kOther, [&] { return inner_.break_lock(request); }); }
-Result<ChangeScheduleReply> MeteredStore::change_schedule(const ChangeScheduleRequest& request) { return timed(kOther, [&] { return inner_.change_schedule(request); }); }
-Result<TicksReply> MeteredStore::ticks(const TicksRequest& request) { return timed(kOther, [&] { return inner_.ticks(request); }); }
-Result<PipelineRow> MeteredStore::put_pipeline(const PutPipelineRequest& request) { return timed(kOther, [&] { return inner_.put_pipeline(request); }); }
-Result<std::vector<PipelineRow>> MeteredStore::pipelines(const std::string& ns) { return timed(kOther, [&] { return inner_.pipelines(ns); }); }
-Result<ItemsReply> MeteredStore::items(const ItemsRequest& request) { return timed(kOther, [&] { return inner_.items(request); }); }
-Result<void> MeteredStore::remove_worker(const std::string& ns, const std::string& owner) { return timed(kOther, [&] { return inner_.remove_worker(ns, owner); }); }
-Result<void> MeteredStore::order_worker(const OrderRequest& request) { return timed(kOther, [&] { return inner_.order_worker(request); }); }
-Result<void> MeteredStore::stopped(const StoppedRequest& request) { return timed(kOther, [&] { return inner_.stopped(request); }); }
-Result<std::vector<WorkerRow>> MeteredStore::workers(const std::string& ns) { return timed(kOther, [&] { return inner_.workers(ns); }); }
-Result<std::vector<TrailEntry>> MeteredStore::trail(const std::string& ns, int limit) { return timed(kOther, [&] { return inner_.trail(ns, limit); }); }
-Result<void> MeteredStore::remove_namespace(const std::string& ns, const Act& act) { return timed(kOther, [&] { return inner_.remove_namespace(ns, act); }); }
-Result<std::vector<std::string>> MeteredStore::namespaces() { return timed(kOther, [&] { return inner_.namespaces(); }); }
-Result<std::vector<Finding>> MeteredStore::examine() { return timed(kOther, [&] { return inner_.examine(); }); }
+Result<BatchReply> MeteredStore::open_batch(const BatchRequest& request) {
+  return timed(kOther, [&] { return inner_.open_batch(request); });
+}
+Result<std::optional<LogReply>> MeteredStore::log(const LogRequest& request) {
+  return timed(kOther, [&] { return inner_.log(request); });
+}
+Result<std::optional<Job>> MeteredStore::job(const std::string& ns, const JobId& id) {
+  return timed(kOther, [&] { return inner_.job(ns, id); });
+}
+Result<JobsReply> MeteredStore::jobs(const JobsRequest& request) {
+  return timed(kOther, [&] { return inner_.jobs(request); });
+}
+Result<std::vector<JobId>> MeteredStore::ids(const IdsRequest& request) {
+  return timed(kOther, [&] { return inner_.ids(request); });
+}
+Result<ActReply> MeteredStore::cancel(const ActRequest& request) {
+  return timed(kOther, [&] { return inner_.cancel(request); });
+}
+Result<ActReply> MeteredStore::retry(const ActRequest& request) {
+  return timed(kOther, [&] { return inner_.retry(request); });
+}
+Result<PurgeReply> MeteredStore::purge(const PurgeRequest& request) {
+  return timed(kOther, [&] { return inner_.purge(request); });
+}
+Result<void> MeteredStore::set_queue(const SetQueueRequest& request) {
+  return timed(kOther, [&] { return inner_.set_queue(request); });
+}
+Result<void> MeteredStore::pause(const PauseRequest& request) {
+  return timed(kOther, [&] { return inner_.pause(request); });
+}
+Result<std::vector<QueueRow>> MeteredStore::queues(const std::string& ns) {
+  return timed(kOther, [&] { return inner_.queues(ns); });
+}
+Result<Fence> MeteredStore::raise_floor(const RaiseFloorRequest& request) {
+  return timed(kOther, [&] { return inner_.raise_floor(request); });
+}
+Result<std::optional<JobFacts>> MeteredStore::facts(const std::string& ns, const JobId& id) {
+  return timed(kOther, [&] { return inner_.facts(ns, id); });
+}
+Result<std::vector<Attempt>> MeteredStore::attempts(const std::string& ns, const JobId& id) {
+  return timed(kOther, [&] { return inner_.attempts(ns, id); });
+}
+Result<void> MeteredStore::resolve_effect(const ResolveEffectRequest& request) {
+  return timed(kOther, [&] { return inner_.resolve_effect(request); });
+}
+Result<EffectsReply> MeteredStore::effects(const EffectsRequest& request) {
+  return timed(kOther, [&] { return inner_.effects(request); });
+}
+Result<LocksReply> MeteredStore::locks(const LocksRequest& request) {
+  return timed(kOther, [&] { return inner_.locks(request); });
+}
+Result<std::optional<LockRow>> MeteredStore::lock(const std::string& ns, const std::string& resource) {
+  return timed(kOther, [&] { return inner_.lock(ns, resource); });
+}
+Result<BreakReply> MeteredStore::break_lock(const BreakRequest& request) {
+  return timed(kOther, [&] { return inner_.break_lock(request); });
+}
+Result<ChangeScheduleReply> MeteredStore::change_schedule(const ChangeScheduleRequest& request) {
+  return timed(kOther, [&] { return inner_.change_schedule(request); });
+}
+Result<TicksReply> MeteredStore::ticks(const TicksRequest& request) {
+  return timed(kOther, [&] { return inner_.ticks(request); });
+}
+Result<PipelineRow> MeteredStore::put_pipeline(const PutPipelineRequest& request) {
+  return timed(kOther, [&] { return inner_.put_pipeline(request); });
+}
+Result<std::vector<PipelineRow>> MeteredStore::pipelines(const std::string& ns) {
+  return timed(kOther, [&] { return inner_.pipelines(ns); });
+}
+Result<ItemsReply> MeteredStore::items(const ItemsRequest& request) {
+  return timed(kOther, [&] { return inner_.items(request); });
+}
+Result<void> MeteredStore::remove_worker(const std::string& ns, const std::string& owner) {
+  return timed(kOther, [&] { return inner_.remove_worker(ns, owner); });
+}
+Result<void> MeteredStore::order_worker(const OrderRequest& request) {
+  return timed(kOther, [&] { return inner_.order_worker(request); });
+}
+Result<void> MeteredStore::stopped(const StoppedRequest& request) {
+  return timed(kOther, [&] { return inner_.stopped(request); });
+}
+Result<std::vector<WorkerRow>> MeteredStore::workers(const std::string& ns) {
+  return timed(kOther, [&] { return inner_.workers(ns); });
+}
+Result<std::vector<TrailEntry>> MeteredStore::trail(const std::string& ns, int limit) {
+  return timed(kOther, [&] { return inner_.trail(ns, limit); });
+}
+Result<void> MeteredStore::remove_namespace(const std::string& ns, const Act& act) {
+  return timed(kOther, [&] { return inner_.remove_namespace(ns, act); });
+}
+Result<std::vector<std::string>> MeteredStore::namespaces() {
+  return timed(kOther, [&] { return inner_.namespaces(); });
+}
+Result<std::vector<Finding>> MeteredStore::examine() {
+  return timed(kOther, [&] { return inner_.examine(); });
+}
 
 }  // namespace fenceline::metrics

@@ -1,4 +1,5 @@
-// A Store that counts what its user asks of another one: how long calls take, whether they are answered, what they grant, renew and refuse. It changes nothing.
+// A Store that counts what its user asks of another one: how long calls take, whether they are answered, what they
+// grant, renew and refuse. It changes nothing.
 #pragma once
 
 #include <deque>
@@ -45,7 +46,8 @@ class Remembered {
 class MeteredStore final : public ForwardingStore {
  public:
   // All must outlive it.
-  MeteredStore(const Clock& clock, Metrics& metrics, Store& inner) : ForwardingStore(inner), clock_(clock), metrics_(metrics) {}
+  MeteredStore(const Clock& clock, Metrics& metrics, Store& inner)
+      : ForwardingStore(inner), clock_(clock), metrics_(metrics) {}
 
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
   Result<BatchReply> open_batch(const BatchRequest& request) override;
@@ -117,9 +119,9 @@ class MeteredStore final : public ForwardingStore {
 
   const Clock& clock_;
   Metrics& metrics_;
-  std::mutex mutex_;  // guards what follows; never held across a call
-  Remembered<Instant> asked_;         // requests for locks, by request: when they first asked
-  Remembered<Instant> held_;          // locks, by owner: since when
+  std::mutex mutex_;                          // guards what follows; never held across a call
+  Remembered<Instant> asked_;                 // requests for locks, by request: when they first asked
+  Remembered<Instant> held_;                  // locks, by owner: since when
   Remembered<std::monostate> last_attempts_;  // deliveries whose failure would end their job
 };
 

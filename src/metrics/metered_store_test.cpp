@@ -36,7 +36,11 @@ struct MeteredAway : Metered {
 };
 
 TEST_F(Metered, AClaimCountsItsJobsAndAnEmptyOneNothing) {
-  EXPECT_TRUE(must(store.claim({.ns = "default", .queues = {"mail"}, .owner = "w-1", .request = "none", .limit = 3, .ttl = seconds{10}})).jobs.empty());
+  EXPECT_TRUE(
+      must(
+          store.claim(
+              {.ns = "default", .queues = {"mail"}, .owner = "w-1", .request = "none", .limit = 3, .ttl = seconds{10}}))
+          .jobs.empty());
   EXPECT_EQ(moved(), Names{});
   enqueue();
   enqueue();
@@ -53,7 +57,8 @@ TEST_F(Metered, AJobWhoseLeaseRanOutIsAnOrphanReplayedAndATakeover) {
   clock.advance(seconds{11});
   moved();
   claim("w-2");
-  EXPECT_EQ(moved(), (Names{"fenceline_claim_batch_jobs", "fenceline_deliveries_total", "fenceline_orphans_replayed_total", "fenceline_takeovers_total"}));
+  EXPECT_EQ(moved(), (Names{"fenceline_claim_batch_jobs", "fenceline_deliveries_total",
+                            "fenceline_orphans_replayed_total", "fenceline_takeovers_total"}));
   EXPECT_EQ(metrics.value(Family::orphans_replayed), 1);
   EXPECT_EQ(metrics.value(Family::takeovers, {"job"}), 1);
   EXPECT_EQ(metrics.value(Family::takeovers, {"lock"}), 0);
@@ -70,7 +75,8 @@ TEST_F(Metered, ALateWriteIsCountedByItsVerb) {
   settle(first, OutcomeKind::done);
   must(store.record({.ns = "default", .notes = {{.id = first.job.id, .fence = first.job.fence, .log = "late"}}}));
   EXPECT_EQ(moved(), (Names{"fenceline_settle_batch_jobs", "fenceline_stale_writes_refused_total"}));
-  for (const char* verb : {"extend", "settle", "record"}) EXPECT_EQ(metrics.value(Family::stale_writes_refused, {verb}), 1) << verb;
+  for (const char* verb : {"extend", "settle", "record"})
+    EXPECT_EQ(metrics.value(Family::stale_writes_refused, {verb}), 1) << verb;
   EXPECT_EQ(metrics.value(Family::stale_writes_refused, {"renew"}), 0);
   EXPECT_EQ(metrics.value(Family::renewals, {"job"}), 0);
 }
@@ -126,7 +132,8 @@ TEST_F(MeteredAway, ACallThatIsNotAnsweredIsAnErrorAndTheStoreIsDownUntilOneIs) 
   EXPECT_EQ(metrics.answered_at(), clock.now() - seconds{1});
   EXPECT_EQ(moved(), Names{"fenceline_store_errors_total"});
   between.away = Code::in_doubt;
-  EXPECT_FALSE(away.extend({.ns = "default", .owner = "w-1", .jobs = {{job.job.id, job.job.fence}}, .ttl = seconds{10}}));
+  EXPECT_FALSE(
+      away.extend({.ns = "default", .owner = "w-1", .jobs = {{job.job.id, job.job.fence}}, .ttl = seconds{10}}));
   EXPECT_EQ(moved(), (Names{"fenceline_store_errors_total", "fenceline_renewal_failures_total"}));
   between.away = Code::full;
   EXPECT_FALSE(away.claim(ask));
@@ -141,16 +148,20 @@ TEST_F(MeteredAway, ACallThatIsNotAnsweredIsAnErrorAndTheStoreIsDownUntilOneIs) 
 }
 
 TEST_F(Metered, WhatTheStoreRefusesIsAnAnswer) {
-  EXPECT_FALSE(store.claim({.ns = "default", .queues = {}, .owner = "w-1", .request = "r", .ttl = seconds{10}})) << "invalid";
+  EXPECT_FALSE(store.claim({.ns = "default", .queues = {}, .owner = "w-1", .request = "r", .ttl = seconds{10}}))
+      << "invalid";
   EXPECT_EQ(metrics.value(Family::store_up), 1);
   EXPECT_EQ(moved(), Names{});
 }
 
 struct MeteredLocks : MeteredAway {
   Result<AcquireReply> acquire(const std::string& owner, bool wait = true, const std::string& name = "deploy") {
-    return store.acquire({.ns = "default", .names = {name}, .owner = owner, .request = owner, .ttl = seconds{10}, .wait = wait});
+    return store.acquire(
+        {.ns = "default", .names = {name}, .owner = owner, .request = owner, .ttl = seconds{10}, .wait = wait});
   }
-  LockHolding holding(const std::string& owner, const AcquireReply& reply) { return {reply.grants.at(0).resource, owner, reply.grants.at(0).fence}; }
+  LockHolding holding(const std::string& owner, const AcquireReply& reply) {
+    return {reply.grants.at(0).resource, owner, reply.grants.at(0).fence};
+  }
 };
 
 TEST_F(MeteredLocks, AWaitLastsFromTheFirstQuestionToTheGrant) {
@@ -202,7 +213,8 @@ TEST_F(MeteredLocks, RenewalsFailuresAndLateWordsAreCounted) {
   between.away.reset();
   clock.advance(seconds{11});
   EXPECT_EQ(must(store.renew(renewal)).refused.size(), 1u);
-  EXPECT_EQ(moved(), (Names{"fenceline_lock_hold_seconds", "fenceline_stale_writes_refused_total"})) << "lost: its hold ended";
+  EXPECT_EQ(moved(), (Names{"fenceline_lock_hold_seconds", "fenceline_stale_writes_refused_total"}))
+      << "lost: its hold ended";
   EXPECT_EQ(metrics.value(Family::stale_writes_refused, {"renew"}), 1);
   EXPECT_EQ(metrics.value(Family::renewals, {"lock"}), 1);
   EXPECT_EQ(metrics.value(Family::renewal_failures, {"lock"}), 1);
@@ -213,7 +225,8 @@ TEST_F(MeteredLocks, TheLockOfTheSchedulersCountsInNoneOfThese) {
   must(store.renew({.ns = "default", .locks = {holding("a", granted)}, .ttl = seconds{10}}));
   clock.advance(seconds{11});
   const AcquireReply taken = must(acquire("b", false, "fenceline:scheduler"));
-  EXPECT_EQ(must(store.renew({.ns = "default", .locks = {holding("a", granted)}, .ttl = seconds{10}})).refused.size(), 1u);
+  EXPECT_EQ(must(store.renew({.ns = "default", .locks = {holding("a", granted)}, .ttl = seconds{10}})).refused.size(),
+            1u);
   must(store.release({.ns = "default", .locks = {holding("b", taken)}}));
   EXPECT_EQ(moved(), Names{});
 }

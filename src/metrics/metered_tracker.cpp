@@ -36,11 +36,15 @@ void MeteredTracker::count(std::string_view kind, const Served& served, const Tr
 // As `fenceline doctor` judges it.
 void MeteredTracker::count_budget(const Served& served, std::optional<TroubleKind> what) {
   if (served.limit) metrics_.set(Family::tracker_budget_left, static_cast<double>(served.limit->left));
-  if (what == TroubleKind::limited || (served.limit && served.limit->left == 0)) return set_finding("tracker_budget", FindingStatus::bad);
-  if (served.limit) set_finding("tracker_budget", served.limit->left < kBudgetLow ? FindingStatus::warning : FindingStatus::ok);
+  if (what == TroubleKind::limited || (served.limit && served.limit->left == 0))
+    return set_finding("tracker_budget", FindingStatus::bad);
+  if (served.limit)
+    set_finding("tracker_budget", served.limit->left < kBudgetLow ? FindingStatus::warning : FindingStatus::ok);
 }
 
-void MeteredTracker::set_finding(std::string_view check, FindingStatus status) { metrics_.set(Family::finding, {check}, static_cast<double>(status)); }
+void MeteredTracker::set_finding(std::string_view check, FindingStatus status) {
+  metrics_.set(Family::finding, {check}, static_cast<double>(status));
+}
 
 Answer<Account> MeteredTracker::who_am_i() {
   return counted("read", [&] { return inner_.who_am_i(); });

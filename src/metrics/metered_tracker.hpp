@@ -1,4 +1,5 @@
-// A Tracker that counts the requests that its user sends to another one, and knows what the tracker said is left of them. It changes nothing.
+// A Tracker that counts the requests that its user sends to another one, and knows what the tracker said is left of
+// them. It changes nothing.
 #pragma once
 
 #include "metrics/metrics.hpp"
@@ -10,19 +11,22 @@ namespace fenceline::metrics {
 class MeteredTracker final : public tracker::Tracker {
  public:
   // All must outlive it.
-  MeteredTracker(const Clock& clock, Metrics& metrics, tracker::Tracker& inner) : clock_(clock), metrics_(metrics), inner_(inner) {}
+  MeteredTracker(const Clock& clock, Metrics& metrics, tracker::Tracker& inner)
+      : clock_(clock), metrics_(metrics), inner_(inner) {}
 
   tracker::Capabilities capabilities() const override { return inner_.capabilities(); }
   std::string place() const override { return inner_.place(); }
   tracker::Answer<tracker::Account> who_am_i() override;
   tracker::Answer<std::vector<tracker::ItemState>> list(const tracker::ListRequest& request) override;
   tracker::Answer<tracker::Item> read(const tracker::ReadRequest& request) override;
-  tracker::Answer<tracker::LabelsAfter> add_labels(const tracker::ItemId& item, const std::vector<std::string>& labels) override;
+  tracker::Answer<tracker::LabelsAfter> add_labels(const tracker::ItemId& item,
+                                                   const std::vector<std::string>& labels) override;
   tracker::Answer<tracker::LabelsAfter> remove_label(const tracker::ItemId& item, const std::string& label) override;
   tracker::Answer<tracker::Nothing> set_status(const tracker::ItemId& item, const std::string& status) override;
   tracker::Answer<tracker::Nothing> set_open(const tracker::ItemId& item, bool open) override;
   tracker::Answer<tracker::Comment> post(const tracker::ItemId& item, const std::string& text) override;
-  tracker::Answer<tracker::Comment> edit(const tracker::ItemId& item, const tracker::CommentId& comment, const std::string& text) override;
+  tracker::Answer<tracker::Comment> edit(const tracker::ItemId& item, const tracker::CommentId& comment,
+                                         const std::string& text) override;
   tracker::Answer<tracker::Nothing> erase(const tracker::ItemId& item, const tracker::CommentId& comment) override;
   tracker::Answer<tracker::Swapped> swap(const tracker::SwapRequest& request) override;
 

@@ -14,7 +14,8 @@
 namespace fenceline::metrics {
 namespace {
 
-// A value that is not in the list counts as the last one, which is "other" wherever values come from elsewhere: what is counted must never stop the work.
+// A value that is not in the list counts as the last one, which is "other" wherever values come from elsewhere: what is
+// counted must never stop the work.
 std::size_t place_of(const Label& label, std::string_view value) {
   const auto found = std::ranges::find(label.values, value);
   return std::min(static_cast<std::size_t>(found - label.values.begin()), label.values.size() - 1);
@@ -37,7 +38,8 @@ struct Metrics::Parts {
     switch (entry.spec.kind) {
       case FamilyKind::counter: {
         auto& family = prometheus::BuildCounter().Name(entry.spec.name).Help(entry.spec.help).Register(registry);
-        each_series(entry.spec, [&](const prometheus::Labels& labels) { entry.counters.push_back(&family.Add(labels)); });
+        each_series(entry.spec,
+                    [&](const prometheus::Labels& labels) { entry.counters.push_back(&family.Add(labels)); });
         break;
       }
       case FamilyKind::gauge: {
@@ -47,7 +49,9 @@ struct Metrics::Parts {
       }
       case FamilyKind::histogram: {
         auto& family = prometheus::BuildHistogram().Name(entry.spec.name).Help(entry.spec.help).Register(registry);
-        each_series(entry.spec, [&](const prometheus::Labels& labels) { entry.histograms.push_back(&family.Add(labels, entry.spec.buckets)); });
+        each_series(entry.spec, [&](const prometheus::Labels& labels) {
+          entry.histograms.push_back(&family.Add(labels, entry.spec.buckets));
+        });
         break;
       }
     }
@@ -75,9 +79,11 @@ struct Metrics::Parts {
   std::vector<Entry> entries;
 };
 
-Metrics::Metrics(const MetricsOptions& options, const Clock& clock) : parts_(std::make_unique<Parts>()), store_(options.store), sampled_at_(clock.now()), answered_at_(Instant::min()) {
+Metrics::Metrics(const MetricsOptions& options, const Clock& clock)
+    : parts_(std::make_unique<Parts>()), store_(options.store), sampled_at_(clock.now()), answered_at_(Instant::min()) {
   for (FamilySpec& spec : families(options)) {
-    check(static_cast<std::size_t>(spec.family) == parts_->entries.size(), "families stand in the order of their enumeration");
+    check(static_cast<std::size_t>(spec.family) == parts_->entries.size(),
+          "families stand in the order of their enumeration");
     parts_->add(std::move(spec));
   }
   set(Family::build_info, {options.version, options.store}, 1);
@@ -99,11 +105,17 @@ std::size_t Metrics::series_of(Family family, Labels labels) const {
   return place;
 }
 
-void Metrics::add(Family counter, Labels labels, double by) { parts_->of(counter).counters.at(series_of(counter, labels))->Increment(by); }
+void Metrics::add(Family counter, Labels labels, double by) {
+  parts_->of(counter).counters.at(series_of(counter, labels))->Increment(by);
+}
 
-void Metrics::set(Family gauge, Labels labels, double value) { parts_->of(gauge).gauges.at(series_of(gauge, labels))->Set(value); }
+void Metrics::set(Family gauge, Labels labels, double value) {
+  parts_->of(gauge).gauges.at(series_of(gauge, labels))->Set(value);
+}
 
-void Metrics::observe(Family histogram, Labels labels, double value) { parts_->of(histogram).histograms.at(series_of(histogram, labels))->Observe(value); }
+void Metrics::observe(Family histogram, Labels labels, double value) {
+  parts_->of(histogram).histograms.at(series_of(histogram, labels))->Observe(value);
+}
 
 double Metrics::value(Family family, Labels labels) const {
   const Parts::Entry& entry = parts_->of(family);

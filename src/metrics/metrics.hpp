@@ -1,4 +1,5 @@
-// What a process counts of itself, for Prometheus: every family of families.hpp, present from the start. Its library stays in the source.
+// What a process counts of itself, for Prometheus: every family of families.hpp, present from the start. Its library
+// stays in the source.
 //
 // Nothing is decided by it. Safe to call from several threads; never waits for a store.
 #pragma once

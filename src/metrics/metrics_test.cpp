@@ -19,13 +19,18 @@ TEST_F(Metered, EveryFamilyIsThereAtTheStartWithAllItsSeriesAtZero) {
   const std::string text = metrics.text(clock.now());
   const std::map<std::string, std::string> samples = samples_of(text);
   const std::set<std::string> known{"fenceline_build_info", "fenceline_store_class", "process_start_time_seconds"};
-  for (const FamilySpec& spec : families({.version = "1.2.3", .store = "memory", .queues = {"mail", "print"}, .checks = {"clock", "stale_jobs"}})) {
+  for (const FamilySpec& spec : families(
+           {.version = "1.2.3", .store = "memory", .queues = {"mail", "print"}, .checks = {"clock", "stale_jobs"}})) {
     EXPECT_NE(text.find("# HELP " + spec.name + " " + spec.help + "\n"), std::string::npos) << spec.name;
-    EXPECT_NE(text.find("# TYPE " + spec.name + " " + std::string(to_string(spec.kind)) + "\n"), std::string::npos) << spec.name;
+    EXPECT_NE(text.find("# TYPE " + spec.name + " " + std::string(to_string(spec.kind)) + "\n"), std::string::npos)
+        << spec.name;
     const std::string counted = spec.kind == FamilyKind::histogram ? spec.name + "_count" : spec.name;
     std::size_t series = 1;
     for (const Label& label : spec.labels) series *= label.values.size();
-    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count_if(samples, [&](const auto& sample) { return name_of(sample.first) == counted; })), series) << spec.name;
+    EXPECT_EQ(static_cast<std::size_t>(
+                  std::ranges::count_if(samples, [&](const auto& sample) { return name_of(sample.first) == counted; })),
+              series)
+        << spec.name;
   }
   for (const auto& [sample, value] : samples) {
     if (known.contains(name_of(sample))) continue;
@@ -48,20 +53,24 @@ TEST(Families, HaveNamesAndWordsThatTheTextFormatTakes) {
 }
 
 TEST(Families, TheTableOfTheDocumentationIsTheirs) {
-  EXPECT_NE(read("/docs/metrics.md").find(families_table()), std::string::npos) << "docs/metrics.md must have this table:\n" << families_table();
+  EXPECT_NE(read("/docs/metrics.md").find(families_table()), std::string::npos)
+      << "docs/metrics.md must have this table:\n"
+      << families_table();
 }
 
 TEST(Families, EveryMetricThatARuleOrAPanelNamesIsOneOfThem) {
   std::set<std::string> names;
   for (const FamilySpec& spec : families({.version = "1", .store = "memory"})) {
     if (spec.kind != FamilyKind::histogram) names.insert(spec.name);
-    else for (const char* end : {"_bucket", "_sum", "_count"}) names.insert(spec.name + end);
+    else
+      for (const char* end : {"_bucket", "_sum", "_count"}) names.insert(spec.name + end);
   }
   static const std::regex metric(R"(\bfenceline_[a-z_]+)");
   for (const char* path : {"/ops/prometheus/fenceline.rules.yml", "/ops/grafana/fenceline.json"}) {
     const std::string text = read(path);
     EXPECT_FALSE(text.empty()) << path;
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), metric); it != std::sregex_iterator(); ++it) EXPECT_TRUE(names.contains(it->str())) << path << " names " << it->str();
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), metric); it != std::sregex_iterator(); ++it)
+      EXPECT_TRUE(names.contains(it->str())) << path << " names " << it->str();
   }
 }
 

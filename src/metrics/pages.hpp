@@ -13,7 +13,8 @@ inline constexpr Duration kReadyFor = std::chrono::seconds{45};  // since the la
 class Pages {
  public:
   // All must outlive it.
-  Pages(Runtime& runtime, Metrics& metrics, Sampler& sampler) : runtime_(runtime), metrics_(metrics), sampler_(sampler) {}
+  Pages(Runtime& runtime, Metrics& metrics, Sampler& sampler)
+      : runtime_(runtime), metrics_(metrics), sampler_(sampler) {}
 
   http::HttpResponse answer(const http::HttpRequest& request);
 

@@ -35,7 +35,8 @@ struct PagesTest : testing::Test {
 
 TEST_F(PagesTest, MetricsAreTextOfPrometheusAndFresh) {
   serve([](Pages& pages) {
-    const http::HttpResponse page = pages.answer({.method = "GET", .target = "/metrics?x=1", .headers = {}, .body = {}});
+    const http::HttpResponse page =
+        pages.answer({.method = "GET", .target = "/metrics?x=1", .headers = {}, .body = {}});
     EXPECT_EQ(page.status, 200);
     EXPECT_EQ(page.content_type, "text/plain; version=0.0.4; charset=utf-8");
     EXPECT_NE(page.body.find("fenceline_stale_jobs 7\n"), std::string::npos) << "the first scrape has a sample";

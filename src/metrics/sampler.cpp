@@ -31,7 +31,9 @@ void Sampler::run(std::stop_token stop) {
   }
 }
 
-int Sampler::how_seldom() const { return std::clamp(static_cast<int>(metrics_.value(Family::workers, {"seen"})) / kWorkersAtOnce, 1, kSeldomMost); }
+int Sampler::how_seldom() const {
+  return std::clamp(static_cast<int>(metrics_.value(Family::workers, {"seen"})) / kWorkersAtOnce, 1, kSeldomMost);
+}
 
 bool Sampler::asked_for() {
   const std::lock_guard lock(mutex_);

@@ -1,4 +1,5 @@
-// When gauges are brought up to date: at the start, every quarter of a minute (of a large fleet every minute), and when somebody looks. Nobody who looks waits for a store that is away: there is the last sample then, and its age.
+// When gauges are brought up to date: at the start, every quarter of a minute (of a large fleet every minute), and when
+// somebody looks. Nobody who looks waits for a store that is away: there is the last sample then, and its age.
 #pragma once
 
 #include <atomic>
@@ -15,12 +16,13 @@ namespace fenceline::metrics {
 
 struct SamplerOptions {
   Duration every = std::chrono::seconds{15};
-  Duration fresh = std::chrono::seconds{1};               // what is not older need not be taken again for who looks
-  Duration patience = std::chrono::milliseconds{500};     // of who looks
-  Duration first_patience = std::chrono::seconds{2};      // and while there is no sample at all
+  Duration fresh = std::chrono::seconds{1};            // what is not older need not be taken again for who looks
+  Duration patience = std::chrono::milliseconds{500};  // of who looks
+  Duration first_patience = std::chrono::seconds{2};   // and while there is no sample at all
 };
 
-// Every process looks at the whole store: where many do, each does so more seldom, up to what FencelineSampleAge allows.
+// Every process looks at the whole store: where many do, each does so more seldom, up to what FencelineSampleAge
+// allows.
 inline constexpr int kWorkersAtOnce = 10;
 inline constexpr int kSeldomMost = 4;
 
@@ -35,7 +37,8 @@ class Sampler {
   // Until `stop`.
   void run(std::stop_token stop);
 
-  // Has a sample taken if the last one is not fresh, and waits for it as long as the patience lasts and the store answers. From any task, while run() runs.
+  // Has a sample taken if the last one is not fresh, and waits for it as long as the patience lasts and the store
+  // answers. From any task, while run() runs.
   void freshen();
 
  private:

@@ -31,7 +31,8 @@ struct SamplerTest : testing::Test {
 
   void run(const std::function<void(Sampler&)>& look, SamplerOptions options = {}) {
     process.start([&](std::stop_token) {
-      Sampler sampler(process, metrics, [&] { return take(); }, options);
+      Sampler sampler(
+          process, metrics, [&] { return take(); }, options);
       Task task = process.spawn("sampler", [&](std::stop_token stop) { sampler.run(std::move(stop)); });
       look(sampler);
       looked = true;

@@ -12,10 +12,13 @@ namespace {
 
 // Beside those about the state: of every store, of the configuration, and of issue trackers.
 constexpr std::array kMoreChecks{
-    "store_away",   "config",       "lock_gates", "class",     "version",  "schema",          "schedules",  "clock",      "round_trip",  "writes",       "durability",
-    "synchronous_commit", "pooler", "autovacuum", "held_horizon", "wal_size", "transaction_ids", "connections", "meta",     "depths",      "guards",       "memory",
-    "eviction",     "aof",          "snapshot",   "clients",   "functions", "memory_by_kind", "synchronous", "filesystem", "disk_space", "write_lock",   "disk",
-    "boot_id",      "tracker_token", "tracker_budget", "contested"};
+    "store_away", "config",     "lock_gates",   "class",          "version",         "schema",
+    "schedules",  "clock",      "round_trip",   "writes",         "durability",      "synchronous_commit",
+    "pooler",     "autovacuum", "held_horizon", "wal_size",       "transaction_ids", "connections",
+    "meta",       "depths",     "guards",       "memory",         "eviction",        "aof",
+    "snapshot",   "clients",    "functions",    "memory_by_kind", "synchronous",     "filesystem",
+    "disk_space", "write_lock", "disk",         "boot_id",        "tracker_token",   "tracker_budget",
+    "contested"};
 constexpr char kStoreAway[] = "store_away";
 
 bool is_away(const Error& error) { return error.code == Code::unavailable || error.code == Code::in_doubt; }
@@ -66,7 +69,8 @@ void StoreSample::set_queues(const std::vector<QueueRow>& rows) {
     if (row.oldest_ready_at) queue.age = std::max(queue.age, now - *row.oldest_ready_at);
   }
   for (const auto& [name, queue] : shown) {
-    for (std::size_t i = 0; i < queue.depth.size(); ++i) metrics_.set(Family::jobs, {name, to_string(static_cast<JobState>(i))}, static_cast<double>(queue.depth[i]));
+    for (std::size_t i = 0; i < queue.depth.size(); ++i)
+      metrics_.set(Family::jobs, {name, to_string(static_cast<JobState>(i))}, static_cast<double>(queue.depth[i]));
     metrics_.set(Family::oldest_ready_seconds, {name}, seconds_of(queue.age));
   }
 }

@@ -15,8 +15,8 @@ namespace fenceline::metrics {
 
 struct StoreSampleOptions {
   std::string ns = "default";
-  std::vector<std::string> queues = {};                  // that are served; the first kQueuesMost have a label of their own
-  Duration examine_every = std::chrono::minutes{1};      // what asks more of a store than a look
+  std::vector<std::string> queues = {};              // that are served; the first kQueuesMost have a label of their own
+  Duration examine_every = std::chrono::minutes{1};  // what asks more of a store than a look
   std::function<Result<std::vector<Finding>>(Store&)> more = {};  // what else is found then
 };
 

@@ -1,7 +1,7 @@
 #include "metrics/store_sample.hpp"
 
-#include "support/metrics_fixture.hpp"
 #include "support/hand_runtime.hpp"
+#include "support/metrics_fixture.hpp"
 
 namespace fenceline::metrics::test {
 namespace {
@@ -97,7 +97,9 @@ TEST_F(Sampled, LocksWhoseHoldersDiedAreDebt) {
 }
 
 TEST_F(Sampled, OfSeveralFindingsOfAStoreTheWorstCountsAndItIsExaminedOnceAMinute) {
-  examined.findings = {{"wal_size", FindingStatus::ok, "", ""}, {"wal_size", FindingStatus::bad, "", ""}, {"of_tomorrow", FindingStatus::warning, "", ""}};
+  examined.findings = {{"wal_size", FindingStatus::ok, "", ""},
+                       {"wal_size", FindingStatus::bad, "", ""},
+                       {"of_tomorrow", FindingStatus::warning, "", ""}};
   ASSERT_TRUE(sample.take());
   EXPECT_EQ(told.value(Family::finding, {"wal_size"}), 2);
   EXPECT_EQ(told.value(Family::finding, {"other"}), 1);
@@ -129,7 +131,9 @@ TEST_F(Sampled, AnExaminationThatIsNotAllowedIsFoundAndRepeatedOnceAMinuteAndThe
 }
 
 TEST_F(Sampled, WhatElseIsFoundCountsToo) {
-  StoreSample more{runtime, told, examined, {.more = [](Store&) { return std::vector<Finding>{{"config", FindingStatus::warning, "", ""}}; }}};
+  StoreSample more{runtime, told, examined, {.more = [](Store&) {
+                     return std::vector<Finding>{{"config", FindingStatus::warning, "", ""}};
+                   }}};
   ASSERT_TRUE(more.take());
   EXPECT_EQ(told.value(Family::finding, {"config"}), 1);
 }

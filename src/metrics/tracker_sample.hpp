@@ -14,7 +14,8 @@ class TrackerSample {
   // From one task.
   void take(const tracker::TrackerWorkerCounts& counts) {
     metrics_.set(Family::tracker_contested, static_cast<double>(counts.contested));
-    metrics_.set(Family::finding, {"contested"}, counts.contested > 0 ? static_cast<double>(FindingStatus::warning) : 0);
+    metrics_.set(Family::finding, {"contested"},
+                 counts.contested > 0 ? static_cast<double>(FindingStatus::warning) : 0);
     metrics_.add(Family::renewals, {"item"}, static_cast<double>(counts.renewals - renewals_));
     renewals_ = counts.renewals;
   }

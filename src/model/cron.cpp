@@ -13,7 +13,8 @@
 namespace fenceline {
 namespace {
 
-constexpr std::array<std::string_view, 12> kMonths{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
+constexpr std::array<std::string_view, 12> kMonths{"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
+                                                   "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
 constexpr std::array<std::string_view, 7> kWeekdays{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
 
 enum class Part { second, minute, hour, day, month, weekday };
@@ -30,7 +31,9 @@ constexpr std::array<Field, 6> kFields{{
     {"hour", 0, 23, "0-23, *, lists (6,18), ranges (9-17) and steps (*/2)"},
     {"day of month", 1, 31, "1-31, *, lists (1,15), ranges (1-7), steps (*/2) and L, the last day"},
     {"month", 1, 12, "1-12 or JAN-DEC, *, lists (1,7), ranges (MAR-OCT) and steps (*/3)"},
-    {"day of week", 0, 7, "0-7 or SUN-SAT (0 and 7 are Sunday), *, lists (MON,THU), ranges (MON-FRI), steps (*/2), 5L or FRIL (the last Friday) and 1#2 (the second Monday)"},
+    {"day of week", 0, 7,
+     "0-7 or SUN-SAT (0 and 7 are Sunday), *, lists (MON,THU), ranges (MON-FRI), steps (*/2), 5L or FRIL (the last "
+     "Friday) and 1#2 (the second Monday)"},
 }};
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShortForms{{
@@ -93,7 +96,8 @@ class FieldReader {
   Result<void> read_item(std::string_view item) {
     if (item.empty()) return bad(text_, "has an empty place in its list");
     if (item == "?") {
-      if (part_ != Part::day && part_ != Part::weekday) return bad(item, "stands for any day, in a day field only; write *");
+      if (part_ != Part::day && part_ != Part::weekday)
+        return bad(item, "stands for any day, in a day field only; write *");
       return add(field_.least, any_most(), 1);
     }
     if (auto special = read_special(item)) return *special;
@@ -102,7 +106,8 @@ class FieldReader {
     const std::string_view range = item.substr(0, slash);
     const std::optional<int> step = slash == std::string_view::npos ? 1 : number(item.substr(slash + 1));
     if (!step || *step < 1) return bad(item, "has no step behind the '/': write a number from 1");
-    if (const int most = any_most() - field_.least + 1; *step > most) return bad(item, "has a step that is too long: at most " + std::to_string(most));
+    if (const int most = any_most() - field_.least + 1; *step > most)
+      return bad(item, "has a step that is too long: at most " + std::to_string(most));
     if (range == "*") return add(field_.least, any_most(), *step);
 
     const std::size_t dash = range.find('-');
@@ -111,13 +116,15 @@ class FieldReader {
     if (!first) return std::unexpected(first.error());
     if (dash == std::string_view::npos) {
       if (slash == std::string_view::npos) return add(*first, *first, 1);
-      return bad(item, "has a step and no range; write " + std::string(first_text) + "-" + std::to_string(any_most()) + "/" + std::to_string(*step));
+      return bad(item, "has a step and no range; write " + std::string(first_text) + "-" + std::to_string(any_most()) +
+                           "/" + std::to_string(*step));
     }
     const std::string_view last_text = range.substr(dash + 1);
     Result<int> last = value(last_text, item);
     if (!last) return std::unexpected(last.error());
     if (part_ == Part::weekday && upper(last_text) == "SUN" && *first > 0) last = 7;  // a week may end with it
-    if (*first > *last) return bad(item, "runs backwards; write " + forwards(*first, *last, *step, !number(first_text)));
+    if (*first > *last)
+      return bad(item, "runs backwards; write " + forwards(*first, *last, *step, !number(first_text)));
     return add(*first, *last, *step);
   }
 
@@ -190,7 +197,8 @@ class FieldReader {
     if (step == 1) return range(first, most) + "," + range(field_.least, last);
     std::string list;
     const int values = most - field_.least + 1;
-    for (int n = first; n <= last + values; n += step) list += (list.empty() ? "" : ",") + spelled((n - field_.least) % values + field_.least);
+    for (int n = first; n <= last + values; n += step)
+      list += (list.empty() ? "" : ",") + spelled((n - field_.least) % values + field_.least);
     return list;
   }
 
@@ -198,7 +206,8 @@ class FieldReader {
 
   std::unexpected<Error> bad(std::string_view what, std::string_view why) const {
     const std::string where = "field " + std::to_string(position_) + " (" + std::string(field_.name) + "): ";
-    return fail(Code::invalid, where + quoted(what) + " " + std::string(why) + "; allowed: " + std::string(field_.allowed));
+    return fail(Code::invalid,
+                where + quoted(what) + " " + std::string(why) + "; allowed: " + std::string(field_.allowed));
   }
 
   Cron& cron_;
@@ -222,22 +231,27 @@ bool ever_matches(const Cron& cron) {
 Result<Cron> parse_fields(const std::vector<std::string_view>& texts) {
   const std::size_t count = texts.size();
   if (count != 5 && count != 6)
-    return fail(Code::invalid, (count == 0 ? "it is empty" : "it has " + std::to_string(count) + (count == 1 ? " field" : " fields")) +
-                                   "; write five (minute, hour, day of month, month, day of week), or six with the second first");
+    return fail(Code::invalid,
+                (count == 0 ? "it is empty" : "it has " + std::to_string(count) + (count == 1 ? " field" : " fields")) +
+                    "; write five (minute, hour, day of month, month, day of week), or six with the second first");
   Cron cron;
   if (count == 5) cron.seconds = 1;
   for (std::size_t i = 0; i < count; ++i) {
     const Part part = static_cast<Part>(i + 6 - count);
-    if (auto ok = FieldReader(cron, part, texts[i], static_cast<int>(i) + 1).read(); !ok) return std::unexpected(ok.error());
+    if (auto ok = FieldReader(cron, part, texts[i], static_cast<int>(i) + 1).read(); !ok)
+      return std::unexpected(ok.error());
   }
-  const std::string_view hour = texts[count - 4], day = texts[count - 3], month = texts[count - 2], weekday = texts[count - 1];
+  const std::string_view hour = texts[count - 4], day = texts[count - 3], month = texts[count - 2],
+                         weekday = texts[count - 1];
   cron.elapsed = hour.front() == '*';
   cron.either_day = !begins_with_star(day) && !begins_with_star(weekday);
   if (ever_matches(cron)) return cron;
   const std::string where = "field " + std::to_string(count - 2) + " (day of month): ";
-  if (cron.weekdays == 127) return fail(Code::invalid, where + "day " + std::string(day) + " of month " + std::string(month) + " never comes");
-  return fail(Code::invalid, where + "no day of month " + std::string(month) + " is both " + quoted(day) + " and, by field " + std::to_string(count) + " (day of week), " +
-                                 quoted(weekday) + "; a field that begins with * must match together with the other");
+  if (cron.weekdays == 127)
+    return fail(Code::invalid, where + "day " + std::string(day) + " of month " + std::string(month) + " never comes");
+  return fail(Code::invalid, where + "no day of month " + std::string(month) + " is both " + quoted(day) +
+                                 " and, by field " + std::to_string(count) + " (day of week), " + quoted(weekday) +
+                                 "; a field that begins with * must match together with the other");
 }
 
 Result<Cron> parse_short_form(std::string_view word) {
@@ -248,25 +262,34 @@ Result<Cron> parse_short_form(std::string_view word) {
     names.emplace_back(name);
     known += (known.empty() ? "" : " ") + std::string(name);
   }
-  if (upper(word) == "@REBOOT") return fail(Code::invalid, "@reboot is no time: a schedule belongs to a store, which has no start of a machine; known are " + known);
-  if (upper(word).starts_with("@EVERY")) return fail(Code::invalid, "@every is an interval: give the schedule an interval in place of an expression; known are " + known);
+  if (upper(word) == "@REBOOT")
+    return fail(
+        Code::invalid,
+        "@reboot is no time: a schedule belongs to a store, which has no start of a machine; known are " + known);
+  if (upper(word).starts_with("@EVERY"))
+    return fail(Code::invalid,
+                "@every is an interval: give the schedule an interval in place of an expression; known are " + known);
   const std::optional<std::string> near = nearest(word, names);
-  return fail(Code::invalid, quoted(word) + " is no short form" + (near ? "; did you mean " + *near + "?" : "") + "; known are " + known);
+  return fail(Code::invalid, quoted(word) + " is no short form" + (near ? "; did you mean " + *near + "?" : "") +
+                                 "; known are " + known);
 }
 
 Result<Cron> parse_text(std::string_view expression) {
   if (expression.size() > kCronBytesMax)
-    return fail(Code::invalid, "it is too long (" + std::to_string(expression.size()) + " bytes); at most " + std::to_string(kCronBytesMax));
+    return fail(Code::invalid, "it is too long (" + std::to_string(expression.size()) + " bytes); at most " +
+                                   std::to_string(kCronBytesMax));
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
     if ((c >= 0x20 && c < 0x7f) || c == '\t') continue;
-    return fail(Code::invalid, "byte " + std::to_string(i + 1) + " is no printable ASCII; write digits, names, blanks and * ? , - / # L");
+    return fail(Code::invalid, "byte " + std::to_string(i + 1) +
+                                   " is no printable ASCII; write digits, names, blanks and * ? , - / # L");
   }
   std::vector<std::string_view> fields = split(expression, " \t");
   std::erase(fields, std::string_view{});
   if (!fields.empty() && fields.front().starts_with('@')) {
     const bool alone = fields.size() == 1 || upper(fields.front()) == "@EVERY";
-    if (!alone) return fail(Code::invalid, quoted(fields.front()) + " stands alone; " + quoted(fields[1]) + " follows it");
+    if (!alone)
+      return fail(Code::invalid, quoted(fields.front()) + " stands alone; " + quoted(fields[1]) + " follows it");
     return parse_short_form(fields.front());
   }
   return parse_fields(fields);
@@ -277,7 +300,8 @@ Result<Cron> parse_text(std::string_view expression) {
 Result<Cron> parse_cron(std::string_view expression) {
   Result<Cron> cron = parse_text(expression);
   if (cron) return cron;
-  const bool shows = expression.size() <= kCronBytesMax && std::ranges::all_of(expression, [](char c) { return c >= 0x20 && c < 0x7f; });
+  const bool shows = expression.size() <= kCronBytesMax &&
+                     std::ranges::all_of(expression, [](char c) { return c >= 0x20 && c < 0x7f; });
   return fail(Code::invalid, "cron expression" + (shows ? " " + quoted(expression) : "") + ": " + cron.error().message);
 }
 

@@ -73,14 +73,16 @@ std::uint64_t days_within(const Cron& cron, year_month month, local_days from_da
 
 std::optional<local_days> first_day(const Cron& cron, local_days from_day, local_days to_day) {
   for (year_month month = month_of(from_day); local_days{month / 1} < to_day; month += months{1}) {
-    if (const std::uint64_t found = days_within(cron, month, from_day, to_day); found != 0) return local_days{month / least(found)};
+    if (const std::uint64_t found = days_within(cron, month, from_day, to_day); found != 0)
+      return local_days{month / least(found)};
   }
   return std::nullopt;
 }
 
 std::optional<local_days> last_day(const Cron& cron, local_days from_day, local_days to_day) {
   for (year_month month = month_of(to_day - days{1}); local_days{month / last} >= from_day; month -= months{1}) {
-    if (const std::uint64_t found = days_within(cron, month, from_day, to_day); found != 0) return local_days{month / most(found)};
+    if (const std::uint64_t found = days_within(cron, month, from_day, to_day); found != 0)
+      return local_days{month / most(found)};
   }
   return std::nullopt;
 }
@@ -120,7 +122,8 @@ std::int64_t count_matches(const Cron& cron, CivilTime from, CivilTime to) {
   const TimesOfDay times(cron);
   const local_days first = floor<days>(from), end = floor<days>(to);
   std::int64_t whole_days = 0;
-  for (year_month month = month_of(first); local_days{month / 1} < end; month += months{1}) whole_days += std::popcount(days_within(cron, month, first, end));
+  for (year_month month = month_of(first); local_days{month / 1} < end; month += months{1})
+    whole_days += std::popcount(days_within(cron, month, first, end));
   std::int64_t count = whole_days * times.count_before(kDaySeconds);
   if (matches_day(cron, first)) count -= times.count_before(second_of_day(from));
   if (matches_day(cron, end)) count += times.count_before(second_of_day(to));

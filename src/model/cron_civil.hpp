@@ -1,5 +1,5 @@
-// The times that a clock on the wall shows and a cron expression names, as if every day had 24 hours. What a zone does to its clocks is
-// tick_rule.hpp's.
+// The times that a clock on the wall shows and a cron expression names, as if every day had 24 hours. What a zone does
+// to its clocks is tick_rule.hpp's.
 #pragma once
 
 #include <chrono>

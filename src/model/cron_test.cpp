@@ -69,9 +69,12 @@ TEST(Cron, NamesInAnyCase) {
 }
 
 TEST(Cron, SundayIsZeroAndSevenAndMayEndAWeek) {
-  for (const std::string field : {"0", "7", "SUN", "7-7", "0,7"}) EXPECT_EQ(must(parse_cron("0 0 * * " + field)).weekdays, bits({0})) << field;
-  for (const std::string field : {"5-7", "FRI-SUN", "fri-7", "5-sun"}) EXPECT_EQ(must(parse_cron("0 0 * * " + field)).weekdays, bits({0, 5, 6})) << field;
-  for (const std::string field : {"0-6", "0-7", "1-7", "MON-SUN", "SUN-SAT", "*"}) EXPECT_EQ(must(parse_cron("0 0 * * " + field)).weekdays, 127U) << field;
+  for (const std::string field : {"0", "7", "SUN", "7-7", "0,7"})
+    EXPECT_EQ(must(parse_cron("0 0 * * " + field)).weekdays, bits({0})) << field;
+  for (const std::string field : {"5-7", "FRI-SUN", "fri-7", "5-sun"})
+    EXPECT_EQ(must(parse_cron("0 0 * * " + field)).weekdays, bits({0, 5, 6})) << field;
+  for (const std::string field : {"0-6", "0-7", "1-7", "MON-SUN", "SUN-SAT", "*"})
+    EXPECT_EQ(must(parse_cron("0 0 * * " + field)).weekdays, 127U) << field;
 }
 
 TEST(Cron, WhiteSpaceAndAQuestionMarkMakeNoDifference) {
@@ -91,8 +94,10 @@ TEST(Cron, ShortForms) {
 }
 
 TEST(Cron, S3_AnHourFieldThatBeginsWithAStarFollowsElapsedTime) {
-  for (const std::string hour : {"*", "*/2", "*/2,3"}) EXPECT_TRUE(must(parse_cron("0 " + hour + " * * *")).elapsed) << hour;
-  for (const std::string hour : {"0", "0-23", "3,*", "0-23/2"}) EXPECT_FALSE(must(parse_cron("0 " + hour + " * * *")).elapsed) << hour;
+  for (const std::string hour : {"*", "*/2", "*/2,3"})
+    EXPECT_TRUE(must(parse_cron("0 " + hour + " * * *")).elapsed) << hour;
+  for (const std::string hour : {"0", "0-23", "3,*", "0-23/2"})
+    EXPECT_FALSE(must(parse_cron("0 " + hour + " * * *")).elapsed) << hour;
 }
 
 TEST(Cron, TheLastDayOfAMonth) {
@@ -137,11 +142,16 @@ TEST(Cron, MatchingDaysAreThoseOfTheCalendar) {
 }
 
 TEST(Cron, WhatNeverComesIsRefused) {
-  EXPECT_EQ(error_of("0 0 31 2 *"), "cron expression '0 0 31 2 *': field 3 (day of month): day 31 of month 2 never comes");
-  EXPECT_EQ(error_of("0 0 0 30 FEB *"), "cron expression '0 0 0 30 FEB *': field 4 (day of month): day 30 of month FEB never comes");
-  EXPECT_EQ(error_of("0 0 31 2,4,6,9,11 ?"), "cron expression '0 0 31 2,4,6,9,11 ?': field 3 (day of month): day 31 of month 2,4,6,9,11 never comes");
-  EXPECT_EQ(error_of("0 0 */31 * MON#2"), "cron expression '0 0 */31 * MON#2': field 3 (day of month): no day of month * is both '*/31' and, by field 5 (day of week), 'MON#2'; "
-                                           "a field that begins with * must match together with the other");
+  EXPECT_EQ(error_of("0 0 31 2 *"),
+            "cron expression '0 0 31 2 *': field 3 (day of month): day 31 of month 2 never comes");
+  EXPECT_EQ(error_of("0 0 0 30 FEB *"),
+            "cron expression '0 0 0 30 FEB *': field 4 (day of month): day 30 of month FEB never comes");
+  EXPECT_EQ(error_of("0 0 31 2,4,6,9,11 ?"),
+            "cron expression '0 0 31 2,4,6,9,11 ?': field 3 (day of month): day 31 of month 2,4,6,9,11 never comes");
+  EXPECT_EQ(error_of("0 0 */31 * MON#2"),
+            "cron expression '0 0 */31 * MON#2': field 3 (day of month): no day of month * is both '*/31' and, by "
+            "field 5 (day of week), 'MON#2'; "
+            "a field that begins with * must match together with the other");
   EXPECT_EQ(error_of("0 0 29 2 */7"), "");
   EXPECT_EQ(error_of("0 0 * 2 MON#5"), "");
 }
@@ -152,7 +162,8 @@ struct Refused {
 
 TEST(Cron, WhatIsRefusedIsToldByFieldWhatStandsThereAndWhatIsAllowed) {
   const std::vector<Refused> all{
-      {"60 * * * *", "field 1 (minute): '60' is out of range; allowed: 0-59, *, lists (0,30), ranges (10-20) and steps (*/15)"},
+      {"60 * * * *",
+       "field 1 (minute): '60' is out of range; allowed: 0-59, *, lists (0,30), ranges (10-20) and steps (*/15)"},
       {"1,61 * * * *", "field 1 (minute): '1,61' has '61', which is out of range; allowed: 0-59"},
       {"* 24 * * *", "field 2 (hour): '24' is out of range; allowed: 0-23"},
       {"60 * * * * *", "field 1 (second): '60' is out of range"},
@@ -206,12 +217,15 @@ TEST(Cron, WhatIsRefusedIsToldByFieldWhatStandsThereAndWhatIsAllowed) {
       {"* * 1#2 * *", "field 3 (day of month): '1#2' has a '#', which is for the day of week only"},
       {"? * * * *", "field 1 (minute): '?' stands for any day, in a day field only; write *"},
       {"H * * * *", "field 1 (minute): 'H' is no minute"},
-      {"* * * *", "it has 4 fields; write five (minute, hour, day of month, month, day of week), or six with the second first"},
+      {"* * * *",
+       "it has 4 fields; write five (minute, hour, day of month, month, day of week), or six with the second first"},
       {"*", "it has 1 field; write five"},
       {"* * * * * * *", "it has 7 fields; write five"},
       {"", "it is empty; write five"},
       {" \t ", "it is empty"},
-      {"@reboot", "@reboot is no time: a schedule belongs to a store, which has no start of a machine; known are @yearly @annually @monthly @weekly @daily @midnight @hourly"},
+      {"@reboot",
+       "@reboot is no time: a schedule belongs to a store, which has no start of a machine; known are @yearly "
+       "@annually @monthly @weekly @daily @midnight @hourly"},
       {"@every 5m", "@every is an interval: give the schedule an interval in place of an expression"},
       {"@dayly", "'@dayly' is no short form; did you mean @daily?"},
       {"@minutely", "'@minutely' is no short form"},
@@ -223,7 +237,8 @@ TEST(Cron, WhatIsRefusedIsToldByFieldWhatStandsThereAndWhatIsAllowed) {
   };
   for (const Refused& refused : all) {
     const std::string said = error_of(refused.expression);
-    EXPECT_NE(said.find(refused.says), std::string::npos) << refused.expression << "\n said: " << said << "\n not: " << refused.says;
+    EXPECT_NE(said.find(refused.says), std::string::npos)
+        << refused.expression << "\n said: " << said << "\n not: " << refused.says;
     EXPECT_TRUE(said.starts_with("cron expression")) << said;
     EXPECT_EQ(said.find_first_of("\n\r\t\x01"), std::string::npos) << said;
     EXPECT_EQ(test::code_of(parse_cron(refused.expression)), Code::invalid);
@@ -249,11 +264,14 @@ TEST(Cron, AnyBytesAreAnsweredInOneLine) {
     if (round % 4 == 2) bytes = "* * " + bytes.substr(0, 5) + " * " + bytes.substr(bytes.size() / 2);
     const Result<Cron> cron = parse_cron(bytes);
     if (cron) ++read;
-    else ASSERT_TRUE(std::ranges::all_of(cron.error().message, [](char c) { return c >= 0x20 && c < 0x7f; })) << cron.error().message;
+    else
+      ASSERT_TRUE(std::ranges::all_of(cron.error().message, [](char c) { return c >= 0x20 && c < 0x7f; }))
+          << cron.error().message;
     if (!cron) continue;
     ASSERT_TRUE(cron->seconds != 0 && cron->minutes != 0 && cron->hours != 0 && cron->months != 0);
     ASSERT_EQ((cron->seconds | cron->minutes) >> 60, 0U);
-    ASSERT_EQ(cron->hours >> 24 | (cron->months & 1U) | cron->months >> 13 | (cron->days & 1U) | cron->weekdays >> 7, 0U);
+    ASSERT_EQ(cron->hours >> 24 | (cron->months & 1U) | cron->months >> 13 | (cron->days & 1U) | cron->weekdays >> 7,
+              0U);
   }
   EXPECT_GT(read, 100);
 }

@@ -23,7 +23,9 @@ std::optional<InDoubt> parse_in_doubt(std::string_view text) {
 
 Result<void> check_effect_name(std::string_view name) { return check_name("effect", name); }
 
-std::string idempotency_key(const JobId& job, std::string_view name) { return to_string(job) + "." + std::string(name); }
+std::string idempotency_key(const JobId& job, std::string_view name) {
+  return to_string(job) + "." + std::string(name);
+}
 
 Job held_for_effect(Job job) {
   job.state = JobState::waiting;

@@ -41,15 +41,15 @@ struct Effect {
   JobId job;
   std::string name;
   EffectState state = EffectState::none;
-  bool in_doubt = false;  // an intent, and nobody holds its job under its fence by a live lease
-  bool held = false;      // its job waits for it
+  bool in_doubt = false;           // an intent, and nobody holds its job under its fence by a live lease
+  bool held = false;               // its job waits for it
   InDoubt policy = InDoubt::hold;  // of the last that began
   std::string digest;
-  Fence fence = 0;     // of the last that began
-  std::string call;    // and its call,
-  std::string actor;   // and its process
-  std::int64_t doubts = 0;  // how often it was begun again though it may have happened
-  WallTime began_at;        // the last time
+  Fence fence = 0;                   // of the last that began
+  std::string call;                  // and its call,
+  std::string actor;                 // and its process
+  std::int64_t doubts = 0;           // how often it was begun again though it may have happened
+  WallTime began_at;                 // the last time
   std::optional<WallTime> ended_at;  // when it became done or none
   std::optional<int> exit_status;    // of a command that is done
   std::string result;                // bytes, of one that is done
@@ -64,8 +64,8 @@ Result<void> check_effect_name(std::string_view name);
 // What a provider is given so that it can tell a repeat: made of job and name, never of the fence (E1).
 std::string idempotency_key(const JobId& job, std::string_view name);
 
-// What it makes of a running job that one of its effects is in doubt: it waits, its delivery has ended at no cost. `fence`
-// and `owner` stay.
+// What it makes of a running job that one of its effects is in doubt: it waits, its delivery has ended at no cost.
+// `fence` and `owner` stay.
 Job held_for_effect(Job job);
 // And when the doubt is over: it is ready in its old place.
 Job released_from_hold(Job job);

@@ -27,8 +27,8 @@ TEST(Fence, EndsAt2To53AndIsRefusedNeverWrapped) {
   EXPECT_EQ(next_fence(kFenceMax - 1, at(0)), kFenceMax);
   EXPECT_EQ(next_fence(0, at(kFenceMax)), kFenceMax);
   for (const Result<Fence>& fence :
-       {next_fence(kFenceMax, at(0)), next_fence(0, at(kFenceMax + 1)), next_fence(std::numeric_limits<Fence>::max(), at(0)),
-        next_fence(0, at(std::numeric_limits<Fence>::max()))}) {
+       {next_fence(kFenceMax, at(0)), next_fence(0, at(kFenceMax + 1)),
+        next_fence(std::numeric_limits<Fence>::max(), at(0)), next_fence(0, at(std::numeric_limits<Fence>::max()))}) {
     ASSERT_FALSE(fence);
     EXPECT_EQ(fence.error().code, Code::refused);
   }

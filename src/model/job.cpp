@@ -17,7 +17,9 @@ std::string shown(std::string_view text) {
   return text.size() > 40 ? out + "..." : out;
 }
 
-constexpr bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 // first * 2^exponent, at most `most`.
 constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most) {
@@ -31,8 +33,8 @@ Result<void> check_optional_key(std::string_view what, const std::string& key) {
 
 Result<void> check_range(std::string_view what, Duration value, DurationRange allowed) {
   if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid,
-              std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
+  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " +
+                                 format_duration(allowed.most));
 }
 
 // 00-<32 hex>-<16 hex>-<2 hex>, and what later versions add.
@@ -101,7 +103,8 @@ Result<void> check_name(std::string_view what, std::string_view name) {
   if (name.size() > kNameBytesMax) return bad("is too long (" + std::to_string(name.size()) + " bytes)");
   if (!is_letter_or_digit(name.front())) return bad("starts with a character that is not allowed");
   for (const char c : name) {
-    if (!is_letter_or_digit(c) && c != '.' && c != '_' && c != '-' && c != ':') return bad("has a character that is not allowed");
+    if (!is_letter_or_digit(c) && c != '.' && c != '_' && c != '-' && c != ':')
+      return bad("has a character that is not allowed");
   }
   return {};
 }
@@ -117,7 +120,8 @@ Result<void> check_new_job(const NewJob& job) {
     return fail(Code::invalid, "attempts " + std::to_string(job.attempts_max) + " is out of range; use 1 to 1000");
   if (auto ok = check_range("delay", job.delay, kDelayRange); !ok) return ok;
   if (job.at && job.delay != Duration{0}) return fail(Code::invalid, "a job has a delay or a time, not both");
-  if (job.at && (*job.at < WallTime{} || *job.at > kRunAtMost)) return fail(Code::invalid, "time is out of range; use 1970 to 2200");
+  if (job.at && (*job.at < WallTime{} || *job.at > kRunAtMost))
+    return fail(Code::invalid, "time is out of range; use 1970 to 2200");
   if (job.timeout != Duration{0}) {
     if (auto ok = check_range("timeout", job.timeout, kTimeoutRange); !ok) return ok;
   }
@@ -133,8 +137,10 @@ Result<void> check_new_job(const NewJob& job) {
   for (const std::string& tag : job.tags) {
     if (auto ok = check_key("tag", tag); !ok) return ok;
   }
-  if (!std::is_sorted(job.tags.begin(), job.tags.end(), std::less_equal<>{})) return fail(Code::invalid, "tags must be sorted, none twice");
-  if (!job.traceparent.empty() && !is_traceparent(job.traceparent)) return fail(Code::invalid, "traceparent is not a W3C trace context");
+  if (!std::is_sorted(job.tags.begin(), job.tags.end(), std::less_equal<>{}))
+    return fail(Code::invalid, "tags must be sorted, none twice");
+  if (!job.traceparent.empty() && !is_traceparent(job.traceparent))
+    return fail(Code::invalid, "traceparent is not a W3C trace context");
   return check_payload(job.payload);
 }
 

@@ -33,16 +33,16 @@ std::optional<JobState> parse_job_state(std::string_view text);
 constexpr bool is_finished(JobState state) { return state >= JobState::done; }
 
 inline constexpr int kAttemptsMaxDefault = 10;
-inline constexpr int kLossesInRowMax = 5;      // that many lost deliveries in a row end in the dead letters
-inline constexpr int kLossesBeforeAlone = 2;   // from then on claimed only by a worker that holds nothing else
+inline constexpr int kLossesInRowMax = 5;     // that many lost deliveries in a row end in the dead letters
+inline constexpr int kLossesBeforeAlone = 2;  // from then on claimed only by a worker that holds nothing else
 inline constexpr std::size_t kPayloadBytesMax = 1 << 20;
 inline constexpr std::size_t kResultBytesMax = 1 << 20;
 inline constexpr std::size_t kErrorBytesMax = 4096;
 inline constexpr std::size_t kNameBytesMax = 128;
 inline constexpr int kPayloadDepthMax = 128;
-inline constexpr int kPriorityMost = 1000;     // and -1000 the least; larger is sooner
-inline constexpr int kBatchMax = 10'000;       // jobs in one store call
-inline constexpr std::size_t kKeyBytesMax = 256;      // of a unique key, group, limit key or tag
+inline constexpr int kPriorityMost = 1000;        // and -1000 the least; larger is sooner
+inline constexpr int kBatchMax = 10'000;          // jobs in one store call
+inline constexpr std::size_t kKeyBytesMax = 256;  // of a unique key, group, limit key or tag
 inline constexpr std::size_t kTagsMax = 16;
 inline constexpr std::size_t kLogBytesMax = 1 << 20;  // of a job; the oldest bytes go first
 inline constexpr std::size_t kNoteBytesMax = 1024;    // of a word on progress
@@ -62,20 +62,21 @@ struct Backoff {
 struct NewJob {
   JobId id;
   std::string queue;
-  std::string stage;                // empty: the only one
-  std::string payload = "null";     // JSON text
+  std::string stage;             // empty: the only one
+  std::string payload = "null";  // JSON text
   int priority = 0;
-  Duration delay{0};                // on the store's wall clock
-  std::optional<WallTime> at;       // in place of the delay: not before this moment of the store's wall clock; what is past there is now
+  Duration delay{0};  // on the store's wall clock
+  std::optional<WallTime>
+      at;  // in place of the delay: not before this moment of the store's wall clock; what is past there is now
   int attempts_max = kAttemptsMaxDefault;
   Backoff backoff{};
-  Duration timeout{0};              // of one attempt; 0: none
-  std::string key;                  // J6: one unfinished job for it in its queue; empty: none
-  Duration key_for{0};              // it stays taken that long after the finish
-  std::string group;                // J7: one at a time, in the order of enqueue; empty: none
-  std::string limit_key;            // counts for the queue's limit per key; empty: none
-  std::vector<std::string> tags;    // for people; sorted, none twice
-  std::string traceparent;          // W3C trace context, for the handler
+  Duration timeout{0};            // of one attempt; 0: none
+  std::string key;                // J6: one unfinished job for it in its queue; empty: none
+  Duration key_for{0};            // it stays taken that long after the finish
+  std::string group;              // J7: one at a time, in the order of enqueue; empty: none
+  std::string limit_key;          // counts for the queue's limit per key; empty: none
+  std::vector<std::string> tags;  // for people; sorted, none twice
+  std::string traceparent;        // W3C trace context, for the handler
 
   bool operator==(const NewJob&) const = default;
 };
@@ -92,9 +93,9 @@ std::string_view to_string(OutcomeKind kind);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::done;
-  std::string result;      // bytes, for done
-  std::string error;       // for failed and dead
-  Duration retry_in{0};    // for failed and later
+  std::string result;              // bytes, for done
+  std::string error;               // for failed and dead
+  Duration retry_in{0};            // for failed and later
   std::optional<int> exit_status;  // of a command: 0 to 255, 128 + n for a signal
 
   bool operator==(const Outcome&) const = default;
@@ -123,7 +124,7 @@ struct Attempt {
   std::optional<WallTime> ended_at;  // empty while it runs; of a lost one, when its job was taken over or buried
   AttemptEnd end = AttemptEnd::running;
   std::optional<int> exit_status;
-  std::string error;                 // of failed and dead ones
+  std::string error;  // of failed and dead ones
 
   bool operator==(const Attempt&) const = default;
 };
@@ -146,21 +147,21 @@ struct Job {
   std::vector<std::string> tags;
   std::string traceparent;
   WallTime created_at;
-  WallTime run_at;                        // not claimed before it
+  WallTime run_at;  // not claimed before it
   std::optional<WallTime> finished_at;
-  Fence fence = 0;                        // of the last grant; 0: never granted
-  std::string owner;                      // of the last grant
-  std::optional<Duration> lease_left;     // while running; zero or less: run out, nobody took over
-  std::int64_t deliveries = 0;            // grants
+  Fence fence = 0;                     // of the last grant; 0: never granted
+  std::string owner;                   // of the last grant
+  std::optional<Duration> lease_left;  // while running; zero or less: run out, nobody took over
+  std::int64_t deliveries = 0;         // grants
   std::int64_t failures = 0;
-  std::int64_t losses = 0;                // deliveries that ended by expiry
+  std::int64_t losses = 0;  // deliveries that ended by expiry
   std::int64_t losses_in_row = 0;
   std::int64_t laters = 0;
   std::optional<OutcomeKind> last_outcome;  // of the last settled delivery
-  std::string error;                      // the last one
+  std::string error;                        // the last one
   std::string result;
-  std::optional<int> exit_status;         // of the last settled delivery
-  std::optional<Progress> progress;       // of the last delivery that said something
+  std::optional<int> exit_status;    // of the last settled delivery
+  std::optional<Progress> progress;  // of the last delivery that said something
 
   bool operator==(const Job&) const = default;
 };
@@ -182,8 +183,8 @@ Result<void> check_key(std::string_view what, std::string_view key);
 // not count. Both are valid (see check_payload).
 bool same_json(std::string_view a, std::string_view b);
 
-// Sixteen hexadecimal digits, the same for the same value: for histories, which hold no payload; and of any bytes. No proof
-// against people who try.
+// Sixteen hexadecimal digits, the same for the same value: for histories, which hold no payload; and of any bytes. No
+// proof against people who try.
 std::string json_digest(std::string_view payload);
 std::string bytes_digest(std::string_view bytes);
 

@@ -23,15 +23,17 @@ Job running_job() {
 }
 
 TEST(Name, LettersDigitsAndAFewMarksAreAllowed) {
-  for (const std::string name : {"q", "Q9", "0", "mail.out", "a_b-c:d", "default"}) EXPECT_TRUE(check_name("queue", name)) << name;
+  for (const std::string name : {"q", "Q9", "0", "mail.out", "a_b-c:d", "default"})
+    EXPECT_TRUE(check_name("queue", name)) << name;
   EXPECT_TRUE(check_name("queue", std::string(kNameBytesMax, 'q')));
 }
 
 TEST(Name, EverythingElseIsRefusedInOnePrintableLine) {
-  for (const std::string& name : {std::string(), std::string("q\0", 2), std::string("\0", 1), std::string("q\nr"), std::string("../q"),
-                                  std::string(".."), std::string("."), std::string("-q"), std::string(":q"), std::string("_q"),
-                                  std::string("a/b"), std::string("a b"), std::string("\xc3\xa9"), std::string("q\xff"),
-                                  std::string("q;--"), std::string("q'"), std::string(129, 'q'), std::string(10'240, 'q')}) {
+  for (const std::string& name :
+       {std::string(), std::string("q\0", 2), std::string("\0", 1), std::string("q\nr"), std::string("../q"),
+        std::string(".."), std::string("."), std::string("-q"), std::string(":q"), std::string("_q"),
+        std::string("a/b"), std::string("a b"), std::string("\xc3\xa9"), std::string("q\xff"), std::string("q;--"),
+        std::string("q'"), std::string(129, 'q'), std::string(10'240, 'q')}) {
     const Result<void> checked = check_name("queue", name);
     ASSERT_FALSE(checked) << name;
     EXPECT_EQ(checked.error().code, Code::invalid);
@@ -62,9 +64,10 @@ TEST(RetryDelay, IsFullJitterOverOneSecondDoublingToAnHour) {
 }
 
 TEST(RetryDelay, NeverLeavesItsBounds) {
-  for (const std::int64_t failures : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{19}, std::int64_t{20}, std::int64_t{63},
-                                      std::int64_t{64}, std::numeric_limits<std::int64_t>::max()}) {
-    for (const std::uint64_t random : {std::uint64_t{0}, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::int64_t failures : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{19}, std::int64_t{20},
+                                      std::int64_t{63}, std::int64_t{64}, std::numeric_limits<std::int64_t>::max()}) {
+    for (const std::uint64_t random :
+         {std::uint64_t{0}, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
       EXPECT_GE(retry_delay({}, failures, random), 0s);
       EXPECT_LE(retry_delay({}, failures, random), 1h);
     }
@@ -75,7 +78,8 @@ TEST(RetryDelay, FollowsTheBackoffOfTheJob) {
   const Backoff backoff{10ms, 70ms};
   const auto longest = [&](std::int64_t failures) {
     Duration most{0};
-    for (std::uint64_t random = 0; random <= 80'000; random += 5) most = std::max(most, retry_delay(backoff, failures, random));
+    for (std::uint64_t random = 0; random <= 80'000; random += 5)
+      most = std::max(most, retry_delay(backoff, failures, random));
     return most;
   };
   EXPECT_EQ(longest(0), 10ms);
@@ -99,7 +103,8 @@ TEST(LaterDelay, IsOneSecondDoublingToAMinute) {
 }
 
 TEST(Settled, DoneKeepsTheResultAndFinishes) {
-  const Job done = settled(running_job(), {.kind = OutcomeKind::done, .result = "r", .error = "ignored", .retry_in = 9s}, kNow);
+  const Job done =
+      settled(running_job(), {.kind = OutcomeKind::done, .result = "r", .error = "ignored", .retry_in = 9s}, kNow);
   EXPECT_EQ(done.state, JobState::done);
   EXPECT_EQ(done.result, "r");
   EXPECT_EQ(done.error, "");
@@ -258,14 +263,15 @@ TEST(NewJob, KeysAndTagsHaveTheirBounds) {
   };
   EXPECT_TRUE(accepted([&](NewJob& job) { job.tags = tags(kTagsMax); }));
   EXPECT_FALSE(accepted([&](NewJob& job) { job.tags = tags(kTagsMax + 1); }));
-  EXPECT_TRUE(accepted([](NewJob& job) { job.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"; }));
+  EXPECT_TRUE(
+      accepted([](NewJob& job) { job.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"; }));
   EXPECT_FALSE(accepted([](NewJob& job) { job.traceparent = "00-0af7"; }));
 }
 
 TEST(Key, IsUtf8WithoutControlCharacters) {
   for (const std::string key : {"k", "a b", "g/1", "\xc3\xa9", "../x", "'"}) EXPECT_TRUE(check_key("key", key)) << key;
-  for (const std::string& key :
-       {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"), std::string("\xff"), std::string("\xc3")}) {
+  for (const std::string& key : {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"),
+                                 std::string("\xff"), std::string("\xc3")}) {
     const Result<void> checked = check_key("key", key);
     ASSERT_FALSE(checked) << key;
     EXPECT_EQ(checked.error().code, Code::invalid);
@@ -274,7 +280,8 @@ TEST(Key, IsUtf8WithoutControlCharacters) {
 }
 
 TEST(AttemptEnd, IsThatOfTheOutcome) {
-  for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back})
+  for (const OutcomeKind kind :
+       {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back})
     EXPECT_EQ(to_string(attempt_end(kind)), to_string(kind));
   EXPECT_EQ(to_string(AttemptEnd::running), "running");
   EXPECT_EQ(to_string(AttemptEnd::lost), "lost");

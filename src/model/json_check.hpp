@@ -1,5 +1,5 @@
-// Whether a text is JSON, in one pass and without building anything: every payload goes through here once or twice, and a
-// million levels of nesting must not cost a stack or a tree.
+// Whether a text is JSON, in one pass and without building anything: every payload goes through here once or twice, and
+// a million levels of nesting must not cost a stack or a tree.
 #pragma once
 
 #include <cstddef>

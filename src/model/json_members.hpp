@@ -20,9 +20,15 @@ class Members {
 
   explicit Members(const Json& object) : object_(object) {}
 
-  std::string text(const char* name) { return taken<std::string>(name, [](const Json& value) { return value.is_string(); }); }
-  std::int64_t number(const char* name) { return taken<std::int64_t>(name, [](const Json& value) { return value.is_number_integer(); }); }
-  bool flag(const char* name) { return taken<bool>(name, [](const Json& value) { return value.is_boolean(); }); }
+  std::string text(const char* name) {
+    return taken<std::string>(name, [](const Json& value) { return value.is_string(); });
+  }
+  std::int64_t number(const char* name) {
+    return taken<std::int64_t>(name, [](const Json& value) { return value.is_number_integer(); });
+  }
+  bool flag(const char* name) {
+    return taken<bool>(name, [](const Json& value) { return value.is_boolean(); });
+  }
   Duration duration(const char* name) { return Duration{number(name)}; }
   WallTime at(const char* name) { return WallTime{duration(name)}; }
   std::optional<WallTime> maybe_at(const char* name) {
@@ -37,15 +43,21 @@ class Members {
     return value.value_or(Value{});
   }
   std::vector<std::string> texts(const char* name) {
-    const auto all_text = [](const Json& value) { return value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_string(); }); };
+    const auto all_text = [](const Json& value) {
+      return value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_string(); });
+    };
     return taken<std::vector<std::string>>(name, all_text);
   }
   Json objects(const char* name) {
-    const auto all_objects = [](const Json& value) { return value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_object(); }); };
+    const auto all_objects = [](const Json& value) {
+      return value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_object(); });
+    };
     return taken<Json>(name, all_objects);
   }
   // An object, or null.
-  Json maybe_object(const char* name) { return taken<Json>(name, [](const Json& value) { return value.is_object() || value.is_null(); }); }
+  Json maybe_object(const char* name) {
+    return taken<Json>(name, [](const Json& value) { return value.is_object() || value.is_null(); });
+  }
 
   // What another reader found wrong counts here too.
   void also(const Members& part) {

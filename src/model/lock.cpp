@@ -10,7 +10,9 @@ namespace {
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-bool is_allowed(char c) { return is_letter_or_digit(c) || std::string_view("._-:/@=").find(c) != std::string_view::npos; }
+bool is_allowed(char c) {
+  return is_letter_or_digit(c) || std::string_view("._-:/@=").find(c) != std::string_view::npos;
+}
 
 // The beginning of a name that may be anything, fit for one line.
 std::string shown(std::string_view name) {
@@ -26,8 +28,9 @@ std::string_view to_string(LockMode mode) { return mode == LockMode::shared ? "s
 
 Result<void> check_lock_name(std::string_view name) {
   const auto bad = [&](const std::string& why) {
-    return fail(Code::invalid, "lock '" + shown(name) + "' " + why +
-                                   "; use 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' or '=', the first a letter or digit");
+    return fail(Code::invalid,
+                "lock '" + shown(name) + "' " + why +
+                    "; use 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' or '=', the first a letter or digit");
   };
   if (name.empty()) return bad("is empty");
   if (name.size() > kNameBytesMax) return bad("is too long (" + std::to_string(name.size()) + " bytes)");
@@ -44,8 +47,10 @@ Result<void> check_lock_resource(std::string_view resource) {
   const std::string_view number = resource.substr(at + 1);
   int slot = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), slot);
-  if (error != std::errc{} || end != number.data() + number.size() || slot < 2 || slot > kLockSlotsMax || number.front() == '0')
-    return fail(Code::invalid, "lock '" + shown(resource) + "' has no slot of that number; use #2 to #1000, the first has the name itself");
+  if (error != std::errc{} || end != number.data() + number.size() || slot < 2 || slot > kLockSlotsMax ||
+      number.front() == '0')
+    return fail(Code::invalid, "lock '" + shown(resource) +
+                                   "' has no slot of that number; use #2 to #1000, the first has the name itself");
   return check_lock_name(resource.substr(0, at));
 }
 

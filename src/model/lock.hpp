@@ -22,7 +22,8 @@ inline constexpr std::size_t kLockNoteBytesMax = 256;  // of what an acquire say
 
 // A waiter whose turn has come has this long to take the lock; then the next one may.
 inline constexpr Duration kLockTurn = std::chrono::seconds{1};
-// A waiter that was not heard of for so long has left the queue. One that is alive asks again every kLockAskAgain at least.
+// A waiter that was not heard of for so long has left the queue. One that is alive asks again every kLockAskAgain at
+// least.
 inline constexpr Duration kLockWaiterKeptFor = std::chrono::seconds{30};
 inline constexpr Duration kLockAskAgain = std::chrono::seconds{10};
 // A lock that has been free for so long leaves nothing behind but the floor.

@@ -87,13 +87,15 @@ std::optional<std::string> canonical(std::string_view payload) {
 
 }  // namespace
 
-bool same_json(std::string_view a, std::string_view b) { 
+bool same_json(std::string_view a, std::string_view b) {
   if (a == b) return true;
   const std::optional<std::string> canon = canonical(a);
   return canon && canon == canonical(b);
 }
 
-std::string json_digest(std::string_view payload) { return bytes_digest(canonical(payload).value_or(std::string(payload))); }
+std::string json_digest(std::string_view payload) {
+  return bytes_digest(canonical(payload).value_or(std::string(payload)));
+}
 
 std::string bytes_digest(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -105,14 +107,16 @@ std::string bytes_digest(std::string_view bytes) {
 
 Result<void> check_payload(std::string_view payload) {
   if (payload.size() > kPayloadBytesMax)
-    return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) + " bytes); at most 1 MiB, keep big data elsewhere and send its address");
+    return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) +
+                                   " bytes); at most 1 MiB, keep big data elsewhere and send its address");
   const JsonCheck checked = check_json(payload, kPayloadDepthMax);
   switch (checked.verdict) {
     case JsonVerdict::good: return {};
     case JsonVerdict::too_deep: return fail(Code::invalid, "payload is nested too deeply; at most 128 levels");
     case JsonVerdict::bad: break;
   }
-  return fail(Code::invalid, "payload is not JSON in UTF-8 (at byte " + std::to_string(checked.at) + "); quote a plain string: '\"text\"'");
+  return fail(Code::invalid, "payload is not JSON in UTF-8 (at byte " + std::to_string(checked.at) +
+                                 "); quote a plain string: '\"text\"'");
 }
 
 }  // namespace fenceline

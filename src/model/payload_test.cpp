@@ -10,15 +10,16 @@ std::string nested(int levels) {
 }
 
 TEST(Payload, AnyJsonValueWillDo) {
-  for (const std::string text : {"null", "true", "0", "-1.5e3", "\"\"", "[]", "{}", " {\"a\": [1, 2, {\"b\": null}]}\n",
-                                 "\"\\u0000\\ud83c\\udf0a\"", "\"\xc3\xa9\"", "18446744073709551615", "{\"a\":1,\"a\":2}"}) {
+  for (const std::string text :
+       {"null", "true", "0", "-1.5e3", "\"\"", "[]", "{}", " {\"a\": [1, 2, {\"b\": null}]}\n",
+        "\"\\u0000\\ud83c\\udf0a\"", "\"\xc3\xa9\"", "18446744073709551615", "{\"a\":1,\"a\":2}"}) {
     EXPECT_TRUE(check_payload(text)) << text;
   }
 }
 
 TEST(Payload, WhatIsNotJsonIsRefused) {
-  for (const std::string text :
-       {"", " ", "{", "[1,]", "{\"a\":}", "'a'", "nul", "NaN", "Infinity", "01", "1.", "text", "[1] [2]", "// x\n1", "{a:1}", "\"\n\""}) {
+  for (const std::string text : {"", " ", "{", "[1,]", "{\"a\":}", "'a'", "nul", "NaN", "Infinity", "01", "1.", "text",
+                                 "[1] [2]", "// x\n1", "{a:1}", "\"\n\""}) {
     const Result<void> checked = check_payload(text);
     ASSERT_FALSE(checked) << text;
     EXPECT_EQ(checked.error().code, Code::invalid);

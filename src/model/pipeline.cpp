@@ -30,47 +30,58 @@ std::optional<Value> value_of(const std::array<std::string_view, n>& names, std:
 
 Result<void> check_duration(const std::string& what, Duration value, DurationRange allowed) {
   if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid, what + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
+  return fail(Code::invalid, what + " is out of range; use " + format_duration(allowed.least) + " to " +
+                                 format_duration(allowed.most));
 }
 
 Result<void> check_number(const std::string& what, int value, int least, int most) {
   if (value >= least && value <= most) return {};
-  return fail(Code::invalid, what + " " + std::to_string(value) + " is out of range; use " + std::to_string(least) + " to " + std::to_string(most));
+  return fail(Code::invalid, what + " " + std::to_string(value) + " is out of range; use " + std::to_string(least) +
+                                 " to " + std::to_string(most));
 }
 
 Result<void> check_approval(const std::string& stage, const StageGate& gate) {
   const std::string of = stage + ": the approval's ";
   if (auto ok = check_number(of + "count", gate.count, 1, kApprovalsMax); !ok) return ok;
-  if (gate.by.size() > static_cast<std::size_t>(kApproversMax)) return fail(Code::invalid, of + "list of people is too long; at most " + std::to_string(kApproversMax));
+  if (gate.by.size() > static_cast<std::size_t>(kApproversMax))
+    return fail(Code::invalid, of + "list of people is too long; at most " + std::to_string(kApproversMax));
   std::set<std::string> people;
   for (const std::string& person : gate.by) {
     if (auto ok = check_key(of + "person", person); !ok) return ok;
-    if (!is_persons_name(person)) return fail(Code::invalid, of + "person '" + person + "' has blanks at an end; leave them out");
+    if (!is_persons_name(person))
+      return fail(Code::invalid, of + "person '" + person + "' has blanks at an end; leave them out");
     if (person.size() > kNameBytesMax) return fail(Code::invalid, of + "person has a name of more than 128 bytes");
     if (!people.insert(person).second) return fail(Code::invalid, of + "list names '" + person + "' twice");
   }
   if (!gate.by.empty() && static_cast<std::size_t>(gate.count) > gate.by.size())
-    return fail(Code::invalid, of + "count is " + std::to_string(gate.count) + ", but only " + std::to_string(gate.by.size()) + " may give one; name more people or ask for fewer");
+    return fail(Code::invalid, of + "count is " + std::to_string(gate.count) + ", but only " +
+                                   std::to_string(gate.by.size()) + " may give one; name more people or ask for fewer");
   if (gate.within == Duration{0}) return {};
   return check_duration(of + "time limit", gate.within, kWithinRange);
 }
 
 Result<void> check_command(const std::string& stage, const StageGate& gate) {
-  if (gate.command.empty() || gate.command.front().empty()) return fail(Code::invalid, stage + ": the check has no command; write check = [\"cmd\", \"arg\"]");
+  if (gate.command.empty() || gate.command.front().empty())
+    return fail(Code::invalid, stage + ": the check has no command; write check = [\"cmd\", \"arg\"]");
   std::size_t bytes = 0;
   for (const std::string& word : gate.command) {
-    if (!is_valid_utf8(word) || word.find('\0') != std::string::npos) return fail(Code::invalid, stage + ": the check's command has a word that is no text");
+    if (!is_valid_utf8(word) || word.find('\0') != std::string::npos)
+      return fail(Code::invalid, stage + ": the check's command has a word that is no text");
     bytes += word.size();
   }
-  if (gate.command.size() > kCommandWordsMost || bytes > kCommandBytesMost) return fail(Code::invalid, stage + ": the check's command is too long; put it into a script");
+  if (gate.command.size() > kCommandWordsMost || bytes > kCommandBytesMost)
+    return fail(Code::invalid, stage + ": the check's command is too long; put it into a script");
   return check_duration(stage + ": the pause between two checks", gate.every, kEveryRange);
 }
 
 Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
   if (auto ok = check_name("stage", stage.name); !ok) return ok;
   const std::string of = "stage " + stage.name;
-  if (stage.name.find(':') != std::string::npos) return fail(Code::invalid, of + " has a ':', which is for gates; leave it out");
-  if (stage.name.size() > kStageBytesMax) return fail(Code::invalid, of + " has a name of more than " + std::to_string(kStageBytesMax) + " bytes; use a shorter one");
+  if (stage.name.find(':') != std::string::npos)
+    return fail(Code::invalid, of + " has a ':', which is for gates; leave it out");
+  if (stage.name.size() > kStageBytesMax)
+    return fail(Code::invalid,
+                of + " has a name of more than " + std::to_string(kStageBytesMax) + " bytes; use a shorter one");
   if (stage.ttl != Duration{0})
     if (auto ok = check_duration(of + ": ttl", stage.ttl, kTtlRange); !ok) return ok;
   if (stage.timeout != Duration{0})
@@ -78,11 +89,14 @@ Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
   if (auto ok = check_number(of + ": attempts", stage.attempts, 0, kAttemptsMost); !ok) return ok;
   if (auto ok = check_number(of + ": concurrency", stage.concurrency, 0, kConcurrencyMost); !ok) return ok;
   for (const std::string& to : stage.moves.value_or(std::vector<std::string>{})) {
-    if (!spec.find(to)) return fail(Code::invalid, of + ": moves names '" + to + "', which is no stage of this pipeline");
+    if (!spec.find(to))
+      return fail(Code::invalid, of + ": moves names '" + to + "', which is no stage of this pipeline");
     if (to == stage.name) return fail(Code::invalid, of + ": moves names the stage itself");
   }
   if (stage.gate.kind == GateKind::automatic) return {};
-  if (&stage == &spec.first()) return fail(Code::invalid, of + " is the first one and has a gate, but items are in it as soon as they are enqueued; put a stage before it");
+  if (&stage == &spec.first())
+    return fail(Code::invalid, of + " is the first one and has a gate, but items are in it as soon as they are "
+                                    "enqueued; put a stage before it");
   return stage.gate.kind == GateKind::approval ? check_approval(of, stage.gate) : check_command(of, stage.gate);
 }
 
@@ -120,8 +134,10 @@ std::vector<std::string> PipelineSpec::names() const {
 
 Result<void> check_pipeline(const PipelineSpec& spec) {
   if (auto ok = check_name("pipeline", spec.name); !ok) return ok;
-  if (spec.stages.empty()) return fail(Code::invalid, "a pipeline has at least one stage; write stages = [\"ready\", \"review\"]");
-  if (spec.stages.size() > static_cast<std::size_t>(kStagesMax)) return fail(Code::invalid, "too many stages; at most " + std::to_string(kStagesMax));
+  if (spec.stages.empty())
+    return fail(Code::invalid, "a pipeline has at least one stage; write stages = [\"ready\", \"review\"]");
+  if (spec.stages.size() > static_cast<std::size_t>(kStagesMax))
+    return fail(Code::invalid, "too many stages; at most " + std::to_string(kStagesMax));
   if (auto ok = check_number("loops", spec.loops, 0, kLoopsMost); !ok) return ok;
   std::set<std::string> names;
   for (const StageSpec& stage : spec.stages) {
@@ -131,8 +147,12 @@ Result<void> check_pipeline(const PipelineSpec& spec) {
   return {};
 }
 
-std::string stored_stage(const PipelineSpec& spec, std::size_t stage) { return stage == 0 ? "" : spec.stages[stage].name; }
-std::string stored_gate(const PipelineSpec& spec, std::size_t stage) { return std::string(kGatePrefix) + spec.stages[stage].name; }
+std::string stored_stage(const PipelineSpec& spec, std::size_t stage) {
+  return stage == 0 ? "" : spec.stages[stage].name;
+}
+std::string stored_gate(const PipelineSpec& spec, std::size_t stage) {
+  return std::string(kGatePrefix) + spec.stages[stage].name;
+}
 
 // What is stored under the name of the first stage came there when that was not the first one: nobody would claim it.
 std::optional<Position> position_of(const PipelineSpec& spec, std::string_view stored) {
@@ -143,14 +163,18 @@ std::optional<Position> position_of(const PipelineSpec& spec, std::string_view s
   return Position{*stage, at_gate};
 }
 
-std::string stage_words(const PipelineSpec& spec, Position position) { return (position.at_gate ? "gate of " : "") + spec.stages[position.stage].name; }
+std::string stage_words(const PipelineSpec& spec, Position position) {
+  return (position.at_gate ? "gate of " : "") + spec.stages[position.stage].name;
+}
 
 std::string stage_words(const PipelineSpec& spec, std::string_view stored) {
   const std::optional<Position> position = position_of(spec, stored);
   return position ? stage_words(spec, *position) : std::string(stored);
 }
 
-bool may_move(const PipelineSpec& spec, Position from, std::size_t to) { return allowed(spec, from, to) && !(from.at_gate && from.stage == to); }
+bool may_move(const PipelineSpec& spec, Position from, std::size_t to) {
+  return allowed(spec, from, to) && !(from.at_gate && from.stage == to);
+}
 
 std::string moves_words(const PipelineSpec& spec, Position from) {
   std::string words;
@@ -162,7 +186,8 @@ std::string moves_words(const PipelineSpec& spec, Position from) {
 
 std::string people_words(const std::vector<std::string>& people) {
   std::string words;
-  for (std::size_t i = 0; i < people.size(); ++i) words += (i == 0 ? "" : i + 1 == people.size() ? " or " : ", ") + people[i];
+  for (std::size_t i = 0; i < people.size(); ++i)
+    words += (i == 0 ? "" : i + 1 == people.size() ? " or " : ", ") + people[i];
   return words;
 }
 
@@ -175,7 +200,8 @@ std::string gate_words(const StageGate& gate) {
   }
   std::string words = "approval" + (gate.by.empty() ? "" : " by " + people_words(gate.by));
   if (gate.count > 1) words += ", " + std::to_string(gate.count) + " of them";
-  if (gate.within > Duration{0}) words += ", within " + format_duration(gate.within) + ", then " + std::string(to_string(gate.then));
+  if (gate.within > Duration{0})
+    words += ", within " + format_duration(gate.within) + ", then " + std::string(to_string(gate.then));
   return words;
 }
 

@@ -1,7 +1,9 @@
-// A pipeline as a value: its stages in order, and what lets an item into each. What becomes of an item says pipeline_item.hpp.
+// A pipeline as a value: its stages in order, and what lets an item into each. What becomes of an item says
+// pipeline_item.hpp.
 //
-// A pipeline is the queue of its name, an item one of its jobs. In a store a job without a stage is at the first one, so that whoever enqueues need not know of stages; one that waits to be let into
-// stage S is at `gate:S`, where it can be claimed like any work by whoever looks after gates. Everybody else speaks of stages by their names.
+// A pipeline is the queue of its name, an item one of its jobs. In a store a job without a stage is at the first one,
+// so that whoever enqueues need not know of stages; one that waits to be let into stage S is at `gate:S`, where it can
+// be claimed like any work by whoever looks after gates. Everybody else speaks of stages by their names.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +37,8 @@ inline constexpr int kApproversMax = 50;
 inline constexpr int kLoopsDefault = 3;
 inline constexpr int kLoopsMost = 1000;
 inline constexpr Duration kCheckEveryDefault = std::chrono::minutes{1};
-inline constexpr Duration kCheckTimeout = std::chrono::minutes{10};  // one that takes longer is stopped, and tried again
+inline constexpr Duration kCheckTimeout =
+    std::chrono::minutes{10};  // one that takes longer is stopped, and tried again
 
 // What lets an item into a stage.
 struct StageGate {
@@ -53,13 +56,14 @@ struct StageGate {
 };
 
 struct StageSpec {
-  std::string name;      // as names are, without ':'
-  Duration ttl{0};       // of a worker's leases there; 0: the worker's own
-  Duration timeout{0};   // of one attempt; 0: the job's
-  int attempts = 0;      // failures at this stage until the item is dead; 0: the job's
-  int concurrency = 0;   // of one worker; 0: the worker's own
-  StageGate gate = {};   // the first stage has none
-  std::optional<std::vector<std::string>> moves = {};  // where a person may move an item from here; none: any earlier stage, and the next one
+  std::string name;     // as names are, without ':'
+  Duration ttl{0};      // of a worker's leases there; 0: the worker's own
+  Duration timeout{0};  // of one attempt; 0: the job's
+  int attempts = 0;     // failures at this stage until the item is dead; 0: the job's
+  int concurrency = 0;  // of one worker; 0: the worker's own
+  StageGate gate = {};  // the first stage has none
+  std::optional<std::vector<std::string>> moves =
+      {};  // where a person may move an item from here; none: any earlier stage, and the next one
 
   bool operator==(const StageSpec&) const = default;
 };
@@ -80,7 +84,8 @@ struct PipelineSpec {
 // Errors: invalid, in one line that names the stage and what is possible.
 Result<void> check_pipeline(const PipelineSpec& spec);
 
-// The spec as one line of JSON and back: what stores keep. The same spec gives the same bytes. Errors: invalid (no pipeline, of a newer version).
+// The spec as one line of JSON and back: what stores keep. The same spec gives the same bytes. Errors: invalid (no
+// pipeline, of a newer version).
 std::string pipeline_text(const PipelineSpec& spec);
 Result<PipelineSpec> parse_pipeline(std::string_view text);
 

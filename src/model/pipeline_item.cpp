@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kReasonBytesKept = 120;  // so that a record with all its approvals stays small
 constexpr Duration kDeadlineSlack = std::chrono::minutes{1};
-const std::string kNobody = "fenceline";       // who holds an item by a rule
+const std::string kNobody = "fenceline";  // who holds an item by a rule
 
 ItemWord word(const std::string& by, WallTime at, const std::string& reason) {
   std::size_t end = 0;
@@ -24,7 +24,9 @@ ItemWord word(const std::string& by, WallTime at, const std::string& reason) {
   return {.by = by, .at = at, .reason = reason.substr(0, end)};
 }
 
-bool may_approve(const StageGate& gate, const std::string& person) { return gate.by.empty() || std::ranges::find(gate.by, person) != gate.by.end(); }
+bool may_approve(const StageGate& gate, const std::string& person) {
+  return gate.by.empty() || std::ranges::find(gate.by, person) != gate.by.end();
+}
 
 bool enough(const StageGate& gate, const ItemRecord& record) { return approvals_of(gate, record) >= gate.count; }
 
@@ -41,7 +43,9 @@ ItemPlace place_at_gate(const PipelineSpec& spec, std::size_t stage, ItemRecord&
   if (record.hold) return place;
   if (gate.kind == GateKind::check) return {.stage = place.stage, .state = JobState::ready};
   if (gate.within == Duration{0} || record.overdue) return place;
-  return {.stage = place.stage, .state = JobState::ready, .delay = std::clamp(*record.entered + gate.within - now, Duration{0}, kDelayRange.most)};
+  return {.stage = place.stage,
+          .state = JobState::ready,
+          .delay = std::clamp(*record.entered + gate.within - now, Duration{0}, kDelayRange.most)};
 }
 
 // A stage is entered through its gate, whoever sends the item there and from wherever it comes.
@@ -50,21 +54,29 @@ ItemPlace enter(const PipelineSpec& spec, std::size_t stage, ItemRecord& record,
   record.overdue = false;
   record.entered.reset();
   record.due.reset();
-  if (spec.stages[stage].gate.kind == GateKind::automatic) return {.stage = stored_stage(spec, stage), .state = record.hold ? JobState::waiting : JobState::ready};
+  if (spec.stages[stage].gate.kind == GateKind::automatic)
+    return {.stage = stored_stage(spec, stage), .state = record.hold ? JobState::waiting : JobState::ready};
   record.generation += 1;
   record.entered = now;
   return place_at_gate(spec, stage, record, now);
 }
 
-std::string from_to(const PipelineSpec& spec, const ItemNow& item, std::size_t to) { return stage_words(spec, item.stage) + " -> " + spec.stages[to].name; }
+std::string from_to(const PipelineSpec& spec, const ItemNow& item, std::size_t to) {
+  return stage_words(spec, item.stage) + " -> " + spec.stages[to].name;
+}
 
 // Back to an earlier stage. Beyond the cap a person is asked before it goes on.
-ItemStep go_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& act, const std::string& by, const std::string& reason, WallTime now) {
+ItemStep go_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& act,
+                 const std::string& by, const std::string& reason, WallTime now) {
   ItemStep step{.record = item.record, .act = act, .about = from_to(spec, item, to), .reason = reason};
   step.record.returns += 1;
-  step.record.returned = ItemReturn{.from = stage_words(spec, item.stage), .to = spec.stages[to].name, .word = word(by, now, reason)};
+  step.record.returned =
+      ItemReturn{.from = stage_words(spec, item.stage), .to = spec.stages[to].name, .word = word(by, now, reason)};
   if (step.record.returns > spec.loops && !step.record.hold) {
-    step.record.hold = word(kNobody, now, "it went back " + std::to_string(step.record.returns) + (step.record.returns == 1 ? " time" : " times") + ", more than loops = " + std::to_string(spec.loops) + " allows");
+    step.record.hold =
+        word(kNobody, now,
+             "it went back " + std::to_string(step.record.returns) + (step.record.returns == 1 ? " time" : " times") +
+                 ", more than loops = " + std::to_string(spec.loops) + " allows");
     step.about += ", held";
   }
   step.place = enter(spec, to, step.record, now);
@@ -72,13 +84,15 @@ ItemStep go_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, 
 }
 
 Error nowhere(const PipelineSpec& spec, const ItemNow& item) {
-  return {Code::conflict, "it is at '" + item.stage + "', which is no stage of pipeline " + spec.name + " any more; move it: fenceline stage move ID --to STAGE"};
+  return {Code::conflict, "it is at '" + item.stage + "', which is no stage of pipeline " + spec.name +
+                              " any more; move it: fenceline stage move ID --to STAGE"};
 }
 
 }  // namespace
 
 int approvals_of(const StageGate& gate, const ItemRecord& record) {
-  return static_cast<int>(std::ranges::count_if(record.approvals, [&](const ItemWord& approval) { return may_approve(gate, approval.by); }));
+  return static_cast<int>(std::ranges::count_if(
+      record.approvals, [&](const ItemWord& approval) { return may_approve(gate, approval.by); }));
 }
 
 std::optional<WallTime> deadline_of(const PipelineSpec& spec, const ItemNow& item) {
@@ -94,7 +108,8 @@ ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, Wa
   ItemStep step{.record = item.record, .act = "item_advanced"};
   step.record.moved_under = fence;
   step.place = enter(spec, next, step.record, now);
-  step.about = stage_words(spec, item.stage) + " -> " + stage_words(spec, step.place->stage) + (step.record.hold ? ", held" : "");
+  step.about = stage_words(spec, item.stage) + " -> " + stage_words(spec, step.place->stage) +
+               (step.record.hold ? ", held" : "");
   return step;
 }
 
@@ -122,12 +137,14 @@ ItemStep put_on_hold(const ItemNow& item, std::optional<WallTime> due) {
 }
 
 Duration look_again_in(const PipelineSpec& spec, const ItemNow& item, WallTime now) {
-  if (const std::optional<WallTime> deadline = deadline_of(spec, item)) return std::clamp(*deadline - now, Duration{std::chrono::seconds{1}}, kDelayRange.most);
+  if (const std::optional<WallTime> deadline = deadline_of(spec, item))
+    return std::clamp(*deadline - now, Duration{std::chrono::seconds{1}}, kDelayRange.most);
   const std::optional<Position> at = position_of(spec, item.stage);
   return at ? spec.stages[at->stage].gate.every : kCheckEveryDefault;
 }
 
-std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said, const std::string& why, WallTime now) {
+std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said,
+                                       const std::string& why, WallTime now) {
   const std::size_t stage = position_of(spec, item.stage)->stage;
   const StageGate& gate = spec.stages[stage].gate;
   const auto finished = [&](ItemStep step) {
@@ -143,7 +160,9 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
     return finished(step);
   };
   if (gate.kind == GateKind::check) {
-    if (said == OutcomeKind::dead) return finished(go_back(spec, item, stage - 1, "item_returned", "check", why.empty() ? "its check said so" : why, now));
+    if (said == OutcomeKind::dead)
+      return finished(
+          go_back(spec, item, stage - 1, "item_returned", "check", why.empty() ? "its check said so" : why, now));
     if (said != OutcomeKind::done) return std::nullopt;
     // Held while it was checked: it is checked again when it is released.
     return item.record.hold ? finished(put_on_hold(item)) : let_in("item_advanced");
@@ -173,16 +192,20 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
 std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bool another, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at || !at->at_gate || is_finished(item.state)) return std::nullopt;
-  if (item.state == JobState::running && !another && spec.stages[at->stage].gate.kind != GateKind::automatic) return std::nullopt;
+  if (item.state == JobState::running && !another && spec.stages[at->stage].gate.kind != GateKind::automatic)
+    return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_moved", .about = stage_words(spec, *at)};
   if (!step.record.entered) step.record.entered = now;
   // The limit of time may lie ahead again.
   const StageGate& gate = spec.stages[at->stage].gate;
-  if (step.record.overdue && (gate.within == Duration{0} || *step.record.entered + gate.within > now)) step.record.overdue = false;
+  if (step.record.overdue && (gate.within == Duration{0} || *step.record.entered + gate.within > now))
+    step.record.overdue = false;
   ItemPlace place = place_at_gate(spec, at->stage, step.record, now);
   // A step takes its time; and a check may have been told to look again later.
   const Duration early = item.run_at - (now + place.delay);
-  const Duration off = place.state != JobState::ready ? Duration{0} : gate.kind == GateKind::check ? std::max(Duration{0}, early - gate.every) : std::chrono::abs(early);
+  const Duration off = place.state != JobState::ready ? Duration{0}
+                       : gate.kind == GateKind::check ? std::max(Duration{0}, early - gate.every)
+                                                      : std::chrono::abs(early);
   const bool in_place = place.stage == item.stage && place.state == item.state && off < kDeadlineSlack;
   if (in_place && step.record == item.record) return std::nullopt;
   place.fresh = place.stage != item.stage;
@@ -191,46 +214,73 @@ std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bo
   return step;
 }
 
-MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason, WallTime now) {
+MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason,
+                   WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
   const StageSpec& stage = spec.stages[at->stage];
-  if (!at->at_gate) return fail(Code::conflict, "it is at stage " + stage.name + " and waits for no approval; 'fenceline board' shows who waits for what");
-  if (stage.gate.kind == GateKind::check) return fail(Code::conflict, "it waits for a check into stage " + stage.name + ", which nobody can approve; to send it back: fenceline stage reject");
-  // What the file says then is done as soon as a worker looks, however late that is. Nobody looks at what only waits for people: it came there by an older file.
+  if (!at->at_gate)
+    return fail(Code::conflict, "it is at stage " + stage.name +
+                                    " and waits for no approval; 'fenceline board' shows who waits for what");
+  if (stage.gate.kind == GateKind::check)
+    return fail(Code::conflict, "it waits for a check into stage " + stage.name +
+                                    ", which nobody can approve; to send it back: fenceline stage reject");
+  // What the file says then is done as soon as a worker looks, however late that is. Nobody looks at what only waits
+  // for people: it came there by an older file.
   const bool looked_at = item.state != JobState::waiting || item.record.hold;
-  if (const std::optional<WallTime> deadline = deadline_of(spec, item); deadline && looked_at && now > *deadline && stage.gate.then != GateEnd::hold)
-    return fail(Code::conflict, "the time for approvals of stage " + stage.name + " was over at " + utc_text(*deadline) + "; what the pipeline says then (" + std::string(to_string(stage.gate.then)) + ") is done as soon as one of its workers runs");
-  if (!may_approve(stage.gate, by)) return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " + people_words(stage.gate.by) + ", or say who you are with --as");
+  if (const std::optional<WallTime> deadline = deadline_of(spec, item);
+      deadline && looked_at && now > *deadline && stage.gate.then != GateEnd::hold)
+    return fail(Code::conflict, "the time for approvals of stage " + stage.name + " was over at " +
+                                    utc_text(*deadline) + "; what the pipeline says then (" +
+                                    std::string(to_string(stage.gate.then)) +
+                                    ") is done as soon as one of its workers runs");
+  if (!may_approve(stage.gate, by))
+    return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " +
+                                  people_words(stage.gate.by) + ", or say who you are with --as");
   if (std::ranges::find(item.record.approvals, by, &ItemWord::by) != item.record.approvals.end()) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_approved", .about = stage.name, .reason = reason};
-  std::erase_if(step.record.approvals, [&](const ItemWord& approval) { return !may_approve(stage.gate, approval.by); });  // the list was another one then
+  std::erase_if(step.record.approvals, [&](const ItemWord& approval) {
+    return !may_approve(stage.gate, approval.by);
+  });  // the list was another one then
   step.record.approvals.push_back(word(by, now, reason));
-  if (stage.gate.kind == GateKind::approval) step.about += ", " + std::to_string(approvals_of(stage.gate, step.record)) + " of " + std::to_string(stage.gate.count);
+  if (stage.gate.kind == GateKind::approval)
+    step.about +=
+        ", " + std::to_string(approvals_of(stage.gate, step.record)) + " of " + std::to_string(stage.gate.count);
   const ItemPlace place = place_at_gate(spec, at->stage, step.record, now);
   if (place.stage != item.stage) step.place = place;
   return step;
 }
 
-MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<std::size_t> to, const std::string& by, const std::string& reason, WallTime now) {
+MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<std::size_t> to, const std::string& by,
+                   const std::string& reason, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
   const StageSpec& stage = spec.stages[at->stage];
-  if (at->stage == 0) return fail(Code::conflict, "it is at stage " + stage.name + ", the first one: there is no stage to go back to; to end it: fenceline job cancel");
+  if (at->stage == 0)
+    return fail(Code::conflict,
+                "it is at stage " + stage.name +
+                    ", the first one: there is no stage to go back to; to end it: fenceline job cancel");
   if (at->at_gate && stage.gate.kind == GateKind::approval && !may_approve(stage.gate, by))
-    return fail(Code::denied, "'" + by + "' may not decide about stage " + stage.name + "; ask " + people_words(stage.gate.by) + ", or say who you are with --as");
-  if (to && *to >= at->stage) return fail(Code::conflict, "stage " + spec.stages[*to].name + " is not before " + stage.name + "; an item that is rejected goes back");
+    return fail(Code::denied, "'" + by + "' may not decide about stage " + stage.name + "; ask " +
+                                  people_words(stage.gate.by) + ", or say who you are with --as");
+  if (to && *to >= at->stage)
+    return fail(Code::conflict, "stage " + spec.stages[*to].name + " is not before " + stage.name +
+                                    "; an item that is rejected goes back");
   return go_back(spec, item, to.value_or(at->stage - 1), "item_rejected", by, reason, now);
 }
 
-MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& by, const std::string& reason, WallTime now) {
+MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& by,
+                const std::string& reason, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   const std::string& name = spec.stages[to].name;
   if (at && !at->at_gate && at->stage == to) return std::nullopt;
-  if (at && at->at_gate && at->stage == to) return fail(Code::conflict, "it is at the gate of stage " + name + " already; let it in with: fenceline stage approve ID");
+  if (at && at->at_gate && at->stage == to)
+    return fail(Code::conflict,
+                "it is at the gate of stage " + name + " already; let it in with: fenceline stage approve ID");
   if (at && !may_move(spec, *at, to)) {
     const std::string possible = moves_words(spec, *at);
-    return fail(Code::conflict, "from " + stage_words(spec, *at) + " an item may not be moved to " + name + "; " + (possible.empty() ? "nowhere by hand" : "only to " + possible));
+    return fail(Code::conflict, "from " + stage_words(spec, *at) + " an item may not be moved to " + name + "; " +
+                                    (possible.empty() ? "nowhere by hand" : "only to " + possible));
   }
   // A hold that no person asked for ends with a person's decision.
   ItemNow freed = item;
@@ -242,7 +292,8 @@ MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, c
   return step;
 }
 
-MaybeStep held(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason, WallTime now) {
+MaybeStep held(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason,
+               WallTime now) {
   if (item.record.hold) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_held", .about = stage_words(spec, item.stage), .reason = reason};
   step.record.hold = word(by, now, reason);
@@ -268,11 +319,13 @@ MaybeStep released(const PipelineSpec& spec, const ItemNow& item, WallTime now) 
   return step;
 }
 
-MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, Fence fence, const std::string& by, const std::string& reason, WallTime now) {
+MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, Fence fence, const std::string& by,
+                    const std::string& reason, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
   if (at->at_gate || to >= at->stage)
-    return fail(Code::conflict, "a command that works on an item can send it back to a stage before " + spec.stages[at->stage].name + " only; to let it go on, exit with 0");
+    return fail(Code::conflict, "a command that works on an item can send it back to a stage before " +
+                                    spec.stages[at->stage].name + " only; to let it go on, exit with 0");
   ItemStep step = go_back(spec, item, to, "item_returned", by, reason, now);
   step.record.moved_under = fence;
   return step;
@@ -283,20 +336,25 @@ std::string waits_for(const PipelineSpec& spec, const ItemNow& item) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (item.record.hold) {
     const ItemWord& hold = *item.record.hold;
-    return (hold.by == kNobody ? "a person" : hold.by) + " to release it" + (hold.reason.empty() ? "" : " (" + hold.reason + ")");
+    return (hold.by == kNobody ? "a person" : hold.by) + " to release it" +
+           (hold.reason.empty() ? "" : " (" + hold.reason + ")");
   }
   if (!at) return "a person to move it: '" + item.stage + "' is no stage of this pipeline";
   if (!at->at_gate) return item.state == JobState::waiting ? "a person" : "";
   const StageSpec& stage = spec.stages[at->stage];
-  if (stage.gate.kind == GateKind::automatic) return "a person to let it into " + stage.name + ", whose gate was taken away (stage approve)";
+  if (stage.gate.kind == GateKind::automatic)
+    return "a person to let it into " + stage.name + ", whose gate was taken away (stage approve)";
   if (stage.gate.kind == GateKind::check) {
     std::string command;
     for (const std::string& part : stage.gate.command) command += (command.empty() ? "" : " ") + part;
     return "check of " + stage.name + ": " + command;
   }
-  std::string words = "approval of " + stage.name + (stage.gate.by.empty() ? "" : " by " + people_words(stage.gate.by)) + " (" + std::to_string(approvals_of(stage.gate, item.record)) + " of " + std::to_string(stage.gate.count) + ")";
+  std::string words =
+      "approval of " + stage.name + (stage.gate.by.empty() ? "" : " by " + people_words(stage.gate.by)) + " (" +
+      std::to_string(approvals_of(stage.gate, item.record)) + " of " + std::to_string(stage.gate.count) + ")";
   if (item.record.overdue) return words + ", overdue";
-  if (const std::optional<WallTime> deadline = deadline_of(spec, item)) words += ", until " + utc_text(*deadline) + ", then " + std::string(to_string(stage.gate.then));
+  if (const std::optional<WallTime> deadline = deadline_of(spec, item))
+    words += ", until " + utc_text(*deadline) + ", then " + std::string(to_string(stage.gate.then));
   return words;
 }
 

@@ -1,5 +1,7 @@
-// What is known of an item of a pipeline beside its job, and the rules about it: where an accepted outcome leads (P1), what an approval, a return, a move, a hold makes of it, what it waits for.
-// Pure: `now` is the store's clock, as it stood when the item was read. Whoever decides sends the step to the store with the record's revision, and decides anew if that has changed.
+// What is known of an item of a pipeline beside its job, and the rules about it: where an accepted outcome leads (P1),
+// what an approval, a return, a move, a hold makes of it, what it waits for. Pure: `now` is the store's clock, as it
+// stood when the item was read. Whoever decides sends the step to the store with the record's revision, and decides
+// anew if that has changed.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +35,16 @@ struct ItemReturn {
 };
 
 struct ItemRecord {
-  std::int64_t generation = 0;            // grows with each entry into a gate; approvals count for one
-  std::optional<WallTime> entered = {};   // that gate, while it is there
-  std::vector<ItemWord> approvals = {};   // of this generation, no person twice
-  bool overdue = false;                   // nobody approved in time, and it waits on
-  int returns = 0;                        // to an earlier stage, all in all
+  std::int64_t generation = 0;              // grows with each entry into a gate; approvals count for one
+  std::optional<WallTime> entered = {};     // that gate, while it is there
+  std::vector<ItemWord> approvals = {};     // of this generation, no person twice
+  bool overdue = false;                     // nobody approved in time, and it waits on
+  int returns = 0;                          // to an earlier stage, all in all
   std::optional<ItemReturn> returned = {};  // the last one
-  std::optional<ItemWord> hold = {};      // by a person: it goes nowhere
-  std::optional<WallTime> due = {};       // of one that was put on hold before its time: not to run sooner when it is released
-  Fence moved_under = 0;                  // of the delivery that last moved it: its word is taken, whoever asks again
+  std::optional<ItemWord> hold = {};        // by a person: it goes nowhere
+  std::optional<WallTime> due =
+      {};                 // of one that was put on hold before its time: not to run sooner when it is released
+  Fence moved_under = 0;  // of the delivery that last moved it: its word is taken, whoever asks again
 
   bool operator==(const ItemRecord&) const = default;
 };
@@ -70,8 +73,8 @@ struct ItemPlace {
 struct ItemStep {
   ItemRecord record;
   std::optional<ItemPlace> place = {};  // none: its job stays as it is
-  std::string act;     // of the trail: "item_advanced"
-  std::string about;   // "review -> publish"
+  std::string act;                      // of the trail: "item_advanced"
+  std::string about;                    // "review -> publish"
   std::string reason = {};
 
   bool operator==(const ItemStep&) const = default;
@@ -86,30 +89,39 @@ ItemStep never_came_there(const ItemNow& item, WallTime now);
 // A held one whose delivery ended otherwise, or began all the same. `due`: when it should be tried again.
 ItemStep put_on_hold(const ItemNow& item, std::optional<WallTime> due = {});
 
-// Whoever looks after gates has it: an approval that came or did not come in time, or what its check said: done lets it in, dead sends it back with `why`. None: it stays at the gate, and is
-// looked at again after look_again_in.
-std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said, const std::string& why, WallTime now);
+// Whoever looks after gates has it: an approval that came or did not come in time, or what its check said: done lets it
+// in, dead sends it back with `why`. None: it stays at the gate, and is looked at again after look_again_in.
+std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said,
+                                       const std::string& why, WallTime now);
 Duration look_again_in(const PipelineSpec& spec, const ItemNow& item, WallTime now);
-// The pipeline was edited while the item was at a gate. None: it is where it should be, or somebody looks at it just now, by the same gate unless it is `another`.
+// The pipeline was edited while the item was at a gate. None: it is where it should be, or somebody looks at it just
+// now, by the same gate unless it is `another`.
 std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bool another, WallTime now);
 
-// What people do. None: it is as asked for already. Errors: conflict (that is not possible where it is), denied (not by this person).
+// What people do. None: it is as asked for already. Errors: conflict (that is not possible where it is), denied (not by
+// this person).
 using MaybeStep = Result<std::optional<ItemStep>>;
-MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason, WallTime now);
+MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason,
+                   WallTime now);
 // `to`: an earlier stage; none: the one before.
-MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<std::size_t> to, const std::string& by, const std::string& reason, WallTime now);
-MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& by, const std::string& reason, WallTime now);
-MaybeStep held(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason, WallTime now);
+MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<std::size_t> to, const std::string& by,
+                   const std::string& reason, WallTime now);
+MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, const std::string& by,
+                const std::string& reason, WallTime now);
+MaybeStep held(const PipelineSpec& spec, const ItemNow& item, const std::string& by, const std::string& reason,
+               WallTime now);
 MaybeStep released(const PipelineSpec& spec, const ItemNow& item, WallTime now);
 // By the handler that works on it, under its fence: back to an earlier stage.
-MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, Fence fence, const std::string& by, const std::string& reason, WallTime now);
+MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, Fence fence, const std::string& by,
+                    const std::string& reason, WallTime now);
 
 // When the approvals at its gate must be there.
 std::optional<WallTime> deadline_of(const PipelineSpec& spec, const ItemNow& item);
 // Approvals that count.
 int approvals_of(const StageGate& gate, const ItemRecord& record);
 
-// What an unfinished item waits for, in words, without a full stop: "approval of publish by ana (0 of 1), until 2026-11-18T10:00:00Z, then reject". Empty: for a worker of its stage, or for nobody.
+// What an unfinished item waits for, in words, without a full stop: "approval of publish by ana (0 of 1), until
+// 2026-11-18T10:00:00Z, then reject". Empty: for a worker of its stage, or for nobody.
 std::string waits_for(const PipelineSpec& spec, const ItemNow& item);
 
 }  // namespace fenceline

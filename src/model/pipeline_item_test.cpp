@@ -11,13 +11,17 @@ const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} +
 
 // ready -> review (automatic) -> publish (approval) -> announce (check)
 PipelineSpec docs() {
-  PipelineSpec spec{.name = "docs", .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
-  spec.stages[2].gate = {.kind = GateKind::approval, .count = 2, .by = {"ana", "bo", "cy"}, .within = 48h, .then = GateEnd::reject};
+  PipelineSpec spec{.name = "docs",
+                    .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
+  spec.stages[2].gate = {
+      .kind = GateKind::approval, .count = 2, .by = {"ana", "bo", "cy"}, .within = 48h, .then = GateEnd::reject};
   spec.stages[3].gate = {.kind = GateKind::check, .command = {"./ok"}, .every = 5min};
   return spec;
 }
 
-ItemNow at(std::string stage, JobState state = JobState::ready, ItemRecord record = {}) { return {.stage = std::move(stage), .state = state, .run_at = kNow, .record = std::move(record)}; }
+ItemNow at(std::string stage, JobState state = JobState::ready, ItemRecord record = {}) {
+  return {.stage = std::move(stage), .state = state, .run_at = kNow, .record = std::move(record)};
+}
 
 // As the store would have it after the step.
 ItemNow after(const ItemNow& item, const ItemStep& step, WallTime now = kNow) {
@@ -36,7 +40,9 @@ ItemStep must(const MaybeStep& step) {
   return step && *step ? **step : ItemStep{};
 }
 
-ItemNow at_publish_gate() { return after(at("review", JobState::running), advanced(docs(), at("review", JobState::running), 7, kNow)); }
+ItemNow at_publish_gate() {
+  return after(at("review", JobState::running), advanced(docs(), at("review", JobState::running), 7, kNow));
+}
 
 TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
   ItemRecord record{.generation = 3,
@@ -133,7 +139,8 @@ TEST(PipelineItem, WhatNobodyApprovedInTimeGoesTheWayThatTheFileSays) {
   item = after(item, held_up);
   EXPECT_EQ(waits_for(spec, item), "approval of publish by ana, bo or cy (0 of 2), overdue");
   item = after(item, must(approved(spec, item, "ana", "", kNow + 50h)));
-  EXPECT_EQ(must(approved(spec, item, "cy", "", kNow + 50h)).place, (ItemPlace{.stage = "publish"})) << "late is not too late";
+  EXPECT_EQ(must(approved(spec, item, "cy", "", kNow + 50h)).place, (ItemPlace{.stage = "publish"}))
+      << "late is not too late";
 }
 
 TEST(PipelineItem, ACheckLetsInSendsBackOrIsAskedAgain) {
@@ -143,7 +150,8 @@ TEST(PipelineItem, ACheckLetsInSendsBackOrIsAskedAgain) {
   const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::dead, "links are broken", kNow);
   EXPECT_EQ(back.place->stage, "gate:publish") << "a stage is entered through its gate, from wherever";
   EXPECT_EQ(back.record.returned->word.reason, "links are broken");
-  for (const OutcomeKind said : {OutcomeKind::later, OutcomeKind::failed}) EXPECT_EQ(gate_looked_at(spec, item, 9, said, "", kNow), std::nullopt);
+  for (const OutcomeKind said : {OutcomeKind::later, OutcomeKind::failed})
+    EXPECT_EQ(gate_looked_at(spec, item, 9, said, "", kNow), std::nullopt);
   EXPECT_EQ(look_again_in(spec, item, kNow), 5min);
 }
 
@@ -158,7 +166,9 @@ TEST(PipelineItem, BeyondTheCapOnLoopsAPersonIsAsked) {
   EXPECT_EQ(item.stage, "");
   EXPECT_EQ(item.state, JobState::waiting);
   ASSERT_TRUE(item.record.hold);
-  EXPECT_NE(waits_for(spec, item).find("a person to release it (it went back 2 times, more than loops = 1 allows)"), std::string::npos) << waits_for(spec, item);
+  EXPECT_NE(waits_for(spec, item).find("a person to release it (it went back 2 times, more than loops = 1 allows)"),
+            std::string::npos)
+      << waits_for(spec, item);
   item = after(item, must(released(spec, item, kNow)));
   EXPECT_EQ(item.state, JobState::ready);
   EXPECT_FALSE(item.record.hold);
@@ -179,13 +189,15 @@ TEST(PipelineItem, P1_AMoveGoesThroughTheGate) {
   const ItemStep on = must(moved(spec, at("review"), 2, "ana", "", kNow));
   EXPECT_EQ(on.place->stage, "gate:publish");
   EXPECT_EQ(on.record.returns, 0);
-  EXPECT_EQ(moved(spec, at("gate:publish", JobState::waiting), 2, "ana", "", kNow).error().code, Code::conflict) << "it is at that gate: approve it";
+  EXPECT_EQ(moved(spec, at("gate:publish", JobState::waiting), 2, "ana", "", kNow).error().code, Code::conflict)
+      << "it is at that gate: approve it";
   EXPECT_EQ(moved(spec, at(""), 2, "ana", "", kNow).error().code, Code::conflict) << "past review";
   EXPECT_EQ(*moved(spec, at("review"), 1, "ana", "", kNow), std::nullopt);
   const ItemStep back = must(moved(spec, at("announce"), 2, "ana", "", kNow));
   EXPECT_EQ(back.place->stage, "gate:publish");
   EXPECT_EQ(back.record.returns, 1);
-  EXPECT_EQ(must(moved(spec, at("gone", JobState::waiting), 3, "ana", "", kNow)).place->stage, "gate:announce") << "what is nowhere may go anywhere";
+  EXPECT_EQ(must(moved(spec, at("gone", JobState::waiting), 3, "ana", "", kNow)).place->stage, "gate:announce")
+      << "what is nowhere may go anywhere";
 }
 
 TEST(PipelineItem, AHoldKeepsAnItemWhereItIsOrWhereItsOutcomeLeads) {
@@ -254,7 +266,8 @@ TEST(PipelineItem, TheLimitOfTimeGoesOnWhileAnItemIsHeld) {
   const PipelineSpec spec = docs();
   ItemNow item = at_publish_gate();
   item = after(item, must(held(spec, item, "ana", "", kNow)));
-  EXPECT_EQ(must(released(spec, item, kNow + 40h)).place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 8h, .fresh = false}));
+  EXPECT_EQ(must(released(spec, item, kNow + 40h)).place,
+            (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 8h, .fresh = false}));
   EXPECT_EQ(must(released(spec, item, kNow + 90h)).place->delay, Duration{0});
 }
 
@@ -265,7 +278,8 @@ TEST(PipelineItem, AHandlerSendsBackButNeverOn) {
   EXPECT_EQ(back.record.moved_under, 5);
   EXPECT_EQ(back.act, "item_returned");
   EXPECT_EQ(sent_back(spec, at("review", JobState::running), 2, 5, "worker", "", kNow).error().code, Code::conflict);
-  EXPECT_EQ(sent_back(spec, at("gate:publish", JobState::running), 0, 5, "worker", "", kNow).error().code, Code::conflict);
+  EXPECT_EQ(sent_back(spec, at("gate:publish", JobState::running), 0, 5, "worker", "", kNow).error().code,
+            Code::conflict);
 }
 
 TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
@@ -278,13 +292,16 @@ TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
   EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
   edited = spec;
   edited.stages[2].gate.within = Duration{0};
-  EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
+  EXPECT_EQ(fitted(edited, item, false, kNow)->place,
+            (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
   edited = spec;
   edited.stages[2].gate.within = 72h;
   EXPECT_EQ(fitted(edited, item, false, kNow + 1h)->place->delay, 71h) << "counted from when it came";
   edited = spec;
   edited.stages[2].gate = {.kind = GateKind::check, .command = {"./ok"}};
-  EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false})) << "not at the end of a time that is no more";
+  EXPECT_EQ(fitted(edited, item, false, kNow)->place,
+            (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false}))
+      << "not at the end of a time that is no more";
   edited = spec;
   edited.stages[2].gate.count = 1;
   const ItemNow one = after(item, must(approved(spec, item, "ana", "", kNow)));
@@ -294,7 +311,8 @@ TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
 TEST(PipelineItem, WhatItWaitsForInWords) {
   const PipelineSpec spec = docs();
   EXPECT_EQ(waits_for(spec, at("review")), "");
-  EXPECT_EQ(waits_for(spec, at_publish_gate()), "approval of publish by ana, bo or cy (0 of 2), until 2026-11-18T12:00:00Z, then reject");
+  EXPECT_EQ(waits_for(spec, at_publish_gate()),
+            "approval of publish by ana, bo or cy (0 of 2), until 2026-11-18T12:00:00Z, then reject");
   EXPECT_EQ(waits_for(spec, at("gate:announce")), "check of announce: ./ok");
   EXPECT_EQ(waits_for(spec, at("gone", JobState::waiting)), "a person to move it: 'gone' is no stage of this pipeline");
   EXPECT_EQ(waits_for(spec, at("publish", JobState::done)), "");

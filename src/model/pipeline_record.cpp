@@ -9,7 +9,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-Json word_json(const ItemWord& word) { return {{"by", word.by}, {"at", word.at.time_since_epoch().count()}, {"reason", word.reason}}; }
+Json word_json(const ItemWord& word) {
+  return {{"by", word.by}, {"at", word.at.time_since_epoch().count()}, {"reason", word.reason}};
+}
 
 ItemWord word_from(const Json& object, Members& whole) {
   Members members(object);
@@ -54,18 +56,21 @@ Result<ItemRecord> parse_record(std::string_view text) {
   if (!object.is_object()) return fail(Code::invalid, "this is no record of an item");
   Members members(object);
   if (const std::int64_t version = members.number("version"); version > kVersion)
-    return fail(Code::invalid, "this item's record is of version " + std::to_string(version) + ", newer than this fenceline knows; update it");
+    return fail(Code::invalid, "this item's record is of version " + std::to_string(version) +
+                                   ", newer than this fenceline knows; update it");
   ItemRecord record;
   record.generation = members.number("generation");
   record.entered = members.maybe_at("entered");
   for (const Json& approval : members.objects("approvals")) record.approvals.push_back(word_from(approval, members));
   record.overdue = members.flag("overdue");
   record.returns = static_cast<int>(members.number("returns"));
-  if (const Json returned = members.maybe_object("returned"); returned.is_object()) record.returned = return_from(returned, members);
+  if (const Json returned = members.maybe_object("returned"); returned.is_object())
+    record.returned = return_from(returned, members);
   if (const Json hold = members.maybe_object("hold"); hold.is_object()) record.hold = word_from(hold, members);
   record.moved_under = members.number("moved_under");
   if (object.contains("due")) record.due = members.at("due");  // records from before there was one do not have it
-  if (!members.wrong().empty()) return fail(Code::invalid, "this is no record of an item: '" + members.wrong() + "' is missing or of another kind");
+  if (!members.wrong().empty())
+    return fail(Code::invalid, "this is no record of an item: '" + members.wrong() + "' is missing or of another kind");
   return record;
 }
 

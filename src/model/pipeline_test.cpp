@@ -40,8 +40,12 @@ TEST(Pipeline, TextOfANewerVersionOrOfSomethingElseIsRefused) {
   EXPECT_NE(parse_pipeline(text).error().message.find("newer"), std::string::npos);
   EXPECT_FALSE(parse_pipeline("[]"));
   EXPECT_FALSE(parse_pipeline("{"));
-  EXPECT_NE(parse_pipeline(R"({"version":1,"name":"a","loops":3,"critical":false})").error().message.find("'stages'"), std::string::npos);
-  EXPECT_NE(parse_pipeline(R"({"version":1,"name":"a","loops":3,"critical":false,"stages":[{"name":"x"}]})").error().message.find("'ttl'"), std::string::npos);
+  EXPECT_NE(parse_pipeline(R"({"version":1,"name":"a","loops":3,"critical":false})").error().message.find("'stages'"),
+            std::string::npos);
+  EXPECT_NE(parse_pipeline(R"({"version":1,"name":"a","loops":3,"critical":false,"stages":[{"name":"x"}]})")
+                .error()
+                .message.find("'ttl'"),
+            std::string::npos);
 }
 
 TEST(Pipeline, WhatCannotBeSaysWhy) {
@@ -54,14 +58,23 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages.clear(); }).find("at least one stage"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = "ready"; }).find("twice"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = "a:b"; }).find("':'"), std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = std::string(61, 'x'); }).find("60 bytes"), std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].gate.kind = GateKind::approval; }).find("first one"), std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = std::string(61, 'x'); }).find("60 bytes"),
+            std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].gate.kind = GateKind::approval; }).find("first one"),
+            std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.count = 2; }).find("only 1 may"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.by = {"ana", "ana"}; }).find("twice"), std::string::npos);
-  for (const char* const person : {" ana", "ana ", " "}) EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].gate.by = {person}; }).find("blanks at an end"), std::string::npos) << person;
+  for (const char* const person : {" ana", "ana ", " "})
+    EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].gate.by = {person}; }).find("blanks at an end"),
+              std::string::npos)
+        << person;
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.within = 1ms; }).find("1s to 366d"), std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].gate.kind = GateKind::check; }).find("no command"), std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].moves = std::vector<std::string>{"nowhere"}; }).find("no stage of this pipeline"), std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].gate.kind = GateKind::check; }).find("no command"),
+            std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) {
+              spec.stages[1].moves = std::vector<std::string>{"nowhere"};
+            }).find("no stage of this pipeline"),
+            std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].ttl = 48h; }).find("stage review: ttl"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].attempts = 1001; }).find("attempts 1001"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.loops = -1; }).find("loops -1"), std::string::npos);
@@ -97,7 +110,8 @@ TEST(Pipeline, PeopleMoveToAnyEarlierStageAndTheNextUnlessTheFileSaysOtherwise) 
 TEST(Pipeline, GatesInWords) {
   EXPECT_EQ(gate_words({}), "automatic");
   EXPECT_EQ(gate_words(docs().stages[2].gate), "approval by ana, within 2d, then reject");
-  EXPECT_EQ(gate_words({.kind = GateKind::approval, .count = 2, .by = {"a", "b", "c"}}), "approval by a, b or c, 2 of them");
+  EXPECT_EQ(gate_words({.kind = GateKind::approval, .count = 2, .by = {"a", "b", "c"}}),
+            "approval by a, b or c, 2 of them");
   EXPECT_EQ(gate_words({.kind = GateKind::check, .command = {"./ok", "x"}, .every = 30s}), "check ./ok x every 30s");
 }
 

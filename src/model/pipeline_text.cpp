@@ -51,7 +51,11 @@ StageSpec stage_from(const Json& object, Members& whole) {
 std::string pipeline_text(const PipelineSpec& spec) {
   Json stages = Json::array();
   for (const StageSpec& stage : spec.stages) stages.push_back(stage_json(stage));
-  const Json out{{"version", kVersion}, {"name", spec.name}, {"loops", spec.loops}, {"critical", spec.critical}, {"stages", stages}};
+  const Json out{{"version", kVersion},
+                 {"name", spec.name},
+                 {"loops", spec.loops},
+                 {"critical", spec.critical},
+                 {"stages", stages}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -60,13 +64,15 @@ Result<PipelineSpec> parse_pipeline(std::string_view text) {
   if (!object.is_object()) return fail(Code::invalid, "this is no pipeline");
   Members members(object);
   if (const std::int64_t version = members.number("version"); version > kVersion)
-    return fail(Code::invalid, "this pipeline is of version " + std::to_string(version) + ", newer than this fenceline knows; update it");
+    return fail(Code::invalid, "this pipeline is of version " + std::to_string(version) +
+                                   ", newer than this fenceline knows; update it");
   PipelineSpec spec;
   spec.name = members.text("name");
   spec.loops = static_cast<int>(members.number("loops"));
   spec.critical = members.flag("critical");
   for (const Json& stage : members.objects("stages")) spec.stages.push_back(stage_from(stage, members));
-  if (!members.wrong().empty()) return fail(Code::invalid, "this is no pipeline: '" + members.wrong() + "' is missing or of another kind");
+  if (!members.wrong().empty())
+    return fail(Code::invalid, "this is no pipeline: '" + members.wrong() + "' is missing or of another kind");
   if (auto ok = check_pipeline(spec); !ok) return std::unexpected(ok.error());
   return spec;
 }

@@ -25,7 +25,8 @@ std::optional<Value> value_of(const std::array<std::string_view, n>& names, std:
 
 Result<void> check_duration(std::string_view what, Duration value, DurationRange allowed) {
   if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " + format_duration(allowed.most));
+  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " +
+                                 format_duration(allowed.most));
 }
 
 Result<void> check_moment(std::string_view what, const std::optional<WallTime>& moment) {
@@ -56,20 +57,29 @@ Result<TickRule> rule_of(const ScheduleSpec& spec) {
 }
 
 Result<void> check_spec(const ScheduleSpec& spec) {
-  if (spec.cron.empty() == (spec.every == Duration{0})) return fail(Code::invalid, "a schedule has a cron expression or an interval, one of them");
-  if (spec.cron.empty() && spec.zone != "UTC") return fail(Code::invalid, "zone '" + spec.zone.substr(0, 40) + "' goes with a cron expression: an interval knows no clocks on walls");
-  if (!spec.cron.empty() && spec.anchor != WallTime{}) return fail(Code::invalid, "an anchor goes with an interval, not with a cron expression");
-  if (spec.anchor.time_since_epoch() % std::chrono::seconds{1} != Duration{0}) return fail(Code::invalid, "the interval's anchor is no whole second");
+  if (spec.cron.empty() == (spec.every == Duration{0}))
+    return fail(Code::invalid, "a schedule has a cron expression or an interval, one of them");
+  if (spec.cron.empty() && spec.zone != "UTC")
+    return fail(Code::invalid, "zone '" + spec.zone.substr(0, 40) +
+                                   "' goes with a cron expression: an interval knows no clocks on walls");
+  if (!spec.cron.empty() && spec.anchor != WallTime{})
+    return fail(Code::invalid, "an anchor goes with an interval, not with a cron expression");
+  if (spec.anchor.time_since_epoch() % std::chrono::seconds{1} != Duration{0})
+    return fail(Code::invalid, "the interval's anchor is no whole second");
   if (const Result<TickRule> rule = rule_of(spec); !rule) return std::unexpected(rule.error());
   if (auto ok = check_duration("jitter", spec.jitter, kJitterRange); !ok) return ok;
   if (auto ok = check_moment("start", spec.starts); !ok) return ok;
   if (auto ok = check_moment("end", spec.ends); !ok) return ok;
-  if (spec.starts && spec.ends && *spec.ends < *spec.starts) return fail(Code::invalid, "the end lies before the start");
+  if (spec.starts && spec.ends && *spec.ends < *spec.starts)
+    return fail(Code::invalid, "the end lies before the start");
   if (auto ok = check_duration("catch-up window", spec.window, kWindowRange); !ok) return ok;
-  if (spec.cap < 1 || spec.cap > kCatchUpCapMost) return fail(Code::invalid, "catch-up cap " + std::to_string(spec.cap) + " is out of range; use 1 to 1000");
+  if (spec.cap < 1 || spec.cap > kCatchUpCapMost)
+    return fail(Code::invalid, "catch-up cap " + std::to_string(spec.cap) + " is out of range; use 1 to 1000");
   if (auto ok = check_template(spec.payload); !ok) return ok;
-  if (spec.tags.size() >= kTagsMax) return fail(Code::invalid, "too many tags; at most 15, and one that names the schedule");
-  if (std::ranges::adjacent_find(spec.tags, std::greater_equal<>{}) != spec.tags.end()) return fail(Code::invalid, "tags must be sorted, none twice");
+  if (spec.tags.size() >= kTagsMax)
+    return fail(Code::invalid, "too many tags; at most 15, and one that names the schedule");
+  if (std::ranges::adjacent_find(spec.tags, std::greater_equal<>{}) != spec.tags.end())
+    return fail(Code::invalid, "tags must be sorted, none twice");
   return check_new_job(job_of_tick(spec, "s", WallTime{}, {}));
 }
 

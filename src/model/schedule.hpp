@@ -1,4 +1,5 @@
-// A schedule as a value, and the pure rules about it: what may be declared, what its jobs are. When its ticks are says tick_rule.hpp, which of them fire says tick_plan.hpp.
+// A schedule as a value, and the pure rules about it: what may be declared, what its jobs are. When its ticks are says
+// tick_rule.hpp, which of them fire says tick_plan.hpp.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +44,12 @@ inline constexpr std::size_t kScheduleSpecBytesMax = 128 << 10;
 
 // What a person says of a schedule.
 struct ScheduleSpec {
-  std::string cron;              // an expression; or empty, and then
-  Duration every{0};             // an interval, whole seconds, 1 s to 366 d
-  WallTime anchor{};             // from which the interval counts, a whole second
-  std::string zone = "UTC";      // of the expression
-  Duration jitter{0};            // a job's run time lies up to so much after its tick, the same for a tick whoever fires it; at most 24 h
+  std::string cron;          // an expression; or empty, and then
+  Duration every{0};         // an interval, whole seconds, 1 s to 366 d
+  WallTime anchor{};         // from which the interval counts, a whole second
+  std::string zone = "UTC";  // of the expression
+  Duration jitter{
+      0};  // a job's run time lies up to so much after its tick, the same for a tick whoever fires it; at most 24 h
   std::optional<WallTime> starts;  // no tick before this moment
   std::optional<WallTime> ends;    // nor after that one
   CatchUp catch_up = CatchUp::latest;
@@ -61,7 +63,8 @@ struct ScheduleSpec {
   int priority = 0;
   int attempts_max = kAttemptsMaxDefault;
   Duration timeout{0};
-  std::string group;             // empty: none, or for queue_one and cancel_running one of its own, "schedule:NAME", so that two never run at once
+  std::string group;  // empty: none, or for queue_one and cancel_running one of its own, "schedule:NAME", so that two
+                      // never run at once
   std::string limit_key;
   std::vector<std::string> tags;  // sorted, none twice; its jobs have "schedule:NAME" too
 
@@ -89,11 +92,13 @@ inline Result<void> check_schedule_name(std::string_view name) { return check_na
 Result<void> check_spec(const ScheduleSpec& spec);
 Result<TickRule> rule_of(const ScheduleSpec& spec);
 
-// The spec as one line of JSON and back: what stores keep. The same spec gives the same bytes. Errors: invalid (no spec, of a newer version).
+// The spec as one line of JSON and back: what stores keep. The same spec gives the same bytes. Errors: invalid (no
+// spec, of a newer version).
 std::string spec_text(const ScheduleSpec& spec);
 Result<ScheduleSpec> parse_spec(std::string_view text);
 
-// A template is JSON. In its strings ${tick} stands for the tick's instant ("2026-03-29T01:00:00Z"), ${tick.local} for the same in the schedule's zone, ${tick.unix} for seconds since 1970,
+// A template is JSON. In its strings ${tick} stands for the tick's instant ("2026-03-29T01:00:00Z"), ${tick.local} for
+// the same in the schedule's zone, ${tick.unix} for seconds since 1970,
 // ${schedule} for the name; $${ is a plain ${. Errors: invalid (no JSON, an unknown word).
 Result<void> check_template(std::string_view payload);
 std::string fill_template(const ScheduleSpec& spec, std::string_view schedule, WallTime tick);

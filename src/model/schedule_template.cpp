@@ -1,4 +1,5 @@
-// Payloads of a schedule's jobs. A `$` stands in JSON only inside of a string, and what is put in needs no escape there: so the text as it is written can be filled in.
+// Payloads of a schedule's jobs. A `$` stands in JSON only inside of a string, and what is put in needs no escape
+// there: so the text as it is written can be filled in.
 #include <algorithm>
 #include <array>
 
@@ -25,7 +26,8 @@ std::optional<std::string> filled(std::string_view text, Value value_of) {
       text.remove_prefix(kPlain.size());
     } else if (text.starts_with(kOpen)) {
       const std::size_t end = text.find('}');
-      const std::optional<std::string> value = value_of(text.substr(kOpen.size(), end == std::string_view::npos ? end : end - kOpen.size()));
+      const std::optional<std::string> value =
+          value_of(text.substr(kOpen.size(), end == std::string_view::npos ? end : end - kOpen.size()));
       if (end == std::string_view::npos || !value) return std::nullopt;
       out += *value;
       text.remove_prefix(end + 1);
@@ -42,7 +44,9 @@ std::string shown(std::string_view word) { return std::string(word.substr(0, wor
 }  // namespace
 
 Result<void> check_template(std::string_view payload) {
-  if (payload.size() > kTemplateBytesMax) return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) + " bytes); at most 64 KiB, keep big data elsewhere and send its address");
+  if (payload.size() > kTemplateBytesMax)
+    return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) +
+                                   " bytes); at most 64 KiB, keep big data elsewhere and send its address");
   if (auto ok = check_payload(payload); !ok) return ok;
   std::string unknown;
   const std::optional<std::string> text = filled(payload, [&](std::string_view word) -> std::optional<std::string> {
@@ -50,7 +54,10 @@ Result<void> check_template(std::string_view payload) {
     unknown = shown(word);
     return std::nullopt;
   });
-  if (!text) return fail(Code::invalid, "payload has ${" + unknown + "}, which stands for nothing; use ${tick}, ${tick.local}, ${tick.unix} or ${schedule}, and $${ for a plain ${");
+  if (!text)
+    return fail(Code::invalid, "payload has ${" + unknown +
+                                   "}, which stands for nothing; use ${tick}, ${tick.local}, ${tick.unix} or "
+                                   "${schedule}, and $${ for a plain ${");
   return {};
 }
 
@@ -58,7 +65,8 @@ std::string fill_template(const ScheduleSpec& spec, std::string_view schedule, W
   const auto value = [&](std::string_view word) -> std::optional<std::string> {
     if (word == "tick") return local_text(tick, "UTC");
     if (word == "tick.local") return local_text(tick, spec.zone);
-    if (word == "tick.unix") return std::to_string(std::chrono::floor<std::chrono::seconds>(tick).time_since_epoch().count());
+    if (word == "tick.unix")
+      return std::to_string(std::chrono::floor<std::chrono::seconds>(tick).time_since_epoch().count());
     if (word == "schedule") return std::string(schedule);
     return std::nullopt;
   };

@@ -63,7 +63,8 @@ TEST(Schedule, ItsTextSaysAllOfItInTheSameBytes) {
 }
 
 TEST(Schedule, TextThatIsNoSpecIsRefusedAndSoIsANewerVersion) {
-  for (const std::string text : {"", "null", "[]", "{}", "{\"version\":1}", "{\"version\":\"1\"}"}) EXPECT_FALSE(parse_spec(text)) << text;
+  for (const std::string text : {"", "null", "[]", "{}", "{\"version\":1}", "{\"version\":\"1\"}"})
+    EXPECT_FALSE(parse_spec(text)) << text;
   std::string newer = spec_text(nightly());
   newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
   const Result<ScheduleSpec> read = parse_spec(newer);
@@ -75,8 +76,10 @@ TEST(Schedule, TextThatIsNoSpecIsRefusedAndSoIsANewerVersion) {
 }
 
 TEST(Schedule, WordsAreReadAsTheyAreWritten) {
-  for (const CatchUp value : {CatchUp::all, CatchUp::latest, CatchUp::none}) EXPECT_EQ(parse_catch_up(to_string(value)), value);
-  for (const Overlap value : {Overlap::allow, Overlap::skip, Overlap::queue_one, Overlap::cancel_running}) EXPECT_EQ(parse_overlap(to_string(value)), value);
+  for (const CatchUp value : {CatchUp::all, CatchUp::latest, CatchUp::none})
+    EXPECT_EQ(parse_catch_up(to_string(value)), value);
+  for (const Overlap value : {Overlap::allow, Overlap::skip, Overlap::queue_one, Overlap::cancel_running})
+    EXPECT_EQ(parse_overlap(to_string(value)), value);
   EXPECT_EQ(parse_overlap("queue_one"), std::nullopt);
   EXPECT_EQ(parse_catch_up(""), std::nullopt);
 }
@@ -115,14 +118,21 @@ TEST(Schedule, EachBadFieldIsNamedInOneLine) {
   says([](ScheduleSpec& spec) { spec.group = "\n"; }, "group");
   says([](ScheduleSpec& spec) { spec.limit_key = "\n"; }, "limit key");
   says([](ScheduleSpec& spec) { spec.tags = {"b", "a"}; }, "tags");
-  says([](ScheduleSpec& spec) { spec.tags.clear(); for (char c = 'a'; c < 'a' + 16; ++c) spec.tags.emplace_back(1, c); }, "tags");
+  says(
+      [](ScheduleSpec& spec) {
+        spec.tags.clear();
+        for (char c = 'a'; c < 'a' + 16; ++c) spec.tags.emplace_back(1, c);
+      },
+      "tags");
 }
 
 TEST(Schedule, ATemplateIsFilledInWithItsTick) {
   ScheduleSpec spec = nightly();
-  spec.payload = R"({"utc":"${tick}","local":"<${tick.local}>","unix":"${tick.unix}","of":"${schedule}","plain":"$${tick} $5 $$","n":1.50})";
-  EXPECT_EQ(fill_template(spec, "nightly", kTick),
-            R"({"utc":"2026-03-29T01:00:00Z","local":"<2026-03-29T03:00:00+02:00>","unix":"1774746000","of":"nightly","plain":"${tick} $5 $$","n":1.50})");
+  spec.payload =
+      R"({"utc":"${tick}","local":"<${tick.local}>","unix":"${tick.unix}","of":"${schedule}","plain":"$${tick} $5 $$","n":1.50})";
+  EXPECT_EQ(
+      fill_template(spec, "nightly", kTick),
+      R"({"utc":"2026-03-29T01:00:00Z","local":"<2026-03-29T03:00:00+02:00>","unix":"1774746000","of":"nightly","plain":"${tick} $5 $$","n":1.50})");
 }
 
 TEST(Schedule, EveryTemplateThatIsTakenGivesAPayload) {

@@ -43,7 +43,8 @@ Result<ScheduleSpec> parse_spec(std::string_view text) {
   if (!object.is_object()) return fail(Code::invalid, "this is no schedule");
   Members members(object);
   if (const std::int64_t version = members.number("version"); version > kVersion)
-    return fail(Code::invalid, "this schedule is of version " + std::to_string(version) + ", newer than this fenceline knows; update it");
+    return fail(Code::invalid, "this schedule is of version " + std::to_string(version) +
+                                   ", newer than this fenceline knows; update it");
   ScheduleSpec spec;
   spec.cron = members.text("cron");
   spec.every = members.duration("every");
@@ -65,7 +66,8 @@ Result<ScheduleSpec> parse_spec(std::string_view text) {
   spec.group = members.text("group");
   spec.limit_key = members.text("limit_key");
   spec.tags = members.texts("tags");
-  if (!members.wrong().empty()) return fail(Code::invalid, "this is no schedule: '" + members.wrong() + "' is missing or of another kind");
+  if (!members.wrong().empty())
+    return fail(Code::invalid, "this is no schedule: '" + members.wrong() + "' is missing or of another kind");
   if (auto ok = check_spec(spec); !ok) return std::unexpected(ok.error());
   return spec;
 }

@@ -11,21 +11,23 @@
 
 namespace fenceline {
 
-// A tick that is fired within this of its instant was on time: it fires under every catch-up. It covers a change of the leader.
+// A tick that is fired within this of its instant was on time: it fires under every catch-up. It covers a change of the
+// leader.
 inline constexpr Duration kTickOnTime = std::chrono::minutes{1};
 
 struct TickPlan {
-  std::vector<WallTime> fire;         // ascending
-  std::vector<SkippedTicks> skip;     // ascending, disjoint, none over a tick that fires or fired
-  std::optional<WallTime> to;         // the last tick up to now, those that fired before included; empty: there is none
-  bool cancel_unfinished = false;     // before they fire
+  std::vector<WallTime> fire;      // ascending
+  std::vector<SkippedTicks> skip;  // ascending, disjoint, none over a tick that fires or fired
+  std::optional<WallTime> to;      // the last tick up to now, those that fired before included; empty: there is none
+  bool cancel_unfinished = false;  // before they fire
 };
 
 struct PlanFacts {
-  WallTime resolved_to;               // all ticks up to here have ended
-  WallTime now;                       // of the store
-  std::vector<WallTime> fired;        // ticks after resolved_to, and not after now, that fired before the account was moved back; ascending
-  int unfinished_waiting = 0;         // jobs of earlier ticks: ready or waiting
+  WallTime resolved_to;  // all ticks up to here have ended
+  WallTime now;          // of the store
+  std::vector<WallTime>
+      fired;  // ticks after resolved_to, and not after now, that fired before the account was moved back; ascending
+  int unfinished_waiting = 0;  // jobs of earlier ticks: ready or waiting
   int unfinished_running = 0;
 };
 

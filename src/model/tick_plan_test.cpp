@@ -77,14 +77,16 @@ TEST(TickPlan, S2_TheWindowAndTheCapBoundWhatFires) {
   spec.cap = 3;
   const TickPlan made = plan(spec, {.resolved_to = kNow - 24h, .now = kNow + 1min + 1s});
   EXPECT_EQ(made.fire, (std::vector{kNow - 2h, kNow - 1h, kNow}));
-  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kNow - 23h, kNow - 10h, 14, "window"}, {kNow - 9h, kNow - 3h, 7, "cap"}}));
+  EXPECT_EQ(made.skip,
+            (std::vector<SkippedTicks>{{kNow - 23h, kNow - 10h, 14, "window"}, {kNow - 9h, kNow - 3h, 7, "cap"}}));
 }
 
 TEST(TickPlan, StartAndEndBelongToTheSchedule) {
   ScheduleSpec spec = every(1h, CatchUp::all);
   spec.starts = kNow - 3h;
   spec.ends = kNow - 1h;
-  EXPECT_EQ(plan(spec, {.resolved_to = kNow - 24h, .now = kNow + 5h}).fire, (std::vector{kNow - 3h, kNow - 2h, kNow - 1h}));
+  EXPECT_EQ(plan(spec, {.resolved_to = kNow - 24h, .now = kNow + 5h}).fire,
+            (std::vector{kNow - 3h, kNow - 2h, kNow - 1h}));
   EXPECT_EQ(next_tick(spec, rule(spec), kNow - 24h), kNow - 3h);
   EXPECT_EQ(next_tick(spec, rule(spec), kNow - 1h), std::nullopt);
 }
@@ -92,7 +94,8 @@ TEST(TickPlan, StartAndEndBelongToTheSchedule) {
 TEST(TickPlan, S1_ATickThatFiredBeforeTheAccountWasMovedBackIsNeitherFiredNorSkippedAgain) {
   PlanFacts facts{.resolved_to = kNow - 5h, .now = kNow + 30min, .fired = {kNow - 3h, kNow}};
   const TickPlan none = plan(every(1h, CatchUp::none), facts);
-  EXPECT_EQ(none.skip, (std::vector<SkippedTicks>{{kNow - 4h, kNow - 4h, 1, "missed"}, {kNow - 2h, kNow - 1h, 2, "missed"}}));
+  EXPECT_EQ(none.skip,
+            (std::vector<SkippedTicks>{{kNow - 4h, kNow - 4h, 1, "missed"}, {kNow - 2h, kNow - 1h, 2, "missed"}}));
   EXPECT_EQ(none.to, kNow) << "the account moves over what fired";
   facts.fired = {kNow - 4h, kNow - 3h, kNow - 2h, kNow - 1h, kNow};
   const TickPlan over = plan(every(1h, CatchUp::all), facts);
@@ -101,8 +104,10 @@ TEST(TickPlan, S1_ATickThatFiredBeforeTheAccountWasMovedBackIsNeitherFiredNorSki
 }
 
 TEST(TickPlan, ARangeIsCutAtATickOfAnEarlierRuleToo) {
-  const TickPlan none = plan(every(1h, CatchUp::none), {.resolved_to = kNow - 3h, .now = kNow + 30min, .fired = {kNow - 90min}});
-  EXPECT_EQ(none.skip, (std::vector<SkippedTicks>{{kNow - 2h, kNow - 2h, 1, "missed"}, {kNow - 1h, kNow, 2, "missed"}}));
+  const TickPlan none =
+      plan(every(1h, CatchUp::none), {.resolved_to = kNow - 3h, .now = kNow + 30min, .fired = {kNow - 90min}});
+  EXPECT_EQ(none.skip,
+            (std::vector<SkippedTicks>{{kNow - 2h, kNow - 2h, 1, "missed"}, {kNow - 1h, kNow, 2, "missed"}}));
 }
 
 TEST(TickPlan, SkipFiresNothingBesideAnUnfinishedJobAndOneTickOtherwise) {
@@ -118,8 +123,9 @@ TEST(TickPlan, SkipFiresNothingBesideAnUnfinishedJobAndOneTickOtherwise) {
 
 TEST(TickPlan, QueueOneLetsOneRunAndOneWait) {
   const auto fires = [](int waiting, int running) {
-    const TickPlan made = plan(every(1s, CatchUp::all, Overlap::queue_one),
-                               {.resolved_to = kNow - 3s, .now = kNow, .unfinished_waiting = waiting, .unfinished_running = running});
+    const TickPlan made =
+        plan(every(1s, CatchUp::all, Overlap::queue_one),
+             {.resolved_to = kNow - 3s, .now = kNow, .unfinished_waiting = waiting, .unfinished_running = running});
     EXPECT_EQ(static_cast<std::int64_t>(made.fire.size()) + skipped(made), 3);
     return made.fire.size();
   };
@@ -145,12 +151,14 @@ TEST(TickPlan, CancelRunningFiresTheNewestAndCancelsOnlyForATickThatFires) {
 
 TEST(TickPlan, APauseLeavesOneRangeBehind) {
   const ScheduleSpec spec = every(1h);
-  const TickPlan made = skip_ticks(spec, rule(spec), {.resolved_to = kNow - 48h, .now = kNow, .fired = {kNow}}, "paused");
+  const TickPlan made =
+      skip_ticks(spec, rule(spec), {.resolved_to = kNow - 48h, .now = kNow, .fired = {kNow}}, "paused");
   EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kNow - 47h, kNow - 1h, 47, "paused"}}));
   EXPECT_EQ(made.to, kNow);
 }
 
-// A month of seconds, and two centuries of them, are planned at once: if ticks were looked at one by one the second would take hours.
+// A month of seconds, and two centuries of them, are planned at once: if ticks were looked at one by one the second
+// would take hours.
 TEST(TickPlan, S2_WorkIsBoundedHoweverLongNobodyWasThere) {
   for (const CatchUp catch_up : {CatchUp::all, CatchUp::latest, CatchUp::none}) {
     ScheduleSpec seconds = every(1s, catch_up);
@@ -178,7 +186,8 @@ struct Naive {
 
 Naive naively(const ScheduleSpec& spec, const TickRule& rule, const PlanFacts& facts) {
   Naive naive;
-  for (auto tick = next_tick(spec, rule, facts.resolved_to); tick && *tick <= facts.now; tick = next_tick(spec, rule, *tick)) {
+  for (auto tick = next_tick(spec, rule, facts.resolved_to); tick && *tick <= facts.now;
+       tick = next_tick(spec, rule, *tick)) {
     if (!std::ranges::count(facts.fired, *tick)) naive.open.insert(*tick);
   }
   std::vector<WallTime> on_time, late;
@@ -190,7 +199,8 @@ Naive naively(const ScheduleSpec& spec, const TickRule& rule, const PlanFacts& f
   if (spec.catch_up == CatchUp::all) would = late;
   if (spec.catch_up == CatchUp::latest && on_time.empty() && !late.empty()) would = {late.back()};
   for (const WallTime tick : late) {
-    if (!std::ranges::count(would, tick)) naive.reasons[tick] = spec.catch_up == CatchUp::none ? "missed" : "superseded";
+    if (!std::ranges::count(would, tick))
+      naive.reasons[tick] = spec.catch_up == CatchUp::none ? "missed" : "superseded";
   }
   would.insert(would.end(), on_time.begin(), on_time.end());
   while (would.size() > static_cast<std::size_t>(spec.cap)) {
@@ -200,7 +210,8 @@ Naive naively(const ScheduleSpec& spec, const TickRule& rule, const PlanFacts& f
   const int unfinished = facts.unfinished_waiting + facts.unfinished_running;
   int room = 1'000'000;
   if (spec.overlap == Overlap::skip) room = unfinished == 0 ? 1 : 0;
-  if (spec.overlap == Overlap::queue_one) room = std::clamp(std::min(2 - unfinished, 1 - facts.unfinished_waiting), 0, 2);
+  if (spec.overlap == Overlap::queue_one)
+    room = std::clamp(std::min(2 - unfinished, 1 - facts.unfinished_waiting), 0, 2);
   if (spec.overlap == Overlap::cancel_running) room = 1;
   while (would.size() > static_cast<std::size_t>(room)) {
     naive.reasons[would.front()] = "overlap";
@@ -213,14 +224,20 @@ Naive naively(const ScheduleSpec& spec, const TickRule& rule, const PlanFacts& f
 TEST(TickPlan, S2_EveryTickEndsOnceAsASlowReadingOfTheRulesSays) {
   std::mt19937_64 random(20261116);
   const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
-  const std::vector<std::string> crons{"* * * * *", "*/7 * * * *", "30 2 * * *", "0 1-3 * * *", "15,45 */2 * * *", "*/20 * * * * *", "0 0 * * 1-5", "@hourly"};
-  const std::vector<std::string> zones{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"};
-  const std::vector<WallTime> moments{kNow, sys_days{std::chrono::year{2026} / 3 / 29} + 4h, sys_days{std::chrono::year{2026} / 10 / 25} + 4h, sys_days{std::chrono::year{2026} / 11 / 1} + 9h};
+  const std::vector<std::string> crons{"* * * * *",       "*/7 * * * *",    "30 2 * * *",  "0 1-3 * * *",
+                                       "15,45 */2 * * *", "*/20 * * * * *", "0 0 * * 1-5", "@hourly"};
+  const std::vector<std::string> zones{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe",
+                                       "Asia/Kolkata"};
+  const std::vector<WallTime> moments{kNow, sys_days{std::chrono::year{2026} / 3 / 29} + 4h,
+                                      sys_days{std::chrono::year{2026} / 10 / 25} + 4h,
+                                      sys_days{std::chrono::year{2026} / 11 / 1} + 9h};
   std::set<std::string> seen;
   for (int turn = 0; turn < 1000; ++turn) {
     ScheduleSpec spec;
     if (below(3) == 0) spec.every = std::chrono::seconds{1 + below(600)};
-    else spec.cron = crons[static_cast<std::size_t>(below(crons.size()))], spec.zone = zones[static_cast<std::size_t>(below(zones.size()))];
+    else
+      spec.cron = crons[static_cast<std::size_t>(below(crons.size()))],
+      spec.zone = zones[static_cast<std::size_t>(below(zones.size()))];
     spec.catch_up = static_cast<CatchUp>(below(3));
     spec.overlap = static_cast<Overlap>(below(4));
     spec.window = std::chrono::minutes{1 + below(600)};
@@ -236,7 +253,9 @@ TEST(TickPlan, S2_EveryTickEndsOnceAsASlowReadingOfTheRulesSays) {
     const TickRule ticks = rule(spec);
     if (below(2) == 0) {
       for (auto tick = ticks.next(facts.resolved_to); tick && *tick <= facts.now; tick = ticks.next(*tick)) {
-        if (below(5) == 0) facts.fired.push_back(below(10) == 0 && *tick + 500ms <= facts.now ? *tick + 500ms : *tick);  // at times one of another rule
+        if (below(5) == 0)
+          facts.fired.push_back(below(10) == 0 && *tick + 500ms <= facts.now ? *tick + 500ms
+                                                                             : *tick);  // at times one of another rule
       }
     }
     const TickPlan made = plan_ticks(spec, ticks, facts);
@@ -248,7 +267,8 @@ TEST(TickPlan, S2_EveryTickEndsOnceAsASlowReadingOfTheRulesSays) {
       ASSERT_GT(range.first, behind) << turn;
       behind = range.last;
       std::int64_t count = 0;
-      for (auto open = naive.open.lower_bound(range.first); open != naive.open.end() && *open <= range.last; ++open, ++count) {
+      for (auto open = naive.open.lower_bound(range.first); open != naive.open.end() && *open <= range.last;
+           ++open, ++count) {
         ASSERT_EQ(naive.reasons.at(*open), range.reason) << turn;
       }
       ASSERT_EQ(count, range.count) << turn;
@@ -260,7 +280,8 @@ TEST(TickPlan, S2_EveryTickEndsOnceAsASlowReadingOfTheRulesSays) {
     }
     ASSERT_EQ(explained, naive.reasons.size()) << turn;
     ASSERT_EQ(explained + made.fire.size(), naive.open.size()) << turn;
-    ASSERT_EQ(made.cancel_unfinished, spec.overlap == Overlap::cancel_running && !made.fire.empty() && facts.unfinished_waiting + facts.unfinished_running > 0);
+    ASSERT_EQ(made.cancel_unfinished, spec.overlap == Overlap::cancel_running && !made.fire.empty() &&
+                                          facts.unfinished_waiting + facts.unfinished_running > 0);
     ASSERT_TRUE(naive.open.empty() || made.to >= *naive.open.rbegin()) << turn;
   }
   EXPECT_EQ(seen, (std::set<std::string>{"cap", "missed", "overlap", "superseded", "window"}));

@@ -20,7 +20,8 @@ constexpr Duration kIntervalLeast = seconds{1}, kIntervalMost = days{366};
 struct Window {
   WallTime after, until;
 
-  Window(WallTime after_given, WallTime until_given) : after(std::max(after_given, kTickLeast - Duration{1})), until(std::min(until_given, kRunAtMost)) {}
+  Window(WallTime after_given, WallTime until_given)
+      : after(std::max(after_given, kTickLeast - Duration{1})), until(std::min(until_given, kRunAtMost)) {}
   bool empty() const { return after >= until; }
 };
 
@@ -99,9 +100,12 @@ class CronTicks {
   };
 
   // The window's whole seconds, as [begin, end).
-  static Seconds whole_seconds(const Window& window) { return {floor<seconds>(window.after) + seconds{1}, floor<seconds>(window.until) + seconds{1}}; }
+  static Seconds whole_seconds(const Window& window) {
+    return {floor<seconds>(window.after) + seconds{1}, floor<seconds>(window.until) + seconds{1}};
+  }
 
-  // What the clocks show in the part of the stretch that lies in [begin, end); with named hours, without what they had shown before.
+  // What the clocks show in the part of the stretch that lies in [begin, end); with named hours, without what they had
+  // shown before.
   Shown shown_first_in(const Stretch& stretch, sys_seconds begin, sys_seconds end) const {
     Shown shown{stretch.local(std::max(stretch.begin, begin)), stretch.local(std::min(stretch.end, end))};
     if (!cron_.elapsed) shown.from = std::max(shown.from, stretch.shown);
@@ -133,13 +137,17 @@ Result<TickRule> TickRule::cron(std::string_view expression, std::string_view zo
   if (!sets) return std::unexpected(sets.error());
   Result<TimeZone> found = TimeZone::find(zone);
   if (!found) return std::unexpected(found.error());
-  return TickRule(std::make_shared<const Parts>(Parts{std::string(expression), std::string(zone), CronTicks(*sets, std::move(*found))}));
+  return TickRule(std::make_shared<const Parts>(
+      Parts{std::string(expression), std::string(zone), CronTicks(*sets, std::move(*found))}));
 }
 
 Result<TickRule> TickRule::every(Duration interval, WallTime anchor) {
-  if (interval < kIntervalLeast || interval > kIntervalMost) return fail(Code::invalid, "interval is out of range; use 1s to 366d");
-  if (interval % seconds{1} != Duration{0}) return fail(Code::invalid, "interval " + format_duration(interval) + " is not in whole seconds");
-  if (anchor < kTickLeast || anchor > kRunAtMost) return fail(Code::invalid, "the interval's anchor is out of range; use 1970 to 2200");
+  if (interval < kIntervalLeast || interval > kIntervalMost)
+    return fail(Code::invalid, "interval is out of range; use 1s to 366d");
+  if (interval % seconds{1} != Duration{0})
+    return fail(Code::invalid, "interval " + format_duration(interval) + " is not in whole seconds");
+  if (anchor < kTickLeast || anchor > kRunAtMost)
+    return fail(Code::invalid, "the interval's anchor is out of range; use 1970 to 2200");
   const std::string text = "every " + format_duration(interval) + " from " + local_text(anchor, "UTC");
   return TickRule(std::make_shared<const Parts>(Parts{text, "UTC", IntervalTicks(interval, anchor)}));
 }
@@ -166,6 +174,8 @@ const std::string& TickRule::zone() const { return parts_->zone; }
 
 const std::string& TickRule::text() const { return parts_->text; }
 
-bool TickRule::operator==(const TickRule& other) const { return parts_->text == other.parts_->text && parts_->zone == other.parts_->zone; }
+bool TickRule::operator==(const TickRule& other) const {
+  return parts_->text == other.parts_->text && parts_->zone == other.parts_->zone;
+}
 
 }  // namespace fenceline

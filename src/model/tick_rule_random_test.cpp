@@ -38,7 +38,8 @@ const std::vector<Place>& places() {
   return all;
 }
 
-// When the clocks first show a time that is named, or a later one; with a star for the hour, whenever they show one. In (after, until], minutes only.
+// When the clocks first show a time that is named, or a later one; with a star for the hour, whenever they show one. In
+// (after, until], minutes only.
 std::vector<WallTime> walk(const RandomCron& cron, const TimeZone& zone, sys_seconds after, sys_seconds until) {
   std::vector<WallTime> ticks;
   const sys_seconds start = after - days{3};
@@ -60,8 +61,10 @@ TEST(TickRuleRandom, S3_TicksAreThoseOfAWalkOverEveryMinute) {
   while (compared < 500) {
     const RandomCron cron = random_cron(chance, 0);
     const Place& place = places()[static_cast<std::size_t>(chance.between(0, static_cast<int>(places().size()) - 1))];
-    const sys_seconds middle = place.near[static_cast<std::size_t>(chance.between(0, static_cast<int>(place.near.size()) - 1))];
-    const sys_seconds after = middle - minutes{chance.between(0, 2 * 1440)}, until = after + minutes{chance.between(1, 3 * 1440)};
+    const sys_seconds middle =
+        place.near[static_cast<std::size_t>(chance.between(0, static_cast<int>(place.near.size()) - 1))];
+    const sys_seconds after = middle - minutes{chance.between(0, 2 * 1440)},
+                      until = after + minutes{chance.between(1, 3 * 1440)};
     const Result<TickRule> rule = TickRule::cron(cron.text, place.zone);
     if (!rule) continue;
     ++compared;
@@ -69,7 +72,8 @@ TEST(TickRuleRandom, S3_TicksAreThoseOfAWalkOverEveryMinute) {
     std::vector<WallTime> found;
     for (auto tick = rule->next(after); tick && *tick <= until; tick = rule->next(*tick)) found.push_back(*tick);
     seen += static_cast<int>(found.size());
-    ASSERT_EQ(found, expected) << cron.text << " in " << place.zone << " after " << local_text(after, place.zone) << " until " << local_text(until, place.zone);
+    ASSERT_EQ(found, expected) << cron.text << " in " << place.zone << " after " << local_text(after, place.zone)
+                               << " until " << local_text(until, place.zone);
     ASSERT_EQ(rule->count(after, until), static_cast<std::int64_t>(expected.size())) << cron.text;
     ASSERT_EQ(rule->last(after, until), expected.empty() ? std::nullopt : std::optional(expected.back())) << cron.text;
   }
@@ -87,17 +91,22 @@ TEST(TickRuleRandom, S2_NextLastAndCountAgree) {
     const Result<TickRule> rule = TickRule::cron(cron.text, place.zone);
     if (!rule) continue;
     ++compared;
-    const WallTime after = place.near.front() - days{chance.between(0, 3000)} + milliseconds{chance.between(0, 86'400'000)};
+    const WallTime after =
+        place.near.front() - days{chance.between(0, 3000)} + milliseconds{chance.between(0, 86'400'000)};
     std::vector<WallTime> forwards, backwards;
-    for (auto tick = rule->next(after); tick && forwards.size() < 100; tick = rule->next(*tick)) forwards.push_back(*tick);
+    for (auto tick = rule->next(after); tick && forwards.size() < 100; tick = rule->next(*tick))
+      forwards.push_back(*tick);
     if (forwards.empty()) continue;
     const WallTime until = forwards.back() + milliseconds{chance.between(0, 999)};
-    ASSERT_EQ(rule->count(after, until), static_cast<std::int64_t>(forwards.size())) << cron.text << " in " << place.zone;
-    for (auto tick = rule->last(after, until); tick; tick = rule->last(after, *tick - Duration{1})) backwards.insert(backwards.begin(), *tick);
+    ASSERT_EQ(rule->count(after, until), static_cast<std::int64_t>(forwards.size()))
+        << cron.text << " in " << place.zone;
+    for (auto tick = rule->last(after, until); tick; tick = rule->last(after, *tick - Duration{1}))
+      backwards.insert(backwards.begin(), *tick);
     ASSERT_EQ(backwards, forwards) << cron.text << " in " << place.zone;
     // Counts add up, wherever a time is cut.
     const WallTime far = until + days{chance.between(1, 30'000)}, cut = after + (far - after) / chance.between(1, 50);
-    ASSERT_EQ(rule->count(after, cut) + rule->count(cut, far), rule->count(after, far)) << cron.text << " in " << place.zone;
+    ASSERT_EQ(rule->count(after, cut) + rule->count(cut, far), rule->count(after, far))
+        << cron.text << " in " << place.zone;
     seen += rule->count(after, far);
   }
   EXPECT_GT(seen, 1'000'000);
@@ -114,7 +123,8 @@ TEST(TickRuleRandom, OnlyWhatNeverComesIsRefused) {
     ++refused;
     ASSERT_NE(rule.error().message.find("field 3 (day of month): "), std::string::npos) << rule.error().message;
     const minutes time = hours{*cron.named[2].begin()} + minutes{*cron.named[1].begin()};
-    for (local_days day{year{2000} / 1 / 1}; day < local_days{year{2028} / 1 / 1}; day += days{1}) ASSERT_FALSE(cron.matches(day + time)) << cron.text;
+    for (local_days day{year{2000} / 1 / 1}; day < local_days{year{2028} / 1 / 1}; day += days{1})
+      ASSERT_FALSE(cron.matches(day + time)) << cron.text;
   }
   EXPECT_GT(refused, 0);
 }

@@ -47,10 +47,13 @@ bool is_zone_file(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return false;
   std::array<char, 4> magic{};
-  return std::ifstream(path, std::ios::binary).read(magic.data(), magic.size()) && std::string_view(magic.data(), magic.size()) == "TZif";
+  return std::ifstream(path, std::ios::binary).read(magic.data(), magic.size()) &&
+         std::string_view(magic.data(), magic.size()) == "TZif";
 }
 
-bool is_no_zone(std::string_view name) { return std::ranges::find(kNoZones, name.substr(0, name.find('/'))) != kNoZones.end(); }
+bool is_no_zone(std::string_view name) {
+  return std::ranges::find(kNoZones, name.substr(0, name.find('/'))) != kNoZones.end();
+}
 
 bool is_known(std::string_view name) {
   if (name == "UTC") return true;  // without a database, too
@@ -61,7 +64,8 @@ std::vector<std::string> all_zones() {
   std::vector<std::string> names;
   std::error_code error;
   const std::filesystem::path root = database();
-  for (std::filesystem::recursive_directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::recursive_directory_iterator entry(root, error), end; !error && entry != end;
+       entry.increment(error)) {
     const std::string name = entry->path().lexically_relative(root).string();
     if (is_no_zone(name)) entry.disable_recursion_pending();
     else if (is_known(name)) names.push_back(name);
@@ -71,12 +75,20 @@ std::vector<std::string> all_zones() {
 }
 
 std::unexpected<Error> unknown(std::string_view name) {
-  const bool shows = name.size() <= kZoneBytesMax && std::ranges::all_of(name, [](char c) { return c > 0x20 && c < 0x7f; });
-  if (!shows || name.empty()) return fail(Code::invalid, "the time zone's name is empty, too long or no plain text; write an IANA name such as Europe/Berlin or UTC");
+  const bool shows =
+      name.size() <= kZoneBytesMax && std::ranges::all_of(name, [](char c) { return c > 0x20 && c < 0x7f; });
+  if (!shows || name.empty())
+    return fail(
+        Code::invalid,
+        "the time zone's name is empty, too long or no plain text; write an IANA name such as Europe/Berlin or UTC");
   const std::vector<std::string> names = all_zones();
-  if (names.empty()) return fail(Code::invalid, "unknown time zone '" + std::string(name) + "': there is no tz database in " + database().string() + "; install tzdata, or use UTC");
+  if (names.empty())
+    return fail(Code::invalid, "unknown time zone '" + std::string(name) + "': there is no tz database in " +
+                                   database().string() + "; install tzdata, or use UTC");
   const std::optional<std::string> near = nearest(name, names);
-  return fail(Code::invalid, "unknown time zone '" + std::string(name) + "'; " + (near ? "did you mean " + *near + "?" : "write an IANA name such as Europe/Berlin or UTC"));
+  return fail(Code::invalid,
+              "unknown time zone '" + std::string(name) + "'; " +
+                  (near ? "did you mean " + *near + "?" : "write an IANA name such as Europe/Berlin or UTC"));
 }
 
 seconds since_epoch(cctz::civil_second time) { return seconds{time - cctz::civil_second(1970, 1, 1)}; }
@@ -112,12 +124,17 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
 
 Stretch TimeZone::at(sys_seconds moment) const {
   moment = std::clamp(moment, kBegin, kEnd - seconds{1});
-  Stretch stretch{.begin = rules_->change_until(moment), .end = rules_->change_after(moment), .offset = rules_->offset(moment), .shown = {}};
+  Stretch stretch{.begin = rules_->change_until(moment),
+                  .end = rules_->change_after(moment),
+                  .offset = rules_->offset(moment),
+                  .shown = {}};
   stretch.shown = stretch.local(stretch.begin);
   if (stretch.begin == kBegin) return stretch;
   stretch.shown = local_seconds::min();
-  for (sys_seconds change = stretch.begin; change > kBegin && change > stretch.begin - 2 * kOffsetMost; change = rules_->change_until(change - seconds{1}))
-    stretch.shown = std::max(stretch.shown, local_seconds{change.time_since_epoch() + rules_->offset(change - seconds{1})});
+  for (sys_seconds change = stretch.begin; change > kBegin && change > stretch.begin - 2 * kOffsetMost;
+       change = rules_->change_until(change - seconds{1}))
+    stretch.shown =
+        std::max(stretch.shown, local_seconds{change.time_since_epoch() + rules_->offset(change - seconds{1})});
   return stretch;
 }
 
@@ -135,15 +152,18 @@ std::string local_text(WallTime at, std::string_view zone) {
   const year_month_day date{floor<days>(shown)};
   const hh_mm_ss time{shown - floor<days>(shown)}, east{abs(offset)};
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()));
   std::string out = text.data();
   if (const Duration fraction = at - moment; fraction != Duration{0}) {
     std::snprintf(text.data(), text.size(), ".%06d", static_cast<int>(fraction.count()));
     out += text.data();
   }
   if (utc) return out + "Z";
-  std::snprintf(text.data(), text.size(), "%c%02d:%02d", offset < seconds{0} ? '-' : '+', static_cast<int>(east.hours().count()), static_cast<int>(east.minutes().count()));
+  std::snprintf(text.data(), text.size(), "%c%02d:%02d", offset < seconds{0} ? '-' : '+',
+                static_cast<int>(east.hours().count()), static_cast<int>(east.minutes().count()));
   out += text.data();
   if (east.seconds() == seconds{0}) return out;
   std::snprintf(text.data(), text.size(), ":%02d", static_cast<int>(east.seconds().count()));  // Liberia's, until 1972

@@ -13,7 +13,9 @@ namespace {
 using namespace std::chrono;
 using test::must;
 
-WallTime utc(int y, unsigned m, unsigned d, int h = 0, int min = 0) { return sys_days{year{y} / m / d} + hours{h} + minutes{min}; }
+WallTime utc(int y, unsigned m, unsigned d, int h = 0, int min = 0) {
+  return sys_days{year{y} / m / d} + hours{h} + minutes{min};
+}
 
 std::string error_of(std::string_view zone) {
   const Result<void> ok = check_zone(zone);
@@ -21,7 +23,8 @@ std::string error_of(std::string_view zone) {
 }
 
 TEST(TimeZone, NamesOfTheDatabaseAreKnown) {
-  for (const std::string name : {"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "America/Port-au-Prince", "Etc/GMT+5", "US/Eastern", "EST5EDT", "Etc/UTC"})
+  for (const std::string name : {"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "America/Port-au-Prince",
+                                 "Etc/GMT+5", "US/Eastern", "EST5EDT", "Etc/UTC"})
     EXPECT_EQ(error_of(name), "") << name;
 }
 
@@ -33,10 +36,39 @@ TEST(TimeZone, AnUnknownNameIsAnsweredWithTheNearest) {
 }
 
 TEST(TimeZone, WhatIsNoPlainNameOfAZoneIsRefused) {
-  const std::vector<std::string> names{"", "/", ".", "..", "../../etc/passwd", "/usr/share/zoneinfo/Europe/Berlin", "Europe/../Europe/Berlin", "Europe//Berlin", "Europe/Berlin/", "/UTC",
-                                       "localtime", "posixrules", "Factory", ":foo", ":UTC", "Europe", "posix/Europe/Berlin", "right/Europe/Berlin", "zone.tab", "tzdata.zi", "leapseconds",
-                                       "CET-1CEST", "Fixed/UTC+01:00:00", "UTC0", "+01:00", "Europe/Berlin ", " UTC", "Europe/Ber\nlin", std::string("UTC\0", 4), "Europe/K\xc3\xb6ln", std::string(5000, 'a'),
-                                       "-Europe", "Europe/-Berlin"};
+  const std::vector<std::string> names{"",
+                                       "/",
+                                       ".",
+                                       "..",
+                                       "../../etc/passwd",
+                                       "/usr/share/zoneinfo/Europe/Berlin",
+                                       "Europe/../Europe/Berlin",
+                                       "Europe//Berlin",
+                                       "Europe/Berlin/",
+                                       "/UTC",
+                                       "localtime",
+                                       "posixrules",
+                                       "Factory",
+                                       ":foo",
+                                       ":UTC",
+                                       "Europe",
+                                       "posix/Europe/Berlin",
+                                       "right/Europe/Berlin",
+                                       "zone.tab",
+                                       "tzdata.zi",
+                                       "leapseconds",
+                                       "CET-1CEST",
+                                       "Fixed/UTC+01:00:00",
+                                       "UTC0",
+                                       "+01:00",
+                                       "Europe/Berlin ",
+                                       " UTC",
+                                       "Europe/Ber\nlin",
+                                       std::string("UTC\0", 4),
+                                       "Europe/K\xc3\xb6ln",
+                                       std::string(5000, 'a'),
+                                       "-Europe",
+                                       "Europe/-Berlin"};
   for (const std::string& name : names) {
     EXPECT_EQ(test::code_of(check_zone(name)), Code::invalid) << name;
     for (const char c : error_of(name)) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << name;
@@ -47,7 +79,8 @@ TEST(TimeZone, WithoutADatabaseThereIsUtcAndItIsSaid) {
   ASSERT_EQ(setenv("TZDIR", "/nonexistent", 1), 0);
   const std::string berlin = error_of("Europe/Berlin"), utc_error = error_of("UTC");
   ASSERT_EQ(unsetenv("TZDIR"), 0);
-  EXPECT_EQ(berlin, "unknown time zone 'Europe/Berlin': there is no tz database in /nonexistent; install tzdata, or use UTC");
+  EXPECT_EQ(berlin,
+            "unknown time zone 'Europe/Berlin': there is no tz database in /nonexistent; install tzdata, or use UTC");
   EXPECT_EQ(utc_error, "");
   EXPECT_EQ(error_of("Europe/Berlin"), "");
 }
@@ -92,7 +125,8 @@ TEST(TimeZone, StretchesFollowEachOtherAndTellWhatWasShown) {
 TEST(TimeZone, AnyMomentHasAStretch) {
   for (const std::string name : {"UTC", "Europe/Berlin", "Pacific/Apia"}) {
     const TimeZone zone = must(TimeZone::find(name));
-    for (const sys_seconds moment : {sys_seconds::min(), floor<seconds>(WallTime::min()), sys_seconds{}, floor<seconds>(WallTime::max()), sys_seconds::max()}) {
+    for (const sys_seconds moment : {sys_seconds::min(), floor<seconds>(WallTime::min()), sys_seconds{},
+                                     floor<seconds>(WallTime::max()), sys_seconds::max()}) {
       const Stretch stretch = zone.at(moment);
       EXPECT_LT(stretch.begin, stretch.end);
     }

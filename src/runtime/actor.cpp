@@ -26,7 +26,8 @@ constexpr std::size_t kParts = 5;
 constexpr std::size_t kHostBytesMost = 64;  // what a kernel takes
 constexpr int kStartAfterName = 20;         // fields between the name and the start in /proc/PID/stat
 
-// From /proc/PID/stat: "pid (name) state ppid ...", where the name may hold anything, also ')'. Empty if there is no such process.
+// From /proc/PID/stat: "pid (name) state ppid ...", where the name may hold anything, also ')'. Empty if there is no
+// such process.
 std::string start_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -57,7 +58,8 @@ std::vector<std::string> parts_of(const std::string& actor) {
 }
 
 std::string actor_of(const Clock& clock, pid_t pid) {
-  return clock.boot_id() + "/" + std::to_string(pid) + "/" + start_of(pid) + "/" + without_slashes(host_name()) + "/" + pid_space();
+  return clock.boot_id() + "/" + std::to_string(pid) + "/" + start_of(pid) + "/" + without_slashes(host_name()) + "/" +
+         pid_space();
 }
 
 // Of a process that can be judged from here.
@@ -79,8 +81,11 @@ std::optional<Duration> process_age(pid_t pid) {
   const std::string start = start_of(pid);
   std::int64_t ticks = 0;
   double up = 0;
-  if (start.empty() || std::from_chars(start.data(), start.data() + start.size(), ticks).ec != std::errc{} || !(std::ifstream("/proc/uptime") >> up)) return std::nullopt;
-  const std::chrono::duration<double> age(up - static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  if (start.empty() || std::from_chars(start.data(), start.data() + start.size(), ticks).ec != std::errc{} ||
+      !(std::ifstream("/proc/uptime") >> up))
+    return std::nullopt;
+  const std::chrono::duration<double> age(up -
+                                          static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)));
   return std::chrono::duration_cast<Duration>(age);
 }
 

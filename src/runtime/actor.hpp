@@ -12,8 +12,8 @@
 
 namespace fenceline {
 
-// "BOOT/PID/START/HOST/PIDS": the boot of the machine, the process and its start in ticks, so that its number is not taken
-// for another's; the host and the space of process numbers, because a container has its own.
+// "BOOT/PID/START/HOST/PIDS": the boot of the machine, the process and its start in ticks, so that its number is not
+// taken for another's; the host and the space of process numbers, because a container has its own.
 std::string this_actor(const Clock& clock);
 
 // Since when a process of this machine runs; empty: there is none, or nobody can tell.

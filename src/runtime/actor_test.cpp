@@ -58,7 +58,8 @@ TEST(Actor, ANumberThatAnotherProcessHasNowIsNotTakenForIt) {
   EXPECT_EQ(wait_for_actor(runtime, text, runtime.now() + 10s, {}), ActorLife::gone);
 }
 
-// A user other than root under a /proc that shows everybody only their own. In a child process, so that nothing of it stays.
+// A user other than root under a /proc that shows everybody only their own. In a child process, so that nothing of it
+// stays.
 TEST(Actor, OneThatProcHidesIsNotTakenForDead) {
   constexpr int kCannotHide = 100;
   constexpr uid_t kNobody = 65534;
@@ -67,9 +68,10 @@ TEST(Actor, OneThatProcHidesIsNotTakenForDead) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const bool hidden = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                        ::mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0 &&
-                        ::access(("/proc/" + std::to_string(::getppid())).c_str(), F_OK) != 0;
+    const bool hidden = ::unshare(CLONE_NEWNS) == 0 &&
+                        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        ::mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 && ::setgid(kNobody) == 0 &&
+                        ::setuid(kNobody) == 0 && ::access(("/proc/" + std::to_string(::getppid())).c_str(), F_OK) != 0;
     if (!hidden) ::_exit(kCannotHide);
     ::_exit(static_cast<int>(wait_for_actor(runtime, actor, runtime.now(), {})));
   }
@@ -82,7 +84,8 @@ TEST(Actor, OneThatProcHidesIsNotTakenForDead) {
 
 TEST(Actor, OfAnotherMachineNothingIsKnown) {
   const ThreadRuntime runtime;
-  for (const std::string& text : {std::string(), std::string("worker 7"), "x" + this_actor(runtime), this_actor(runtime) + "x"})
+  for (const std::string& text :
+       {std::string(), std::string("worker 7"), "x" + this_actor(runtime), this_actor(runtime) + "x"})
     EXPECT_EQ(wait_for_actor(runtime, text, runtime.now() + 10s, {}), ActorLife::unknown) << text;
 }
 

@@ -18,7 +18,8 @@ std::string read_text(const char* path) {
 Duration read_clock(clockid_t clock) {
   std::timespec time{};
   check(::clock_gettime(clock, &time) == 0, "the system clock can be read");
-  return std::chrono::duration_cast<Duration>(std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec});
+  return std::chrono::duration_cast<Duration>(std::chrono::seconds{time.tv_sec} +
+                                              std::chrono::nanoseconds{time.tv_nsec});
 }
 
 }  // namespace
@@ -31,14 +32,16 @@ Duration parse_boottime_offset(std::string_view text) {
   while (lines >> name >> seconds >> nanoseconds) {
     // Kernels have written the clock as its name and as its number.
     if (name == "boottime" || name == "7") {
-      return std::chrono::duration_cast<Duration>(std::chrono::seconds{seconds} + std::chrono::nanoseconds{nanoseconds});
+      return std::chrono::duration_cast<Duration>(std::chrono::seconds{seconds} +
+                                                  std::chrono::nanoseconds{nanoseconds});
     }
   }
   return Duration{0};
 }
 
 BootClock::BootClock()
-    : offset_(parse_boottime_offset(read_text("/proc/self/timens_offsets"))), boot_id_(read_text("/proc/sys/kernel/random/boot_id")) {
+    : offset_(parse_boottime_offset(read_text("/proc/self/timens_offsets"))),
+      boot_id_(read_text("/proc/sys/kernel/random/boot_id")) {
   while (!boot_id_.empty() && boot_id_.back() == '\n') boot_id_.pop_back();
   check(!boot_id_.empty(), "/proc/sys/kernel/random/boot_id can be read");
 }

@@ -52,7 +52,8 @@ Code code_of_exec(int number) {
 
 struct SpawnSettings {
   explicit SpawnSettings(bool own_group, pid_t group) {
-    check(::posix_spawn_file_actions_init(&actions) == 0 && ::posix_spawnattr_init(&attributes) == 0, "a spawn can be described");
+    check(::posix_spawn_file_actions_init(&actions) == 0 && ::posix_spawnattr_init(&attributes) == 0,
+          "a spawn can be described");
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
@@ -60,7 +61,8 @@ struct SpawnSettings {
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setpgroup(&attributes, group);
-    ::posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+    ::posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                               (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
   }
   ~SpawnSettings() {
     ::posix_spawn_file_actions_destroy(&actions);
@@ -74,8 +76,8 @@ struct SpawnSettings {
 };
 
 // The body of a child between fork and exec, where only what is safe in a signal handler may be called.
-[[noreturn]] void become(const SpawnRequest& request, const char* path, char* const* arguments, char* const* environment, pid_t parent,
-                         int trouble) {
+[[noreturn]] void become(const SpawnRequest& request, const char* path, char* const* arguments,
+                         char* const* environment, pid_t parent, int trouble) {
   sigset_t none;
   sigemptyset(&none);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
@@ -126,18 +128,20 @@ Result<void> check_format(const std::string& path) {
   }
   const auto first = static_cast<unsigned char>(line.front());
   const bool is_text = first < 0x7f && (first >= 0x20 || first == '\t' || first == '\r');
-  if (is_text && line.find('\0') == std::string::npos) return fail(Code::refused, path + " is no program and has no #! line");
+  if (is_text && line.find('\0') == std::string::npos)
+    return fail(Code::refused, path + " is no program and has no #! line");
   return {};
 }
 
 // Errors: not_found, refused.
 Result<std::string> check_program(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     return fail(errno == EACCES ? Code::refused : Code::not_found, path + ": " + system_error(errno));
   }
   if (!S_ISREG(info.st_mode)) return fail(Code::refused, path + " is not a program");
-  if (::access(path.c_str(), X_OK) != 0) return fail(Code::refused, path + " is not executable: " + system_error(errno));
+  if (::access(path.c_str(), X_OK) != 0)
+    return fail(Code::refused, path + " is not executable: " + system_error(errno));
   if (const Result<void> format = check_format(path); !format) return std::unexpected(format.error());
   return path;
 }
@@ -146,7 +150,8 @@ Result<std::string> check_program(const std::string& path) {
 
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Code::unavailable, "no pipe can be made: " + system_error(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return fail(Code::unavailable, "no pipe can be made: " + system_error(errno));
   Result<UniqueFd> read = moved_up(UniqueFd(ends[0]));
   Result<UniqueFd> write = moved_up(UniqueFd(ends[1]));
   if (!read) return std::unexpected(read.error());
@@ -180,15 +185,17 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
 
 Result<ChildProcess> spawn_child(const SpawnRequest& request) {
   SpawnSettings settings(request.own_group, request.group);
-  for (const auto& [ours, theirs] : request.descriptors) ::posix_spawn_file_actions_adddup2(&settings.actions, ours, theirs);
+  for (const auto& [ours, theirs] : request.descriptors)
+    ::posix_spawn_file_actions_adddup2(&settings.actions, ours, theirs);
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = request.environment ? pointers(*request.environment) : std::vector<char*>{};
   char* const* variables = request.environment ? environment.data() : environ;
   ChildProcess child;
   const int trouble = request.dies_with_us ? spawn_to_die_with_us(request, arguments.data(), variables, child.pid)
-                                           : ::posix_spawnp(&child.pid, request.program.c_str(), &settings.actions, &settings.attributes,
-                                                            arguments.data(), variables);
-  if (trouble != 0) return fail(code_of_exec(trouble), "cannot start " + request.program + ": " + system_error(trouble));
+                                           : ::posix_spawnp(&child.pid, request.program.c_str(), &settings.actions,
+                                                            &settings.attributes, arguments.data(), variables);
+  if (trouble != 0)
+    return fail(code_of_exec(trouble), "cannot start " + request.program + ": " + system_error(trouble));
   child.exited = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
   return child;
 }
@@ -199,7 +206,8 @@ ExitStatus reap(const ChildProcess& child) {
   do {
     reaped = ::waitpid(child.pid, &status, 0);
   } while (reaped < 0 && errno == EINTR);
-  // Somebody else has taken its status, as the kernel does where SIGCHLD is ignored: whether it did its work, nobody knows.
+  // Somebody else has taken its status, as the kernel does where SIGCHLD is ignored: whether it did its work, nobody
+  // knows.
   return reaped == child.pid ? exit_status_of(status) : ExitStatus{.exited = false, .number = SIGKILL};
 }
 

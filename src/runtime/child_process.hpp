@@ -1,5 +1,5 @@
-// Programs that we start: never through a shell, each in a process group of its own unless told otherwise, with no descriptor of ours but
-// those it is given, and with every signal as it would be from a shell.
+// Programs that we start: never through a shell, each in a process group of its own unless told otherwise, with no
+// descriptor of ours but those it is given, and with every signal as it would be from a shell.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,8 @@ struct Pipe {
   UniqueFd write;
 };
 
-// Both ends are closed on exec, and numbered so high that they never stand in the way of a child's own. Errors: unavailable.
+// Both ends are closed on exec, and numbered so high that they never stand in the way of a child's own. Errors:
+// unavailable.
 Result<Pipe> make_pipe();
 
 // Ours only: the other end of the pipe blocks as before.
@@ -39,11 +40,11 @@ struct SpawnRequest {
   std::string program;                                                 // a path, or a name that PATH finds
   std::vector<std::string> arguments;                                  // the first is its own name
   std::optional<std::vector<std::string>> environment = std::nullopt;  // "NAME=value"; empty: ours
-  std::vector<std::pair<int, int>> descriptors = {};                   // ours, and its number there; others are as they are
-  bool own_group = true;                                               // false: it stays in ours, where a terminal's signals reach it
-  pid_t group = 0;                                                     // instead of one of its own; with dies_with_us, one of its own if that is gone
-  bool dies_with_us = false;                                           // killed by the kernel when the calling thread ends
-  std::vector<int> ignored = {};                                       // with dies_with_us: signals that it ignores from the start, as under nohup
+  std::vector<std::pair<int, int>> descriptors = {};  // ours, and its number there; others are as they are
+  bool own_group = true;                              // false: it stays in ours, where a terminal's signals reach it
+  pid_t group = 0;                // instead of one of its own; with dies_with_us, one of its own if that is gone
+  bool dies_with_us = false;      // killed by the kernel when the calling thread ends
+  std::vector<int> ignored = {};  // with dies_with_us: signals that it ignores from the start, as under nohup
 };
 
 struct ChildProcess {

@@ -44,7 +44,10 @@ Result<Collected> collect(const CollectRequest& request) {
   Result<Pipe> output = make_pipe();
   if (!output) return std::unexpected(output.error());
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  SpawnRequest spawn{.program = request.command.front(), .arguments = request.command, .environment = environment_with(request.variables), .dies_with_us = true};
+  SpawnRequest spawn{.program = request.command.front(),
+                     .arguments = request.command,
+                     .environment = environment_with(request.variables),
+                     .dies_with_us = true};
   spawn.descriptors.emplace_back(output->write.get(), STDOUT_FILENO);
   if (!request.takes_input) spawn.descriptors.emplace_back(nothing.get(), STDIN_FILENO);
   const Result<ChildProcess> child = spawn_child(spawn);

@@ -15,10 +15,10 @@ namespace fenceline {
 struct CollectRequest {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> variables;  // over our own environment
-  bool takes_input = true;      // false: its stdin is empty
-  std::size_t bytes_max = 0;    // of its stdout; what comes after is read and dropped
-  std::stop_token stop = {};    // then its process group gets the signal
-  int (*stop_signal)() = nullptr;  // which one; none: SIGTERM
+  bool takes_input = true;                                     // false: its stdin is empty
+  std::size_t bytes_max = 0;                                   // of its stdout; what comes after is read and dropped
+  std::stop_token stop = {};                                   // then its process group gets the signal
+  int (*stop_signal)() = nullptr;                              // which one; none: SIGTERM
 };
 
 struct Collected {

@@ -58,23 +58,30 @@ Result<std::unique_ptr<GuardedCommand>> GuardedCommand::start(const GuardedComma
     pipe = std::move(*made);
   }
   std::vector<std::string> arguments = options.guardian;
-  if (arguments.front() == "/proc/self/exe") arguments.front() = ::program_invocation_short_name;  // for people who look for us in ps
+  if (arguments.front() == "/proc/self/exe")
+    arguments.front() = ::program_invocation_short_name;  // for people who look for us in ps
   std::vector<std::pair<int, int>> descriptors{{orders.read.get(), kOrdersFd}, {reports.write.get(), kReportsFd}};
   if (!options.attached) {
-    descriptors.insert(descriptors.begin(), {{input.read.get(), STDIN_FILENO}, {output.write.get(), STDOUT_FILENO}, {errors.write.get(), STDERR_FILENO}});
+    descriptors.insert(
+        descriptors.begin(),
+        {{input.read.get(), STDIN_FILENO}, {output.write.get(), STDOUT_FILENO}, {errors.write.get(), STDERR_FILENO}});
   }
-  Result<ChildProcess> guardian =
-      spawn_child({.program = options.guardian.front(), .arguments = arguments, .environment = options.environment, .descriptors = descriptors});
+  Result<ChildProcess> guardian = spawn_child({.program = options.guardian.front(),
+                                               .arguments = arguments,
+                                               .environment = options.environment,
+                                               .descriptors = descriptors});
   if (!guardian) return std::unexpected(guardian.error());
-  for (const int fd : {input.write.get(), output.read.get(), errors.read.get(), orders.write.get(), reports.read.get()}) {
+  for (const int fd :
+       {input.write.get(), output.read.get(), errors.read.get(), orders.write.get(), reports.read.get()}) {
     if (fd >= 0) set_nonblocking(fd);
   }
-  return std::unique_ptr<GuardedCommand>(new GuardedCommand(options, std::move(*guardian), std::move(input.write), std::move(output.read),
-                                                            std::move(errors.read), std::move(orders.write), std::move(reports.read)));
+  return std::unique_ptr<GuardedCommand>(new GuardedCommand(options, std::move(*guardian), std::move(input.write),
+                                                            std::move(output.read), std::move(errors.read),
+                                                            std::move(orders.write), std::move(reports.read)));
 }
 
-GuardedCommand::GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input, UniqueFd output,
-                               UniqueFd errors, UniqueFd orders, UniqueFd reports)
+GuardedCommand::GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input,
+                               UniqueFd output, UniqueFd errors, UniqueFd orders, UniqueFd reports)
     : output_bytes_max_(options.output_bytes_max),
       errors_bytes_max_(options.errors_bytes_max),
       on_errors_(options.on_errors),
@@ -101,8 +108,10 @@ CommandEnd GuardedCommand::attend(std::string_view input) {
   CommandEnd end;
   while (!over_) {
     if (input.empty()) input_.reset();
-    std::array<pollfd, 4> fds{
-        {{reports_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}}};
+    std::array<pollfd, 4> fds{{{reports_.get(), POLLIN, 0},
+                               {output_.get(), POLLIN, 0},
+                               {errors_.get(), POLLIN, 0},
+                               {input_.get(), POLLOUT, 0}}};
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
     if (fds[1].revents != 0) read_output(end);
     if (fds[2].revents != 0) read_errors(end);

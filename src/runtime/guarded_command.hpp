@@ -17,7 +17,7 @@ namespace fenceline {
 struct GuardedCommandOptions {
   std::vector<std::string> guardian;     // the program that calls run_guardian(), with its arguments
   std::vector<std::string> environment;  // of the guardian: "NAME=value"
-  bool attached = false;                 // the command has our own stdin, stdout and stderr: nothing is fed or collected
+  bool attached = false;  // the command has our own stdin, stdout and stderr: nothing is fed or collected
   std::size_t output_bytes_max = 0;
   std::size_t errors_bytes_max = 0;
   std::function<void(std::string_view)> on_errors = {};  // gets what the command writes to stderr, as it comes
@@ -49,16 +49,17 @@ class GuardedCommand {
   // From any thread; never blocks. One that a guardian does not take is dropped: that only ends its command sooner.
   void order(const GuardianOrder& order);
 
-  // For one that is stopped, and lets its command work on: the kernel ends the command with it. From any thread, until attend() has returned.
+  // For one that is stopped, and lets its command work on: the kernel ends the command with it. From any thread, until
+  // attend() has returned.
   void kill_guardian();
 
-  // Feeds the command, and collects what it writes, until it and all that it started have ended. What it writes to stderr goes
-  // on to ours, in whole lines. Once.
+  // Feeds the command, and collects what it writes, until it and all that it started have ended. What it writes to
+  // stderr goes on to ours, in whole lines. Once.
   CommandEnd attend(std::string_view input);
 
  private:
-  GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input, UniqueFd output, UniqueFd errors,
-                 UniqueFd orders, UniqueFd reports);
+  GuardedCommand(const GuardedCommandOptions& options, ChildProcess guardian, UniqueFd input, UniqueFd output,
+                 UniqueFd errors, UniqueFd orders, UniqueFd reports);
 
   void feed(std::string_view& input);
   void read_output(CommandEnd& end);

@@ -39,7 +39,10 @@ class Guardian {
   void report(const std::string& line);
   bool is_late() const { return clock_.now() >= kill_at_; }
   // Attached: when the command is told that its time is nearly over.
-  Instant tell_at() const { return options_.attached && !told_ && kill_at_ != Instant::max() ? kill_at_ - options_.attached->grace : Instant::max(); }
+  Instant tell_at() const {
+    return options_.attached && !told_ && kill_at_ != Instant::max() ? kill_at_ - options_.attached->grace
+                                                                     : Instant::max();
+  }
 
   const GuardianOptions& options_;
   BootClock clock_;
@@ -89,12 +92,13 @@ bool Guardian::start() {
     return false;
   }
   // Should the guardian itself be killed, and the worker with it, nobody else is left to end the command.
-  Result<ChildProcess> command = spawn_child({.program = options_.command.front(),
-                                              .arguments = options_.command,
-                                              .environment = options_.environment,
-                                              .group = options_.attached ? options_.attached->group : 0,
-                                              .dies_with_us = true,
-                                              .ignored = options_.attached ? options_.attached->ignored : std::vector<int>{}});
+  Result<ChildProcess> command =
+      spawn_child({.program = options_.command.front(),
+                   .arguments = options_.command,
+                   .environment = options_.environment,
+                   .group = options_.attached ? options_.attached->group : 0,
+                   .dies_with_us = true,
+                   .ignored = options_.attached ? options_.attached->ignored : std::vector<int>{}});
   if (!command) {
     report((command.error().code == Code::unavailable ? "no_room " : "cannot_start ") + command.error().message);
     return false;
@@ -109,7 +113,8 @@ bool Guardian::start() {
 }
 
 void Guardian::wait() {
-  std::array<pollfd, 3> fds{{{orders_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {command_.exited.get(), POLLIN, 0}}};
+  std::array<pollfd, 3> fds{
+      {{orders_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {command_.exited.get(), POLLIN, 0}}};
   if (::poll(fds.data(), fds.size(), -1) < 0) return;
   if (fds[0].revents != 0) read_orders();
   // Also what the command left behind and has ended since.
@@ -154,7 +159,8 @@ void Guardian::tell_to_end() {
   if (options_.attached) {
     signal_descendants(SIGTERM);  // the group is not its own
   } else {
-    ::kill(-command_.pid, SIGTERM);  // its group only: what is outside is ended, with no word, when the command has ended
+    ::kill(-command_.pid,
+           SIGTERM);  // its group only: what is outside is ended, with no word, when the command has ended
   }
   told_ = options_.attached.has_value();
   set_timer();
@@ -183,7 +189,8 @@ std::optional<Instant> parse_instant(std::string_view text) {
 
 std::string to_line(const GuardianOrder& order) {
   if (order.kind == GuardianOrder::Kind::signal) return "signal " + std::to_string(order.signal) + "\n";
-  return (order.kind == GuardianOrder::Kind::trust ? "trust " : "term ") + std::to_string(order.at.time_since_epoch().count()) + "\n";
+  return (order.kind == GuardianOrder::Kind::trust ? "trust " : "term ") +
+         std::to_string(order.at.time_since_epoch().count()) + "\n";
 }
 
 std::optional<GuardianOrder> parse_order(std::string_view line) {

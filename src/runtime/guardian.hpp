@@ -13,9 +13,10 @@
 //                          no_room WHY              it could not be started now, which is nobody's fault
 // US is an Instant in microseconds. The command has the guardian's stdin, stdout and stderr.
 //
-// Attached, for a command that a person runs: it stays in the process group of whoever runs it, where a terminal lets it read and tells it of
-// Ctrl-C; and some time before the deadline the guardian itself sends TERM, to all that the command started, so that it gets one though the one that would send it is stopped. A
-// command that was told so counts as stopped, however it ended.
+// Attached, for a command that a person runs: it stays in the process group of whoever runs it, where a terminal lets
+// it read and tells it of Ctrl-C; and some time before the deadline the guardian itself sends TERM, to all that the
+// command started, so that it gets one though the one that would send it is stopped. A command that was told so counts
+// as stopped, however it ended.
 #pragma once
 
 #include <optional>
@@ -34,8 +35,8 @@ struct GuardianOptions {
   std::vector<std::string> command;
   std::optional<std::vector<std::string>> environment;  // of the command; empty: the guardian's own
   struct Attached {
-    int group = 0;     // the process group that the command joins
-    Duration grace{};  // TERM comes so long before the deadline
+    int group = 0;                  // the process group that the command joins
+    Duration grace{};               // TERM comes so long before the deadline
     std::vector<int> ignored = {};  // signals that whoever runs it ignores, as under nohup: so does the command
   };
   std::optional<Attached> attached = std::nullopt;

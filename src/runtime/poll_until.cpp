@@ -8,7 +8,7 @@
 namespace fenceline {
 namespace {
 
-constexpr Duration kPollSlice = std::chrono::seconds{1};           // a wait stands still in suspend, the clock does not
+constexpr Duration kPollSlice = std::chrono::seconds{1};  // a wait stands still in suspend, the clock does not
 constexpr Duration kHearingSlice = std::chrono::milliseconds{100};  // of a wait that somebody may end
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What a service manager such as systemd hears of its service: datagrams of NAME=VALUE lines to a socket that the environment names.
+// What a service manager such as systemd hears of its service: datagrams of NAME=VALUE lines to a socket that the
+// environment names.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,9 @@ class ServiceManager {
   std::string place_;
 };
 
-// What WATCHDOG_USEC and WATCHDOG_PID ask of process `pid`: a sign of life at least so often. Empty: nothing is asked of it.
-std::optional<Duration> watchdog_of(const std::optional<std::string>& usec, const std::optional<std::string>& watched_pid, int pid);
+// What WATCHDOG_USEC and WATCHDOG_PID ask of process `pid`: a sign of life at least so often. Empty: nothing is asked
+// of it.
+std::optional<Duration> watchdog_of(const std::optional<std::string>& usec,
+                                    const std::optional<std::string>& watched_pid, int pid);
 
 }  // namespace fenceline

@@ -51,7 +51,9 @@ TEST(ServiceManager, AManagerThatIsGoneOrDoesNotListenIsNoTrouble) {
 }
 
 TEST(ServiceManager, APlaceThatCannotBeIsRefused) {
-  for (const std::string& place : {std::string(), std::string("@"), std::string("relative"), "/" + std::string(200, 'x')}) EXPECT_FALSE(ServiceManager::open(place)) << place;
+  for (const std::string& place :
+       {std::string(), std::string("@"), std::string("relative"), "/" + std::string(200, 'x')})
+    EXPECT_FALSE(ServiceManager::open(place)) << place;
 }
 
 TEST(ServiceManager, TheWatchdogAsksTheProcessThatItNames) {
@@ -59,7 +61,8 @@ TEST(ServiceManager, TheWatchdogAsksTheProcessThatItNames) {
   EXPECT_EQ(watchdog_of("2000000", "7", 7), std::chrono::seconds{2});
   EXPECT_EQ(watchdog_of("2000000", "8", 7), std::nullopt);
   EXPECT_EQ(watchdog_of(std::nullopt, "7", 7), std::nullopt);
-  for (const char* bad : {"", "0", "-5", "soon", "5s"}) EXPECT_EQ(watchdog_of(bad, std::nullopt, 7), std::nullopt) << bad;
+  for (const char* bad : {"", "0", "-5", "soon", "5s"})
+    EXPECT_EQ(watchdog_of(bad, std::nullopt, 7), std::nullopt) << bad;
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ class ThreadBody final : public Task::Body {
 
 }  // namespace
 
-// A system call for each number was a seventh of the cost of an enqueue, so a thread asks for some of them. A child of a
-// fork must not give out what its parent does.
+// A system call for each number was a seventh of the cost of an enqueue, so a thread asks for some of them. A child of
+// a fork must not give out what its parent does.
 std::uint64_t ThreadRuntime::random() {
   struct Stock {
     std::array<std::uint64_t, 32> numbers;  // at most 256 bytes come whole, whatever signals do

@@ -156,7 +156,9 @@ TEST(ThreadRuntime, JoinWaitsWithoutAskingForTheEnd) {
 TEST(ThreadRuntime, ATaskCarriesItsName) {
   ThreadRuntime runtime;
   std::string name(16, '\0');
-  runtime.spawn("a-name-that-is-too-long", [&](std::stop_token) { ::pthread_getname_np(::pthread_self(), name.data(), name.size()); })
+  runtime
+      .spawn("a-name-that-is-too-long",
+             [&](std::stop_token) { ::pthread_getname_np(::pthread_self(), name.data(), name.size()); })
       .join();
   EXPECT_STREQ(name.c_str(), "a-name-that-is-");
 }

@@ -102,13 +102,14 @@ bool WatchedRuntime::sleep_until(Instant when, std::stop_token stop) {
 
 Task WatchedRuntime::spawn(std::string name, std::function<void(std::stop_token)> body) {
   Thread& thread = enlist(name);
-  return Task(std::make_unique<WatchedBody>(inner_.spawn(std::move(name), [this, &thread, body = std::move(body)](std::stop_token stop) {
-    current_ = &thread;
-    turn();
-    body(std::move(stop));
-    current_ = nullptr;
-    dismiss(thread);
-  })));
+  return Task(std::make_unique<WatchedBody>(
+      inner_.spawn(std::move(name), [this, &thread, body = std::move(body)](std::stop_token stop) {
+        current_ = &thread;
+        turn();
+        body(std::move(stop));
+        current_ = nullptr;
+        dismiss(thread);
+      })));
 }
 
 std::unique_ptr<Event> WatchedRuntime::make_event() { return std::make_unique<WatchedEvent>(inner_, slice_); }
@@ -118,7 +119,9 @@ std::optional<std::string> WatchedRuntime::hanging(Duration patience) const {
   const std::lock_guard lock(mutex_);
   const Thread* longest = nullptr;
   for (const Thread& thread : threads_) {
-    if (thread.away == 0 && now - thread.seen.load() > patience && (longest == nullptr || thread.seen.load() < longest->seen.load())) longest = &thread;
+    if (thread.away == 0 && now - thread.seen.load() > patience &&
+        (longest == nullptr || thread.seen.load() < longest->seen.load()))
+      longest = &thread;
   }
   if (longest == nullptr) return std::nullopt;
   return longest->name;

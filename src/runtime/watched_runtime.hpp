@@ -1,5 +1,6 @@
-// A Runtime that knows whether the threads that work on it still turn. Whatever a thread asks of it, or of its events, is a sign of life; one that waits gives them too, as
-// often as its wait is cut into slices. So a thread that gives none hangs: in a call that never returns, behind a mutex, or stopped. One that is away on purpose says so.
+// A Runtime that knows whether the threads that work on it still turn. Whatever a thread asks of it, or of its events,
+// is a sign of life; one that waits gives them too, as often as its wait is cut into slices. So a thread that gives
+// none hangs: in a call that never returns, behind a mutex, or stopped. One that is away on purpose says so.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@
 
 namespace fenceline {
 
-// Safe to use from several threads. Must outlive its tasks and events, and the thread that made it, which is watched as "main". One at a time in a process.
+// Safe to use from several threads. Must outlive its tasks and events, and the thread that made it, which is watched as
+// "main". One at a time in a process.
 class WatchedRuntime final : public Runtime {
  public:
   // Waits are cut into slices of `slice`, which is to be well below any patience. `inner` must outlive it.

@@ -12,7 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kSlice = 5ms;
-constexpr Duration kPatience = 500ms;  // more than a slice takes; a busy machine may be late once, so that who turns is looked at until it was seen to
+constexpr Duration kPatience = 500ms;  // more than a slice takes; a busy machine may be late once, so that who turns is
+                                       // looked at until it was seen to
 constexpr Duration kSoon = 30s;        // a test that gets here has failed
 
 // Looks again and again until it holds, on a clock that is not the watched one.

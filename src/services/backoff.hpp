@@ -10,7 +10,9 @@
 namespace fenceline {
 
 // Whether a repeat of the call can help. What else a store answers ends the worker.
-constexpr bool may_repeat(Code code) { return code == Code::unavailable || code == Code::in_doubt || code == Code::full; }
+constexpr bool may_repeat(Code code) {
+  return code == Code::unavailable || code == Code::in_doubt || code == Code::full;
+}
 
 inline constexpr Duration kBackoffFirst = std::chrono::milliseconds{50};
 inline constexpr Duration kBackoffMost = std::chrono::seconds{2};

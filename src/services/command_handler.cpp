@@ -30,9 +30,9 @@ std::string error_text(std::string what, std::string_view said) {
 }  // namespace
 
 const std::vector<std::string>& command_variables() {
-  static const std::vector<std::string> names{"FENCELINE_JOB",      "FENCELINE_FENCE", "FENCELINE_QUEUE",     "FENCELINE_STAGE",
-                                              "FENCELINE_DELIVERY", "FENCELINE_STORE", "FENCELINE_NAMESPACE",
-                                              "FENCELINE_SENT_BACK", "TRACEPARENT",    "PATH"};
+  static const std::vector<std::string> names{
+      "FENCELINE_JOB",   "FENCELINE_FENCE",     "FENCELINE_QUEUE",     "FENCELINE_STAGE", "FENCELINE_DELIVERY",
+      "FENCELINE_STORE", "FENCELINE_NAMESPACE", "FENCELINE_SENT_BACK", "TRACEPARENT",     "PATH"};
   return names;
 }
 
@@ -91,7 +91,9 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run, co
 CommandEnd CommandHandler::attend(GuardedCommand& command, const Run& run) {
   // In this order: the first deadline starts the command, a stop that is there already comes after it.
   const TrustListening listening(run.trust, [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
-  const std::stop_callback stop(run.stop, [&] { command.order({GuardianOrder::Kind::term, clock_.now() + options_.grace}); });
+  const std::stop_callback stop(run.stop, [&] {
+    command.order({GuardianOrder::Kind::term, clock_.now() + options_.grace});
+  });
   return command.attend(run.job.payload);
 }
 
@@ -109,7 +111,10 @@ RunResult result_of(CommandEnd end, const EndPolicy& ends, Stopped stopped) {
   if (end.status && !end.stopped) said = ends.of_told(*end.status);
   if (stopped == Stopped::timed_out && (end.stopped || end.status) && said != OutcomeKind::done) {
     if (end.stopped) exit_status = kSignalBase + SIGKILL;
-    return {.kind = ends.of_timeout(), .result = std::move(end.output), .error = error_text("", end.errors), .exit_status = exit_status};
+    return {.kind = ends.of_timeout(),
+            .result = std::move(end.output),
+            .error = error_text("", end.errors),
+            .exit_status = exit_status};
   }
   if (end.stopped) return {.kind = OutcomeKind::given_back};  // its time was over: not its fault
   if (end.no_room) return {.kind = OutcomeKind::later};
@@ -118,7 +123,8 @@ RunResult result_of(CommandEnd end, const EndPolicy& ends, Stopped stopped) {
   if (stopped == Stopped::for_us && !said) return {.kind = OutcomeKind::given_back};  // it ended because we told it to
   const OutcomeKind kind = said ? *said : ends.of(status);
   if (kind == OutcomeKind::done) {
-    if (end.output_too_large) return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = exit_status};
+    if (end.output_too_large)
+      return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = exit_status};
     return {.kind = OutcomeKind::done, .result = std::move(end.output), .exit_status = exit_status};
   }
   return {.kind = kind, .error = error_text(to_string(status), end.errors), .exit_status = exit_status};

@@ -1,5 +1,5 @@
-// A handler that runs a command for each job, under a guardian: payload on stdin, stdout its result, the exit status its
-// outcome. Never through a shell.
+// A handler that runs a command for each job, under a guardian: payload on stdin, stdout its result, the exit status
+// its outcome. Never through a shell.
 #pragma once
 
 #include <sys/types.h>

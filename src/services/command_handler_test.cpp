@@ -18,7 +18,8 @@ TEST(CommandEnds, J5_OursIsNotJudgedByRulesForTheCommandsOwnEnds) {
   for (const char* outcome : {"done", "dead", "later", "fail"}) {
     const std::string means = std::string("=") + outcome;
     const EndPolicy ends = must(EndPolicy::parse({"signal" + means, "other" + means, "143" + means}));
-    for (const CommandEnd& end : {killed(SIGTERM), killed(SIGKILL), exited(143), exited(1), CommandEnd{.stopped = true}}) {
+    for (const CommandEnd& end :
+         {killed(SIGTERM), killed(SIGKILL), exited(143), exited(1), CommandEnd{.stopped = true}}) {
       EXPECT_EQ(result_of(end, ends, Stopped::for_us).kind, OutcomeKind::given_back) << outcome;
     }
   }

@@ -16,7 +16,9 @@
 namespace fenceline {
 
 // What a handler gets that was told for good, because its attempt timed out or its lease is lost.
-constexpr Duration stop_grace(const LeaseTimes& times) { return std::min(times.grace, Duration{std::chrono::seconds{5}}); }
+constexpr Duration stop_grace(const LeaseTimes& times) {
+  return std::min(times.grace, Duration{std::chrono::seconds{5}});
+}
 
 enum class Phase {
   waiting,   // for a slot
@@ -36,14 +38,15 @@ struct Delivery {
 
   // What follows is guarded by the Holdings that has this delivery.
   Phase phase = Phase::waiting;
-  Outcome outcome;        // once returned
-  bool told = false;      // its lease is about to end: its handler was told, and it is not renewed any more
-  bool lost = false;      // final
-  bool revoked = false;   // by an operator: lost, and the store waits for the word that nothing of it runs
-  bool renewable = true;  // false once a renewal was refused, the worker's grace is over, or its handler ignores its timeout
-  int tries = 0;          // renewals tried since the last success
-  Instant start_by{};     // what still waits then goes back to be started by another
-  Instant ended_by;       // at the latest then the store has ended the lease, if its clock runs as ours
+  Outcome outcome;       // once returned
+  bool told = false;     // its lease is about to end: its handler was told, and it is not renewed any more
+  bool lost = false;     // final
+  bool revoked = false;  // by an operator: lost, and the store waits for the word that nothing of it runs
+  bool renewable =
+      true;       // false once a renewal was refused, the worker's grace is over, or its handler ignores its timeout
+  int tries = 0;  // renewals tried since the last success
+  Instant start_by{};                   // what still waits then goes back to be started by another
+  Instant ended_by;                     // at the latest then the store has ended the lease, if its clock runs as ours
   std::optional<Instant> times_out_at;  // of a running handler with a timeout that has not been told of it
   std::optional<Instant> ignores_at;    // a running handler that was told for good shall have returned by then
 };

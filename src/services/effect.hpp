@@ -9,8 +9,8 @@
 //   if (!receipt) return RunResult{.kind = OutcomeKind::failed, .error = receipt.error().message};
 //
 // The first call writes an intent into the store, acts, and records the result. Whoever calls it again for this job, in
-// this delivery or a later one, gets the recorded result, and nothing happens. An intent without a result is in doubt: then
-// what was declared is done (InDoubt), and nothing is guessed (E2).
+// this delivery or a later one, gets the recorded result, and nothing happens. An intent without a result is in doubt:
+// then what was declared is done (InDoubt), and nothing is guessed (E2).
 #pragma once
 
 #include <functional>
@@ -32,8 +32,9 @@ struct EffectCall {
 // What the one who acted, or who found out, says of it.
 struct EffectReport {
   enum class Kind {
-    done,     // it happened
-    none,     // it did not happen. Said of an act that comes `again`, it speaks of this try only: what was before stays in doubt
+    done,  // it happened
+    none,  // it did not happen. Said of an act that comes `again`, it speaks of this try only: what was before stays in
+           // doubt
     unknown,  // it may have happened: a timeout, a lost reply
   };
 
@@ -42,8 +43,8 @@ struct EffectReport {
   static EffectReport unknown(std::string why) { return {.kind = Kind::unknown, .why = std::move(why)}; }
 
   Kind kind = Kind::unknown;
-  std::string result = {};  // of a done one; 1 MiB of it is kept
-  std::string why = {};     // otherwise, in a few words
+  std::string result = {};                        // of a done one; 1 MiB of it is kept
+  std::string why = {};                           // otherwise, in a few words
   std::optional<int> exit_status = std::nullopt;  // of a command that did it
 };
 
@@ -52,7 +53,8 @@ using EffectAct = std::function<EffectReport(const EffectCall&)>;
 
 struct EffectOptions {
   InDoubt in_doubt = InDoubt::hold;
-  EffectAct probe = {};  // for InDoubt::probe: asks the other side. done: it happened; none: it has not; unknown: the job waits
+  EffectAct probe =
+      {};  // for InDoubt::probe: asks the other side. done: it happened; none: it has not; unknown: the job waits
 };
 
 }  // namespace fenceline

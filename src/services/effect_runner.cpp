@@ -33,12 +33,15 @@ std::string named(const EffectAsk& ask) { return "effect " + ask.name + " of job
 std::string in_brackets(const std::string& why) { return why.empty() ? "" : " (" + why + ")"; }
 
 EffectAnswer lost(const EffectAsk& ask, const std::string& reason) {
-  return {.kind = Kind::lost, .why = "job " + to_string(ask.job) + " is not held under fence " + std::to_string(ask.fence) + " any more" + in_brackets(reason) + "; stop working on it"};
+  return {.kind = Kind::lost,
+          .why = "job " + to_string(ask.job) + " is not held under fence " + std::to_string(ask.fence) + " any more" +
+                 in_brackets(reason) + "; stop working on it"};
 }
 
 }  // namespace
 
-// A call under way in this process. Only end() wakes those who wait for it: where no end comes, the whole process is gone.
+// A call under way in this process. Only end() wakes those who wait for it: where no end comes, the whole process is
+// gone.
 class EffectRunner::Active {
  public:
   Active(EffectRunner& runner, const std::string& call) : runner_(runner), call_(call) {
@@ -112,17 +115,20 @@ Result<EffectAnswer> EffectRunner::run_as(const EffectAsk& ask, const std::strin
   }
 }
 
-Result<BeginEffectReply> EffectRunner::begin(const EffectAsk& ask, const std::string& call, const std::string& dead_call) {
-  // A call that died in this delivery may have left a process behind that acts after any probe; at the end of the delivery it is gone.
-  const BeginEffectRequest request{.ns = options_.ns,
-                                   .job = ask.job,
-                                   .fence = ask.fence,
-                                   .name = ask.name,
-                                   .digest = ask.digest,
-                                   .call = call,
-                                   .actor = options_.actor,
-                                   .in_doubt = !dead_call.empty() && ask.options.in_doubt == InDoubt::probe ? InDoubt::hold : ask.options.in_doubt,
-                                   .dead_call = dead_call};
+Result<BeginEffectReply> EffectRunner::begin(const EffectAsk& ask, const std::string& call,
+                                             const std::string& dead_call) {
+  // A call that died in this delivery may have left a process behind that acts after any probe; at the end of the
+  // delivery it is gone.
+  const BeginEffectRequest request{
+      .ns = options_.ns,
+      .job = ask.job,
+      .fence = ask.fence,
+      .name = ask.name,
+      .digest = ask.digest,
+      .call = call,
+      .actor = options_.actor,
+      .in_doubt = !dead_call.empty() && ask.options.in_doubt == InDoubt::probe ? InDoubt::hold : ask.options.in_doubt,
+      .dead_call = dead_call};
   FENCELINE_CRASH_POINT(effect_begin_before);
   Result<BeginEffectReply> reply = repeated(ask, [&] { return store_.begin_effect(request); });
   FENCELINE_CRASH_POINT(effect_begin_after);
@@ -143,8 +149,10 @@ bool EffectRunner::is_gone(const EffectAsk& ask, const BeginEffectReply& busy, i
     ended->wait_until(until);
     return false;
   }
-  const ActorLife life = options_.wait_for_actor ? options_.wait_for_actor(busy.actor, until, ask.stop) : ActorLife::unknown;
-  if (life == ActorLife::unknown) runtime_.sleep_until(std::min(until, runtime_.now() + backoff(asked, kAskAgain, runtime_.random())), ask.stop);
+  const ActorLife life =
+      options_.wait_for_actor ? options_.wait_for_actor(busy.actor, until, ask.stop) : ActorLife::unknown;
+  if (life == ActorLife::unknown)
+    runtime_.sleep_until(std::min(until, runtime_.now() + backoff(asked, kAskAgain, runtime_.random())), ask.stop);
   return life == ActorLife::gone;
 }
 
@@ -152,7 +160,8 @@ Result<EffectAnswer> EffectRunner::go_on(const EffectAsk& ask, const std::string
   switch (begun.verdict) {
     case EffectVerdict::done:
       log_.info("effect_replayed", fields(ask));
-      return EffectAnswer{.kind = Kind::done, .replayed = true, .result = begun.result, .exit_status = begun.exit_status};
+      return EffectAnswer{
+          .kind = Kind::done, .replayed = true, .result = begun.result, .exit_status = begun.exit_status};
     case EffectVerdict::held: return held(ask, "");
     case EffectVerdict::act: return act(ask, call, false);
     case EffectVerdict::again: return act(ask, call, true);
@@ -167,7 +176,8 @@ Result<EffectAnswer> EffectRunner::act(const EffectAsk& ask, const std::string& 
   // It took long to begin, and nothing was done: it need not become a doubt.
   if (!trusted(ask) || ask.stop.stop_requested()) {
     if (!again) {
-      const Result<EffectAnswer> undone = finish(ask, call, EffectEnd::none, EffectReport::none("it was not begun in time"));
+      const Result<EffectAnswer> undone =
+          finish(ask, call, EffectEnd::none, EffectReport::none("it was not begun in time"));
       if (!undone) return undone;
     }
     return trusted(ask) ? stopped(ask) : lost(ask, "its lease can no longer be trusted");
@@ -205,10 +215,13 @@ Result<EffectAnswer> EffectRunner::doubt(const EffectAsk& ask, const std::string
   std::vector<LogField> about = fields(ask);
   about.push_back({"message", why});
   log_.warn("effect_in_doubt", std::move(about));
-  return EffectAnswer{.kind = Kind::in_doubt, .why = named(ask) + " may have happened" + in_brackets(why) + "; it is repeated at the next call"};
+  return EffectAnswer{
+      .kind = Kind::in_doubt,
+      .why = named(ask) + " may have happened" + in_brackets(why) + "; it is repeated at the next call"};
 }
 
-Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::string& call, EffectEnd end, EffectReport report) {
+Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::string& call, EffectEnd end,
+                                          EffectReport report) {
   if (end == EffectEnd::done && report.result.size() > kEffectResultBytesMax) {
     std::vector<LogField> about = fields(ask);
     about.push_back({"bytes", report.result.size()});
@@ -233,11 +246,16 @@ Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::strin
     about.push_back({"reason", reply ? reply->refusal->reason : std::string(to_string(reply.error().code))});
     log_.warn("effect_not_recorded", std::move(about));
   }
-  if (!reply) return fail(done ? Code::in_doubt : reply.error().code, named(ask) + (done ? " happened, and that" : " was begun, and its end") + " could not be recorded: " + reply.error().message);
+  if (!reply)
+    return fail(done ? Code::in_doubt : reply.error().code,
+                named(ask) + (done ? " happened, and that" : " was begun, and its end") +
+                    " could not be recorded: " + reply.error().message);
   if (reply->refusal) return lost(ask, reply->refusal->reason);
   if (end == EffectEnd::held) return held(ask, report.why);
   log_.info(done ? "effect_done" : "effect_none", fields(ask));
-  if (!done) return EffectAnswer{.kind = Kind::none, .why = named(ask) + " did not happen" + in_brackets(report.why) + "; it can be tried again"};
+  if (!done)
+    return EffectAnswer{.kind = Kind::none,
+                        .why = named(ask) + " did not happen" + in_brackets(report.why) + "; it can be tried again"};
   return EffectAnswer{.kind = Kind::done, .result = std::move(report.result), .exit_status = report.exit_status};
 }
 
@@ -246,10 +264,14 @@ EffectAnswer EffectRunner::held(const EffectAsk& ask, const std::string& why) {
   about.push_back({"message", why.empty() ? "an earlier call did not say how it ended" : why});
   log_.warn("effect_held", std::move(about));
   const std::string command = "'fenceline effects resolve " + to_string(ask.job) + " " + ask.name;
-  return {.kind = Kind::held, .why = named(ask) + " may have happened" + in_brackets(why) + ", and the job waits; find out, then " + command + " --done' or '... --none'"};
+  return {.kind = Kind::held,
+          .why = named(ask) + " may have happened" + in_brackets(why) + ", and the job waits; find out, then " +
+                 command + " --done' or '... --none'"};
 }
 
-EffectAnswer EffectRunner::stopped(const EffectAsk& ask) { return {.kind = Kind::stopped, .why = named(ask) + " was not begun: this run was told to stop"}; }
+EffectAnswer EffectRunner::stopped(const EffectAsk& ask) {
+  return {.kind = Kind::stopped, .why = named(ask) + " was not begun: this run was told to stop"};
+}
 
 Result<std::string> as_result(Result<EffectAnswer> answer) {
   if (!answer) return std::unexpected(answer.error());

@@ -1,6 +1,6 @@
-// Does an effect once for its job: begins it in the ledger, acts, records what became of it. Whoever has begun it is waited
-// for while it lives; what is in doubt goes the way that was declared. The worker's handlers and `fenceline effect` both
-// come through here.
+// Does an effect once for its job: begins it in the ledger, acts, records what became of it. Whoever has begun it is
+// waited for while it lives; what is in doubt goes the way that was declared. The worker's handlers and `fenceline
+// effect` both come through here.
 #pragma once
 
 #include <functional>
@@ -61,9 +61,9 @@ class EffectRunner {
  public:
   EffectRunner(Runtime& runtime, Log log, Store& store, EffectRunnerOptions options);
 
-  // One call of one effect; from several threads at once. A store that does not answer is asked again, under the same call
-  // id, until the lease can no longer be trusted. Errors: invalid, conflict (the name stands for another request), refused,
-  // broken; unavailable, full (nothing was begun), in_doubt (a call of the store never got its answer).
+  // One call of one effect; from several threads at once. A store that does not answer is asked again, under the same
+  // call id, until the lease can no longer be trusted. Errors: invalid, conflict (the name stands for another request),
+  // refused, broken; unavailable, full (nothing was begun), in_doubt (a call of the store never got its answer).
   Result<EffectAnswer> run(const EffectAsk& ask);
 
  private:
@@ -92,7 +92,8 @@ class EffectRunner {
   Store& store_;
   const EffectRunnerOptions options_;
   std::mutex mutex_;
-  std::map<std::string, std::vector<std::shared_ptr<Event>>> active_;  // calls of this process, and who waits for their ends
+  std::map<std::string, std::vector<std::shared_ptr<Event>>>
+      active_;  // calls of this process, and who waits for their ends
 };
 
 // As a handler gets it. Errors: those of run(); unavailable (it did not happen), in_doubt (it may have), lost (this

@@ -28,7 +28,12 @@ class EffectsOnMemory : public testing::Test {
   Instant trusted = runtime.now() + 1h;
   std::stop_source stop;
   ActorLife other_lives = ActorLife::unknown;
-  EffectRunner runner{runtime, Log(events), store, {.owner = "me", .actor = kHere, .wait_for_actor = [this](const std::string&, Instant, std::stop_token) { return other_lives; }}};
+  EffectRunner runner{runtime,
+                      Log(events),
+                      store,
+                      {.owner = "me",
+                       .actor = kHere,
+                       .wait_for_actor = [this](const std::string&, Instant, std::stop_token) { return other_lives; }}};
   std::atomic<int> acted = 0;
   std::vector<EffectCall> calls;
   JobId id;
@@ -43,13 +48,24 @@ class EffectsOnMemory : public testing::Test {
   void claim() {
     clock.advance(1min);
     static int requests = 0;
-    const ClaimReply reply = must(store.claim({.ns = "default", .queues = {"mail"}, .owner = "me", .request = "claim-" + std::to_string(++requests), .limit = 1, .ttl = 30s}));
+    const ClaimReply reply = must(store.claim({.ns = "default",
+                                               .queues = {"mail"},
+                                               .owner = "me",
+                                               .request = "claim-" + std::to_string(++requests),
+                                               .limit = 1,
+                                               .ttl = 30s}));
     ASSERT_EQ(reply.jobs.size(), 1U);
     fence = reply.jobs.front().job.fence;
   }
   // Somebody began under this fence, and was not heard of again.
   void begin_elsewhere(const std::string& actor = "elsewhere") {
-    const BeginEffectReply reply = must(store.begin_effect({.ns = "default", .job = id, .fence = fence, .name = "charge", .digest = "d", .call = "first", .actor = actor}));
+    const BeginEffectReply reply = must(store.begin_effect({.ns = "default",
+                                                            .job = id,
+                                                            .fence = fence,
+                                                            .name = "charge",
+                                                            .digest = "d",
+                                                            .call = "first",
+                                                            .actor = actor}));
     ASSERT_EQ(reply.verdict, EffectVerdict::act);
   }
   EffectAct says(EffectReport report) {
@@ -60,14 +76,22 @@ class EffectsOnMemory : public testing::Test {
     };
   }
   Result<EffectAnswer> ask(EffectAct act, EffectOptions options = {}, std::string digest = "d") {
-    return runner.run({.job = id, .fence = fence, .name = "charge", .digest = std::move(digest), .act = std::move(act), .options = std::move(options), .trusted_until = [this] { return trusted; }, .stop = stop.get_token()});
+    return runner.run({.job = id,
+                       .fence = fence,
+                       .name = "charge",
+                       .digest = std::move(digest),
+                       .act = std::move(act),
+                       .options = std::move(options),
+                       .trusted_until = [this] { return trusted; },
+                       .stop = stop.get_token()});
   }
   Effect effect() { return must(store.effects({.ns = "default", .job = id, .with_result = true})).effects.at(0); }
   Job job() { return must(store.job("default", id)).value(); }
 };
 
 TEST_F(EffectsOnMemory, E1_IsDoneOnceAndReplayedUnderTheNextFence) {
-  const EffectAnswer first = must(ask(says({.kind = EffectReport::Kind::done, .result = std::string("a\0b\xff", 4), .exit_status = 0})));
+  const EffectAnswer first =
+      must(ask(says({.kind = EffectReport::Kind::done, .result = std::string("a\0b\xff", 4), .exit_status = 0})));
   EXPECT_EQ(first.kind, Kind::done);
   EXPECT_FALSE(first.replayed);
   claim();
@@ -86,7 +110,9 @@ TEST_F(EffectsOnMemory, TheSameNameForAnotherRequestIsAConflict) {
 }
 
 TEST_F(EffectsOnMemory, ABeginWhoseAnswerGotLostIsRepeatedAndActsOnce) {
-  store.after = [](const std::string& verb, int call) { return verb == "begin_effect" && call < 2 ? std::optional(Error{Code::in_doubt, "lost"}) : std::nullopt; };
+  store.after = [](const std::string& verb, int call) {
+    return verb == "begin_effect" && call < 2 ? std::optional(Error{Code::in_doubt, "lost"}) : std::nullopt;
+  };
   EXPECT_EQ(must(ask(says(EffectReport::done("x")))).result, "x");
   EXPECT_EQ(acted, 1);
   EXPECT_EQ(store.calls("begin_effect"), 3);
@@ -94,22 +120,30 @@ TEST_F(EffectsOnMemory, ABeginWhoseAnswerGotLostIsRepeatedAndActsOnce) {
 }
 
 TEST_F(EffectsOnMemory, AnEndWhoseAnswerGotLostIsRepeatedUntilItIsRecorded) {
-  store.after = [](const std::string& verb, int call) { return verb == "finish_effect" && call < 2 ? std::optional(Error{Code::in_doubt, "lost"}) : std::nullopt; };
-  store.before = [](const std::string& verb, int call) { return verb == "finish_effect" && call == 2 ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt; };
+  store.after = [](const std::string& verb, int call) {
+    return verb == "finish_effect" && call < 2 ? std::optional(Error{Code::in_doubt, "lost"}) : std::nullopt;
+  };
+  store.before = [](const std::string& verb, int call) {
+    return verb == "finish_effect" && call == 2 ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
   EXPECT_EQ(must(ask(says(EffectReport::done("x")))).kind, Kind::done);
   EXPECT_EQ(effect().state, EffectState::done);
 }
 
 TEST_F(EffectsOnMemory, WithoutAStoreNothingIsDoneAndTheLeaseBoundsTheWait) {
   trusted = runtime.now() + 200ms;
-  store.before = [](const std::string& verb, int) { return verb == "begin_effect" ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt; };
+  store.before = [](const std::string& verb, int) {
+    return verb == "begin_effect" ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
   EXPECT_EQ(code_of(ask(says(EffectReport::done()))), Code::unavailable);
   EXPECT_EQ(acted, 0);
 }
 
 TEST_F(EffectsOnMemory, WhatHappenedAndCouldNotBeRecordedIsInDoubt) {
   trusted = runtime.now() + 300ms;
-  store.before = [](const std::string& verb, int) { return verb == "finish_effect" ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt; };
+  store.before = [](const std::string& verb, int) {
+    return verb == "finish_effect" ? std::optional(Error{Code::unavailable, "away"}) : std::nullopt;
+  };
   EXPECT_EQ(code_of(ask(says(EffectReport::done()))), Code::in_doubt);
   EXPECT_EQ(events.count("effect_not_recorded"), 1);
 }
@@ -119,7 +153,8 @@ TEST_F(EffectsOnMemory, E2_AnIntentOfAnEarlierDeliveryMakesTheJobWait) {
   claim();
   const EffectAnswer answer = must(ask(says(EffectReport::done())));
   EXPECT_EQ(answer.kind, Kind::held);
-  EXPECT_NE(answer.why.find("fenceline effects resolve " + to_string(id) + " charge --done"), std::string::npos) << answer.why;
+  EXPECT_NE(answer.why.find("fenceline effects resolve " + to_string(id) + " charge --done"), std::string::npos)
+      << answer.why;
   EXPECT_EQ(acted, 0);
   EXPECT_EQ(job().state, JobState::waiting);
   EXPECT_EQ(events.count("effect_held"), 1);
@@ -138,7 +173,8 @@ TEST_F(EffectsOnMemory, E2_UnderRepeatItIsDoneAgainUnderTheSameKey) {
 TEST_F(EffectsOnMemory, E2_UnderProbeTheOtherSideIsAskedFirst) {
   begin_elsewhere();
   claim();
-  const EffectOptions happened{.in_doubt = InDoubt::probe, .probe = [](const EffectCall&) { return EffectReport::done("found"); }};
+  const EffectOptions happened{.in_doubt = InDoubt::probe,
+                               .probe = [](const EffectCall&) { return EffectReport::done("found"); }};
   EXPECT_EQ(must(ask(says(EffectReport::done("x")), happened)).result, "found");
   EXPECT_EQ(acted, 0);
   EXPECT_EQ(effect().result, "found");
@@ -147,7 +183,8 @@ TEST_F(EffectsOnMemory, E2_UnderProbeTheOtherSideIsAskedFirst) {
 TEST_F(EffectsOnMemory, E2_WhatAProbeDidNotFindIsDoneForTheFirstTime) {
   begin_elsewhere();
   claim();
-  const EffectOptions did_not{.in_doubt = InDoubt::probe, .probe = [](const EffectCall&) { return EffectReport::none(""); }};
+  const EffectOptions did_not{.in_doubt = InDoubt::probe,
+                              .probe = [](const EffectCall&) { return EffectReport::none(""); }};
   EXPECT_EQ(must(ask(says(EffectReport::done("x")), did_not)).result, "x");
   ASSERT_EQ(calls.size(), 1U);
   EXPECT_FALSE(calls[0].again);
@@ -156,7 +193,8 @@ TEST_F(EffectsOnMemory, E2_WhatAProbeDidNotFindIsDoneForTheFirstTime) {
 TEST_F(EffectsOnMemory, E2_AProbeThatDoesNotKnowMakesTheJobWait) {
   begin_elsewhere();
   claim();
-  const EffectOptions unsure{.in_doubt = InDoubt::probe, .probe = [](const EffectCall&) -> EffectReport { throw std::runtime_error("no answer"); }};
+  const EffectOptions unsure{.in_doubt = InDoubt::probe,
+                             .probe = [](const EffectCall&) -> EffectReport { throw std::runtime_error("no answer"); }};
   EXPECT_EQ(must(ask(says(EffectReport::done("x")), unsure)).kind, Kind::held);
   EXPECT_EQ(acted, 0);
   EXPECT_EQ(job().state, JobState::waiting);
@@ -178,7 +216,8 @@ TEST_F(EffectsOnMemory, AnActThatDoesNotKnowIsRepeatedByTheNextCallOfTheSameDeli
 }
 
 TEST_F(EffectsOnMemory, AnActThatDoesNotKnowIsProbedAtOnce) {
-  const EffectOptions happened{.in_doubt = InDoubt::probe, .probe = [](const EffectCall&) { return EffectReport::done("found"); }};
+  const EffectOptions happened{.in_doubt = InDoubt::probe,
+                               .probe = [](const EffectCall&) { return EffectReport::done("found"); }};
   EXPECT_EQ(must(ask(says(EffectReport::unknown("timeout")), happened)).result, "found");
   claim();
   EXPECT_TRUE(must(ask(says(EffectReport::done()), happened)).replayed);
@@ -233,7 +272,8 @@ TEST_F(EffectsOnMemory, ACallOfAProcessThatIsGoneIsInDoubt) {
 TEST_F(EffectsOnMemory, E2_WhatADeadProcessOfThisDeliveryLeftBehindIsNotProbed) {
   begin_elsewhere();
   other_lives = ActorLife::gone;
-  const EffectOptions options{.in_doubt = InDoubt::probe, .probe = [](const EffectCall&) { return EffectReport::none(""); }};
+  const EffectOptions options{.in_doubt = InDoubt::probe,
+                              .probe = [](const EffectCall&) { return EffectReport::none(""); }};
   EXPECT_EQ(must(ask(says(EffectReport::done("x")), options)).kind, Kind::held);
   EXPECT_EQ(acted, 0);
 }
@@ -294,7 +334,9 @@ TEST_F(WorkerOnMemory, E1_AnEffectOfAHandlerIsDoneOnceThoughItsJobRunsTwice) {
   std::vector<std::string> receipts;
   int charged = 0;
   const auto handler = [&](const Delivered& run) {
-    receipts.push_back(must(run.effect("charge", run.job.payload, [&](const EffectCall&) { return EffectReport::done("receipt " + std::to_string(++charged)); })));
+    receipts.push_back(must(run.effect("charge", run.job.payload, [&](const EffectCall&) {
+      return EffectReport::done("receipt " + std::to_string(++charged));
+    })));
     return receipts.size() == 1 ? RunResult{.kind = OutcomeKind::failed, .error = "once more"} : RunResult{};
   };
   EXPECT_TRUE(eventually([&] {

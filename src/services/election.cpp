@@ -32,14 +32,17 @@ Result<TermEnd> Election::serve(const std::function<void(const Term&)>& lead, st
       const std::lock_guard guard(mutex_);
       serving_ = false;
     }
-    locks_.log().info("term_ended", {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}, {"lost", held.lost()}});
+    locks_.log().info(
+        "term_ended",
+        {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}, {"lost", held.lost()}});
   };
   for (int failures = 0;; ++failures) {
     served = locks_.with(lock, body, stop);
     if (led) break;
     const Code code = served.error().code;
     if (stop.stop_requested() || !(may_repeat(code) || code == Code::held)) return std::unexpected(served.error());
-    if (!locks_.runtime().sleep_for(backoff(failures, kBackoffMost, locks_.runtime().random()), stop)) return std::unexpected(served.error());
+    if (!locks_.runtime().sleep_for(backoff(failures, kBackoffMost, locks_.runtime().random()), stop))
+      return std::unexpected(served.error());
   }
   return served || served.error().code != Code::lost ? TermEnd::stepped_down : TermEnd::lost;
 }

@@ -1,5 +1,5 @@
-// One leader at a time among those who campaign for a name. A term is a lease of that name; its number is the fence, so that a gate refuses what
-// an earlier leader still writes.
+// One leader at a time among those who campaign for a name. A term is a lease of that name; its number is the fence, so
+// that a gate refuses what an earlier leader still writes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct ElectionOptions {
 // A term as its leader sees it.
 struct Term {
   Fence number = 0;
-  std::stop_token stop;  // it ends: trust is about to, it was lost or broken, step_down() was called, or the campaign was told to stop
+  std::stop_token stop;  // it ends: trust is about to, it was lost or broken, step_down() was called, or the campaign
+                         // was told to stop
   const HeldLock& held;
 };
 
@@ -45,14 +46,16 @@ class Election {
   // `locks` must outlive it.
   Election(LockClient& locks, ElectionOptions options);
 
-  // Campaigns, in turn with the others, until it is elected; calls `lead`, which leads until it returns; then steps down. A store that is away is waited
-  // for. Errors: held (`stop` was requested before it was elected), invalid, refused, denied, broken.
+  // Campaigns, in turn with the others, until it is elected; calls `lead`, which leads until it returns; then steps
+  // down. A store that is away is waited for. Errors: held (`stop` was requested before it was elected), invalid,
+  // refused, denied, broken.
   Result<TermEnd> serve(const std::function<void(const Term&)>& lead, std::stop_token stop);
 
   // serve() again and again, until `stop`. Returns how many terms it served. Errors: of serve, but held.
   Result<std::int64_t> run(const std::function<void(const Term&)>& lead, std::stop_token stop);
 
-  // Ends the term that this very object serves, if any: its `stop` is set, and when `lead` has returned the next one is elected. From any thread.
+  // Ends the term that this very object serves, if any: its `stop` is set, and when `lead` has returned the next one is
+  // elected. From any thread.
   void step_down();
 
   // Who leads, for anybody. Empty: nobody. Errors: unavailable, broken.

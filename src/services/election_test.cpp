@@ -80,7 +80,8 @@ TEST_F(ElectionTest, WhoStepsDownLetsTheOthersLeadFirst) {
   start(a, [&](LockClient& locks) {
     Election election(locks, options);
     simulation.after(5s, [&] { election.step_down(); });
-    EXPECT_EQ(must(election.serve([&](const Term& term) { EXPECT_FALSE(a.runtime.sleep_for(1h, term.stop)); }, {})), TermEnd::stepped_down);
+    EXPECT_EQ(must(election.serve([&](const Term& term) { EXPECT_FALSE(a.runtime.sleep_for(1h, term.stop)); }, {})),
+              TermEnd::stepped_down);
     EXPECT_EQ(now(), at(5s));
     election.step_down();  // nobody serves: nothing
     EXPECT_EQ(must(election.serve([&](const Term&) { EXPECT_GE(now(), at(30s)); }, {})), TermEnd::stepped_down);

@@ -31,8 +31,9 @@ class EndPolicy {
 
   // Not for status 0, which is done.
   OutcomeKind of(const ExitStatus& status) const;
-  // What a command that was told to end says of its own accord: by status 0, or one that has a rule of its own. None for
-  // an end that the telling may have caused: by a signal or, as shells report ours, 143 and 137, and whatever only `other` speaks of.
+  // What a command that was told to end says of its own accord: by status 0, or one that has a rule of its own. None
+  // for an end that the telling may have caused: by a signal or, as shells report ours, 143 and 137, and whatever only
+  // `other` speaks of.
   std::optional<OutcomeKind> of_told(const ExitStatus& status) const;
   OutcomeKind of_timeout() const { return find("timeout"); }
 

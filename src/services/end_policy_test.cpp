@@ -45,7 +45,8 @@ TEST(EndPolicy, OfACommandThatWasToldToEndOnlyWhatItSaysItselfCounts) {
   EXPECT_EQ(policy.of_told(exited(3)), OutcomeKind::done);
   EXPECT_EQ(policy.of_told(exited(65)), OutcomeKind::dead);
   EXPECT_EQ(policy.of_told(exited(75)), OutcomeKind::later);
-  for (const ExitStatus& end : {kKilled, exited(1), exited(143), exited(137)}) EXPECT_EQ(policy.of_told(end), std::nullopt) << end.number;
+  for (const ExitStatus& end : {kKilled, exited(1), exited(143), exited(137)})
+    EXPECT_EQ(policy.of_told(end), std::nullopt) << end.number;
 }
 
 TEST(EndPolicy, TheLastRuleForAnEndCounts) {
@@ -53,7 +54,8 @@ TEST(EndPolicy, TheLastRuleForAnEndCounts) {
 }
 
 TEST(EndPolicy, RefusesWhatNamesNoEndOrNoOutcome) {
-  for (const char* rule : {"", "=", "3", "3=", "=dead", "0=done", "256=dead", "-1=dead", "3x=dead", " 3=dead", "3=DEAD", "3=failed", "Signal=dead", "3=dead=later"}) {
+  for (const char* rule : {"", "=", "3", "3=", "=dead", "0=done", "256=dead", "-1=dead", "3x=dead", " 3=dead", "3=DEAD",
+                           "3=failed", "Signal=dead", "3=dead=later"}) {
     const auto policy = EndPolicy::parse({rule});
     ASSERT_FALSE(policy) << rule;
     EXPECT_EQ(policy.error().code, Code::invalid);

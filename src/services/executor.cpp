@@ -16,7 +16,8 @@ class DeliveryEffects final : public RunEffects {
  public:
   DeliveryEffects(EffectRunner& runner, const Delivery& delivery) : runner_(runner), delivery_(delivery) {}
 
-  Result<std::string> effect(std::string_view name, std::string_view request, const EffectAct& act, const EffectOptions& options) override {
+  Result<std::string> effect(std::string_view name, std::string_view request, const EffectAct& act,
+                             const EffectOptions& options) override {
     return as_result(runner_.run({.job = delivery_.job.id,
                                   .fence = delivery_.job.fence,
                                   .name = std::string(name),
@@ -66,8 +67,10 @@ void Executor::run(const DeliveryPtr& delivery) {
   FENCELINE_CRASH_POINT(handler_exit);
   const Stopped stopped = why_stopped(delivery->trust, delivery->stop.get_token());
   Outcome outcome = outcome_of(std::move(result), job, stopped, context_.runtime.random());
-  context_.log.info("execution_ended",
-                    {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}, {"outcome", to_string(outcome.kind)}});
+  context_.log.info("execution_ended", {{"job", to_string(job.id)},
+                                        {"owner", context_.owner},
+                                        {"fence", job.fence},
+                                        {"outcome", to_string(outcome.kind)}});
   if (context_.holdings.returned(delivery, std::move(outcome))) context_.settler->notify();
   else context_.orders->notify();  // if it was revoked, its slot is free now
   context_.fetcher->notify();
@@ -79,7 +82,11 @@ RunResult Executor::call_handler(const DeliveryPtr& delivery) {
   DeliveryEffects effects(effects_, *delivery);
   try {
     FENCELINE_CRASH_POINT(handler_start_after);
-    return handler_.run({.job = delivery->job, .stop = delivery->stop.get_token(), .trust = delivery->trust, .notes = &notes, .effects = &effects});
+    return handler_.run({.job = delivery->job,
+                         .stop = delivery->stop.get_token(),
+                         .trust = delivery->trust,
+                         .notes = &notes,
+                         .effects = &effects});
   } catch (const std::exception& thrown) {
     return {.kind = OutcomeKind::failed, .error = std::string("handler threw: ") + thrown.what()};
   }
@@ -90,7 +97,8 @@ Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint6
   if (stopped == Stopped::for_us && unfinished) return {.kind = OutcomeKind::given_back};
   if (stopped == Stopped::timed_out) {
     if (unfinished) result.kind = OutcomeKind::failed;
-    result.error = "timed out after " + format_duration(job.timeout) + (result.error.empty() ? "" : ": " + result.error);
+    result.error =
+        "timed out after " + format_duration(job.timeout) + (result.error.empty() ? "" : ": " + result.error);
   }
   if (result.kind == OutcomeKind::done && result.result.size() > kResultBytesMax) {
     result = {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = result.exit_status};
@@ -100,14 +108,16 @@ Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint6
   const bool valid = result.exit_status && *result.exit_status >= 0 && *result.exit_status <= kExitStatusMost;
   const std::optional<int> status = valid ? result.exit_status : std::nullopt;
   switch (result.kind) {
-    case OutcomeKind::done: return {.kind = OutcomeKind::done, .result = std::move(result.result), .exit_status = status};
+    case OutcomeKind::done:
+      return {.kind = OutcomeKind::done, .result = std::move(result.result), .exit_status = status};
     case OutcomeKind::failed:
       return {.kind = OutcomeKind::failed,
               .error = std::move(result.error),
               .retry_in = retry_delay(job.backoff, job.failures, random),
               .exit_status = status};
     case OutcomeKind::dead: return {.kind = OutcomeKind::dead, .error = std::move(result.error), .exit_status = status};
-    case OutcomeKind::later: return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters), .exit_status = status};
+    case OutcomeKind::later:
+      return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters), .exit_status = status};
     case OutcomeKind::given_back: break;
   }
   return {.kind = OutcomeKind::given_back};

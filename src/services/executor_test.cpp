@@ -48,7 +48,8 @@ TEST(Outcome, IsNeverLargerThanAStoreTakes) {
   EXPECT_EQ(large.kind, OutcomeKind::failed);
   EXPECT_EQ(large.error, "result is larger than 1 MiB");
   EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, Stopped::no, 1).kind, OutcomeKind::done);
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, Stopped::no, 1).error.size(), kErrorBytesMax);
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, Stopped::no, 1).error.size(),
+            kErrorBytesMax);
 }
 
 TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
@@ -57,7 +58,8 @@ TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {
   EXPECT_EQ(outcome_of({.kind = OutcomeKind::later}, job, Stopped::no, 1).retry_in, later_delay(2));
   job.failures = 3;
   job.backoff = {.first = 10ms, .most = 50ms};
-  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, Stopped::no, 12345).retry_in, retry_delay(job.backoff, 3, 12345));
+  EXPECT_EQ(outcome_of({.kind = OutcomeKind::failed}, job, Stopped::no, 12345).retry_in,
+            retry_delay(job.backoff, 3, 12345));
 }
 
 }  // namespace

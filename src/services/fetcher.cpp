@@ -23,12 +23,16 @@ constexpr int kClaimSends = 3;                     // of one request that stays 
 }  // namespace
 
 Fetcher::Fetcher(WorkerContext& context)
-    : context_(context), queues_(context.options.queues), idle_pause_(kIdlePauseFirst), drain_pause_(kDrainPauseFirst) {}
+    : context_(context),
+      queues_(context.options.queues),
+      idle_pause_(kIdlePauseFirst),
+      drain_pause_(kDrainPauseFirst) {}
 
 void Fetcher::fetch(std::stop_token stop) {
   const WorkerOptions& options = context_.options;
   const std::stop_callback wake(stop, [this] { context_.fetcher->notify(); });
-  const auto watch = context_.store.watch({.ns = options.ns, .queues = options.queues, .stage = options.stage}, [this] { context_.hint_claim(); });
+  const auto watch = context_.store.watch({.ns = options.ns, .queues = options.queues, .stage = options.stage},
+                                          [this] { context_.hint_claim(); });
   while (!stop.stop_requested() && !context_.failure()) {
     const Instant now = context_.runtime.now();
     const Holdings::Load load = context_.holdings.load();
@@ -95,10 +99,12 @@ void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
     if (!may_repeat(error.code)) return context_.give_up(error);
     context_.store_failed("claim", error);
     in_doubt = in_doubt || error.code == Code::in_doubt;
-    claim_at_ = now + backoff(failures_++, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
+    claim_at_ =
+        now + backoff(failures_++, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
     if (!in_doubt) return;
-    context_.log.warn("claim_in_doubt",
-                      {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
+    context_.log.warn(
+        "claim_in_doubt",
+        {{"owner", context_.owner}, {"request", request.request}, {"sends", sends}, {"code", to_string(error.code)}});
     // What a repeat brings must still be worth starting.
     const bool in_time = claim_at_ < stop_work_at(first_asked_at + options.ttl - context_.times.margin, context_.times);
     if (sends == kClaimSends || !in_time || context_.quiet || !context_.runtime.sleep_until(claim_at_, stop)) {
@@ -129,7 +135,8 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
     context_.hint_orders();
   }
   if (deliveries.empty()) return;
-  for (const DeliveryPtr& delivery : context_.holdings.add(answered_at, deliveries)) context_.log_loss(*delivery, kRevoked);
+  for (const DeliveryPtr& delivery : context_.holdings.add(answered_at, deliveries))
+    context_.log_loss(*delivery, kRevoked);
   context_.slots->notify();
   context_.orders->notify();  // asked for more often from now on; what we held when we asked may be settled by now
   context_.keeper->notify();
@@ -137,8 +144,8 @@ void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Insta
 }
 
 void Fetcher::plan_next_claim(const ClaimRequest& request, const ClaimReply& reply, Instant answered_at) {
-  // One behind a limit is seen only while a place there is free, and this claim may have filled it: that the next one does
-  // not see it says nothing. Only a claim that could have got it ends its wait.
+  // One behind a limit is seen only while a place there is free, and this claim may have filled it: that the next one
+  // does not see it says nothing. Only a claim that could have got it ends its wait.
   alone_seen_ = reply.alone_waiting && request.holds_others;
   if (!request.holds_others) {
     alone_since_.reset();
@@ -163,8 +170,11 @@ void Fetcher::plan_next_claim(const ClaimRequest& request, const ClaimReply& rep
 }
 
 void Fetcher::give_back(const ClaimRequest& request, Instant until, std::stop_token stop) {
-  const GiveBackRequest back{
-      .ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl, .timeout = request.timeout};
+  const GiveBackRequest back{.ns = request.ns,
+                             .owner = request.owner,
+                             .request = request.request,
+                             .ttl = request.ttl,
+                             .timeout = request.timeout};
   bool stopping = false;
   for (int tries = 0;; ++tries) {
     if (stop.stop_requested() && !std::exchange(stopping, true)) {
@@ -182,7 +192,8 @@ void Fetcher::give_back(const ClaimRequest& request, Instant until, std::stop_to
       return;
     }
     if (!may_repeat(given.error().code)) return context_.give_up(given.error());
-    const Duration pause = backoff(tries, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
+    const Duration pause =
+        backoff(tries, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
     if (now + pause >= until) {
       // Whatever it granted ends by itself, as a delivery that was lost.
       context_.log.warn("claim_abandoned", {{"owner", context_.owner}, {"request", request.request}});
@@ -195,7 +206,8 @@ void Fetcher::give_back(const ClaimRequest& request, Instant until, std::stop_to
 bool Fetcher::is_drained() {
   const WorkerOptions& options = context_.options;
   FENCELINE_CRASH_POINT(backlog_before);
-  const Result<BacklogReply> backlog = context_.store.backlog({.ns = options.ns, .queues = options.queues, .stage = options.stage});
+  const Result<BacklogReply> backlog =
+      context_.store.backlog({.ns = options.ns, .queues = options.queues, .stage = options.stage});
   FENCELINE_CRASH_POINT(backlog_after);
   if (backlog) {
     context_.store_answered();

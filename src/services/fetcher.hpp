@@ -28,13 +28,14 @@ class Fetcher {
   bool is_drained();
 
   WorkerContext& context_;
-  std::vector<std::string> queues_;     // the first one moves to the back with each claim
-  Instant claim_at_;                    // not before, unless hinted
-  Duration idle_pause_;                 // of a worker that finds nothing
-  Duration drain_pause_;                // of a draining one that waits for others
-  int failures_ = 0;                    // claims in a row that the store did not answer
-  std::optional<Instant> alone_since_;  // a job that must run alone was first seen waiting, and we have held others ever since
-  bool alone_seen_ = false;             // the last claim that was answered saw it
+  std::vector<std::string> queues_;  // the first one moves to the back with each claim
+  Instant claim_at_;                 // not before, unless hinted
+  Duration idle_pause_;              // of a worker that finds nothing
+  Duration drain_pause_;             // of a draining one that waits for others
+  int failures_ = 0;                 // claims in a row that the store did not answer
+  std::optional<Instant>
+      alone_since_;          // a job that must run alone was first seen waiting, and we have held others ever since
+  bool alone_seen_ = false;  // the last claim that was answered saw it
 };
 
 }  // namespace fenceline

@@ -52,7 +52,8 @@ GateKeeper::GateKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptio
 void GateKeeper::keep(std::stop_token stop) {
   std::map<Gate, GateWorker> workers;
   std::map<std::string, Seen, std::less<>> looked;  // by queue
-  std::vector<std::map<Gate, GateWorker>::node_type> leaving;  // of gates that were edited: nobody waits for what they still run
+  std::vector<std::map<Gate, GateWorker>::node_type>
+      leaving;  // of gates that were edited: nobody waits for what they still run
   while (!stop.stop_requested()) {
     const Result<std::shared_ptr<const KnownPipelines>> known = store_.known();
     std::map<Gate, StageSpec> wanted;
@@ -62,10 +63,13 @@ void GateKeeper::keep(std::stop_token stop) {
         Seen& seen = looked[queue];
         if (seen.revision != pipeline.revision) seen = {.revision = pipeline.revision, .looks = 0};
         if (seen.looks <= kLooksAfterEdit && pipeline.readable()) {
-          if (PipelineActs(runtime_, store_, options_.ns, stop).refit_waiting(pipeline.spec, {.actor = "worker", .reason = {}})) seen.looks += 1;
+          if (PipelineActs(runtime_, store_, options_.ns, stop)
+                  .refit_waiting(pipeline.spec, {.actor = "worker", .reason = {}}))
+            seen.looks += 1;
         }
         for (std::size_t stage = 1; stage < pipeline.spec.stages.size(); ++stage) {
-          if (is_looked_after(pipeline.spec.stages[stage].gate, make_check_ != nullptr)) wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
+          if (is_looked_after(pipeline.spec.stages[stage].gate, make_check_ != nullptr))
+            wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
         }
       }
       for (auto one = workers.begin(); one != workers.end();) {
@@ -101,7 +105,11 @@ void GateKeeper::keep(std::stop_token stop) {
       one.worker = std::make_unique<Worker>(runtime_, log_, *one.store, *one.handler, options);
       one.task = runtime_.spawn("gate", [this, &one, gate](std::stop_token ends) {
         const Result<WorkReport> report = one.worker->run(std::move(ends));
-        if (!report) log_.warn("gate_keeper_failed", {{"queue", gate.queue}, {"stage", gate.stage}, {"code", to_string(report.error().code)}, {"message", report.error().message}});
+        if (!report)
+          log_.warn("gate_keeper_failed", {{"queue", gate.queue},
+                                           {"stage", gate.stage},
+                                           {"code", to_string(report.error().code)},
+                                           {"message", report.error().message}});
         one.ended = true;
       });
     }

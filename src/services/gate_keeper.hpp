@@ -1,5 +1,7 @@
-// Looks after the gates of a worker's pipelines, beside its own work: when the time for an approval is over it does what the pipeline says, and it runs check commands, if it was told how. Each gate that
-// needs one has a worker of its own, so that its items are leased and fenced like all work. Follows edits of the pipelines: what waits for people at a gate that was edited is looked at by the new rule, also if whoever edited it died before that (J8).
+// Looks after the gates of a worker's pipelines, beside its own work: when the time for an approval is over it does
+// what the pipeline says, and it runs check commands, if it was told how. Each gate that needs one has a worker of its
+// own, so that its items are leased and fenced like all work. Follows edits of the pipelines: what waits for people at
+// a gate that was edited is looked at by the new rule, also if whoever edited it died before that (J8).
 #pragma once
 
 #include <functional>
@@ -15,7 +17,8 @@
 
 namespace fenceline {
 
-// What runs the check of a stage's gate: done lets the item in, dead sends it back with its error, all else asks for a later look. Empty: this process runs none.
+// What runs the check of a stage's gate: done lets the item in, dead sends it back with its error, all else asks for a
+// later look. Empty: this process runs none.
 using MakeCheck = std::function<std::unique_ptr<Handler>(const StageSpec& stage)>;
 
 class GateKeeper {

@@ -1,4 +1,5 @@
-// Whoever looks after a gate while its pipeline is edited: by hand on the memory store, and the whole keeper in virtual time.
+// Whoever looks after a gate while its pipeline is edited: by hand on the memory store, and the whole keeper in virtual
+// time.
 #include "services/gate_keeper.hpp"
 
 #include <map>
@@ -21,7 +22,15 @@ struct GateKeeperTest : PipelineOnMemory {
     work("publish");
     return id;
   }
-  ClaimRequest asked(const std::string& stage) { return {.ns = "default", .queues = {"docs"}, .stage = stage, .owner = "w", .request = "gate" + std::to_string(++number), .limit = 10, .ttl = 30s}; }
+  ClaimRequest asked(const std::string& stage) {
+    return {.ns = "default",
+            .queues = {"docs"},
+            .stage = stage,
+            .owner = "w",
+            .request = "gate" + std::to_string(++number),
+            .limit = 10,
+            .ttl = 30s};
+  }
 };
 
 TEST_F(GateKeeperTest, P1_AKeeperOfTheOldGateIsHandedNothingOfTheNewOne) {
@@ -36,7 +45,8 @@ TEST_F(GateKeeperTest, P1_AKeeperOfTheOldGateIsHandedNothingOfTheNewOne) {
   EXPECT_TRUE(must(keeper.claim(asked("gate:publish"))).jobs.empty()) << "claimed by what it knew, and given back";
   EXPECT_TRUE(must(keeper.claim(asked("gate:publish"))).jobs.empty()) << "it knows by now";
   EXPECT_EQ(job(id).state, JobState::ready);
-  EXPECT_EQ(must(StageStore(stages, spec.stages[2].gate).claim(asked("gate:publish"))).jobs.size(), 1U) << "its own keeper has it at once";
+  EXPECT_EQ(must(StageStore(stages, spec.stages[2].gate).claim(asked("gate:publish"))).jobs.size(), 1U)
+      << "its own keeper has it at once";
 }
 
 TEST_F(GateKeeperTest, P1_WhatTheOldCheckSaysOpensNoEditedGate) {
@@ -48,8 +58,14 @@ TEST_F(GateKeeperTest, P1_WhatTheOldCheckSaysOpensNoEditedGate) {
     PipelineSpec spec = docs_pipeline();
     spec.stages[3].gate.command = {"./audit"};
     const std::int64_t revision = must(memory.pipelines("default")).at(0).revision;
-    must(memory.put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(spec), .revision = revision, .act = ana}));  // before anybody looks at the items
-    EXPECT_TRUE(must(keeper.settle({.ns = "default", .owner = "w", .settlements = {{held.id, held.fence, {.kind = said}}}})).refused.empty());
+    must(memory.put_pipeline({.ns = "default",
+                              .name = "docs",
+                              .spec = pipeline_text(spec),
+                              .revision = revision,
+                              .act = ana}));  // before anybody looks at the items
+    EXPECT_TRUE(
+        must(keeper.settle({.ns = "default", .owner = "w", .settlements = {{held.id, held.fence, {.kind = said}}}}))
+            .refused.empty());
     EXPECT_EQ(job(id).stage, "gate:announce");
     EXPECT_EQ(job(id).state, JobState::ready);
     StageStore next(stages, spec.stages[3].gate);
@@ -102,8 +118,18 @@ TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfT
     its.start([&, with_checks](std::stop_token stop) {
       Nothing work;
       MakeCheck make_check;
-      if (with_checks) make_check = [&](const StageSpec& stage) { return std::make_unique<Checks::Check>(checks, stage.gate.command.front()); };
-      const WorkerOptions options{.ns = "n", .queues = {"docs"}, .stage = "write", .drain_grace = 3s, .schedules = false, .host = its.name(), .pid = 1, .version = "sim"};
+      if (with_checks)
+        make_check = [&](const StageSpec& stage) {
+          return std::make_unique<Checks::Check>(checks, stage.gate.command.front());
+        };
+      const WorkerOptions options{.ns = "n",
+                                  .queues = {"docs"},
+                                  .stage = "write",
+                                  .drain_grace = 3s,
+                                  .schedules = false,
+                                  .host = its.name(),
+                                  .pid = 1,
+                                  .version = "sim"};
       must(work_stages(its, Log(null_log_sink()), memory, work, options, std::move(make_check), stop));
     });
   }
@@ -137,13 +163,25 @@ TEST(GateKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyW
   sim::SimRuntime its(simulation, machine, "w");
   its.start([&](std::stop_token stop) {
     Nothing work;
-    const WorkerOptions options{.ns = "n", .queues = {"docs"}, .stage = "write", .drain_grace = 3s, .schedules = false, .host = its.name(), .pid = 1, .version = "sim"};
-    must(work_stages(its, Log(null_log_sink()), memory, work, options, [&](const StageSpec& stage) { return std::make_unique<Checks::Check>(checks, stage.gate.command.front()); }, stop));
+    const WorkerOptions options{.ns = "n",
+                                .queues = {"docs"},
+                                .stage = "write",
+                                .drain_grace = 3s,
+                                .schedules = false,
+                                .host = its.name(),
+                                .pid = 1,
+                                .version = "sim"};
+    must(work_stages(
+        its, Log(null_log_sink()), memory, work, options,
+        [&](const StageSpec& stage) { return std::make_unique<Checks::Check>(checks, stage.gate.command.front()); },
+        stop));
   });
   simulation.run_until(Instant{2min});
   EXPECT_EQ(must(memory.job("n", id))->state, JobState::waiting) << "for an approval";
   spec.stages[1].gate = {.kind = GateKind::check, .command = {"audit"}, .every = 1min};
-  simulation.at(Instant{121s}, [&] { must(memory.put_pipeline({.ns = "n", .name = "docs", .spec = pipeline_text(spec), .revision = 1, .act = ana})); });
+  simulation.at(Instant{121s}, [&] {
+    must(memory.put_pipeline({.ns = "n", .name = "docs", .spec = pipeline_text(spec), .revision = 1, .act = ana}));
+  });
   simulation.run_until(Instant{4min});
   EXPECT_EQ(checks.ran[id], std::vector<std::string>{"audit"});
   EXPECT_EQ(must(memory.job("n", id))->stage, "publish");
@@ -167,7 +205,14 @@ TEST(GateKeeperInTime, J8_ADrainEndsBesideWhatWasRetriedAtAGateThatWaitsForPeopl
     sim::SimRuntime its(simulation, machine, stage);
     its.start([&](std::stop_token stop) {
       Nothing work;
-      const WorkerOptions options{.ns = "n", .queues = {"docs"}, .stage = stage, .drain = true, .schedules = false, .host = its.name(), .pid = 1, .version = "sim"};
+      const WorkerOptions options{.ns = "n",
+                                  .queues = {"docs"},
+                                  .stage = stage,
+                                  .drain = true,
+                                  .schedules = false,
+                                  .host = its.name(),
+                                  .pid = 1,
+                                  .version = "sim"};
       must(work_stages(its, Log(null_log_sink()), memory, work, options, {}, stop));
     });
     simulation.run_until(simulation.now() + 2min);

@@ -58,7 +58,8 @@ Stopped why_stopped(const TrustDeadline& trust, const std::stop_token& stop) {
   return stop.stop_requested() ? Stopped::for_us : Stopped::no;
 }
 
-Result<std::string> Run::effect(std::string_view name, std::string_view request, const EffectAct& act, const EffectOptions& options) const {
+Result<std::string> Run::effect(std::string_view name, std::string_view request, const EffectAct& act,
+                                const EffectOptions& options) const {
   if (effects == nullptr) return fail(Code::refused, "effects need a worker that keeps them");
   return effects->effect(name, request, act, options);
 }

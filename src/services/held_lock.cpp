@@ -16,7 +16,8 @@ constexpr int kReleaseSends = 3;
 constexpr Duration kReleaseBudget = seconds{10};  // of its own: whoever stops still frees what it held
 
 Error lost_error(const LockState& state, const std::string& why) {
-  return {Code::lost, "lock " + state.resource() + " was lost under fence " + std::to_string(state.fence()) + ": " + why};
+  return {Code::lost,
+          "lock " + state.resource() + " was lost under fence " + std::to_string(state.fence()) + ": " + why};
 }
 
 // A repeat changes nothing, so all that is left open is whether the lock is free now or ends by itself.
@@ -30,7 +31,8 @@ Result<void> send_release(LockParts& parts, const LockState& state) {
     if (reply && reply->refused.empty()) return {};
     if (reply) return std::unexpected(lost_error(state, reply->refused.front().reason));
     const Instant again = parts.runtime.now() + backoff(sends, kBackoffMost, parts.runtime.random());
-    if (sends == kReleaseSends || !may_repeat(reply.error().code) || again >= until) return std::unexpected(reply.error());
+    if (sends == kReleaseSends || !may_repeat(reply.error().code) || again >= until)
+      return std::unexpected(reply.error());
     parts.runtime.sleep_until(again, {});
   }
 }
@@ -53,7 +55,9 @@ HeldLock::~HeldLock() {
   if (state_->turn) state_->turn->drop();
   if (left == LockHoldings::Left::lost || !state_->renewable()) return;
   parts_->counts.abandoned += 1;
-  parts_->log.warn("lock_abandoned", {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}, {"why", "dropped"}});
+  parts_->log.warn(
+      "lock_abandoned",
+      {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}, {"why", "dropped"}});
 }
 
 const std::vector<LockGrant>& HeldLock::grants() const { return state_->grants; }
@@ -76,7 +80,8 @@ const LeaseTimes& HeldLock::times() const { return state_->times; }
 void HeldLock::request_stop() const { state_->stop.request_stop(); }
 
 Result<HeldLock> HeldLock::enter() const {
-  if (over_ || !parts_->holdings.enter(*state_)) return fail(Code::lost, "lock " + resource() + " is not held any more: it cannot be entered again");
+  if (over_ || !parts_->holdings.enter(*state_))
+    return fail(Code::lost, "lock " + resource() + " is not held any more: it cannot be entered again");
   return HeldLock(*parts_, state_);
 }
 
@@ -104,7 +109,8 @@ Result<void> HeldLock::release() {
   if (released) {
     parts_->counts.released += 1;
     parts_->will_be_free();
-    parts_->log.debug("lock_released", {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}});
+    parts_->log.debug("lock_released",
+                      {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}});
     return {};
   }
   if (released.error().code == Code::lost) {
@@ -118,7 +124,8 @@ Result<void> HeldLock::release() {
                                            {"code", to_string(released.error().code)},
                                            {"message", released.error().message}});
   if (state_->options.on_release_error == OnReleaseError::ignore) return {};
-  return fail(released.error().code, "lock " + state_->resource() + " could not be released, and ends by itself: " + released.error().message);
+  return fail(released.error().code,
+              "lock " + state_->resource() + " could not be released, and ends by itself: " + released.error().message);
 }
 
 }  // namespace fenceline

@@ -18,9 +18,9 @@ namespace fenceline {
 struct LockState;
 struct LockParts;
 
-// Must be released by release(). A handle that is dropped without it is abandoned: a destructor asks no store, so its lease is not renewed any
-// more and ends by itself (and its holder's delay, if it asked for one, follows). Its client must outlive it. All but release() and the destructor may be
-// called from several threads.
+// Must be released by release(). A handle that is dropped without it is abandoned: a destructor asks no store, so its
+// lease is not renewed any more and ends by itself (and its holder's delay, if it asked for one, follows). Its client
+// must outlive it. All but release() and the destructor may be called from several threads.
 class HeldLock {
  public:
   HeldLock(HeldLock&& other) noexcept = default;
@@ -31,7 +31,7 @@ class HeldLock {
   const std::vector<LockGrant>& grants() const;
   Fence fence() const;                              // of the first; 0 if it was failed open
   Fence fence_of(std::string_view resource) const;  // 0: no such
-  const std::string& resource() const;              // of the first: "deploy", or "deploy#3" of several slots. Failed open: its name
+  const std::string& resource() const;  // of the first: "deploy", or "deploy#3" of several slots. Failed open: its name
   const std::string& owner() const;
 
   // Whether it may be acted under now: neither lost nor released, and trust has not ended.
@@ -43,18 +43,21 @@ class HeldLock {
   // The store was away, and its class says to go on: at acquire (then there is no fence), or since its trust ended.
   bool failed_open() const;
 
-  // Set when the work must end: trust ends within the grace, it is lost, whoever asked for it was told to stop, or it was released.
+  // Set when the work must end: trust ends within the grace, it is lost, whoever asked for it was told to stop, or it
+  // was released.
   std::stop_token stop() const;
-  // Until when it may be acted under; whoever runs a command for it passes each move on (TrustDeadline::listen). A lock that was broken is cut.
+  // Until when it may be acted under; whoever runs a command for it passes each move on (TrustDeadline::listen). A lock
+  // that was broken is cut.
   TrustDeadline& trust() const;
   const LeaseTimes& times() const;
 
-  // Enters it again under the same fence: the last handle that is released frees it. Errors: lost (also: it was released).
+  // Enters it again under the same fence: the last handle that is released frees it. Errors: lost (also: it was
+  // released).
   Result<HeldLock> enter() const;
 
-  // Local state turns off first; then the store is told, if this was the last handle, with a budget of its own (a stop does not cut it short). Of a
-  // lock held to its end only the first happens. Once; a second call is ok. Errors: lost (then nothing is sent: an abandoned lock is not released); what the store
-  // says, if its class wants that reported.
+  // Local state turns off first; then the store is told, if this was the last handle, with a budget of its own (a stop
+  // does not cut it short). Of a lock held to its end only the first happens. Once; a second call is ok. Errors: lost
+  // (then nothing is sent: an abandoned lock is not released); what the store says, if its class wants that reported.
   Result<void> release();
 
   // Tells the work under it to end, as a loss would; it stays held.

@@ -7,7 +7,9 @@ namespace fenceline {
 
 RunResult HistoryHandler::run(const Run& run) {
   using history::Kind;
-  const auto note = [&](Kind kind, std::string_view outcome = {}) { recorder_.handler(kind, run.job.owner, run.job.id, run.job.fence, outcome); };
+  const auto note = [&](Kind kind, std::string_view outcome = {}) {
+    recorder_.handler(kind, run.job.owner, run.job.id, run.job.fence, outcome);
+  };
   note(Kind::started);
   const std::stop_callback told(run.stop, [&] { note(Kind::told); });
   try {

@@ -10,7 +10,9 @@ namespace {
 constexpr int kLateTries = 5;
 
 // The moment from which the times of a lease count: the last success, as its trust remembers it.
-Instant counted_from(const Delivery& delivery, const LeaseTimes& times) { return delivery.trust.lease_until() - (times.ttl - times.margin); }
+Instant counted_from(const Delivery& delivery, const LeaseTimes& times) {
+  return delivery.trust.lease_until() - (times.ttl - times.margin);
+}
 
 bool may_renew(const Delivery& delivery) { return delivery.renewable && !delivery.told && !delivery.lost; }
 

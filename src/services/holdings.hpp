@@ -22,10 +22,10 @@ class Holdings {
 
   struct Load {
     int waiting = 0;
-    int running = 0;     // lost ones whose handler has not returned included
-    int returned = 0;    // outcomes that wait for the store
-    bool alone = false;  // one of them must run alone (J5)
-    bool unsaid = false;  // the store does not know yet that a revoked delivery has stopped
+    int running = 0;       // lost ones whose handler has not returned included
+    int returned = 0;      // outcomes that wait for the store
+    bool alone = false;    // one of them must run alone (J5)
+    bool unsaid = false;   // the store does not know yet that a revoked delivery has stopped
     bool crowded = false;  // what waited went back unstarted, and no handler has returned since
     int total() const { return waiting + running + returned; }
   };
@@ -35,8 +35,8 @@ class Holdings {
   // Returns those that were revoked before we knew of them: they are not held.
   std::vector<DeliveryPtr> add(Instant now, const std::vector<DeliveryPtr>& deliveries);
 
-  // The next one to run, now in phase running; null if none waits. What waited too long goes back at no cost (J5), which
-  // needs only the newest fence: `given_back` is raised by how many.
+  // The next one to run, now in phase running; null if none waits. What waited too long goes back at no cost (J5),
+  // which needs only the newest fence: `given_back` is raised by how many.
   DeliveryPtr start_next(Instant now, int& given_back);
 
   bool has_waiting() const;
@@ -70,12 +70,12 @@ class Holdings {
   std::optional<Instant> next_end_of_lost() const;
 
   struct Overdue {
-    std::vector<DeliveryPtr> told;  // running ones whose handler must be told to stop
-    std::vector<DeliveryPtr> lost;  // given up, though their handlers run on
-    int given_back = 0;             // not started for so long that somebody else should have them
+    std::vector<DeliveryPtr> told;       // running ones whose handler must be told to stop
+    std::vector<DeliveryPtr> lost;       // given up, though their handlers run on
+    int given_back = 0;                  // not started for so long that somebody else should have them
     std::vector<DeliveryPtr> timed_out;  // running ones whose attempt has had its time
-    // Running ones that were told that all is over, and have not returned within the grace; each once for a reason. Their
-    // leases, if they have them still, are not renewed any more.
+    // Running ones that were told that all is over, and have not returned within the grace; each once for a reason.
+    // Their leases, if they have them still, are not renewed any more.
     struct Ignoring {
       DeliveryPtr delivery;
       bool lost = false;  // it works on without a lease
@@ -106,8 +106,8 @@ class Holdings {
   bool crowded_ = false;
   mutable std::mutex mutex_;
   std::map<Holding, DeliveryPtr> all_;
-  std::deque<DeliveryPtr> waiting_;  // in the order of their claims
-  std::vector<DeliveryPtr> late_;    // lost by the clock, their refusal not seen yet
+  std::deque<DeliveryPtr> waiting_;     // in the order of their claims
+  std::vector<DeliveryPtr> late_;       // lost by the clock, their refusal not seen yet
   std::map<Holding, Instant> stopped_;  // nothing of these runs; by then the store has freed their slots by itself
   std::map<Holding, Instant> unseen_;   // revoked before the claim was answered; no answer comes after that moment
 };

@@ -20,7 +20,7 @@ std::vector<DeliveryPtr> Holdings::revoke(const std::vector<Holding>& revoked, I
     const DeliveryPtr delivery = found->second;
     if (delivery->revoked) continue;
     delivery->revoked = true;
-    std::erase(late_, delivery);  // its refusal is known
+    std::erase(late_, delivery);            // its refusal is known
     delivery->ended_by = now + times_.ttl;  // a renewal may have been granted whose answer got lost
     if (!delivery->lost) give_up(delivery, now);
     if (delivery->phase != Phase::running) {  // a handler keeps its place here until it has returned

@@ -18,7 +18,8 @@ DeliveryPtr make_delivery(std::uint8_t number, Duration timeout = 0s) {
   job.id.bytes[15] = number;
   job.fence = 7;
   job.timeout = timeout;
-  return std::make_shared<Delivery>(job, trusted_until(kStart, kStart, {.left = 60s, .waited = 0s}, kTimes), kStart + 60s);
+  return std::make_shared<Delivery>(job, trusted_until(kStart, kStart, {.left = 60s, .waited = 0s}, kTimes),
+                                    kStart + 60s);
 }
 
 DeliveryPtr start(Holdings& holdings, Instant now = kStart) {

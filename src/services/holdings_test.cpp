@@ -16,7 +16,8 @@ DeliveryPtr make_delivery(std::uint8_t number, Fence fence = 7, Instant asked_at
   Job job;
   job.id.bytes[15] = number;
   job.fence = fence;
-  return std::make_shared<Delivery>(job, trusted_until(asked_at, asked_at, {.left = 60s, .waited = 0s}, kTimes), asked_at + 60s);
+  return std::make_shared<Delivery>(job, trusted_until(asked_at, asked_at, {.left = 60s, .waited = 0s}, kTimes),
+                                    asked_at + 60s);
 }
 
 DeliveryPtr start(Holdings& holdings, Instant now = kStart) {

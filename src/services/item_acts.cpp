@@ -11,11 +11,16 @@ namespace {
 
 Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
   const std::string id = to_string(refusal.id);
-  if (refusal.reason == "not_found") return {Code::not_found, "no job " + id + " in namespace " + ns + "; 'fenceline jobs' lists them"};
-  if (refusal.reason == "finished") return {Code::conflict, "item " + id + " is finished; a dead or cancelled one goes on with: fenceline job retry " + id};
+  if (refusal.reason == "not_found")
+    return {Code::not_found, "no job " + id + " in namespace " + ns + "; 'fenceline jobs' lists them"};
+  if (refusal.reason == "finished")
+    return {Code::conflict,
+            "item " + id + " is finished; a dead or cancelled one goes on with: fenceline job retry " + id};
   if (refusal.reason == "effect_in_doubt")
-    return {Code::conflict, "item " + id + " waits for an effect that may have happened; 'fenceline job explain " + id + "' names it and how to resolve it"};
-  return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) + " now (" + refusal.reason + "); stop working on it"};
+    return {Code::conflict, "item " + id + " waits for an effect that may have happened; 'fenceline job explain " + id +
+                                "' names it and how to resolve it"};
+  return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) +
+                          " now (" + refusal.reason + "); stop working on it"};
 }
 
 // Where an item was when its person decided: two who reject it at once send it back once.
@@ -25,7 +30,8 @@ class FirstLook {
     const Look now{item.stage, item.record.generation, item.record.returns};
     if (!first_) first_ = now;
     if (*first_ == now) return {};
-    return fail(Code::conflict, "it left '" + stage_words(spec, first_->stage) + "' since you looked, and is at '" + stage_words(spec, item.stage) + "' now; look again");
+    return fail(Code::conflict, "it left '" + stage_words(spec, first_->stage) + "' since you looked, and is at '" +
+                                    stage_words(spec, item.stage) + "' now; look again");
   }
 
  private:
@@ -46,10 +52,12 @@ Result<std::size_t> stage_named(const PipelineSpec& spec, const std::string& nam
   const std::optional<std::string> near = nearest(name, spec.names());
   std::string all;
   for (const std::string& stage : spec.names()) all += (all.empty() ? "" : ", ") + stage;
-  return fail(Code::invalid, "pipeline " + spec.name + " has no stage '" + name.substr(0, kStageBytesMax) + "'; " + (near ? "did you mean '" + *near + "'?" : "it has " + all));
+  return fail(Code::invalid, "pipeline " + spec.name + " has no stage '" + name.substr(0, kStageBytesMax) + "'; " +
+                                 (near ? "did you mean '" + *near + "'?" : "it has " + all));
 }
 
-ItemActs::ItemActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop) : runtime_(runtime), store_(store), ns_(std::move(ns)), stop_(std::move(stop)) {}
+ItemActs::ItemActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop)
+    : runtime_(runtime), store_(store), ns_(std::move(ns)), stop_(std::move(stop)) {}
 
 // Every call can be repeated with the same arguments: what happened does not happen twice.
 template <class Call>
@@ -58,7 +66,8 @@ auto ItemActs::surely(Call call) -> decltype(call()) {
   for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
     if (!runtime_.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), stop_)) return reply;
     reply = call();
-    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;  // of the first try nothing is known
+    if (!reply && reply.error().code == Code::unavailable)
+      reply.error().code = Code::in_doubt;  // of the first try nothing is known
   }
   return reply;
 }
@@ -71,7 +80,8 @@ Result<ItemReport> ItemActs::look(const JobId& id) {
   Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store_, ns_, report.item.job.queue);
   if (!pipeline) return std::unexpected(pipeline.error());
   if (!*pipeline)
-    return fail(Code::conflict, "job " + to_string(id) + " is of queue " + report.item.job.queue + ", which has no pipeline; 'fenceline pipeline show' lists those that there are");
+    return fail(Code::conflict, "job " + to_string(id) + " is of queue " + report.item.job.queue +
+                                    ", which has no pipeline; 'fenceline pipeline show' lists those that there are");
   report.spec = std::move((*pipeline)->spec);
   Result<ItemNow> now_item = item_now(report.item);
   if (!now_item) return std::unexpected(now_item.error());
@@ -80,13 +90,18 @@ Result<ItemReport> ItemActs::look(const JobId& id) {
 }
 
 Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::optional<Fence> fence, const Decide& decide) {
-  if (!is_persons_name(act.actor)) return fail(Code::invalid, "'" + act.actor + "' is nobody's name: it is empty or has blanks at an end, and who approves is known by the name");
+  if (!is_persons_name(act.actor))
+    return fail(Code::invalid,
+                "'" + act.actor +
+                    "' is nobody's name: it is empty or has blanks at an end, and who approves is known by the name");
   for (int n = 0; n < kDecisions; ++n) {
     if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) break;
     Result<ItemReport> report = look(id);
     if (!report) return report;
     const Job& job = report->item.job;
-    if (fence && report->now_item.record.moved_under == *fence && (job.state != JobState::running || job.fence != *fence)) return report;  // by a try whose answer got lost
+    if (fence && report->now_item.record.moved_under == *fence &&
+        (job.state != JobState::running || job.fence != *fence))
+      return report;  // by a try whose answer got lost
     if (!fence && is_finished(job.state)) return std::unexpected(refusal_error({.id = id, .reason = "finished"}, ns_));
     const MaybeStep step = decide(report->spec, report->now_item, report->now);
     if (!step) return fail(step.error().code, "item " + to_string(id) + ": " + step.error().message);
@@ -95,7 +110,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     one.fence = fence;
     // A hold is for what does not run; for what does, it is in force when the delivery ends.
     if (!fence && one.place && job.state != JobState::running) one.only = job.state;
-    const ChangeItemsRequest request{.ns = ns_, .owner = fence ? job.owner : "", .request = fresh_id(runtime_), .changes = {one}, .act = act};
+    const ChangeItemsRequest request{
+        .ns = ns_, .owner = fence ? job.owner : "", .request = fresh_id(runtime_), .changes = {one}, .act = act};
     const Result<ChangeItemsReply> reply = surely([&] { return store_.change_items(request); });
     if (!reply) return std::unexpected(reply.error());
     if (reply->refused.empty()) {
@@ -104,7 +120,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
       return after;
     }
     const std::string& reason = reply->refused.front().reason;
-    if (reason != "changed" && reason != "state" && !(reason == "settled" && fence)) return std::unexpected(refusal_error(reply->refused.front(), ns_));
+    if (reason != "changed" && reason != "state" && !(reason == "settled" && fence))
+      return std::unexpected(refusal_error(reply->refused.front(), ns_));
   }
   return fail(Code::conflict, "item " + to_string(id) + " is changed by others all the time; try again");
 }
@@ -113,7 +130,8 @@ Result<ItemReport> ItemActs::approve(const JobId& id, std::optional<std::int64_t
   return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
     if (!generation) generation = item.record.generation;
     if (*generation != item.record.generation)
-      return fail(Code::conflict, "it is in generation " + std::to_string(item.record.generation) + " by now, not " + std::to_string(*generation) + ": it left its gate since you looked; look again");
+      return fail(Code::conflict, "it is in generation " + std::to_string(item.record.generation) + " by now, not " +
+                                      std::to_string(*generation) + ": it left its gate since you looked; look again");
     return approved(spec, item, act.actor, act.reason, now);
   });
 }
@@ -139,25 +157,30 @@ Result<ItemReport> ItemActs::move(const JobId& id, const std::string& to, const 
     if (!stage) return std::unexpected(stage.error());
     const Result<void> same = look.same(spec, item);
     MaybeStep step = moved(spec, item, *stage, act.actor, act.reason, now);
-    if (!same && step && *step) return std::unexpected(same.error());  // what is there already, whoever moved it, is as asked for
+    if (!same && step && *step)
+      return std::unexpected(same.error());  // what is there already, whoever moved it, is as asked for
     return step;
   });
 }
 
 Result<ItemReport> ItemActs::hold(const JobId& id, const Act& act) {
-  return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) { return held(spec, item, act.actor, act.reason, now); });
+  return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) {
+    return held(spec, item, act.actor, act.reason, now);
+  });
 }
 
 Result<ItemReport> ItemActs::release(const JobId& id, const Act& act) {
-  return change(id, act, {}, [](const PipelineSpec& spec, const ItemNow& item, WallTime now) { return released(spec, item, now); });
+  return change(id, act, {},
+                [](const PipelineSpec& spec, const ItemNow& item, WallTime now) { return released(spec, item, now); });
 }
 
 Result<ItemReport> ItemActs::send_back(const Holding& delivery, const std::string& to, const Act& act) {
-  return change(delivery.id, act, delivery.fence, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
-    const Result<std::size_t> stage = stage_named(spec, to);
-    if (!stage) return std::unexpected(stage.error());
-    return sent_back(spec, item, *stage, delivery.fence, act.actor, act.reason, now);
-  });
+  return change(delivery.id, act, delivery.fence,
+                [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
+                  const Result<std::size_t> stage = stage_named(spec, to);
+                  if (!stage) return std::unexpected(stage.error());
+                  return sent_back(spec, item, *stage, delivery.fence, act.actor, act.reason, now);
+                });
 }
 
 }  // namespace fenceline

@@ -1,6 +1,7 @@
-// What people do to items of pipelines. Each act reads the item, decides by the rules of its pipeline, and changes it in one step of the store that counts only if nobody changed it since; else it is decided
-// anew, a bounded number of times. An approval is for the generation that was read first, and a rejection or a move is from where the item was read first: if it has left there meanwhile, it was another
-// one that was looked at.
+// What people do to items of pipelines. Each act reads the item, decides by the rules of its pipeline, and changes it
+// in one step of the store that counts only if nobody changed it since; else it is decided anew, a bounded number of
+// times. An approval is for the generation that was read first, and a rejection or a move is from where the item was
+// read first: if it has left there meanwhile, it was another one that was looked at.
 //
 // A reply that was lost is asked for again with the same request. Safe to use from several threads.
 #pragma once
@@ -20,13 +21,14 @@ namespace fenceline {
 struct ItemReport {
   bool changed = false;  // false: it was as asked for already
   PipelineSpec spec;
-  Item item;             // as it is now
+  Item item;  // as it is now
   ItemNow now_item;
-  WallTime now{};        // of the store
+  WallTime now{};  // of the store
 };
 
-// Errors of every act: not_found (no such job), conflict (its queue has no pipeline; that is not possible where it is; it is finished; others changed it all the time), denied (not by this
-// person), invalid, unavailable, in_doubt, full, broken.
+// Errors of every act: not_found (no such job), conflict (its queue has no pipeline; that is not possible where it is;
+// it is finished; others changed it all the time), denied (not by this person), invalid, unavailable, in_doubt, full,
+// broken.
 class ItemActs {
  public:
   // All references must outlive it. `stop` ends the pauses before repeats.
@@ -39,7 +41,8 @@ class ItemActs {
   Result<ItemReport> move(const JobId& id, const std::string& to, const Act& act);
   Result<ItemReport> hold(const JobId& id, const Act& act);
   Result<ItemReport> release(const JobId& id, const Act& act);
-  // By the handler that works on it: what it then returns does not count. Errors: lost (it is not under that fence any more).
+  // By the handler that works on it: what it then returns does not count. Errors: lost (it is not under that fence any
+  // more).
   Result<ItemReport> send_back(const Holding& delivery, const std::string& to, const Act& act);
 
   // As it stands.

@@ -65,7 +65,8 @@ TEST_F(ItemActsTest, OnePersonHasOneSpelling) {
   apply(spec);
   const JobId id = at_publish_gate();
   must(acts.approve(id, {}, ana));
-  for (const char* const again : {"ana ", " ana", "ana\t", " ", ""}) EXPECT_EQ(code_of(acts.approve(id, {}, {.actor = again, .reason = ""})), Code::invalid) << "'" << again << "'";
+  for (const char* const again : {"ana ", " ana", "ana\t", " ", ""})
+    EXPECT_EQ(code_of(acts.approve(id, {}, {.actor = again, .reason = ""})), Code::invalid) << "'" << again << "'";
   EXPECT_EQ(job(id).stage, "gate:publish");
 }
 
@@ -126,8 +127,22 @@ TEST_F(ItemActsTest, WhatIsFinishedOrNoItemIsRefusedWithWords) {
 TEST_F(ItemActsTest, AHoldOfWhatWaitsForAnEffectIsInForceWhenThatIsResolved) {
   const JobId id = enqueue();
   const Job held = claim("ready").at(0);
-  must(memory.begin_effect({.ns = "default", .job = id, .fence = held.fence, .name = "pay", .digest = "d", .call = "c", .actor = "here", .dead_call = {}}));
-  must(memory.finish_effect({.ns = "default", .job = id, .fence = held.fence, .name = "pay", .call = "c", .end = EffectEnd::held, .result = {}, .exit_status = {}}));
+  must(memory.begin_effect({.ns = "default",
+                            .job = id,
+                            .fence = held.fence,
+                            .name = "pay",
+                            .digest = "d",
+                            .call = "c",
+                            .actor = "here",
+                            .dead_call = {}}));
+  must(memory.finish_effect({.ns = "default",
+                             .job = id,
+                             .fence = held.fence,
+                             .name = "pay",
+                             .call = "c",
+                             .end = EffectEnd::held,
+                             .result = {},
+                             .exit_status = {}}));
   must(memory.stopped({.ns = "default", .owner = "w", .jobs = {{id, held.fence}}}));
   must(acts.hold(id, ana));
   EXPECT_EQ(code_of(acts.move(id, "review", ana)), Code::conflict) << "first say what became of the effect";
@@ -155,7 +170,8 @@ TEST_F(PipelineActsTest, AStageWithItemsIsNotTakenAwayUnlessThatIsForced) {
   const Result<ApplyReport> refused = pipelines.apply(without, false, ana);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict);
-  EXPECT_NE(refused.error().message.find("1 at review (" + to_string(id)), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("1 at review (" + to_string(id)), std::string::npos)
+      << refused.error().message;
   EXPECT_EQ(apply(without, true).stranded, (std::map<std::string, std::int64_t>{{"review", 1}}));
   EXPECT_EQ(code_of(acts.release(id, ana)), std::nullopt);
   must(acts.move(id, "publish", ana));
@@ -256,7 +272,11 @@ TEST_F(PipelineActsTest, J8_ALookThatIsGivenBackAtAGateThatIsNoMoreLetsItsItemIn
   const Job held = claim("gate:announce").at(0);
   PipelineSpec spec = docs_pipeline();
   spec.stages[3].gate = {};
-  must(memory.put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(spec), .revision = 1, .act = ana}));  // whoever applied it died before looking at the items
+  must(memory.put_pipeline({.ns = "default",
+                            .name = "docs",
+                            .spec = pipeline_text(spec),
+                            .revision = 1,
+                            .act = ana}));  // whoever applied it died before looking at the items
   settle(held, {.kind = OutcomeKind::given_back});
   EXPECT_EQ(job(id).stage, "announce");
 }

@@ -8,7 +8,8 @@ namespace fenceline {
 namespace {
 
 const Refusal* find_refusal(const ExtendReply& reply, const Holding& holding) {
-  const auto found = std::ranges::find_if(reply.refused, [&](const Refusal& r) { return r.id == holding.id && r.sent == holding.fence; });
+  const auto found = std::ranges::find_if(
+      reply.refused, [&](const Refusal& r) { return r.id == holding.id && r.sent == holding.fence; });
   return found == reply.refused.end() ? nullptr : &*found;
 }
 
@@ -30,8 +31,10 @@ void LeaseKeeper::keep(std::stop_token stop) {
 void LeaseKeeper::renew() {
   const Instant asked_at = context_.runtime.now();
   const Holdings::Renewal renewal = context_.holdings.begin_renewal(asked_at);
-  ExtendRequest request{
-      .ns = context_.options.ns, .owner = context_.owner, .ttl = context_.times.ttl, .timeout = context_.times.call_timeout};
+  ExtendRequest request{.ns = context_.options.ns,
+                        .owner = context_.owner,
+                        .ttl = context_.times.ttl,
+                        .timeout = context_.times.call_timeout};
   for (const DeliveryPtr& delivery : renewal.live) request.jobs.push_back(delivery->holding());
   for (const DeliveryPtr& delivery : renewal.late) request.jobs.push_back(delivery->holding());
   if (request.jobs.empty()) return;
@@ -45,13 +48,16 @@ void LeaseKeeper::renew() {
     apply(renewal, *reply, asked_at, answered_at);
     return;
   }
-  context_.log.warn("renewal_failed", {{"owner", context_.owner}, {"jobs", request.jobs.size()}, {"code", to_string(reply.error().code)}});
+  context_.log.warn(
+      "renewal_failed",
+      {{"owner", context_.owner}, {"jobs", request.jobs.size()}, {"code", to_string(reply.error().code)}});
   if (!may_repeat(reply.error().code)) return context_.give_up(reply.error());
   context_.store_failed("extend", reply.error());
   context_.holdings.put_off(renewal.late, answered_at + context_.times.renew_after);
 }
 
-void LeaseKeeper::apply(const Holdings::Renewal& renewal, const ExtendReply& reply, Instant asked_at, Instant answered_at) {
+void LeaseKeeper::apply(const Holdings::Renewal& renewal, const ExtendReply& reply, Instant asked_at,
+                        Instant answered_at) {
   const Grant grant{.left = reply.left, .waited = reply.waited};
   const Instant trusted = trusted_until(asked_at, answered_at, grant, context_.times);
   for (const DeliveryPtr& delivery : renewal.live) {

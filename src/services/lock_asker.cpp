@@ -17,22 +17,34 @@ using std::chrono::seconds;
 
 constexpr int kSendsInDoubt = 3;  // of one request, though nobody waits
 constexpr Duration kRetryPauseMost = seconds{2};
-constexpr Duration kFirstCallLeast = seconds{1};   // however short the wait: a connection may have to be made
+constexpr Duration kFirstCallLeast = seconds{1};    // however short the wait: a connection may have to be made
 constexpr Duration kCallLeast = milliseconds{500};  // of later ones, so that a store that is only slow is not in doubt
-constexpr Duration kWithdrawTimeout = seconds{1};   // on the caller's time, when its wait is over; then the attendant goes on
-// A release concerns only the first that waits. The second looks a moment later, as a hint may stand for two, and each of the others so much later than the one before it.
+constexpr Duration kWithdrawTimeout =
+    seconds{1};  // on the caller's time, when its wait is over; then the attendant goes on
+// A release concerns only the first that waits. The second looks a moment later, as a hint may stand for two, and each
+// of the others so much later than the one before it.
 constexpr Duration kSecondLook = milliseconds{3};
 constexpr Duration kLookStep = milliseconds{250};
-// Only so many are woken by each hint. The others see so often how far things have moved, in case that those before them died.
+// Only so many are woken by each hint. The others see so often how far things have moved, in case that those before
+// them died.
 constexpr std::int64_t kWokenEachTime = 4;
 constexpr Duration kLookEvery = milliseconds{500};
 
-Duration look_in(std::int64_t before) { return before == 0 ? Duration{0} : before == 1 ? kSecondLook : kLookStep * (before - 1); }
+Duration look_in(std::int64_t before) {
+  return before == 0 ? Duration{0} : before == 1 ? kSecondLook : kLookStep * (before - 1);
+}
 
 }  // namespace
 
-LockAsker::LockAsker(LockParts& parts, const LockOptions& options, LockTurns::TurnPtr turn, Instant deadline, std::stop_token stop)
-    : parts_(parts), options_(options), times_(times_of(options)), turn_(std::move(turn)), deadline_(deadline), stop_(std::move(stop)), call_most_(std::clamp(options.ttl / 3, Duration{kFirstCallLeast}, kCallTimeout)) {
+LockAsker::LockAsker(LockParts& parts, const LockOptions& options, LockTurns::TurnPtr turn, Instant deadline,
+                     std::stop_token stop)
+    : parts_(parts),
+      options_(options),
+      times_(times_of(options)),
+      turn_(std::move(turn)),
+      deadline_(deadline),
+      stop_(std::move(stop)),
+      call_most_(std::clamp(options.ttl / 3, Duration{kFirstCallLeast}, kCallTimeout)) {
   request_ = {.ns = parts.options.ns,
               .names = options.names,
               .mode = options.mode,
@@ -75,7 +87,8 @@ Result<LockStatePtr> LockAsker::ask_and_wait() {
     const Instant asked_at = parts_.runtime.now();
     request_.timeout = call_timeout(asked_at);
     sent_ = true;
-    if (listener_) seen_ = listener_->hints;  // before the question: what is told while the answer is under way is not in it
+    if (listener_)
+      seen_ = listener_->hints;  // before the question: what is told while the answer is under way is not in it
     const Result<AcquireReply> reply = parts_.store.acquire(request_);
     const Instant now = parts_.runtime.now();
     Next next = Next::ask;
@@ -110,7 +123,9 @@ Result<LockStatePtr> LockAsker::accept(const AcquireReply& reply, Instant asked_
   // Nobody would have the time to work under it.
   if (late_) {
     parts_.counts.acquire_failures += 1;
-    parts_.log.warn("lock_granted_too_late", {{"lock", reply.grants.front().resource}, {"owner", request_.owner}, {"fence", reply.grants.front().fence}});
+    parts_.log.warn(
+        "lock_granted_too_late",
+        {{"lock", reply.grants.front().resource}, {"owner", request_.owner}, {"fence", reply.grants.front().fence}});
   }
   withdraw();
   begin();
@@ -132,7 +147,8 @@ LockAsker::Next LockAsker::not_granted(const AcquireReply& reply, Instant now) {
   } else {
     // In its first half a pause can be short, so that those who met do not meet again.
     const Duration whole = std::min(kRetryPauseMost, Duration{milliseconds{100}} * (1 << std::min(retries_++, 10)));
-    const Duration pause = std::min(backoff(20, whole, parts_.runtime.random()), std::max(reply.again_in.value_or(whole), Duration{milliseconds{10}}));
+    const Duration pause = std::min(backoff(20, whole, parts_.runtime.random()),
+                                    std::max(reply.again_in.value_or(whole), Duration{milliseconds{10}}));
     parts_.runtime.sleep_until(std::min(deadline_, now + pause), stop_);
   }
   return over(parts_.runtime.now()) ? Next::give_up : Next::ask;
@@ -145,18 +161,21 @@ void LockAsker::wait_in_turn(const AcquireReply& reply, Instant now) {
     bool missed = false;
     for (std::size_t i = 0; i < options_.names.size(); ++i) {
       const std::optional<LockHints::Mark> mark = parts_.hints.listen(options_.names[i], listener_);
-      // What was told between the question and our listening counts as if we had heard it; where that is not known, it may be the release, so it is asked again.
+      // What was told between the question and our listening counts as if we had heard it; where that is not known, it
+      // may be the release, so it is asked again.
       if (mark && marks_[i] && mark->watch == marks_[i]->watch) seen_ -= mark->told - marks_[i]->told;
       else missed = true;
     }
     if (missed) return;
   }
   const std::stop_callback on_stop(stop_, [this] { event_->notify(); });
-  Instant ask_at = std::min({deadline_, now + kLockAskAgain, now + std::max(reply.again_in.value_or(kLockAskAgain), Duration{milliseconds{1}})});
+  Instant ask_at = std::min({deadline_, now + kLockAskAgain,
+                             now + std::max(reply.again_in.value_or(kLockAskAgain), Duration{milliseconds{1}})});
   const std::int64_t steps = reply.ahead + 1;  // each hint may be one, up to our turn
   listener_->wake_at = seen_ + std::max<std::int64_t>(1, steps - kWokenEachTime + 1);
   while (!stop_.stop_requested()) {
-    // Each hint may mean that one of those before us has had its turn; if that was thought too often, the store says how many there are.
+    // Each hint may mean that one of those before us has had its turn; if that was thought too often, the store says
+    // how many there are.
     const std::int64_t moved = listener_->hints - seen_;
     const Instant now_at = parts_.runtime.now();
     if (moved > 0) ask_at = std::min(ask_at, now_at + look_in(std::max<std::int64_t>(0, steps - moved)));
@@ -178,11 +197,15 @@ LockAsker::Next LockAsker::failed(const Error& error, Instant now) {
   if (!may_repeat(error.code)) return Next::give_up;
   in_doubt_ = in_doubt_ || error.code == Code::in_doubt;
   failures_ += 1;
-  parts_.log.warn("lock_acquire_failed", {{"lock", options_.names.front()}, {"owner", request_.owner}, {"code", to_string(error.code)}, {"message", error.message}});
+  parts_.log.warn("lock_acquire_failed", {{"lock", options_.names.front()},
+                                          {"owner", request_.owner},
+                                          {"code", to_string(error.code)},
+                                          {"message", error.message}});
   if (stop_.stop_requested()) return Next::give_up;
   if (now >= deadline_ && (!in_doubt_ || failures_ >= kSendsInDoubt || now >= answer_by_)) return Next::give_up;
   const Duration pause = backoff(failures_ - 1, std::min(kBackoffMost, times_.renew_after), parts_.runtime.random());
-  if (!parts_.runtime.sleep_until(std::min(now >= deadline_ ? answer_by_ : deadline_, now + pause), stop_)) return Next::give_up;
+  if (!parts_.runtime.sleep_until(std::min(now >= deadline_ ? answer_by_ : deadline_, now + pause), stop_))
+    return Next::give_up;
   return Next::ask;
 }
 
@@ -210,7 +233,9 @@ bool LockAsker::withdraw() {
 std::string LockAsker::for_how_long() const {
   const Duration left = free_at_ ? *free_at_ - parts_.runtime.now() : Duration{0};
   if (left <= Duration{0}) return "";
-  const Duration rounded = left < seconds{2} ? Duration{std::chrono::ceil<milliseconds>(left)} : left < minutes{2} ? Duration{std::chrono::ceil<seconds>(left)} : Duration{std::chrono::ceil<minutes>(left)};
+  const Duration rounded = left < seconds{2}   ? Duration{std::chrono::ceil<milliseconds>(left)}
+                           : left < minutes{2} ? Duration{std::chrono::ceil<seconds>(left)}
+                                               : Duration{std::chrono::ceil<minutes>(left)};
   return " for " + format_duration(rounded) + " more";
 }
 
@@ -221,9 +246,14 @@ Error LockAsker::why_not() const {
   if (late_ || !held_) return {Code::unavailable, lock + " was granted too late to be used: the store is slow"};
   const std::string which = "lock " + held_->resource;
   if (held_->reason == "turn") return {Code::held, which + " is free, but others wait for it"};
-  if (held_->reason == "barred") return {Code::held, which + " is kept" + for_how_long() + " after its last holder, fence " + std::to_string(held_->fence)};
-  if (held_->reason == "delayed") return {Code::held, which + " rests" + for_how_long() + " after its holder was lost, fence " + std::to_string(held_->fence)};
-  return {Code::held, which + " is held by " + (held_->place.empty() ? held_->owner : held_->place) + ", fence " + std::to_string(held_->fence)};
+  if (held_->reason == "barred")
+    return {Code::held,
+            which + " is kept" + for_how_long() + " after its last holder, fence " + std::to_string(held_->fence)};
+  if (held_->reason == "delayed")
+    return {Code::held,
+            which + " rests" + for_how_long() + " after its holder was lost, fence " + std::to_string(held_->fence)};
+  return {Code::held, which + " is held by " + (held_->place.empty() ? held_->owner : held_->place) + ", fence " +
+                          std::to_string(held_->fence)};
 }
 
 }  // namespace fenceline

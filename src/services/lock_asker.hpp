@@ -18,7 +18,8 @@ namespace fenceline {
 class LockAsker {
  public:
   // `options` have their names sorted; `turn` is that of its caller.
-  LockAsker(LockParts& parts, const LockOptions& options, LockTurns::TurnPtr turn, Instant deadline, std::stop_token stop);
+  LockAsker(LockParts& parts, const LockOptions& options, LockTurns::TurnPtr turn, Instant deadline,
+            std::stop_token stop);
   ~LockAsker() = default;
   LockAsker(const LockAsker&) = delete;
   LockAsker& operator=(const LockAsker&) = delete;
@@ -49,23 +50,23 @@ class LockAsker {
   const LockTurns::TurnPtr turn_;
   const Instant deadline_;
   const std::stop_token stop_;
-  const Duration call_most_;      // of one call, so that a lease that it brings can be used
-  Instant answer_by_{};           // calls end soon after it
+  const Duration call_most_;  // of one call, so that a lease that it brings can be used
+  Instant answer_by_{};       // calls end soon after it
   AcquireRequest request_;
   std::shared_ptr<Event> event_;  // once it has to wait
   LockHints::ListenerPtr listener_;
   std::vector<std::optional<LockHints::Mark>> marks_;  // of its names, before the first question
-  std::int64_t seen_ = 0;         // hints, when it asked last
-  std::optional<LockHeld> held_;  // what the last answer said
-  std::optional<Instant> free_at_;  // by that answer, should nobody come before
-  std::optional<Error> error_;    // of the last call, if it had no answer
-  bool sent_ = false;             // under these ids: something of it may be at the store
-  bool in_doubt_ = false;         // and what, nobody knows
-  bool answered_ = false;         // the store has said something
+  std::int64_t seen_ = 0;                              // hints, when it asked last
+  std::optional<LockHeld> held_;                       // what the last answer said
+  std::optional<Instant> free_at_;                     // by that answer, should nobody come before
+  std::optional<Error> error_;                         // of the last call, if it had no answer
+  bool sent_ = false;                                  // under these ids: something of it may be at the store
+  bool in_doubt_ = false;                              // and what, nobody knows
+  bool answered_ = false;                              // the store has said something
   bool contended_ = false;
-  bool late_ = false;             // a grant came too late to be used
-  int failures_ = 0;              // in a row
-  int retries_ = 0;               // in a row
+  bool late_ = false;  // a grant came too late to be used
+  int failures_ = 0;   // in a row
+  int retries_ = 0;    // in a row
 };
 
 }  // namespace fenceline

@@ -9,7 +9,8 @@
 namespace fenceline {
 namespace {
 
-constexpr Duration kLookPause = std::chrono::milliseconds{250};  // between two looks at one lock, however many hints came
+constexpr Duration kLookPause =
+    std::chrono::milliseconds{250};  // between two looks at one lock, however many hints came
 constexpr Duration kTidyPause = std::chrono::milliseconds{20};  // a long backlog is no reason to keep the store busy
 constexpr std::int64_t kReleasesBeforeTidy = 1000;
 
@@ -40,7 +41,8 @@ void LockAttendant::begin_attending() {
   for (const LockStatePtr& state : parts_.holdings.begin_attending(parts_.runtime.now())) {
     Attended attended{.state = state, .listener = std::make_shared<LockHints::Listener>(parts_.attendant)};
     for (const std::string& name : state->options.names) parts_.hints.listen(name, attended.listener);
-    attended_.emplace(state->number, std::move(attended));  // it is looked at: it may have been broken before we listened
+    attended_.emplace(state->number,
+                      std::move(attended));  // it is looked at: it may have been broken before we listened
   }
 }
 
@@ -63,7 +65,8 @@ std::optional<Instant> LockAttendant::look_after() {
   return due;
 }
 
-// A newer fence is the end of the lease, whoever has it. So no renewal is needed to see a break, and none is moved by a hint.
+// A newer fence is the end of the lease, whoever has it. So no renewal is needed to see a break, and none is moved by a
+// hint.
 void LockAttendant::look(Attended& attended) {
   LockState& state = *attended.state;
   bool answered = true;
@@ -93,7 +96,8 @@ std::optional<Instant> LockAttendant::take_back(const std::stop_token& stop) {
     }
     if (!taken) {
       parts_.counts.abandoned += 1;
-      parts_.log.warn("lock_abandoned", {{"lock", next.request.names.front()}, {"owner", next.request.owner}, {"why", "in_doubt"}});
+      parts_.log.warn("lock_abandoned",
+                      {{"lock", next.request.names.front()}, {"owner", next.request.owner}, {"why", "in_doubt"}});
     }
     take_back_tries_ = 0;
     unanswered_.pop_front();
@@ -101,7 +105,8 @@ std::optional<Instant> LockAttendant::take_back(const std::stop_token& stop) {
   return unanswered_.empty() ? std::nullopt : std::optional(take_back_at_);
 }
 
-// Free locks stay at the store for a while; somebody must have them removed then, though nothing is released any more. One call at a time: looks go between.
+// Free locks stay at the store for a while; somebody must have them removed then, though nothing is released any more.
+// One call at a time: looks go between.
 std::optional<Instant> LockAttendant::tidy() {
   const Duration every = parts_.options.tidy_every;
   if (every <= Duration{0}) return std::nullopt;
@@ -113,7 +118,8 @@ std::optional<Instant> LockAttendant::tidy() {
   if (now < *tidy_at_ && releases < kReleasesBeforeTidy) return tidy_at_;
   parts_.releases -= releases;
   const Result<TidyReply> reply = parts_.store.tidy({.ns = parts_.options.ns});
-  if (!reply) parts_.log.warn("lock_tidy_failed", {{"code", to_string(reply.error().code)}, {"message", reply.error().message}});
+  if (!reply)
+    parts_.log.warn("lock_tidy_failed", {{"code", to_string(reply.error().code)}, {"message", reply.error().message}});
   const bool more = reply && reply->more;
   tidy_at_ = parts_.runtime.now() + (more ? kTidyPause : every);
   if (!more && now >= *tidy_until_) {

@@ -1,5 +1,5 @@
-// What can wait, apart from everything that cannot: looks after locks that may have been broken, takes back acquires that were not answered, and has free locks
-// removed. A store that hangs delays nothing else here.
+// What can wait, apart from everything that cannot: looks after locks that may have been broken, takes back acquires
+// that were not answered, and has free locks removed. A store that hangs delays nothing else here.
 #pragma once
 
 #include <cstdint>

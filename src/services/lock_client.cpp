@@ -28,7 +28,9 @@ LockCounters& LockClient::counters() { return parts_->counts; }
 LockCounts LockClient::counts() const { return parts_->counts.snapshot(); }
 const LockClientOptions& LockClient::options() const { return parts_->options; }
 
-Result<std::optional<LockRow>> LockClient::look(const std::string& resource) { return parts_->store.lock(parts_->options.ns, resource); }
+Result<std::optional<LockRow>> LockClient::look(const std::string& resource) {
+  return parts_->store.lock(parts_->options.ns, resource);
+}
 
 Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token stop) {
   if (auto ok = check_options(asked); !ok) return std::unexpected(ok.error());
@@ -37,7 +39,8 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   LockParts& parts = *parts_;
   if (!options.holder.empty()) {
     if (const LockStatePtr in_the_way = parts.holdings.find_in_the_way(options))
-      return fail(Code::refused, "lock " + options.names.front() + " would wait for itself: its holder has " + in_the_way->resource() + " in another way; release that first");
+      return fail(Code::refused, "lock " + options.names.front() + " would wait for itself: its holder has " +
+                                     in_the_way->resource() + " in another way; release that first");
     const LockStatePtr has = parts.holdings.find(options.holder, options.names);
     if (has && parts.holdings.enter(*has)) return HeldLock(parts, has);
   }
@@ -46,17 +49,22 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   const Instant now = parts.runtime.now();
   const Instant deadline = impatient ? now : now + options.wait;
   const LockTurns::TurnPtr turn =
-      stop.stop_requested() ? nullptr : parts.turns.take(options.names, impatient ? now + kAnswerWithin : deadline, impatient, stop);
+      stop.stop_requested()
+          ? nullptr
+          : parts.turns.take(options.names, impatient ? now + kAnswerWithin : deadline, impatient, stop);
   if (!turn) {
     if (!stop.stop_requested()) parts.counts.contended += 1;
     parts.counts.not_obtained += 1;
-    return fail(Code::held, "lock " + options.names.front() + (stop.stop_requested() ? " was not obtained: the request was cancelled" : " is held, or waited for, by this process"));
+    return fail(Code::held, "lock " + options.names.front() +
+                                (stop.stop_requested() ? " was not obtained: the request was cancelled"
+                                                       : " is held, or waited for, by this process"));
   }
 
   Result<LockStatePtr> obtained = LockAsker(parts, options, turn, deadline, stop).ask();
   if (!obtained && options.on_acquire_error == OnStoreError::open && store_is_away(obtained.error().code)) {
     parts.counts.fail_open += 1;
-    parts.log.warn("lock_failed_open", {{"lock", options.names.front()}, {"owner", ""}, {"fence", 0}, {"at", "acquire"}});
+    parts.log.warn("lock_failed_open",
+                   {{"lock", options.names.front()}, {"owner", ""}, {"fence", 0}, {"at", "acquire"}});
     obtained = std::make_shared<LockState>(options, "", std::vector<LockGrant>{}, parts.runtime.now() + kOpenFor);
     (*obtained)->open = true;
   }
@@ -74,7 +82,10 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   }
   if (!state->grants.empty()) {
     parts.counts.acquired += 1;
-    parts.log.debug("lock_acquired", {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}, {"previous_owner", state->grants.front().previous_owner}});
+    parts.log.debug("lock_acquired", {{"lock", state->resource()},
+                                      {"owner", state->owner},
+                                      {"fence", state->fence()},
+                                      {"previous_owner", state->grants.front().previous_owner}});
   }
   // No end is planned for its work: only a refusal of the store ends it.
   if (state->goes_on_open()) state->trust.move_to(parts.runtime.now() + kOpenFor);
@@ -82,7 +93,8 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   return HeldLock(parts, state);
 }
 
-Result<void> LockClient::with(const LockOptions& options, const std::function<void(const HeldLock&)>& body, std::stop_token stop) {
+Result<void> LockClient::with(const LockOptions& options, const std::function<void(const HeldLock&)>& body,
+                              std::stop_token stop) {
   Result<HeldLock> held = acquire(options, stop);
   if (!held) return std::unexpected(held.error());
   std::exception_ptr thrown;  // no store is asked from inside a catch

@@ -1,12 +1,13 @@
-// The locks of one process: asks for them, keeps them alive, tells their holders before trust ends (L5), and gives them back. Plain
-// blocking code on the two seams, so that the simulator runs this very class.
+// The locks of one process: asks for them, keeps them alive, tells their holders before trust ends (L5), and gives them
+// back. Plain blocking code on the two seams, so that the simulator runs this very class.
 //
 //   LockClient locks(runtime, log, store, {.ns = "default", .place = "host:4711"});
-//   locks.with({.names = {"deploy"}, .ttl = 30s, .wait = 10s}, [](const HeldLock& held) { deploy(held.fence(), held.stop()); });
+//   locks.with({.names = {"deploy"}, .ttl = 30s, .wait = 10s}, [](const HeldLock& held) { deploy(held.fence(),
+//   held.stop()); });
 //
-// Everything is layered: threads (or fibers) of one process take turns at a name among themselves first, in the order in which they came, and
-// only the one whose turn it is asks the store. Exclusive holders keep that turn until they release; a holder that lost its lock keeps it as long as
-// it has its handle.
+// Everything is layered: threads (or fibers) of one process take turns at a name among themselves first, in the order
+// in which they came, and only the one whose turn it is asks the store. Exclusive holders keep that turn until they
+// release; a holder that lost its lock keeps it as long as it has its handle.
 #pragma once
 
 #include <functional>
@@ -28,8 +29,9 @@ namespace fenceline {
 
 struct LockClientOptions {
   std::string ns = "default";
-  std::string place = {};                                // for people: "host:pid"
-  Duration tidy_every = std::chrono::minutes{10};        // after releases: how often free locks are removed at the store; 0: never
+  std::string place = {};  // for people: "host:pid"
+  Duration tidy_every =
+      std::chrono::minutes{10};  // after releases: how often free locks are removed at the store; 0: never
 };
 
 class LockClient {
@@ -40,8 +42,9 @@ class LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  // Asks for the lock, and waits for it at most `options.wait`, or until `stop`. What is given up is taken back at the store. A reply that was lost is asked for
-  // again; a grant that came too late to be used goes back, and is none. Errors:
+  // Asks for the lock, and waits for it at most `options.wait`, or until `stop`. What is given up is taken back at the
+  // store. A reply that was lost is asked for again; a grant that came too late to be used goes back, and is none.
+  // Errors:
   //   held         somebody has it, or others come first; or `stop` was requested. The message names the holder
   //   unavailable  the store is away (and nothing is held)
   //   in_doubt     it is away, and may have granted it: what it granted ends by itself within the ttl
@@ -49,9 +52,11 @@ class LockClient {
   //   invalid, full, denied, broken
   Result<HeldLock> acquire(const LockOptions& options, std::stop_token stop = {});
 
-  // Acquires, calls `body`, releases: the form to prefer. `stop` ends the wait, and is passed on to the body. An exception of std:: that the
-  // body throws is thrown on after the release. Errors: of acquire; lost (the body ran, and was told to stop, but may have worked on without the lock); of release.
-  Result<void> with(const LockOptions& options, const std::function<void(const HeldLock&)>& body, std::stop_token stop = {});
+  // Acquires, calls `body`, releases: the form to prefer. `stop` ends the wait, and is passed on to the body. An
+  // exception of std:: that the body throws is thrown on after the release. Errors: of acquire; lost (the body ran, and
+  // was told to stop, but may have worked on without the lock); of release.
+  Result<void> with(const LockOptions& options, const std::function<void(const HeldLock&)>& body,
+                    std::stop_token stop = {});
 
   // Who has it, who waits. Empty if nothing is known of it.
   Result<std::optional<LockRow>> look(const std::string& resource);

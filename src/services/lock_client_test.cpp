@@ -52,7 +52,8 @@ TEST_F(LockClientTest, WithHoldsTheLockWhileTheBodyRunsAndFreesItAfter) {
       EXPECT_FALSE(is_free("deploy"));
     }));
     EXPECT_TRUE(is_free("deploy"));
-    EXPECT_THROW((void)locks.with(options, [](const HeldLock&) { throw std::runtime_error("no"); }), std::runtime_error);
+    EXPECT_THROW((void)locks.with(options, [](const HeldLock&) { throw std::runtime_error("no"); }),
+                 std::runtime_error);
     EXPECT_TRUE(is_free("deploy")) << "also when the body throws";
   });
   run(1min);
@@ -71,7 +72,8 @@ TEST_F(LockClientTest, WithSaysSoIfTheLockWasLostOnTheWay) {
 
 TEST_F(LockClientTest, AStopOfTheCallerReachesTheBodyAndTheLockIsFreed) {
   start(a, [&](LockClient& locks, std::stop_token stop) {
-    EXPECT_TRUE(locks.with(options, [&](const HeldLock& held) { EXPECT_FALSE(a.runtime.sleep_for(30s, held.stop())); }, stop));
+    EXPECT_TRUE(locks.with(
+        options, [&](const HeldLock& held) { EXPECT_FALSE(a.runtime.sleep_for(30s, held.stop())); }, stop));
     EXPECT_EQ(now(), at(5s));
   });
   simulation.at(at(5s), [&] { a.runtime.terminate(); });
@@ -130,7 +132,7 @@ TEST_F(LockClientTest, AReleaseUnderWayIsNotMissedByOneThatWaitedThereBefore) {
     must(must(locks.acquire(waiting)).release());  // from here on the name is watched
     EXPECT_LE(now(), at(1100ms));
     a.runtime.sleep_until(at(11500ms), {});
-    a.road.reply_takes = 700ms;                    // b releases at 12 s, before the answer is here
+    a.road.reply_takes = 700ms;  // b releases at 12 s, before the answer is here
     HeldLock held = must(locks.acquire(waiting));
     EXPECT_LE(now(), at(13s));
     must(held.release());
@@ -150,7 +152,9 @@ TEST_F(LockClientTest, OneThatIsAskedToStopBeforeItAsksAsksNothing) {
 
 TEST_F(LockClientTest, AnIdleWaiterCostsNoRequestInFiveSeconds) {
   held_by_another(10min);
-  start(a, [&](LockClient& locks) { EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}, .ttl = 60s, .wait = 9s})), Code::held); });
+  start(a, [&](LockClient& locks) {
+    EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}, .ttl = 60s, .wait = 9s})), Code::held);
+  });
   run(20min);
   EXPECT_EQ(a.road.count_between("acquire", at(100ms), at(9s)), 0);
 }
@@ -214,7 +218,9 @@ TEST_F(LockClientTest, OneThatRetriesTakesNoPlaceAndComesBackAfterPauses) {
 }
 
 TEST_F(LockClientTest, ALostReplyIsAskedForAgainUnderTheSameRequest) {
-  a.road.fate = [](const std::string& verb, int call) { return verb == "acquire" && call == 0 ? Fate::reply_lost : Fate::fine; };
+  a.road.fate = [](const std::string& verb, int call) {
+    return verb == "acquire" && call == 0 ? Fate::reply_lost : Fate::fine;
+  };
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
     EXPECT_EQ(held.trust().until(), at(54s)) << "the ttl began with the first: what is left says so";
@@ -229,7 +235,9 @@ TEST_F(LockClientTest, ALostReplyIsAskedForAgainUnderTheSameRequest) {
 
 TEST_F(LockClientTest, AnAcquireThatStaysInDoubtIsTakenBack) {
   a.road.fate = [](const std::string& verb, int) { return verb == "acquire" ? Fate::reply_lost : Fate::fine; };
-  start(a, [&](LockClient& locks) { EXPECT_EQ(code_of(locks.acquire(options)), Code::unavailable) << "it was taken back: nothing is held"; });
+  start(a, [&](LockClient& locks) {
+    EXPECT_EQ(code_of(locks.acquire(options)), Code::unavailable) << "it was taken back: nothing is held";
+  });
   run(55s);
   EXPECT_EQ(a.road.count("acquire"), 2);
   EXPECT_EQ(a.road.count("withdraw"), 1);
@@ -281,7 +289,8 @@ TEST_F(LockClientTest, AWaitIsOverInTimeThoughTheStoreHangs) {
   options.wait = 8s;
   options.ttl = 30s;
   start(a, [&](LockClient& locks) {
-    EXPECT_EQ(code_of(locks.acquire(options)), Code::held) << "it had been told so, and nothing changed until its time was over";
+    EXPECT_EQ(code_of(locks.acquire(options)), Code::held)
+        << "it had been told so, and nothing changed until its time was over";
     EXPECT_LE(now(), at(9s + 10ms)) << "what it takes to leave the queue";
     const Instant asked = now();
     EXPECT_EQ(code_of(locks.acquire(options)), Code::in_doubt);
@@ -398,7 +407,9 @@ TEST_F(LockClientTest, SeveralNamesAreHadAllOrNoneAndInAnyOrder) {
 }
 
 TEST_F(LockClientTest, OfSeveralNamesNoneStaysLeasedWhenOneEndedBeforeTheAnswerCame) {
-  a.road.fate = [&](const std::string& verb, int call) { return verb == "acquire" && call == 0 ? Fate::reply_lost : Fate::fine; };
+  a.road.fate = [&](const std::string& verb, int call) {
+    return verb == "acquire" && call == 0 ? Fate::reply_lost : Fate::fine;
+  };
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire({.names = {"ant", "bee"}, .ttl = 10min, .wait = 1h}));
     EXPECT_LE(now(), at(15s)) << "and not when the first grant of bee has ended";

@@ -24,8 +24,10 @@ std::optional<LockHints::Mark> LockHints::listen(const std::string& name, const 
     entry.listeners.push_back(listener);
     if (entry.watch) return entry.mark;
   }
-  std::unique_ptr<Watch> made = store_.watch({.ns = ns_, .queues = {}, .stage = {}, .locks = {name}}, [this, name] { tell(name); });
-  const std::lock_guard lock(mutex_);  // goes before `made`: a second watch that was made at the same time goes away without it
+  std::unique_ptr<Watch> made =
+      store_.watch({.ns = ns_, .queues = {}, .stage = {}, .locks = {name}}, [this, name] { tell(name); });
+  const std::lock_guard lock(
+      mutex_);  // goes before `made`: a second watch that was made at the same time goes away without it
   const auto entry = names_.find(name);
   if (entry == names_.end() || entry->second.watch) return std::nullopt;
   entry->second.watch = std::move(made);
@@ -43,7 +45,8 @@ void LockHints::unlisten(const std::string& name, const ListenerPtr& listener) {
   entry->second.left_at = ++leavings_;
   const auto idle = [](const auto& any) { return any.second.listeners.empty(); };
   if (std::ranges::count_if(names_, idle) <= kIdleWatchesMost) return;
-  const auto oldest = std::ranges::min_element(names_, {}, [&](const auto& any) { return idle(any) ? any.second.left_at : UINT64_MAX; });
+  const auto oldest = std::ranges::min_element(
+      names_, {}, [&](const auto& any) { return idle(any) ? any.second.left_at : UINT64_MAX; });
   dropped = std::move(oldest->second.watch);
   names_.erase(oldest);
 }

@@ -19,15 +19,17 @@ class LockHints {
  public:
   struct Listener {
     explicit Listener(std::shared_ptr<Event> its_event) : event(std::move(its_event)) {}
-    const std::shared_ptr<Event> event;     // notified at each hint from wake_at on; may be shared
-    std::atomic<std::int64_t> hints = 0;    // so far
-    std::atomic<std::int64_t> wake_at = 0;  // the event is notified from so many hints on: who is far behind in a queue has no use for each
+    const std::shared_ptr<Event> event;   // notified at each hint from wake_at on; may be shared
+    std::atomic<std::int64_t> hints = 0;  // so far
+    std::atomic<std::int64_t> wake_at =
+        0;  // the event is notified from so many hints on: who is far behind in a queue has no use for each
   };
   using ListenerPtr = std::shared_ptr<Listener>;
 
   LockHints(Store& store, std::string ns) : store_(store), ns_(std::move(ns)) {}
 
-  // How far the telling about a name has come: the same mark before and after means that nothing was told in between. None: it is not watched.
+  // How far the telling about a name has come: the same mark before and after means that nothing was told in between.
+  // None: it is not watched.
   struct Mark {
     std::uint64_t watch = 0;
     std::int64_t told = 0;

@@ -14,7 +14,8 @@ void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other
   if (other && (!earliest || *other < *earliest)) earliest = other;
 }
 
-// What was planned for a lock that is gone by now stays planned: to wake up once for nothing is cheaper than to be woken for every lock that comes and goes.
+// What was planned for a lock that is gone by now stays planned: to wake up once for nothing is cheaper than to be
+// woken for every lock that comes and goes.
 std::optional<Instant> plan(Instant& sleeps_until, std::optional<Instant> earliest, Instant now) {
   if (sleeps_until > now && sleeps_until != Instant::max()) take_earlier(earliest, sleeps_until);
   sleeps_until = earliest.value_or(Instant::max());
@@ -24,13 +25,18 @@ std::optional<Instant> plan(Instant& sleeps_until, std::optional<Instant> earlie
 bool may_renew(const LockState& state) { return state.renewable() && !state.told && !state.lost && !state.over; }
 
 // By the clock alone, whether or not the trust watch has seen it.
-bool trust_ended(const LockState& state, Instant now) { return !state.open && !state.goes_on_open() && now >= state.trusted; }
+bool trust_ended(const LockState& state, Instant now) {
+  return !state.open && !state.goes_on_open() && now >= state.trusted;
+}
 
-std::string word_for_the_end(const LockState& state) { return state.options.pattern == LockPattern::loop ? "window_over" : "trust_ended"; }
+std::string word_for_the_end(const LockState& state) {
+  return state.options.pattern == LockPattern::loop ? "window_over" : "trust_ended";
+}
 
 // After the last try there is none, unless the work goes on without trust: then the store is asked until it answers.
 std::optional<Instant> try_after(const LockState& state, Instant now) {
-  if (const std::optional<Duration> offset = renewal_try(state.tries, state.times, state.options.renewal_tries)) return counted_from(state) + *offset;
+  if (const std::optional<Duration> offset = renewal_try(state.tries, state.times, state.options.renewal_tries))
+    return counted_from(state) + *offset;
   return state.goes_on_open() ? std::optional(now + state.times.renew_after) : std::nullopt;
 }
 
@@ -43,7 +49,8 @@ std::vector<LockHolding> LockState::holdings() const {
 }
 
 std::size_t keeper_of(Duration ttl) {
-  const auto seconds = static_cast<std::uint64_t>(std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(ttl).count()));
+  const auto seconds = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(ttl).count()));
   return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(seconds) - 1), kLockKeepers - 1);
 }
 
@@ -83,7 +90,8 @@ LockStatePtr LockHoldings::find_in_the_way(const LockOptions& options) const {
   for (const auto& [number, state] : all_) {
     const LockOptions& has = state->options;
     if (has.holder != options.holder || state->lost) continue;
-    const bool meets = std::ranges::any_of(has.names, [&](const std::string& name) { return std::ranges::binary_search(options.names, name); });
+    const bool meets = std::ranges::any_of(
+        has.names, [&](const std::string& name) { return std::ranges::binary_search(options.names, name); });
     if (meets && (has.names != options.names || has.mode != options.mode || has.slots != options.slots)) return state;
   }
   return nullptr;
@@ -156,7 +164,8 @@ std::vector<LockHoldings::Group> LockHoldings::begin_renewal(std::size_t keeper,
   std::map<Duration, bool> due;
   for (const auto& [number, state] : all_) {
     if (keeper_of(state->times.ttl) != keeper || !may_renew(*state)) continue;
-    if (trust_ended(*state, now)) {  // after a pause, and the trust watch has not seen it yet: it is not renewed any more
+    if (trust_ended(*state,
+                    now)) {  // after a pause, and the trust watch has not seen it yet: it is not renewed any more
       state->next_try.reset();
       continue;
     }

@@ -1,5 +1,5 @@
-// The locks that a process holds, and until when it may trust each. Memory and rules only: it calls neither a Store nor a Runtime, so `now` is
-// always an argument. Every call is one step; safe from several threads.
+// The locks that a process holds, and until when it may trust each. Memory and rules only: it calls neither a Store nor
+// a Runtime, so `now` is always an argument. Every call is one step; safe from several threads.
 //
 // `lost` is final. What was released, abandoned or lost is not renewed any more; it is forgotten here at once.
 #pragma once
@@ -48,23 +48,24 @@ struct LockState {
   std::stop_source stop;
 
   // What follows is guarded by the LockHoldings that has this lock.
-  Instant trusted;                   // by the last success
-  std::optional<Instant> next_try;   // of a renewal
+  Instant trusted;                  // by the last success
+  std::optional<Instant> next_try;  // of a renewal
   Instant added_at{};
-  int entries = 1;                   // handles
-  int tries = 0;                     // renewals tried since the last success
-  bool told = false;                 // its trust is about to end: it is not renewed any more
-  bool lost = false;                 // final
-  bool over = false;                 // released or abandoned
-  bool open = false;                 // its trust ended (or never was), and the work goes on
-  bool attended = false;             // its names are watched for a break
+  int entries = 1;        // handles
+  int tries = 0;          // renewals tried since the last success
+  bool told = false;      // its trust is about to end: it is not renewed any more
+  bool lost = false;      // final
+  bool over = false;      // released or abandoned
+  bool open = false;      // its trust ended (or never was), and the work goes on
+  bool attended = false;  // its names are watched for a break
   std::string why_lost;
   std::uint64_t number = 0;
 };
 
 using LockStatePtr = std::shared_ptr<LockState>;
 
-// Leases of like length share a keeper, so that a call about a long one, which may take long, never delays one about a short one.
+// Leases of like length share a keeper, so that a call about a long one, which may take long, never delays one about a
+// short one.
 inline constexpr std::size_t kLockKeepers = 17;  // 1 s to 24 h, doubling
 std::size_t keeper_of(Duration ttl);
 
@@ -85,11 +86,12 @@ class LockHoldings {
   bool enter(LockState& state);
   // The one that this very holder has, of these names.
   LockStatePtr find(const std::string& holder, const std::vector<std::string>& names) const;
-  // One that this holder has of some, but not all, of these names, or in another mode: to wait for it would be to wait for oneself.
+  // One that this holder has of some, but not all, of these names, or in another mode: to wait for it would be to wait
+  // for oneself.
   LockStatePtr find_in_the_way(const LockOptions& options) const;
 
   enum class Left {
-    entered,   // others have handles
+    entered,  // others have handles
     last,
     lost,
     lost_now,  // its trust ended, and nobody has noticed yet
@@ -110,7 +112,8 @@ class LockHoldings {
     Duration call_timeout{};
     std::vector<LockStatePtr> locks;
   };
-  // All locks of each ttl of which one is due, in groups of at most `most` resources, shortest ttl first; counts the try for those that were due.
+  // All locks of each ttl of which one is due, in groups of at most `most` resources, shortest ttl first; counts the
+  // try for those that were due.
   std::vector<Group> begin_renewal(std::size_t keeper, Instant now, std::size_t most);
   // The store renewed it. The caller then moves `trust`. False if that came too late: it stays as it was.
   bool renewed(LockState& state, Instant answered_at, Instant trusted);

@@ -40,7 +40,8 @@ void LockKeeper::renew(const LockHoldings::Group& group) {
                                           {"message", reply.error().message}});
 }
 
-void LockKeeper::apply(const LockHoldings::Group& group, const RenewReply& reply, Instant asked_at, Instant answered_at) {
+void LockKeeper::apply(const LockHoldings::Group& group, const RenewReply& reply, Instant asked_at,
+                       Instant answered_at) {
   std::map<LockHolding, std::string> refused;
   for (const LockRefusal& refusal : reply.refused) refused.emplace(refusal.sent, refusal.reason);
   const Grant grant{.left = reply.left, .waited = reply.waited};

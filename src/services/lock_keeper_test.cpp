@@ -62,7 +62,9 @@ TEST_F(LockKeeperTest, AStoreThatHangsDuringARenewalDelaysNeitherTheWordNorTheEn
 }
 
 TEST_F(LockKeeperTest, OneSuccessStartsOver) {
-  a.road.fate = [](const std::string& verb, int call) { return verb == "renew" && (call == 0 || call >= 2) ? Fate::refused : Fate::fine; };
+  a.road.fate = [](const std::string& verb, int call) {
+    return verb == "renew" && (call == 0 || call >= 2) ? Fate::refused : Fate::fine;
+  };
   start(a, [&](LockClient& locks) { EXPECT_EQ(code_of(hold(a, locks, 10min)), Code::lost); });
   run(20min);
   EXPECT_EQ(a.road.calls("renew"), (std::vector{at(20s), at(30500ms), at(50500ms), at(61s), at(71500ms)}));
@@ -91,14 +93,17 @@ TEST_F(LockKeeperTest, L5_ARenewalCountsFromItsQuestionHoweverLateTheAnswer) {
     EXPECT_EQ(code_of(held.release()), Code::lost);
   });
   run(20min);
-  EXPECT_EQ(a.road.calls("renew"), (std::vector{at(20s), at(40s), at(50500ms), at(61s)})) << "the tries that follow count from it too";
+  EXPECT_EQ(a.road.calls("renew"), (std::vector{at(20s), at(40s), at(50500ms), at(61s)}))
+      << "the tries that follow count from it too";
 }
 
-// The store did renew it, and would go on doing so: its holder has been told that it is over, and may have said so to others.
+// The store did renew it, and would go on doing so: its holder has been told that it is over, and may have said so to
+// others.
 TEST_F(LockKeeperTest, L4_ARenewalThatIsAnsweredAfterTheEndOfTrustRevivesNothing) {
   a.road.fate = [&](const std::string& verb, int call) {
     a.road.reply_takes = verb == "renew" ? 15s : 0s;
-    return verb == "renew" && call < 2 ? Fate::refused : Fate::fine;  // the third is asked after 41 s, and answered after 56 s
+    return verb == "renew" && call < 2 ? Fate::refused
+                                       : Fate::fine;  // the third is asked after 41 s, and answered after 56 s
   };
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
@@ -187,7 +192,9 @@ TEST_F(LockKeeperTest, RenewsAllLocksOfOneTtlInOneCall) {
 }
 
 TEST_F(LockKeeperTest, ACallAboutALongLeaseThatHangsDoesNotCostAShortOne) {
-  a.road.fate = [&](const std::string& verb, int) { return verb == "renew" && a.road.renewed.back().ttl == 1h ? Fate::request_lost : Fate::fine; };
+  a.road.fate = [&](const std::string& verb, int) {
+    return verb == "renew" && a.road.renewed.back().ttl == 1h ? Fate::request_lost : Fate::fine;
+  };
   start(a, [&](LockClient& locks) {
     HeldLock long_one = must(locks.acquire({.names = {"long"}, .ttl = 1h}));
     HeldLock short_one = must(locks.acquire({.names = {"short"}, .ttl = 2s}));

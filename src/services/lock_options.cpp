@@ -16,12 +16,16 @@ constexpr DurationRange kUpToADay{Duration{0}, std::chrono::hours{24}};
 template <class Value>
 using Word = std::pair<Value, std::string_view>;
 
-constexpr std::array<Word<LockPattern>, 4> kPatterns{
-    {{LockPattern::item, "item"}, {LockPattern::loop, "loop"}, {LockPattern::fenced, "fenced"}, {LockPattern::layered, "layered"}}};
+constexpr std::array<Word<LockPattern>, 4> kPatterns{{{LockPattern::item, "item"},
+                                                      {LockPattern::loop, "loop"},
+                                                      {LockPattern::fenced, "fenced"},
+                                                      {LockPattern::layered, "layered"}}};
 constexpr std::array<Word<Contention>, 3> kContentions{
     {{Contention::skip, "skip"}, {Contention::retry, "retry"}, {Contention::in_turn, "in_turn"}}};
-constexpr std::array<Word<OnStoreError>, 2> kStorePolicies{{{OnStoreError::closed, "closed"}, {OnStoreError::open, "open"}}};
-constexpr std::array<Word<OnReleaseError>, 2> kReleasePolicies{{{OnReleaseError::report, "report"}, {OnReleaseError::ignore, "ignore"}}};
+constexpr std::array<Word<OnStoreError>, 2> kStorePolicies{
+    {{OnStoreError::closed, "closed"}, {OnStoreError::open, "open"}}};
+constexpr std::array<Word<OnReleaseError>, 2> kReleasePolicies{
+    {{OnReleaseError::report, "report"}, {OnReleaseError::ignore, "ignore"}}};
 
 template <class Words, class Value>
 std::string_view word_of(const Words& words, Value value) {
@@ -36,14 +40,15 @@ std::optional<Value> value_of(const std::array<Word<Value>, n>& words, std::stri
 
 Result<void> check_time(std::string_view what, Duration value, const DurationRange& range) {
   if (value < range.least || value > range.most)
-    return fail(Code::invalid, std::string(what) + " " + format_duration(value) + " is out of range; use " + format_duration(range.least) + " to " +
-                                   format_duration(range.most));
+    return fail(Code::invalid, std::string(what) + " " + format_duration(value) + " is out of range; use " +
+                                   format_duration(range.least) + " to " + format_duration(range.most));
   return {};
 }
 
 Result<void> check_names(const LockOptions& options) {
   if (options.names.empty()) return fail(Code::invalid, "no lock was named");
-  if (options.names.size() > kLocksAtOnceMax) return fail(Code::invalid, "too many locks at once: at most " + std::to_string(kLocksAtOnceMax));
+  if (options.names.size() > kLocksAtOnceMax)
+    return fail(Code::invalid, "too many locks at once: at most " + std::to_string(kLocksAtOnceMax));
   for (const std::string& name : options.names) {
     if (auto ok = check_lock_name(name); !ok) return ok;
   }
@@ -55,14 +60,21 @@ Result<void> check_names(const LockOptions& options) {
 }
 
 Result<void> check_sharing(const LockOptions& options) {
-  if (options.slots < 1 || options.slots > kLockSlotsMax) return fail(Code::invalid, "slots must be 1 to " + std::to_string(kLockSlotsMax));
-  if (options.slots > 1 && options.names.size() > 1) return fail(Code::invalid, "slots are for one lock, not for several at once");
-  if (options.slots > 1 && options.mode == LockMode::shared) return fail(Code::invalid, "a shared lock has no slots: use one or the other");
+  if (options.slots < 1 || options.slots > kLockSlotsMax)
+    return fail(Code::invalid, "slots must be 1 to " + std::to_string(kLockSlotsMax));
+  if (options.slots > 1 && options.names.size() > 1)
+    return fail(Code::invalid, "slots are for one lock, not for several at once");
+  if (options.slots > 1 && options.mode == LockMode::shared)
+    return fail(Code::invalid, "a shared lock has no slots: use one or the other");
   const bool rests = options.hold_at_least > Duration{0} || options.delay > Duration{0};
-  if (options.pattern == LockPattern::loop && rests) return fail(Code::invalid, "a loop holds its lock to the end of the window: it has neither a time to hold at least nor a delay");
+  if (options.pattern == LockPattern::loop && rests)
+    return fail(Code::invalid,
+                "a loop holds its lock to the end of the window: it has neither a time to hold at least nor a delay");
   if (options.mode == LockMode::exclusive) return {};
-  if (options.pattern == LockPattern::loop) return fail(Code::invalid, "a loop is exclusive: its lock cannot be shared");
-  if (options.hold_at_least > Duration{0}) return fail(Code::invalid, "a shared lock cannot be held at least for a time: it has no single holder");
+  if (options.pattern == LockPattern::loop)
+    return fail(Code::invalid, "a loop is exclusive: its lock cannot be shared");
+  if (options.hold_at_least > Duration{0})
+    return fail(Code::invalid, "a shared lock cannot be held at least for a time: it has no single holder");
   if (options.delay > Duration{0}) return fail(Code::invalid, "a shared lock has no delay: it has no single holder");
   return {};
 }
@@ -74,14 +86,17 @@ Result<void> check_renewal(const LockOptions& options) {
   const LeaseTimes times = times_of(options);
   const Duration latest = times.ttl - times.margin - times.grace - times.call_timeout;
   if (options.renew_every < Duration{0} || times.renew_after > latest)
-    return fail(Code::invalid, "renewal after " + format_duration(options.renew_every) + " is too late for a ttl of " + format_duration(options.ttl) +
-                                   "; use at most " + format_duration(std::chrono::floor<std::chrono::milliseconds>(latest)));
+    return fail(Code::invalid, "renewal after " + format_duration(options.renew_every) + " is too late for a ttl of " +
+                                   format_duration(options.ttl) + "; use at most " +
+                                   format_duration(std::chrono::floor<std::chrono::milliseconds>(latest)));
   return {};
 }
 
 }  // namespace
 
-std::string_view to_string(LockPattern pattern) { return pattern == LockPattern::election ? "election" : word_of(kPatterns, pattern); }
+std::string_view to_string(LockPattern pattern) {
+  return pattern == LockPattern::election ? "election" : word_of(kPatterns, pattern);
+}
 std::string_view to_string(Contention contention) { return word_of(kContentions, contention); }
 std::string_view to_string(OnStoreError policy) { return word_of(kStorePolicies, policy); }
 std::string_view to_string(OnReleaseError policy) { return word_of(kReleasePolicies, policy); }
@@ -92,8 +107,11 @@ std::optional<OnReleaseError> parse_on_release_error(std::string_view text) { re
 
 std::optional<LockOptions> lock_preset(std::string_view name) {
   if (name == "job") return LockOptions{.ttl = seconds{60}, .renew_every = seconds{20}, .renewal_tries = 3};
-  if (name == "loop") return LockOptions{.ttl = seconds{60}, .contention = Contention::skip, .pattern = LockPattern::loop, .every = seconds{30}};
-  if (name == "run") return LockOptions{.ttl = seconds{30}, .renew_every = seconds{10}, .pattern = LockPattern::layered};
+  if (name == "loop")
+    return LockOptions{
+        .ttl = seconds{60}, .contention = Contention::skip, .pattern = LockPattern::loop, .every = seconds{30}};
+  if (name == "run")
+    return LockOptions{.ttl = seconds{30}, .renew_every = seconds{10}, .pattern = LockPattern::layered};
   if (name == "writer") return LockOptions{.ttl = seconds{10}, .pattern = LockPattern::layered, .every = seconds{5}};
   return std::nullopt;
 }

@@ -39,10 +39,14 @@ TEST(LockOptions, ThePresetsAreThoseOfTheContract) {
 }
 
 TEST(LockOptions, EveryWordIsReadAsItIsWritten) {
-  for (const LockPattern p : {LockPattern::item, LockPattern::loop, LockPattern::fenced, LockPattern::layered}) EXPECT_EQ(parse_lock_pattern(to_string(p)), p);
-  for (const Contention c : {Contention::skip, Contention::retry, Contention::in_turn}) EXPECT_EQ(parse_contention(to_string(c)), c);
-  for (const OnStoreError e : {OnStoreError::closed, OnStoreError::open}) EXPECT_EQ(parse_on_store_error(to_string(e)), e);
-  for (const OnReleaseError e : {OnReleaseError::report, OnReleaseError::ignore}) EXPECT_EQ(parse_on_release_error(to_string(e)), e);
+  for (const LockPattern p : {LockPattern::item, LockPattern::loop, LockPattern::fenced, LockPattern::layered})
+    EXPECT_EQ(parse_lock_pattern(to_string(p)), p);
+  for (const Contention c : {Contention::skip, Contention::retry, Contention::in_turn})
+    EXPECT_EQ(parse_contention(to_string(c)), c);
+  for (const OnStoreError e : {OnStoreError::closed, OnStoreError::open})
+    EXPECT_EQ(parse_on_store_error(to_string(e)), e);
+  for (const OnReleaseError e : {OnReleaseError::report, OnReleaseError::ignore})
+    EXPECT_EQ(parse_on_release_error(to_string(e)), e);
   EXPECT_FALSE(parse_contention("Skip"));
 }
 
@@ -57,7 +61,8 @@ TEST(LockOptions, WhatIsWrongGetsOneLine) {
   EXPECT_EQ(complaint({.names = {"b", "a", "b"}}), "lock b was named twice");
   EXPECT_EQ(complaint({.names = std::vector<std::string>(17, "a")}), "too many locks at once: at most 16");
   for (const Duration ttl : {Duration{0}, Duration{-1s}, Duration{500ms}, Duration{400 * 24h}}) {
-    EXPECT_NE(complaint({.names = one, .ttl = ttl}).find("is out of range; use 1s to "), std::string::npos) << complaint({.names = one, .ttl = ttl});
+    EXPECT_NE(complaint({.names = one, .ttl = ttl}).find("is out of range; use 1s to "), std::string::npos)
+        << complaint({.names = one, .ttl = ttl});
   }
   EXPECT_NE(complaint({.names = one, .wait = 25h}), "");
   EXPECT_NE(complaint({.names = one, .wait = -1s}), "");
@@ -72,11 +77,13 @@ TEST(LockOptions, WhatIsWrongGetsOneLine) {
   EXPECT_NE(complaint({.names = one, .renewal_tries = 0}), "");
   EXPECT_NE(complaint({.names = one, .renewal_tries = 21}), "");
   EXPECT_EQ(complaint({.names = one, .ttl = 60s, .renew_every = 41s}), "");
-  EXPECT_EQ(complaint({.names = one, .ttl = 60s, .renew_every = 42s}), "renewal after 42s is too late for a ttl of 1m; use at most 41s");
+  EXPECT_EQ(complaint({.names = one, .ttl = 60s, .renew_every = 42s}),
+            "renewal after 42s is too late for a ttl of 1m; use at most 41s");
 }
 
 TEST(LockOptions, NamesThatAreNoneAreRefused) {
-  for (const std::string& name : {std::string(), std::string("{a}"), std::string("a\0b", 3), std::string("a\nb"), std::string(65536, 'a'), std::string("deploy#2"), std::string("-a")}) {
+  for (const std::string& name : {std::string(), std::string("{a}"), std::string("a\0b", 3), std::string("a\nb"),
+                                  std::string(65536, 'a'), std::string("deploy#2"), std::string("-a")}) {
     EXPECT_EQ(code_of(check_options({.names = {name}})), Code::invalid) << name.substr(0, 20);
     EXPECT_EQ(complaint({.names = {name}}).find('\n'), std::string::npos);
     EXPECT_LT(complaint({.names = {name}}).size(), 300u);

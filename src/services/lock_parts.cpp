@@ -27,9 +27,11 @@ LockParts::LockParts(Runtime& the_runtime, Log the_log, Store& the_store, LockCl
 
 void LockParts::add(const LockStatePtr& state) {
   const std::size_t keeper = keeper_of(state->times.ttl);
-  // First those who look after it: a task finds what is there when it begins. Whoever comes second need not wait for them.
+  // First those who look after it: a task finds what is there when it begins. Whoever comes second need not wait for
+  // them.
   if (state->renewable() && !keeps_[keeper].exchange(true)) {
-    keeper_tasks_[keeper] = runtime.spawn("lock_keeper", [this, keeper](std::stop_token stop) { LockKeeper(*this, keeper).keep(std::move(stop)); });
+    keeper_tasks_[keeper] = runtime.spawn(
+        "lock_keeper", [this, keeper](std::stop_token stop) { LockKeeper(*this, keeper).keep(std::move(stop)); });
   }
   start_attending();
   const LockHoldings::Sleepers sleepers = holdings.add(state, runtime.now());
@@ -40,8 +42,10 @@ void LockParts::add(const LockStatePtr& state) {
 
 void LockParts::start_attending() {
   if (attends_.exchange(true)) return;
-  watch_task_ = runtime.spawn("lock_watch", [this](std::stop_token stop) { LockTrustWatch(*this).watch(std::move(stop)); });
-  attendant_task_ = runtime.spawn("lock_attendant", [this](std::stop_token stop) { LockAttendant(*this).attend(std::move(stop)); });
+  watch_task_ =
+      runtime.spawn("lock_watch", [this](std::stop_token stop) { LockTrustWatch(*this).watch(std::move(stop)); });
+  attendant_task_ =
+      runtime.spawn("lock_attendant", [this](std::stop_token stop) { LockAttendant(*this).attend(std::move(stop)); });
 }
 
 void LockParts::give_to_attendant(Unanswered unanswered) {

@@ -28,11 +28,19 @@ class Believes {
   const HeldLock& held_;
 };
 
-// Processes that take one lock by turns while messages are lost, late and doubled, processes pause and are killed, and an operator breaks the lock. Each tick everybody who thinks that it may act is
-// counted: never two (L3, L5); and fences only grow in the order of the grants (L2).
+// Processes that take one lock by turns while messages are lost, late and doubled, processes pause and are killed, and
+// an operator breaks the lock. Each tick everybody who thinks that it may act is counted: never two (L3, L5); and
+// fences only grow in the order of the grants (L2).
 struct LockStorm {
   explicit LockStorm(std::uint64_t seed) : simulation(seed, stacks) {
-    weather = {.drop_request = 0.05, .refuse_request = 0.05, .drop_reply = 0.05, .late_request = 0.03, .duplicate = 0.05, .drop_wakeup = 0.2, .delay_most = 200ms, .queue_most = 100ms};
+    weather = {.drop_request = 0.05,
+               .refuse_request = 0.05,
+               .drop_reply = 0.05,
+               .late_request = 0.03,
+               .duplicate = 0.05,
+               .drop_wakeup = 0.2,
+               .delay_most = 200ms,
+               .queue_most = 100ms};
   }
 
   void process(int number) {
@@ -44,7 +52,8 @@ struct LockStorm {
       LockClient locks(its_runtime, Log(null_log_sink()), its_road, {.ns = "n", .place = its_runtime.name()});
       std::vector<Task> threads;
       for (int i = 0; i < 3; ++i) {
-        threads.push_back(its_runtime.spawn("thread", [&](std::stop_token over) { contend(its_runtime, locks, std::move(over)); }));
+        threads.push_back(
+            its_runtime.spawn("thread", [&](std::stop_token over) { contend(its_runtime, locks, std::move(over)); }));
       }
       its_runtime.sleep_for(1h, stop);
       for (Task& thread : threads) thread.request_stop();
@@ -59,15 +68,18 @@ struct LockStorm {
 
   void contend(SimRuntime& runtime, LockClient& locks, std::stop_token over) {
     while (!over.stop_requested()) {
-      (void)locks.with({.names = {"deploy"}, .ttl = 6s, .wait = 1min, .on_release_error = OnReleaseError::ignore}, [&](const HeldLock& held) {
-        const Believes believes(believers, held);  // leaves also if the process is killed
-        const bool just_broken = broken_at && simulation.now() < *broken_at + 6s;
-        // Whoever was paused between its grant and this line may come here when it is over; it knows.
-        if (held.held() && held.fence() <= newest && !just_broken) older += 1;  // granted later, and smaller
-        newest = std::max(newest, held.fence());
-        const Instant until = runtime.now() + Duration{static_cast<Duration::rep>(runtime.random() % 15'000'000)};
-        runtime.sleep_until(until, held.stop());
-      }, over);
+      (void)locks.with(
+          {.names = {"deploy"}, .ttl = 6s, .wait = 1min, .on_release_error = OnReleaseError::ignore},
+          [&](const HeldLock& held) {
+            const Believes believes(believers, held);  // leaves also if the process is killed
+            const bool just_broken = broken_at && simulation.now() < *broken_at + 6s;
+            // Whoever was paused between its grant and this line may come here when it is over; it knows.
+            if (held.held() && held.fence() <= newest && !just_broken) older += 1;  // granted later, and smaller
+            newest = std::max(newest, held.fence());
+            const Instant until = runtime.now() + Duration{static_cast<Duration::rep>(runtime.random() % 15'000'000)};
+            runtime.sleep_until(until, held.stop());
+          },
+          over);
     }
   }
 
@@ -86,7 +98,8 @@ struct LockStorm {
       simulation.at(Instant{when}, [this] {
         SimRuntime* const paused = runtimes[simulation.random().next() % runtimes.size()].get();
         paused->pause();  // nothing, if it is dead
-        simulation.after(Duration{static_cast<Duration::rep>(simulation.random().next() % 12'000'000)}, [paused] { paused->resume(); });
+        simulation.after(Duration{static_cast<Duration::rep>(simulation.random().next() % 12'000'000)},
+                         [paused] { paused->resume(); });
       });
     }
     for (Duration when = 45s; when < 9min; when += 45s) {
@@ -98,7 +111,11 @@ struct LockStorm {
     for (Duration when = 70s; when < 9min; when += 70s) {
       simulation.at(Instant{when}, [this] {
         broken_at = simulation.now();
-        broken += memory.break_lock({.ns = "n", .resource = "deploy", .request = std::to_string(broken), .act = {"ana", ""}}).has_value() ? 1 : 0;
+        broken +=
+            memory.break_lock({.ns = "n", .resource = "deploy", .request = std::to_string(broken), .act = {"ana", ""}})
+                    .has_value()
+                ? 1
+                : 0;
       });
     }
     simulation.at(Instant{10min}, [this] {
@@ -134,7 +151,8 @@ TEST(LockStorm, L3_NeverDoTwoThinkThatTheyMayAct) {
     storm.run();
     EXPECT_EQ(storm.most_acting, 1) << "seed " << seed;
     EXPECT_EQ(storm.older, 0) << "seed " << seed;
-    for (const auto& runtime : storm.runtimes) EXPECT_FALSE(runtime->alive()) << "seed " << seed << ": it does not end when it is told to";
+    for (const auto& runtime : storm.runtimes)
+      EXPECT_FALSE(runtime->alive()) << "seed " << seed << ": it does not end when it is told to";
     const std::optional<LockRow> row = test::must(storm.memory.lock("n", "deploy"));
     EXPECT_EQ(row->waiters_count, 0) << "seed " << seed;
     all.acquired += storm.counted.acquired;

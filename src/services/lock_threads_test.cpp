@@ -1,4 +1,5 @@
-// Lock clients on real threads and the real clock: what virtual time cannot show, a race of ours, shows here (and to the thread sanitizer).
+// Lock clients on real threads and the real clock: what virtual time cannot show, a race of ours, shows here (and to
+// the thread sanitizer).
 #include <gtest/gtest.h>
 
 #include <set>
@@ -71,9 +72,12 @@ TEST_F(LockThreads, ABreakIsNoticedWithinASecond) {
     must(store.break_lock({.ns = "default", .resource = "deploy", .request = "1", .act = {"ana", "stuck"}}));
   });
   const Instant began = runtime.now();
-  const Result<void> ran = locks.with({.names = {"deploy"}, .ttl = 10min}, [&](const HeldLock& held) { EXPECT_FALSE(runtime.sleep_for(1min, held.stop())); });
+  const Result<void> ran = locks.with({.names = {"deploy"}, .ttl = 10min}, [&](const HeldLock& held) {
+    EXPECT_FALSE(runtime.sleep_for(1min, held.stop()));
+  });
   EXPECT_EQ(code_of(ran), Code::lost);
-  EXPECT_LT(runtime.now() - began, 20s) << "a second, and what a busy machine takes; without the hint it would be minutes";
+  EXPECT_LT(runtime.now() - began, 20s)
+      << "a second, and what a busy machine takes; without the hint it would be minutes";
 }
 
 TEST_F(LockThreads, AWaitIsCancelledAtOnce) {
@@ -81,7 +85,9 @@ TEST_F(LockThreads, AWaitIsCancelledAtOnce) {
   LockClient two(runtime, Log(null_log_sink()), store, {});
   HeldLock held = must(one.acquire({.names = {"deploy"}, .ttl = 10min}));
   std::stop_source stop;
-  const auto wait = [&](LockClient& locks) { EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}, .wait = 1h}, stop.get_token())), Code::held); };
+  const auto wait = [&](LockClient& locks) {
+    EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}, .wait = 1h}, stop.get_token())), Code::held);
+  };
   Task here = runtime.spawn("test", [&](std::stop_token) { wait(one); });
   Task there = runtime.spawn("test", [&](std::stop_token) { wait(two); });
   runtime.sleep_for(100ms, {});

@@ -12,7 +12,8 @@ void LockTrustWatch::watch(std::stop_token stop) {
     const LockHoldings::Overdue overdue = parts_.holdings.overdue(parts_.runtime.now());
     for (const LockStatePtr& state : overdue.told) {
       state->stop.request_stop();
-      parts_.log.warn("lock_holder_told_to_stop", {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}});
+      parts_.log.warn("lock_holder_told_to_stop",
+                      {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}});
     }
     for (const LockStatePtr& state : overdue.lost) {
       state->stop.request_stop();
@@ -20,7 +21,9 @@ void LockTrustWatch::watch(std::stop_token stop) {
     }
     for (const LockStatePtr& state : overdue.opened) {
       parts_.counts.fail_open += 1;
-      parts_.log.warn("lock_failed_open", {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}, {"at", "renewal"}});
+      parts_.log.warn(
+          "lock_failed_open",
+          {{"lock", state->resource()}, {"owner", state->owner}, {"fence", state->fence()}, {"at", "renewal"}});
     }
     const Instant now = parts_.runtime.now();
     const Instant due = parts_.holdings.plan_watch(now).value_or(now + kUntilNotified);

@@ -1,5 +1,5 @@
-// Tells holders of locks when their lease is about to end, and gives a lock up when trust ends (L5). Apart from the renewals, so that a store that hangs
-// delays nothing here.
+// Tells holders of locks when their lease is about to end, and gives a lock up when trust ends (L5). Apart from the
+// renewals, so that a store that hangs delays nothing here.
 #pragma once
 
 #include <stop_token>

@@ -9,7 +9,8 @@ constexpr Duration kLookForDropped = std::chrono::seconds{1};
 
 }  // namespace
 
-LockTurns::TurnPtr LockTurns::take(std::vector<std::string> names, Instant deadline, bool impatient, std::stop_token stop) {
+LockTurns::TurnPtr LockTurns::take(std::vector<std::string> names, Instant deadline, bool impatient,
+                                   std::stop_token stop) {
   const TurnPtr turn = std::make_shared<Turn>();
   turn->names_ = std::move(names);
   turn->impatient_ = impatient;

@@ -1,5 +1,5 @@
-// Who of this process comes next at a lock: threads (or fibers) that ask for a name queue here first, in the order in which they came, so that the store
-// sees one of them at a time. A turn is an Event: no mutex is held while one waits.
+// Who of this process comes next at a lock: threads (or fibers) that ask for a name queue here first, in the order in
+// which they came, so that the store sees one of them at a time. A turn is an Event: no mutex is held while one waits.
 #pragma once
 
 #include <atomic>
@@ -38,9 +38,10 @@ class LockTurns {
 
   explicit LockTurns(Runtime& runtime) : runtime_(runtime) {}
 
-  // Takes a place in the queue of each name, and waits until it is the first in all of them. One that waits at the store for several names is passed by: one of
-  // them may be free, and is then the store's to give, in turn. An impatient one waits only while those before it are about to get
-  // an answer of the store, and not behind one that waits there or holds the lock. Null: `deadline` or `stop` came first, or it was impatient.
+  // Takes a place in the queue of each name, and waits until it is the first in all of them. One that waits at the
+  // store for several names is passed by: one of them may be free, and is then the store's to give, in turn. An
+  // impatient one waits only while those before it are about to get an answer of the store, and not behind one that
+  // waits there or holds the lock. Null: `deadline` or `stop` came first, or it was impatient.
   TurnPtr take(std::vector<std::string> names, Instant deadline, bool impatient, std::stop_token stop);
 
   // The one whose turn it is waits for the lock at the store from now on.

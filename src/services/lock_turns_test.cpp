@@ -41,7 +41,8 @@ TEST_F(LockTurnsTest, SixtyFourFibersOnOneNameAreOneWaiterAtTheStore) {
       must(held.release());
     });
   });
-  for (Duration when = 1ms; when < 10s; when += 7ms) simulation.at(at(when), [&] { most = std::max(most, waiters("deploy")); });
+  for (Duration when = 1ms; when < 10s; when += 7ms)
+    simulation.at(at(when), [&] { most = std::max(most, waiters("deploy")); });
   run(20min);
   EXPECT_EQ(most, 1);
   ASSERT_EQ(order.size(), 64u);
@@ -206,7 +207,8 @@ TEST_F(LockTurnsTest, ALostHolderKeepsItsTurnUntilItLetsGoOfItsHandle) {
     break_lock("deploy");
     sleep(a, 1s);
     EXPECT_TRUE(held.lost());
-    EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}})), Code::held) << "what it left half done in this process is not touched";
+    EXPECT_EQ(code_of(locks.acquire({.names = {"deploy"}})), Code::held)
+        << "what it left half done in this process is not touched";
     EXPECT_EQ(code_of(held.release()), Code::lost);
     must(must(locks.acquire({.names = {"deploy"}})).release());
   });

@@ -39,7 +39,8 @@ Result<std::int64_t> LoopLock::run(const std::function<void(const HeldLock&)>& b
     const Result<bool> ran = run_once(counted, stop);
     if (!ran && may_repeat(ran.error().code)) {
       locks_.counters().skipped_failed += 1;
-      locks_.log().warn("loop_skipped", {{"lock", options_.names.front()}, {"reason", "store"}, {"code", to_string(ran.error().code)}});
+      locks_.log().warn("loop_skipped",
+                        {{"lock", options_.names.front()}, {"reason", "store"}, {"code", to_string(ran.error().code)}});
     } else if (!ran && ran.error().code != Code::lost) {
       return std::unexpected(ran.error());
     }

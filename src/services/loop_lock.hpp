@@ -1,5 +1,6 @@
-// The loop pattern: many replicas try every so often, one of them sweeps in each window. The lease is held to its end (L6): a sweep that was done early is
-// not done again by a replica whose clock is behind, and one whose replica died is done again when its window is over.
+// The loop pattern: many replicas try every so often, one of them sweeps in each window. The lease is held to its end
+// (L6): a sweep that was done early is not done again by a replica whose clock is behind, and one whose replica died is
+// done again when its window is over.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,16 @@ namespace fenceline {
 
 class LoopLock {
  public:
-  // Of a class whose pattern is loop: one name, its ttl the window, `every` how often it is tried (0: half of the window). `locks` must outlive it.
+  // Of a class whose pattern is loop: one name, its ttl the window, `every` how often it is tried (0: half of the
+  // window). `locks` must outlive it.
   LoopLock(LockClient& locks, LockOptions options);
 
-  // One try. True if the body ran: it is told to stop before the window ends. Errors: of LockClient::acquire, but held; lost (the body took longer than its window).
+  // One try. True if the body ran: it is told to stop before the window ends. Errors: of LockClient::acquire, but held;
+  // lost (the body took longer than its window).
   Result<bool> run_once(const std::function<void(const HeldLock&)>& body, std::stop_token stop = {});
 
-  // Tries now and every `every` until `stop`. A store that is away is logged, and tried again at the next turn. Returns how often the body ran.
-  // Errors: invalid, refused, denied, broken.
+  // Tries now and every `every` until `stop`. A store that is away is logged, and tried again at the next turn. Returns
+  // how often the body ran. Errors: invalid, refused, denied, broken.
   Result<std::int64_t> run(const std::function<void(const HeldLock&)>& body, std::stop_token stop);
 
  private:

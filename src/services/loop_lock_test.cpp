@@ -54,7 +54,8 @@ TEST_F(LoopLockTest, AfterADeathTheNextSweepComesWhenTheWindowIsOver) {
   run(6min);
   ASSERT_GE(sweeps.size(), 2u);
   EXPECT_EQ(sweeps[0].first, "a");
-  EXPECT_EQ(sweeps[1], (std::pair{std::string("b"), at(70s)})) << "the window is over at 60 s; b tries at 10, 40 and 70 s";
+  EXPECT_EQ(sweeps[1], (std::pair{std::string("b"), at(70s)}))
+      << "the window is over at 60 s; b tries at 10, 40 and 70 s";
 }
 
 TEST_F(LoopLockTest, ASweepIsToldToStopBeforeItsWindowEnds) {
@@ -68,9 +69,10 @@ TEST_F(LoopLockTest, ASweepIsToldToStopBeforeItsWindowEnds) {
     EXPECT_FALSE(must(loop.run_once([](const HeldLock&) { FAIL() << "its own owner is kept out too"; })));
     sleep(a, 20s);
     EXPECT_EQ(code_of(loop.run_once([&](const HeldLock& held) {
-      sleep(a, 1min);
-      EXPECT_TRUE(held.lost());
-    })), Code::lost);
+                sleep(a, 1min);
+                EXPECT_TRUE(held.lost());
+              })),
+              Code::lost);
   });
   run(10min);
   EXPECT_EQ(a.events.text("lock_lost", "why"), "window_over");

@@ -29,7 +29,8 @@ bool NotePad::add(std::string_view log, std::size_t room) {
 std::optional<Note> NotePad::next(const Holding& holding, std::size_t most) const {
   const std::lock_guard lock(mutex_);
   if (is_empty()) return std::nullopt;
-  return Note{.id = holding.id, .fence = holding.fence, .progress = progress_, .log = log_.substr(0, most), .log_at = log_at_};
+  return Note{
+      .id = holding.id, .fence = holding.fence, .progress = progress_, .log = log_.substr(0, most), .log_at = log_at_};
 }
 
 void NotePad::taken(const Note& note) {

@@ -22,7 +22,8 @@ constexpr Duration kHeldPatience = std::chrono::seconds{1};
 
 void OrderWatch::watch(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { context_.orders->notify(); });
-  const auto hints = context_.store.watch({.ns = context_.options.ns, .queues = {}, .stage = {}, .orders = true}, [this] { context_.hint_orders(); });
+  const auto hints = context_.store.watch({.ns = context_.options.ns, .queues = {}, .stage = {}, .orders = true},
+                                          [this] { context_.hint_orders(); });
   for (;;) {
     const Instant now = context_.runtime.now();
     const bool stopping = stop.stop_requested();
@@ -43,7 +44,8 @@ void OrderWatch::watch(std::stop_token stop) {
 Instant OrderWatch::ask_at() const {
   if (asked_at_ == Instant::min()) return asked_at_;
   if (context_.orders_hinted) return asked_at_ + kPauseLeast;
-  return asked_at_ + (context_.holdings.load().total() > 0 ? context_.options.orders_every : std::max(kIdlePause, context_.options.orders_every));
+  return asked_at_ + (context_.holdings.load().total() > 0 ? context_.options.orders_every
+                                                           : std::max(kIdlePause, context_.options.orders_every));
 }
 
 void OrderWatch::ask() {
@@ -54,7 +56,10 @@ void OrderWatch::ask() {
     if (reply.error().code == Code::broken) return context_.give_up(reply.error());
     // Work goes on without orders. That the store reads again says nothing about its writes, so nobody hears of that.
     if (may_repeat(reply.error().code)) context_.store_failed("orders", reply.error());
-    else if (!failed_) context_.log.warn("orders_failed", {{"owner", context_.owner}, {"code", to_string(reply.error().code)}, {"message", reply.error().message}});
+    else if (!failed_)
+      context_.log.warn(
+          "orders_failed",
+          {{"owner", context_.owner}, {"code", to_string(reply.error().code)}, {"message", reply.error().message}});
     failed_ = true;
     return;
   }
@@ -115,7 +120,10 @@ void OrderWatch::obey(WorkerOrder order) {
 
 bool OrderWatch::tell_stopped(const std::vector<Holding>& stopped) {
   FENCELINE_CRASH_POINT(stopped_before);
-  const Result<void> told = context_.store.stopped({.ns = context_.options.ns, .owner = context_.owner, .jobs = stopped, .timeout = std::min(kCallTimeout, context_.times.renew_after)});
+  const Result<void> told = context_.store.stopped({.ns = context_.options.ns,
+                                                    .owner = context_.owner,
+                                                    .jobs = stopped,
+                                                    .timeout = std::min(kCallTimeout, context_.times.renew_after)});
   FENCELINE_CRASH_POINT(stopped_after);
   const Instant now = context_.runtime.now();
   if (told) {
@@ -123,7 +131,8 @@ bool OrderWatch::tell_stopped(const std::vector<Holding>& stopped) {
     tries_ = 0;
     context_.holdings.told_stopped(stopped);
     for (const Holding& holding : stopped)
-      context_.log.info("delivery_stopped", {{"job", to_string(holding.id)}, {"owner", context_.owner}, {"fence", holding.fence}});
+      context_.log.info("delivery_stopped",
+                        {{"job", to_string(holding.id)}, {"owner", context_.owner}, {"fence", holding.fence}});
     context_.hint_claim();  // a retried job, or one that waited for the slot
     return true;
   }

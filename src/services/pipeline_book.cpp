@@ -8,7 +8,8 @@ namespace {
 
 constexpr Duration kRecent = std::chrono::seconds{2};
 
-Result<KnownPipelines> read_all(Store& store, const std::string& ns, const std::vector<std::string>& queues, bool newer_too) {
+Result<KnownPipelines> read_all(Store& store, const std::string& ns, const std::vector<std::string>& queues,
+                                bool newer_too) {
   const Result<std::vector<PipelineRow>> rows = store.pipelines(ns);
   if (!rows) return std::unexpected(rows.error());
   KnownPipelines known;
@@ -16,14 +17,17 @@ Result<KnownPipelines> read_all(Store& store, const std::string& ns, const std::
     if (!queues.empty() && std::ranges::find(queues, row.name) == queues.end()) continue;
     Result<PipelineSpec> spec = parse_pipeline(row.spec);
     if (!spec && !newer_too) return fail(spec.error().code, "pipeline " + row.name + ": " + spec.error().message);
-    known.emplace(row.name, KnownPipeline{spec ? std::move(*spec) : PipelineSpec{.name = row.name, .stages = {}}, row.revision});
+    known.emplace(row.name,
+                  KnownPipeline{spec ? std::move(*spec) : PipelineSpec{.name = row.name, .stages = {}}, row.revision});
   }
   return known;
 }
 
 }  // namespace
 
-Result<KnownPipelines> read_pipelines(Store& store, const std::string& ns, const std::vector<std::string>& queues) { return read_all(store, ns, queues, false); }
+Result<KnownPipelines> read_pipelines(Store& store, const std::string& ns, const std::vector<std::string>& queues) {
+  return read_all(store, ns, queues, false);
+}
 
 Result<std::optional<KnownPipeline>> read_pipeline(Store& store, const std::string& ns, const std::string& queue) {
   Result<KnownPipelines> known = read_pipelines(store, ns, {queue});
@@ -35,12 +39,27 @@ Result<std::optional<KnownPipeline>> read_pipeline(Store& store, const std::stri
 Result<ItemNow> item_now(const Item& item) {
   Result<ItemRecord> record = parse_record(item.record);
   if (!record) return fail(record.error().code, "item " + to_string(item.job.id) + ": " + record.error().message);
-  return ItemNow{.stage = item.job.stage, .state = item.job.state, .run_at = item.job.run_at, .record = std::move(*record)};
+  return ItemNow{
+      .stage = item.job.stage, .state = item.job.state, .run_at = item.job.run_at, .record = std::move(*record)};
 }
 
 ItemChange change_of(const Item& item, const ItemStep& step) {
-  ItemChange change{.id = item.job.id, .revision = item.revision, .record = record_text(step.record), .fence = {}, .only = {}, .place = {}, .act = step.act, .about = step.about, .reason = step.reason};
-  if (step.place) change.place = Placement{.stage = step.place->stage, .state = step.place->state, .delay = step.place->delay, .fresh = step.place->fresh, .result = {}, .error = {}};
+  ItemChange change{.id = item.job.id,
+                    .revision = item.revision,
+                    .record = record_text(step.record),
+                    .fence = {},
+                    .only = {},
+                    .place = {},
+                    .act = step.act,
+                    .about = step.about,
+                    .reason = step.reason};
+  if (step.place)
+    change.place = Placement{.stage = step.place->stage,
+                             .state = step.place->state,
+                             .delay = step.place->delay,
+                             .fresh = step.place->fresh,
+                             .result = {},
+                             .error = {}};
   return change;
 }
 

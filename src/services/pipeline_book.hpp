@@ -35,7 +35,8 @@ Result<ItemNow> item_now(const Item& item);
 // What the store is asked for.
 ItemChange change_of(const Item& item, const ItemStep& step);
 
-// What a process knows of the pipelines of its queues; one of a newer version is among them, and not readable. Safe to use from several threads.
+// What a process knows of the pipelines of its queues; one of a newer version is among them, and not readable. Safe to
+// use from several threads.
 class PipelineBook {
  public:
   PipelineBook(Runtime& runtime, Store& store, std::string ns, std::vector<std::string> queues);

@@ -7,11 +7,11 @@
 namespace fenceline {
 namespace {
 
-// From a note to the call that sends it. What a handler said just before its job was cancelled cannot be sent any more (J3),
-// and is what people then look for: so soon, but a store that needs long for it is asked less often.
+// From a note to the call that sends it. What a handler said just before its job was cancelled cannot be sent any more
+// (J3), and is what people then look for: so soon, but a store that needs long for it is asked less often.
 constexpr Duration kPauseLeast = std::chrono::milliseconds{100};
 constexpr Duration kPauseMost = std::chrono::seconds{1};
-constexpr int kShareOfTime = 20;  // of which at most one is spent in such calls
+constexpr int kShareOfTime = 20;              // of which at most one is spent in such calls
 constexpr std::size_t kRoomForAll = 8 << 20;  // bytes of log that wait in one worker
 constexpr std::size_t kRoomLeast = 16 << 10;
 constexpr std::size_t kBytesInACall = 4 << 20;
@@ -22,7 +22,9 @@ std::size_t room_for_one(const WorkerOptions& options) {
 }
 
 // The call before an outcome must not keep it waiting.
-Duration last_call_timeout(const LeaseTimes& times) { return std::clamp(times.call_timeout, Duration{std::chrono::milliseconds{100}}, kCallTimeout); }
+Duration last_call_timeout(const LeaseTimes& times) {
+  return std::clamp(times.call_timeout, Duration{std::chrono::milliseconds{100}}, kCallTimeout);
+}
 
 }  // namespace
 
@@ -98,14 +100,19 @@ void Recorder::send(const std::vector<DeliveryPtr>& deliveries, Duration timeout
     if (reply.error().code == Code::broken) return context_.give_up(reply.error());
     if (may_repeat(reply.error().code)) return context_.store_failed("record", reply.error());
     // No repeat can help, and no outcome depends on it.
-    context_.log.warn("notes_dropped", {{"owner", context_.owner}, {"jobs", named.size()}, {"code", to_string(reply.error().code)}, {"message", reply.error().message}});
+    context_.log.warn("notes_dropped", {{"owner", context_.owner},
+                                        {"jobs", named.size()},
+                                        {"code", to_string(reply.error().code)},
+                                        {"message", reply.error().message}});
     for (const DeliveryPtr& delivery : named) delivery->notes.close();
     return forget_silent(named);
   }
   context_.store_answered();
   for (std::size_t i = 0; i < named.size(); ++i) named[i]->notes.taken(request.notes[i]);
   for (const Refusal& refusal : reply->refused) {
-    const auto found = std::ranges::find_if(named, [&](const DeliveryPtr& d) { return d->holding() == Holding{refusal.id, refusal.sent}; });
+    const auto found = std::ranges::find_if(named, [&](const DeliveryPtr& d) {
+      return d->holding() == Holding{refusal.id, refusal.sent};
+    });
     if (found == named.end()) continue;
     (*found)->notes.close();
     context_.log_refusal("record", refusal);

@@ -6,7 +6,9 @@ namespace {
 // A long backlog is no reason to keep the store busy: the rest can wait for the next turn.
 constexpr int kCallsInATurn = 10;
 
-Duration part_of(Duration whole, std::uint64_t random) { return Duration{static_cast<Duration::rep>(random % static_cast<std::uint64_t>(whole.count() + 1))}; }
+Duration part_of(Duration whole, std::uint64_t random) {
+  return Duration{static_cast<Duration::rep>(random % static_cast<std::uint64_t>(whole.count() + 1))};
+}
 
 }  // namespace
 
@@ -26,7 +28,9 @@ void Retention::tidy_once(const std::stop_token& stop) {
   for (int calls = 0; more && calls < kCallsInATurn && !stop.stop_requested(); ++calls) {
     const Result<TidyReply> reply = context_.store.tidy({.ns = context_.options.ns});
     if (!reply) {
-      context_.log.warn("tidy_failed", {{"owner", context_.owner}, {"code", to_string(reply.error().code)}, {"message", reply.error().message}});
+      context_.log.warn(
+          "tidy_failed",
+          {{"owner", context_.owner}, {"code", to_string(reply.error().code)}, {"message", reply.error().message}});
       break;
     }
     removed += reply->removed;

@@ -1,4 +1,5 @@
-// Removes finished jobs that were kept long enough. Every worker does it now and then, so that nobody has to be told to.
+// Removes finished jobs that were kept long enough. Every worker does it now and then, so that nobody has to be told
+// to.
 #pragma once
 
 #include <stop_token>

@@ -14,9 +14,13 @@ namespace {
 std::string utc(WallTime at) { return local_text(at, "UTC"); }
 
 // Behind what the person says, of which the end is cut off if need be.
-void add_note(Act& act, const std::string& note) { act.reason = act.reason.empty() ? note : as_text(act.reason, kNoteBytesMax - note.size() - 2) + "; " + note; }
+void add_note(Act& act, const std::string& note) {
+  act.reason = act.reason.empty() ? note : as_text(act.reason, kNoteBytesMax - note.size() - 2) + "; " + note;
+}
 
-PutOutcome outcome_of(const ScheduleRow* row, const std::string& text) { return row == nullptr ? PutOutcome::added : row->spec == text ? PutOutcome::same : PutOutcome::changed; }
+PutOutcome outcome_of(const ScheduleRow* row, const std::string& text) {
+  return row == nullptr ? PutOutcome::added : row->spec == text ? PutOutcome::same : PutOutcome::changed;
+}
 
 Result<void> check_list(const std::vector<NamedSpec>& list) {
   std::set<std::string> names;
@@ -29,11 +33,14 @@ Result<void> check_list(const std::vector<NamedSpec>& list) {
 }
 
 // Not one schedule, but the store.
-bool concerns_all(Code code) { return code == Code::unavailable || code == Code::in_doubt || code == Code::denied || code == Code::broken; }
+bool concerns_all(Code code) {
+  return code == Code::unavailable || code == Code::in_doubt || code == Code::denied || code == Code::broken;
+}
 
 bool stops(ScheduleChange change) { return change == ScheduleChange::pause || change == ScheduleChange::remove; }
 
-// A store that has no room for jobs still has it for the end of a schedule: the step as far as it adds none. False: there is nothing to cut off.
+// A store that has no room for jobs still has it for the end of a schedule: the step as far as it adds none. False:
+// there is nothing to cut off.
 bool cut_before_jobs(ChangeScheduleRequest& request) {
   if (!stops(request.change) || !request.step || request.step->fired.empty()) return false;
   TickStep& step = *request.step;
@@ -46,10 +53,14 @@ bool cut_before_jobs(ChangeScheduleRequest& request) {
 }
 
 Error overtaken_in_doubt(const std::string& name) {
-  return {Code::in_doubt, "the answer got lost, and schedule " + name + " was changed by somebody else since; look at it with 'fenceline schedule show " + name + "' and 'fenceline trail'"};
+  return {Code::in_doubt, "the answer got lost, and schedule " + name +
+                              " was changed by somebody else since; look at it with 'fenceline schedule show " + name +
+                              "' and 'fenceline trail'"};
 }
 
-Error cannot_read(const Error& error, const char* instead) { return {error.code, error.message + "; as it cannot be read here, " + instead}; }
+Error cannot_read(const Error& error, const char* instead) {
+  return {error.code, error.message + "; as it cannot be read here, " + instead};
+}
 
 }  // namespace
 
@@ -58,7 +69,11 @@ Error no_such_schedule(const std::string& name, const std::string& ns) {
 }
 
 ScheduleActs::ScheduleActs(Runtime& runtime, Store& store, ScheduleActsOptions options, std::stop_token stop)
-    : runtime_(runtime), store_(store), options_(std::move(options)), owner_(fresh_id(runtime)), stop_(std::move(stop)) {}
+    : runtime_(runtime),
+      store_(store),
+      options_(std::move(options)),
+      owner_(fresh_id(runtime)),
+      stop_(std::move(stop)) {}
 
 // Every call can be repeated with the same arguments: what happened does not happen twice.
 template <class Call>
@@ -68,7 +83,8 @@ auto ScheduleActs::surely(Call call, bool* doubted) -> decltype(call()) {
   for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
     if (!runtime_.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), stop_)) return reply;
     reply = call();
-    if (!reply && (reply.error().code == Code::unavailable || reply.error().code == Code::full)) reply.error().code = Code::in_doubt;  // of the first try nothing is known
+    if (!reply && (reply.error().code == Code::unavailable || reply.error().code == Code::full))
+      reply.error().code = Code::in_doubt;  // of the first try nothing is known
   }
   return reply;
 }
@@ -76,18 +92,30 @@ auto ScheduleActs::surely(Call call, bool* doubted) -> decltype(call()) {
 template <class Decide>
 Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const Act& act, Decide decide) {
   if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
-  Result<ChangeScheduleReply> reply = fail(Code::conflict, "schedule " + name + " is changed by others all the time; try again");
+  Result<ChangeScheduleReply> reply =
+      fail(Code::conflict, "schedule " + name + " is changed by others all the time; try again");
   std::optional<std::int64_t> doubtful;  // the revision that a try was for whose answer got lost
   for (int n = 0; n < kDecisions; ++n) {
     if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) return reply;
-    const Result<SchedulesReply> read = store_.schedules({.ns = options_.ns, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true});
-    if (!read) return fail(doubtful && read.error().code == Code::unavailable ? Code::in_doubt : read.error().code, read.error().message);
+    const Result<SchedulesReply> read =
+        store_.schedules({.ns = options_.ns, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true});
+    if (!read)
+      return fail(doubtful && read.error().code == Code::unavailable ? Code::in_doubt : read.error().code,
+                  read.error().message);
     const ScheduleRow* const row = read->schedules.empty() ? nullptr : &read->schedules.front();
-    ChangeScheduleRequest request{.ns = options_.ns, .name = name, .revision = row != nullptr ? row->revision : 0, .request = fresh_id(runtime_), .owner = owner_, .place = options_.place, .act = act};
+    ChangeScheduleRequest request{.ns = options_.ns,
+                                  .name = name,
+                                  .revision = row != nullptr ? row->revision : 0,
+                                  .request = fresh_id(runtime_),
+                                  .owner = owner_,
+                                  .place = options_.place,
+                                  .act = act};
     // Under the same revision it surely did not happen, and can no longer: the account stands elsewhere.
-    const Result<Decision> decision = decide(Seen{row, read->now, doubtful && row != nullptr && row->revision != *doubtful}, request);
+    const Result<Decision> decision =
+        decide(Seen{row, read->now, doubtful && row != nullptr && row->revision != *doubtful}, request);
     if (!decision) return std::unexpected(decision.error());
-    if (*decision == Decision::as_it_is) return ChangeScheduleReply{.schedule = row != nullptr ? *row : ScheduleRow{}, .duplicates = {}, .now = read->now};
+    if (*decision == Decision::as_it_is)
+      return ChangeScheduleReply{.schedule = row != nullptr ? *row : ScheduleRow{}, .duplicates = {}, .now = read->now};
     if (*decision == Decision::again) continue;
     bool doubted = false;
     reply = surely([&] { return store_.change_schedule(request); }, &doubted);
@@ -97,25 +125,38 @@ Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const 
     }
     if (doubted) doubtful = request.revision;
     // refused: the clock was set back
-    const bool overtaken = !reply && (reply.error().code == Code::conflict || reply.error().code == Code::not_found || (reply.error().code == Code::refused && request.step));
+    const bool overtaken = !reply && (reply.error().code == Code::conflict || reply.error().code == Code::not_found ||
+                                      (reply.error().code == Code::refused && request.step));
     if (!overtaken) return reply;
   }
   return reply;
 }
 
-// What cannot be read here cannot be settled here either: it stays for one who can. An edit ends it all the same, since it changes what the open ticks are.
+// What cannot be read here cannot be settled here either: it stays for one who can. An edit ends it all the same, since
+// it changes what the open ticks are.
 Result<void> ScheduleActs::settle(ChangeScheduleRequest& request, const ScheduleRow& row, WallTime now) {
   const Result<KnownSchedule> schedule = known(row);
   if (!schedule && request.change == ScheduleChange::put && now > row.resolved_to) {
-    request.step = TickStep{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = std::min(now, kRunAtMost), .fired = {}, .skipped = {}};
+    request.step = TickStep{.schedule = row.name,
+                            .revision = row.revision,
+                            .from = row.resolved_to,
+                            .to = std::min(now, kRunAtMost),
+                            .fired = {},
+                            .skipped = {}};
     add_note(request.act, "what it was could not be read: its ticks since " + utc(row.resolved_to) + " are unknown");
   }
   if (!schedule) return {};
   Result<PlannedStep> planned = plan_step(runtime_, store_, options_.ns, *schedule, now, StepEnd::now);
   if (!planned) return std::unexpected(planned.error());
   if (!planned->cancel.empty()) {
-    const ActRequest cancel{.ns = options_.ns, .ids = planned->cancel, .request = fresh_id(runtime_), .only = {}, .act = {.actor = "scheduler", .reason = "the next tick of schedule " + row.name + " is due"}};
-    if (const Result<ActReply> cancelled = surely([&] { return store_.cancel(cancel); }); !cancelled) return std::unexpected(cancelled.error());
+    const ActRequest cancel{
+        .ns = options_.ns,
+        .ids = planned->cancel,
+        .request = fresh_id(runtime_),
+        .only = {},
+        .act = {.actor = "scheduler", .reason = "the next tick of schedule " + row.name + " is due"}};
+    if (const Result<ActReply> cancelled = surely([&] { return store_.cancel(cancel); }); !cancelled)
+      return std::unexpected(cancelled.error());
   }
   request.step = std::move(planned->step);
   return {};
@@ -131,7 +172,8 @@ Result<bool> ScheduleActs::back_to(WallTime now, const ScheduleRow& row) {
   request.request = fresh_id(runtime_);
   request.owner = owner_;
   request.place = options_.place;
-  request.act = {.actor = "scheduler", .reason = "the clock went back from " + utc(row.resolved_to) + " to " + utc(now)};
+  request.act = {.actor = "scheduler",
+                 .reason = "the clock went back from " + utc(row.resolved_to) + " to " + utc(now)};
   const Result<ChangeScheduleReply> moved = surely([&] { return store_.change_schedule(request); });
   if (!moved && moved.error().code != Code::conflict) return std::unexpected(moved.error());
   return true;
@@ -141,21 +183,22 @@ Result<PutReport> ScheduleActs::put(const std::string& name, const ScheduleSpec&
   if (auto ok = check_spec(spec); !ok) return std::unexpected(ok.error());
   const std::string text = spec_text(spec);
   PutReport report;
-  Result<ChangeScheduleReply> reply = change(name, act, [&](const Seen& seen, ChangeScheduleRequest& request) -> Result<Decision> {
-    const auto& [row, now, doubtful] = seen;
-    report.outcome = outcome_of(row, text);
-    if (report.outcome == PutOutcome::same) return Decision::as_it_is;
-    request.change = ScheduleChange::put;
-    request.spec = text;
-    if (row == nullptr) return Decision::change;
-    if (row->resolved_to > now) {  // the new rule would count from there
-      const Result<bool> moved = back_to(now, *row);
-      if (!moved) return std::unexpected(moved.error());
-      if (*moved) return Decision::again;
-    }
-    if (auto ok = settle(request, *row, now); !ok) return std::unexpected(ok.error());
-    return Decision::change;
-  });
+  Result<ChangeScheduleReply> reply =
+      change(name, act, [&](const Seen& seen, ChangeScheduleRequest& request) -> Result<Decision> {
+        const auto& [row, now, doubtful] = seen;
+        report.outcome = outcome_of(row, text);
+        if (report.outcome == PutOutcome::same) return Decision::as_it_is;
+        request.change = ScheduleChange::put;
+        request.spec = text;
+        if (row == nullptr) return Decision::change;
+        if (row->resolved_to > now) {  // the new rule would count from there
+          const Result<bool> moved = back_to(now, *row);
+          if (!moved) return std::unexpected(moved.error());
+          if (*moved) return Decision::again;
+        }
+        if (auto ok = settle(request, *row, now); !ok) return std::unexpected(ok.error());
+        return Decision::change;
+      });
   if (!reply) return std::unexpected(reply.error());
   report.schedule = std::move(reply->schedule);
   return report;
@@ -177,19 +220,24 @@ Result<ReconcileReport> ScheduleActs::foresee(const std::vector<NamedSpec>& list
   if (auto ok = check_list(list); !ok) return std::unexpected(ok.error());
   ReconcileReport report;
   for (const auto& [name, spec] : list) {
-    const Result<SchedulesReply> read = store_.schedules({.ns = options_.ns, .names = {name}, .changed_after = {}, .after = {}});
+    const Result<SchedulesReply> read =
+        store_.schedules({.ns = options_.ns, .names = {name}, .changed_after = {}, .after = {}});
     if (!read) return std::unexpected(read.error());
-    report.names_of(outcome_of(read->schedules.empty() ? nullptr : &read->schedules.front(), spec_text(spec))).push_back(name);
+    report.names_of(outcome_of(read->schedules.empty() ? nullptr : &read->schedules.front(), spec_text(spec)))
+        .push_back(name);
   }
   return report;
 }
 
-// A row that is as asked for stays as it is. What may have happened, and was undone by somebody else since, does not happen once more.
-Result<ScheduleRow> ScheduleActs::settle_and(ScheduleChange what, const std::string& name, const Act& act, bool (*as_asked)(const ScheduleRow&)) {
+// A row that is as asked for stays as it is. What may have happened, and was undone by somebody else since, does not
+// happen once more.
+Result<ScheduleRow> ScheduleActs::settle_and(ScheduleChange what, const std::string& name, const Act& act,
+                                             bool (*as_asked)(const ScheduleRow&)) {
   bool tried = false;
   const auto reply = change(name, act, [&](const Seen& seen, ChangeScheduleRequest& request) -> Result<Decision> {
     const ScheduleRow* const row = seen.row;
-    if (row == nullptr && tried && what == ScheduleChange::remove) return Decision::as_it_is;  // it was ours, whose answer got lost, or another's
+    if (row == nullptr && tried && what == ScheduleChange::remove)
+      return Decision::as_it_is;  // it was ours, whose answer got lost, or another's
     if (row == nullptr) return std::unexpected(no_such_schedule(name, options_.ns));
     if (as_asked(*row)) return Decision::as_it_is;
     if (seen.doubtful) return std::unexpected(overtaken_in_doubt(name));
@@ -221,11 +269,18 @@ Result<ScheduleRow> ScheduleActs::rewind(const std::string& name, WallTime to, c
     if (seen.doubtful) return std::unexpected(overtaken_in_doubt(name));
     const Result<KnownSchedule> schedule = known(*row);
     if (!schedule) return std::unexpected(cannot_read(schedule.error(), "rewind it where it can, or edit it"));
-    if (to < row->counts_from) return fail(Code::refused, "schedule " + name + " is what it is since " + utc(row->counts_from) + ", and ticks before that were another one's; use that moment or a later one");
-    if (to < row->bar) return fail(Code::refused, "schedule " + name + " remembers its ticks since " + utc(row->bar) + " only; use that moment or a later one");
+    if (to < row->counts_from)
+      return fail(Code::refused, "schedule " + name + " is what it is since " + utc(row->counts_from) +
+                                     ", and ticks before that were another one's; use that moment or a later one");
+    if (to < row->bar)
+      return fail(Code::refused, "schedule " + name + " remembers its ticks since " + utc(row->bar) +
+                                     " only; use that moment or a later one");
     Result<std::optional<ChangeScheduleRequest>> back = take_back(store_, options_.ns, *schedule, to);
     if (!back) return std::unexpected(back.error());
-    if (!*back) return fail(Code::refused, "no tick of schedule " + name + " after " + utc(to) + " was skipped: there is nothing to open again; see 'fenceline schedule history " + name + "'");
+    if (!*back)
+      return fail(Code::refused, "no tick of schedule " + name + " after " + utc(to) +
+                                     " was skipped: there is nothing to open again; see 'fenceline schedule history " +
+                                     name + "'");
     request.change = ScheduleChange::rewind;
     request.to = (*back)->to;
     request.from = (*back)->from;

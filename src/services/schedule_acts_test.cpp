@@ -30,8 +30,8 @@ class Road final : public ForwardingStore {
   std::function<void()> before_change = [] {};
   int requests_lost = 0;  // of the next changes
   int replies_lost = 0;
-  bool full = false;      // has no room for jobs
-  std::string hard;       // a schedule that others change all the time
+  bool full = false;  // has no room for jobs
+  std::string hard;   // a schedule that others change all the time
   int changes = 0;
 
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override {
@@ -68,7 +68,8 @@ struct ScheduleActsTest : testing::Test {
   ScheduleActs acts{runtime, road, {.ns = kNs, .place = "host:1"}};
 
   ScheduleRow row(const std::string& name = "s") {
-    const SchedulesReply reply = must(store.schedules({.ns = kNs, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true}));
+    const SchedulesReply reply =
+        must(store.schedules({.ns = kNs, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true}));
     check(reply.schedules.size() == 1, "the schedule is there");
     return reply.schedules.front();
   }
@@ -77,8 +78,18 @@ struct ScheduleActsTest : testing::Test {
     const KnownSchedule schedule = must(known(row(name)));
     const PlannedStep planned = must(plan_step(runtime, store, kNs, schedule, clock.wall_now()));
     if (!planned.step) return {};
-    if (!planned.cancel.empty()) must(store.cancel({.ns = kNs, .ids = planned.cancel, .request = "c" + std::to_string(runtime.random()), .only = {}, .act = {.actor = "scheduler", .reason = ""}}));
-    return must(store.step_ticks({.ns = kNs, .steps = {*planned.step}, .request = "r" + std::to_string(runtime.random()), .owner = "o", .place = "host:2"})).answers.front();
+    if (!planned.cancel.empty())
+      must(store.cancel({.ns = kNs,
+                         .ids = planned.cancel,
+                         .request = "c" + std::to_string(runtime.random()),
+                         .only = {},
+                         .act = {.actor = "scheduler", .reason = ""}}));
+    return must(store.step_ticks({.ns = kNs,
+                                  .steps = {*planned.step},
+                                  .request = "r" + std::to_string(runtime.random()),
+                                  .owner = "o",
+                                  .place = "host:2"}))
+        .answers.front();
   }
   std::vector<TickRow> ticks(const std::string& name = "s") {
     std::vector<TickRow> rows = must(store.ticks({.ns = kNs, .schedule = name, .limit = 1000})).ticks;
@@ -93,7 +104,8 @@ struct ScheduleActsTest : testing::Test {
   std::string last_reason() { return must(store.trail(kNs, 1000)).back().reason; }
   // As a newer version wrote it, or in a zone that this machine does not know any more.
   void put_unreadable(const std::string& name) {
-    must(store.change_schedule({.ns = kNs, .name = name, .spec = R"({"version":1000})", .request = name, .owner = "test", .act = kAct}));
+    must(store.change_schedule(
+        {.ns = kNs, .name = name, .spec = R"({"version":1000})", .request = name, .owner = "test", .act = kAct}));
   }
   std::size_t jobs() { return must(store.jobs({.ns = kNs, .limit = 1000})).jobs.size(); }
 };
@@ -138,7 +150,8 @@ TEST_F(ScheduleActsTest, S2_AnEditChangesOnlyTicksAfterIt) {
   ScheduleSpec often = hourly(CatchUp::all);
   often.every = 30min;
   must(acts.put("s", often, kAct));
-  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired"})) << "by the rule that held until then";
+  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired"}))
+      << "by the rule that held until then";
   EXPECT_EQ(due_at(must(known(row()))), kBegin + 150min) << "12:30 was no tick when it came";
   clock.advance(30min);
   step();
@@ -281,7 +294,9 @@ TEST_F(ScheduleActsTest, S2_WhatCannotBeReadHereCanBeStoppedAndMended) {
   EXPECT_EQ(last_reason(), "because");
   for (const Error& error : {acts.rewind("s", kBegin, kAct).error(), acts.run("s", kAct).error()}) {
     EXPECT_EQ(error.code, Code::invalid);
-    EXPECT_NE(error.message.find("newer than this fenceline knows; update it; as it cannot be read here, "), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("newer than this fenceline knows; update it; as it cannot be read here, "),
+              std::string::npos)
+        << error.message;
   }
   EXPECT_EQ(must(acts.put("s", hourly(), kAct)).outcome, PutOutcome::changed);
   EXPECT_EQ(last_reason(), "because; what it was could not be read: its ticks since 2026-11-16T10:30:00Z are unknown");
@@ -324,7 +339,8 @@ TEST_F(ScheduleActsTest, WhoeverIsOvertakenDecidesAnew) {
   };
   must(acts.pause("s", kAct));
   EXPECT_EQ(overtaken, 3);
-  EXPECT_EQ(words(ticks()), (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired", "13:00 fired", "14:00 fired"}));
+  EXPECT_EQ(words(ticks()),
+            (std::vector<std::string>{"11:00-11:00 1 superseded", "12:00 fired", "13:00 fired", "14:00 fired"}));
 }
 
 TEST_F(ScheduleActsTest, WhoIsOvertakenAllTheTimeGivesUp) {
@@ -403,7 +419,8 @@ TEST_F(ScheduleActsTest, ReconcileAddsAndEditsAndNeverRemoves) {
   must(acts.put("kept", hourly(), kAct));
   must(acts.put("same", hourly(), kAct));
   must(acts.put("old", hourly(), kAct));
-  const ReconcileReport report = must(acts.reconcile({{"new", hourly()}, {"old", hourly(CatchUp::all)}, {"same", hourly()}}, kAct));
+  const ReconcileReport report =
+      must(acts.reconcile({{"new", hourly()}, {"old", hourly(CatchUp::all)}, {"same", hourly()}}, kAct));
   EXPECT_EQ(report.added, std::vector<std::string>{"new"});
   EXPECT_EQ(report.changed, std::vector<std::string>{"old"});
   EXPECT_EQ(report.same, std::vector<std::string>{"same"});
@@ -414,7 +431,8 @@ TEST_F(ScheduleActsTest, ReconcileAddsAndEditsAndNeverRemoves) {
   EXPECT_EQ(trail().size(), before);
 }
 
-// Whatever people, the scheduler and the clock do: of the ticks of the rule at hand, as far as the account goes, each has ended once.
+// Whatever people, the scheduler and the clock do: of the ticks of the rule at hand, as far as the account goes, each
+// has ended once.
 TEST_F(ScheduleActsTest, S2_TheAccountIsExactWhateverHappens) {
   std::mt19937_64 random(7);
   const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
@@ -436,8 +454,13 @@ TEST_F(ScheduleActsTest, S2_TheAccountIsExactWhateverHappens) {
         case 1:
         case 2: must(acts.resume(name, kAct)); break;
         case 3: must(acts.put(name, spec(), kAct)); break;
-        case 4: done[acts.rewind(name, before.resolved_to - Duration{random() % 20'000'000'000}, kAct) ? "rewound" : "not rewound"] += 1; break;
-        case 5: clock.set_wall(clock.wall_now() + Duration{static_cast<Duration::rep>(random() % 7'200'000'000)} - 1h); break;
+        case 4:
+          done[acts.rewind(name, before.resolved_to - Duration{random() % 20'000'000'000}, kAct) ? "rewound"
+                                                                                                 : "not rewound"] += 1;
+          break;
+        case 5:
+          clock.set_wall(clock.wall_now() + Duration{static_cast<Duration::rep>(random() % 7'200'000'000)} - 1h);
+          break;
         default: clock.advance(Duration{random() % 7'200'000'000});
       }
       if (!row(name).paused) done[step(name).refused] += 1;
@@ -445,9 +468,12 @@ TEST_F(ScheduleActsTest, S2_TheAccountIsExactWhateverHappens) {
       const KnownSchedule schedule = must(known(now));
       std::int64_t ended = 0;
       for (const TickRow& tick : ticks(name)) {
-        if (tick.tick > now.counts_from && tick.tick <= now.resolved_to && (!tick.fired() || schedule.rule.count(tick.tick - Duration{1}, tick.tick) == 1)) ended += tick.count;
+        if (tick.tick > now.counts_from && tick.tick <= now.resolved_to &&
+            (!tick.fired() || schedule.rule.count(tick.tick - Duration{1}, tick.tick) == 1))
+          ended += tick.count;
       }
-      ASSERT_EQ(ended, schedule.rule.count(now.counts_from, now.resolved_to)) << name << " turn " << turn << " " << testing::PrintToString(words(ticks(name)));
+      ASSERT_EQ(ended, schedule.rule.count(now.counts_from, now.resolved_to))
+          << name << " turn " << turn << " " << testing::PrintToString(words(ticks(name)));
     }
   }
   EXPECT_GT(done["rewound"], 20);

@@ -21,7 +21,8 @@ void ScheduleBook::put(KnownSchedule known) {
 bool ScheduleBook::refresh(const ScheduleRow& row) {
   const auto at = known_.find(row.name);
   // A store that was set back counts the same revisions once more, for another spec.
-  if (at == known_.end() || at->second.known.row.revision != row.revision || at->second.known.row.spec != row.spec) return false;
+  if (at == known_.end() || at->second.known.row.revision != row.revision || at->second.known.row.spec != row.spec)
+    return false;
   if (at->second.known.row.fired_to != row.fired_to) at->second.known.fired_ahead.reset();
   at->second.known.row = row;
   set_next(row.name, at->second, due_at(at->second.known));
@@ -72,7 +73,9 @@ const KnownSchedule* ScheduleBook::find(const std::string& name) const {
   return at == known_.end() ? nullptr : &at->second.known;
 }
 
-std::optional<WallTime> ScheduleBook::next() const { return by_next_.empty() ? std::nullopt : std::optional(by_next_.begin()->first); }
+std::optional<WallTime> ScheduleBook::next() const {
+  return by_next_.empty() ? std::nullopt : std::optional(by_next_.begin()->first);
+}
 
 std::vector<std::string> ScheduleBook::due(WallTime now, std::size_t most) const {
   std::vector<std::string> names;

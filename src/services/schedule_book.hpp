@@ -1,4 +1,5 @@
-// The schedules of a namespace as a leader keeps them in mind: what each is, where its account stands, and whose tick is next.
+// The schedules of a namespace as a leader keeps them in mind: what each is, where its account stands, and whose tick
+// is next.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,11 @@ namespace {
 using namespace std::chrono_literals;
 
 ScheduleRow row(Duration every) {
-  return {.name = "s", .spec = spec_text({.every = every, .queue = "q"}), .revision = 1, .version = 1, .resolved_to = WallTime{1h}};
+  return {.name = "s",
+          .spec = spec_text({.every = every, .queue = "q"}),
+          .revision = 1,
+          .version = 1,
+          .resolved_to = WallTime{1h}};
 }
 
 TEST(ScheduleBook, ARowOfTheSameRevisionIsTakenOnlyIfItSaysTheSame) {

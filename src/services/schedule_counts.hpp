@@ -7,20 +7,20 @@
 namespace fenceline {
 
 // One X(name) a count.
-#define FENCELINE_SCHEDULE_COUNTS(X)                                                                                       \
-  X(terms)          /* how often it took the lead */                                                                        \
-  X(fired)          /* ticks, each with a job that this process enqueued */                                                 \
-  X(skipped)        /* ticks, each of a range counted */                                                                    \
-  X(duplicates)     /* ticks that it wanted to fire and that had fired before */                                            \
-  X(steps)          /* taken by the store */                                                                                \
-  X(steps_refused)  /* because somebody else was there before, the schedule was changed, or it was early */                  \
-  X(repeats)        /* of steps in doubt */                                                                                 \
-  X(failures)       /* calls that the store did not answer */                                                               \
-  X(cancelled)      /* jobs of earlier ticks, for a later one */                                                            \
-  X(rewinds)        /* accounts moved back because the store's clock was */                                                 \
-  X(on_time)        /* of the fired ones, within a minute of their instant */                                               \
-  X(late_total)     /* microseconds that these came after their instant, on the store's clock */                            \
-  X(late_most)      /* of one of them */
+#define FENCELINE_SCHEDULE_COUNTS(X)                                                                       \
+  X(terms)         /* how often it took the lead */                                                        \
+  X(fired)         /* ticks, each with a job that this process enqueued */                                 \
+  X(skipped)       /* ticks, each of a range counted */                                                    \
+  X(duplicates)    /* ticks that it wanted to fire and that had fired before */                            \
+  X(steps)         /* taken by the store */                                                                \
+  X(steps_refused) /* because somebody else was there before, the schedule was changed, or it was early */ \
+  X(repeats)       /* of steps in doubt */                                                                 \
+  X(failures)      /* calls that the store did not answer */                                               \
+  X(cancelled)     /* jobs of earlier ticks, for a later one */                                            \
+  X(rewinds)       /* accounts moved back because the store's clock was */                                 \
+  X(on_time)       /* of the fired ones, within a minute of their instant */                               \
+  X(late_total)    /* microseconds that these came after their instant, on the store's clock */            \
+  X(late_most)     /* of one of them */
 
 struct ScheduleCounts {
 #define FENCELINE_SCHEDULE_COUNT(name) std::int64_t name = 0;

@@ -20,7 +20,12 @@ constexpr Duration kLastCall = seconds{1};
 }  // namespace
 
 ScheduleLead::ScheduleLead(Runtime& runtime, Log log, Store& store, std::string ns, std::string place, Duration window)
-    : runtime_(runtime), log_(log), store_(store), ns_(std::move(ns)), place_(std::move(place)), times_(LeaseTimes::of(window)) {}
+    : runtime_(runtime),
+      log_(log),
+      store_(store),
+      ns_(std::move(ns)),
+      place_(std::move(place)),
+      times_(LeaseTimes::of(window)) {}
 
 void ScheduleLead::keep() {
   if (fence_ != 0 && !has()) {
@@ -34,7 +39,8 @@ void ScheduleLead::keep() {
 }
 
 void ScheduleLead::hint() {
-  if (fence_ == 0 && tries_ == 0 && runtime_.now() >= offered_until_ && asked_at_ != Instant::min()) next_ = std::min(next_, asked_at_ + kAskPauseLeast);
+  if (fence_ == 0 && tries_ == 0 && runtime_.now() >= offered_until_ && asked_at_ != Instant::min())
+    next_ = std::min(next_, asked_at_ + kAskPauseLeast);
 }
 
 void ScheduleLead::ask() {
@@ -43,26 +49,37 @@ void ScheduleLead::ask() {
     request_ = fresh_id(runtime_);
   }
   asked_at_ = runtime_.now();
-  const Result<AcquireReply> reply =
-      store_.acquire({.ns = ns_, .names = {kSchedulerLock}, .owner = owner_, .request = request_, .ttl = times_.ttl, .pattern = "schedules", .place = place_, .timeout = std::min(kCallTimeout, times_.ttl)});
+  const Result<AcquireReply> reply = store_.acquire({.ns = ns_,
+                                                     .names = {kSchedulerLock},
+                                                     .owner = owner_,
+                                                     .request = request_,
+                                                     .ttl = times_.ttl,
+                                                     .pattern = "schedules",
+                                                     .place = place_,
+                                                     .timeout = std::min(kCallTimeout, times_.ttl)});
   const Instant now = runtime_.now();
   if (!reply) return failed("acquire", reply.error());
   tries_ = 0;
   told_ = false;
   if (reply->grants.empty()) {
     const Duration pause = reply->again_in.value_or(times_.ttl);
-    next_ = now + pause + Duration{static_cast<Duration::rep>(runtime_.random() % static_cast<std::uint64_t>(times_.margin.count()))};
+    next_ = now + pause +
+            Duration{static_cast<Duration::rep>(runtime_.random() % static_cast<std::uint64_t>(times_.margin.count()))};
     return;
   }
   fence_ = reply->grants.front().fence;
   until_ = trusted_until(asked_at_, now, {reply->left, reply->waited}, times_);
   next_ = asked_at_ + times_.renew_after;
-  log_.info("scheduler_leads", {{"lock", kSchedulerLock}, {"fence", fence_}, {"previous_owner", reply->grants.front().previous_owner}});
+  log_.info("scheduler_leads",
+            {{"lock", kSchedulerLock}, {"fence", fence_}, {"previous_owner", reply->grants.front().previous_owner}});
 }
 
 void ScheduleLead::renew() {
   const Instant asked = runtime_.now();
-  const Result<RenewReply> reply = store_.renew({.ns = ns_, .locks = {{kSchedulerLock, owner_, fence_}}, .ttl = times_.ttl, .timeout = std::min(kCallTimeout, times_.renew_after)});
+  const Result<RenewReply> reply = store_.renew({.ns = ns_,
+                                                 .locks = {{kSchedulerLock, owner_, fence_}},
+                                                 .ttl = times_.ttl,
+                                                 .timeout = std::min(kCallTimeout, times_.renew_after)});
   if (!reply) return failed("renew", reply.error());
   tries_ = 0;
   told_ = false;
@@ -103,7 +120,8 @@ void ScheduleLead::offer() {
 void ScheduleLead::let_go() {
   if (fence_ == 0 || runtime_.now() >= until_) return;
   // Should it fail, the lease ends by itself.
-  (void)store_.release({.ns = ns_, .locks = {{kSchedulerLock, owner_, fence_}}, .timeout = std::min(kLastCall, times_.renew_after)});
+  (void)store_.release(
+      {.ns = ns_, .locks = {{kSchedulerLock, owner_, fence_}}, .timeout = std::min(kLastCall, times_.renew_after)});
   forget();
 }
 

@@ -1,5 +1,6 @@
-// Who of several schedulers looks after the schedules of a namespace: a lease like any other. It only saves work: what makes a tick fire once is its row in the store, so a leader that was
-// paused past its lease, or two at a time, do no harm.
+// Who of several schedulers looks after the schedules of a namespace: a lease like any other. It only saves work: what
+// makes a tick fire once is its row in the store, so a leader that was paused past its lease, or two at a time, do no
+// harm.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,8 @@ class ScheduleLead {
   Instant next() const { return next_; }
   // It may be free: asked for soon, if it is not ours.
   void hint();
-  // Lets go of it for a minute, so that another one may have it that can do what this one cannot, and asks for it again then. Acts on meanwhile: two that lead do no harm, none would.
+  // Lets go of it for a minute, so that another one may have it that can do what this one cannot, and asks for it again
+  // then. Acts on meanwhile: two that lead do no harm, none would.
   void offer();
   // Gives it up, so that another one may have it at once.
   void let_go();
@@ -47,15 +49,15 @@ class ScheduleLead {
   const std::string ns_;
   const std::string place_;
   const LeaseTimes times_;
-  std::string owner_;    // of the request at hand; empty: there is none
+  std::string owner_;  // of the request at hand; empty: there is none
   std::string request_;
-  Fence fence_ = 0;      // 0: not held
+  Fence fence_ = 0;  // 0: not held
   Instant until_ = Instant::min();
   Instant offered_until_ = Instant::min();
   Instant next_ = Instant::min();
   Instant asked_at_ = Instant::min();
-  int tries_ = 0;        // that failed in a row
-  bool told_ = false;    // that it failed
+  int tries_ = 0;      // that failed in a row
+  bool told_ = false;  // that it failed
 };
 
 }  // namespace fenceline

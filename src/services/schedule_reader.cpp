@@ -71,7 +71,8 @@ bool Scheduler::read_changed() {
 bool Scheduler::read_again(const std::vector<std::string>& names, bool unfinished) {
   for (std::size_t from = 0; from < names.size(); from += kSchedulesAtOnceMax) {
     const std::size_t count = std::min(names.size() - from, static_cast<std::size_t>(kSchedulesAtOnceMax));
-    const std::vector<std::string> some(names.begin() + static_cast<std::ptrdiff_t>(from), names.begin() + static_cast<std::ptrdiff_t>(from + count));
+    const std::vector<std::string> some(names.begin() + static_cast<std::ptrdiff_t>(from),
+                                        names.begin() + static_cast<std::ptrdiff_t>(from + count));
     Result<SchedulesReply> reply = ask({.names = some, .unfinished = unfinished});
     if (!reply) return false;
     std::set<std::string> gone(some.begin(), some.end());
@@ -115,7 +116,8 @@ bool Scheduler::mend_ahead(const std::stop_token& stop) {
     const std::string name = *ahead_.begin();
     const KnownSchedule* known = book_.find(name);
     const WallTime now = store_now();
-    if (known && !known->row.paused && known->row.resolved_to > now + kClockStep && !take_back_to(*known, now, stop)) return false;
+    if (known && !known->row.paused && known->row.resolved_to > now + kClockStep && !take_back_to(*known, now, stop))
+      return false;
     ahead_.erase(name);
     lead_.keep();
   }
@@ -130,8 +132,12 @@ bool Scheduler::take_back_to(const KnownSchedule& known, WallTime now, const std
     return false;
   }
   if (!*request) {
-    // All that lies ahead fired: it waits until the clock is there again. Nothing does so for a schedule that was made while the clock was far ahead: people remove it and add it again.
-    log_.warn("schedule_ahead", {{"schedule", known.row.name}, {"owner", options_.owner}, {"resolved_to", utc_text(known.row.resolved_to)}, {"now", utc_text(now)}});
+    // All that lies ahead fired: it waits until the clock is there again. Nothing does so for a schedule that was made
+    // while the clock was far ahead: people remove it and add it again.
+    log_.warn("schedule_ahead", {{"schedule", known.row.name},
+                                 {"owner", options_.owner},
+                                 {"resolved_to", utc_text(known.row.resolved_to)},
+                                 {"now", utc_text(now)}});
     return true;
   }
   ChangeScheduleRequest& change = **request;
@@ -141,11 +147,14 @@ bool Scheduler::take_back_to(const KnownSchedule& known, WallTime now, const std
   change.act = {"scheduler", "the clock went back from " + utc_text(known.row.resolved_to) + " to " + utc_text(now)};
   change.timeout = std::min(kCallTimeout, options_.window);
   Instant asked;
-  Result<ChangeScheduleReply> reply = sure([&] {
-    asked = runtime_.now();
-    return store_.change_schedule(change);
-  }, stop);
-  const bool overtaken = !reply && (reply.error().code == Code::conflict || reply.error().code == Code::not_found || reply.error().code == Code::refused);
+  Result<ChangeScheduleReply> reply = sure(
+      [&] {
+        asked = runtime_.now();
+        return store_.change_schedule(change);
+      },
+      stop);
+  const bool overtaken = !reply && (reply.error().code == Code::conflict || reply.error().code == Code::not_found ||
+                                    reply.error().code == Code::refused);
   const bool unusable = !reply && reply.error().code == Code::invalid;
   if (!reply && !overtaken && !unusable) {
     failed("change_schedule", reply.error());
@@ -157,7 +166,10 @@ bool Scheduler::take_back_to(const KnownSchedule& known, WallTime now, const std
   if (overtaken) contested_.insert(known.row.name);
   if (!reply) return true;
   counters_.rewinds += 1;
-  log_.warn("schedule_taken_back", {{"schedule", known.row.name}, {"owner", options_.owner}, {"from", utc_text(change.from)}, {"to", utc_text(change.to)}});
+  log_.warn("schedule_taken_back", {{"schedule", known.row.name},
+                                    {"owner", options_.owner},
+                                    {"from", utc_text(change.from)},
+                                    {"to", utc_text(change.to)}});
   const WallTime then = reply->now;
   take(std::move(reply->schedule), then);
   heard(asked, then);

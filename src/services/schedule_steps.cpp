@@ -13,9 +13,11 @@ constexpr int kPage = 1000;
 constexpr std::ptrdiff_t kAheadRemembered = 1000;
 
 // Ticks that fired in (after, until], ascending; at most kTicksKeptMost are kept.
-Result<std::vector<WallTime>> fired_ticks(ScheduleStore& store, const std::string& ns, const std::string& schedule, WallTime after, WallTime until) {
+Result<std::vector<WallTime>> fired_ticks(ScheduleStore& store, const std::string& ns, const std::string& schedule,
+                                          WallTime after, WallTime until) {
   std::vector<WallTime> fired;
-  TicksRequest request{.ns = ns, .schedule = schedule, .fired_only = true, .after = after, .before = until + kMoment, .limit = kPage};
+  TicksRequest request{
+      .ns = ns, .schedule = schedule, .fired_only = true, .after = after, .before = until + kMoment, .limit = kPage};
   do {
     const Result<TicksReply> page = store.ticks(request);
     if (!page) return std::unexpected(page.error());
@@ -40,8 +42,10 @@ std::vector<UnfinishedRun> unfinished_by(const ScheduleRow& row, WallTime now) {
 }
 
 // Those that fired after the account, from what is remembered if that goes as far as `now`.
-Result<FiredAhead> fired_ahead(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime account, WallTime now) {
-  if (schedule.fired_ahead && (!schedule.fired_ahead->until || now < *schedule.fired_ahead->until)) return *schedule.fired_ahead;
+Result<FiredAhead> fired_ahead(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule,
+                               WallTime account, WallTime now) {
+  if (schedule.fired_ahead && (!schedule.fired_ahead->until || now < *schedule.fired_ahead->until))
+    return *schedule.fired_ahead;
   Result<std::vector<WallTime>> fired = fired_ticks(store, ns, schedule.row.name, account, schedule.row.fired_to);
   if (!fired) return std::unexpected(fired.error());
   FiredAhead ahead{.ticks = std::move(*fired), .until = {}};
@@ -53,14 +57,17 @@ Result<FiredAhead> fired_ahead(ScheduleStore& store, const std::string& ns, cons
   return ahead;
 }
 
-Result<PlanFacts> facts_of(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime now, PlannedStep& planned) {
+Result<PlanFacts> facts_of(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime now,
+                           PlannedStep& planned) {
   const ScheduleRow& row = schedule.row;
   PlanFacts facts{.resolved_to = std::max(row.resolved_to, row.bar), .now = now, .fired = {}};
-  for (const UnfinishedRun& run : unfinished_by(row, now)) (run.state == JobState::running ? facts.unfinished_running : facts.unfinished_waiting) += 1;
+  for (const UnfinishedRun& run : unfinished_by(row, now))
+    (run.state == JobState::running ? facts.unfinished_running : facts.unfinished_waiting) += 1;
   if (row.fired_to <= facts.resolved_to || now <= facts.resolved_to) return facts;
   Result<FiredAhead> ahead = fired_ahead(store, ns, schedule, facts.resolved_to, now);
   if (!ahead) return std::unexpected(ahead.error());
-  facts.fired.assign(std::ranges::upper_bound(ahead->ticks, facts.resolved_to), std::ranges::upper_bound(ahead->ticks, now));
+  facts.fired.assign(std::ranges::upper_bound(ahead->ticks, facts.resolved_to),
+                     std::ranges::upper_bound(ahead->ticks, now));
   planned.fired_ahead = std::move(*ahead);
   return facts;
 }
@@ -75,16 +82,23 @@ Result<KnownSchedule> known(ScheduleRow row) {
   return KnownSchedule{std::move(row), std::move(*spec), std::move(*rule)};
 }
 
-Result<PlannedStep> plan_step(Runtime& runtime, ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime now, StepEnd end) {
+Result<PlannedStep> plan_step(Runtime& runtime, ScheduleStore& store, const std::string& ns,
+                              const KnownSchedule& schedule, WallTime now, StepEnd end) {
   PlannedStep planned;
   const ScheduleRow& row = schedule.row;
   now = std::min(now, kRunAtMost);
   if (now <= row.resolved_to) return planned;
   const Result<PlanFacts> facts = facts_of(store, ns, schedule, now, planned);
   if (!facts) return std::unexpected(facts.error());
-  const TickPlan plan = row.paused ? skip_ticks(schedule.spec, schedule.rule, *facts, "paused") : plan_ticks(schedule.spec, schedule.rule, *facts);
+  const TickPlan plan = row.paused ? skip_ticks(schedule.spec, schedule.rule, *facts, "paused")
+                                   : plan_ticks(schedule.spec, schedule.rule, *facts);
   if (!plan.to && end == StepEnd::last_tick) return planned;
-  TickStep step{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = end == StepEnd::now ? now : *plan.to, .fired = {}, .skipped = plan.skip};
+  TickStep step{.schedule = row.name,
+                .revision = row.revision,
+                .from = row.resolved_to,
+                .to = end == StepEnd::now ? now : *plan.to,
+                .fired = {},
+                .skipped = plan.skip};
   AscendingUuids ids;
   for (const WallTime tick : plan.fire) {
     const std::uint64_t high = runtime.random();
@@ -106,7 +120,8 @@ std::optional<WallTime> due_at(const KnownSchedule& schedule) {
   return next_tick(schedule.spec, schedule.rule, std::max(schedule.row.resolved_to, schedule.row.bar));
 }
 
-Result<std::optional<ChangeScheduleRequest>> take_back(ScheduleStore& store, const std::string& ns, const KnownSchedule& schedule, WallTime to) {
+Result<std::optional<ChangeScheduleRequest>> take_back(ScheduleStore& store, const std::string& ns,
+                                                       const KnownSchedule& schedule, WallTime to) {
   const ScheduleRow& row = schedule.row;
   to = std::max({to, row.bar, row.counts_from});
   if (to >= row.resolved_to) return std::nullopt;
@@ -116,7 +131,12 @@ Result<std::optional<ChangeScheduleRequest>> take_back(ScheduleStore& store, con
   const auto is_tick = [&](WallTime at) { return ticks_between(schedule, at - kMoment, at) == 1; };
   if (ticks_between(schedule, to, row.resolved_to) <= std::ranges::count_if(*fired, is_tick)) return std::nullopt;
 
-  ChangeScheduleRequest request{.ns = ns, .name = row.name, .change = ScheduleChange::rewind, .revision = row.revision, .to = to, .from = row.resolved_to};
+  ChangeScheduleRequest request{.ns = ns,
+                                .name = row.name,
+                                .change = ScheduleChange::rewind,
+                                .revision = row.revision,
+                                .to = to,
+                                .from = row.resolved_to};
   const Result<TicksReply> before = store.ticks({.ns = ns, .schedule = row.name, .before = to + kMoment, .limit = 1});
   if (!before) return std::unexpected(before.error());
   if (before->ticks.empty() || before->ticks.front().fired() || before->ticks.front().last <= to) return request;
@@ -125,7 +145,8 @@ Result<std::optional<ChangeScheduleRequest>> take_back(ScheduleStore& store, con
   request.kept = SkippedTicks{.first = range.tick,
                               .last = schedule.rule.last(range.tick - kMoment, to).value_or(range.tick),
                               // Whoever skipped them may have read another edition of the time zones.
-                              .count = std::clamp<std::int64_t>(range.count - ticks_between(schedule, to, range.last), 1, std::max<std::int64_t>(range.count - 1, 1)),
+                              .count = std::clamp<std::int64_t>(range.count - ticks_between(schedule, to, range.last),
+                                                                1, std::max<std::int64_t>(range.count - 1, 1)),
                               .reason = range.reason};
   return request;
 }

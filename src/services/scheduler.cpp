@@ -17,7 +17,8 @@ using std::chrono::milliseconds;
 constexpr Duration kLookPauseLeast = milliseconds{250};
 // After an answer that should not be, so that it is not asked for again and again.
 constexpr Duration kRest = std::chrono::seconds{5};
-// How often it offers the lead for schedules that it cannot use. If nobody can, each of several acts beside the others for a minute of these.
+// How often it offers the lead for schedules that it cannot use. If nobody can, each of several acts beside the others
+// for a minute of these.
 constexpr Duration kOfferEvery = std::chrono::minutes{10};
 // A store does nothing else meanwhile.
 constexpr std::size_t kTicksAtOnce = 2000;
@@ -43,10 +44,11 @@ Scheduler::Scheduler(Runtime& runtime, Log log, Store& store, SchedulerOptions o
 
 void Scheduler::run(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { event_->notify(); });
-  const auto hints = store_.watch({.ns = options_.ns, .queues = {}, .stage = {}, .orders = true, .locks = {kSchedulerLock}}, [this] {
-    hinted_ = true;
-    event_->notify();
-  });
+  const auto hints =
+      store_.watch({.ns = options_.ns, .queues = {}, .stage = {}, .orders = true, .locks = {kSchedulerLock}}, [this] {
+        hinted_ = true;
+        event_->notify();
+      });
   while (!stop.stop_requested()) {
     turn(stop);
     event_->wait_until(next_turn());
@@ -67,7 +69,8 @@ void Scheduler::turn(const std::stop_token& stop) {
   if (runtime_.now() < rests_until_) return;
   const Fence fence = lead_.fence();
   if (!leads_ || (fence != 0 && fence != term_)) {
-    // What it knew is of another term, or from before the store was away: that may have been set back since, and count the same versions once more.
+    // What it knew is of another term, or from before the store was away: that may have been set back since, and count
+    // the same versions once more.
     leads_ = false;
     version_.reset();
     if (!look()) return;
@@ -88,7 +91,8 @@ void Scheduler::turn(const std::stop_token& stop) {
 Instant Scheduler::next_turn() const {
   if (!lead_.has()) return lead_.next();
   Instant next = leads_ ? looked_at_ + (hinted_ ? kLookPauseLeast : options_.look_every) : Instant::min();
-  if (const std::optional<WallTime> tick = book_.next(); tick && leads_) next = std::min(next, time_.surely_when(*tick));
+  if (const std::optional<WallTime> tick = book_.next(); tick && leads_)
+    next = std::min(next, time_.surely_when(*tick));
   if (!again_.empty() || !ahead_.empty()) next = Instant::min();
   return std::min(std::max(next, rests_until_), lead_.next());
 }
@@ -140,7 +144,12 @@ std::vector<TickStep> Scheduler::plan(const std::vector<std::string>& names, con
 }
 
 bool Scheduler::cancel(const std::string& schedule, const std::vector<JobId>& jobs, const std::stop_token& stop) {
-  const ActRequest request{.ns = options_.ns, .ids = jobs, .request = fresh_id(runtime_), .only = {}, .act = {"schedule " + schedule, "the next tick is due"}, .timeout = std::min(kCallTimeout, options_.window)};
+  const ActRequest request{.ns = options_.ns,
+                           .ids = jobs,
+                           .request = fresh_id(runtime_),
+                           .only = {},
+                           .act = {"schedule " + schedule, "the next tick is due"},
+                           .timeout = std::min(kCallTimeout, options_.window)};
   const Result<ActReply> reply = sure([&] { return store_.cancel(request); }, stop);
   if (!reply) {
     failed("cancel", reply.error());
@@ -152,12 +161,19 @@ bool Scheduler::cancel(const std::string& schedule, const std::vector<JobId>& jo
 }
 
 void Scheduler::send(const std::vector<TickStep>& steps, const std::stop_token& stop) {
-  const StepRequest request{.ns = options_.ns, .steps = steps, .request = fresh_id(runtime_), .owner = options_.owner, .place = options_.place, .timeout = std::min(kCallTimeout, options_.window)};
+  const StepRequest request{.ns = options_.ns,
+                            .steps = steps,
+                            .request = fresh_id(runtime_),
+                            .owner = options_.owner,
+                            .place = options_.place,
+                            .timeout = std::min(kCallTimeout, options_.window)};
   Instant asked;
-  const Result<StepReply> reply = sure([&] {
-    asked = runtime_.now();
-    return store_.step_ticks(request);
-  }, stop);
+  const Result<StepReply> reply = sure(
+      [&] {
+        asked = runtime_.now();
+        return store_.step_ticks(request);
+      },
+      stop);
   if (reply) {
     answered();
     heard(asked, reply->now);
@@ -166,7 +182,8 @@ void Scheduler::send(const std::vector<TickStep>& steps, const std::stop_token& 
       time_.forget();
       time_.heard(asked, runtime_.now(), reply->now);
     }
-    for (std::size_t i = 0; i < steps.size() && i < reply->answers.size(); ++i) apply(steps[i], reply->answers[i], reply->now);
+    for (std::size_t i = 0; i < steps.size() && i < reply->answers.size(); ++i)
+      apply(steps[i], reply->answers[i], reply->now);
     return;
   }
   if (reply.error().code != Code::invalid) return failed("step_ticks", reply.error());
@@ -203,12 +220,17 @@ void Scheduler::count_taken(const TickStep& step, const StepAnswer& answer, Wall
   for (const FiredTick& fired : step.fired) {
     if (std::ranges::binary_search(answer.duplicates, fired.tick)) {
       counters_.duplicates += 1;
-      log_.warn("tick_duplicate", {{"schedule", step.schedule}, {"tick", utc_text(fired.tick)}, {"owner", options_.owner}});
+      log_.warn("tick_duplicate",
+                {{"schedule", step.schedule}, {"tick", utc_text(fired.tick)}, {"owner", options_.owner}});
       continue;
     }
     counters_.fired += 1;
     const std::int64_t late = (now - fired.tick).count();
-    log_.info("tick_fired", {{"schedule", step.schedule}, {"tick", utc_text(fired.tick)}, {"job", to_string(fired.job.id)}, {"owner", options_.owner}, {"late_us", late}});
+    log_.info("tick_fired", {{"schedule", step.schedule},
+                             {"tick", utc_text(fired.tick)},
+                             {"job", to_string(fired.job.id)},
+                             {"owner", options_.owner},
+                             {"late_us", late}});
     if (now - fired.tick > kTickOnTime) continue;
     counters_.on_time += 1;
     counters_.late_total += late;
@@ -216,7 +238,9 @@ void Scheduler::count_taken(const TickStep& step, const StepAnswer& answer, Wall
   }
   for (const SkippedTicks& range : step.skipped) {
     counters_.skipped += range.count;
-    std::vector<LogField> fields{{"schedule", step.schedule}, {"first", utc_text(range.first)}, {"last", utc_text(range.last)}, {"count", range.count}, {"reason", range.reason}, {"owner", options_.owner}};
+    std::vector<LogField> fields{{"schedule", step.schedule},    {"first", utc_text(range.first)},
+                                 {"last", utc_text(range.last)}, {"count", range.count},
+                                 {"reason", range.reason},       {"owner", options_.owner}};
     if (nobody_was_there(range.reason)) log_.warn("ticks_skipped", std::move(fields));
     else log_.info("ticks_skipped", std::move(fields));
   }
@@ -238,8 +262,10 @@ void Scheduler::failed(std::string_view verb, const Error& error) {
   if (error.code == Code::unavailable) leads_ = false;
   const bool for_good = !may_repeat(error.code) && error.code != Code::conflict;
   // What waiting cannot mend may be mended by people. Until then another one may be let in where this one is not.
-  rests_until_ = runtime_.now() + (for_good ? std::chrono::minutes{1} : backoff(failures_, kBackoffMost, runtime_.random()));
-  if (failures_++ == 0) log_.warn("scheduler_failed", {{"verb", verb}, {"code", to_string(error.code)}, {"message", error.message}});
+  rests_until_ =
+      runtime_.now() + (for_good ? std::chrono::minutes{1} : backoff(failures_, kBackoffMost, runtime_.random()));
+  if (failures_++ == 0)
+    log_.warn("scheduler_failed", {{"verb", verb}, {"code", to_string(error.code)}, {"message", error.message}});
   if (for_good) lead_.offer();
 }
 

@@ -1,9 +1,12 @@
-// Fires the ticks of a namespace's schedules (S1 to S3). Every worker runs one; of several the one that leads acts, and the others look now and then whether it still does.
+// Fires the ticks of a namespace's schedules (S1 to S3). Every worker runs one; of several the one that leads acts, and
+// the others look now and then whether it still does.
 //
-// It knows no time but the store's, and keeps nothing that the store does not know: each step leads from where the account stands, and is refused if it stands elsewhere. So a leader that was
-// paused, or was replaced without noticing, costs a call and nothing else. A step in doubt is sent again as it is; a step that was not taken is planned anew.
+// It knows no time but the store's, and keeps nothing that the store does not know: each step leads from where the
+// account stands, and is refused if it stands elsewhere. So a leader that was paused, or was replaced without noticing,
+// costs a call and nothing else. A step in doubt is sent again as it is; a step that was not taken is planned anew.
 //
-// The store's clock may jump. Ahead: what is open by then fires or is skipped, as the schedule says. Back: ticks that fired ahead of it stay, those that were skipped ahead of it are open again.
+// The store's clock may jump. Ahead: what is open by then fires or is skipped, as the schedule says. Back: ticks that
+// fired ahead of it stay, those that were skipped ahead of it are open again.
 #pragma once
 
 #include <atomic>
@@ -31,10 +34,10 @@ inline constexpr Duration kScheduleWindowMost = std::chrono::seconds{10};
 
 struct SchedulerOptions {
   std::string ns = "default";
-  std::string owner;                                    // who fires, for the history
-  std::string place;                                    // "host:pid"
-  Duration window = kScheduleWindowMost;                // how long nobody leads after a leader died
-  Duration look_every = std::chrono::seconds{5};        // for what people changed, if no hint comes before
+  std::string owner;                              // who fires, for the history
+  std::string place;                              // "host:pid"
+  Duration window = kScheduleWindowMost;          // how long nobody leads after a leader died
+  Duration look_every = std::chrono::seconds{5};  // for what people changed, if no hint comes before
   Duration read_all_every = std::chrono::hours{1};
 };
 
@@ -95,17 +98,17 @@ class Scheduler {
   const std::unique_ptr<Event> event_;
   std::atomic<bool> hinted_ = false;
 
-  bool leads_ = false;                       // and has looked since
-  Fence term_ = 0;                           // that it looked in
-  Instant offered_at_ = Instant::min();      // the lead, for what it cannot use
-  std::optional<std::int64_t> version_;      // all up to here was seen; empty: nothing yet
+  bool leads_ = false;                   // and has looked since
+  Fence term_ = 0;                       // that it looked in
+  Instant offered_at_ = Instant::min();  // the lead, for what it cannot use
+  std::optional<std::int64_t> version_;  // all up to here was seen; empty: nothing yet
   Instant looked_at_ = Instant::min();
   Instant read_all_at_ = Instant::min();
-  Instant rests_until_ = Instant::min();     // after a failure
-  int failures_ = 0;                         // in a row
-  std::set<std::string> again_;              // to be read again
-  std::set<std::string> ahead_;              // whose account stands ahead of the clock
-  std::set<std::string> contested_;          // of those, which somebody else moved: to be read again at the next look
+  Instant rests_until_ = Instant::min();  // after a failure
+  int failures_ = 0;                      // in a row
+  std::set<std::string> again_;           // to be read again
+  std::set<std::string> ahead_;           // whose account stands ahead of the clock
+  std::set<std::string> contested_;       // of those, which somebody else moved: to be read again at the next look
   std::map<std::string, std::int64_t> unusable_;  // said of this revision
 };
 

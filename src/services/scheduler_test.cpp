@@ -75,7 +75,10 @@ class Schedulers : public testing::Test {
   struct Process {
     // Its clocks show anything.
     Process(Schedulers& test, const std::string& name, std::int64_t drift_ppm)
-        : machine(name, 7h, drift_ppm, -24h * 365), runtime(test.simulation, machine, name), road(runtime, test.memory), scheduler(runtime, Log(events), road, {.ns = "default", .owner = name, .place = name}) {}
+        : machine(name, 7h, drift_ppm, -24h * 365),
+          runtime(test.simulation, machine, name),
+          road(runtime, test.memory),
+          scheduler(runtime, Log(events), road, {.ns = "default", .owner = name, .place = name}) {}
 
     ~Process() { runtime.kill(); }  // before what its fibers use goes away
     Process(const Process&) = delete;
@@ -103,12 +106,17 @@ class Schedulers : public testing::Test {
   void run(Duration until) { simulation.run_until(Instant{until}); }
   WallTime now() const { return server.wall_now(); }
 
-  ScheduleSpec every(Duration interval) const { return {.every = interval, .anchor = std::chrono::floor<std::chrono::seconds>(now()), .queue = "q"}; }
+  ScheduleSpec every(Duration interval) const {
+    return {.every = interval, .anchor = std::chrono::floor<std::chrono::seconds>(now()), .queue = "q"};
+  }
   void put(const std::string& name, const std::string& spec) {
-    must(memory.change_schedule({.ns = "default", .name = name, .spec = spec, .request = name, .owner = "test", .act = {"ana", ""}}));
+    must(memory.change_schedule(
+        {.ns = "default", .name = name, .spec = spec, .request = name, .owner = "test", .act = {"ana", ""}}));
   }
   void put(const std::string& name, const ScheduleSpec& spec) { put(name, spec_text(spec)); }
-  std::vector<TickRow> ticks(const std::string& name = "s") { return must(memory.ticks({.ns = "default", .schedule = name, .limit = 1000})).ticks; }
+  std::vector<TickRow> ticks(const std::string& name = "s") {
+    return must(memory.ticks({.ns = "default", .schedule = name, .limit = 1000})).ticks;
+  }
   std::int64_t fired(const std::string& name = "s") {
     const std::vector<TickRow> rows = ticks(name);
     return std::ranges::count_if(rows, &TickRow::fired);
@@ -118,7 +126,9 @@ class Schedulers : public testing::Test {
     for (const TickRow& row : ticks()) count += row.reason == reason ? row.count : 0;
     return count;
   }
-  ScheduleRow row(const std::string& name = "s") { return must(memory.schedules({.ns = "default", .names = {name}})).schedules.front(); }
+  ScheduleRow row(const std::string& name = "s") {
+    return must(memory.schedules({.ns = "default", .names = {name}})).schedules.front();
+  }
 };
 
 TEST_F(Schedulers, S1_EachTickFiresOnceAndWithinAFewMillisecondsOfItsInstant) {
@@ -193,7 +203,12 @@ TEST_F(Schedulers, S1_ALeaderThatWasPausedPastItsLeaseFiresNothingTwice) {
 
 TEST_F(Schedulers, S1_AStepInDoubtIsSentAgainAsItIs) {
   put("s", every(10s));
-  a.road.fate = [](const std::string& verb, int call) { return verb != "step_ticks" ? Fate::fine : call % 3 == 0 ? Fate::reply_lost : call % 3 == 1 ? Fate::request_lost : Fate::fine; };
+  a.road.fate = [](const std::string& verb, int call) {
+    return verb != "step_ticks" ? Fate::fine
+           : call % 3 == 0      ? Fate::reply_lost
+           : call % 3 == 1      ? Fate::request_lost
+                                : Fate::fine;
+  };
   start(a);
   run(5min + 5s);
   EXPECT_EQ(fired(), 30);
@@ -286,7 +301,8 @@ TEST_F(Schedulers, S1_TicksThatFiredAheadOfTheClockDoNotFireAgain) {
   run(3h + 30s);
   const std::vector<TickRow> rows = ticks();
   EXPECT_EQ(a.scheduler.counts().duplicates, 0) << "they are known when it comes to them";
-  EXPECT_EQ(std::ranges::count_if(rows, &TickRow::fired), 160) << "twenty were skipped while the clock was ahead, and have passed since";
+  EXPECT_EQ(std::ranges::count_if(rows, &TickRow::fired), 160)
+      << "twenty were skipped while the clock was ahead, and have passed since";
   EXPECT_EQ(skipped("superseded"), 20);
 }
 
@@ -367,7 +383,8 @@ TEST_F(Schedulers, S2_ANamespaceThatBeganAnewUnderTheSameRevisionsIsReadAnew) {
   b.runtime.kill();
   run(3min);
   EXPECT_GT(fired(), 10);
-  for (const TickRow& row : ticks()) EXPECT_EQ((row.tick - std::chrono::floor<std::chrono::seconds>(began)) % 7s, 0s) << "a tick of a rule that is gone";
+  for (const TickRow& row : ticks())
+    EXPECT_EQ((row.tick - std::chrono::floor<std::chrono::seconds>(began)) % 7s, 0s) << "a tick of a rule that is gone";
 }
 
 TEST_F(Schedulers, S2_ATermThatIsLostAndWonAtOnceIsAnotherOne) {
@@ -383,7 +400,8 @@ TEST_F(Schedulers, S2_ATermThatIsLostAndWonAtOnceIsAnotherOne) {
   a.runtime.resume();
   run(3min);
   EXPECT_GT(fired(), 10);
-  for (const TickRow& row : ticks()) EXPECT_EQ((row.tick - std::chrono::floor<std::chrono::seconds>(began)) % 7s, 0s) << "a tick of a rule that is gone";
+  for (const TickRow& row : ticks())
+    EXPECT_EQ((row.tick - std::chrono::floor<std::chrono::seconds>(began)) % 7s, 0s) << "a tick of a rule that is gone";
 }
 
 TEST_F(Schedulers, S3_ATakeBackThatIsRefusedIsNotAskedForWithoutAPause) {
@@ -434,11 +452,24 @@ TEST_F(Schedulers, APausedOneRestsAndWhatItMissedIsSkippedWhenItGoesOn) {
   put("s", every(10s));
   start(a);
   run(1min + 5s);
-  must(memory.change_schedule({.ns = "default", .name = "s", .change = ScheduleChange::pause, .revision = row().revision, .request = "p", .owner = "test", .act = {"ana", ""}}));
+  must(memory.change_schedule({.ns = "default",
+                               .name = "s",
+                               .change = ScheduleChange::pause,
+                               .revision = row().revision,
+                               .request = "p",
+                               .owner = "test",
+                               .act = {"ana", ""}}));
   run(3min + 5s);
   EXPECT_EQ(fired(), 6);
   const PlannedStep planned = must(plan_step(server, memory, "default", must(known(row())), now(), StepEnd::now));
-  must(memory.change_schedule({.ns = "default", .name = "s", .change = ScheduleChange::resume, .revision = row().revision, .step = planned.step, .request = "r", .owner = "test", .act = {"ana", ""}}));
+  must(memory.change_schedule({.ns = "default",
+                               .name = "s",
+                               .change = ScheduleChange::resume,
+                               .revision = row().revision,
+                               .step = planned.step,
+                               .request = "r",
+                               .owner = "test",
+                               .act = {"ana", ""}}));
   run(4min + 5s);
   EXPECT_EQ(fired(), 12);
   EXPECT_EQ(skipped("paused"), 12);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kSettlementsInACall = 1000;
 constexpr std::size_t kBytesInACall = 8 << 20;  // so that one commit of a store stays small
 
-std::int64_t WorkReport::* counter_of(OutcomeKind kind) {
+std::int64_t WorkReport::*counter_of(OutcomeKind kind) {
   switch (kind) {
     case OutcomeKind::done: return &WorkReport::done;
     case OutcomeKind::failed:
@@ -45,7 +45,8 @@ void Settler::settle(std::stop_token stop) {
       context_.fetcher->notify();
       continue;
     }
-    const Duration pause = backoff(tries++, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
+    const Duration pause =
+        backoff(tries++, std::min(kBackoffMost, context_.times.renew_after), context_.runtime.random());
     context_.runtime.sleep_until(now + pause, {});
   }
 }
@@ -53,7 +54,8 @@ void Settler::settle(std::stop_token stop) {
 bool Settler::send(const std::vector<Settlement>& settlements) {
   recorder_.record_now(settlements);
   FENCELINE_CRASH_POINT(settle_before);
-  const Result<SettleReply> reply = context_.store.settle({.ns = context_.options.ns, .owner = context_.owner, .settlements = settlements});
+  const Result<SettleReply> reply =
+      context_.store.settle({.ns = context_.options.ns, .owner = context_.owner, .settlements = settlements});
   FENCELINE_CRASH_POINT(settle_after);
   if (!reply) {
     if (may_repeat(reply.error().code)) {
@@ -65,8 +67,8 @@ bool Settler::send(const std::vector<Settlement>& settlements) {
   }
   context_.store_answered();
   for (const Settlement& settlement : settlements) {
-    const auto refused =
-        std::ranges::find_if(reply->refused, [&](const Refusal& r) { return r.id == settlement.id && r.sent == settlement.fence; });
+    const auto refused = std::ranges::find_if(
+        reply->refused, [&](const Refusal& r) { return r.id == settlement.id && r.sent == settlement.fence; });
     if (refused == reply->refused.end()) {
       accepted(settlement);
     } else {

@@ -1,5 +1,5 @@
-// A job that must not run twice at a time in a fleet, for teams that keep their own scheduler: each replica's scheduler calls run(), one of them
-// does the work, the others skip.
+// A job that must not run twice at a time in a fleet, for teams that keep their own scheduler: each replica's scheduler
+// calls run(), one of them does the work, the others skip.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ struct SingletonOptions {
   int renewal_tries = kRenewalTries;
   Duration soft_timeout = std::chrono::minutes{5};  // then it is warned of, and counted; 0: never
   Duration hard_timeout{0};                         // then the job is told to stop; 0: never
-  Duration hold_at_least{0};                        // so that a short job is not run again by a replica whose clock is behind
-  Duration every{0};                                // how often the scheduler calls: only to say when the next try is; 0: unknown
+  Duration hold_at_least{0};  // so that a short job is not run again by a replica whose clock is behind
+  Duration every{0};          // how often the scheduler calls: only to say when the next try is; 0: unknown
 };
 
 enum class SingletonEnd {
@@ -40,8 +40,9 @@ class Singleton {
   // `locks` must outlive it.
   Singleton(LockClient& locks, SingletonOptions options);
 
-  // One tick: runs the job, or skips it. The lock is released at the end with a budget of its own: a stop that cancelled the job still frees it. An exception of std::
-  // that the job throws is thrown on, after the release. Errors: invalid, refused, denied, broken.
+  // One tick: runs the job, or skips it. The lock is released at the end with a budget of its own: a stop that
+  // cancelled the job still frees it. An exception of std:: that the job throws is thrown on, after the release.
+  // Errors: invalid, refused, denied, broken.
   Result<SingletonEnd> run(const std::function<void(const SingletonRun&)>& job, std::stop_token stop = {});
 
   // run() now, then every `options.every` (at least 1 s), until `stop`. Errors: of run.

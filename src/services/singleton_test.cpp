@@ -1,5 +1,5 @@
-// A job that must not run twice at a time, run by the schedulers of several replicas. The three timelines are those of the class: ttl 10 min, renewal after
-// 3 min, soft timeout 5 min.
+// A job that must not run twice at a time, run by the schedulers of several replicas. The three timelines are those of
+// the class: ttl 10 min, renewal after 3 min, soft timeout 5 min.
 #include "services/singleton.hpp"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,9 @@ TEST_F(SingletonTest, WhenTheOwnerDiesAtThreeMinutesAnotherRunsAtTen) {
 
 TEST_F(SingletonTest, AStopThatCancelsTheJobStillFreesTheLock) {
   replica(a, 0s, 1h);
-  a.road.fate = [](const std::string& verb, int call) { return verb == "release" && call == 0 ? Fate::request_lost : Fate::fine; };
+  a.road.fate = [](const std::string& verb, int call) {
+    return verb == "release" && call == 0 ? Fate::request_lost : Fate::fine;
+  };
   simulation.at(at(1min), [&] { a.runtime.terminate(); });
   run(2min);
   EXPECT_FALSE(a.runtime.alive());
@@ -99,7 +101,10 @@ TEST_F(SingletonTest, AHardTimeoutTellsTheJobToStop) {
   start(a, [&](LockClient& locks) {
     SingletonOptions hard = options;
     hard.hard_timeout = 6min;
-    EXPECT_EQ(must(Singleton(locks, hard).run([&](const SingletonRun& run) { EXPECT_FALSE(a.runtime.sleep_for(1h, run.stop)); })), SingletonEnd::ran);
+    EXPECT_EQ(must(Singleton(locks, hard).run([&](const SingletonRun& run) {
+                EXPECT_FALSE(a.runtime.sleep_for(1h, run.stop));
+              })),
+              SingletonEnd::ran);
     EXPECT_EQ(now(), at(6min));
     EXPECT_EQ(locks.counts().soft_timeouts, 1);
   });

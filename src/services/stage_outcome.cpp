@@ -5,18 +5,31 @@ namespace {
 
 StageOutcome at_gate(const PipelineSpec& spec, const ItemNow& item, const Settlement& settlement, WallTime now) {
   const Outcome& outcome = settlement.outcome;
-  // A check that did not end is run again. At other gates, of an edited pipeline say, there is something to be said now, and perhaps nobody who would look again.
+  // A check that did not end is run again. At other gates, of an edited pipeline say, there is something to be said
+  // now, and perhaps nobody who would look again.
   const bool check = spec.stages[position_of(spec, item.stage)->stage].gate.kind == GateKind::check;
-  if (check && outcome.kind == OutcomeKind::given_back) return {.step = {}, .result = {}, .error = {}, .plain = outcome};
+  if (check && outcome.kind == OutcomeKind::given_back)
+    return {.step = {}, .result = {}, .error = {}, .plain = outcome};
   std::optional<ItemStep> step = gate_looked_at(spec, item, settlement.fence, outcome.kind, outcome.error, now);
   // Not yet: that costs nothing, however often.
-  return {.step = std::move(step), .result = {}, .error = {}, .plain = {.kind = OutcomeKind::later, .result = {}, .error = {}, .retry_in = look_again_in(spec, item, now), .exit_status = outcome.exit_status}};
+  return {.step = std::move(step),
+          .result = {},
+          .error = {},
+          .plain = {.kind = OutcomeKind::later,
+                    .result = {},
+                    .error = {},
+                    .retry_in = look_again_in(spec, item, now),
+                    .exit_status = outcome.exit_status}};
 }
 
 // Failures count by the stage, and may be more than the job itself has.
-StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now_item, const Settlement& settlement, WallTime now) {
+StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now_item, const Settlement& settlement,
+                    WallTime now) {
   // To a store a delivery that leaves no error behind was done.
-  StageOutcome made{.step = {}, .result = {}, .error = settlement.outcome.error.empty() ? "failed" : settlement.outcome.error, .plain = settlement.outcome};
+  StageOutcome made{.step = {},
+                    .result = {},
+                    .error = settlement.outcome.error.empty() ? "failed" : settlement.outcome.error,
+                    .plain = settlement.outcome};
   const std::int64_t attempts = stage.attempts > 0 ? stage.attempts : item.job.attempts_max;
   const std::int64_t failures = item.job.failures + 1;
   if (failures >= attempts) {
@@ -26,10 +39,14 @@ StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now
   if (now_item.record.hold) {
     made.step = put_on_hold(now_item, now + settlement.outcome.retry_in);
   } else if (failures >= item.job.attempts_max) {
-    made.step = ItemStep{.record = now_item.record,
-                         .place = ItemPlace{.stage = now_item.stage, .state = JobState::ready, .delay = settlement.outcome.retry_in, .fresh = false},
-                         .act = "item_retried",
-                         .about = stage.name + ", failure " + std::to_string(failures) + " of " + std::to_string(attempts)};
+    made.step =
+        ItemStep{.record = now_item.record,
+                 .place = ItemPlace{.stage = now_item.stage,
+                                    .state = JobState::ready,
+                                    .delay = settlement.outcome.retry_in,
+                                    .fresh = false},
+                 .act = "item_retried",
+                 .about = stage.name + ", failure " + std::to_string(failures) + " of " + std::to_string(attempts)};
   }
   if (made.step) made.step->record.moved_under = settlement.fence;
   return made;
@@ -37,7 +54,8 @@ StageOutcome failed(const StageSpec& stage, const Item& item, const ItemNow& now
 
 }  // namespace
 
-StageOutcome stage_outcome(const PipelineSpec& spec, const Item& item, const ItemNow& now_item, const Settlement& settlement, WallTime now) {
+StageOutcome stage_outcome(const PipelineSpec& spec, const Item& item, const ItemNow& now_item,
+                           const Settlement& settlement, WallTime now) {
   const Outcome& outcome = settlement.outcome;
   StageOutcome made{.step = {}, .result = outcome.result, .error = {}, .plain = outcome};
   const std::optional<Position> at = position_of(spec, now_item.stage);

@@ -10,7 +10,7 @@
 namespace fenceline {
 namespace {
 
-constexpr int kDecisions = 20;  // of outcomes that people were faster than
+constexpr int kDecisions = 20;                                   // of outcomes that people were faster than
 constexpr Duration kUnreadablePause = std::chrono::seconds{10};  // for workers that can read it
 const Act kByWorker{.actor = "worker", .reason = ""};
 
@@ -24,12 +24,14 @@ std::string stored(const KnownPipelines& known, const std::string& queue, const 
   return found != known.end() && found->second.readable() && found->second.spec.first().name == stage ? "" : stage;
 }
 
-// Those that are served together: in which the stage is stored alike. The first group is that of the first queue. A queue whose pipeline is of a newer version is left to workers that can read it.
+// Those that are served together: in which the stage is stored alike. The first group is that of the first queue. A
+// queue whose pipeline is of a newer version is left to workers that can read it.
 struct Served {
   std::string stage;
   std::vector<std::string> queues;
 };
-std::vector<Served> groups_of(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) {
+std::vector<Served> groups_of(const KnownPipelines& known, const std::vector<std::string>& queues,
+                              const std::string& stage) {
   std::vector<Served> groups;
   for (const std::string& queue : queues) {
     if (const auto found = known.find(queue); found != known.end() && !found->second.readable()) continue;
@@ -42,7 +44,9 @@ std::vector<Served> groups_of(const KnownPipelines& known, const std::vector<std
 }
 
 // For what knows one stage only.
-std::string stored(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) { return queues.empty() ? stage : stored(known, queues.front(), stage); }
+std::string stored(const KnownPipelines& known, const std::vector<std::string>& queues, const std::string& stage) {
+  return queues.empty() ? stage : stored(known, queues.front(), stage);
+}
 
 void add(BacklogReply& sum, const BacklogReply& more, bool worked_here) {
   sum.running |= worked_here && more.running;
@@ -53,7 +57,9 @@ void add(BacklogReply& sum, const BacklogReply& more, bool worked_here) {
 }
 
 // Nothing is known of the call that was under way, but what it granted can be asked for again.
-Error in_doubt(const Error& error) { return {error.code == Code::unavailable ? Code::in_doubt : error.code, error.message}; }
+Error in_doubt(const Error& error) {
+  return {error.code == Code::unavailable ? Code::in_doubt : error.code, error.message};
+}
 
 void as_its_stage_says(const PipelineSpec& spec, Job& job) {
   const std::optional<Position> at = position_of(spec, job.stage);
@@ -70,7 +76,9 @@ void as_its_stage_says(const PipelineSpec& spec, Job& job) {
 
 }  // namespace
 
-bool is_looked_after(const StageGate& gate, bool run_checks) { return gate.kind == GateKind::check ? run_checks : gate.kind == GateKind::approval; }
+bool is_looked_after(const StageGate& gate, bool run_checks) {
+  return gate.kind == GateKind::check ? run_checks : gate.kind == GateKind::approval;
+}
 
 StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options)
     : ForwardingStore(inner),
@@ -80,12 +88,20 @@ StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options
       all_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, std::vector<std::string>{})) {}
 
 StageStore::StageStore(const StageStore& like, StageGate gate)
-    : ForwardingStore(like.inner_), runtime_(like.runtime_), options_(like.options_), gate_(std::move(gate)), book_(like.book_), all_(like.all_) {}
+    : ForwardingStore(like.inner_),
+      runtime_(like.runtime_),
+      options_(like.options_),
+      gate_(std::move(gate)),
+      book_(like.book_),
+      all_(like.all_) {}
 
 Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
   const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
-  if (gate_ && std::ranges::none_of(request.queues, [&](const std::string& queue) { return is_its_gate(**known, queue, request.stage); })) return ClaimReply{};
+  if (gate_ && std::ranges::none_of(request.queues, [&](const std::string& queue) {
+        return is_its_gate(**known, queue, request.stage);
+      }))
+    return ClaimReply{};
   if (!has_pipeline(**known, request.queues)) return inner_.claim(request);
   const std::vector<Served> groups = groups_of(**known, request.queues, request.stage);
   if (groups.empty()) return ClaimReply{};
@@ -115,7 +131,9 @@ Result<void> StageStore::give_back_strays(const ClaimRequest& request, const Kno
   std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) {
     const Job& job = claimed.job;
     const auto found = known.find(job.queue);
-    const bool stray = (found != known.end() && !found->second.readable()) || stored(known, job.queue, request.stage) != job.stage || (gate_ && !is_its_gate(known, job.queue, job.stage));
+    const bool stray = (found != known.end() && !found->second.readable()) ||
+                       stored(known, job.queue, request.stage) != job.stage ||
+                       (gate_ && !is_its_gate(known, job.queue, job.stage));
     if (stray) back.settlements.push_back({job.id, job.fence, {.kind = OutcomeKind::given_back}});
     return stray;
   });
@@ -125,8 +143,10 @@ Result<void> StageStore::give_back_strays(const ClaimRequest& request, const Kno
   return {};
 }
 
-// What must not run goes back at no cost, and is then put on waiting if nobody has it since: whoever has it by then has looked at it in the same way.
-Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply) {
+// What must not run goes back at no cost, and is then put on waiting if nobody has it since: whoever has it by then has
+// looked at it in the same way.
+Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known,
+                                           ClaimReply& reply) {
   std::set<JobId> unsure;
   for (const ClaimedJob& claimed : reply.jobs) {
     if (known.contains(claimed.job.queue)) unsure.insert(claimed.job.id);
@@ -136,14 +156,18 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
   if (!read) return std::unexpected(read.error());
   std::set<JobId> kept_back = std::move(unsure);  // but for what is still ours
   SettleRequest back{.ns = request.ns, .owner = request.owner, .settlements = {}};
-  ChangeItemsRequest change{.ns = request.ns, .owner = "", .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
+  ChangeItemsRequest change{
+      .ns = request.ns, .owner = "", .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
   for (const Item& item : read->items) {
     const auto claimed = std::ranges::find(reply.jobs, item.job.id, [](const ClaimedJob& one) { return one.job.id; });
     if (item.job.fence != claimed->job.fence || item.job.state != JobState::running) continue;
     kept_back.erase(item.job.id);
     const Result<ItemNow> now_item = item_now(item);
     if (!now_item) {
-      back.settlements.push_back({item.job.id, item.job.fence, {.kind = OutcomeKind::later, .result = {}, .error = {}, .retry_in = kUnreadablePause, .exit_status = {}}});
+      back.settlements.push_back(
+          {item.job.id,
+           item.job.fence,
+           {.kind = OutcomeKind::later, .result = {}, .error = {}, .retry_in = kUnreadablePause, .exit_status = {}}});
       continue;
     }
     const std::optional<ItemStep> step = not_to_run(known.at(item.job.queue).spec, item, *now_item, read->now);
@@ -156,7 +180,8 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
     if (const Result<SettleReply> gone = inner_.settle(back); !gone) return std::unexpected(gone.error());
   }
   if (!change.changes.empty()) {
-    if (const Result<ChangeItemsReply> changed = inner_.change_items(change); !changed) return std::unexpected(changed.error());
+    if (const Result<ChangeItemsReply> changed = inner_.change_items(change); !changed)
+      return std::unexpected(changed.error());
   }
   for (const Settlement& settlement : back.settlements) kept_back.insert(settlement.id);
   std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return kept_back.contains(claimed.job.id); });
@@ -169,7 +194,8 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
 
 Result<SettleReply> StageStore::settle(const SettleRequest& request) {
   Result<Known> known = book_->recent();  // jobs of plain queues shall not pay for a second call
-  if (known && has_pipeline(**known, options_.queues)) known = book_->fresh();  // an edit is in force for the next outcome
+  if (known && has_pipeline(**known, options_.queues))
+    known = book_->fresh();  // an edit is in force for the next outcome
   if (!known) return std::unexpected(known.error());
   if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
   std::vector<Settlement> open = request.settlements;
@@ -186,13 +212,22 @@ Result<SettleReply> StageStore::settle(const SettleRequest& request) {
   return inner_.settle(rest);
 }
 
-// Answers those that must be decided anew. What is to be settled as any job goes to `plain`, and so does what is over: the store says how.
-Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest& request, const KnownPipelines& known, const std::vector<Settlement>& settlements, std::vector<Settlement>& plain) {
+// Answers those that must be decided anew. What is to be settled as any job goes to `plain`, and so does what is over:
+// the store says how.
+Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest& request, const KnownPipelines& known,
+                                                            const std::vector<Settlement>& settlements,
+                                                            std::vector<Settlement>& plain) {
   std::set<JobId> ids;
   for (const Settlement& settlement : settlements) ids.insert(settlement.id);
-  const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {ids.begin(), ids.end()}, .timeout = request.timeout});
+  const Result<ItemsReply> read =
+      inner_.items({.ns = request.ns, .ids = {ids.begin(), ids.end()}, .timeout = request.timeout});
   if (!read) return std::unexpected(read.error());
-  ChangeItemsRequest change{.ns = request.ns, .owner = request.owner, .request = fresh_id(runtime_), .changes = {}, .act = kByWorker, .timeout = request.timeout};
+  ChangeItemsRequest change{.ns = request.ns,
+                            .owner = request.owner,
+                            .request = fresh_id(runtime_),
+                            .changes = {},
+                            .act = kByWorker,
+                            .timeout = request.timeout};
   for (const Settlement& settlement : settlements) {
     const auto item = std::ranges::find(read->items, settlement.id, [](const Item& one) { return one.job.id; });
     const auto pipeline = item == read->items.end() ? known.end() : known.find(item->job.queue);
@@ -212,7 +247,8 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
       continue;
     }
     Settlement said = settlement;
-    if (gate_ && !is_its_gate(known, item->job.queue, item->job.stage)) said.outcome = {.kind = OutcomeKind::given_back};  // of a gate that is no more
+    if (gate_ && !is_its_gate(known, item->job.queue, item->job.stage))
+      said.outcome = {.kind = OutcomeKind::given_back};  // of a gate that is no more
     StageOutcome made = stage_outcome(pipeline->second.spec, *item, *now_item, said, read->now);
     if (!made.step) {
       plain.push_back({settlement.id, settlement.fence, std::move(made.plain)});
@@ -230,7 +266,9 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
   if (!changed) return std::unexpected(changed.error());
   for (const ItemRefusal& refused : changed->refused) {
     const auto one = std::ranges::find(change.changes, refused.id, &ItemChange::id);
-    std::ranges::copy_if(settlements, std::back_inserter(again), [&](const Settlement& settlement) { return settlement.id == refused.id && settlement.fence == one->fence; });
+    std::ranges::copy_if(settlements, std::back_inserter(again), [&](const Settlement& settlement) {
+      return settlement.id == refused.id && settlement.fence == one->fence;
+    });
   }
   return again;
 }
@@ -245,12 +283,16 @@ Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
     if (found == (*known)->end()) continue;
     const std::optional<std::size_t> stage = found->second.spec.find(request.stage);  // none, if it is not readable
     if (!stage || *stage == 0) continue;
-    const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns, .queues = {queue}, .stage = stored_gate(found->second.spec, *stage), .timeout = request.timeout});
+    const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns,
+                                                      .queues = {queue},
+                                                      .stage = stored_gate(found->second.spec, *stage),
+                                                      .timeout = request.timeout});
     if (!gate) return gate;
     add(all, *gate, is_looked_after(found->second.spec.stages[*stage].gate, options_.run_checks));
   }
   for (const Served& served : groups_of(**known, request.queues, request.stage)) {
-    const Result<BacklogReply> reply = inner_.backlog({.ns = request.ns, .queues = served.queues, .stage = served.stage, .timeout = request.timeout});
+    const Result<BacklogReply> reply =
+        inner_.backlog({.ns = request.ns, .queues = served.queues, .stage = served.stage, .timeout = request.timeout});
     if (!reply) return reply;
     add(all, *reply, true);
   }

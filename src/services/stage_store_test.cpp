@@ -30,8 +30,10 @@ TEST_F(StageStoreTest, P1_AnItemPassesItsStagesInOrderAndItsGates) {
   EXPECT_TRUE(settle(last.front(), {.result = "out"}).refused.empty());
   EXPECT_EQ(job(id).state, JobState::done);
   EXPECT_EQ(job(id).result, "out");
-  EXPECT_EQ(trail(), (std::vector<std::string>{"item_advanced ready -> review by worker", "item_advanced review -> gate of publish by worker", "item_approved publish, 1 of 1 by ana",
-                                               "item_advanced publish -> gate of announce by worker", "item_advanced gate of announce -> announce by worker"}));
+  EXPECT_EQ(trail(), (std::vector<std::string>{
+                         "item_advanced ready -> review by worker", "item_advanced review -> gate of publish by worker",
+                         "item_approved publish, 1 of 1 by ana", "item_advanced publish -> gate of announce by worker",
+                         "item_advanced gate of announce -> announce by worker"}));
 }
 
 TEST_F(StageStoreTest, AJobIsHandedOutAsItsStageSays) {
@@ -185,8 +187,15 @@ TEST_F(StageStoreTest, AnItemWithTheRecordOfANewerVersionHoldsUpNoOther) {
   const JobId known = enqueue();
   const std::vector<Job> both = claim("ready");
   ASSERT_EQ(both.size(), 2U);
-  must(memory.change_items({.ns = "default", .owner = "", .request = "r", .changes = {{.id = strange, .record = newer(record_text({})), .act = "item_held"}}, .act = ana}));
-  EXPECT_TRUE(must(stages.settle({.ns = "default", .owner = "w", .settlements = {{both[0].id, both[0].fence, {}}, {both[1].id, both[1].fence, {}}}})).refused.empty());
+  must(memory.change_items({.ns = "default",
+                            .owner = "",
+                            .request = "r",
+                            .changes = {{.id = strange, .record = newer(record_text({})), .act = "item_held"}},
+                            .act = ana}));
+  EXPECT_TRUE(must(stages.settle({.ns = "default",
+                                  .owner = "w",
+                                  .settlements = {{both[0].id, both[0].fence, {}}, {both[1].id, both[1].fence, {}}}}))
+                  .refused.empty());
   EXPECT_EQ(job(known).stage, "review") << "its outcome counts";
   EXPECT_EQ(job(strange).stage, "");
   EXPECT_EQ(job(strange).state, JobState::ready) << "where it leads is not for this version to say";
@@ -203,14 +212,25 @@ TEST_F(StageStoreTest, APipelineOfANewerVersionIsLeftToOthersAndHoldsUpNoOtherQu
   enqueue("mail");
   const Job held = claim("ready").at(0);
   const std::int64_t revision = must(memory.pipelines("default")).at(0).revision;
-  must(memory.put_pipeline({.ns = "default", .name = "docs", .spec = newer(pipeline_text(docs_pipeline())), .revision = revision, .act = ana}));
+  must(memory.put_pipeline({.ns = "default",
+                            .name = "docs",
+                            .spec = newer(pipeline_text(docs_pipeline())),
+                            .revision = revision,
+                            .act = ana}));
   clock.advance(2s);
   settle(held);
   EXPECT_EQ(job(strange).state, JobState::ready);
   EXPECT_EQ(job(strange).stage, "");
   EXPECT_TRUE(claim("ready").empty());
-  EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "ready"})).claimable) << "a drain ends";
-  const ClaimReply rest = must(stages.claim({.ns = "default", .queues = {"docs", "mail"}, .stage = "", .owner = "w", .request = "both", .limit = 10, .ttl = 30s}));
+  EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "ready"})).claimable)
+      << "a drain ends";
+  const ClaimReply rest = must(stages.claim({.ns = "default",
+                                             .queues = {"docs", "mail"},
+                                             .stage = "",
+                                             .owner = "w",
+                                             .request = "both",
+                                             .limit = 10,
+                                             .ttl = 30s}));
   ASSERT_EQ(rest.jobs.size(), 1U);
   EXPECT_EQ(rest.jobs[0].job.queue, "mail");
   EXPECT_TRUE(settle(rest.jobs[0].job).refused.empty());
@@ -219,7 +239,8 @@ TEST_F(StageStoreTest, APipelineOfANewerVersionIsLeftToOthersAndHoldsUpNoOtherQu
 TEST_F(StageStoreTest, AClaimThatCannotBeLookedThroughIsInDoubtAndItsRepeatBringsTheSame) {
   const JobId id = enqueue();
   road.items_refused = 1;
-  const ClaimRequest request{.ns = "default", .queues = {"docs"}, .stage = "ready", .owner = "w", .request = "one", .limit = 1, .ttl = 30s};
+  const ClaimRequest request{
+      .ns = "default", .queues = {"docs"}, .stage = "ready", .owner = "w", .request = "one", .limit = 1, .ttl = 30s};
   EXPECT_EQ(code_of(stages.claim(request)), Code::in_doubt);
   const ClaimReply repeat = must(stages.claim(request));
   ASSERT_EQ(repeat.jobs.size(), 1U);
@@ -291,7 +312,9 @@ TEST_F(StageStoreTest, ACheckThatSaysNothingIsAskedAgainAtNoCost) {
   must(acts.approve(id, {}, ana));
   work("publish");
   for (int n = 0; n < 30; ++n) {
-    settle(claim("gate:announce").at(0), {.kind = n % 2 == 0 ? OutcomeKind::failed : OutcomeKind::later, .error = n % 2 == 0 ? "exit status 1" : "", .retry_in = 1s});
+    settle(claim("gate:announce").at(0), {.kind = n % 2 == 0 ? OutcomeKind::failed : OutcomeKind::later,
+                                          .error = n % 2 == 0 ? "exit status 1" : "",
+                                          .retry_in = 1s});
     EXPECT_TRUE(claim("gate:announce").empty());
     clock.advance(5min);
   }
@@ -320,7 +343,11 @@ TEST_F(StageStoreTest, ADrainDoesNotWaitForAGateThatNobodyLooksAfter) {
   work("review");
   PipelineSpec open = docs_pipeline();
   open.stages[2].gate = {};
-  must(memory.put_pipeline({.ns = "default", .name = "docs", .spec = pipeline_text(open), .revision = 1, .act = ana}));  // whoever applied it died before looking at the items
+  must(memory.put_pipeline({.ns = "default",
+                            .name = "docs",
+                            .spec = pipeline_text(open),
+                            .revision = 1,
+                            .act = ana}));  // whoever applied it died before looking at the items
   clock.advance(48h);
   EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable);
   EXPECT_EQ(apply(open).refitted, 1);
@@ -340,7 +367,8 @@ TEST_F(StageStoreTest, J8_WhatIsRetriedAtAGateThatWaitsForPeopleWaitsAgain) {
   EXPECT_TRUE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable);
   settle(claim("gate:publish").at(0), {.kind = OutcomeKind::later});
   EXPECT_EQ(job(id).state, JobState::waiting);
-  EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable) << "a drain ends";
+  EXPECT_FALSE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable)
+      << "a drain ends";
   must(acts.approve(id, {}, ana));
   EXPECT_EQ(job(id).stage, "publish");
 }
@@ -365,7 +393,15 @@ TEST_F(StageStoreTest, P1_AStageThatIsTheFirstOfOneQueueOnlyIsServedInEachAsItIs
   const JobId letter = enqueue("mail");
   const auto claimed = [&](const std::vector<std::string>& queues) {
     std::vector<JobId> ids;
-    for (const ClaimedJob& one : must(stages.claim({.ns = "default", .queues = queues, .stage = "review", .owner = "w", .request = "mixed" + std::to_string(++number), .limit = 10, .ttl = 30s})).jobs) ids.push_back(one.job.id);
+    for (const ClaimedJob& one : must(stages.claim({.ns = "default",
+                                 .queues = queues,
+                                 .stage = "review",
+                                 .owner = "w",
+                                 .request = "mixed" + std::to_string(++number),
+                                 .limit = 10,
+                                 .ttl = 30s}))
+                                     .jobs)
+      ids.push_back(one.job.id);
     return ids;
   };
   EXPECT_EQ(claimed({"docs", "mail"}), std::vector<JobId>{}) << "it is at ready";
@@ -397,7 +433,16 @@ TEST_F(StageStoreTest, J8_AScheduleThatNamesTheFirstStageFiresJobsThatAreWorkedO
   clock.advance(2h);
   const JobId id = make_uuid7(clock.wall_now(), 3, 4);
   const FiredTick tick{row.resolved_to + 1h, {.id = id, .queue = "reports", .stage = "gather"}};
-  const StepReply stepped = must(stages.step_ticks({.ns = "default", .steps = {{.schedule = "hourly", .revision = row.revision, .from = row.resolved_to, .to = row.resolved_to + 1h, .fired = {tick}, .skipped = {}}}, .request = "s", .owner = "w", .place = "here"}));
+  const StepReply stepped = must(stages.step_ticks({.ns = "default",
+                                                    .steps = {{.schedule = "hourly",
+                                                               .revision = row.revision,
+                                                               .from = row.resolved_to,
+                                                               .to = row.resolved_to + 1h,
+                                                               .fired = {tick},
+                                                               .skipped = {}}},
+                                                    .request = "s",
+                                                    .owner = "w",
+                                                    .place = "here"}));
   EXPECT_EQ(stepped.answers.at(0).refused, "");
   EXPECT_EQ(job(id).stage, "");
 }

@@ -14,7 +14,8 @@ constexpr Duration kLookPause = std::chrono::seconds{1};
 
 }  // namespace
 
-Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOptions& options, const SaidOfWorker& said, std::stop_token stop) {
+Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOptions& options, const SaidOfWorker& said,
+                                    std::stop_token stop) {
   Result<KnownPipelines> known = read_pipelines(store, options.ns, options.queues);
   while (!known && (known.error().code == Code::unavailable || known.error().code == Code::in_doubt)) {
     if (!runtime.sleep_for(kLookPause, stop)) return KnownPipelines{};  // asked to stop: the worker ends at once
@@ -36,11 +37,15 @@ Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOption
     if (says.ttl > Duration{0} && !said.ttl) options.ttl = says.ttl;
     if (says.concurrency > 0 && !said.concurrency) options.concurrency = says.concurrency;
   }
-  if (stored.size() > 1) return fail(Code::invalid, "stage '" + options.stage + "' is the first one of one of these queues and not of another; start a worker for each");
+  if (stored.size() > 1)
+    return fail(Code::invalid,
+                "stage '" + options.stage +
+                    "' is the first one of one of these queues and not of another; start a worker for each");
   return known;
 }
 
-Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options, MakeCheck make_check, std::stop_token stop) {
+Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options,
+                               MakeCheck make_check, std::stop_token stop) {
   StageStore stages(runtime, store, {.ns = options.ns, .queues = options.queues, .run_checks = make_check != nullptr});
   GateKeeper gates(runtime, log, stages, options, std::move(make_check));
   Worker worker(runtime, log, stages, handler, options);

@@ -1,4 +1,5 @@
-// A worker of queues that may have pipelines, as the program and the library start it: its store moves items through their stages, and their gates are looked after beside it.
+// A worker of queues that may have pipelines, as the program and the library start it: its store moves items through
+// their stages, and their gates are looked after beside it.
 #pragma once
 
 #include <stop_token>
@@ -20,11 +21,14 @@ struct SaidOfWorker {
   bool concurrency = false;
 };
 
-// Makes the options what the stage of a pipeline says, and answers the pipelines of its queues. A store that is away is waited for, until `stop`: then there are none.
-// Errors: invalid (no such stage; it is the first one of one queue and not of another), those of the store.
-Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOptions& options, const SaidOfWorker& said, std::stop_token stop);
+// Makes the options what the stage of a pipeline says, and answers the pipelines of its queues. A store that is away is
+// waited for, until `stop`: then there are none. Errors: invalid (no such stage; it is the first one of one queue and
+// not of another), those of the store.
+Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOptions& options, const SaidOfWorker& said,
+                                    std::stop_token stop);
 
 // Worker::run, with all that pipelines need. Without `make_check` the check commands of gates are left to others.
-Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options, MakeCheck make_check, std::stop_token stop);
+Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options,
+                               MakeCheck make_check, std::stop_token stop);
 
 }  // namespace fenceline

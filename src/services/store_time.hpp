@@ -1,4 +1,5 @@
-// What the store's wall clock shows, as its answers tell: schedules know no clock of this process but the one that never jumps.
+// What the store's wall clock shows, as its answers tell: schedules know no clock of this process but the one that
+// never jumps.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace fenceline {
 
 class StoreTime {
  public:
-  // A question asked and answered at these moments was told `now`. True if the store's clock stands more than a second before where it should: it was set back.
+  // A question asked and answered at these moments was told `now`. True if the store's clock stands more than a second
+  // before where it should: it was set back.
   bool heard(Instant asked, Instant answered, WallTime now) {
     const Duration least = now.time_since_epoch() - answered.time_since_epoch();
     const Duration most = now.time_since_epoch() - asked.time_since_epoch();

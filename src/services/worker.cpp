@@ -24,10 +24,13 @@ constexpr int kExitLeaseLost = 76;
 
 Result<void> check_options(const WorkerOptions& options) {
   // All that is held, with the outcomes that wait, must fit into one renewal.
-  if (options.concurrency < 1 || options.concurrency > kConcurrencyMax) return fail(Code::invalid, "concurrency must be 1 to 500");
-  if (options.prefetch < 0 || options.prefetch > kConcurrencyMax) return fail(Code::invalid, "prefetch must be 0 to 500");
+  if (options.concurrency < 1 || options.concurrency > kConcurrencyMax)
+    return fail(Code::invalid, "concurrency must be 1 to 500");
+  if (options.prefetch < 0 || options.prefetch > kConcurrencyMax)
+    return fail(Code::invalid, "prefetch must be 0 to 500");
   if (options.drain_grace < Duration{0}) return fail(Code::invalid, "drain grace must not be negative");
-  if (options.orders_every <= Duration{0}) return fail(Code::invalid, "the pause between two questions for orders must be positive");
+  if (options.orders_every <= Duration{0})
+    return fail(Code::invalid, "the pause between two questions for orders must be positive");
   return {};
 }
 
@@ -44,7 +47,9 @@ bool handlers_returned(WorkerContext& context, Instant deadline) {
 // care, so that others may go on.
 void end_handlers(WorkerContext& context, Duration drain_grace) {
   const int given_back = context.holdings.give_back_waiting();
-  context.log.info("worker_draining", {{"owner", context.owner}, {"running", context.holdings.load().running}, {"given_back", given_back}});
+  context.log.info(
+      "worker_draining",
+      {{"owner", context.owner}, {"running", context.holdings.load().running}, {"given_back", given_back}});
   context.settler->notify();
   if (handlers_returned(context, context.runtime.now() + drain_grace)) return;
   for (const DeliveryPtr& delivery : context.holdings.running()) {
@@ -67,7 +72,12 @@ std::string_view status_of(const WorkerContext& context) {
 void end_process_for_lost_lease() { std::_Exit(kExitLeaseLost); }
 
 Worker::Worker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options)
-    : runtime_(runtime), log_(log), store_(store), handler_(handler), options_(std::move(options)), owner_(fresh_id(runtime)) {}
+    : runtime_(runtime),
+      log_(log),
+      store_(store),
+      handler_(handler),
+      options_(std::move(options)),
+      owner_(fresh_id(runtime)) {}
 
 Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   if (const Result<void> ok = check_options(options_); !ok) return std::unexpected(ok.error());
@@ -78,12 +88,18 @@ Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   Recorder recorder(context);
   Settler settler(context, recorder);
   EffectRunner effects(runtime_, log_, store_,
-                       {.ns = options_.ns, .owner = owner_, .actor = options_.actor.empty() ? owner_ : options_.actor, .wait_for_actor = options_.wait_for_actor});
+                       {.ns = options_.ns,
+                        .owner = owner_,
+                        .actor = options_.actor.empty() ? owner_ : options_.actor,
+                        .wait_for_actor = options_.wait_for_actor});
   Executor executor(context, recorder, effects, handler_);
   Fetcher fetcher(context);
   Retention retention(context);
   Scheduler scheduler(runtime_, log_, store_,
-                      {.ns = options_.ns, .owner = owner_, .place = options_.host + ":" + std::to_string(options_.pid), .window = std::min(options_.ttl, kScheduleWindowMost)});
+                      {.ns = options_.ns,
+                       .owner = owner_,
+                       .place = options_.host + ":" + std::to_string(options_.pid),
+                       .window = std::min(options_.ttl, kScheduleWindowMost)});
   // An operator's order to stop is as good as the caller's.
   std::stop_source stop_source;
   const std::stop_callback asked(asked_to_stop, [stop_source]() mutable { stop_source.request_stop(); });
@@ -108,10 +124,12 @@ Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
   Task recording = runtime_.spawn("record", [&](std::stop_token s) { recorder.record(std::move(s)); });
   Task tidying = runtime_.spawn("tidy", [&](std::stop_token s) { retention.tidy(std::move(s)); });
   Task scheduling;
-  if (options_.schedules) scheduling = runtime_.spawn("schedule", [&](std::stop_token s) { scheduler.run(std::move(s)); });
+  if (options_.schedules)
+    scheduling = runtime_.spawn("schedule", [&](std::stop_token s) { scheduler.run(std::move(s)); });
   std::vector<Task> slots;
   for (int i = 0; i < options_.concurrency; ++i) {
-    slots.push_back(runtime_.spawn("slot-" + std::to_string(i), [&](std::stop_token s) { executor.work(std::move(s)); }));
+    slots.push_back(
+        runtime_.spawn("slot-" + std::to_string(i), [&](std::stop_token s) { executor.work(std::move(s)); }));
   }
 
   fetcher.fetch(stop);

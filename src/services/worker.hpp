@@ -35,18 +35,20 @@ struct WorkerOptions {
   std::vector<std::string> queues;
   std::string stage;
   int concurrency = 1;
-  int prefetch = 0;               // jobs claimed beyond those that run, so that no handler waits for the store
+  int prefetch = 0;  // jobs claimed beyond those that run, so that no handler waits for the store
   Duration ttl = std::chrono::seconds{30};
   Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
-  bool drain = false;             // end when nothing is running, by anyone, or claimable
-  bool strict = false;            // a handler that works on without a lease, and past a grace, ends the process
+  bool drain = false;                               // end when nothing is running, by anyone, or claimable
+  bool strict = false;  // a handler that works on without a lease, and past a grace, ends the process
   std::function<void()> end_process = end_process_for_lost_lease;
   Duration orders_every = std::chrono::milliseconds{500};  // how often a worker that holds something asks for orders
-  Duration tidy_every = std::chrono::minutes{1};           // about how often it removes what was kept long enough; 0: never
-  bool schedules = true;          // fires ticks, if no other worker of the namespace does
-  std::string actor = {};         // this process, so that another one can see whether it lives (runtime/actor.hpp); empty: the owner
-  std::function<ActorLife(const std::string& actor, Instant until, std::stop_token stop)> wait_for_actor = {};  // none: of others nothing is known
-  std::string host;               // for the registry
+  Duration tidy_every = std::chrono::minutes{1};  // about how often it removes what was kept long enough; 0: never
+  bool schedules = true;                          // fires ticks, if no other worker of the namespace does
+  std::string actor =
+      {};  // this process, so that another one can see whether it lives (runtime/actor.hpp); empty: the owner
+  std::function<ActorLife(const std::string& actor, Instant until, std::stop_token stop)> wait_for_actor =
+      {};            // none: of others nothing is known
+  std::string host;  // for the registry
   std::int64_t pid = 0;
   std::string version;
 };
@@ -56,15 +58,15 @@ struct WorkReport {
   std::int64_t claimed = 0;
   std::int64_t takeovers = 0;
   std::int64_t done = 0;
-  std::int64_t failed = 0;      // failed and dead
+  std::int64_t failed = 0;  // failed and dead
   std::int64_t later = 0;
   std::int64_t given_back = 0;
-  std::int64_t refused = 0;     // late writes of ours that the store refused
-  std::int64_t lost = 0;        // leases we had to give up
-  std::int64_t revoked = 0;     // deliveries that an operator ended: cancelled, or retried
-  std::int64_t held = 0;        // deliveries that ended with a doubt about an effect: their jobs wait
-  std::int64_t ahead = 0;       // at the end of a drain: jobs whose time lies ahead
-  std::int64_t blocked = 0;     // and those held back by their group, a limit or a pause
+  std::int64_t refused = 0;  // late writes of ours that the store refused
+  std::int64_t lost = 0;     // leases we had to give up
+  std::int64_t revoked = 0;  // deliveries that an operator ended: cancelled, or retried
+  std::int64_t held = 0;     // deliveries that ended with a doubt about an effect: their jobs wait
+  std::int64_t ahead = 0;    // at the end of a drain: jobs whose time lies ahead
+  std::int64_t blocked = 0;  // and those held back by their group, a limit or a pause
 };
 
 class Worker {

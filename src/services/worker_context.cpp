@@ -9,7 +9,7 @@ constexpr std::size_t kHeldRemembered = 1000;
 
 }  // namespace
 
-void WorkerContext::count(std::int64_t WorkReport::* what, std::int64_t by) {
+void WorkerContext::count(std::int64_t WorkReport::*what, std::int64_t by) {
   const std::lock_guard lock(mutex_);
   report_.*what += by;
 }
@@ -25,7 +25,8 @@ void WorkerContext::store_answered() {
 
 void WorkerContext::store_failed(std::string_view verb, const Error& error) {
   if (store_away_.exchange(true)) return;
-  log.warn("store_unavailable", {{"owner", owner}, {"verb", verb}, {"code", to_string(error.code)}, {"message", error.message}});
+  log.warn("store_unavailable",
+           {{"owner", owner}, {"verb", verb}, {"code", to_string(error.code)}, {"message", error.message}});
 }
 
 void WorkerContext::give_up(const Error& error) {
@@ -53,7 +54,8 @@ void WorkerContext::log_held(std::string_view verb, const Holding& delivery) {
     if (held_.size() > kHeldRemembered) held_.pop_front();
     report_.held += 1;
   }
-  log.warn("delivery_held", {{"job", to_string(delivery.id)}, {"owner", owner}, {"verb", verb}, {"fence", delivery.fence}});
+  log.warn("delivery_held",
+           {{"job", to_string(delivery.id)}, {"owner", owner}, {"verb", verb}, {"fence", delivery.fence}});
 }
 
 void WorkerContext::log_refusal(std::string_view verb, const Refusal& refusal) {
@@ -83,11 +85,13 @@ void WorkerContext::hint_orders() {
 void WorkerContext::log_loss(const Delivery& delivery, std::string_view why) {
   // An operator's wish is no trouble of ours.
   count(why == kRevoked ? &WorkReport::revoked : &WorkReport::lost);
-  log.warn("lease_lost", {{"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}});
+  log.warn("lease_lost",
+           {{"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}});
 }
 
 void WorkerContext::log_told(const Delivery& delivery, std::string_view why) {
-  std::vector<LogField> fields{{"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}};
+  std::vector<LogField> fields{
+      {"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}};
   // A worker that stops does so on a good day.
   if (why == kWorkerStops) log.info("handler_told_to_stop", std::move(fields));
   else log.warn("handler_told_to_stop", std::move(fields));

@@ -27,12 +27,13 @@ inline constexpr std::string_view kTimedOut = "timed_out";
 inline constexpr std::string_view kLeaseNotRenewed = "lease_not_renewed";
 inline constexpr std::string_view kWorkerStops = "worker_stops";
 
-// A delivery ends under its own fence, and before its outcome, only if an effect in doubt makes its job wait. That is as it
-// should be, and no late write.
+// A delivery ends under its own fence, and before its outcome, only if an effect in doubt makes its job wait. That is
+// as it should be, and no late write.
 bool ended_by_hold(const Refusal& refusal);
 
 struct WorkerContext {
-  WorkerContext(Runtime& the_runtime, Log the_log, Store& the_store, const WorkerOptions& the_options, const std::string& the_owner)
+  WorkerContext(Runtime& the_runtime, Log the_log, Store& the_store, const WorkerOptions& the_options,
+                const std::string& the_owner)
       : runtime(the_runtime),
         log(the_log),
         store(the_store),
@@ -75,7 +76,7 @@ struct WorkerContext {
   std::atomic<bool> quiet = false;    // by an operator's order: nothing more is claimed
   std::atomic<bool> ordered = false;  // a claim was answered so, and may be due again when there is no such order
 
-  void count(std::int64_t WorkReport::* what, std::int64_t by = 1);
+  void count(std::int64_t WorkReport::*what, std::int64_t by = 1);
   WorkReport counted() const;
 
   // The store answered, or did not: logged when it changes.

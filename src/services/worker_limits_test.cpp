@@ -52,7 +52,8 @@ TEST_F(WorkerOnMemory, WithStrictAHandlerThatWorksOnWithoutItsLeaseEndsTheProces
   std::atomic<int> refusals{0};
   store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
     if (refusals++ > 0) return std::nullopt;
-    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1, "superseded"}}};
+    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1,
+                                    "superseded"}}};
   };
   std::atomic<bool> ended{false};
   options.strict = true;
@@ -74,7 +75,8 @@ TEST_F(WorkerOnMemory, WithoutStrictItIsOnlyLogged) {
   std::atomic<int> refusals{0};
   store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
     if (refusals++ > 0) return std::nullopt;
-    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1, "superseded"}}};
+    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1,
+                                    "superseded"}}};
   };
   options.end_process = [] { FAIL() << "nobody asked for that"; };
   std::atomic<int> runs{0};

@@ -55,8 +55,22 @@ TEST_F(WorkerUnderOrders, J7_ACancelledHandlerKeepsItsSlotUntilItHasReturned) {
 
 // A call of an effect that cannot tell how it ended.
 void begin_and_doubt(Store& store, const Delivered& run) {
-  must(store.begin_effect({.ns = "default", .job = run.job.id, .fence = run.job.fence, .name = "pay", .digest = "d", .call = "c", .actor = "here", .dead_call = {}}));
-  must(store.finish_effect({.ns = "default", .job = run.job.id, .fence = run.job.fence, .name = "pay", .call = "c", .end = EffectEnd::held, .result = {}, .exit_status = {}}));
+  must(store.begin_effect({.ns = "default",
+                           .job = run.job.id,
+                           .fence = run.job.fence,
+                           .name = "pay",
+                           .digest = "d",
+                           .call = "c",
+                           .actor = "here",
+                           .dead_call = {}}));
+  must(store.finish_effect({.ns = "default",
+                            .job = run.job.id,
+                            .fence = run.job.fence,
+                            .name = "pay",
+                            .call = "c",
+                            .end = EffectEnd::held,
+                            .result = {},
+                            .exit_status = {}}));
 }
 
 TEST_F(WorkerUnderOrders, J7_AHandlerWhoseJobIsMadeToWaitIsToldAndKeepsItsSlotUntilItHasReturned) {

@@ -141,8 +141,8 @@ TEST_F(WorkerOnMemory, J5_FiveLostRepliesToClaimsDeadLetterNobody) {
   }
 }
 
-// What is left is told to the send that was answered. Counted from an earlier one, the wait would be taken off twice, and
-// a lease that is good would not be worth starting.
+// What is left is told to the send that was answered. Counted from an earlier one, the wait would be taken off twice,
+// and a lease that is good would not be worth starting.
 TEST_F(WorkerOnMemory, L5_TrustInARepeatedClaimCountsFromTheSendThatWasAnswered) {
   enqueue(1);
   Duration left{};
@@ -262,7 +262,8 @@ TEST_F(WorkerOnMemory, L4_ARefusedRenewalStopsTheHandlerAndItsOutcomeIsNotSent) 
   std::atomic<bool> refuse{true};
   store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
     if (!refuse.exchange(false)) return std::nullopt;
-    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1, "superseded"}}};
+    return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1,
+                                    "superseded"}}};
   };
   std::atomic<int> runs{0};
   const WorkReport report = must(work([&](const Delivered& run) {
@@ -366,7 +367,8 @@ TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
   const auto enqueue = [&](int count) {
     EnqueueRequest request{.ns = "default"};
     for (int i = 0; i < count; ++i)
-      request.jobs.push_back({.id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()), .queue = "mail"});
+      request.jobs.push_back(
+          {.id = make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()), .queue = "mail"});
     must(store.enqueue(request));
     return request.jobs.front().id;
   };
@@ -403,7 +405,9 @@ TEST(WorkerAlone, J8_AJobThatMustRunAloneDoesNotStarveBehindALimitWhileOtherWork
     must(store.enqueue({.ns = "default", .jobs = {{.id = id, .queue = queue}}}));
     return id;
   };
-  const auto pause = [&](bool paused) { must(store.pause({.ns = "default", .queue = "narrow", .paused = paused, .act = {"ana", ""}})); };
+  const auto pause = [&](bool paused) {
+    must(store.pause({.ns = "default", .queue = "narrow", .paused = paused, .act = {"ana", ""}}));
+  };
   must(store.set_queue({.ns = "default", .queue = "narrow", .change = {.limit = 1}, .act = {"ana", ""}}));
   const JobId killer = enqueue("narrow");
   for (const std::string owner : {"first", "second"}) {
@@ -425,7 +429,8 @@ TEST(WorkerAlone, J8_AJobThatMustRunAloneDoesNotStarveBehindALimitWhileOtherWork
       return RunResult{};
     }
     if (run.job.queue == "wide" && wide++ == 0) pause(false);
-    runtime.sleep_for(run.job.queue == "wide" ? 40ms : 300ms, run.stop);  // so that most claims find the narrow one full
+    runtime.sleep_for(run.job.queue == "wide" ? 40ms : 300ms,
+                      run.stop);  // so that most claims find the narrow one full
     if (!alone_ran && wide < kEnough) enqueue(run.job.queue);
     return RunResult{};
   });

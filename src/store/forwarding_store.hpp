@@ -37,11 +37,19 @@ class ForwardingStore : public Store {
   Result<std::vector<QueueRow>> queues(const std::string& ns) override { return inner_.queues(ns); }
   Result<TidyReply> tidy(const TidyRequest& request) override { return inner_.tidy(request); }
   Result<Fence> raise_floor(const RaiseFloorRequest& request) override { return inner_.raise_floor(request); }
-  Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override { return inner_.facts(ns, id); }
-  Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override { return inner_.attempts(ns, id); }
+  Result<std::optional<JobFacts>> facts(const std::string& ns, const JobId& id) override {
+    return inner_.facts(ns, id);
+  }
+  Result<std::vector<Attempt>> attempts(const std::string& ns, const JobId& id) override {
+    return inner_.attempts(ns, id);
+  }
 
-  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override { return inner_.begin_effect(request); }
-  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override { return inner_.finish_effect(request); }
+  Result<BeginEffectReply> begin_effect(const BeginEffectRequest& request) override {
+    return inner_.begin_effect(request);
+  }
+  Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override {
+    return inner_.finish_effect(request);
+  }
   Result<void> resolve_effect(const ResolveEffectRequest& request) override { return inner_.resolve_effect(request); }
   Result<EffectsReply> effects(const EffectsRequest& request) override { return inner_.effects(request); }
 
@@ -50,28 +58,40 @@ class ForwardingStore : public Store {
   Result<ReleaseReply> release(const ReleaseRequest& request) override { return inner_.release(request); }
   Result<void> withdraw(const WithdrawRequest& request) override { return inner_.withdraw(request); }
   Result<LocksReply> locks(const LocksRequest& request) override { return inner_.locks(request); }
-  Result<std::optional<LockRow>> lock(const std::string& ns, const std::string& resource) override { return inner_.lock(ns, resource); }
+  Result<std::optional<LockRow>> lock(const std::string& ns, const std::string& resource) override {
+    return inner_.lock(ns, resource);
+  }
   Result<BreakReply> break_lock(const BreakRequest& request) override { return inner_.break_lock(request); }
 
   Result<SchedulesReply> schedules(const SchedulesRequest& request) override { return inner_.schedules(request); }
   Result<StepReply> step_ticks(const StepRequest& request) override { return inner_.step_ticks(request); }
-  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override { return inner_.change_schedule(request); }
+  Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override {
+    return inner_.change_schedule(request);
+  }
   Result<TicksReply> ticks(const TicksRequest& request) override { return inner_.ticks(request); }
 
   Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override { return inner_.put_pipeline(request); }
   Result<std::vector<PipelineRow>> pipelines(const std::string& ns) override { return inner_.pipelines(ns); }
   Result<ItemsReply> items(const ItemsRequest& request) override { return inner_.items(request); }
-  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override { return inner_.change_items(request); }
+  Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) override {
+    return inner_.change_items(request);
+  }
 
   Result<void> report_worker(const WorkerReport& report) override { return inner_.report_worker(report); }
-  Result<void> remove_worker(const std::string& ns, const std::string& owner) override { return inner_.remove_worker(ns, owner); }
+  Result<void> remove_worker(const std::string& ns, const std::string& owner) override {
+    return inner_.remove_worker(ns, owner);
+  }
   Result<void> order_worker(const OrderRequest& request) override { return inner_.order_worker(request); }
-  Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override { return inner_.orders(ns, owner); }
+  Result<OrdersReply> orders(const std::string& ns, const std::string& owner) override {
+    return inner_.orders(ns, owner);
+  }
   Result<void> stopped(const StoppedRequest& request) override { return inner_.stopped(request); }
   Result<std::vector<WorkerRow>> workers(const std::string& ns) override { return inner_.workers(ns); }
 
   Result<std::vector<TrailEntry>> trail(const std::string& ns, int limit) override { return inner_.trail(ns, limit); }
-  Result<void> remove_namespace(const std::string& ns, const Act& act) override { return inner_.remove_namespace(ns, act); }
+  Result<void> remove_namespace(const std::string& ns, const Act& act) override {
+    return inner_.remove_namespace(ns, act);
+  }
   Result<std::vector<std::string>> namespaces() override { return inner_.namespaces(); }
 
   StoreProfile profile() const override { return inner_.profile(); }

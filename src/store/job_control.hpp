@@ -22,8 +22,8 @@ namespace fenceline {
 
 struct ActRequest {
   std::string ns;
-  std::vector<JobId> ids;  // at most kBatchMax, none twice
-  std::string request;     // one try; a repeat after in_doubt carries the same
+  std::vector<JobId> ids;        // at most kBatchMax, none twice
+  std::string request;           // one try; a repeat after in_doubt carries the same
   std::optional<JobState> only;  // a job that is in another state stays as it is, and is refused
   Act act;
   Duration timeout = kCallTimeout;
@@ -99,10 +99,10 @@ struct QueueRow {
   std::string queue;
   QueueSettings settings;
   std::optional<QueuePause> paused;
-  std::array<std::int64_t, 6> depth{};       // jobs by JobState, all stages
-  std::int64_t ahead = 0;                    // of the ready ones: its time has not come; counted up to kAheadCounted
-  std::optional<WallTime> oldest_ready_at;   // run time of the ready job that is due longest, blocked ones included
-  std::int64_t newest = 0;                   // no job of the namespace has a larger cursor (see JobsRequest::after) by now
+  std::array<std::int64_t, 6> depth{};      // jobs by JobState, all stages
+  std::int64_t ahead = 0;                   // of the ready ones: its time has not come; counted up to kAheadCounted
+  std::optional<WallTime> oldest_ready_at;  // run time of the ready job that is due longest, blocked ones included
+  std::int64_t newest = 0;  // no job of the namespace has a larger cursor (see JobsRequest::after) by now
 
   std::int64_t depth_of(JobState state) const { return depth[static_cast<std::size_t>(state)]; }
   bool operator==(const QueueRow&) const = default;
@@ -114,8 +114,9 @@ struct PurgeRequest {
   std::string ns;
   std::string queue;
   std::int64_t after = 0;  // cursor of the step before; 0: from the oldest
-  std::int64_t up_to = 0;  // QueueRow::newest as it was when somebody decided, or kAllOfThem: what came later stays, also at a repeat
-  int limit = 1000;        // jobs in one step, at most kBatchMax
+  std::int64_t up_to =
+      0;  // QueueRow::newest as it was when somebody decided, or kAllOfThem: what came later stays, also at a repeat
+  int limit = 1000;  // jobs in one step, at most kBatchMax
   Act act;
   Duration timeout = kCallTimeout;
 };
@@ -150,67 +151,74 @@ struct RaiseFloorRequest {
 // All that `job explain` speaks of, as it stood at one moment.
 struct JobFacts {
   Job job;
-  std::optional<Duration> due_in;  // ready, and its time lies that far ahead
+  std::optional<Duration> due_in;    // ready, and its time lies that far ahead
   std::optional<QueuePause> paused;  // of its queue
-  // The next six are of ready and waiting jobs only; holders in the order of their enqueue, revoked deliveries included.
-  std::optional<JobId> group_head;   // another job: the one of its group that has its slot, or else comes first
-  bool group_head_revoked = false;   // it was cancelled, retried or made to wait, and its worker has not said stopped yet
-  int limit = 0;                     // of the queue, if reached: by these, at most kHoldersShown of them
+  // The next six are of ready and waiting jobs only; holders in the order of their enqueue, revoked deliveries
+  // included.
+  std::optional<JobId> group_head;  // another job: the one of its group that has its slot, or else comes first
+  bool group_head_revoked =
+      false;      // it was cancelled, retried or made to wait, and its worker has not said stopped yet
+  int limit = 0;  // of the queue, if reached: by these, at most kHoldersShown of them
   std::vector<JobId> limit_holders;
-  int limit_per_key = 0;             // the same for its limit key
+  int limit_per_key = 0;  // the same for its limit key
   std::vector<JobId> limit_key_holders;
-  std::optional<JobId> key_holder;   // finished jobs: who has their unique key now; perhaps itself, for its key_for
-  std::optional<Duration> slot_left; // its delivery was revoked or made to wait, and keeps its slot so long at most
-  bool must_run_alone = false;       // unfinished jobs; an expired one counts the loss at hand
-  std::int64_t workers = 0;          // seen within their ttl, that serve its queue and stage and are neither quiet nor stopping
+  std::optional<JobId> key_holder;    // finished jobs: who has their unique key now; perhaps itself, for its key_for
+  std::optional<Duration> slot_left;  // its delivery was revoked or made to wait, and keeps its slot so long at most
+  bool must_run_alone = false;        // unfinished jobs; an expired one counts the loss at hand
+  std::int64_t workers = 0;  // seen within their ttl, that serve its queue and stage and are neither quiet nor stopping
   std::vector<std::string> effects_in_doubt;  // of a waiting job: the names of those that it waits for, sorted
-  std::vector<std::string> quiet_workers;  // owners of those that are quiet, by start, then owner; at most kHoldersShown
+  std::vector<std::string>
+      quiet_workers;  // owners of those that are quiet, by start, then owner; at most kHoldersShown
 
   bool operator==(const JobFacts&) const = default;
 };
 
-// An act on jobs leaves one entry in the trail for each job that it changed; a job that is as asked for already is ok, and
-// neither that nor the repeat of an act leaves one. cancel and retry answer `refused` if fences are used up.
+// An act on jobs leaves one entry in the trail for each job that it changed; a job that is as asked for already is ok,
+// and neither that nor the repeat of an act leaves one. cancel and retry answer `refused` if fences are used up.
 class JobControl {
  public:
   virtual ~JobControl() = default;
 
-  // Unfinished jobs become cancelled; one that runs, or waits and was granted before, under a new fence at once and no owner. What it held of group and
-  // limits stays taken until its worker says stopped or its lease would have ended. Already cancelled: ok.
+  // Unfinished jobs become cancelled; one that runs, or waits and was granted before, under a new fence at once and no
+  // owner. What it held of group and limits stays taken until its worker says stopped or its lease would have ended.
+  // Already cancelled: ok.
   virtual Result<ActReply> cancel(const ActRequest& request) = 0;
 
   // Makes jobs claimable now: a dead or cancelled one becomes ready with no failures and no losses in a row, and if it
   // has a group takes the last place in it; a ready one loses its delay; a running one is revoked as by cancel, and
-  // ready again when its slot is free. Each job that is changed has its run time now; one that could be claimed as it is,
-  // or waits for a gate, stays as it is; one that waits for an effect in doubt is refused. The repeat of a request that was the last cancel or retry to be answered ok
-  // for a job changes nothing, whatever became of it since, also if the job was as asked for already (J3).
-  // Refused, and named, if a finished job's unique key is taken (J6).
+  // ready again when its slot is free. Each job that is changed has its run time now; one that could be claimed as it
+  // is, or waits for a gate, stays as it is; one that waits for an effect in doubt is refused. The repeat of a request
+  // that was the last cancel or retry to be answered ok for a job changes nothing, whatever became of it since, also if
+  // the job was as asked for already (J3). Refused, and named, if a finished job's unique key is taken (J6).
   virtual Result<ActReply> retry(const ActRequest& request) = 0;
 
-  // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, between the cursors `after` and
-  // `up_to`, each as cancel does, in one step with one entry in the trail, or none if there was no job. Nothing is deleted before its retention: a repeated enqueue still meets its job.
+  // Cancels up to `limit` ready and waiting jobs of the queue, all stages, oldest first, between the cursors `after`
+  // and `up_to`, each as cancel does, in one step with one entry in the trail, or none if there was no job. Nothing is
+  // deleted before its retention: a repeated enqueue still meets its job.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
 
   // Sets what is not empty. An entry in the trail only if some setting changes. Errors: invalid.
   virtual Result<void> set_queue(const SetQueueRequest& request) = 0;
   // A paused queue grants nothing, takeovers included; what runs goes on. The same again: ok, the first pause stays.
   virtual Result<void> pause(const PauseRequest& request) = 0;
-  // By name: all that have a job, a setting other than the default, or a pause. One that was named by mistake is gone when
-  // that is taken back.
+  // By name: all that have a job, a setting other than the default, or a pause. One that was named by mistake is gone
+  // when that is taken back.
   virtual Result<std::vector<QueueRow>> queues(const std::string& ns) = 0;
 
   // Removes finished jobs whose retention is over, with all that belongs to them, oldest first; the floor is raised in
-  // the same step (L2). A job that still has its unique key, a slot or an effect in doubt stays. A step looks at a bounded number of jobs: `more`
-  // may be said with nothing removed, if many of them stay, and what it did not look at may be older. Also forgets batch names, groups
-  // without jobs and what else nobody can ask for any more; and locks that have been free for kFreeLockKeptFor and have no live waiter, the longest free first (then by
-  // resource), up to `limit` of them: they count as removed, too. So do rows of ticks
-  // that are older than kTicksKeptFor or beyond the kTicksKeptMost largest of their schedule, the smallest first, up to `limit` of them (the bar is raised to the last that fired, in the same step),
-  // and what is left of removed schedules (schedule_store.hpp).
+  // the same step (L2). A job that still has its unique key, a slot or an effect in doubt stays. A step looks at a
+  // bounded number of jobs: `more` may be said with nothing removed, if many of them stay, and what it did not look at
+  // may be older. Also forgets batch names, groups without jobs and what else nobody can ask for any more; and locks
+  // that have been free for kFreeLockKeptFor and have no live waiter, the longest free first (then by resource), up to
+  // `limit` of them: they count as removed, too. So do rows of ticks that are older than kTicksKeptFor or beyond the
+  // kTicksKeptMost largest of their schedule, the smallest first, up to `limit` of them (the bar is raised to the last
+  // that fired, in the same step), and what is left of removed schedules (schedule_store.hpp).
   virtual Result<TidyReply> tidy(const TidyRequest& request) = 0;
 
-  // Every fence that is granted from now on is larger than `floor`, and than any floor before: for gates that remember more than a store that
-  // was restored. Answers the floor that stands. An entry in the trail only if it was raised. Errors: invalid, refused (more than kFloorAheadMost
-  // ahead of the store's clock, and above all that it ever granted).
+  // Every fence that is granted from now on is larger than `floor`, and than any floor before: for gates that remember
+  // more than a store that was restored. Answers the floor that stands. An entry in the trail only if it was raised.
+  // Errors: invalid, refused (more than kFloorAheadMost ahead of the store's clock, and above all that it ever
+  // granted).
   virtual Result<Fence> raise_floor(const RaiseFloorRequest& request) = 0;
 
   // Empty if there is no such job, as are the attempts.

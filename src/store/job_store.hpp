@@ -9,9 +9,10 @@
 //
 // Slots. A running job has a slot in its queue, in its group and under its limit key, until it is settled: a lease that
 // ran out keeps it, since the claim that takes the job over needs no other. A delivery revoked by an operator, or
-// ended by a doubt about an effect, keeps its slot until its worker says stopped, or its lease would have ended. Of a group only the head may run: the unfinished
-// job that is first by the store's own sequence; a slot of the group that is still taken holds back the next one (J7).
-// Every fence minted for a job of a group, a revoked or buried one's too, is above all that the group had before.
+// ended by a doubt about an effect, keeps its slot until its worker says stopped, or its lease would have ended. Of a
+// group only the head may run: the unfinished job that is first by the store's own sequence; a slot of the group that
+// is still taken holds back the next one (J7). Every fence minted for a job of a group, a revoked or buried one's too,
+// is above all that the group had before.
 #pragma once
 
 #include <cstdint>
@@ -120,7 +121,7 @@ struct ExtendRequest {
 };
 
 struct ExtendReply {
-  Duration left{};    // for all that were extended; see Grant
+  Duration left{};  // for all that were extended; see Grant
   Duration waited{};
   std::vector<Refusal> refused;  // these are lost, the others were extended
 };
@@ -155,8 +156,9 @@ struct Note {
   JobId id;
   Fence fence = 0;
   std::optional<Progress> progress;
-  std::string log;          // bytes, at most kLogBytesMax
-  std::int64_t log_at = 0;  // where they begin in all that this delivery logged, at most 2^53: what is there already is not added twice
+  std::string log;  // bytes, at most kLogBytesMax
+  std::int64_t log_at =
+      0;  // where they begin in all that this delivery logged, at most 2^53: what is there already is not added twice
 };
 
 struct RecordRequest {
@@ -195,9 +197,9 @@ struct JobsRequest {
   std::string ns;
   std::optional<std::string> queue;
   std::optional<JobState> state;
-  std::string tag;         // empty: any
-  std::int64_t after = 0;  // cursor of the page before; 0: from the start
-  int limit = 100;         // at most 1000
+  std::string tag;            // empty: any
+  std::int64_t after = 0;     // cursor of the page before; 0: from the start
+  int limit = 100;            // at most 1000
   bool with_payload = false;  // payload and result are empty otherwise
   Duration timeout = kCallTimeout;
 };
@@ -210,7 +212,7 @@ struct JobsReply {
 // For those who typed the beginning of an id.
 struct IdsRequest {
   std::string ns;
-  JobId first;    // both included
+  JobId first;  // both included
   JobId last;
   int limit = 2;  // 1 to 1000
   Duration timeout = kCallTimeout;
@@ -227,8 +229,8 @@ struct BacklogReply {
   bool running = false;    // some job is leased, by anyone
   bool claimable = false;  // some job could be claimed now
   std::int64_t ahead = 0;  // ready, but not its time yet; counted up to 100,000
-  // Ready and its time has come, but held back by its group, a limit, a pause or its own revoked delivery, each looked at
-  // for itself; counted up to 100,000. So are expired leases of a paused queue.
+  // Ready and its time has come, but held back by its group, a limit, a pause or its own revoked delivery, each looked
+  // at for itself; counted up to 100,000. So are expired leases of a paused queue.
   std::int64_t blocked = 0;
   std::optional<Duration> next_due;  // of those, the first
 };
@@ -238,12 +240,13 @@ class JobStore {
   virtual ~JobStore() = default;
 
   // Adds the jobs, all or none. An id that is there already adds nothing if queue, stage and payload are
-  // the same (J1), the stage as it was then, wherever change_items put it since. Nor does a job whose unique key is taken in its queue (any stage) by one with the same payload as a
-  // JSON value, earlier in this request included: its id then stands for that job for kAliasKeptFor at least (until a tidy
-  // finds it older), so that a repeat adds nothing whatever became of it (J6); queue and payload of the repeat must be that
-  // job's, as long as it is there. A key belongs to the job that took it last, while that is unfinished or its key_for
-  // since the finish is not over. Errors: invalid, conflict (the id belongs to another job, or the
-  // key to a job with another payload: the message names it and its state), full.
+  // the same (J1), the stage as it was then, wherever change_items put it since. Nor does a job whose unique key is
+  // taken in its queue (any stage) by one with the same payload as a JSON value, earlier in this request included: its
+  // id then stands for that job for kAliasKeptFor at least (until a tidy finds it older), so that a repeat adds nothing
+  // whatever became of it (J6); queue and payload of the repeat must be that job's, as long as it is there. A key
+  // belongs to the job that took it last, while that is unfinished or its key_for since the finish is not over. Errors:
+  // invalid, conflict (the id belongs to another job, or the key to a job with another payload: the message names it
+  // and its state), full.
   virtual Result<EnqueueReply> enqueue(const EnqueueRequest& request) = 0;
 
   // When the store first saw this batch name. Errors: refused (longer ago than kBatchRepeatableFor; the name is free
@@ -257,11 +260,11 @@ class JobStore {
   // and no owner. A job that must run alone (an expired one counts the loss at hand) is granted only if
   // `holds_others` is false, then before all others and as the only one (J5); otherwise it is passed over. Passed over
   // are also: all jobs of a paused queue, expired and to be buried ones included; a ready job that is not its group's
-  // head or whose group has its slot taken; one whose own revoked delivery still has its slot; one for which the queue or
-  // its limit key has no slot left (J7). To an owner whose order is not `work` nothing is granted, nothing is buried for it
-  // and nothing is said of what is due: an order is in force as soon as it was given (J2). A
-  // repeat of a request that granted something, within its ttl, returns of those grants what is still held and
-  // alive, and grants nothing. Errors: invalid, refused (fences used up).
+  // head or whose group has its slot taken; one whose own revoked delivery still has its slot; one for which the queue
+  // or its limit key has no slot left (J7). To an owner whose order is not `work` nothing is granted, nothing is buried
+  // for it and nothing is said of what is due: an order is in force as soon as it was given (J2). A repeat of a request
+  // that granted something, within its ttl, returns of those grants what is still held and alive, and grants nothing.
+  // Errors: invalid, refused (fences used up).
   virtual Result<ClaimReply> claim(const ClaimRequest& request) = 0;
 
   // Gives back at no cost what `claim` granted under this request id and is still running under it; if that
@@ -277,8 +280,9 @@ class JobStore {
   // again, while no newer grant was made, is accepted as a repeat.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
-  // Adds to progress and log, also of a finished job. Needs the newest fence, not a live lease and not an owner: a fence
-  // has only one. At most kLogBytesMax of a job's log are kept, its end. A note whose log is already there adds no chunk.
+  // Adds to progress and log, also of a finished job. Needs the newest fence, not a live lease and not an owner: a
+  // fence has only one. At most kLogBytesMax of a job's log are kept, its end. A note whose log is already there adds
+  // no chunk.
   virtual Result<RecordReply> record(const RecordRequest& request) = 0;
   // Empty if there is no such job.
   virtual Result<std::optional<LogReply>> log(const LogRequest& request) = 0;

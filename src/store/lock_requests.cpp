@@ -14,8 +14,8 @@ constexpr DurationRange kAtMostADay{Duration{0}, std::chrono::hours{24}};
 
 Result<void> check_time(std::string_view what, Duration value, const DurationRange& range) {
   if (value < range.least || value > range.most)
-    return fail(Code::invalid, std::string(what) + " " + format_duration(value) + " is out of range; use " + format_duration(range.least) + " to " +
-                                   format_duration(range.most));
+    return fail(Code::invalid, std::string(what) + " " + format_duration(value) + " is out of range; use " +
+                                   format_duration(range.least) + " to " + format_duration(range.most));
   return {};
 }
 
@@ -25,14 +25,16 @@ Result<void> check_names(const std::vector<std::string>& names, int slots) {
   for (const std::string& name : names) {
     if (auto ok = check_lock_name(name); !ok) return ok;
   }
-  if (std::ranges::adjacent_find(names, std::greater_equal<>{}) != names.end()) return fail(Code::invalid, "the names of locks must be sorted, none twice");
+  if (std::ranges::adjacent_find(names, std::greater_equal<>{}) != names.end())
+    return fail(Code::invalid, "the names of locks must be sorted, none twice");
   if (slots < 1 || slots > kLockSlotsMax) return fail(Code::invalid, "slots must be 1 to 1000");
   if (slots > 1 && names.size() > 1) return fail(Code::invalid, "slots are for one lock, not for several at once");
   return {};
 }
 
 Result<void> check_holdings(const std::vector<LockHolding>& locks) {
-  if (locks.size() > static_cast<std::size_t>(kBatchMax)) return fail(Code::invalid, "too many locks in one call: at most 10000");
+  if (locks.size() > static_cast<std::size_t>(kBatchMax))
+    return fail(Code::invalid, "too many locks in one call: at most 10000");
   std::set<LockHolding> seen;
   for (const LockHolding& lock : locks) {
     if (auto ok = check_lock_resource(lock.resource); !ok) return ok;
@@ -86,7 +88,9 @@ Result<void> check_request(const LocksRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;
   if (!request.prefix.empty()) {
     // The beginning of a name may end in the '#' of a slot.
-    const std::string_view prefix = request.prefix.back() == '#' ? std::string_view(request.prefix).substr(0, request.prefix.size() - 1) : std::string_view(request.prefix);
+    const std::string_view prefix = request.prefix.back() == '#'
+                                        ? std::string_view(request.prefix).substr(0, request.prefix.size() - 1)
+                                        : std::string_view(request.prefix);
     if (prefix.find('#') == std::string_view::npos) {
       if (auto ok = check_lock_name(prefix); !ok) return ok;
     }
@@ -102,7 +106,8 @@ Result<void> check_request(const BreakRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;
   if (auto ok = check_lock_resource(request.resource); !ok) return ok;
   if (auto ok = check_id("request", request.request); !ok) return ok;
-  if (request.only && (*request.only < 1 || *request.only > kFenceMax)) return fail(Code::invalid, "a fence is 1 to 2^53-1");
+  if (request.only && (*request.only < 1 || *request.only > kFenceMax))
+    return fail(Code::invalid, "a fence is 1 to 2^53-1");
   return check_act(request.act);
 }
 

@@ -1,6 +1,7 @@
-// What is durable about pipelines: which there are, and what is known of their items. An item is a job of the queue that has the pipeline's name, at one
-// of its stages; a job enqueued without a stage is at the first one. Rules about stages, gates and approvals are those of model/pipeline.hpp: a store
-// keeps texts that it does not read, and moves a job in one step with them.
+// What is durable about pipelines: which there are, and what is known of their items. An item is a job of the queue
+// that has the pipeline's name, at one of its stages; a job enqueued without a stage is at the first one. Rules about
+// stages, gates and approvals are those of model/pipeline.hpp: a store keeps texts that it does not read, and moves a
+// job in one step with them.
 //
 // The rules for every verb of job_store.hpp hold here too.
 #pragma once
@@ -25,9 +26,10 @@ inline constexpr int kPipelinesMax = 1000;                  // in a namespace
 inline constexpr int kItemsAtOnceMax = 1000;                // in one request
 
 struct PipelineRow {
-  std::string name;           // of its queue
-  std::string spec;           // the store does not read it
-  std::int64_t revision = 0;  // from 1; grows by one with every change, for a name never the same again while the namespace is there
+  std::string name;  // of its queue
+  std::string spec;  // the store does not read it
+  std::int64_t revision =
+      0;  // from 1; grows by one with every change, for a name never the same again while the namespace is there
   WallTime changed_at{};
 
   bool operator==(const PipelineRow&) const = default;
@@ -64,12 +66,13 @@ struct ItemsReply {
 
 // Where a change puts a job.
 struct Placement {
-  std::string stage;                  // may be empty
-  JobState state = JobState::ready;   // all but running
-  Duration delay{0};                  // of a ready one: not claimed before it is over
-  bool fresh = true;                  // failures, losses in a row and laters begin anew: another stage
-  std::string result;                 // by a holder who puts it on done, of a delivery that ended well; else it is not kept
-  std::string error;                  // by a holder, not empty: the delivery failed, and this is the job's last one; by a person: of one that is put on dead, else it is not kept
+  std::string stage;                 // may be empty
+  JobState state = JobState::ready;  // all but running
+  Duration delay{0};                 // of a ready one: not claimed before it is over
+  bool fresh = true;                 // failures, losses in a row and laters begin anew: another stage
+  std::string result;  // by a holder who puts it on done, of a delivery that ended well; else it is not kept
+  std::string error;   // by a holder, not empty: the delivery failed, and this is the job's last one; by a person: of
+                       // one that is put on dead, else it is not kept
 
   bool operator==(const Placement&) const = default;
 };
@@ -82,8 +85,9 @@ struct ItemChange {
   std::optional<JobState> only;    // by a person: the state that the decision rests on
   std::optional<Placement> place;  // empty: the job stays as it is
   std::string act;                 // of its entry in the trail (trail.hpp): "item_approved"
-  std::string about;               // what follows the id in the entry's subject: "review -> publish"; no control characters; may be empty
-  std::string reason;              // of the entry; empty: that of the request
+  std::string
+      about;  // what follows the id in the entry's subject: "review -> publish"; no control characters; may be empty
+  std::string reason;  // of the entry; empty: that of the request
 };
 
 struct ChangeItemsRequest {
@@ -119,26 +123,32 @@ class PipelineStore {
  public:
   virtual ~PipelineStore() = default;
 
-  // Sets, or removes, what a pipeline is. The spec that stands already: ok, and nothing changes, whatever `revision` says; nor does removing what is not there.
-  // Jobs stay as they are. The trail: pipeline_applied, pipeline_removed (subject: NAME). Who watches orders of the namespace is told. Answers the row as it
-  // is now (of a removed one: no spec). Errors: invalid; conflict (its revision is another one: read again); refused (kPipelinesMax are there).
+  // Sets, or removes, what a pipeline is. The spec that stands already: ok, and nothing changes, whatever `revision`
+  // says; nor does removing what is not there. Jobs stay as they are. The trail: pipeline_applied, pipeline_removed
+  // (subject: NAME). Who watches orders of the namespace is told. Answers the row as it is now (of a removed one: no
+  // spec). Errors: invalid; conflict (its revision is another one: read again); refused (kPipelinesMax are there).
   virtual Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) = 0;
   // All, by name (bytewise).
   virtual Result<std::vector<PipelineRow>> pipelines(const std::string& ns) = 0;
 
   virtual Result<ItemsReply> items(const ItemsRequest& request) = 0;
 
-  // Makes each change by itself, or says why not; all in one step of the store. The record's revision grows by one. A record goes with its job, by retention too.
+  // Makes each change by itself, or says why not; all in one step of the store. The record's revision grows by one. A
+  // record goes with its job, by retention too.
   //
-  // With a place: the job's stage and state are those. By a holder the delivery ends as by settle (done, or failed if there is an error; no exit status), with its slots; it needs the newest
-  // fence and its owner, not a live lease (J3, P2). A person's change of a running job revokes the delivery as cancel does: a new fence at once (one that does not run keeps its own), its attempt is `cancelled`, and the slot stays taken until its
-  // worker says stopped or the lease would have ended; a job that is put on ready is claimable then. One that is put on done, dead or cancelled is finished as by settle and cancel. Unique key and group stay until it is: an item
-  // at any stage is its group's head. Its place among the ready ones is that of its priority, run time and own sequence number. Who watches the new stage is told.
-  // The run time of what is put on waiting is now.
+  // With a place: the job's stage and state are those. By a holder the delivery ends as by settle (done, or failed if
+  // there is an error; no exit status), with its slots; it needs the newest fence and its owner, not a live lease (J3,
+  // P2). A person's change of a running job revokes the delivery as cancel does: a new fence at once (one that does not
+  // run keeps its own), its attempt is `cancelled`, and the slot stays taken until its worker says stopped or the lease
+  // would have ended; a job that is put on ready is claimable then. One that is put on done, dead or cancelled is
+  // finished as by settle and cancel. Unique key and group stay until it is: an item at any stage is its group's head.
+  // Its place among the ready ones is that of its priority, run time and own sequence number. Who watches the new stage
+  // is told. The run time of what is put on waiting is now.
   //
   // Without one: only the record changes; the job runs on, if it runs.
   //
-  // An entry in the trail for each that was changed (subject: "ID about"). A repeat of the request that changed an item last changes nothing. Errors: invalid, refused (fences used up), full.
+  // An entry in the trail for each that was changed (subject: "ID about"). A repeat of the request that changed an item
+  // last changes nothing. Errors: invalid, refused (fences used up), full.
   virtual Result<ChangeItemsReply> change_items(const ChangeItemsRequest& request) = 0;
 };
 

@@ -14,12 +14,14 @@
 namespace fenceline {
 
 Result<void> check_id(std::string_view what, const std::string& id) {
-  if (id.empty() || id.size() > kNameBytesMax) return fail(Code::invalid, std::string(what) + " must have 1 to 128 bytes");
+  if (id.empty() || id.size() > kNameBytesMax)
+    return fail(Code::invalid, std::string(what) + " must have 1 to 128 bytes");
   return {};
 }
 
 Result<void> check_note(std::string_view what, const std::string& note) {
-  if (note.size() > kLockNoteBytesMax || !is_valid_utf8(note)) return fail(Code::invalid, std::string(what) + " must have at most 256 bytes of UTF-8");
+  if (note.size() > kLockNoteBytesMax || !is_valid_utf8(note))
+    return fail(Code::invalid, std::string(what) + " must have at most 256 bytes of UTF-8");
   return {};
 }
 
@@ -58,19 +60,21 @@ Result<void> check_queues(const std::vector<std::string>& queues, const std::str
   for (const std::string& queue : queues) {
     if (auto ok = check_name("queue", queue); !ok) return ok;
   }
-  if (std::set<std::string>(queues.begin(), queues.end()).size() != queues.size()) return fail(Code::invalid, "a queue was named twice");
+  if (std::set<std::string>(queues.begin(), queues.end()).size() != queues.size())
+    return fail(Code::invalid, "a queue was named twice");
   return stage.empty() ? Result<void>{} : check_name("stage", stage);
 }
 
 Result<void> check_slots(std::string_view what, const std::optional<int>& slots) {
-  if (slots && (*slots < 0 || *slots > kLimitMost)) return fail(Code::invalid, std::string(what) + " must be 0 (none) to 10000");
+  if (slots && (*slots < 0 || *slots > kLimitMost))
+    return fail(Code::invalid, std::string(what) + " must be 0 (none) to 10000");
   return {};
 }
 
 Result<void> check_keep(std::string_view what, const std::optional<Duration>& keep) {
   if (keep && (*keep < kKeepRange.least || *keep > kKeepRange.most))
-    return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(kKeepRange.least) + " to " +
-                                   format_duration(kKeepRange.most));
+    return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(kKeepRange.least) +
+                                   " to " + format_duration(kKeepRange.most));
   return {};
 }
 
@@ -93,7 +97,8 @@ Result<void> check_no_job_twice(const Items& items) {
   }
   if (ascending) return {};
   std::sort(ids.begin(), ids.end(), [](const JobId* a, const JobId* b) { return *a < *b; });
-  const auto twice = std::adjacent_find(ids.begin(), ids.end(), [](const JobId* a, const JobId* b) { return *a == *b; });
+  const auto twice =
+      std::adjacent_find(ids.begin(), ids.end(), [](const JobId* a, const JobId* b) { return *a == *b; });
   if (twice == ids.end()) return {};
   return fail(Code::invalid, "job " + to_string(**twice) + " is named twice in one call");
 }
@@ -101,7 +106,8 @@ Result<void> check_no_job_twice(const Items& items) {
 }  // namespace
 
 Result<void> check_request(const EnqueueRequest& request) {
-  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.jobs.size(), "jobs"), check_no_job_twice(request.jobs));
+  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.jobs.size(), "jobs"),
+                            check_no_job_twice(request.jobs));
       !ok)
     return ok;
   for (const NewJob& job : request.jobs) {
@@ -112,18 +118,18 @@ Result<void> check_request(const EnqueueRequest& request) {
 
 Result<void> check_request(const ClaimRequest& request) {
   if (request.limit < 1 || request.limit > kBatchMax) return fail(Code::invalid, "limit must be 1 to 10000");
-  return first_error(check_name("namespace", request.ns), check_queues(request.queues, request.stage), check_id("owner", request.owner),
-                     check_id("request", request.request), check_ttl(request.ttl));
+  return first_error(check_name("namespace", request.ns), check_queues(request.queues, request.stage),
+                     check_id("owner", request.owner), check_id("request", request.request), check_ttl(request.ttl));
 }
 
 Result<void> check_request(const GiveBackRequest& request) {
-  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_id("request", request.request),
-                     check_ttl(request.ttl));
+  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner),
+                     check_id("request", request.request), check_ttl(request.ttl));
 }
 
 Result<void> check_request(const ExtendRequest& request) {
-  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_size(request.jobs.size(), "jobs"),
-                     check_no_job_twice(request.jobs), check_ttl(request.ttl));
+  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner),
+                     check_size(request.jobs.size(), "jobs"), check_no_job_twice(request.jobs), check_ttl(request.ttl));
 }
 
 Result<void> check_request(const SettleRequest& request) {
@@ -146,7 +152,8 @@ Result<void> check_request(const SettleRequest& request) {
 Result<void> check_request(const JobsRequest& request) {
   if (request.limit < 1 || request.limit > 1000) return fail(Code::invalid, "limit must be 1 to 1000");
   if (auto ok = check_cursor(request.after); !ok) return ok;
-  return first_error(check_name("namespace", request.ns), request.queue ? check_name("queue", *request.queue) : Result<void>{},
+  return first_error(check_name("namespace", request.ns),
+                     request.queue ? check_name("queue", *request.queue) : Result<void>{},
                      request.tag.empty() ? Result<void>{} : check_key("tag", request.tag));
 }
 
@@ -160,8 +167,8 @@ Result<void> check_request(const BacklogRequest& request) {
 }
 
 Result<void> check_request(const WorkerReport& report) {
-  return first_error(check_name("namespace", report.ns), check_queues(report.queues, report.stage), check_id("owner", report.owner),
-                     check_size(report.holding.size(), "jobs"), check_ttl(report.ttl));
+  return first_error(check_name("namespace", report.ns), check_queues(report.queues, report.stage),
+                     check_id("owner", report.owner), check_size(report.holding.size(), "jobs"), check_ttl(report.ttl));
 }
 
 Result<void> check_request(const BatchRequest& request) {
@@ -169,13 +176,15 @@ Result<void> check_request(const BatchRequest& request) {
 }
 
 Result<void> check_request(const RecordRequest& request) {
-  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.notes.size(), "notes")); !ok) return ok;
+  if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.notes.size(), "notes")); !ok)
+    return ok;
   for (const Note& note : request.notes) {
     if (note.fence < 1) return fail(Code::invalid, "fence must be at least 1: no grant has another");
     if (note.log.size() > kLogBytesMax || note.log_at < 0 || note.log_at > kLogAtMost)
       return fail(Code::invalid, "log is too long; at most 1 MiB, from 0 to 2^53 of its delivery");
     if (!note.progress) continue;
-    if (note.progress->percent < 0 || note.progress->percent > 100) return fail(Code::invalid, "progress must be 0 to 100");
+    if (note.progress->percent < 0 || note.progress->percent > 100)
+      return fail(Code::invalid, "progress must be 0 to 100");
     if (note.progress->note.size() > kNoteBytesMax || !is_valid_utf8(note.progress->note))
       return fail(Code::invalid, "the word on progress must have at most 1024 bytes of UTF-8");
   }
@@ -192,14 +201,15 @@ Result<void> check_request(const ActRequest& request) {
   for (const JobId& id : request.ids) {
     if (!seen.insert(id).second) return fail(Code::invalid, "job " + to_string(id) + " is named twice in one call");
   }
-  return first_error(check_name("namespace", request.ns), check_size(request.ids.size(), "jobs"), check_id("request", request.request),
-                     check_act(request.act));
+  return first_error(check_name("namespace", request.ns), check_size(request.ids.size(), "jobs"),
+                     check_id("request", request.request), check_act(request.act));
 }
 
 Result<void> check_request(const SetQueueRequest& request) {
   const QueueChange& change = request.change;
-  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_slots("limit", change.limit),
-                     check_slots("limit per key", change.limit_per_key), check_keep("time to keep done jobs", change.keep_done),
+  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue),
+                     check_slots("limit", change.limit), check_slots("limit per key", change.limit_per_key),
+                     check_keep("time to keep done jobs", change.keep_done),
                      check_keep("time to keep dead jobs", change.keep_dead), check_act(request.act));
 }
 
@@ -210,8 +220,8 @@ Result<void> check_request(const PauseRequest& request) {
 Result<void> check_request(const PurgeRequest& request) {
   if (auto ok = check_cursor(request.after); !ok) return ok;
   if (request.up_to < 0) return fail(Code::invalid, "cursor must not be negative");
-  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue), check_limit(request.limit, kBatchMax),
-                     check_act(request.act));
+  return first_error(check_name("namespace", request.ns), check_name("queue", request.queue),
+                     check_limit(request.limit, kBatchMax), check_act(request.act));
 }
 
 Result<void> check_request(const TidyRequest& request) {
@@ -223,7 +233,8 @@ Result<void> check_request(const OrderRequest& request) {
 }
 
 Result<void> check_request(const StoppedRequest& request) {
-  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner), check_size(request.jobs.size(), "jobs"));
+  return first_error(check_name("namespace", request.ns), check_id("owner", request.owner),
+                     check_size(request.jobs.size(), "jobs"));
 }
 
 Result<void> check_request(const RaiseFloorRequest& request) {
@@ -232,21 +243,30 @@ Result<void> check_request(const RaiseFloorRequest& request) {
 }
 
 Result<void> check_request(const BeginEffectRequest& request) {
-  if (request.digest.empty() || request.digest.size() > kEffectDigestBytesMax) return fail(Code::invalid, "digest must have 1 to 128 bytes");
-  if (request.actor.size() > kEffectActorBytesMax || !is_valid_utf8(request.actor)) return fail(Code::invalid, "actor must have at most 256 bytes of UTF-8");
-  if (!request.dead_call.empty() && request.dead_call == request.call) return fail(Code::invalid, "a call cannot be gone and begin again");
-  return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_id("call", request.call));
+  if (request.digest.empty() || request.digest.size() > kEffectDigestBytesMax)
+    return fail(Code::invalid, "digest must have 1 to 128 bytes");
+  if (request.actor.size() > kEffectActorBytesMax || !is_valid_utf8(request.actor))
+    return fail(Code::invalid, "actor must have at most 256 bytes of UTF-8");
+  if (!request.dead_call.empty() && request.dead_call == request.call)
+    return fail(Code::invalid, "a call cannot be gone and begin again");
+  return first_error(check_name("namespace", request.ns), check_effect_name(request.name),
+                     check_id("call", request.call));
 }
 
 Result<void> check_request(const FinishEffectRequest& request) {
-  if (request.result.size() > kEffectResultBytesMax) return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
-  if (request.exit_status && (*request.exit_status < 0 || *request.exit_status > kExitStatusMost)) return fail(Code::invalid, "exit status must be 0 to 255");
-  return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_id("call", request.call));
+  if (request.result.size() > kEffectResultBytesMax)
+    return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
+  if (request.exit_status && (*request.exit_status < 0 || *request.exit_status > kExitStatusMost))
+    return fail(Code::invalid, "exit status must be 0 to 255");
+  return first_error(check_name("namespace", request.ns), check_effect_name(request.name),
+                     check_id("call", request.call));
 }
 
 Result<void> check_request(const ResolveEffectRequest& request) {
-  if (request.result.size() > kEffectResultBytesMax) return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
-  if (!request.done && !request.result.empty()) return fail(Code::invalid, "an effect that did not happen has no result");
+  if (request.result.size() > kEffectResultBytesMax)
+    return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
+  if (!request.done && !request.result.empty())
+    return fail(Code::invalid, "an effect that did not happen has no result");
   return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_act(request.act));
 }
 

@@ -30,23 +30,29 @@ Result<void> check_range(const SkippedTicks& range) {
 Result<void> check_step(const TickStep& step, std::set<JobId>& jobs) {
   if (auto ok = check_schedule_name(step.schedule); !ok) return ok;
   if (step.revision < 1) return fail(Code::invalid, "a step needs the revision of its schedule");
-  if (!in_range(step.from) || !in_range(step.to) || step.to <= step.from) return fail(Code::invalid, "a step leads from one moment to a later one, up to the year 2200");
+  if (!in_range(step.from) || !in_range(step.to) || step.to <= step.from)
+    return fail(Code::invalid, "a step leads from one moment to a later one, up to the year 2200");
   for (const FiredTick& fired : step.fired) {
     if (fired.tick <= step.from || fired.tick > step.to) return fail(Code::invalid, "a tick lies outside of its step");
     if (auto ok = check_job(fired.job); !ok) return ok;
-    if (!jobs.insert(fired.job.id).second) return fail(Code::invalid, "job " + to_string(fired.job.id) + " was named twice");
+    if (!jobs.insert(fired.job.id).second)
+      return fail(Code::invalid, "job " + to_string(fired.job.id) + " was named twice");
   }
-  if (jobs.size() > static_cast<std::size_t>(kBatchMax)) return fail(Code::invalid, "too many ticks in one call: at most 10000");
+  if (jobs.size() > static_cast<std::size_t>(kBatchMax))
+    return fail(Code::invalid, "too many ticks in one call: at most 10000");
   if (std::ranges::adjacent_find(step.fired, std::greater_equal<>{}, &FiredTick::tick) != step.fired.end())
     return fail(Code::invalid, "the ticks of a step must ascend");
   for (const SkippedTicks& range : step.skipped) {
     if (auto ok = check_range(range); !ok) return ok;
-    if (range.first <= step.from || range.last > step.to) return fail(Code::invalid, "a range of ticks lies outside of its step");
+    if (range.first <= step.from || range.last > step.to)
+      return fail(Code::invalid, "a range of ticks lies outside of its step");
     const auto fired = std::ranges::lower_bound(step.fired, range.first, {}, &FiredTick::tick);
-    if (fired != step.fired.end() && fired->tick <= range.last) return fail(Code::invalid, "a tick both fires and is skipped");
+    if (fired != step.fired.end() && fired->tick <= range.last)
+      return fail(Code::invalid, "a tick both fires and is skipped");
   }
   const auto overlap = [](const SkippedTicks& a, const SkippedTicks& b) { return b.first <= a.last; };
-  if (std::ranges::adjacent_find(step.skipped, overlap) != step.skipped.end()) return fail(Code::invalid, "the ranges of a step must ascend");
+  if (std::ranges::adjacent_find(step.skipped, overlap) != step.skipped.end())
+    return fail(Code::invalid, "the ranges of a step must ascend");
   return {};
 }
 
@@ -54,7 +60,8 @@ Result<void> check_step(const TickStep& step, std::set<JobId>& jobs) {
 
 Result<void> check_request(const SchedulesRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;
-  if (request.names.size() > static_cast<std::size_t>(kSchedulesAtOnceMax)) return fail(Code::invalid, "too many schedules in one call: at most 1000");
+  if (request.names.size() > static_cast<std::size_t>(kSchedulesAtOnceMax))
+    return fail(Code::invalid, "too many schedules in one call: at most 1000");
   std::set<std::string> seen;
   for (const std::string& name : request.names) {
     if (auto ok = check_schedule_name(name); !ok) return ok;
@@ -74,12 +81,14 @@ Result<void> check_request(const StepRequest& request) {
   if (auto ok = check_id("owner", request.owner); !ok) return ok;
   if (auto ok = check_id("request", request.request); !ok) return ok;
   if (auto ok = check_note("place", request.place); !ok) return ok;
-  if (request.steps.empty() || request.steps.size() > static_cast<std::size_t>(kSchedulesAtOnceMax)) return fail(Code::invalid, "a call has 1 to 1000 steps");
+  if (request.steps.empty() || request.steps.size() > static_cast<std::size_t>(kSchedulesAtOnceMax))
+    return fail(Code::invalid, "a call has 1 to 1000 steps");
   std::set<std::string> names;
   std::set<JobId> jobs;
   for (const TickStep& step : request.steps) {
     if (auto ok = check_step(step, jobs); !ok) return ok;
-    if (!names.insert(step.schedule).second) return fail(Code::invalid, "schedule " + step.schedule + " was named twice");
+    if (!names.insert(step.schedule).second)
+      return fail(Code::invalid, "schedule " + step.schedule + " was named twice");
   }
   return {};
 }
@@ -94,10 +103,12 @@ Result<void> check_request(const ChangeScheduleRequest& request) {
   const bool puts = request.change == ScheduleChange::put;
   const bool rewinds = request.change == ScheduleChange::rewind;
   const bool runs = request.change == ScheduleChange::run;
-  if (request.revision < 0 || (request.revision == 0 && !puts)) return fail(Code::invalid, "a change needs the revision of its schedule");
+  if (request.revision < 0 || (request.revision == 0 && !puts))
+    return fail(Code::invalid, "a change needs the revision of its schedule");
   if (request.step) {
     if (runs || request.revision == 0) return fail(Code::invalid, "this change has no step");
-    if (request.step->schedule != request.name || request.step->revision != request.revision) return fail(Code::invalid, "the step is of another schedule or revision");
+    if (request.step->schedule != request.name || request.step->revision != request.revision)
+      return fail(Code::invalid, "the step is of another schedule or revision");
     std::set<JobId> jobs;
     if (auto ok = check_step(*request.step, jobs); !ok) return ok;
   }
@@ -105,10 +116,12 @@ Result<void> check_request(const ChangeScheduleRequest& request) {
     return fail(Code::invalid, "what a schedule is must have 1 to 131072 bytes of UTF-8");
   if (rewinds) {
     if (request.step) return fail(Code::invalid, "this change has no step");
-    if (!in_range(request.to) || !in_range(request.from) || request.to >= request.from) return fail(Code::invalid, "a schedule is moved back, to a moment before the one it stands at");
+    if (!in_range(request.to) || !in_range(request.from) || request.to >= request.from)
+      return fail(Code::invalid, "a schedule is moved back, to a moment before the one it stands at");
     if (request.kept) {
       if (auto ok = check_range(*request.kept); !ok) return ok;
-      if (request.kept->last > request.to) return fail(Code::invalid, "what is kept lies before the moment that the schedule is moved back to");
+      if (request.kept->last > request.to)
+        return fail(Code::invalid, "what is kept lies before the moment that the schedule is moved back to");
     }
   }
   if (runs != request.job.has_value()) return fail(Code::invalid, "a run has a job, and no other change has one");

@@ -34,30 +34,40 @@ enum class FindingStatus { ok, warning, bad };
 
 // One thing `fenceline doctor` looked at.
 struct Finding {
-  std::string name;    // "wal_size"
+  std::string name;  // "wal_size"
   FindingStatus status = FindingStatus::ok;
-  std::string detail;  // "1.2 MiB"
-  std::string remedy;  // the command that mends it, or empty if ok
-  std::string why = {};                  // it matters; empty if ok
-  std::optional<WallTime> since = {};    // when it began, if anybody knows
+  std::string detail;                  // "1.2 MiB"
+  std::string remedy;                  // the command that mends it, or empty if ok
+  std::string why = {};                // it matters; empty if ok
+  std::optional<WallTime> since = {};  // when it began, if anybody knows
 };
 
 struct WatchRequest {
   std::string ns;
   std::vector<std::string> queues;
   std::string stage;
-  bool orders = false;  // also when there may be new orders for some worker of the namespace, or a schedule of it was changed
-  std::vector<std::string> locks = {};  // names: also when one of them was released, broken, or its queue became shorter
+  bool orders =
+      false;  // also when there may be new orders for some worker of the namespace, or a schedule of it was changed
+  std::vector<std::string> locks =
+      {};  // names: also when one of them was released, broken, or its queue became shorter
 };
 
-// Calls back when jobs of these queues may have become claimable, one of these locks may be had or was broken or, if asked for, orders may have come; from any
-// thread, until the handle goes away. A hint that shortens a sleep: it may come too often, too late or never.
+// Calls back when jobs of these queues may have become claimable, one of these locks may be had or was broken or, if
+// asked for, orders may have come; from any thread, until the handle goes away. A hint that shortens a sleep: it may
+// come too often, too late or never.
 class Watch {
  public:
   virtual ~Watch() = default;
 };
 
-class Store : public JobStore, public JobControl, public EffectLedger, public LockStore, public ScheduleStore, public PipelineStore, public WorkerRegistry, public Trail {
+class Store : public JobStore,
+              public JobControl,
+              public EffectLedger,
+              public LockStore,
+              public ScheduleStore,
+              public PipelineStore,
+              public WorkerRegistry,
+              public Trail {
  public:
   virtual StoreProfile profile() const = 0;
   virtual Result<std::vector<Finding>> examine() = 0;

@@ -39,7 +39,8 @@ std::string in_units(std::int64_t bytes) {
 
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+=,#-";
-  if (!text.empty() && text.front() != '#' && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  if (!text.empty() && text.front() != '#' && text.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(text);
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
@@ -49,7 +50,8 @@ std::string look_then(const std::string& look, const std::string& act) { return 
 
 Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const std::string& remedy) {
   Finding finding{"class", FindingStatus::ok, std::string(1, letter(now.guarantee)), ""};
-  for (const std::string& reason : now.reasons) finding.detail += (&reason == &now.reasons.front() ? ": " : "; ") + reason;
+  for (const std::string& reason : now.reasons)
+    finding.detail += (&reason == &now.reasons.front() ? ": " : "; ") + reason;
   if (now.guarantee <= opened.guarantee) return finding;
   finding.status = FindingStatus::warning;
   finding.detail += std::string("; it was ") + letter(opened.guarantee) + " when the store was opened";
@@ -60,21 +62,27 @@ Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const
 
 Finding clock_finding(WallTime server, WallTime asked, WallTime answered, const std::string& remedy) {
   if (!is_sane(server))
-    return {"clock", FindingStatus::bad, "the server's clock says " + utc_text(server), remedy, "fences are made from it: far behind they are refused at gates, far ahead they are used up"};
+    return {"clock", FindingStatus::bad, "the server's clock says " + utc_text(server), remedy,
+            "fences are made from it: far behind they are refused at gates, far ahead they are used up"};
   const WallTime ours = asked + (answered - asked) / 2;
   const Duration apart = server > ours ? server - ours : ours - server;
-  const std::string detail = "the server's clock and this machine's are " + format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(apart)) + " apart";
+  const std::string detail = "the server's clock and this machine's are " +
+                             format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(apart)) + " apart";
   if (apart <= kClocksApartMost + (answered - asked)) return {"clock", FindingStatus::ok, detail, ""};
-  return {"clock", FindingStatus::warning, detail, remedy, "leases and schedules run on the server's: ticks come that much early or late, and fences of two stores do not compare"};
+  return {"clock", FindingStatus::warning, detail, remedy,
+          "leases and schedules run on the server's: ticks come that much early or late, and fences of two stores do "
+          "not compare"};
 }
 
 Finding round_trip_finding(std::vector<Duration> took, const std::string& remedy) {
   check(!took.empty(), "there is a round trip to speak of");
   std::ranges::sort(took);
   const Duration middle = took[took.size() / 2];
-  const std::string detail = in_milliseconds(middle) + " in the middle of " + std::to_string(took.size()) + ", " + in_milliseconds(took.back()) + " at most";
+  const std::string detail = in_milliseconds(middle) + " in the middle of " + std::to_string(took.size()) + ", " +
+                             in_milliseconds(took.back()) + " at most";
   if (middle < kSlowRoundTrip) return {"round_trip", FindingStatus::ok, detail, ""};
-  return {"round_trip", FindingStatus::warning, detail, remedy, "each claim, renewal and settlement waits for one, and a renewal has a twentieth of the ttl"};
+  return {"round_trip", FindingStatus::warning, detail, remedy,
+          "each claim, renewal and settlement waits for one, and a renewal has a twentieth of the ttl"};
 }
 
 }  // namespace fenceline

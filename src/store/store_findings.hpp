@@ -1,4 +1,5 @@
-// What several stores look at alike for `fenceline doctor`, and how they word it. A finding that is not ok says why it matters and which command mends it.
+// What several stores look at alike for `fenceline doctor`, and how they word it. A finding that is not ok says why it
+// matters and which command mends it.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,12 @@ std::string look_then(const std::string& look, const std::string& act);
 // For what no line of a shell does safely: the page with the steps of a restore.
 inline constexpr const char* kRestoreSteps = "see docs/runbooks/store-finding.md#from-a-backup";
 
-// What a crash can take now. Below what it was when the store was opened, it is a warning: somebody has changed the server since.
+// What a crash can take now. Below what it was when the store was opened, it is a warning: somebody has changed the
+// server since.
 Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const std::string& remedy);
 
-// The server's is the store's clock; this machine's only shows whether one of them is wrong. Asked and answered on this machine.
+// The server's is the store's clock; this machine's only shows whether one of them is wrong. Asked and answered on this
+// machine.
 Finding clock_finding(WallTime server, WallTime asked, WallTime answered, const std::string& remedy);
 
 // Of some small calls, one after the other.

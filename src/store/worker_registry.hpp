@@ -48,8 +48,9 @@ struct OrderRequest {
 // What a worker asks for often, so it only reads.
 struct OrdersReply {
   WorkerOrder order = WorkerOrder::work;
-  std::vector<Holding> revoked;  // deliveries to this owner that an operator ended, or a doubt about an effect, and that keep their slot, by id
-  std::vector<Holding> held;     // those of them that a doubt ended, and no operator since: their job has no other fence
+  std::vector<Holding> revoked;  // deliveries to this owner that an operator ended, or a doubt about an effect, and
+                                 // that keep their slot, by id
+  std::vector<Holding> held;  // those of them that a doubt ended, and no operator since: their job has no other fence
 };
 
 struct StoppedRequest {
@@ -79,7 +80,8 @@ class WorkerRegistry {
   // Repeated, or unknown: ok.
   virtual Result<void> remove_worker(const std::string& ns, const std::string& owner) = 0;
 
-  // In force for every claim of that worker from then on, whether or not it has heard of it. The same again: ok, and no second entry in the trail. Errors: not_found (no such worker), refused (it was told to stop).
+  // In force for every claim of that worker from then on, whether or not it has heard of it. The same again: ok, and no
+  // second entry in the trail. Errors: not_found (no such worker), refused (it was told to stop).
   virtual Result<void> order_worker(const OrderRequest& request) = 0;
   // An owner that is not known gets `work`: its row may have been forgotten.
   virtual Result<OrdersReply> orders(const std::string& ns, const std::string& owner) = 0;

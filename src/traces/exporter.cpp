@@ -14,7 +14,8 @@ bool passes_by_itself(int status) { return status == 429 || status == 502 || sta
 
 }  // namespace
 
-Exporter::Exporter(Runtime& runtime, Log log, ExporterOptions options) : runtime_(runtime), log_(log), options_(std::move(options)), more_(runtime.make_event()) {
+Exporter::Exporter(Runtime& runtime, Log log, ExporterOptions options)
+    : runtime_(runtime), log_(log), options_(std::move(options)), more_(runtime.make_event()) {
   task_ = runtime_.spawn("traces", [this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -44,7 +45,11 @@ void Exporter::trouble(const std::string& reason) {
 }
 
 Exporter::Sent Exporter::send(const std::vector<Span>& batch, Duration timeout) {
-  http::Request request{.method = "POST", .url = options_.url, .headers = options_.headers, .body = otlp_json(options_.origin, batch), .timeout = timeout};
+  http::Request request{.method = "POST",
+                        .url = options_.url,
+                        .headers = options_.headers,
+                        .body = otlp_json(options_.origin, batch),
+                        .timeout = timeout};
   request.headers.push_back({"Content-Type", "application/json"});
   const auto response = client_.send(request);
   if (!response) {

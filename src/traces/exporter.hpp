@@ -1,4 +1,5 @@
-// Sends spans to a collector, in batches, beside the work and never in its way: what has no room, or whom nobody takes, is dropped and counted.
+// Sends spans to a collector, in batches, beside the work and never in its way: what has no room, or whom nobody takes,
+// is dropped and counted.
 #pragma once
 
 #include <atomic>
@@ -18,21 +19,22 @@
 namespace fenceline::traces {
 
 struct ExporterOptions {
-  std::string url;                     // of the collector: http://HOST:4318/v1/traces
-  std::vector<http::Header> headers;   // secrets may be among them
+  std::string url;                    // of the collector: http://HOST:4318/v1/traces
+  std::vector<http::Header> headers;  // secrets may be among them
   Origin origin;
-  std::size_t queue_most = 4096;       // spans that wait; more are dropped
+  std::size_t queue_most = 4096;  // spans that wait; more are dropped
   std::size_t batch_most = 512;
-  Duration linger = std::chrono::milliseconds{500};       // so that spans go together
+  Duration linger = std::chrono::milliseconds{500};  // so that spans go together
   Duration send_timeout = std::chrono::seconds{2};
-  Duration flush_limit = std::chrono::seconds{1};         // what the end may cost, besides a request that is under way
-  Duration backoff_first = std::chrono::seconds{1};       // doubling, while the collector is away
+  Duration flush_limit = std::chrono::seconds{1};    // what the end may cost, besides a request that is under way
+  Duration backoff_first = std::chrono::seconds{1};  // doubling, while the collector is away
   Duration backoff_most = std::chrono::seconds{30};
 };
 
 class Exporter final : public SpanSink {
  public:
-  // Runs one task of the runtime's, which must outlive it. When it goes away, what waits is sent within flush_limit, or dropped.
+  // Runs one task of the runtime's, which must outlive it. When it goes away, what waits is sent within flush_limit, or
+  // dropped.
   Exporter(Runtime& runtime, Log log, ExporterOptions options);
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;

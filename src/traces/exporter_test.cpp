@@ -23,21 +23,28 @@ using test::ScriptedHttp;
 const WallTime kBegin{std::chrono::sys_days{std::chrono::year{2026} / 11 / 16}};
 
 Span a_span(const std::string& name = "run mail") {
-  return {.context = {"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", true},
-          .parent_id = "00f067aa0ba902b7",
-          .name = name,
-          .kind = SpanKind::consumer,
-          .started = kBegin,
-          .ended = kBegin + 1500us,
-          .attributes = {{"messaging.destination.name", "mail"}, {"fenceline.fence", std::int64_t{9'007'199'254'740'991}}},
-          .links = {{"0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b8", {}}},
-          .error = "failed, exit status 3"};
+  return {
+      .context = {"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", true},
+      .parent_id = "00f067aa0ba902b7",
+      .name = name,
+      .kind = SpanKind::consumer,
+      .started = kBegin,
+      .ended = kBegin + 1500us,
+      .attributes = {{"messaging.destination.name", "mail"}, {"fenceline.fence", std::int64_t{9'007'199'254'740'991}}},
+      .links = {{"0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b8", {}}},
+      .error = "failed, exit status 3"};
 }
 
 class TraceExporter : public testing::Test {
  protected:
   ExporterOptions options(const std::string& url) {
-    return {.url = url, .headers = {{"api-key", "secret"}}, .origin = {.service = "shop", .version = "1", .host = "h", .pid = 7}, .linger = 1ms, .send_timeout = 5s, .flush_limit = 5s, .backoff_first = 1ms};
+    return {.url = url,
+            .headers = {{"api-key", "secret"}},
+            .origin = {.service = "shop", .version = "1", .host = "h", .pid = 7},
+            .linger = 1ms,
+            .send_timeout = 5s,
+            .flush_limit = 5s,
+            .backoff_first = 1ms};
   }
   bool eventually(const std::function<bool()>& holds) {
     for (const Instant end = runtime_.now() + 30s; runtime_.now() < end; runtime_.sleep_for(1ms, {})) {
@@ -45,7 +52,9 @@ class TraceExporter : public testing::Test {
     }
     return holds();
   }
-  static json spans_of(const HttpAsked& asked) { return json::parse(asked.body)["resourceSpans"][0]["scopeSpans"][0]["spans"]; }
+  static json spans_of(const HttpAsked& asked) {
+    return json::parse(asked.body)["resourceSpans"][0]["scopeSpans"][0]["spans"];
+  }
 
   ThreadRuntime runtime_;
   const Log log_{null_log_sink()};
@@ -78,7 +87,9 @@ TEST_F(TraceExporter, SendsWhatACollectorReads) {
 
 TEST_F(TraceExporter, SpansGoTogetherAndNoneIsLostWhileTheCollectorIsBusy) {
   std::atomic<int> refused = 2;
-  ScriptedHttp collector([&](const HttpAsked&) { return refused-- > 0 ? ScriptedHttp::answer(503, "") : ScriptedHttp::answer(200, "{}"); });
+  ScriptedHttp collector([&](const HttpAsked&) {
+    return refused-- > 0 ? ScriptedHttp::answer(503, "") : ScriptedHttp::answer(200, "{}");
+  });
   Exporter exporter(runtime_, log_, options(collector.url()));
   for (int i = 0; i < 1000; ++i) exporter.ended(a_span());
   EXPECT_TRUE(eventually([&] { return exporter.sent() == 1000; }));
@@ -121,7 +132,9 @@ TEST_F(TraceExporter, ACollectorThatDoesNotAnswerHoldsUpTheEndForAMomentOnly) {
 
 TEST_F(TraceExporter, WhatIsRefusedIsNotSentAgain) {
   ScriptedHttp collector([](const HttpAsked& asked) {
-    return spans_of(asked)[0]["name"] == "bad" ? ScriptedHttp::answer(400, "no") : ScriptedHttp::answer(200, R"({"partialSuccess":{"rejectedSpans":"1"}})");
+    return spans_of(asked)[0]["name"] == "bad"
+               ? ScriptedHttp::answer(400, "no")
+               : ScriptedHttp::answer(200, R"({"partialSuccess":{"rejectedSpans":"1"}})");
   });
   ExporterOptions alone = options(collector.url());
   alone.batch_most = 1;

@@ -33,7 +33,9 @@ Json json_of(const Span& span) {
   out["startTimeUnixNano"] = nanoseconds(span.started);
   out["endTimeUnixNano"] = nanoseconds(span.ended);
   out["attributes"] = json_of(span.attributes);
-  for (const Link& link : span.links) out["links"].push_back({{"traceId", link.trace_id}, {"spanId", link.span_id}, {"attributes", json_of(link.attributes)}});
+  for (const Link& link : span.links)
+    out["links"].push_back(
+        {{"traceId", link.trace_id}, {"spanId", link.span_id}, {"attributes", json_of(link.attributes)}});
   out["status"] = Json::object();
   if (span.error) out["status"] = {{"code", kStatusError}, {"message", *span.error}};
   return out;
@@ -44,9 +46,13 @@ Json json_of(const Span& span) {
 std::string otlp_json(const Origin& origin, std::span<const Span> spans) {
   Json list = Json::array();
   for (const Span& span : spans) list.push_back(json_of(span));
-  const Attributes about{{"service.name", origin.service}, {"service.version", origin.version}, {"host.name", origin.host}, {"process.pid", origin.pid}};
+  const Attributes about{{"service.name", origin.service},
+                         {"service.version", origin.version},
+                         {"host.name", origin.host},
+                         {"process.pid", origin.pid}};
   const Json scope{{"scope", {{"name", "fenceline"}, {"version", origin.version}}}, {"spans", std::move(list)}};
-  const Json out{{"resourceSpans", Json::array({{{"resource", {{"attributes", json_of(about)}}}, {"scopeSpans", Json::array({scope})}}})}};
+  const Json out{{"resourceSpans", Json::array({{{"resource", {{"attributes", json_of(about)}}},
+                                                 {"scopeSpans", Json::array({scope})}}})}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

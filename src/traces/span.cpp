@@ -38,7 +38,8 @@ std::string new_id(Runtime& runtime) {
 
 std::optional<Context> parse_traceparent(std::string_view text) {
   if (text.size() < kWholeSize || text[2] != '-' || text[35] != '-' || text[52] != '-') return std::nullopt;
-  const std::string_view version = text.substr(0, 2), trace = text.substr(3, kTraceDigits), span = text.substr(36, kSpanDigits), flags = text.substr(53, 2);
+  const std::string_view version = text.substr(0, 2), trace = text.substr(3, kTraceDigits),
+                         span = text.substr(36, kSpanDigits), flags = text.substr(53, 2);
   if (!is_hex(version) || version == "ff" || !is_id(trace) || !is_id(span) || !is_hex(flags)) return std::nullopt;
   if (text.size() > kWholeSize && (version == "00" || text[kWholeSize] != '-')) return std::nullopt;
   int bits = 0;
@@ -46,7 +47,9 @@ std::optional<Context> parse_traceparent(std::string_view text) {
   return Context{std::string(trace), std::string(span), (bits & 1) != 0};
 }
 
-std::string to_traceparent(const Context& context) { return "00-" + context.trace_id + "-" + context.span_id + (context.sampled ? "-01" : "-00"); }
+std::string to_traceparent(const Context& context) {
+  return "00-" + context.trace_id + "-" + context.span_id + (context.sampled ? "-01" : "-00");
+}
 
 Context new_context(Runtime& runtime, const std::optional<Context>& parent) {
   if (parent) return {parent->trace_id, new_id(runtime), parent->sampled};
@@ -58,7 +61,8 @@ Context run_context(const JobId& job, std::int64_t delivery, const std::optional
   const std::string id = to_string(job);
   std::string trace = parent ? parent->trace_id : id;
   std::erase(trace, '-');
-  return {trace, sha256_hex("run " + id + " " + std::to_string(delivery)).substr(0, kSpanDigits), !parent || parent->sampled};
+  return {trace, sha256_hex("run " + id + " " + std::to_string(delivery)).substr(0, kSpanDigits),
+          !parent || parent->sampled};
 }
 
 }  // namespace fenceline::traces

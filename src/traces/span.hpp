@@ -60,8 +60,8 @@ class SpanSink {
 // Below the parent, or the first of a new trace.
 Context new_context(Runtime& runtime, const std::optional<Context>& parent);
 
-// Of one delivery. Its span id follows from the job and the number of the delivery, so that the next delivery, in another process, can name it. A job that came without a context
-// has a trace of its own, which has the job's id.
+// Of one delivery. Its span id follows from the job and the number of the delivery, so that the next delivery, in
+// another process, can name it. A job that came without a context has a trace of its own, which has the job's id.
 Context run_context(const JobId& job, std::int64_t delivery, const std::optional<Context>& parent);
 
 }  // namespace fenceline::traces

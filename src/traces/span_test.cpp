@@ -23,8 +23,11 @@ TEST(Traceparent, IsReadAsW3CWritesIt) {
 
 TEST(Traceparent, WhatIsNoneIsNone) {
   const std::string zeros(32, '0');
-  for (const std::string& text : {std::string(), "00-" + kTrace + "-" + kSpan, "ff-" + kTrace + "-" + kSpan + "-01", "00-" + zeros + "-" + kSpan + "-01", "00-" + kTrace + "-" + zeros.substr(16) + "-01",
-                                  "00-" + kTrace + "-" + kSpan + "-0x", "00-" + kTrace + "-" + kSpan + "-01-more", "00_" + kTrace + "-" + kSpan + "-01", "00-" + std::string("0AF7651916CD43DD8448EB211C80319C") + "-" + kSpan + "-01"})
+  for (const std::string& text : {std::string(), "00-" + kTrace + "-" + kSpan, "ff-" + kTrace + "-" + kSpan + "-01",
+                                  "00-" + zeros + "-" + kSpan + "-01", "00-" + kTrace + "-" + zeros.substr(16) + "-01",
+                                  "00-" + kTrace + "-" + kSpan + "-0x", "00-" + kTrace + "-" + kSpan + "-01-more",
+                                  "00_" + kTrace + "-" + kSpan + "-01",
+                                  "00-" + std::string("0AF7651916CD43DD8448EB211C80319C") + "-" + kSpan + "-01"})
     EXPECT_EQ(parse_traceparent(text), std::nullopt) << text;
 }
 

@@ -14,8 +14,12 @@ std::string error_words(OutcomeKind kind, Stopped stopped, const std::optional<i
 
 }  // namespace
 
-Attributes attributes_of(const std::string& ns, const std::string& queue, const std::string& stage, const std::string& operation) {
-  Attributes attributes{{"messaging.system", "fenceline"}, {"messaging.operation.type", operation}, {"messaging.destination.name", queue}, {"fenceline.namespace", ns}};
+Attributes attributes_of(const std::string& ns, const std::string& queue, const std::string& stage,
+                         const std::string& operation) {
+  Attributes attributes{{"messaging.system", "fenceline"},
+                        {"messaging.operation.type", operation},
+                        {"messaging.destination.name", queue},
+                        {"fenceline.namespace", ns}};
   if (!stage.empty()) attributes.emplace_back("fenceline.stage", stage);
   return attributes;
 }
@@ -24,14 +28,19 @@ RunResult TracedHandler::run(const Run& run) {
   const std::optional<Context> parent = parse_traceparent(run.job.traceparent);
   if (parent && !parent->sampled) return inner_.run(run);
   Job job = run.job;
-  Span span{.context = run_context(job.id, job.deliveries, parent), .parent_id = parent ? parent->span_id : "", .name = "run " + job.queue, .kind = SpanKind::consumer};
+  Span span{.context = run_context(job.id, job.deliveries, parent),
+            .parent_id = parent ? parent->span_id : "",
+            .name = "run " + job.queue,
+            .kind = SpanKind::consumer};
   span.attributes = attributes_of(ns_, job.queue, job.stage, "process");
   span.attributes.emplace_back("messaging.message.id", to_string(job.id));
   span.attributes.emplace_back("fenceline.fence", std::int64_t{job.fence});
   span.attributes.emplace_back("fenceline.delivery", job.deliveries);
   if (job.deliveries > 1) {
     const Context before = run_context(job.id, job.deliveries - 1, parent);
-    span.links.push_back({before.trace_id, before.span_id, {{"fenceline.link", job.losses_in_row > 0 ? "taken_over_from" : "delivered_before"}}});
+    span.links.push_back({before.trace_id,
+                          before.span_id,
+                          {{"fenceline.link", job.losses_in_row > 0 ? "taken_over_from" : "delivered_before"}}});
   }
   job.traceparent = to_traceparent(span.context);
   span.started = runtime_.wall_now();
@@ -49,7 +58,8 @@ RunResult TracedHandler::run(const Run& run) {
   const OutcomeKind outcome = stopped == Stopped::for_us && unfinished ? OutcomeKind::given_back : result.kind;
   span.attributes.emplace_back("fenceline.outcome", std::string(to_string(outcome)));
   if (result.exit_status) span.attributes.emplace_back("fenceline.exit_status", std::int64_t{*result.exit_status});
-  if (outcome == OutcomeKind::failed || outcome == OutcomeKind::dead) span.error = error_words(outcome, stopped, result.exit_status);
+  if (outcome == OutcomeKind::failed || outcome == OutcomeKind::dead)
+    span.error = error_words(outcome, stopped, result.exit_status);
   spans_.ended(std::move(span));
   if (thrown) std::rethrow_exception(thrown);
   return result;

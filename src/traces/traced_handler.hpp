@@ -1,4 +1,5 @@
-// A Handler that writes down how another one ran, as a span below the context of its job; what the other one does hangs below that span in turn.
+// A Handler that writes down how another one ran, as a span below the context of its job; what the other one does hangs
+// below that span in turn.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace fenceline::traces {
 class TracedHandler final : public Handler {
  public:
   // All must outlive it.
-  TracedHandler(Runtime& runtime, SpanSink& spans, std::string ns, Handler& inner) : runtime_(runtime), spans_(spans), ns_(std::move(ns)), inner_(inner) {}
+  TracedHandler(Runtime& runtime, SpanSink& spans, std::string ns, Handler& inner)
+      : runtime_(runtime), spans_(spans), ns_(std::move(ns)), inner_(inner) {}
 
   RunResult run(const Run& run) override;
 
@@ -23,6 +25,7 @@ class TracedHandler final : public Handler {
 };
 
 // What producers and workers alike say of a job.
-Attributes attributes_of(const std::string& ns, const std::string& queue, const std::string& stage, const std::string& operation);
+Attributes attributes_of(const std::string& ns, const std::string& queue, const std::string& stage,
+                         const std::string& operation);
 
 }  // namespace fenceline::traces

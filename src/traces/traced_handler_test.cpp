@@ -78,9 +78,12 @@ TEST_F(TracedRun, HangsBelowTheJobsContextAndTheHandlersBelowIt) {
 }
 
 TEST_F(TracedRun, AFailureIsAnErrorThatKeepsWhatTheHandlerSaidToItself) {
-  run(job(), [](const Delivered&) { return RunResult{.kind = OutcomeKind::failed, .error = "exit status 3: the card is 4111", .exit_status = 3}; });
+  run(job(), [](const Delivered&) {
+    return RunResult{.kind = OutcomeKind::failed, .error = "exit status 3: the card is 4111", .exit_status = 3};
+  });
   EXPECT_EQ(kept_.spans.at(0).error, "failed, exit status 3");
-  EXPECT_THROW(run(job(), [](const Delivered&) -> RunResult { throw std::runtime_error("the card is 4111"); }), std::runtime_error);
+  EXPECT_THROW(run(job(), [](const Delivered&) -> RunResult { throw std::runtime_error("the card is 4111"); }),
+               std::runtime_error);
   EXPECT_EQ(kept_.spans.at(1).error, "failed");
   run(job(), [](const Delivered&) { return RunResult{.kind = OutcomeKind::later}; });
   EXPECT_EQ(kept_.spans.at(2).error, std::nullopt);

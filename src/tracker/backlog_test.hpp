@@ -19,7 +19,9 @@ inline constexpr WallTime kStart{std::chrono::days{20'000}};
 inline Protocol a_protocol() {
   Protocol protocol;
   protocol.pipeline.name = "docs";
-  protocol.pipeline.stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish", .gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}}}};
+  protocol.pipeline.stages = {{.name = "ready"},
+                              {.name = "review"},
+                              {.name = "publish", .gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}}}};
   protocol.signing = {"key", "model:a/b"};
   protocol.workers = {kRobots.id};
   protocol.people = {kAna.id};
@@ -28,7 +30,8 @@ inline Protocol a_protocol() {
 
 struct Backlog {
   Protocol protocol = a_protocol();
-  Item item{.state = ItemState{.id = "17", .labels = {"stage:ready"}, .updated_at = kStart}, .comments = {}, .moves = {}};
+  Item item{
+      .state = ItemState{.id = "17", .labels = {"stage:ready"}, .updated_at = kStart}, .comments = {}, .moves = {}};
   WallTime now = kStart;
   int last = 0;
 
@@ -54,7 +57,9 @@ struct Backlog {
     marker.over = std::move(over);
     return marker;
   }
-  CommentId claim(const std::string& worker, std::vector<CommentId> over = {}) { return mark(claim_of(worker, std::move(over))); }
+  CommentId claim(const std::string& worker, std::vector<CommentId> over = {}) {
+    return mark(claim_of(worker, std::move(over)));
+  }
   void renew(const CommentId& id, Duration late = Duration{0}) {
     Comment& own = comment(id);
     Marker marker = *read_marker(own.text, "17", protocol.signing).marker;

@@ -17,7 +17,8 @@ Duration Budget::take(CallKind kind, Urgency urgency, Instant now) {
   const std::scoped_lock lock(mutex_);
   if (now < closed_until_) return closed_until_ - now;
   const bool urgent = urgency == Urgency::urgent;
-  if (primary_ && primary_->left <= (urgent ? 0 : kPrimaryLeft) && now < primary_at_ + primary_->whole_in) return primary_at_ + primary_->whole_in - now;
+  if (primary_ && primary_->left <= (urgent ? 0 : kPrimaryLeft) && now < primary_at_ + primary_->whole_in)
+    return primary_at_ + primary_->whole_in - now;
   if (kind == CallKind::read) return Duration{0};
   while (!writes_.empty() && writes_.front() + kHour <= now) writes_.pop_front();
   const auto wait_for = [&](int allowed, Duration window) {

@@ -1,5 +1,5 @@
-// How much a process may ask of a tracker: one for all its workers. Trackers count what an account writes by the minute and by the hour, and everything by the hour; whoever passes that is shut out.
-// Time is an argument.
+// How much a process may ask of a tracker: one for all its workers. Trackers count what an account writes by the minute
+// and by the hour, and everything by the hour; whoever passes that is shut out. Time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class Budget {
   Duration take(CallKind kind, Urgency urgency, Instant now);
   // What an answer said of the primary budget.
   void served(const Served& served, Instant now);
-  // The tracker shut us out: nobody calls until then. If it did not say until when: a minute, doubling to a quarter of an hour.
+  // The tracker shut us out: nobody calls until then. If it did not say until when: a minute, doubling to a quarter of
+  // an hour.
   void limited(std::optional<Duration> come_back, Instant now);
   void unlimited();
 

@@ -1,4 +1,5 @@
-// Whether some work may be given to a tracker, whose claims are best effort: the four preconditions, as checks that refuse and say what to use instead.
+// Whether some work may be given to a tracker, whose claims are best effort: the four preconditions, as checks that
+// refuse and say what to use instead.
 #pragma once
 
 #include <optional>

@@ -76,7 +76,8 @@ TEST(Budget, WritesStayBelowTheTrackersAndUrgentOnesGoFirst) {
   EXPECT_EQ(budget.take(CallKind::write, Urgency::urgent, start + 10s), Duration{0});
   EXPECT_EQ(budget.take(CallKind::write, Urgency::urgent, start + 10s), Duration{0});
   EXPECT_EQ(budget.take(CallKind::write, Urgency::urgent, start + 10s), Duration{50s});
-  for (int write = 0; write < 6; ++write) EXPECT_EQ(budget.take(CallKind::write, Urgency::usual, start + 2min), Duration{0});
+  for (int write = 0; write < 6; ++write)
+    EXPECT_EQ(budget.take(CallKind::write, Urgency::usual, start + 2min), Duration{0});
   EXPECT_EQ(budget.take(CallKind::write, Urgency::usual, start + 4min), Duration{56min});
   EXPECT_EQ(budget.writes(), 16);
 }

@@ -9,9 +9,11 @@ void Hints::heard(const ItemId& item, Instant first) {
   const std::scoped_lock lock(mutex_);
   const auto found = items_.find(item);
   if (found != items_.end()) {
-    // What was not looked at yet stays where it is: else one that is heard of again and again is never looked at. Nor is it looked at all the time.
+    // What was not looked at yet stays where it is: else one that is heard of again and again is never looked at. Nor
+    // is it looked at all the time.
     Watched& watched = found->second;
-    if (watched.look > 0) watched = {.first = std::max(first, watched.first + kHintLooks[1]), .look = 0, .known = watched.known};
+    if (watched.look > 0)
+      watched = {.first = std::max(first, watched.first + kHintLooks[1]), .look = 0, .known = watched.known};
     return;
   }
   if (items_.size() < kHintsMost) items_.emplace(item, Watched{.first = first, .look = 0, .known = std::nullopt});
@@ -27,7 +29,8 @@ std::vector<ItemId> Hints::due(Instant now) {
   while (!looks_.empty() && looks_.front() + std::chrono::minutes{1} <= now) looks_.pop_front();
   std::vector<std::tuple<std::size_t, Instant, ItemId>> ready;
   for (const auto& [item, watched] : items_) {
-    if (const Instant at = watched.first + kHintLooks[watched.look]; at <= now) ready.emplace_back(watched.look, at, item);
+    if (const Instant at = watched.first + kHintLooks[watched.look]; at <= now)
+      ready.emplace_back(watched.look, at, item);
   }
   std::ranges::sort(ready);  // first those that nobody has looked at, then who waits longest
   std::vector<ItemId> items;

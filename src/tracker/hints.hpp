@@ -1,5 +1,7 @@
-// Items of which somebody heard that they changed, and when to look at them: what a tracker tells may come before what it shows, which is "not found" or as it was for up to three minutes. Nothing
-// that was told is believed, so one that is lost, doubled or late does no harm: it costs some reads, or waits for the next look at the lists. Time is an argument.
+// Items of which somebody heard that they changed, and when to look at them: what a tracker tells may come before what
+// it shows, which is "not found" or as it was for up to three minutes. Nothing that was told is believed, so one that
+// is lost, doubled or late does no harm: it costs some reads, or waits for the next look at the lists. Time is an
+// argument.
 #pragma once
 
 #include <array>
@@ -15,18 +17,22 @@
 
 namespace fenceline::tracker {
 
-inline constexpr std::array<Duration, 5> kHintLooks{std::chrono::seconds{0}, std::chrono::seconds{10}, std::chrono::seconds{30}, std::chrono::seconds{90}, std::chrono::seconds{180}};
-inline constexpr std::size_t kHintsMost = 1000;       // items at a time; more are left to the lists
-inline constexpr int kHintLooksAMinute = 15;          // so that a storm of them does not use up the budget
+inline constexpr std::array<Duration, 5> kHintLooks{std::chrono::seconds{0}, std::chrono::seconds{10},
+                                                    std::chrono::seconds{30}, std::chrono::seconds{90},
+                                                    std::chrono::seconds{180}};
+inline constexpr std::size_t kHintsMost = 1000;  // items at a time; more are left to the lists
+inline constexpr int kHintLooksAMinute = 15;     // so that a storm of them does not use up the budget
 
 // Safe to call from several threads.
 class Hints {
  public:
-  // From `first` on it is looked at, and looked at again as kHintLooks says. Once more while it is: from the beginning, ten seconds after the last one at the earliest.
+  // From `first` on it is looked at, and looked at again as kHintLooks says. Once more while it is: from the beginning,
+  // ten seconds after the last one at the earliest.
   void heard(const ItemId& item, Instant first);
   // Those whose turn it is. Each is to be answered by shown() or forget().
   std::vector<ItemId> due(Instant now);
-  // What a look showed; empty: it could not be read. `known`: when it had changed last, as far as was known before. Done with it once it shows something newer than that, or than its first look.
+  // What a look showed; empty: it could not be read. `known`: when it had changed last, as far as was known before.
+  // Done with it once it shows something newer than that, or than its first look.
   void shown(const ItemId& item, std::optional<WallTime> updated_at, std::optional<WallTime> known);
   void forget(const ItemId& item);
   // When one is due; Instant::max(): never.

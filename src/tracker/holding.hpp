@@ -1,4 +1,5 @@
-// What a TrackerWorker keeps about one item: as it was read, and while it is worked on. Included by the sources of TrackerWorker alone.
+// What a TrackerWorker keeps about one item: as it was read, and while it is worked on. Included by the sources of
+// TrackerWorker alone.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,9 @@
 
 namespace fenceline::tracker {
 
-inline constexpr int kDeniedMost = 3;                            // in a row,
-inline constexpr Duration kDeniedFor = std::chrono::minutes{1};  // and for so long: trackers refuse good tokens for moments
+inline constexpr int kDeniedMost = 3;  // in a row,
+inline constexpr Duration kDeniedFor =
+    std::chrono::minutes{1};  // and for so long: trackers refuse good tokens for moments
 
 struct TrackerWorker::Looked {
   Item item;
@@ -23,16 +25,21 @@ struct TrackerWorker::Looked {
 
 struct TrackerWorker::Holding {
   Holding(ItemState its_state, Claim its_claim, const PlaceWork& its_work, Instant trusted, Instant asked_at)
-      : state(std::move(its_state)), claim(std::move(its_claim)), work(its_work), trust(trusted), renewed_at(asked_at) {}
+      : state(std::move(its_state)),
+        claim(std::move(its_claim)),
+        work(its_work),
+        trust(trusted),
+        renewed_at(asked_at) {}
 
   ItemState state;
-  Claim claim;       // as last renewed
+  Claim claim;  // as last renewed
   const PlaceWork& work;
   Job job;
   Duration timeout{0};
   TrustDeadline trust;
   Instant renewed_at;  // when it was asked for last, or renewed
-  // Renewals of which nobody knows what became of them: one that arrives after a later one takes the claim back to its own time.
+  // Renewals of which nobody knows what became of them: one that arrives after a later one takes the claim back to its
+  // own time.
   struct Doubt {
     WallTime said{};
     Instant sent{};

@@ -19,7 +19,8 @@ bool was_edited(const Comment& comment) { return comment.edited_at && *comment.e
 
 WallTime seconds_after_epoch(std::int64_t seconds) { return WallTime{std::chrono::seconds{seconds}}; }
 
-// When the ttl began: at creation, or at the last renewal, which nobody can date later than the tracker did nor than its own signed word.
+// When the ttl began: at creation, or at the last renewal, which nobody can date later than the tracker did nor than
+// its own signed word.
 std::optional<WallTime> began(const Protocol& protocol, const Comment& comment, const Marker& marker) {
   if (marker.beat == 0) return was_edited(comment) || marker.at != 0 ? std::nullopt : std::optional(comment.created_at);
   if (protocol.signing.key.empty()) return std::nullopt;
@@ -30,9 +31,11 @@ std::optional<WallTime> began(const Protocol& protocol, const Comment& comment, 
 
 class Reading {
  public:
-  Reading(const Protocol& protocol, const ItemId& item, std::vector<Comment> comments, const Account& self, WallTime now)
+  Reading(const Protocol& protocol, const ItemId& item, std::vector<Comment> comments, const Account& self,
+          WallTime now)
       : protocol_(protocol), item_(item), comments_(std::move(comments)), self_(self), now_(now) {
-    std::ranges::sort(comments_, [this](const Comment& a, const Comment& b) { return comes_before(a, b, protocol_.can); });
+    std::ranges::sort(comments_,
+                      [this](const Comment& a, const Comment& b) { return comes_before(a, b, protocol_.can); });
     ledger_.place = protocol_.pipeline.first().name;
   }
 
@@ -54,12 +57,15 @@ class Reading {
   void marker(const Comment& comment) {
     const ReadMarker read = read_marker(comment.text, item_, protocol_.signing);
     if (read.fault == MarkerFault::unreadable) ledger_.unreadable = true;
-    misfit_ = misfit_ || (read.fault == MarkerFault::unsigned_ && now_ < comment.edited_at.value_or(comment.created_at) + kMisfitFor);
+    misfit_ = misfit_ || (read.fault == MarkerFault::unsigned_ &&
+                          now_ < comment.edited_at.value_or(comment.created_at) + kMisfitFor);
     if (!read.marker) return;
     fits_ = true;
     if (read.marker->kind == MarkerKind::claim) {
-      // A claim of a later generation is proof of it: the record that began it was deleted, or slipped through between two pages.
-      if (read.marker->generation > ledger_.generation) next_generation(read.marker->generation, read.marker->stage, comment.created_at);
+      // A claim of a later generation is proof of it: the record that began it was deleted, or slipped through between
+      // two pages.
+      if (read.marker->generation > ledger_.generation)
+        next_generation(read.marker->generation, read.marker->stage, comment.created_at);
       claims_.push_back({&comment, *read.marker});
     } else if (!was_edited(comment)) {
       record(comment, *read.marker);
@@ -67,8 +73,11 @@ class Reading {
   }
 
   void record(const Comment& comment, const Marker& record) {
-    // One of a later generation than expected: those between were deleted by somebody; that they were there is proof enough.
-    const bool counts = record.generation > ledger_.generation || (record.generation == ledger_.generation && record.stage == ledger_.place && !(ledger_.contested && record.kind != MarkerKind::moved));
+    // One of a later generation than expected: those between were deleted by somebody; that they were there is proof
+    // enough.
+    const bool counts = record.generation > ledger_.generation ||
+                        (record.generation == ledger_.generation && record.stage == ledger_.place &&
+                         !(ledger_.contested && record.kind != MarkerKind::moved));
     if (!counts) {
       leftover(comment);
       return;
@@ -117,7 +126,8 @@ class Reading {
   // Of those that gave up for now the last one counts, unless the claim that it ended is still there.
   void supersede_released() {
     std::erase_if(passing_, [this](const Marked& passing) {
-      const bool needed = passing.marker.kind != MarkerKind::released || std::ranges::find(comments_, passing.marker.claim, &Comment::id) != comments_.end();
+      const bool needed = passing.marker.kind != MarkerKind::released ||
+                          std::ranges::find(comments_, passing.marker.claim, &Comment::id) != comments_.end();
       if (!needed) leftover(*passing.comment);
       return !needed;
     });
@@ -152,11 +162,13 @@ class Reading {
     if (!command.stage.empty() && !to) return false;
     if (command.kind == CommandKind::move) return may_move_to(spec, ledger_.place, command.stage);
     if (!from || (to && (to->at_gate || to->stage >= from->stage))) return false;
-    return !from->at_gate || spec.stages[from->stage].gate.kind != GateKind::approval || is_named(spec.stages[from->stage].gate, by);
+    return !from->at_gate || spec.stages[from->stage].gate.kind != GateKind::approval ||
+           is_named(spec.stages[from->stage].gate, by);
   }
 
   static bool is_named(const StageGate& gate, const Account& by) {
-    return gate.by.empty() || std::ranges::find(gate.by, by.id) != gate.by.end() || std::ranges::find(gate.by, by.name) != gate.by.end();
+    return gate.by.empty() || std::ranges::find(gate.by, by.id) != gate.by.end() ||
+           std::ranges::find(gate.by, by.name) != gate.by.end();
   }
 
   bool may_approve(const Command& command, const Account& by) const {
@@ -165,7 +177,8 @@ class Reading {
     if (!command.stage.empty() && command.stage != stage) return false;
     const std::optional<std::size_t> index = protocol_.pipeline.find(stage);
     if (!index) return false;
-    return is_named(protocol_.pipeline.stages[*index].gate, by) && std::ranges::none_of(ledger_.approvals, [&](const Said& said) { return said.by.id == by.id; });
+    return is_named(protocol_.pipeline.stages[*index].gate, by) &&
+           std::ranges::none_of(ledger_.approvals, [&](const Said& said) { return said.by.id == by.id; });
   }
 
   void claims() {
@@ -176,7 +189,8 @@ class Reading {
       }
       named_.insert(marked.marker.over.begin(), marked.marker.over.end());
       if (const std::optional<WallTime> from = began(protocol_, *marked.comment, marked.marker)) {
-        const Duration ttl = std::clamp(Duration{std::chrono::seconds{marked.marker.ttl}}, Duration{0}, protocol_.ttl_of(ledger_.place));
+        const Duration ttl =
+            std::clamp(Duration{std::chrono::seconds{marked.marker.ttl}}, Duration{0}, protocol_.ttl_of(ledger_.place));
         ledger_.claims.push_back({marked.comment->id, marked.marker, marked.comment->created_at, *from + ttl});
       }
     }
@@ -215,7 +229,8 @@ class Reading {
 
 }  // namespace
 
-Ledger read_ledger(const Protocol& protocol, const ItemId& item, std::vector<Comment> comments, const Account& self, WallTime now) {
+Ledger read_ledger(const Protocol& protocol, const ItemId& item, std::vector<Comment> comments, const Account& self,
+                   WallTime now) {
   return Reading(protocol, item, std::move(comments), self, now).read();
 }
 

@@ -26,7 +26,8 @@ constexpr std::array<std::pair<MarkerKind, std::string_view>, 8> kKinds{{{Marker
 
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= kWordBytesMax && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-' || c == ':';
   });
 }
 
@@ -40,7 +41,9 @@ std::string joined(const std::vector<CommentId>& ids) {
 
 std::string fields_text(const Marker& marker) {
   std::string text(to_string(marker.kind));
-  const auto add = [&text](std::string_view key, const std::string& value) { text.append(" ").append(key).append("=").append(value); };
+  const auto add = [&text](std::string_view key, const std::string& value) {
+    text.append(" ").append(key).append("=").append(value);
+  };
   add("gen", std::to_string(marker.generation));
   add("stage", marker.stage);
   add("worker", marker.worker);
@@ -67,10 +70,14 @@ std::string visible_line(const Marker& marker) {
     case MarkerKind::claim: return "fenceline: worker " + marker.worker + " works on " + marker.stage;
     case MarkerKind::advanced: return "fenceline: " + marker.stage + " is passed, next is " + marker.to + why;
     case MarkerKind::returned: return "fenceline: back from " + marker.stage + " to " + marker.to + why;
-    case MarkerKind::failed: return "fenceline: an attempt at " + marker.stage + " failed" + (marker.to.empty() ? "" : ", it was the last one") + why;
+    case MarkerKind::failed:
+      return "fenceline: an attempt at " + marker.stage + " failed" +
+             (marker.to.empty() ? "" : ", it was the last one") + why;
     case MarkerKind::released: return "fenceline: " + marker.stage + " was given up for now" + why;
-    case MarkerKind::moved: return "fenceline: moved from " + marker.stage + " to " + marker.to + " by account " + marker.by;
-    case MarkerKind::restored: return "fenceline: put back to " + marker.stage + ", account " + marker.by + " may not move it";
+    case MarkerKind::moved:
+      return "fenceline: moved from " + marker.stage + " to " + marker.to + " by account " + marker.by;
+    case MarkerKind::restored:
+      return "fenceline: put back to " + marker.stage + ", account " + marker.by + " may not move it";
     case MarkerKind::contested: return "fenceline: left to people at " + marker.stage + why;
   }
   return {};
@@ -83,7 +90,8 @@ std::string mac_of(const std::string& fields, const ItemId& item, const Signing&
 }
 
 std::string whole_text(const Marker& marker, const std::string& mac) {
-  return std::string(kOpening) + fields_text(marker) + (mac.empty() ? "" : " mac=" + mac) + std::string(kClosing) + visible_line(marker);
+  return std::string(kOpening) + fields_text(marker) + (mac.empty() ? "" : " mac=" + mac) + std::string(kClosing) +
+         visible_line(marker);
 }
 
 // Takes "key=value" from the front, up to the next blank; nothing if it is not that key.
@@ -137,13 +145,15 @@ std::optional<Parsed> parsed(std::string_view text) {
   Parsed out;
   Marker& marker = out.marker;
   marker.kind = kind->first;
-  bool good = number_of(take(rest, "gen"), marker.generation) && word_of(take(rest, "stage"), marker.stage) && word_of(take(rest, "worker"), marker.worker) &&
-              word_of(take(rest, "nonce"), marker.nonce);
+  bool good = number_of(take(rest, "gen"), marker.generation) && word_of(take(rest, "stage"), marker.stage) &&
+              word_of(take(rest, "worker"), marker.worker) && word_of(take(rest, "nonce"), marker.nonce);
   if (marker.kind == MarkerKind::claim) {
-    good = good && number_of(take(rest, "ttl"), marker.ttl) && number_of(take(rest, "beat"), marker.beat) && number_of(take(rest, "at"), marker.at) && list_of(take(rest, "over"), marker.over);
+    good = good && number_of(take(rest, "ttl"), marker.ttl) && number_of(take(rest, "beat"), marker.beat) &&
+           number_of(take(rest, "at"), marker.at) && list_of(take(rest, "over"), marker.over);
   } else {
-    good = good && word_of(take(rest, "to"), marker.to, true) && word_of(take(rest, "claim"), marker.claim, true) && list_of(take(rest, "over"), marker.over) &&
-           number_of(take(rest, "again"), marker.again) && word_of(take(rest, "by"), marker.by, true) && word_of(take(rest, "why"), marker.why, true);
+    good = good && word_of(take(rest, "to"), marker.to, true) && word_of(take(rest, "claim"), marker.claim, true) &&
+           list_of(take(rest, "over"), marker.over) && number_of(take(rest, "again"), marker.again) &&
+           word_of(take(rest, "by"), marker.by, true) && word_of(take(rest, "why"), marker.why, true);
   }
   if (!good) return std::nullopt;
   if (!rest.empty() && !word_of(take(rest, "mac"), out.mac)) return std::nullopt;
@@ -168,7 +178,8 @@ ReadMarker read_marker(std::string_view text, const ItemId& item, const Signing&
     if (!found->mac.empty()) return {std::nullopt, MarkerFault::unreadable};
     return {found->marker, MarkerFault::none};
   }
-  if (!same_in_constant_time(found->mac, mac_of(fields_text(found->marker), item, signing))) return {std::nullopt, MarkerFault::unsigned_};
+  if (!same_in_constant_time(found->mac, mac_of(fields_text(found->marker), item, signing)))
+    return {std::nullopt, MarkerFault::unsigned_};
   return {found->marker, MarkerFault::none};
 }
 

@@ -1,10 +1,12 @@
 // What workers write into comments: one machine-readable line, and one for people.
 //
-//   <!-- fenceline/1 claim gen=3 stage=review worker=9f2c41d0 nonce=77e0c9d1a2b3c4d5 ttl=600 beat=0 at=0 over=- mac=... -->
-//   fenceline: worker 9f2c41d0 works on review
+//   <!-- fenceline/1 claim gen=3 stage=review worker=9f2c41d0 nonce=77e0c9d1a2b3c4d5 ttl=600 beat=0 at=0 over=- mac=...
+//   --> fenceline: worker 9f2c41d0 works on review
 //
-// A comment is a marker only if its whole text is what marker_text() makes of the marker read from it: no free text, no other order, no leading zero, nothing before or after. What others
-// write, or quote, or change in it, is none. With a key a marker is signed, for its tracker and item, so that it cannot be made by others nor carried to another item (X4).
+// A comment is a marker only if its whole text is what marker_text() makes of the marker read from it: no free text, no
+// other order, no leading zero, nothing before or after. What others write, or quote, or change in it, is none. With a
+// key a marker is signed, for its tracker and item, so that it cannot be made by others nor carried to another item
+// (X4).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@
 namespace fenceline::tracker {
 
 enum class MarkerKind {
-  claim,      // the only one that is edited (by its renewals) and erased (withdrawn)
+  claim,  // the only one that is edited (by its renewals) and erased (withdrawn)
   // Records: posted, never edited. `claim` names the one that they end.
   advanced,   // the work of `stage` is accepted, or its gate is open; the item is at `to` (P1)
   returned,   // back to the earlier stage `to`
@@ -33,10 +35,10 @@ enum class MarkerKind {
 std::string_view to_string(MarkerKind kind);
 
 inline constexpr std::string_view kMarkerOpening = "<!-- fenceline/";
-inline constexpr std::size_t kOverMax = 40;  // dead claims that a marker names
-inline constexpr std::string_view kDone = "done";              // in `to`: all stages are behind it
-inline constexpr std::string_view kDead = "dead";              // in `to`: left to people after too many failures
-inline constexpr std::string_view kGatePrefix = "gate:";       // `gate:S`: it waits to be let into S
+inline constexpr std::size_t kOverMax = 40;               // dead claims that a marker names
+inline constexpr std::string_view kDone = "done";         // in `to`: all stages are behind it
+inline constexpr std::string_view kDead = "dead";         // in `to`: left to people after too many failures
+inline constexpr std::string_view kGatePrefix = "gate:";  // `gate:S`: it waits to be let into S
 
 struct Marker {
   MarkerKind kind = MarkerKind::claim;
@@ -48,9 +50,10 @@ struct Marker {
   // claim
   std::int64_t ttl = 0;   // seconds
   std::int64_t beat = 0;  // renewals so far
-  std::int64_t at = 0;    // seconds of the tracker's clock, as known to the maker of the last renewal; 0 before the first
+  std::int64_t at = 0;  // seconds of the tracker's clock, as known to the maker of the last renewal; 0 before the first
   // claim, failed, released
-  std::vector<CommentId> over = {};  // claims that were found expired, or are ended by this: dead from now on, whatever is edited into them
+  std::vector<CommentId> over =
+      {};  // claims that were found expired, or are ended by this: dead from now on, whatever is edited into them
   // records
   std::string to = {};
   CommentId claim = {};
@@ -72,9 +75,9 @@ std::string marker_text(const Marker& marker, const ItemId& item, const Signing&
 
 enum class MarkerFault {
   none,
-  foreign,    // no marker: the text of somebody
-  unsigned_,  // a marker without a signature, or with a wrong one, though there is a key
-  unreadable, // a signed marker, and no key here: leave its item alone
+  foreign,     // no marker: the text of somebody
+  unsigned_,   // a marker without a signature, or with a wrong one, though there is a key
+  unreadable,  // a signed marker, and no key here: leave its item alone
 };
 
 struct ReadMarker {
@@ -84,7 +87,8 @@ struct ReadMarker {
 
 ReadMarker read_marker(std::string_view text, const ItemId& item, const Signing& signing);
 
-// Text of others made fit to be posted by our account: no marker can be read from it, now or as part of something longer (X5).
+// Text of others made fit to be posted by our account: no marker can be read from it, now or as part of something
+// longer (X5).
 std::string neutralised(std::string_view text);
 
 // Words of people: the whole comment, one line, lower case. `stage` may be empty.

@@ -10,7 +10,8 @@ namespace {
 const Signing kSigning{"key", "github:team/repo"};
 
 Marker a_claim() {
-  Marker marker{.kind = MarkerKind::claim, .generation = 3, .stage = "review", .worker = "9f2c41d0", .nonce = "77e0c9d1a2b3c4d5"};
+  Marker marker{
+      .kind = MarkerKind::claim, .generation = 3, .stage = "review", .worker = "9f2c41d0", .nonce = "77e0c9d1a2b3c4d5"};
   marker.ttl = 600;
   marker.over = {"11", "12"};
   return marker;
@@ -18,9 +19,12 @@ Marker a_claim() {
 
 TEST(Hmac, IsThatOfTheStandard) {
   // RFC 4231, cases 1, 2 and 6.
-  EXPECT_EQ(hmac_sha256_hex(std::string(20, '\x0b'), "Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
-  EXPECT_EQ(hmac_sha256_hex("Jefe", "what do ya want for nothing?"), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-  EXPECT_EQ(hmac_sha256_hex(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"), "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+  EXPECT_EQ(hmac_sha256_hex(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hmac_sha256_hex("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hmac_sha256_hex(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
   EXPECT_TRUE(same_in_constant_time("abc", "abc"));
   EXPECT_FALSE(same_in_constant_time("abc", "abd"));
   EXPECT_FALSE(same_in_constant_time("abc", "abcd"));
@@ -30,7 +34,8 @@ TEST(Marker, IsReadBackAsItWasWritten) {
   for (const Signing& signing : {kSigning, Signing{}}) {
     const std::string text = marker_text(a_claim(), "17", signing);
     EXPECT_EQ(read_marker(text, "17", signing).marker, a_claim()) << text;
-    for (const MarkerKind kind : {MarkerKind::advanced, MarkerKind::returned, MarkerKind::failed, MarkerKind::released, MarkerKind::moved, MarkerKind::restored, MarkerKind::contested}) {
+    for (const MarkerKind kind : {MarkerKind::advanced, MarkerKind::returned, MarkerKind::failed, MarkerKind::released,
+                                  MarkerKind::moved, MarkerKind::restored, MarkerKind::contested}) {
       Marker record{.kind = kind, .generation = 1, .stage = "gate:publish", .worker = "w", .nonce = "n"};
       record.to = "publish";
       record.claim = "5";
@@ -44,7 +49,8 @@ TEST(Marker, IsReadBackAsItWasWritten) {
 
 TEST(Marker, HasOneLineForMachinesAndOneForPeople) {
   EXPECT_EQ(marker_text(a_claim(), "17", {}),
-            "<!-- fenceline/1 claim gen=3 stage=review worker=9f2c41d0 nonce=77e0c9d1a2b3c4d5 ttl=600 beat=0 at=0 over=11,12 -->\nfenceline: worker 9f2c41d0 works on review");
+            "<!-- fenceline/1 claim gen=3 stage=review worker=9f2c41d0 nonce=77e0c9d1a2b3c4d5 ttl=600 beat=0 at=0 "
+            "over=11,12 -->\nfenceline: worker 9f2c41d0 works on review");
 }
 
 TEST(Marker, T2_WhatIsNotExactIsNone) {
@@ -53,11 +59,26 @@ TEST(Marker, T2_WhatIsNotExactIsNone) {
     std::string other = text;
     return other.replace(other.find(from), from.size(), to);
   };
-  for (const std::string& other :
-       {text + "\n", " " + text, "> " + text, changed("gen=3", "gen=03"), changed("gen=3", "gen=+3"), changed("gen=3", "gen=-3"), changed("ttl=600", "ttl=600s"), changed("ttl=600", "ttl=1e9"),
-        changed("ttl=600", "ttl=9999999999999999"), changed("ttl=600 beat=0", "beat=0 ttl=600"), changed("beat=0", "beat=0 beat=0"), changed("over=11,12", "over=11,,12"), changed("over=11,12", "over="),
-        changed("works on review", "works on publish"), changed("fenceline/1", "fenceline/2"), changed("stage=review", "stage=re view"), changed("claim", "Claim"), changed("-->\n", "-->"),
-        std::string(), std::string("<!-- fenceline/1 claim -->\n")}) {
+  for (const std::string& other : {text + "\n",
+                                   " " + text,
+                                   "> " + text,
+                                   changed("gen=3", "gen=03"),
+                                   changed("gen=3", "gen=+3"),
+                                   changed("gen=3", "gen=-3"),
+                                   changed("ttl=600", "ttl=600s"),
+                                   changed("ttl=600", "ttl=1e9"),
+                                   changed("ttl=600", "ttl=9999999999999999"),
+                                   changed("ttl=600 beat=0", "beat=0 ttl=600"),
+                                   changed("beat=0", "beat=0 beat=0"),
+                                   changed("over=11,12", "over=11,,12"),
+                                   changed("over=11,12", "over="),
+                                   changed("works on review", "works on publish"),
+                                   changed("fenceline/1", "fenceline/2"),
+                                   changed("stage=review", "stage=re view"),
+                                   changed("claim", "Claim"),
+                                   changed("-->\n", "-->"),
+                                   std::string(),
+                                   std::string("<!-- fenceline/1 claim -->\n")}) {
     EXPECT_EQ(read_marker(other, "17", {}).fault, MarkerFault::foreign) << other;
   }
 }
@@ -76,7 +97,8 @@ TEST(Marker, X4_ASignatureIsForOneItemOfOneTrackerAndOneText) {
 }
 
 TEST(Marker, X5_TextOfOthersIsMadeHarmless) {
-  for (const std::string& text : {marker_text(a_claim(), "17", kSigning), "quote: " + marker_text(a_claim(), "17", {}), std::string("fencefenceline/line/")}) {
+  for (const std::string& text : {marker_text(a_claim(), "17", kSigning), "quote: " + marker_text(a_claim(), "17", {}),
+                                  std::string("fencefenceline/line/")}) {
     const std::string harmless = neutralised(text);
     EXPECT_EQ(harmless.find("fenceline/"), std::string::npos) << harmless;
     EXPECT_EQ(read_marker(harmless, "17", kSigning).fault, MarkerFault::foreign);
@@ -110,7 +132,8 @@ TEST(Command, IsOneExactLine) {
   EXPECT_EQ(read_command("/move review"), (Command{CommandKind::move, "review"}));
   EXPECT_EQ(read_command("/hold"), (Command{CommandKind::hold, ""}));
   EXPECT_EQ(read_command("/release"), (Command{CommandKind::release, ""}));
-  for (const char* text : {"", "approve", "I would not /approve this", "/approve\nbut not today", "> /approve", "/Approve", "/move", "/hold on", "/approve two words", "/approve  publish"}) {
+  for (const char* text : {"", "approve", "I would not /approve this", "/approve\nbut not today", "> /approve",
+                           "/Approve", "/move", "/hold on", "/approve two words", "/approve  publish"}) {
     EXPECT_FALSE(read_command(text)) << text;
   }
 }

@@ -12,7 +12,8 @@ constexpr Duration kPauseMost = std::chrono::minutes{1};
 
 // With up to a quarter more, so that those who were shut out together do not come back together.
 bool PatientTracker::wait(Duration duration, Instant give_up_at) {
-  const Duration jitter{static_cast<Duration::rep>(runtime_.random() % static_cast<std::uint64_t>(duration.count() / 4 + 1))};
+  const Duration jitter{
+      static_cast<Duration::rep>(runtime_.random() % static_cast<std::uint64_t>(duration.count() / 4 + 1))};
   const Instant until = runtime_.now() + duration + jitter;
   return until <= give_up_at && runtime_.sleep_until(until, patience_.stop);
 }

@@ -1,5 +1,5 @@
-// A tracker that waits: for the budget, when the tracker says that it had enough, and when it is not reached. Only what did not happen is repeated; what is in doubt is for the caller, who knows
-// how to look.
+// A tracker that waits: for the budget, when the tracker says that it had enough, and when it is not reached. Only what
+// did not happen is repeated; what is in doubt is for the caller, who knows how to look.
 #pragma once
 
 #include <stop_token>
@@ -15,12 +15,13 @@ namespace fenceline::tracker {
 struct Patience {
   Duration most = std::chrono::minutes{10};  // what would wait longer is answered as limited or unavailable
   Urgency urgency = Urgency::usual;
-  std::stop_token stop = {};                 // a wait ends with unavailable
+  std::stop_token stop = {};  // a wait ends with unavailable
 };
 
 class PatientTracker final : public Tracker {
  public:
-  PatientTracker(Runtime& runtime, Tracker& tracker, Budget& budget, Patience patience) : runtime_(runtime), tracker_(tracker), budget_(budget), patience_(std::move(patience)) {}
+  PatientTracker(Runtime& runtime, Tracker& tracker, Budget& budget, Patience patience)
+      : runtime_(runtime), tracker_(tracker), budget_(budget), patience_(std::move(patience)) {}
 
   Capabilities capabilities() const override { return tracker_.capabilities(); }
   std::string place() const override { return tracker_.place(); }

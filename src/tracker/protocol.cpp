@@ -7,9 +7,13 @@
 
 namespace fenceline::tracker {
 
-bool Protocol::is_worker(const Account& account) const { return std::ranges::find(workers, account.id) != workers.end(); }
+bool Protocol::is_worker(const Account& account) const {
+  return std::ranges::find(workers, account.id) != workers.end();
+}
 
-bool Protocol::is_trusted(const Account& account) const { return !is_worker(account) && std::ranges::find(people, account.id) != people.end(); }
+bool Protocol::is_trusted(const Account& account) const {
+  return !is_worker(account) && std::ranges::find(people, account.id) != people.end();
+}
 
 Duration Protocol::ttl_of(std::string_view place) const {
   const std::optional<Position> at = find_place(pipeline, place);
@@ -17,7 +21,9 @@ Duration Protocol::ttl_of(std::string_view place) const {
   return own > Duration{0} ? own : kTtlDefault;
 }
 
-std::string Protocol::label_of(std::string_view place) const { return (can.labels ? std::string(kStagePrefix) : std::string()) + std::string(place); }
+std::string Protocol::label_of(std::string_view place) const {
+  return (can.labels ? std::string(kStagePrefix) : std::string()) + std::string(place);
+}
 
 std::string Protocol::place_of(std::string_view label) const {
   if (can.labels) {
@@ -41,7 +47,8 @@ std::string lower(std::string_view text) {
 
 void Protocol::spell(std::vector<std::string>& labels) const {
   if (!can.labels) return;
-  std::vector<std::string> ours{std::string(kClaimedLabel), std::string(kContestedLabel), std::string(kHoldLabel), label_of(kProcessing), label_of(kDead)};
+  std::vector<std::string> ours{std::string(kClaimedLabel), std::string(kContestedLabel), std::string(kHoldLabel),
+                                label_of(kProcessing), label_of(kDead)};
   for (const StageSpec& stage : pipeline.stages) {
     ours.push_back(label_of(stage.name));
     ours.push_back(label_of(std::string(kGatePrefix) + stage.name));
@@ -70,7 +77,9 @@ std::optional<Position> find_place(const PipelineSpec& spec, std::string_view pl
   return Position{*stage, gate};
 }
 
-std::string place_name(const PipelineSpec& spec, Position position) { return (position.at_gate ? std::string(kGatePrefix) : std::string()) + spec.stages[position.stage].name; }
+std::string place_name(const PipelineSpec& spec, Position position) {
+  return (position.at_gate ? std::string(kGatePrefix) : std::string()) + spec.stages[position.stage].name;
+}
 
 std::string place_after(const PipelineSpec& spec, std::string_view place) {
   const std::optional<Position> at = find_place(spec, place);
@@ -82,7 +91,8 @@ std::string place_after(const PipelineSpec& spec, std::string_view place) {
 
 std::string place_to_enter(const PipelineSpec& spec, std::string_view place) {
   const std::optional<Position> at = find_place(spec, place);
-  return at ? place_name(spec, {at->stage, spec.stages[at->stage].gate.kind != GateKind::automatic}) : std::string(place);
+  return at ? place_name(spec, {at->stage, spec.stages[at->stage].gate.kind != GateKind::automatic})
+            : std::string(place);
 }
 
 bool may_move_to(const PipelineSpec& spec, std::string_view from, std::string_view to) {
@@ -100,18 +110,26 @@ Result<void> check_protocol(const Protocol& protocol) {
   const PipelineSpec& spec = protocol.pipeline;
   if (const Result<void> good = check_pipeline(spec); !good) return good;
   if (spec.critical) {
-    return fail(Code::refused, "pipeline " + spec.name + " is critical, and a tracker can let work be done twice: keep its items in a store with fences (sqlite, postgres, redis)");
+    return fail(Code::refused, "pipeline " + spec.name +
+                                   " is critical, and a tracker can let work be done twice: keep its items in a store "
+                                   "with fences (sqlite, postgres, redis)");
   }
   for (const StageSpec& stage : spec.stages) {
     for (const std::string_view taken : {kProcessing, kDone, kDead, kContestedLabel}) {
-      if (stage.name == taken) return fail(Code::invalid, "stage " + stage.name + " has a name that trackers need for themselves: call it otherwise");
+      if (stage.name == taken)
+        return fail(Code::invalid,
+                    "stage " + stage.name + " has a name that trackers need for themselves: call it otherwise");
     }
     if (stage.gate.kind == GateKind::approval && protocol.people.empty()) {
-      return fail(Code::refused, "stage " + stage.name + " waits for an approval, and no people are named whose word counts: name their accounts");
+      return fail(Code::refused,
+                  "stage " + stage.name +
+                      " waits for an approval, and no people are named whose word counts: name their accounts");
     }
     const Duration ttl = protocol.ttl_of(stage.name);
     if (protocol.signing.key.empty() && (stage.timeout == Duration{0} || stage.timeout > ttl)) {
-      return fail(Code::refused, "stage " + stage.name + " may run longer than its ttl of " + format_duration(ttl) + ", and without a key no claim is renewed: give a key, or a timeout of at most the ttl");
+      return fail(Code::refused,
+                  "stage " + stage.name + " may run longer than its ttl of " + format_duration(ttl) +
+                      ", and without a key no claim is renewed: give a key, or a timeout of at most the ttl");
     }
   }
   return {};

@@ -1,11 +1,15 @@
 // What all workers of one tracker agree on. The whole protocol in short:
 //
-// - Comments decide. Records (marker.hpp) by the workers' accounts say where an item is; its generation grows with each. Claims are valid for one generation; the smallest valid
+// - Comments decide. Records (marker.hpp) by the workers' accounts say where an item is; its generation grows with
+// each. Claims are valid for one generation; the smallest valid
 //   live one has the item (T1, T2; ledger.hpp).
-// - Labels show it to people, and are how people command (steps.hpp). A worker writes the comment first and labels after, so that whatever is half done can be read from the comments and
+// - Labels show it to people, and are how people command (steps.hpp). A worker writes the comment first and labels
+// after, so that whatever is half done can be read from the comments and
 //   made whole by anybody (P2). Labels are added before others are taken off: an item is always in a list.
-// - To claim: read; if nobody has it, post a claim that names the dead ones; read back; whoever has the smallest goes on, the others withdraw their own (T3).
-// - To advance: read; if the generation is still the claim's, post the record. The first valid record of a generation counts, a later one is void (T4).
+// - To claim: read; if nobody has it, post a claim that names the dead ones; read back; whoever has the smallest goes
+// on, the others withdraw their own (T3).
+// - To advance: read; if the generation is still the claim's, post the record. The first valid record of a generation
+// counts, a later one is void (T4).
 #pragma once
 
 #include <string>
@@ -21,9 +25,9 @@
 namespace fenceline::tracker {
 
 inline constexpr Duration kTtlDefault = std::chrono::seconds{600};
-inline constexpr int kLossesMax = 5;             // so many claims at one place run out before it is left to people
-inline constexpr int kMovesAnHourMax = 100;      // of an item's labels by workers; beyond it somebody fights with them
-inline constexpr int kMeddlingMost = 4;          // moments in an hour at which somebody who may not has moved an item
+inline constexpr int kLossesMax = 5;         // so many claims at one place run out before it is left to people
+inline constexpr int kMovesAnHourMax = 100;  // of an item's labels by workers; beyond it somebody fights with them
+inline constexpr int kMeddlingMost = 4;      // moments in an hour at which somebody who may not has moved an item
 inline constexpr Duration kAgainDefault = std::chrono::minutes{10};  // of an attempt that asked to come again
 
 struct Protocol {
@@ -32,8 +36,9 @@ struct Protocol {
   std::vector<std::string> workers = {};  // ids of the accounts that workers use
   std::vector<std::string> people = {};   // ids of the accounts whose moves are commands and whose approvals count
   Capabilities can = {};
-  bool claim_label = true;                         // false: a claim changes no label, for trackers where bots react to them
-  Duration settled = std::chrono::seconds{180};    // so long what was written may not be seen by everybody: what looks half done is left to its writer
+  bool claim_label = true;  // false: a claim changes no label, for trackers where bots react to them
+  Duration settled = std::chrono::seconds{
+      180};  // so long what was written may not be seen by everybody: what looks half done is left to its writer
 
   bool is_worker(const Account& account) const;
   bool is_trusted(const Account& account) const;  // never a worker's account
@@ -54,7 +59,8 @@ inline constexpr std::string_view kClaimedLabel = "claimed";
 inline constexpr std::string_view kContestedLabel = "contested";
 inline constexpr std::string_view kHoldLabel = "hold";
 
-// Where an item is after work at `place` was accepted, or its gate was passed: a stage, `gate:S`, or `done`. Automatic gates are passed at once.
+// Where an item is after work at `place` was accepted, or its gate was passed: a stage, `gate:S`, or `done`. Automatic
+// gates are passed at once.
 std::string place_after(const PipelineSpec& spec, std::string_view place);
 // Of a stage: the one before; of `gate:S`: the stage before S; the first one stays.
 std::string place_before(const PipelineSpec& spec, std::string_view place);

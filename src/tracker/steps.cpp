@@ -9,11 +9,15 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
-bool contains(const std::vector<std::string>& texts, std::string_view text) { return std::ranges::find(texts, text) != texts.end(); }
+bool contains(const std::vector<std::string>& texts, std::string_view text) {
+  return std::ranges::find(texts, text) != texts.end();
+}
 
 constexpr std::size_t kCommentsContested = kCommentsMax - 100;  // so that people can still be told
 
-Step nothing(std::string reason, std::optional<WallTime> again = std::nullopt) { return {.kind = StepKind::nothing, .reason = std::move(reason), .again = again}; }
+Step nothing(std::string reason, std::optional<WallTime> again = std::nullopt) {
+  return {.kind = StepKind::nothing, .reason = std::move(reason), .again = again};
+}
 
 Marker record_of(MarkerKind kind, const Ledger& ledger, std::string to, std::string why) {
   Marker marker{.kind = kind, .generation = ledger.generation, .stage = ledger.place};
@@ -22,12 +26,15 @@ Marker record_of(MarkerKind kind, const Ledger& ledger, std::string to, std::str
   return marker;
 }
 
-Step write_record(Marker marker, std::string reason) { return {.kind = StepKind::record, .reason = std::move(reason), .marker = std::move(marker)}; }
+Step write_record(Marker marker, std::string reason) {
+  return {.kind = StepKind::record, .reason = std::move(reason), .marker = std::move(marker)};
+}
 
 // Back to an earlier stage, or to people after too many times.
 Step send_back(const Protocol& protocol, const Ledger& ledger, std::string to, std::string why, std::string by) {
   const bool too_often = ledger.returns >= protocol.pipeline.loops;
-  Marker marker = too_often ? record_of(MarkerKind::contested, ledger, {}, "loops") : record_of(MarkerKind::returned, ledger, std::move(to), std::move(why));
+  Marker marker = too_often ? record_of(MarkerKind::contested, ledger, {}, "loops")
+                            : record_of(MarkerKind::returned, ledger, std::move(to), std::move(why));
   marker.by = std::move(by);
   return write_record(std::move(marker), too_often ? "loops" : "returned");
 }
@@ -47,7 +54,8 @@ class Deciding {
     if (ledger_.holder && now_ < held_since() + protocol_.settled) return nothing("held", ledger_.holder->ends);
     if (const std::optional<Step> step = misplaced()) return *step;
     if (ledger_.holder) return nothing("held", ledger_.holder->ends);
-    if (!protocol_.has_place(ledger_.place)) return ledger_.place == kDead ? tidied("dead") : contest_step(ledger_, "unknown_stage");
+    if (!protocol_.has_place(ledger_.place))
+      return ledger_.place == kDead ? tidied("dead") : contest_step(ledger_, "unknown_stage");
     if (ledger_.held || contains(state_.labels, kHoldLabel)) return tidied("on_hold");
     if (const std::optional<Step> step = gate()) return *step;
     if (ledger_.not_before && *ledger_.not_before > now_) return tidied("waits", ledger_.not_before);
@@ -59,7 +67,9 @@ class Deciding {
   // Her command, if she moved it after that.
   std::optional<Step> command_after(WallTime after) const {
     const std::optional<Odd> strange = odd();
-    if (!strange || !strange->move || strange->move->at < after || !protocol_.is_trusted(strange->move->by) || !may_move_to(protocol_.pipeline, ledger_.place, strange->place)) return std::nullopt;
+    if (!strange || !strange->move || strange->move->at < after || !protocol_.is_trusted(strange->move->by) ||
+        !may_move_to(protocol_.pipeline, ledger_.place, strange->place))
+      return std::nullopt;
     return command(strange->place, strange->move->by);
   }
 
@@ -73,11 +83,14 @@ class Deciding {
 
   WallTime held_since() const { return ledger_.holder->ends - protocol_.ttl_of(ledger_.place); }
 
-  std::vector<std::string> shown() const { return protocol_.can.labels ? state_.labels : std::vector<std::string>{state_.status}; }
+  std::vector<std::string> shown() const {
+    return protocol_.can.labels ? state_.labels : std::vector<std::string>{state_.status};
+  }
 
   std::optional<Move> last_move(MoveKind kind, std::string_view what) const {
     if (!item_.moves) return std::nullopt;
-    const auto found = std::find_if(item_.moves->rbegin(), item_.moves->rend(), [&](const Move& move) { return move.kind == kind && move.what == what; });
+    const auto found = std::find_if(item_.moves->rbegin(), item_.moves->rend(),
+                                    [&](const Move& move) { return move.kind == kind && move.what == what; });
     return found == item_.moves->rend() ? std::nullopt : std::optional(*found);
   }
 
@@ -96,7 +109,8 @@ class Deciding {
   }
 
   bool in_a_stage() const {
-    return std::ranges::any_of(shown(), [this](const std::string& label) { return !protocol_.place_of(label).empty(); });
+    return std::ranges::any_of(shown(),
+                               [this](const std::string& label) { return !protocol_.place_of(label).empty(); });
   }
   bool was_in_the_pipeline() const { return ledger_.since != WallTime{} || !ledger_.claims.empty(); }
 
@@ -118,16 +132,21 @@ class Deciding {
     const std::optional<Odd> strange = odd();
     if (!strange && in_a_stage()) return std::nullopt;
     if (!strange && !was_in_the_pipeline() && !self_.sweeps) return nothing("in_no_stage");
-    if (!item_.moves) return protocol_.can.moves ? Step{.kind = StepKind::read_moves, .reason = "misplaced"} : half_done(ledger_.since);
-    if (is_fought_over(protocol_, item_, now_)) return ledger_.holder ? nothing("held", ledger_.holder->ends) : contest_step(ledger_, "moved_again");
+    if (!item_.moves)
+      return protocol_.can.moves ? Step{.kind = StepKind::read_moves, .reason = "misplaced"} : half_done(ledger_.since);
+    if (is_fought_over(protocol_, item_, now_))
+      return ledger_.holder ? nothing("held", ledger_.holder->ends) : contest_step(ledger_, "moved_again");
     if (!strange) return taken_out();
     const std::optional<Move>& move = strange->move;
     if (!move || move->at <= ledger_.since) return half_done(ledger_.since);
-    if (protocol_.is_trusted(move->by) && may_move_to(protocol_.pipeline, ledger_.place, strange->place)) return command(strange->place, move->by);
+    if (protocol_.is_trusted(move->by) && may_move_to(protocol_.pipeline, ledger_.place, strange->place))
+      return command(strange->place, move->by);
     if (!protocol_.is_worker(move->by)) return put_back(*move);
     // No worker writes labels before its record: that one is gone. A late write is of a place where it has been.
-    const bool was_there = contains(ledger_.visited, strange->place) || strange->place == protocol_.pipeline.first().name;
-    if (!was_there && now_ >= move->at + protocol_.settled && !ledger_.holder) return contest_step(ledger_, "record_missing");
+    const bool was_there =
+        contains(ledger_.visited, strange->place) || strange->place == protocol_.pipeline.first().name;
+    if (!was_there && now_ >= move->at + protocol_.settled && !ledger_.holder)
+      return contest_step(ledger_, "record_missing");
     return half_done(move->at);
   }
 
@@ -141,7 +160,9 @@ class Deciding {
   Step half_done(WallTime since) const {
     if (now_ < since + protocol_.settled) return nothing("in_flux", since + protocol_.settled);
     if (item_.moves) {
-      const auto ours = std::ranges::count_if(*item_.moves, [this](const Move& move) { return protocol_.is_worker(move.by) && move.at > now_ - std::chrono::hours{1}; });
+      const auto ours = std::ranges::count_if(*item_.moves, [this](const Move& move) {
+        return protocol_.is_worker(move.by) && move.at > now_ - std::chrono::hours{1};
+      });
       if (ours > kMovesAnHourMax && !ledger_.holder) return contest_step(ledger_, "moves");
     }
     Step step = mirror_step(protocol_, state_, ledger_);
@@ -157,14 +178,17 @@ class Deciding {
       marker.by = move.by.id;
       return write_record(std::move(marker), "put_back");
     }
-    if (move.at > *ledger_.restored) return ledger_.holder ? nothing("held", ledger_.holder->ends) : contest_step(ledger_, "moved_again", move.by.id);
+    if (move.at > *ledger_.restored)
+      return ledger_.holder ? nothing("held", ledger_.holder->ends) : contest_step(ledger_, "moved_again", move.by.id);
     Step step = mirror_step(protocol_, state_, ledger_);
     step.reason = "put_back";
     return step;
   }
 
   // A move by a trusted person: no further than to the gate (P1).
-  Step command(const std::string& place, const Account& by) const { return command_to(place == ledger_.place ? place : place_to_enter(protocol_.pipeline, place), by); }
+  Step command(const std::string& place, const Account& by) const {
+    return command_to(place == ledger_.place ? place : place_to_enter(protocol_.pipeline, place), by);
+  }
   Step command_to(const std::string& place, const Account& by) const {
     Marker marker = record_of(MarkerKind::moved, ledger_, place, {});
     marker.by = by.id;
@@ -173,7 +197,8 @@ class Deciding {
 
   Step obey(const Said& said) const {
     if (said.command.kind == CommandKind::reject) {
-      const std::string to = said.command.stage.empty() ? place_before(protocol_.pipeline, ledger_.place) : said.command.stage;
+      const std::string to =
+          said.command.stage.empty() ? place_before(protocol_.pipeline, ledger_.place) : said.command.stage;
       // Who says so of what was left to people is the person whom the cap on returns asks for.
       if (ledger_.contested) return command(to, said.by);
       return send_back(protocol_, ledger_, place_to_enter(protocol_.pipeline, to), "rejected", said.by.id);
@@ -185,12 +210,14 @@ class Deciding {
     if (ledger_.order) return obey(*ledger_.order);
     if (!item_.moves && protocol_.can.moves) return {.kind = StepKind::read_moves, .reason = "contested"};
     if (!item_.moves) return nothing("contested");
-    if (const std::optional<Odd> strange = odd(); strange && strange->move && strange->move->at > *ledger_.contested && protocol_.is_trusted(strange->move->by)) {
+    if (const std::optional<Odd> strange = odd();
+        strange && strange->move && strange->move->at > *ledger_.contested && protocol_.is_trusted(strange->move->by)) {
       return command(strange->place, strange->move->by);
     }
     if (!protocol_.can.labels) return nothing("contested");
     const std::optional<Move> removed = last_move(MoveKind::label_removed, kContestedLabel);
-    if (removed && removed->at > *ledger_.contested) return protocol_.is_trusted(removed->by) ? command(ledger_.place, removed->by) : nothing("contested");
+    if (removed && removed->at > *ledger_.contested)
+      return protocol_.is_trusted(removed->by) ? command(ledger_.place, removed->by) : nothing("contested");
     if (contains(state_.labels, kContestedLabel)) return nothing("contested");
     return {.kind = StepKind::add_labels, .reason = "contested", .labels = {std::string(kContestedLabel)}};
   }
@@ -201,8 +228,12 @@ class Deciding {
       const std::optional<Odd> strange = odd();
       if (strange || !in_a_stage()) {
         if (!item_.moves && protocol_.can.moves) return {.kind = StepKind::read_moves, .reason = "reopened"};
-        if (!strange && (!item_.moves || std::ranges::any_of(*item_.moves, [this](const Move& move) { return move.kind == MoveKind::closed && move.at >= ledger_.since; }))) return nothing("done");
-        if (strange && strange->move && strange->move->at > ledger_.since && protocol_.is_trusted(strange->move->by)) return command(strange->place, strange->move->by);
+        if (!strange && (!item_.moves || std::ranges::any_of(*item_.moves, [this](const Move& move) {
+              return move.kind == MoveKind::closed && move.at >= ledger_.since;
+            })))
+          return nothing("done");
+        if (strange && strange->move && strange->move->at > ledger_.since && protocol_.is_trusted(strange->move->by))
+          return command(strange->place, strange->move->by);
       }
     }
     if (now_ < ledger_.since + protocol_.settled) return nothing("in_flux", ledger_.since + protocol_.settled);
@@ -216,12 +247,17 @@ class Deciding {
     if (!at->at_gate) return std::nullopt;
     const StageSpec& stage = protocol_.pipeline.stages[at->stage];
     if (stage.gate.kind != GateKind::approval) return std::nullopt;
-    const std::optional<WallTime> until = stage.gate.within > Duration{0} && ledger_.since != WallTime{} ? std::optional(ledger_.since + stage.gate.within) : std::nullopt;
+    const std::optional<WallTime> until = stage.gate.within > Duration{0} && ledger_.since != WallTime{}
+                                              ? std::optional(ledger_.since + stage.gate.within)
+                                              : std::nullopt;
     const bool in_time_only = until && stage.gate.then != GateEnd::hold;
-    const auto count = std::ranges::count_if(ledger_.approvals, [&](const Said& said) { return !in_time_only || said.at < *until; });
-    if (count >= stage.gate.count) return write_record(record_of(MarkerKind::advanced, ledger_, stage.name, "approved"), "approved");
+    const auto count =
+        std::ranges::count_if(ledger_.approvals, [&](const Said& said) { return !in_time_only || said.at < *until; });
+    if (count >= stage.gate.count)
+      return write_record(record_of(MarkerKind::advanced, ledger_, stage.name, "approved"), "approved");
     if (!until || now_ < *until || stage.gate.then == GateEnd::hold) return tidied("waits_for_approval", until);
-    if (stage.gate.then == GateEnd::approve) return write_record(record_of(MarkerKind::advanced, ledger_, stage.name, "overdue"), "overdue");
+    if (stage.gate.then == GateEnd::approve)
+      return write_record(record_of(MarkerKind::advanced, ledger_, stage.name, "overdue"), "overdue");
     return send_back(protocol_, ledger_, place_before(protocol_.pipeline, ledger_.place), "overdue", {});
   }
 
@@ -232,14 +268,16 @@ class Deciding {
     return {.kind = StepKind::claim, .reason = marker.over.empty() ? "free" : "takeover", .marker = std::move(marker)};
   }
 
-  // Nobody works on it: what a dead worker left on it is taken off, when its writer must have had its time, then what decides nothing any more.
+  // Nobody works on it: what a dead worker left on it is taken off, when its writer must have had its time, then what
+  // decides nothing any more.
   Step tidied(std::string why, std::optional<WallTime> again = std::nullopt) const {
     if (self_.sweeps && now_ >= std::max(state_.updated_at, ledger_.since) + protocol_.settled) {
       if (Step step = mirror_step(protocol_, state_, ledger_); step.kind != StepKind::nothing) {
         step.reason = "half_done";
         return step;
       }
-      if (!ledger_.leftovers.empty()) return {.kind = StepKind::erase, .reason = "leftover", .comment = ledger_.leftovers.front()};
+      if (!ledger_.leftovers.empty())
+        return {.kind = StepKind::erase, .reason = "leftover", .comment = ledger_.leftovers.front()};
     }
     return nothing(std::move(why), again);
   }
@@ -269,7 +307,9 @@ std::string_view to_string(StepKind kind) {
   return "?";
 }
 
-Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger, const Self& self, WallTime now) { return Deciding(protocol, item, ledger, self, now).decide(); }
+Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger, const Self& self, WallTime now) {
+  return Deciding(protocol, item, ledger, self, now).decide();
+}
 
 std::optional<Step> command_since(const Protocol& protocol, const Item& item, const Ledger& ledger, WallTime after) {
   const Self nobody{};
@@ -286,7 +326,9 @@ bool is_fought_over(const Protocol& protocol, const Item& item, WallTime now) {
   std::set<WallTime> times;
   for (const Move& move : *item.moves) {
     const bool puts = move.kind == MoveKind::label_added || move.kind == MoveKind::status_set;
-    if (puts && !protocol.place_of(move.what).empty() && !protocol.is_worker(move.by) && !protocol.is_trusted(move.by) && move.at > now - std::chrono::hours{1}) times.insert(move.at);
+    if (puts && !protocol.place_of(move.what).empty() && !protocol.is_worker(move.by) &&
+        !protocol.is_trusted(move.by) && move.at > now - std::chrono::hours{1})
+      times.insert(move.at);
   }
   return static_cast<int>(times.size()) >= kMeddlingMost;
 }
@@ -310,7 +352,8 @@ Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger&
   if (!missing.empty()) return {.kind = StepKind::add_labels, .reason = "mirror", .labels = std::move(missing)};
   for (const std::string& label : state.labels) {
     const bool ours = !protocol.place_of(label).empty() || (protocol.claim_label && label == kClaimedLabel);
-    if (ours && !contains(wanted, label)) return {.kind = StepKind::remove_label, .reason = "mirror", .labels = {label}};
+    if (ours && !contains(wanted, label))
+      return {.kind = StepKind::remove_label, .reason = "mirror", .labels = {label}};
   }
   return nothing("mirrored");
 }
@@ -342,7 +385,9 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
       if (gate) return ended(MarkerKind::released, {}, "check", check_every);
       const int attempts = stage && stage->attempts > 0 ? stage->attempts : kAttemptsMaxDefault;
       if (ledger.failures + 1 >= attempts) return ended(MarkerKind::failed, std::string(kDead), "attempts");
-      const Duration again = std::min(Duration{std::chrono::minutes{1}} * (std::int64_t{1} << std::min(ledger.failures, 6)), Duration{std::chrono::hours{1}});
+      const Duration again =
+          std::min(Duration{std::chrono::minutes{1}} * (std::int64_t{1} << std::min(ledger.failures, 6)),
+                   Duration{std::chrono::hours{1}});
       return ended(MarkerKind::failed, {}, "failed", again);
     }
     case OutcomeKind::later: return ended(MarkerKind::released, {}, "later", gate ? check_every : kAgainDefault);

@@ -1,5 +1,6 @@
-// What to do next about an item: at most one write, with its reason. Pure: the pipeline, the item as it was read, who asks, and the tracker's clock decide. Whoever is killed between any two
-// writes leaves something that the same function, asked by anybody later, makes whole.
+// What to do next about an item: at most one write, with its reason. Pure: the pipeline, the item as it was read, who
+// asks, and the tracker's clock decide. Whoever is killed between any two writes leaves something that the same
+// function, asked by anybody later, makes whole.
 #pragma once
 
 #include <optional>
@@ -22,17 +23,17 @@ enum class StepKind {
   remove_label,  // the only one of `labels`
   set_status,    // the only one of `labels`
   close,
-  erase,         // `comment`, of our own account
+  erase,  // `comment`, of our own account
 };
 std::string_view to_string(StepKind kind);
 
 struct Step {
   StepKind kind = StepKind::nothing;
-  std::string reason = {};               // a word or two, for logs: "half_done"
-  Marker marker = {};                    // without worker and nonce
+  std::string reason = {};  // a word or two, for logs: "half_done"
+  Marker marker = {};       // without worker and nonce
   std::vector<std::string> labels = {};
   CommentId comment = {};
-  std::optional<WallTime> again = {};    // of nothing: when it may be otherwise by itself
+  std::optional<WallTime> again = {};  // of nothing: when it may be otherwise by itself
 };
 
 struct Self {
@@ -44,7 +45,8 @@ struct Self {
 // `item` has its state; moves too, if a step asked for them.
 Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger, const Self& self, WallTime now);
 
-// The first label (or status, or open and closed) that is not as the comments have it; nothing if all are. Labels of others are left alone, and those that a living claim needs are kept (T3).
+// The first label (or status, or open and closed) that is not as the comments have it; nothing if all are. Labels of
+// others are left alone, and those that a living claim needs are kept (T3).
 Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger& ledger);
 
 // Somebody who may not moves the item again and again, whether or not a label is wrong just now: `item` has its moves.
@@ -54,10 +56,12 @@ std::optional<Step> command_since(const Protocol& protocol, const Item& item, co
 // Leaves it to people.
 Step contest_step(const Ledger& ledger, std::string why, std::string by = {});
 
-// What an outcome at the ledger's place makes of the item: the record to post, or an erasure if nothing must be remembered. `claim` is ours.
+// What an outcome at the ledger's place makes of the item: the record to post, or an erasure if nothing must be
+// remembered. `claim` is ours.
 Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, OutcomeKind outcome);
 
-// The same, if whoever works at a stage asked that the item goes back to `to`: before the gate of that, if it has one. Empty: that is no earlier stage, or the item is at a gate.
+// The same, if whoever works at a stage asked that the item goes back to `to`: before the gate of that, if it has one.
+// Empty: that is no earlier stage, or the item is at a gate.
 std::optional<Step> back_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, std::string_view to);
 
 }  // namespace fenceline::tracker

@@ -44,7 +44,8 @@ TEST(Steps, P2_WhateverIsHalfDoneIsMadeWholeAndNeverOutOfAllLists) {
     if (step.kind == StepKind::add_labels) labels.insert(labels.end(), step.labels.begin(), step.labels.end());
     else std::erase(labels, step.labels.front());
   }
-  EXPECT_EQ(writes, (std::vector<std::string>{"add_labels stage:review", "remove_label claimed", "remove_label stage:processing"}));
+  EXPECT_EQ(writes, (std::vector<std::string>{"add_labels stage:review", "remove_label claimed",
+                                              "remove_label stage:processing"}));
 }
 
 TEST(Steps, TheLastAdvanceClosesTheItemBeforeItsLabelsGo) {

@@ -1,15 +1,19 @@
-// The seam to an issue tracker: what a driver (GitHub, Redmine, ...) must be able to do, and nothing of what is done with it. Claims, election, renewal, sweep,
-// repair and the moves of labels are shared code above (protocol.hpp and what it names); so a driver stays small.
+// The seam to an issue tracker: what a driver (GitHub, Redmine, ...) must be able to do, and nothing of what is done
+// with it. Claims, election, renewal, sweep, repair and the moves of labels are shared code above (protocol.hpp and
+// what it names); so a driver stays small.
 //
 // What goes where:
-//   a driver         turns a verb into requests and answers into values; reads every page; tells the kinds of trouble apart; knows no rule and never waits or repeats
-//   below drivers    the HTTP client that they share has the cache of ETags: a body by its URL, so that what is unchanged (304) is answered as before and costs no primary
+//   a driver         turns a verb into requests and answers into values; reads every page; tells the kinds of trouble
+//   apart; knows no rule and never waits or repeats below drivers    the HTTP client that they share has the cache of
+//   ETags: a body by its URL, so that what is unchanged (304) is answered as before and costs no primary
 //                    budget (Cost::charged)
-//   above drivers    PatientTracker (patient_tracker.hpp): one Budget a process, primary and secondary limits, Retry-After, waits with jitter, and the repeats of what did
+//   above drivers    PatientTracker (patient_tracker.hpp): one Budget a process, primary and secondary limits,
+//   Retry-After, waits with jitter, and the repeats of what did
 //                    not happen. It is a Tracker around a driver, and rests on Cost, Limit and Trouble alone
 //
-// Rules for every verb: it blocks, and ends by its deadline of kVerbTimeout. It is safe to call from several threads. Times in values are the tracker's own: the tracker's
-// clock alone decides what has expired, and every answer carries it. Texts of others are data: a driver neither runs nor trims them. No verb writes the whole set of labels.
+// Rules for every verb: it blocks, and ends by its deadline of kVerbTimeout. It is safe to call from several threads.
+// Times in values are the tracker's own: the tracker's clock alone decides what has expired, and every answer carries
+// it. Texts of others are data: a driver neither runs nor trims them. No verb writes the whole set of labels.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +32,10 @@ using ItemId = std::string;     // as the tracker writes it: "17"
 using CommentId = std::string;  // the same
 
 inline constexpr Duration kVerbTimeout = std::chrono::seconds{30};
-inline constexpr int kItemsMax = 10'000;           // of one list; what is more is left out, the oldest stay
-inline constexpr int kCommentsMax = 2'000;         // of one item: beyond it a read is refused, and the item is left to people
-inline constexpr std::size_t kTextBytesMax = 1 << 18;  // of one comment or body: what is longer is cut there, so that it is no exact marker
+inline constexpr int kItemsMax = 10'000;    // of one list; what is more is left out, the oldest stay
+inline constexpr int kCommentsMax = 2'000;  // of one item: beyond it a read is refused, and the item is left to people
+inline constexpr std::size_t kTextBytesMax =
+    1 << 18;  // of one comment or body: what is longer is cut there, so that it is no exact marker
 
 // Whoever wrote or moved something. Trust goes by `id`, which is never another's; names can change hands.
 struct Account {
@@ -45,12 +50,12 @@ struct ItemState {
   ItemId id;
   std::string title;
   std::string body;
-  std::string url;                  // for people
+  std::string url;  // for people
   Account author;
   std::vector<std::string> labels;  // sorted, none twice; of a tracker without labels: none
   std::string status;               // its name; of a tracker with labels: empty
   bool open = true;
-  std::string version;              // for swap(); empty: the tracker has none
+  std::string version;  // for swap(); empty: the tracker has none
   WallTime updated_at{};
 
   bool operator==(const ItemState&) const = default;
@@ -61,7 +66,8 @@ struct Comment {
   Account author;
   std::string text;  // as it was posted; line ends are "\n"
   WallTime created_at{};
-  std::optional<WallTime> edited_at;  // of the last edit by anyone; empty: none, or the tracker does not tell (Capabilities::edit_times)
+  std::optional<WallTime>
+      edited_at;  // of the last edit by anyone; empty: none, or the tracker does not tell (Capabilities::edit_times)
 
   bool operator==(const Comment&) const = default;
 };
@@ -78,7 +84,8 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-// What an answer cost: requests sent, and those of them that count against the tracker's primary budget (a 304 does not).
+// What an answer cost: requests sent, and those of them that count against the tracker's primary budget (a 304 does
+// not).
 struct Cost {
   int requests = 0;
   int charged = 0;
@@ -91,7 +98,8 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-// What the tracker said is left of the primary budget, and how long until it is whole again; durations, because only the tracker knows its clock.
+// What the tracker said is left of the primary budget, and how long until it is whole again; durations, because only
+// the tracker knows its clock.
 struct Limit {
   std::int64_t left = 0;
   Duration whole_in{0};
@@ -101,7 +109,8 @@ struct Limit {
 
 // In every answer, good or bad, as far as known.
 struct Served {
-  WallTime now{};  // the tracker's clock when it answered (the Date header), rounded down to Capabilities::time_grain; of several requests: that of the FIRST
+  WallTime now{};  // the tracker's clock when it answered (the Date header), rounded down to Capabilities::time_grain;
+                   // of several requests: that of the FIRST
   Cost cost;
   std::optional<Limit> limit;  // of the last request
 
@@ -118,22 +127,26 @@ struct Nothing {
 };
 
 enum class TroubleKind {
-  unavailable,  // not reached, or refused before anything was done (connection refused, 503 that says when to come back): nothing changed
-  in_doubt,     // a time-out, reset, 500, 502, 503 or 504 after sending, an answer that cannot be read: a write may have happened, now or later. Of a read: as unavailable
-  limited,      // primary or secondary limit (403 or 429 that says so): nothing changed; `come_back` says when
-  denied,       // credentials or rights (401, 403 that is no limit)
-  refused,      // the tracker will never take this request (422, 410, a locked conversation, kCommentsMax passed)
-  not_found,    // 404. Shortly after an item was made or moved the tracker may say so for up to three minutes: no proof that it is gone
-  conflict,     // swap(): the version is another one; nothing changed
+  unavailable,  // not reached, or refused before anything was done (connection refused, 503 that says when to come
+                // back): nothing changed
+  in_doubt,   // a time-out, reset, 500, 502, 503 or 504 after sending, an answer that cannot be read: a write may have
+              // happened, now or later. Of a read: as unavailable
+  limited,    // primary or secondary limit (403 or 429 that says so): nothing changed; `come_back` says when
+  denied,     // credentials or rights (401, 403 that is no limit)
+  refused,    // the tracker will never take this request (422, 410, a locked conversation, kCommentsMax passed)
+  not_found,  // 404. Shortly after an item was made or moved the tracker may say so for up to three minutes: no proof
+              // that it is gone
+  conflict,   // swap(): the version is another one; nothing changed
 };
 
 std::string_view to_string(TroubleKind kind);
 
 struct Trouble {
   TroubleKind kind = TroubleKind::unavailable;
-  std::string message;                // lower case, no full stop, no secret: "github answers 502 to a comment on 17"
-  std::optional<Duration> come_back;  // of limited (Retry-After, or the reset less Date); empty: the tracker did not say
-  Served served;                      // `now` is the epoch if nothing was answered
+  std::string message;  // lower case, no full stop, no secret: "github answers 502 to a comment on 17"
+  std::optional<Duration>
+      come_back;  // of limited (Retry-After, or the reset less Date); empty: the tracker did not say
+  Served served;  // `now` is the epoch if nothing was answered
 };
 
 template <class T>
@@ -144,22 +157,23 @@ inline std::unexpected<Trouble> trouble(TroubleKind kind, std::string message, S
 }
 
 struct Capabilities {
-  bool labels = true;        // a stage is a label `stage:NAME`; false: it is the status NAME
-  bool ordered_ids = true;   // a comment that was taken earlier has the smaller number as id
-  bool edit_times = true;    // Comment::edited_at is told
-  bool edits = true;         // one's own comments can be edited and deleted; false: no renewal
-  bool moves = true;         // ReadParts::moves is answered, with who and when
-  bool swap = false;         // compare-and-swap: swap() works, and every ItemState has a version
+  bool labels = true;       // a stage is a label `stage:NAME`; false: it is the status NAME
+  bool ordered_ids = true;  // a comment that was taken earlier has the smaller number as id
+  bool edit_times = true;   // Comment::edited_at is told
+  bool edits = true;        // one's own comments can be edited and deleted; false: no renewal
+  bool moves = true;        // ReadParts::moves is answered, with who and when
+  bool swap = false;        // compare-and-swap: swap() works, and every ItemState has a version
   Duration time_grain = std::chrono::seconds{1};
 
   bool operator==(const Capabilities&) const = default;
 };
 
-// Items that are open and have this label (or status); with `closed`, those that are closed and still have it. Without a stage: those with any labels or none, for what has lost its own.
+// Items that are open and have this label (or status); with `closed`, those that are closed and still have it. Without
+// a stage: those with any labels or none, for what has lost its own.
 struct ListRequest {
-  std::string stage;                             // the whole label ("stage:ready"), or the status ("ready")
+  std::string stage;  // the whole label ("stage:ready"), or the status ("ready")
   bool closed = false;
-  std::optional<WallTime> changed_after = {};    // only those that changed at that moment or later
+  std::optional<WallTime> changed_after = {};  // only those that changed at that moment or later
 };
 
 // What a read must answer. A driver for which one request has it all may answer more.
@@ -171,9 +185,9 @@ struct ReadRequest {
 };
 
 struct Item {
-  std::optional<ItemState> state;            // there if asked for
-  std::vector<Comment> comments;             // all of them, in the tracker's order
-  std::optional<std::vector<Move>> moves;    // there if asked for; oldest first
+  std::optional<ItemState> state;          // there if asked for
+  std::vector<Comment> comments;           // all of them, in the tracker's order
+  std::optional<std::vector<Move>> moves;  // there if asked for; oldest first
 
   bool operator==(const Item&) const = default;
 };
@@ -201,24 +215,28 @@ struct LabelsAfter {
   bool operator==(const LabelsAfter&) const = default;
 };
 
-// Every verb may answer unavailable, in_doubt, limited, denied, refused. Every one but post() and swap() can be repeated after in_doubt: what was to be is then so, once.
+// Every verb may answer unavailable, in_doubt, limited, denied, refused. Every one but post() and swap() can be
+// repeated after in_doubt: what was to be is then so, once.
 class Tracker {
  public:
   virtual ~Tracker() = default;
 
   virtual Capabilities capabilities() const = 0;
-  // The place, for messages and as part of what is signed: "github:owner/repo". The same for all workers of it, whatever their settings.
+  // The place, for messages and as part of what is signed: "github:owner/repo". The same for all workers of it,
+  // whatever their settings.
   virtual std::string place() const = 0;
 
   // The account that the credentials belong to.
   virtual Answer<Account> who_am_i() = 0;
 
-  // Every page. What the tracker changes meanwhile may be missed or seen twice in its pages: an item is answered once. May be minutes behind.
+  // Every page. What the tracker changes meanwhile may be missed or seen twice in its pages: an item is answered once.
+  // May be minutes behind.
   virtual Answer<std::vector<ItemState>> list(const ListRequest& request) = 0;
   // Errors: not_found.
   virtual Answer<Item> read(const ReadRequest& request) = 0;
 
-  // Adds these, each by itself or in one request that leaves all other labels alone; those that are there already: ok. A label that the tracker does not know is made. Errors: not_found.
+  // Adds these, each by itself or in one request that leaves all other labels alone; those that are there already: ok.
+  // A label that the tracker does not know is made. Errors: not_found.
   virtual Answer<LabelsAfter> add_labels(const ItemId& item, const std::vector<std::string>& labels) = 0;
   // One. Not there: ok. Errors: not_found.
   virtual Answer<LabelsAfter> remove_label(const ItemId& item, const std::string& label) = 0;

@@ -45,7 +45,8 @@ JobId job_id_of(const std::string& place, const ItemId& item) {
 
 }  // namespace
 
-// At most five requests: the read that it rests on, the claim, its reading back, labels on, the stage's label off. With compare-and-swap: the read, the swap, and one to learn the claim's number.
+// At most five requests: the read that it rests on, the claim, its reading back, labels on, the stage's label off. With
+// compare-and-swap: the read, the swap, and one to learn the claim's number.
 void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost, Instant began) {
   const Protocol& protocol = options_.protocol;
   const ItemState& state = *looked.item.state;
@@ -56,11 +57,14 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
   bool in_doubt = false;
   if (protocol.can.swap) {
     const std::string status = protocol.claim_label ? protocol.label_of(kProcessing) : state.status;
-    const Answer<Swapped> swapped = asking([&] { return usual_->swap({.item = state.id, .version = state.version, .status = status, .open = {}, .comment = text}); });
+    const Answer<Swapped> swapped = asking([&] {
+      return usual_->swap({.item = state.id, .version = state.version, .status = status, .open = {}, .comment = text});
+    });
     cost += swapped ? swapped->served.cost : swapped.error().served.cost;
     in_doubt = !swapped && swapped.error().kind == TroubleKind::in_doubt;
     if (!swapped && !in_doubt) {
-      if (swapped.error().kind == TroubleKind::conflict) count([](TrackerWorkerCounts& counts) { ++counts.lost_races; });
+      if (swapped.error().kind == TroubleKind::conflict)
+        count([](TrackerWorkerCounts& counts) { ++counts.lost_races; });
       return;
     }
   } else {
@@ -76,7 +80,8 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
   const std::optional<Looked> back = read_back(state.id, nonce, cost);
   // Never seen: if it turns up, the next look withdraws it.
   if (!back) return;
-  const auto mine = std::ranges::find_if(back->ledger.claims, [&](const Claim& claim) { return claim.marker.nonce == nonce; });
+  const auto mine =
+      std::ranges::find_if(back->ledger.claims, [&](const Claim& claim) { return claim.marker.nonce == nonce; });
   if (mine == back->ledger.claims.end()) return;
   if (!back->ledger.holder || back->ledger.holder->id != mine->id) {
     count([](TrackerWorkerCounts& counts) { ++counts.lost_races; });
@@ -90,7 +95,9 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
     moment = moment_;
   }
   // From the question on, whatever the clocks say: it was not there before.
-  const Instant trusted = std::min(moment.safe_until(mine->ends, protocol.can.time_grain), asked + times.ttl - protocol.can.time_grain) - times.margin;
+  const Instant trusted =
+      std::min(moment.safe_until(mine->ends, protocol.can.time_grain), asked + times.ttl - protocol.can.time_grain) -
+      times.margin;
   if (stop_work_at(trusted, times) <= runtime_.now()) {
     withdraw(state.id, mine->id);
     return;
@@ -111,7 +118,11 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
     counts.claim_requests_most = std::max(counts.claim_requests_most, in_doubt ? 0 : cost.requests);
     claim_time_ = std::min(claim_time_, took);
   });
-  log_.info("tracker_claimed", {{"item", state.id}, {"stage", marker.stage}, {"generation", marker.generation}, {"reason", step.reason}, {"requests", cost.requests}});
+  log_.info("tracker_claimed", {{"item", state.id},
+                                {"stage", marker.stage},
+                                {"generation", marker.generation},
+                                {"reason", step.reason},
+                                {"requests", cost.requests}});
   Job& job = holding->job;
   job.id = job_id_of(driver_.place(), state.id);
   job.queue = protocol.pipeline.name;
@@ -134,14 +145,16 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
 }
 
 // Reads until the claim is there: a tracker may show it late, and then it may show those of others late too.
-std::optional<TrackerWorker::Looked> TrackerWorker::read_back(const ItemId& item, const std::string& nonce, Cost& cost) {
+std::optional<TrackerWorker::Looked> TrackerWorker::read_back(const ItemId& item, const std::string& nonce,
+                                                              Cost& cost) {
   Duration pause = options_.read_back;
   for (int tries = 0; tries < kReadBacksMost; ++tries) {
     if (tries > 0 && !runtime_.sleep_for(jittered(pause *= 2), stopping_.get_token())) return std::nullopt;
     std::optional<Looked> looked = look({.item = item, .state = options_.protocol.can.swap, .comments = true}, *usual_);
     if (!looked) continue;
     cost += looked->served.cost;
-    if (std::ranges::any_of(looked->ledger.claims, [&](const Claim& claim) { return claim.marker.nonce == nonce; })) return looked;
+    if (std::ranges::any_of(looked->ledger.claims, [&](const Claim& claim) { return claim.marker.nonce == nonce; }))
+      return looked;
   }
   return std::nullopt;
 }
@@ -153,7 +166,8 @@ void TrackerWorker::hold(Holding& holding) {
   const Instant began = runtime_.now();
   Task handler = runtime_.spawn("handler", [&](std::stop_token) {
     try {
-      result = holding.work.handler->run({.job = holding.job, .stop = holding.stop.get_token(), .trust = holding.trust});
+      result =
+          holding.work.handler->run({.job = holding.job, .stop = holding.stop.get_token(), .trust = holding.trust});
     } catch (const std::exception& thrown) {
       result = {.kind = OutcomeKind::failed, .error = thrown.what()};
     }
@@ -162,7 +176,8 @@ void TrackerWorker::hold(Holding& holding) {
   });
   keep(holding, returned, *changed);
   handler.join();
-  if (holding.trust.cut() == Cut::timed_out && result.kind == OutcomeKind::given_back) result.kind = OutcomeKind::failed;
+  if (holding.trust.cut() == Cut::timed_out && result.kind == OutcomeKind::given_back)
+    result.kind = OutcomeKind::failed;
   if (result.kind == OutcomeKind::done) {
     const std::scoped_lock lock(mutex_);
     work_times_.push_back(runtime_.now() - began);
@@ -219,9 +234,12 @@ bool TrackerWorker::renew(Holding& holding) {
     const std::scoped_lock lock(mutex_);
     next.at = duration_cast<seconds>(moment_.least_at(asked).time_since_epoch()).count();
   }
-  const Answer<Comment> edited = asking([&] { return urgent_->edit(holding.state.id, holding.claim.id, text_of(next, holding.state.id)); });
+  const Answer<Comment> edited =
+      asking([&] { return urgent_->edit(holding.state.id, holding.claim.id, text_of(next, holding.state.id)); });
   if (!edited) {
-    log_.warn("tracker_renewal_failed", {{"item", holding.state.id}, {"trouble", to_string(edited.error().kind)}, {"message", edited.error().message}});
+    log_.warn(
+        "tracker_renewal_failed",
+        {{"item", holding.state.id}, {"trouble", to_string(edited.error().kind)}, {"message", edited.error().message}});
     if (edited.error().kind == TroubleKind::in_doubt) holding.doubts.push_back({WallTime{seconds{next.at}}, asked});
     if (edited.error().kind == TroubleKind::not_found) holding.trust.cut_at(runtime_.now() + times.grace, Cut::revoked);
     return false;
@@ -240,8 +258,10 @@ bool TrackerWorker::renew(Holding& holding) {
   holding.claim.ends = began + times.ttl;
   holding.renewed_at = asked;
   // Once more as soon as none of them can arrive any more, which is before the handler would be told.
-  if (!holding.doubts.empty()) holding.renewed_at = std::max(asked, holding.doubts.back().sent + late_most - times.renew_after);
-  holding.trust.move_to(std::min(moment.safe_until(holding.claim.ends, protocol.can.time_grain), asked + times.ttl) - times.margin);
+  if (!holding.doubts.empty())
+    holding.renewed_at = std::max(asked, holding.doubts.back().sent + late_most - times.renew_after);
+  holding.trust.move_to(std::min(moment.safe_until(holding.claim.ends, protocol.can.time_grain), asked + times.ttl) -
+                        times.margin);
   count([&](TrackerWorkerCounts& counts) {
     ++counts.renewals;
     counts.renewal_requests_most = std::max(counts.renewal_requests_most, edited->served.cost.requests);
@@ -253,17 +273,20 @@ bool TrackerWorker::renew(Holding& holding) {
 void TrackerWorker::say_why(const ItemId& item, const SentBack& back) {
   const std::string text = neutralised("fenceline: sent back to " + back.to + ": " + back.reason);
   if (const Answer<Comment> said = asking([&] { return urgent_->post(item, text); }); !said) {
-    log_.warn("tracker_reason_unsaid", {{"item", item}, {"trouble", to_string(said.error().kind)}, {"message", said.error().message}});
+    log_.warn("tracker_reason_unsaid",
+              {{"item", item}, {"trouble", to_string(said.error().kind)}, {"message", said.error().message}});
   }
 }
 
-// Reads, and if the generation is still that of the claim, writes what became of it: until it is known to be there, or in vain for a ttl. Then somebody else does the work again.
+// Reads, and if the generation is still that of the claim, writes what became of it: until it is known to be there, or
+// in vain for a ttl. Then somebody else does the work again.
 void TrackerWorker::settle(Holding& holding, const RunResult& result, const std::optional<SentBack>& back) {
   const ItemId& id = holding.state.id;
   const Marker& claim = holding.claim.marker;
   const std::string nonce = chance_word();
   const Instant give_up_at = runtime_.now() + options_.protocol.ttl_of(claim.stage);
-  for (Duration pause = seconds{1}; runtime_.now() < give_up_at && !shut_out_; pause = std::min(2 * pause, Duration{std::chrono::minutes{1}})) {
+  for (Duration pause = seconds{1}; runtime_.now() < give_up_at && !shut_out_;
+       pause = std::min(2 * pause, Duration{std::chrono::minutes{1}})) {
     const std::optional<Looked> looked = look({.item = id}, *urgent_);
     if (looked && looked->item.state) {
       const Ledger& ledger = looked->ledger;
@@ -284,13 +307,16 @@ void TrackerWorker::settle(Holding& holding, const RunResult& result, const std:
       Ledger as_held = ledger;
       as_held.holder = holding.claim;
       const bool meddled = mirror_step(options_.protocol, *looked->item.state, as_held).kind != StepKind::nothing;
-      const std::optional<Step> asked_for = back ? back_step(options_.protocol, ledger, holding.claim, back->to) : std::nullopt;
+      const std::optional<Step> asked_for =
+          back ? back_step(options_.protocol, ledger, holding.claim, back->to) : std::nullopt;
       Step step = asked_for ? *asked_for : outcome_step(options_.protocol, ledger, holding.claim, result.kind);
       if (meddled && options_.protocol.can.moves) {
         // A trusted person's word, said while this was worked on, goes before what came of it.
         const std::optional<Looked> moved = look({.item = id, .moves = true}, *urgent_);
         if (!moved || !moved->item.state || moved->ledger.generation != claim.generation) continue;
-        if (const std::optional<Step> command = command_since(options_.protocol, moved->item, ledger, holding.claim.posted)) step = *command;
+        if (const std::optional<Step> command =
+                command_since(options_.protocol, moved->item, ledger, holding.claim.posted))
+          step = *command;
       }
       if (step.kind == StepKind::erase || write_record(*looked, step, nonce, *urgent_)) {
         const bool went_back = asked_for && step.marker.kind == MarkerKind::returned;
@@ -298,7 +324,10 @@ void TrackerWorker::settle(Holding& holding, const RunResult& result, const std:
           counts.advances += step.marker.kind == MarkerKind::advanced && step.kind == StepKind::record ? 1 : 0;
           counts.sent_back += went_back ? 1 : 0;
         });
-        log_.info("tracker_settled", {{"item", id}, {"stage", claim.stage}, {"outcome", asked_for ? std::string_view("sent_back") : to_string(result.kind)}, {"to", step.marker.to}});
+        log_.info("tracker_settled", {{"item", id},
+                                      {"stage", claim.stage},
+                                      {"outcome", asked_for ? std::string_view("sent_back") : to_string(result.kind)},
+                                      {"to", step.marker.to}});
         withdraw(id, holding.claim.id);
         if (went_back && !back->reason.empty()) say_why(id, *back);
         mirror(id, *urgent_, meddled);

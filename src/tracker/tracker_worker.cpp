@@ -17,7 +17,12 @@ constexpr Duration kHaste = std::chrono::seconds{5};
 }  // namespace
 
 TrackerWorker::TrackerWorker(Runtime& runtime, Log log, Tracker& tracker, TrackerWorkerOptions options)
-    : runtime_(runtime), log_(log), driver_(tracker), options_(std::move(options)), budget_(options_.budget), wake_(runtime.make_event()) {
+    : runtime_(runtime),
+      log_(log),
+      driver_(tracker),
+      options_(std::move(options)),
+      budget_(options_.budget),
+      wake_(runtime.make_event()) {
   options_.protocol.can = tracker.capabilities();
   options_.protocol.signing.place = tracker.place();
   worker_ = chance_word().substr(0, 8);
@@ -68,8 +73,10 @@ Result<void> TrackerWorker::sweep(std::stop_token stop) {
 
 void TrackerWorker::make_patient() {
   usual_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.stop = stopping_.get_token()});
-  urgent_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent});
-  hasty_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.most = kHaste, .stop = stopping_.get_token()});
+  urgent_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_,
+                                             Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent});
+  hasty_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_,
+                                            Patience{.most = kHaste, .stop = stopping_.get_token()});
 }
 
 void TrackerWorker::hint(const ItemId& item) {
@@ -89,7 +96,9 @@ void TrackerWorker::look_at_hints() {
     }
     count([](TrackerWorkerCounts& counts) { ++counts.hint_looks; });
     const auto seen = seen_.find(id);
-    const std::optional<WallTime> known = seen != seen_.end() && seen->second.updated_at != WallTime{} ? std::optional(seen->second.updated_at) : std::nullopt;
+    const std::optional<WallTime> known = seen != seen_.end() && seen->second.updated_at != WallTime{}
+                                              ? std::optional(seen->second.updated_at)
+                                              : std::nullopt;
     // What a list would have said of it; the rest as if it had.
     ItemState state;
     if (!read_state(id, state, *hasty_)) {
@@ -118,7 +127,8 @@ Result<void> TrackerWorker::greet(std::stop_token stop) {
   const Protocol& protocol = options_.protocol;
   if (const Result<void> good = check_fitness(protocol, options_.fitness); !good) return good;
   for (const PlaceWork& work : options_.work) {
-    if (!protocol.has_place(work.place)) return fail(Code::invalid, "pipeline " + protocol.pipeline.name + " has no place " + work.place);
+    if (!protocol.has_place(work.place))
+      return fail(Code::invalid, "pipeline " + protocol.pipeline.name + " has no place " + work.place);
   }
   for (int good = 0; !stop.stop_requested();) {
     const Instant asked = runtime_.now();
@@ -126,7 +136,9 @@ Result<void> TrackerWorker::greet(std::stop_token stop) {
     if (me) {
       account_ = me->value;
       if (!protocol.is_worker(account_)) {
-        return fail(Code::refused, "account " + account_.id + " (" + account_.name + ") is none of those that workers of " + driver_.place() + " use: name it among them, or use another token");
+        return fail(Code::refused, "account " + account_.id + " (" + account_.name +
+                                       ") is none of those that workers of " + driver_.place() +
+                                       " use: name it among them, or use another token");
       }
       // As if each of the five requests took as long as this one; the best of three, for one may meet with an accident.
       const Duration claim = 5 * (runtime_.now() - asked) + options_.read_back;
@@ -152,11 +164,14 @@ Result<void> TrackerWorker::know_statuses() {
   }
   std::string missing;
   for (const std::string& place : places) {
-    const Answer<std::vector<ItemState>> items = asking([&] { return usual_->list({protocol.label_of(place), false}); });
+    const Answer<std::vector<ItemState>> items = asking([&] {
+      return usual_->list({protocol.label_of(place), false});
+    });
     if (!items && items.error().kind == TroubleKind::refused) missing += (missing.empty() ? "" : ", ") + place;
   }
   if (missing.empty()) return {};
-  return fail(Code::refused, driver_.place() + " lacks statuses of pipeline " + protocol.pipeline.name + ": " + missing + "; make them there first");
+  return fail(Code::refused, driver_.place() + " lacks statuses of pipeline " + protocol.pipeline.name + ": " +
+                                 missing + "; make them there first");
 }
 
 // Measured as it goes: the tracker may be slower, or the work shorter, than was said.
@@ -170,19 +185,25 @@ Result<void> TrackerWorker::still_fit() {
   return check_fitness(options_.protocol, fitness);
 }
 
-Instant TrackerWorker::shut_out_at() const { return denied_ < kDeniedMost ? Instant::max() : denied_since_.load() + kDeniedFor; }
+Instant TrackerWorker::shut_out_at() const {
+  return denied_ < kDeniedMost ? Instant::max() : denied_since_.load() + kDeniedFor;
+}
 
 // By a list, which is what it lives on: a single item may be closed to us for reasons of its own.
 Result<void> TrackerWorker::still_let_in() {
   if (runtime_.now() < shut_out_at()) return {};
-  const Answer<std::vector<ItemState>> items = asking([&] { return hasty_->list({options_.protocol.label_of(options_.protocol.pipeline.first().name), false}); });
+  const Answer<std::vector<ItemState>> items = asking([&] {
+    return hasty_->list({options_.protocol.label_of(options_.protocol.pipeline.first().name), false});
+  });
   if (items || items.error().kind != TroubleKind::denied) {
     denied_since_ = runtime_.now();  // not now, at least
     return {};
   }
   shut_out_ = true;
   log_.error("tracker_shut_out", {{"message", items.error().message}});
-  return fail(Code::denied, items.error().message + "; refused more than " + std::to_string(kDeniedMost) + " times in a row and for " + format_duration(kDeniedFor) + ", so this worker ends: look at the token and its rights");
+  return fail(Code::denied, items.error().message + "; refused more than " + std::to_string(kDeniedMost) +
+                                " times in a row and for " + format_duration(kDeniedFor) +
+                                ", so this worker ends: look at the token and its rights");
 }
 
 Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request, Cost& cost) {
@@ -191,7 +212,10 @@ Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request
   if (items) {
     for (ItemState& state : items->value) options_.protocol.spell(state.labels);
   }
-  if (!items) log_.warn("tracker_list_failed", {{"label", request.stage}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
+  if (!items)
+    log_.warn(
+        "tracker_list_failed",
+        {{"label", request.stage}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
   return items;
 }
 
@@ -230,7 +254,8 @@ bool TrackerWorker::scan(bool sweeps) {
     }
     if (protocol.can.labels && protocol.claim_label) add(std::string(kClaimedLabel), false);
   }
-  std::vector<std::pair<std::uint64_t, ItemState>> order;  // each worker in an order of its own, so that they do not all go for the same one
+  std::vector<std::pair<std::uint64_t, ItemState>>
+      order;  // each worker in an order of its own, so that they do not all go for the same one
   for (auto& [id, state] : found) {
     if (!is_held(id) && (sweeps || worth_a_look(state))) order.emplace_back(runtime_.random(), state);
   }
@@ -277,10 +302,12 @@ bool TrackerWorker::look_for_strays(const std::map<ItemId, ItemState>& found, Co
   return busy;
 }
 
-std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& request, PatientTracker& tracker, TroubleKind* why) {
+std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& request, PatientTracker& tracker,
+                                                         TroubleKind* why) {
   Answer<Item> read = asking([&] { return tracker.read(request); });
   if (!read) {
-    log_.warn("tracker_read_failed", {{"item", request.item}, {"trouble", to_string(read.error().kind)}, {"message", read.error().message}});
+    log_.warn("tracker_read_failed",
+              {{"item", request.item}, {"trouble", to_string(read.error().kind)}, {"message", read.error().message}});
     if (why) *why = read.error().kind;
     return std::nullopt;
   }
@@ -299,7 +326,8 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
   bool acted = false;
   for (int round = 0; round < kRoundsMost && !stopping_.stop_requested(); ++round) {
     TroubleKind why{};
-    std::optional<Looked> looked = look({.item = id, .state = fresh || options_.protocol.can.swap, .comments = true, .moves = moves}, *usual_, &why);
+    std::optional<Looked> looked = look(
+        {.item = id, .state = fresh || options_.protocol.can.swap, .comments = true, .moves = moves}, *usual_, &why);
     if (!looked) {
       // Too much of it, or gone: not before it changes.
       const bool for_good = why == TroubleKind::refused || why == TroubleKind::not_found;
@@ -320,15 +348,19 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
     if (has_room) {
       for (const PlaceWork& work : options_.work) self.places.push_back(work.place);
     }
-    const auto decide = [&] { return next_step(options_.protocol, looked->item, looked->ledger, self, looked->served.now); };
+    const auto decide = [&] {
+      return next_step(options_.protocol, looked->item, looked->ledger, self, looked->served.now);
+    };
     Step step = decide();
     // Before anything but a claim is written all is read again; but mostly only a list was behind.
-    if (step.kind != StepKind::nothing && step.kind != StepKind::claim && only_comments && std::exchange(listed, false) && read_state(id, state, *usual_)) {
+    if (step.kind != StepKind::nothing && step.kind != StepKind::claim && only_comments &&
+        std::exchange(listed, false) && read_state(id, state, *usual_)) {
       looked->item.state = state;
       step = decide();
     }
     if (step.kind == StepKind::nothing) {
-      const bool over = step.reason == "done" || step.reason == "closed" || step.reason == "in_no_stage" || step.reason == "taken_out";
+      const bool over = step.reason == "done" || step.reason == "closed" || step.reason == "in_no_stage" ||
+                        step.reason == "taken_out";
       // What there was no room for is looked at again as soon as there is.
       if (over || !has_room) seen_.erase(id);
       else seen_[id] = {looked->item.state->updated_at, step.reason, step.again, looked->served.now};
@@ -407,7 +439,8 @@ bool TrackerWorker::act_on_labels(ItemState& state, const Step& step) {
   };
   switch (step.kind) {
     case StepKind::add_labels: return after(asking([&] { return usual_->add_labels(state.id, step.labels); }));
-    case StepKind::remove_label: return after(asking([&] { return usual_->remove_label(state.id, step.labels.front()); }));
+    case StepKind::remove_label:
+      return after(asking([&] { return usual_->remove_label(state.id, step.labels.front()); }));
     case StepKind::set_status:
       state.status = step.labels.front();
       return asking([&] { return usual_->set_status(state.id, step.labels.front()); }).has_value();
@@ -423,7 +456,8 @@ std::optional<ItemState> TrackerWorker::mirror(const ItemId& item, PatientTracke
   const std::optional<Looked> looked = look({.item = item, .moves = meddled && protocol.can.moves}, tracker);
   if (!looked || !looked->item.state) return std::nullopt;
   const Ledger& ledger = looked->ledger;
-  if (looked->item.moves && !ledger.holder && !ledger.contested && ledger.place != kDone && is_fought_over(protocol, looked->item, looked->served.now)) {
+  if (looked->item.moves && !ledger.holder && !ledger.contested && ledger.place != kDone &&
+      is_fought_over(protocol, looked->item, looked->served.now)) {
     const Step step = contest_step(ledger, "moved_again");
     log_.info("tracker_item_tended", {{"item", item}, {"step", to_string(step.kind)}, {"reason", step.reason}});
     std::optional<ItemState> after;
@@ -446,7 +480,8 @@ ItemState TrackerWorker::mirror(ItemState state, const Ledger& ledger) {
   return state;
 }
 
-bool TrackerWorker::write_record(const Looked& looked, const Step& step, const std::string& nonce, PatientTracker& tracker) {
+bool TrackerWorker::write_record(const Looked& looked, const Step& step, const std::string& nonce,
+                                 PatientTracker& tracker) {
   const ItemState& state = *looked.item.state;
   const std::string text = text_of(signed_off(step.marker, nonce), state.id);
   std::optional<Trouble> failed;
@@ -458,13 +493,16 @@ bool TrackerWorker::write_record(const Looked& looked, const Step& step, const s
   } else if (const Answer<Comment> posted = asking([&] { return tracker.post(state.id, text); }); !posted) {
     failed = posted.error();
   }
-  if (failed) log_.warn("tracker_record_failed", {{"item", state.id}, {"trouble", to_string(failed->kind)}, {"message", failed->message}});
+  if (failed)
+    log_.warn("tracker_record_failed",
+              {{"item", state.id}, {"trouble", to_string(failed->kind)}, {"message", failed->message}});
   return !failed;
 }
 
 void TrackerWorker::withdraw(const ItemId& item, const CommentId& claim) {
   if (const Answer<Nothing> erased = asking([&] { return urgent_->erase(item, claim); }); !erased) {
-    log_.warn("tracker_withdraw_failed", {{"item", item}, {"trouble", to_string(erased.error().kind)}, {"message", erased.error().message}});
+    log_.warn("tracker_withdraw_failed",
+              {{"item", item}, {"trouble", to_string(erased.error().kind)}, {"message", erased.error().message}});
   }
 }
 
@@ -496,7 +534,8 @@ std::string TrackerWorker::chance_word() {
 
 Duration TrackerWorker::shortest_ttl() const {
   Duration shortest = kTtlRange.most;
-  for (const StageSpec& stage : options_.protocol.pipeline.stages) shortest = std::min(shortest, options_.protocol.ttl_of(stage.name));
+  for (const StageSpec& stage : options_.protocol.pipeline.stages)
+    shortest = std::min(shortest, options_.protocol.ttl_of(stage.name));
   return shortest;
 }
 

@@ -1,8 +1,8 @@
-// The loop of a worker on a tracker: looks for items, claims, runs the handler, renews, advances, and makes whole what others left. All rules are those of steps.hpp; here are the calls, their order and
-// the times.
+// The loop of a worker on a tracker: looks for items, claims, runs the handler, renews, advances, and makes whole what
+// others left. All rules are those of steps.hpp; here are the calls, their order and the times.
 //
-// Trust (L5): a handler is told, and gone, before its claim ends on the tracker's clock. Each answer ties that clock to ours: it was read between the question and the answer, so the earliest
-// moment counts.
+// Trust (L5): a handler is told, and gone, before its claim ends on the tracker's clock. Each answer ties that clock to
+// ours: it was read between the question and the answer, so the earliest moment counts.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,8 @@ struct SentBack {
 struct PlaceWork {
   std::string place;
   Handler* handler = nullptr;  // must outlive the worker
-  std::function<std::optional<SentBack>(const Job&)> sent_back = {};  // asked once when the handler has returned; empty: it never does
+  std::function<std::optional<SentBack>(const Job&)> sent_back =
+      {};  // asked once when the handler has returned; empty: it never does
 };
 
 struct TrackerWorkerOptions {
@@ -44,29 +45,30 @@ struct TrackerWorkerOptions {
   std::vector<PlaceWork> work;
   int concurrency = 1;
   Duration poll = std::chrono::seconds{30};
-  Duration read_back = std::chrono::seconds{2};   // between a claim and its reading back, so that everybody else's is seen
+  Duration read_back =
+      std::chrono::seconds{2};  // between a claim and its reading back, so that everybody else's is seen
   Duration drain_grace = std::chrono::seconds{30};
   BudgetOptions budget = {};
-  Fitness fitness = {};                           // `claim` is measured here; work too, if it is not said
-  bool until_idle = false;                        // returns when nothing is left that it could do, now or later by itself
+  Fitness fitness = {};     // `claim` is measured here; work too, if it is not said
+  bool until_idle = false;  // returns when nothing is left that it could do, now or later by itself
 };
 
 struct TrackerWorkerCounts {
   std::int64_t scans = 0;
   std::int64_t scan_requests = 0, scan_charged = 0;  // of scans in which nothing was to do
-  std::int64_t claims = 0;                 // won
+  std::int64_t claims = 0;                           // won
   std::int64_t lost_races = 0;
-  int claim_requests_most = 0;             // that one claim took, without repeats after trouble
+  int claim_requests_most = 0;  // that one claim took, without repeats after trouble
   std::int64_t renewals = 0;
   int renewal_requests_most = 0;
   std::int64_t advances = 0;
-  std::int64_t voided = 0;                 // outcomes of an older generation
-  std::int64_t lost = 0;                   // handlers that were stopped because their claim ended
+  std::int64_t voided = 0;  // outcomes of an older generation
+  std::int64_t lost = 0;    // handlers that were stopped because their claim ended
   std::int64_t repairs = 0;
   std::int64_t contested = 0;
-  std::int64_t sent_back = 0;              // by its handlers
-  std::int64_t hints = 0;                  // items that somebody heard of
-  std::int64_t hint_looks = 0;             // at them
+  std::int64_t sent_back = 0;   // by its handlers
+  std::int64_t hints = 0;       // items that somebody heard of
+  std::int64_t hint_looks = 0;  // at them
   std::int64_t writes = 0;
   std::int64_t limits = 0;
 };
@@ -87,14 +89,17 @@ class TrackerWorker {
   TrackerWorker(Runtime& runtime, Log log, Tracker& tracker, TrackerWorkerOptions options);
   ~TrackerWorker();
 
-  // Works until `stop`, or forever. Errors: refused (a precondition does not hold, or the account is none of the workers'), denied (also while it works: its token was refused three times in a
-  // row, for a minute, and is), and what else ends it.
+  // Works until `stop`, or forever. Errors: refused (a precondition does not hold, or the account is none of the
+  // workers'), denied (also while it works: its token was refused three times in a row, for a minute, and is), and what
+  // else ends it.
   Result<void> run(std::stop_token stop);
 
-  // Looks once at every item of the pipeline, and makes whole what others left; claims nothing. Errors as those of run().
+  // Looks once at every item of the pipeline, and makes whole what others left; claims nothing. Errors as those of
+  // run().
   Result<void> sweep(std::stop_token stop);
 
-  // Somebody heard that this item changed: it is looked at soon, and again until it shows something newer (hints.hpp). Only a hint. May be called from any thread.
+  // Somebody heard that this item changed: it is looked at soon, and again until it shows something newer (hints.hpp).
+  // Only a hint. May be called from any thread.
   void hint(const ItemId& item);
 
   TrackerWorkerCounts counts() const;
@@ -124,7 +129,8 @@ class TrackerWorker {
   bool scan(bool sweeps);
   void look_at_hints();
   Answer<std::vector<ItemState>> list_of(const ListRequest& request, Cost& cost);
-  // Items without a label of ours that changed since the last such look: somebody may have taken off what one of us needs.
+  // Items without a label of ours that changed since the last such look: somebody may have taken off what one of us
+  // needs.
   bool look_for_strays(const std::map<ItemId, ItemState>& found, Cost& cost);
   bool worth_a_look(const ItemState& state) const;
   // False: nothing was to do.
@@ -152,7 +158,9 @@ class TrackerWorker {
 
   int free_slots();
   Marker signed_off(Marker marker, const std::string& nonce) const;
-  std::string text_of(const Marker& marker, const ItemId& item) const { return marker_text(marker, item, options_.protocol.signing); }
+  std::string text_of(const Marker& marker, const ItemId& item) const {
+    return marker_text(marker, item, options_.protocol.signing);
+  }
   Duration jittered(Duration duration);
   std::string chance_word();
   Duration shortest_ttl() const;
@@ -171,11 +179,12 @@ class TrackerWorker {
   std::string worker_;
   std::stop_source stopping_;
   bool only_sweeps_ = false;
-  std::unique_ptr<PatientTracker> usual_, urgent_, hasty_;  // urgent: what concerns items at hand; hasty: what can be left undone
+  std::unique_ptr<PatientTracker> usual_, urgent_,
+      hasty_;  // urgent: what concerns items at hand; hasty: what can be left undone
   std::unique_ptr<Event> wake_;
   Hints hints_;
   std::atomic<bool> slot_freed_ = false;
-  std::atomic<int> denied_ = 0;         // in a row
+  std::atomic<int> denied_ = 0;  // in a row
   std::atomic<Instant> denied_since_{Instant{}};
   std::atomic<bool> shut_out_ = false;  // for good
   std::map<ItemId, Seen> seen_;

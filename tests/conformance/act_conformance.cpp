@@ -31,7 +31,8 @@ TEST_P(ActConformance, J3_ARunningJobIsCancelledUnderANewFenceAtOnce) {
   EXPECT_EQ(job.losses, 0);
   EXPECT_EQ(ended(claim), "superseded");
   EXPECT_EQ(extended("a", holding_of(claim)), "superseded");
-  const RecordReply noted = must(store().record({.ns = "default", .notes = {{.id = id, .fence = claim.job.fence, .log = "late"}}}));
+  const RecordReply noted =
+      must(store().record({.ns = "default", .notes = {{.id = id, .fence = claim.job.fence, .log = "late"}}}));
   EXPECT_EQ(noted.refused, (std::vector<Refusal>{{id, claim.job.fence, job.fence, "superseded"}}));
   EXPECT_EQ(look(id), job);
 }
@@ -60,9 +61,11 @@ TEST_P(ActConformance, CancelledAgainIsFineAndFinishedJobsAreRefused) {
   EXPECT_EQ(ended(claimed_as_next(dead), {.kind = OutcomeKind::dead}), "");
   const JobId nobody = new_id();
   const JobId ready = added(new_job());
-  const ActReply reply = must(store().cancel({.ns = "default", .ids = {done, nobody, ready, dead}, .request = "1", .act = kAct}));
-  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{
-                               {done, "finished", std::nullopt}, {nobody, "not_found", std::nullopt}, {dead, "finished", std::nullopt}}));
+  const ActReply reply =
+      must(store().cancel({.ns = "default", .ids = {done, nobody, ready, dead}, .request = "1", .act = kAct}));
+  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{done, "finished", std::nullopt},
+                                                    {nobody, "not_found", std::nullopt},
+                                                    {dead, "finished", std::nullopt}}));
   EXPECT_EQ(look(ready).state, JobState::cancelled);
   EXPECT_EQ(look(done).state, JobState::done);
 }
@@ -233,7 +236,8 @@ TEST_P(ActConformance, AnActOnJobsOfOneStateLeavesOthersAsTheyAre) {
   EXPECT_EQ(retried(runs), "");
   const ClaimedJob claim = claimed_as_next(runs, "w");
   const JobId nobody = new_id();
-  const ActRequest request{.ns = "default", .ids = {runs, dead, nobody}, .request = "1", .only = JobState::dead, .act = kAct};
+  const ActRequest request{
+      .ns = "default", .ids = {runs, dead, nobody}, .request = "1", .only = JobState::dead, .act = kAct};
   EXPECT_EQ(must(store().retry(request)).refused,
             (std::vector<ActRefusal>{{runs, "state", std::nullopt}, {nobody, "not_found", std::nullopt}}));
   EXPECT_EQ(look(dead).state, JobState::ready);
@@ -262,12 +266,14 @@ TEST_P(ActConformance, EachChangedJobStandsInTheTrail) {
   const JobId second = added(new_job());
   EXPECT_EQ(cancelled(second), "");
   const WallTime at = wall();
-  must(store().cancel({.ns = "default", .ids = {first, second, new_id()}, .request = "1", .act = {"ben", "wrong \"list\""}}));
+  must(store().cancel(
+      {.ns = "default", .ids = {first, second, new_id()}, .request = "1", .act = {"ben", "wrong \"list\""}}));
   must(store().retry({.ns = "default", .ids = {second, first}, .request = "2", .act = kAct}));
-  EXPECT_EQ(trail(), (std::vector<TrailEntry>{{at, "default", "ann", "job_cancelled", to_string(second), "because"},
-                                              {at, "default", "ben", "job_cancelled", to_string(first), "wrong \"list\""},
-                                              {at, "default", "ann", "job_retried", to_string(second), "because"},
-                                              {at, "default", "ann", "job_retried", to_string(first), "because"}}));
+  EXPECT_EQ(trail(),
+            (std::vector<TrailEntry>{{at, "default", "ann", "job_cancelled", to_string(second), "because"},
+                                     {at, "default", "ben", "job_cancelled", to_string(first), "wrong \"list\""},
+                                     {at, "default", "ann", "job_retried", to_string(second), "because"},
+                                     {at, "default", "ann", "job_retried", to_string(first), "because"}}));
   EXPECT_TRUE(trail("other").empty());
 }
 
@@ -277,7 +283,8 @@ TEST_P(ActConformance, L2_AnActWithoutAFenceLeftIsRefusedAndChangesNothing) {
   const JobId other = added(new_job());
   const WallTime before = wall();
   set_wall(WallTime{Duration{kFenceMax + 1}});
-  EXPECT_EQ(code_of(store().cancel({.ns = "default", .ids = {other, ready}, .request = "1", .act = kAct})), Code::refused);
+  EXPECT_EQ(code_of(store().cancel({.ns = "default", .ids = {other, ready}, .request = "1", .act = kAct})),
+            Code::refused);
   EXPECT_EQ(code_of(store().retry({.ns = "default", .ids = {ready}, .request = "2", .act = kAct})), Code::refused);
   set_wall(before);
   EXPECT_EQ(look(other).state, JobState::ready);

@@ -43,12 +43,15 @@ Result<void> StoreConformance::give_back(const ClaimRequest& request) {
   return store().give_back({.ns = request.ns, .owner = request.owner, .request = request.request, .ttl = request.ttl});
 }
 
-std::string StoreConformance::settled(const std::string& owner, const Holding& holding, const Outcome& outcome, const std::string& ns) {
-  const SettleReply reply = must(store().settle({.ns = ns, .owner = owner, .settlements = {{holding.id, holding.fence, outcome}}}));
+std::string StoreConformance::settled(const std::string& owner, const Holding& holding, const Outcome& outcome,
+                                      const std::string& ns) {
+  const SettleReply reply =
+      must(store().settle({.ns = ns, .owner = owner, .settlements = {{holding.id, holding.fence, outcome}}}));
   return reply.refused.empty() ? "" : reply.refused.front().reason;
 }
 
-std::string StoreConformance::extended(const std::string& owner, const Holding& holding, Duration ttl, const std::string& ns) {
+std::string StoreConformance::extended(const std::string& owner, const Holding& holding, Duration ttl,
+                                       const std::string& ns) {
   const ExtendReply reply = must(store().extend({.ns = ns, .owner = owner, .jobs = {holding}, .ttl = ttl}));
   return reply.refused.empty() ? "" : reply.refused.front().reason;
 }
@@ -72,14 +75,14 @@ std::vector<JobId> StoreConformance::claimable_ids(const std::string& queue) {
 }
 
 std::string StoreConformance::cancelled(const JobId& id, const std::string& request) {
-  const ActReply reply =
-      must(store().cancel({.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
+  const ActReply reply = must(store().cancel(
+      {.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
   return reply.refused.empty() ? "" : reply.refused.front().reason;
 }
 
 std::string StoreConformance::retried(const JobId& id, const std::string& request) {
-  const ActReply reply =
-      must(store().retry({.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
+  const ActReply reply = must(store().retry(
+      {.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
   return reply.refused.empty() ? "" : reply.refused.front().reason;
 }
 
@@ -87,7 +90,9 @@ void StoreConformance::set_queue(const QueueChange& change, const std::string& q
   must(store().set_queue({.ns = "default", .queue = queue, .change = change, .act = kAct}));
 }
 
-void StoreConformance::pause(const std::string& queue) { must(store().pause({.ns = "default", .queue = queue, .act = kAct})); }
+void StoreConformance::pause(const std::string& queue) {
+  must(store().pause({.ns = "default", .queue = queue, .act = kAct}));
+}
 void StoreConformance::resume(const std::string& queue) {
   must(store().pause({.ns = "default", .queue = queue, .paused = false, .act = kAct}));
 }

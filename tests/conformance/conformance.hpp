@@ -45,8 +45,10 @@ class StoreConformance : public testing::TestWithParam<OpenHarness> {
   Result<void> give_back(const ClaimRequest& request);
 
   // The reason of the refusal; empty: accepted.
-  std::string settled(const std::string& owner, const Holding& holding, const Outcome& outcome, const std::string& ns = "default");
-  std::string extended(const std::string& owner, const Holding& holding, Duration ttl = kTtl, const std::string& ns = "default");
+  std::string settled(const std::string& owner, const Holding& holding, const Outcome& outcome,
+                      const std::string& ns = "default");
+  std::string extended(const std::string& owner, const Holding& holding, Duration ttl = kTtl,
+                       const std::string& ns = "default");
 
   // Ends a delivery as its own holder; the reason of the refusal.
   std::string ended(const ClaimedJob& claimed, const Outcome& outcome = {});
@@ -137,13 +139,15 @@ class LockConformance : public StoreConformance {
   void withdrawn(const AcquireRequest& request);
   // What is known of it, which must be something.
   LockRow lock_row(const std::string& resource = "l");
-  Result<BreakReply> broken(const std::string& resource = "l", std::optional<Fence> only = std::nullopt, const std::string& request = "");
+  Result<BreakReply> broken(const std::string& resource = "l", std::optional<Fence> only = std::nullopt,
+                            const std::string& request = "");
 
  private:
   std::uint64_t last_try_ = 0;
 };
 
-// Unless told otherwise everything is about a schedule `s`, which has a tick each minute. Minutes count from the store's clock as it was when one was first spoken of.
+// Unless told otherwise everything is about a schedule `s`, which has a tick each minute. Minutes count from the
+// store's clock as it was when one was first spoken of.
 class ScheduleConformance : public StoreConformance {
  protected:
   WallTime minute(std::int64_t number);
@@ -163,9 +167,12 @@ class ScheduleConformance : public StoreConformance {
   std::string tried(const ChangeScheduleRequest& request);
 
   // From where the row stands.
-  TickStep step(const ScheduleRow& row, std::int64_t to, const std::vector<std::int64_t>& fired = {}, const std::vector<SkippedTicks>& skipped = {});
+  TickStep step(const ScheduleRow& row, std::int64_t to, const std::vector<std::int64_t>& fired = {},
+                const std::vector<SkippedTicks>& skipped = {});
   static SkippedTicks skipping(WallTime first, WallTime last, const std::string& reason = "missed");
-  SkippedTicks skipping(std::int64_t first, std::int64_t last, const std::string& reason = "missed") { return skipping(minute(first), minute(last), reason); }
+  SkippedTicks skipping(std::int64_t first, std::int64_t last, const std::string& reason = "missed") {
+    return skipping(minute(first), minute(last), reason);
+  }
   // A request that was not made before.
   StepRequest stepping(const std::vector<TickStep>& steps);
   StepAnswer stepped(const TickStep& step) { return must(store().step_ticks(stepping({step}))).answers.at(0); }
@@ -177,7 +184,8 @@ class ScheduleConformance : public StoreConformance {
   // As it stands; it must be there.
   ScheduleRow schedule(const std::string& name = "s", bool unfinished = false);
   std::vector<TickRow> ticks(const std::string& name = "s");
-  // What became of ticks, in minutes, ascending: "1 fired", "2-5 missed", or "2-5 missed 3" if it is not one each minute.
+  // What became of ticks, in minutes, ascending: "1 fired", "2-5 missed", or "2-5 missed 3" if it is not one each
+  // minute.
   std::vector<std::string> history(const std::string& name = "s");
   std::int64_t minute_of(WallTime at);
 
@@ -185,7 +193,8 @@ class ScheduleConformance : public StoreConformance {
   std::optional<WallTime> start_;
 };
 
-// Unless told otherwise everything is about a pipeline `p`, and items in queue `q`. A change rests on the item as it stands.
+// Unless told otherwise everything is about a pipeline `p`, and items in queue `q`. A change rests on the item as it
+// stands.
 class PipelineConformance : public EffectConformance {
  protected:
   static PutPipelineRequest putting(const std::string& spec, std::int64_t revision = 0, const std::string& name = "p");
@@ -201,11 +210,17 @@ class PipelineConformance : public EffectConformance {
   ItemChange advancing(const ClaimedJob& claim, const std::string& stage, JobState state = JobState::ready);
   // A request that was not made before; `owner` is who claims unless told otherwise.
   ChangeItemsRequest changing(const std::vector<ItemChange>& changes, const std::string& owner = "a");
-  std::vector<ItemRefusal> changed(const ChangeItemsRequest& request) { return must(store().change_items(request)).refused; }
+  std::vector<ItemRefusal> changed(const ChangeItemsRequest& request) {
+    return must(store().change_items(request)).refused;
+  }
   // The reason of the refusal; empty: made.
   std::string changed(const ItemChange& change, const std::string& owner = "a");
-  std::string moved(const JobId& id, const std::string& stage, JobState state = JobState::ready) { return changed(moving(id, stage, state)); }
-  std::string advanced(const ClaimedJob& claim, const std::string& stage, JobState state = JobState::ready) { return changed(advancing(claim, stage, state), claim.job.owner); }
+  std::string moved(const JobId& id, const std::string& stage, JobState state = JobState::ready) {
+    return changed(moving(id, stage, state));
+  }
+  std::string advanced(const ClaimedJob& claim, const std::string& stage, JobState state = JobState::ready) {
+    return changed(advancing(claim, stage, state), claim.job.owner);
+  }
   std::vector<Attempt> attempts(const JobId& id) { return must(store().attempts("default", id)); }
 
   ClaimRequest asking_at(const std::string& stage, const std::string& owner = "a", int limit = 10);

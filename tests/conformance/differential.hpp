@@ -21,8 +21,8 @@ namespace fenceline::test {
 struct DifferentialOptions {
   std::uint64_t seed = 1;
   int operations = 10'000;
-  // Besides all else, many plain jobs in one call with ids close to each other, claimed and settled together: what a store
-  // may keep in common for several jobs.
+  // Besides all else, many plain jobs in one call with ids close to each other, claimed and settled together: what a
+  // store may keep in common for several jobs.
   bool alike = false;
 };
 
@@ -35,7 +35,8 @@ struct DifferentialReport {
 };
 
 // Both stores must be empty and run on `clock`. Stops at the first difference.
-DifferentialReport run_differential(Store& oracle, Store& store, ManualClock& clock, const DifferentialOptions& options);
+DifferentialReport run_differential(Store& oracle, Store& store, ManualClock& clock,
+                                    const DifferentialOptions& options);
 
 // One line a verb: each answer that can occur and how often it did.
 std::string table_of(const AnswersSeen& seen);

@@ -17,7 +17,8 @@ constexpr std::size_t kLongLog = 600'000;  // two of them are more than is kept
 void DifferentialStream::open_batch() {
   static const std::vector<std::string> names{"monday", "tuesday", "wednesday", ""};
   const BatchRequest request{.ns = any_namespace(), .name = one_of(names)};
-  const auto reply = both("open_batch", request.ns + " " + request.name, [&](Store& store) { return store.open_batch(request); });
+  const auto reply =
+      both("open_batch", request.ns + " " + request.name, [&](Store& store) { return store.open_batch(request); });
   if (reply) note("open_batch", reply->first_seen == clock_.wall_now() ? "new" : "repeat");
 }
 
@@ -27,7 +28,8 @@ void DifferentialStream::record() {
   std::vector<JobId> long_ones;
   for (const Holding& holding : some_holdings(request.ns, owner)) {
     Note note{.id = holding.id, .fence = holding.fence};
-    if (one_in(2)) note.progress = Progress{static_cast<int>(below(101)), one_in(2) ? "" : "n" + std::to_string(last_number_)};
+    if (one_in(2))
+      note.progress = Progress{static_cast<int>(below(101)), one_in(2) ? "" : "n" + std::to_string(last_number_)};
     if (!one_in(3)) {
       std::int64_t& end = log_ends_[holding];
       note.log = std::string("l\0\xfd", 3) + std::to_string(chance_());
@@ -75,10 +77,12 @@ void DifferentialStream::send_act(const std::string& verb, const ActRequest& req
   for (const JobId& id : request.ids) {
     if (const auto job = oracle_.job(request.ns, id); job && *job) before[id] = **job;
   }
-  const bool repeat = std::any_of(acts_.begin(), acts_.end(), [&](const auto& act) { return act.second.request == request.request; });
+  const bool repeat =
+      std::any_of(acts_.begin(), acts_.end(), [&](const auto& act) { return act.second.request == request.request; });
   const WallTime now = clock_.wall_now();
-  const auto reply =
-      both(verb, text_of(request), [&](Store& store) { return verb == "cancel" ? store.cancel(request) : store.retry(request); });
+  const auto reply = both(verb, text_of(request), [&](Store& store) {
+    return verb == "cancel" ? store.cancel(request) : store.retry(request);
+  });
   if (!reply) return;
   if (!repeat) acts_.emplace_back(verb, request);
   if (acts_.size() > 20) acts_.pop_front();
@@ -100,7 +104,8 @@ void DifferentialStream::look_at_revoked(const std::string& ns, const Job& job) 
   compare_orders(ns, job.owner);
   const auto ready = oracle_.jobs({.ns = ns, .queue = job.queue, .state = JobState::ready, .limit = 1000});
   for (const Job& other : ready->jobs) {
-    const bool meets = (!job.group.empty() && other.group == job.group) || (!job.limit_key.empty() && other.limit_key == job.limit_key);
+    const bool meets = (!job.group.empty() && other.group == job.group) ||
+                       (!job.limit_key.empty() && other.limit_key == job.limit_key);
     if (meets) compare_facts(ns, other.id);
   }
   ClaimRequest request = made_up_claim();
@@ -109,7 +114,8 @@ void DifferentialStream::look_at_revoked(const std::string& ns, const Job& job) 
   send_claim(request);
   if (one_in(2)) return;
   const StoppedRequest stopped{.ns = ns, .owner = job.owner, .jobs = {{job.id, job.fence}}};
-  if (both("stopped", ns + " " + job.owner, [&](Store& store) { return store.stopped(stopped); })) note("stopped", "freed");
+  if (both("stopped", ns + " " + job.owner, [&](Store& store) { return store.stopped(stopped); }))
+    note("stopped", "freed");
 }
 
 void DifferentialStream::cancel() {
@@ -129,17 +135,24 @@ void DifferentialStream::retry() {
       if (!is_finished(job.state) && !job.key.empty()) taken.emplace(job.queue, job.key);
       return false;
     });
-    const auto found = one_such(request.ns, [&](const Job& job) { return is_finished(job.state) && job.state != JobState::done && taken.contains({job.queue, job.key}); });
+    const auto found = one_such(request.ns, [&](const Job& job) {
+      return is_finished(job.state) && job.state != JobState::done && taken.contains({job.queue, job.key});
+    });
     if (found) request.ids = {*found};
   }
   send_act("retry", request);
 }
 
 void DifferentialStream::purge() {
-  PurgeRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .up_to = kAllOfThem, .limit = static_cast<int>(1 + below(20)), .act = kTester};
+  PurgeRequest request{.ns = any_namespace(),
+                       .queue = one_in(2) ? "q" : "r",
+                       .up_to = kAllOfThem,
+                       .limit = static_cast<int>(1 + below(20)),
+                       .act = kTester};
   if (one_in(8)) request.queue = "none";
   if (one_in(10)) request.limit = 0;
-  const auto reply = both("purge", request.ns + " " + request.queue, [&](Store& store) { return store.purge(request); });
+  const auto reply =
+      both("purge", request.ns + " " + request.queue, [&](Store& store) { return store.purge(request); });
   if (reply) note("purge", reply->more ? "more" : reply->cancelled > 0 ? "all" : "nothing");
 }
 
@@ -152,7 +165,8 @@ void DifferentialStream::set_queue() {
   if (one_in(4)) request.change.keep_done = one_of(keeps);
   if (one_in(4)) request.change.keep_dead = one_of(keeps);
   if (one_in(8)) request.change.limit = -1;
-  if (both("set_queue", request.ns + " " + request.queue, [&](Store& store) { return store.set_queue(request); })) note("set_queue", "ok");
+  if (both("set_queue", request.ns + " " + request.queue, [&](Store& store) { return store.set_queue(request); }))
+    note("set_queue", "ok");
 }
 
 // A pause ends soon: a stream in which nothing is granted shows nothing.
@@ -166,7 +180,8 @@ void DifferentialStream::pause() {
 
 // In which order a store removes what is over is its own affair, so only the whole is compared.
 void DifferentialStream::tidy() {
-  TidyRequest request{.ns = one_in(10) ? "none" : any_namespace(), .limit = static_cast<int>(one_in(2) ? 1 + below(5) : 1000)};
+  TidyRequest request{.ns = one_in(10) ? "none" : any_namespace(),
+                      .limit = static_cast<int>(one_in(2) ? 1 + below(5) : 1000)};
   if (one_in(10)) request.limit = 0;
   constexpr int kStepsMost = 2000;
   const auto all = [&](Store& store) -> std::pair<std::string, std::int64_t> {
@@ -174,7 +189,8 @@ void DifferentialStream::tidy() {
     for (int step = 0; step < kStepsMost; ++step) {
       const auto reply = store.tidy(request);
       if (!reply) return {std::string(to_string(reply.error().code)), removed};
-      if (reply->removed > 4 * request.limit) return {"too many at once", removed};  // so many jobs, as many locks, ticks and schedules
+      if (reply->removed > 4 * request.limit)
+        return {"too many at once", removed};  // so many jobs, as many locks, ticks and schedules
       removed += reply->removed;
       if (!reply->more) return {"removed " + std::to_string(removed), removed};
     }
@@ -188,12 +204,15 @@ void DifferentialStream::tidy() {
 
 // Most often to go on: a stream in which nobody is granted anything shows nothing. A stop lasts until the row is gone.
 void DifferentialStream::order_worker() {
-  OrderRequest request{.ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = WorkerOrder::work, .act = kTester};
+  OrderRequest request{
+      .ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = WorkerOrder::work, .act = kTester};
   if (one_in(4)) request.order = WorkerOrder::quiet;
   if (one_in(10)) request.order = WorkerOrder::stop;
   if (one_in(10)) request.owner = "";
   const auto send = [&] {
-    const bool ok = both("order_worker", request.ns + " " + request.owner, [&](Store& store) { return store.order_worker(request); }).has_value();
+    const bool ok = both("order_worker", request.ns + " " + request.owner, [&](Store& store) {
+                      return store.order_worker(request);
+                    }).has_value();
     if (ok) note("order_worker", "ok");
     return ok;
   };
@@ -219,7 +238,8 @@ void DifferentialStream::stopped() {
   if (one_in(3)) request.jobs = some_holdings(request.ns, request.owner);
   else if (revoked) request.jobs = revoked->revoked;
   if (one_in(15)) request.owner = "";
-  const auto reply = both("stopped", request.ns + " " + request.owner, [&](Store& store) { return store.stopped(request); });
+  const auto reply =
+      both("stopped", request.ns + " " + request.owner, [&](Store& store) { return store.stopped(request); });
   if (!reply) return;
   const auto left = oracle_.orders(request.ns, request.owner);
   note("stopped", left && revoked && left->revoked.size() < revoked->revoked.size() ? "freed" : "nothing");

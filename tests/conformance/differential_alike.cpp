@@ -1,6 +1,6 @@
-// The part of the stream that sends many plain jobs at once, as most producers do. A store may keep them in common as long as
-// nobody can tell; so their ids lie close to each other and among those of others, in any order, and their payloads and
-// results are of sizes at which such a row is just full.
+// The part of the stream that sends many plain jobs at once, as most producers do. A store may keep them in common as
+// long as nobody can tell; so their ids lie close to each other and among those of others, in any order, and their
+// payloads and results are of sizes at which such a row is just full.
 #include <algorithm>
 
 #include "conformance/differential_stream.hpp"
@@ -31,7 +31,10 @@ DifferentialStream::Crowd DifferentialStream::any_crowd() {
   static const std::vector<std::string> queues{"q", "r"};
   static const std::vector<std::uint64_t> steps{1, 4, kFarApart};
   const std::uint64_t size = 1 + below(one_in(4) ? kJobsAlike : one_in(2) ? 80 : 6);
-  if (crowds_.empty() || one_in(2)) return {any_namespace(), one_of(queues), clock_.wall_now(), (kStretch + below(1u << 30)) * kFarApart, one_of(steps), size};
+  if (crowds_.empty() || one_in(2))
+    return {any_namespace(),   one_of(queues),
+            clock_.wall_now(), (kStretch + below(1u << 30)) * kFarApart,
+            one_of(steps),     size};
   Crowd crowd = one_of(std::vector<Crowd>(crowds_.begin(), crowds_.end()));
   if (one_in(3)) {  // its first id where two stretches meet
     crowd.first -= (kStretch - 1) * kFarApart + kFarApart / 2;
@@ -55,7 +58,8 @@ void DifferentialStream::enqueue_alike() {
   for (std::uint64_t i = 0; i < crowd.size; ++i) {
     if (!crowd.whole && one_in(20)) continue;
     const std::uint64_t number = crowd.first + i * crowd.step;
-    request.jobs.push_back({.id = make_uuid7(crowd.at, 0, number), .queue = crowd.queue, .payload = payload_of(number)});
+    request.jobs.push_back(
+        {.id = make_uuid7(crowd.at, 0, number), .queue = crowd.queue, .payload = payload_of(number)});
   }
   if (request.jobs.empty()) return;
   if (!crowd.whole && one_in(5)) std::reverse(request.jobs.begin(), request.jobs.end());
@@ -86,7 +90,8 @@ std::vector<Holding> DifferentialStream::holdings_alike(std::string& ns, std::st
   const bool gaps = one_in(2);
   for (const Remembered& other : holdings_) {
     const bool alike = other.ns == one.ns && other.owner == one.owner && other.holding.fence == one.holding.fence;
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Holding& holding) { return holding.id == other.holding.id; });
+    const bool known = std::any_of(chosen.begin(), chosen.end(),
+                                   [&](const Holding& holding) { return holding.id == other.holding.id; });
     if (alike && !known && !(gaps && one_in(8))) chosen.push_back(other.holding);
   }
   if (chosen.empty() || one_in(3)) return chosen;

@@ -1,5 +1,6 @@
-// The verbs of the stream that keep the ledger of effects, and the one that raises the floor. Two names for each job, so that calls meet; doubts
-// come about as in life, by leases that run out, and are looked for, because chance alone seldom finds them.
+// The verbs of the stream that keep the ledger of effects, and the one that raises the floor. Two names for each job,
+// so that calls meet; doubts come about as in life, by leases that run out, and are looked for, because chance alone
+// seldom finds them.
 #include <algorithm>
 
 #include "conformance/differential_stream.hpp"
@@ -13,15 +14,17 @@ const std::vector<std::string> kNames{"mail", "pay"};
 const Act kTester{"tester", "differential"};
 
 std::string words(const BeginEffectRequest& request) {
-  return request.ns + " " + to_string(request.job) + "@" + std::to_string(request.fence) + " " + request.name + " digest " + request.digest + " call " +
-         request.call + " dead " + request.dead_call + " " + std::string(to_string(request.in_doubt));
+  return request.ns + " " + to_string(request.job) + "@" + std::to_string(request.fence) + " " + request.name +
+         " digest " + request.digest + " call " + request.call + " dead " + request.dead_call + " " +
+         std::string(to_string(request.in_doubt));
 }
 
 }  // namespace
 
 // Most of them by the holder of a job, of these some for an effect that is in doubt; the others by anybody.
 BeginEffectRequest DifferentialStream::made_up_call() {
-  BeginEffectRequest request{.ns = any_namespace(), .job = {}, .name = one_of(kNames), .digest = one_in(6) ? "other" : "d"};
+  BeginEffectRequest request{
+      .ns = any_namespace(), .job = {}, .name = one_of(kNames), .digest = one_in(6) ? "other" : "d"};
   request.call = "c" + std::to_string(++last_number_);
   request.actor = one_in(3) ? "" : "process " + std::to_string(below(100));
   request.in_doubt = static_cast<InDoubt>(below(3));
@@ -86,8 +89,14 @@ void DifferentialStream::hold_two(BeginEffectRequest request) {
   }
   for (std::size_t i = calls_.size() - std::min<std::size_t>(calls_.size(), 2); i < calls_.size(); ++i) {
     const BeginEffectRequest& call = calls_[i];
-    const FinishEffectRequest held{
-        .ns = call.ns, .job = call.job, .fence = call.fence, .name = call.name, .call = call.call, .end = EffectEnd::held, .result = {}, .exit_status = {}};
+    const FinishEffectRequest held{.ns = call.ns,
+                                   .job = call.job,
+                                   .fence = call.fence,
+                                   .name = call.name,
+                                   .call = call.call,
+                                   .end = EffectEnd::held,
+                                   .result = {},
+                                   .exit_status = {}};
     both("finish_effect", words(call) + " held", [&](Store& store) { return store.finish_effect(held); });
   }
   compare_facts(request.ns, request.job);
@@ -97,18 +106,30 @@ void DifferentialStream::hold_two(BeginEffectRequest request) {
     compare_orders(request.ns, stopped.owner);
     both("stopped", request.ns + " " + stopped.owner, [&](Store& store) { return store.stopped(stopped); });
   }
-  if (one_in(2)) send_act(one_in(3) ? "cancel" : "retry", {.ns = request.ns, .ids = {request.job}, .request = std::to_string(++last_number_), .only = {}, .act = kTester});
+  if (one_in(2))
+    send_act(one_in(3) ? "cancel" : "retry", {.ns = request.ns,
+                                              .ids = {request.job},
+                                              .request = std::to_string(++last_number_),
+                                              .only = {},
+                                              .act = kTester});
   if (one_in(2)) return;
   const auto effects = oracle_.effects({.ns = request.ns, .job = request.job, .in_doubt = true});
   if (!effects->effects.empty()) send_resolve(request.ns, one_of(effects->effects));
 }
 
 void DifferentialStream::finish_effect() {
-  if (!calls_.empty()) send_finish(BeginEffectRequest(calls_[calls_.size() - 1 - below(std::min<std::size_t>(calls_.size(), 12))]));
+  if (!calls_.empty())
+    send_finish(BeginEffectRequest(calls_[calls_.size() - 1 - below(std::min<std::size_t>(calls_.size(), 12))]));
 }
 
 void DifferentialStream::send_finish(const BeginEffectRequest& call) {
-  FinishEffectRequest request{.ns = call.ns, .job = call.job, .fence = call.fence, .name = call.name, .call = call.call, .result = {}, .exit_status = {}};
+  FinishEffectRequest request{.ns = call.ns,
+                              .job = call.job,
+                              .fence = call.fence,
+                              .name = call.name,
+                              .call = call.call,
+                              .result = {},
+                              .exit_status = {}};
   request.end = one_in(2) ? EffectEnd::done : one_in(2) ? EffectEnd::none : EffectEnd::held;
   if (one_in(2)) request.result = std::string("r\0\xfe", 3) + std::to_string(last_number_);
   if (one_in(3)) request.exit_status = static_cast<int>(below(256));
@@ -139,7 +160,8 @@ void DifferentialStream::resolve_effect() {
 }
 
 void DifferentialStream::send_resolve(const std::string& ns, const std::optional<Effect>& effect) {
-  ResolveEffectRequest request{.ns = ns, .job = {}, .name = one_of(kNames), .call = {}, .done = one_in(2), .result = {}, .act = kTester};
+  ResolveEffectRequest request{
+      .ns = ns, .job = {}, .name = one_of(kNames), .call = {}, .done = one_in(2), .result = {}, .act = kTester};
   if (effect) {
     request.job = effect->job;
     request.name = effect->name;
@@ -147,7 +169,8 @@ void DifferentialStream::send_resolve(const std::string& ns, const std::optional
   }
   if (request.done) request.result = std::string("s\0\xfd", 3) + std::to_string(last_number_);
   if (one_in(20)) request.act.actor = "";
-  const auto reply = both("resolve_effect", ns + " " + to_string(request.job) + " " + request.name + (request.done ? " done" : " none"),
+  const auto reply = both("resolve_effect",
+                          ns + " " + to_string(request.job) + " " + request.name + (request.done ? " done" : " none"),
                           [&](Store& store) { return store.resolve_effect(request); });
   if (!reply) return;
   note("resolve_effect", effect->state != EffectState::intent ? "repeat" : request.done ? "done" : "none");
@@ -157,7 +180,11 @@ void DifferentialStream::send_resolve(const std::string& ns, const std::optional
 }
 
 void DifferentialStream::effects() {
-  EffectsRequest request{.ns = any_namespace(), .job = {}, .in_doubt = one_in(2), .limit = static_cast<int>(1 + below(20)), .with_result = one_in(2)};
+  EffectsRequest request{.ns = any_namespace(),
+                         .job = {},
+                         .in_doubt = one_in(2),
+                         .limit = static_cast<int>(1 + below(20)),
+                         .with_result = one_in(2)};
   if (one_in(4)) request.job = any_job().second;
   if (one_in(12)) request.ns = one_in(4) ? "none" : "a b";
   compare_effects(request);
@@ -187,13 +214,17 @@ void DifferentialStream::compare_effects(EffectsRequest request) {
 
 void DifferentialStream::raise_floor() {
   const Fence wall = clock_.wall_now().time_since_epoch().count();
-  RaiseFloorRequest request{.ns = any_namespace(), .floor = wall + static_cast<Fence>(below(2'000'000)), .act = kTester};
+  RaiseFloorRequest request{
+      .ns = any_namespace(), .floor = wall + static_cast<Fence>(below(2'000'000)), .act = kTester};
   if (one_in(3)) request.floor -= Duration{40 * 24h}.count();
   if (one_in(4)) request.floor = wall + Duration{20 * 24h}.count();
   if (one_in(6)) request.floor = 0;
   // Of both: the first of all raises it from 0.
-  const auto before = both("raise_floor", "1", [&](Store& store) { return store.raise_floor({.ns = request.ns, .floor = 1, .act = kTester}); });
-  const auto reply = both("raise_floor", std::to_string(request.floor), [&](Store& store) { return store.raise_floor(request); });
+  const auto before = both("raise_floor", "1", [&](Store& store) {
+    return store.raise_floor({.ns = request.ns, .floor = 1, .act = kTester});
+  });
+  const auto reply =
+      both("raise_floor", std::to_string(request.floor), [&](Store& store) { return store.raise_floor(request); });
   if (reply && before) note("raise_floor", *reply > *before ? "raised" : "as_it_is");
 }
 

@@ -30,7 +30,8 @@ void DifferentialLocks::step() {
     void (DifferentialLocks::*act)();
   };
   using L = DifferentialLocks;
-  static const std::vector<Choice> choices{{40, &L::acquire}, {12, &L::renew}, {22, &L::release}, {6, &L::withdraw}, {3, &L::locks}, {6, &L::lock}, {3, &L::break_lock}};
+  static const std::vector<Choice> choices{{40, &L::acquire}, {12, &L::renew}, {22, &L::release},  {6, &L::withdraw},
+                                           {3, &L::locks},    {6, &L::lock},   {3, &L::break_lock}};
   std::uint64_t total = 0;
   for (const Choice& choice : choices) total += choice.weight;
   std::uint64_t picked = below(total);
@@ -42,7 +43,8 @@ void DifferentialLocks::step() {
 
 AcquireRequest DifferentialLocks::made_up() {
   const std::string number = std::to_string(++last_number_);
-  AcquireRequest request{.ns = one_of(kNamespaces), .names = {one_of(kNames)}, .owner = "o" + number, .request = "t" + number};
+  AcquireRequest request{
+      .ns = one_of(kNamespaces), .names = {one_of(kNames)}, .owner = "o" + number, .request = "t" + number};
   request.ttl = 1s + kBeat * static_cast<std::int64_t>(below(one_in(8) ? 60 : 8));
   request.wait = one_in(2);
   request.pattern = one_in(2) ? "item" : "p\xc3\xa9";
@@ -68,7 +70,8 @@ AcquireRequest DifferentialLocks::made_up() {
     default: break;
   }
   // Against the rule: another try of an owner that has asked before.
-  if (!asked_.empty() && request.mode == LockMode::exclusive && one_in(20)) request.owner = one_of_the_last(asked_, 10).owner;
+  if (!asked_.empty() && request.mode == LockMode::exclusive && one_in(20))
+    request.owner = one_of_the_last(asked_, 10).owner;
   return request;
 }
 
@@ -89,13 +92,15 @@ void DifferentialLocks::acquire() {
 }
 
 bool DifferentialLocks::waits(const AcquireRequest& request) {
-  return std::ranges::any_of(look(request.ns, request.names.front()).waiters, [&](const LockWaiter& waiter) { return waiter.owner == request.owner; });
+  return std::ranges::any_of(look(request.ns, request.names.front()).waiters,
+                             [&](const LockWaiter& waiter) { return waiter.owner == request.owner; });
 }
 
 bool DifferentialLocks::holds(const AcquireRequest& request) {
   const auto reply = oracle_.locks({.ns = request.ns, .limit = 1000});
   return reply && std::ranges::any_of(reply->locks, [&](const LockRow& row) {
-           return std::ranges::any_of(row.holders, [&](const LockHolder& holder) { return holder.owner == request.owner; });
+           return std::ranges::any_of(row.holders,
+                                      [&](const LockHolder& holder) { return holder.owner == request.owner; });
          });
 }
 
@@ -105,7 +110,8 @@ LockRow DifferentialLocks::look(const std::string& ns, const std::string& resour
 }
 
 void DifferentialLocks::send(const AcquireRequest& request) {
-  const bool asked_before = std::ranges::any_of(asked_, [&](const AcquireRequest& earlier) { return earlier.request == request.request; });
+  const bool asked_before =
+      std::ranges::any_of(asked_, [&](const AcquireRequest& earlier) { return earlier.request == request.request; });
   const bool waited = asked_before && waits(request);
   const bool held_before = asked_before && holds(request);
   const LockRow before = request.names.empty() ? LockRow{} : look(request.ns, request.names.front());
@@ -114,17 +120,23 @@ void DifferentialLocks::send(const AcquireRequest& request) {
   if (!reply) return;
   if (!reply->grants.empty()) {
     const bool joined = request.mode == LockMode::shared && !held_before && before.fence == reply->grants.front().fence;
-    note_("acquire", held_before ? "repeat" : joined ? "joined" : request.mode == LockMode::shared ? "shared" : "granted");
+    note_("acquire", held_before                        ? "repeat"
+                     : joined                           ? "joined"
+                     : request.mode == LockMode::shared ? "shared"
+                                                        : "granted");
     if (joined) compare_lock(request.ns, reply->grants.front().resource);
     if (waited && !held_before) note_("acquire", "after_waiting");
     if (reply->grants.size() > 1) note_("acquire", "several");
     if (reply->grants.front().resource.contains('#')) note_("acquire", "slot");
     const LockRow after = look(request.ns, request.names.front());
-    const auto waits = [](const LockRow& row) { return row.waiters_count > 0 ? row.waiters.front().owner : std::string(); };
+    const auto waits = [](const LockRow& row) {
+      return row.waiters_count > 0 ? row.waiters.front().owner : std::string();
+    };
     if (!held_before && waits(before) != request.owner && waits(after) != waits(before)) note_("acquire", "passed_by");
     for (const LockGrant& grant : reply->grants) {
       if (!grant.previous_owner.empty()) note_("acquire", "forced");
-      if (!held_before) remember(held_, Remembered{request.ns, {grant.resource, request.owner, grant.fence}}, kHeldMost);
+      if (!held_before)
+        remember(held_, Remembered{request.ns, {grant.resource, request.owner, grant.fence}}, kHeldMost);
     }
     return;
   }
@@ -137,7 +149,11 @@ void DifferentialLocks::with_no_fences_left() {
     const auto request = made_up();
     both("acquire", text_of(request), [&](Store& store) { return store.acquire(request); });
   }
-  const BreakRequest request{.ns = one_of(kNamespaces), .resource = any_resource(), .only = {}, .request = "b" + std::to_string(++last_number_), .act = kTester};
+  const BreakRequest request{.ns = one_of(kNamespaces),
+                             .resource = any_resource(),
+                             .only = {},
+                             .request = "b" + std::to_string(++last_number_),
+                             .act = kTester};
   both("break_lock", request.ns + " " + request.resource, [&](Store& store) { return store.break_lock(request); });
 }
 
@@ -172,7 +188,8 @@ void DifferentialLocks::renew() {
   request.locks = some_locks(request.ns);
   request.ttl = 1s + kBeat * static_cast<std::int64_t>(below(12));
   if (one_in(40)) request.ttl = one_in(2) ? 0s : 25h;
-  const auto reply = both("renew", request.ns + text_of(request.locks), [&](Store& store) { return store.renew(request); });
+  const auto reply =
+      both("renew", request.ns + text_of(request.locks), [&](Store& store) { return store.renew(request); });
   if (!reply) return;
   for (const LockRefusal& refusal : reply->refused) note_("renew", refusal.reason);
   if (reply->refused.size() < request.locks.size()) note_("renew", reply->refused.empty() ? "ok" : "mixed");
@@ -184,11 +201,13 @@ void DifferentialLocks::release() {
   if (one_in(40)) request.ns = "../x";
   const auto held = [&](const LockHolding& lock) {
     const LockRow row = look(request.ns, lock.resource);
-    return row.fence == lock.fence && std::ranges::any_of(row.holders, [&](const LockHolder& holder) { return holder.owner == lock.owner; });
+    return row.fence == lock.fence &&
+           std::ranges::any_of(row.holders, [&](const LockHolder& holder) { return holder.owner == lock.owner; });
   };
   std::vector<LockHolding> at_hand;
   std::ranges::copy_if(request.locks, std::back_inserter(at_hand), held);
-  const auto reply = both("release", request.ns + text_of(request.locks), [&](Store& store) { return store.release(request); });
+  const auto reply =
+      both("release", request.ns + text_of(request.locks), [&](Store& store) { return store.release(request); });
   if (!reply) return;
   for (const LockRefusal& refusal : reply->refused) note_("release", refusal.reason);
   if (!reply->refused.empty() && reply->refused.size() < request.locks.size()) note_("release", "mixed");
@@ -200,19 +219,29 @@ void DifferentialLocks::release() {
 void DifferentialLocks::withdraw() {
   const bool known = !asked_.empty() && !one_in(6);
   const AcquireRequest acquire = known ? AcquireRequest(one_of_the_last(asked_, 12)) : made_up();
-  WithdrawRequest request{.ns = acquire.ns, .names = acquire.names, .slots = acquire.slots, .owner = acquire.owner, .request = acquire.request, .ttl = acquire.ttl};
+  WithdrawRequest request{.ns = acquire.ns,
+                          .names = acquire.names,
+                          .slots = acquire.slots,
+                          .owner = acquire.owner,
+                          .request = acquire.request,
+                          .ttl = acquire.ttl};
   if (one_in(20)) request.ttl = 0s;
   const bool waited = waits(acquire);
   const bool held = holds(acquire);
   const auto reply = both("withdraw", text_of(acquire), [&](Store& store) { return store.withdraw(request); });
   if (!reply) return;
   if (!known) remember(asked_, acquire, kAskedMost);  // it may still arrive
-  note_("withdraw", waited ? "left_queue" : held && !holds(acquire) ? "freed" : held ? "stays" : known ? "nothing" : "before_acquire");
+  note_("withdraw", waited                    ? "left_queue"
+                    : held && !holds(acquire) ? "freed"
+                    : held                    ? "stays"
+                    : known                   ? "nothing"
+                                              : "before_acquire");
 }
 
 void DifferentialLocks::compare_page_by_page(LocksRequest request) {
   for (;;) {
-    const auto reply = both("locks", request.ns + " '" + request.prefix + "'", [&](Store& store) { return store.locks(request); });
+    const auto reply =
+        both("locks", request.ns + " '" + request.prefix + "'", [&](Store& store) { return store.locks(request); });
     if (!reply) return;
     note_("locks", reply->locks.empty() ? "empty" : reply->next ? "more" : "last");
     if (!reply->next) return;
@@ -249,13 +278,18 @@ void DifferentialLocks::compare_lock(const std::string& ns, const std::string& r
 }
 
 void DifferentialLocks::break_lock() {
-  BreakRequest request{.ns = one_of(kNamespaces), .resource = any_resource(), .only = {}, .request = "b" + std::to_string(++last_number_), .act = kTester};
+  BreakRequest request{.ns = one_of(kNamespaces),
+                       .resource = any_resource(),
+                       .only = {},
+                       .request = "b" + std::to_string(++last_number_),
+                       .act = kTester};
   const bool repeat = !breaks_.empty() && one_in(4);
   if (repeat) request = one_of_the_last(breaks_, 3);
   else if (one_in(2)) request.only = std::max<Fence>(1, look(request.ns, request.resource).fence - (one_in(3) ? 1 : 0));
   if (one_in(15)) request.act.actor = "";
   const Fence before = look(request.ns, request.resource).fence;
-  const auto reply = both("break_lock", request.ns + " " + request.resource + " " + request.request, [&](Store& store) { return store.break_lock(request); });
+  const auto reply = both("break_lock", request.ns + " " + request.resource + " " + request.request,
+                          [&](Store& store) { return store.break_lock(request); });
   if (!reply) return;
   note_("break_lock", reply->current > before ? "broken" : "repeat");
   if (!repeat) remember(breaks_, request, 10);

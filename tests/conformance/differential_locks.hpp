@@ -1,5 +1,6 @@
-// The part of the stream that is about locks. It has chance of its own, so that what the rest of the stream makes up does not depend on it, and moves no clock.
-// Few names, so that requests meet; every try has an owner of its own, as the seam asks for, and some that do not.
+// The part of the stream that is about locks. It has chance of its own, so that what the rest of the stream makes up
+// does not depend on it, and moves no clock. Few names, so that requests meet; every try has an owner of its own, as
+// the seam asks for, and some that do not.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace fenceline::test {
 class DifferentialLocks {
  public:
   using Note = std::function<void(const std::string& verb, const std::string& answer)>;
-  using Compare = std::function<void(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got)>;
+  using Compare = std::function<void(const std::string& verb, const std::string& request, const std::string& expected,
+                                     const std::string& got)>;
 
   DifferentialLocks(Store& oracle, Store& store, std::uint64_t seed, Note note, Compare compare)
       : oracle_(oracle), store_(store), chance_(seed), note_(std::move(note)), compare_(std::move(compare)) {}

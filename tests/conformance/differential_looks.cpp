@@ -25,7 +25,8 @@ std::pair<std::string, JobId> DifferentialStream::any_job() {
   return {where, job.id};
 }
 
-std::optional<JobId> DifferentialStream::one_such(const std::string& ns, const std::function<bool(const Job&)>& is_such) {
+std::optional<JobId> DifferentialStream::one_such(const std::string& ns,
+                                                  const std::function<bool(const Job&)>& is_such) {
   const auto listed = oracle_.jobs({.ns = ns, .limit = 1000});
   std::vector<JobId> such;
   for (const Job& job : listed->jobs) {
@@ -44,8 +45,10 @@ void DifferentialStream::ids() {
   if (one_in(4)) std::swap(first, last);
   if (one_in(8)) ns = one_in(2) ? "" : "none";
   const IdsRequest request{.ns = ns, .first = first, .last = last, .limit = static_cast<int>(1 + below(3))};
-  const auto reply = both("ids", to_string(first) + " to " + to_string(last) + " in " + ns, [&](Store& store) { return store.ids(request); });
-  if (reply) note("ids", reply->empty() ? "none" : reply->size() == static_cast<std::size_t>(request.limit) ? "limit" : "some");
+  const auto reply = both("ids", to_string(first) + " to " + to_string(last) + " in " + ns,
+                          [&](Store& store) { return store.ids(request); });
+  if (reply)
+    note("ids", reply->empty() ? "none" : reply->size() == static_cast<std::size_t>(request.limit) ? "limit" : "some");
 }
 
 void DifferentialStream::job() {
@@ -124,14 +127,18 @@ void DifferentialStream::backlog() {
 }
 
 void DifferentialStream::report_worker() {
-  WorkerReport report{
-      .ns = any_namespace(), .owner = any_owner(), .host = "h", .pid = static_cast<std::int64_t>(below(100'000)), .version = "1"};
+  WorkerReport report{.ns = any_namespace(),
+                      .owner = any_owner(),
+                      .host = "h",
+                      .pid = static_cast<std::int64_t>(below(100'000)),
+                      .version = "1"};
   report.queues = any_queues();
   report.stage = any_stage();
   report.concurrency = static_cast<int>(1 + below(8));
   report.ttl = any_ttl();
   for (const Remembered& remembered : holdings_) {
-    if (remembered.ns == report.ns && remembered.owner == report.owner && one_in(4)) report.holding.push_back(remembered.holding);
+    if (remembered.ns == report.ns && remembered.owner == report.owner && one_in(4))
+      report.holding.push_back(remembered.holding);
   }
   if (one_in(8)) spoil(report.ns, report.owner, report.ttl);
   if (both("report_worker", report.ns + " " + report.owner, [&](Store& store) { return store.report_worker(report); }))
@@ -141,7 +148,8 @@ void DifferentialStream::report_worker() {
 void DifferentialStream::remove_worker() {
   const std::string ns = one_in(8) ? "a/b" : any_namespace();
   const std::string owner = one_in(4) ? "unknown" : any_owner();
-  if (both("remove_worker", ns + " " + owner, [&](Store& store) { return store.remove_worker(ns, owner); })) note("remove_worker", "ok");
+  if (both("remove_worker", ns + " " + owner, [&](Store& store) { return store.remove_worker(ns, owner); }))
+    note("remove_worker", "ok");
 }
 
 void DifferentialStream::workers() {
@@ -155,7 +163,8 @@ void DifferentialStream::trail() {
   const int limit = static_cast<int>(1 + below(10));
   const auto reply = both("trail", ns, [&](Store& store) { return store.trail(ns, limit); });
   if (!reply) return;
-  const bool some = std::any_of(reply->begin(), reply->end(), [](const TrailEntry& entry) { return !entry.ns.empty(); });
+  const bool some =
+      std::any_of(reply->begin(), reply->end(), [](const TrailEntry& entry) { return !entry.ns.empty(); });
   note("trail", some ? "some" : "none");
 }
 
@@ -163,7 +172,9 @@ void DifferentialStream::remove_namespace() {
   const std::string ns = one_in(3) ? "" : one_in(3) ? "none" : any_namespace();
   const auto held = oracle_.jobs({.ns = ns.empty() ? "none" : ns, .limit = 1});
   const bool nothing = !held || held->jobs.empty();
-  const auto reply = both("remove_namespace", ns, [&](Store& store) { return store.remove_namespace(ns, {"tester", "differential"}); });
+  const auto reply = both("remove_namespace", ns, [&](Store& store) {
+    return store.remove_namespace(ns, {"tester", "differential"});
+  });
   if (reply) note("remove_namespace", nothing ? "nothing" : "ok");
 }
 
@@ -205,7 +216,8 @@ void DifferentialStream::compare_facts(const std::string& ns, const JobId& id) {
 }
 
 void DifferentialStream::compare_attempts(const std::string& ns, const JobId& id) {
-  const auto reply = both("attempts", to_string(id) + " in " + ns, [&](Store& store) { return store.attempts(ns, id); });
+  const auto reply =
+      both("attempts", to_string(id) + " in " + ns, [&](Store& store) { return store.attempts(ns, id); });
   if (!reply) return;
   if (reply->empty()) note("attempts", "none");
   for (const Attempt& attempt : *reply) note("attempts", std::string(to_string(attempt.end)));

@@ -37,7 +37,8 @@ void DifferentialPipelines::step() {
     void (DifferentialPipelines::*act)();
   };
   using D = DifferentialPipelines;
-  static const std::vector<Choice> choices{{50, &D::change_items}, {12, &D::work}, {10, &D::items}, {8, &D::put_pipeline}, {3, &D::pipelines}};
+  static const std::vector<Choice> choices{
+      {50, &D::change_items}, {12, &D::work}, {10, &D::items}, {8, &D::put_pipeline}, {3, &D::pipelines}};
   std::uint64_t total = 0;
   for (const Choice& choice : choices) total += choice.weight;
   std::uint64_t picked = below(total);
@@ -59,7 +60,8 @@ void DifferentialPipelines::put_pipeline() {
   if (one_in(8)) request.revision = request.revision > 0 && one_in(2) ? request.revision - 1 : request.revision + 1;
   if (one_in(20)) request.name = "a b";
   if (one_in(20)) request.spec = "\xff";
-  const std::string asked = request.ns + " " + request.name + " revision " + std::to_string(request.revision) + " spec " + request.spec;
+  const std::string asked =
+      request.ns + " " + request.name + " revision " + std::to_string(request.revision) + " spec " + request.spec;
   const auto row = both("put_pipeline", asked, [&](Store& store) { return store.put_pipeline(request); });
   if (!row) return;
   const bool as_it_was = before ? before->revision == row->revision : row->spec.empty();
@@ -104,7 +106,8 @@ void DifferentialPipelines::items() {
   }
   request.ids.assign(ids.rbegin(), ids.rend());
   if (one_in(15)) request.ids.push_back(request.ids.front());
-  const auto reply = both("items", request.ns + " " + text_of(request.ids), [&](Store& store) { return store.items(request); });
+  const auto reply =
+      both("items", request.ns + " " + text_of(request.ids), [&](Store& store) { return store.items(request); });
   if (!reply) return;
   note_("items", reply->items.empty() ? "none" : reply->items.size() < request.ids.size() ? "some" : "all");
   for (const Item& one : reply->items) note_("items", one.revision > 0 ? "record" : "no_record");
@@ -144,9 +147,14 @@ ItemChange DifferentialPipelines::made_up_change(const std::string& ns, const Jo
 }
 
 ChangeItemsRequest DifferentialPipelines::made_up_changes() {
-  static const std::vector<JobState> states{JobState::running, JobState::running, JobState::running, JobState::waiting, JobState::waiting,
-                                            JobState::ready,   JobState::ready,   JobState::done,    JobState::dead,    JobState::cancelled};
-  ChangeItemsRequest request{.ns = one_of(kNamespaces), .owner = "", .request = "i" + std::to_string(++last_number_), .changes = {}, .act = kTester};
+  static const std::vector<JobState> states{JobState::running, JobState::running,  JobState::running, JobState::waiting,
+                                            JobState::waiting, JobState::ready,    JobState::ready,   JobState::done,
+                                            JobState::dead,    JobState::cancelled};
+  ChangeItemsRequest request{.ns = one_of(kNamespaces),
+                             .owner = "",
+                             .request = "i" + std::to_string(++last_number_),
+                             .changes = {},
+                             .act = kTester};
   const std::uint64_t size = 1 + below(one_in(3) ? 5 : 1);
   std::set<JobId> ids;
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -192,7 +200,8 @@ void DifferentialPipelines::change_items() {
     const ChangeItemsRequest more = request;
     request = changes_[changes_.size() - 1 - below(std::min<std::size_t>(changes_.size(), one_in(2) ? 2 : 12))];
     for (const ItemChange& change : more.changes) {  // some of it is new
-      const bool known = std::ranges::any_of(request.changes, [&](const ItemChange& old) { return old.id == change.id; });
+      const bool known =
+          std::ranges::any_of(request.changes, [&](const ItemChange& old) { return old.id == change.id; });
       if (more.ns == request.ns && !known && !change.fence && one_in(2)) request.changes.push_back(change);
     }
   }
@@ -216,7 +225,8 @@ void DifferentialPipelines::send(const ChangeItemsRequest& request, bool repeat)
     if (refused.contains(change.id)) continue;
     const Item now = item(request.ns, change.id);
     const Item& was = before[change.id];
-    compare_("change_items, then job", text_of(request), text_of(oracle_.job(request.ns, change.id)), text_of(store_.job(request.ns, change.id)));
+    compare_("change_items, then job", text_of(request), text_of(oracle_.job(request.ns, change.id)),
+             text_of(store_.job(request.ns, change.id)));
     if (now.revision == was.revision) {
       note_("change_items", "repeat");
       continue;
@@ -238,14 +248,17 @@ void DifferentialPipelines::note_made(const ItemChange& change, const Job& befor
 }
 
 void DifferentialPipelines::retry_waiting(const std::string& ns, const JobId& id) {
-  const ActRequest retry{.ns = ns, .ids = {id}, .request = "t" + std::to_string(++last_number_), .only = {}, .act = kTester};
+  const ActRequest retry{
+      .ns = ns, .ids = {id}, .request = "t" + std::to_string(++last_number_), .only = {}, .act = kTester};
   const auto reply = both("retry", text_of(retry), [&](Store& store) { return store.retry(retry); });
   if (reply && reply->refused.empty()) note_("retry", "waiting");
 }
 
 void DifferentialPipelines::look_at_revoked(const std::string& ns, const Job& before, const std::string& stage) {
-  compare_("facts of a revoked one", to_string(before.id), text_of(oracle_.facts(ns, before.id)), text_of(store_.facts(ns, before.id)));
-  compare_("orders of a revoked one", before.owner, text_of(oracle_.orders(ns, before.owner)), text_of(store_.orders(ns, before.owner)));
+  compare_("facts of a revoked one", to_string(before.id), text_of(oracle_.facts(ns, before.id)),
+           text_of(store_.facts(ns, before.id)));
+  compare_("orders of a revoked one", before.owner, text_of(oracle_.orders(ns, before.owner)),
+           text_of(store_.orders(ns, before.owner)));
   const BacklogRequest backlog{.ns = ns, .queues = {before.queue}, .stage = stage};
   compare_("backlog of a revoked one", stage, text_of(oracle_.backlog(backlog)), text_of(store_.backlog(backlog)));
   if (one_in(2)) return;
@@ -255,19 +268,36 @@ void DifferentialPipelines::look_at_revoked(const std::string& ns, const Job& be
 
 // Only jobs that run: others would be changed at a time that never comes.
 void DifferentialPipelines::with_no_fences_left() {
-  ChangeItemsRequest request{.ns = one_of(kNamespaces), .owner = "", .request = "i" + std::to_string(++last_number_), .changes = {}, .act = kTester};
+  ChangeItemsRequest request{.ns = one_of(kNamespaces),
+                             .owner = "",
+                             .request = "i" + std::to_string(++last_number_),
+                             .changes = {},
+                             .act = kTester};
   for (const Job& job : jobs_in(request.ns, JobState::running)) {
-    ItemChange change{.id = job.id, .revision = item(request.ns, job.id).revision, .record = "none left", .fence = {}, .only = {}, .place = {}, .act = "item_moved", .about = {}, .reason = {}};
+    ItemChange change{.id = job.id,
+                      .revision = item(request.ns, job.id).revision,
+                      .record = "none left",
+                      .fence = {},
+                      .only = {},
+                      .place = {},
+                      .act = "item_moved",
+                      .about = {},
+                      .reason = {}};
     change.place = Placement{.stage = "s", .result = {}, .error = {}};
     request.changes.push_back(change);
     if (request.changes.size() == 3) break;
   }
-  if (!request.changes.empty()) both("change_items", text_of(request), [&](Store& store) { return store.change_items(request); });
+  if (!request.changes.empty())
+    both("change_items", text_of(request), [&](Store& store) { return store.change_items(request); });
 }
 
 // Serves the stage that nobody else does.
 void DifferentialPipelines::work() {
-  ClaimRequest request{.ns = one_of(kNamespaces), .queues = kQueues, .stage = kOwnStage, .owner = one_of(kOwners), .request = "g" + std::to_string(++last_number_)};
+  ClaimRequest request{.ns = one_of(kNamespaces),
+                       .queues = kQueues,
+                       .stage = kOwnStage,
+                       .owner = one_of(kOwners),
+                       .request = "g" + std::to_string(++last_number_)};
   request.limit = static_cast<int>(1 + below(3));
   request.ttl = 1s + kBeat * static_cast<std::int64_t>(below(6));
   compare_("claim", text_of(request), text_of(oracle_.claim(request)), text_of(store_.claim(request)));

@@ -1,5 +1,6 @@
-// The part of the stream that is about pipelines and their items: all jobs of the stream are items now and then. It has chance of its own, and moves no clock. Items are put on the
-// stages that the rest of the stream serves, so that all its verbs meet them, and on one more, which is served here.
+// The part of the stream that is about pipelines and their items: all jobs of the stream are items now and then. It has
+// chance of its own, and moves no clock. Items are put on the stages that the rest of the stream serves, so that all
+// its verbs meet them, and on one more, which is served here.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ namespace fenceline::test {
 class DifferentialPipelines {
  public:
   using Note = std::function<void(const std::string& verb, const std::string& answer)>;
-  using Compare = std::function<void(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got)>;
+  using Compare = std::function<void(const std::string& verb, const std::string& request, const std::string& expected,
+                                     const std::string& got)>;
 
   DifferentialPipelines(Store& oracle, Store& store, std::uint64_t seed, Note note, Compare compare)
       : oracle_(oracle), store_(store), chance_(seed), note_(std::move(note)), compare_(std::move(compare)) {}

@@ -25,7 +25,9 @@ void remember(auto& items, const auto& item) {
 // Ticks are the whole beats of the wall clock.
 WallTime tick_after(WallTime at) { return WallTime{(at.time_since_epoch() / kBeat + 1) * kBeat}; }
 WallTime tick_at_most(WallTime at) { return WallTime{at.time_since_epoch() / kBeat * kBeat}; }
-SkippedTicks range_of(WallTime first, WallTime last, const std::string& reason) { return {first, last, (last - first) / kBeat + 1, reason}; }
+SkippedTicks range_of(WallTime first, WallTime last, const std::string& reason) {
+  return {first, last, (last - first) / kBeat + 1, reason};
+}
 
 }  // namespace
 
@@ -36,7 +38,8 @@ void DifferentialSchedules::step() {
     void (DifferentialSchedules::*act)();
   };
   using D = DifferentialSchedules;
-  static const std::vector<Choice> choices{{40, &D::step_ticks}, {32, &D::change_schedule}, {8, &D::schedules}, {8, &D::ticks}, {8, &D::work}};
+  static const std::vector<Choice> choices{
+      {40, &D::step_ticks}, {32, &D::change_schedule}, {8, &D::schedules}, {8, &D::ticks}, {8, &D::work}};
   std::uint64_t total = 0;
   for (const Choice& choice : choices) total += choice.weight;
   std::uint64_t picked = below(total);
@@ -66,13 +69,16 @@ std::vector<TickRow> DifferentialSchedules::fired_after(const std::string& ns, c
   return reply ? reply->ticks : std::vector<TickRow>{};
 }
 
-std::string DifferentialSchedules::any_name() { return one_in(3) ? "rare-" + std::to_string(below(40)) : one_of(kNames); }
+std::string DifferentialSchedules::any_name() {
+  return one_in(3) ? "rare-" + std::to_string(below(40)) : one_of(kNames);
+}
 
 ScheduleRow DifferentialSchedules::any_row(const std::string& ns) {
   std::vector<ScheduleRow> known = rows(ns);
   if (!one_in(15)) std::erase_if(known, &ScheduleRow::removed);
   std::vector<ScheduleRow> moved_back;
-  std::ranges::copy_if(known, std::back_inserter(moved_back), [](const ScheduleRow& row) { return row.resolved_to < row.fired_to; });
+  std::ranges::copy_if(known, std::back_inserter(moved_back),
+                       [](const ScheduleRow& row) { return row.resolved_to < row.fired_to; });
   if (!moved_back.empty() && one_in(4)) return one_of(moved_back);
   if (!known.empty() && !one_in(30)) return one_of(known);
   ScheduleRow row;
@@ -95,8 +101,11 @@ NewJob DifferentialSchedules::made_up_job() {
 
 // Its ticks: some soon after where it begins, some at its end, some of those that fired before.
 TickStep DifferentialSchedules::made_up_step(const std::string& ns, const ScheduleRow& row) {
-  TickStep step{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = now_, .fired = {}, .skipped = {}};
-  if (one_in(3)) step.to = step.from + kBeat * static_cast<std::int64_t>(1 + below(8)) - Duration{static_cast<std::int64_t>(below(2))};
+  TickStep step{
+      .schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = now_, .fired = {}, .skipped = {}};
+  if (one_in(3))
+    step.to =
+        step.from + kBeat * static_cast<std::int64_t>(1 + below(8)) - Duration{static_cast<std::int64_t>(below(2))};
   if (step.to <= step.from) step.to = step.from + kBeat * static_cast<std::int64_t>(1 + below(6));
   if (one_in(25)) step.revision += one_in(2) ? 1 : -1;
   if (one_in(25)) step.from -= kBeat;
@@ -113,7 +122,9 @@ TickStep DifferentialSchedules::made_up_step(const std::string& ns, const Schedu
   std::erase_if(instants, [&](WallTime at) { return at <= step.from || at > step.to; });
   for (auto at = instants.begin(); at != instants.end(); ++at) {
     const auto next = std::next(at);
-    const auto covers = [&](WallTime last) { return std::ranges::any_of(fired, [&](const TickRow& tick) { return tick.tick >= *at && tick.tick <= last; }); };
+    const auto covers = [&](WallTime last) {
+      return std::ranges::any_of(fired, [&](const TickRow& tick) { return tick.tick >= *at && tick.tick <= last; });
+    };
     if (next != instants.end() && one_in(3) && (!covers(*next) || one_in(3))) {
       step.skipped.push_back(range_of(*at, *next, one_of(kReasons)));
       at = next;
@@ -123,12 +134,17 @@ TickStep DifferentialSchedules::made_up_step(const std::string& ns, const Schedu
       step.skipped.push_back(range_of(*at, *at, one_of(kReasons)));
     }
   }
-  if (!step.fired.empty() && !jobs_.empty() && one_in(30)) step.fired.front().job.id = jobs_[below(jobs_.size())].second;
+  if (!step.fired.empty() && !jobs_.empty() && one_in(30))
+    step.fired.front().job.id = jobs_[below(jobs_.size())].second;
   return step;
 }
 
 void DifferentialSchedules::step_ticks() {
-  StepRequest request{.ns = one_of(kNamespaces), .steps = {}, .request = "s" + std::to_string(++last_number_), .owner = "leader-" + std::to_string(below(3)), .place = one_of(kPlaces)};
+  StepRequest request{.ns = one_of(kNamespaces),
+                      .steps = {},
+                      .request = "s" + std::to_string(++last_number_),
+                      .owner = "leader-" + std::to_string(below(3)),
+                      .place = one_of(kPlaces)};
   std::set<std::string> names;
   const std::uint64_t size = 1 + below(one_in(2) ? 4 : 1);
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -182,7 +198,8 @@ void DifferentialSchedules::note_step(const StepRequest& request, const StepRepl
       look.before = range.last + kBeat;
       look.limit = 1;
       const auto row = oracle_.ticks(look);
-      const bool joined = row && !row->ticks.empty() && row->ticks.front().tick < range.first && row->ticks.front().last >= range.last;
+      const bool joined =
+          row && !row->ticks.empty() && row->ticks.front().tick < range.first && row->ticks.front().last >= range.last;
       note_("step_ticks", joined ? "joined" : "skipped");
     }
   }
@@ -199,7 +216,11 @@ void DifferentialSchedules::make_rewind(ChangeScheduleRequest& request, const Sc
   std::vector<TickRow> ranges = reply ? reply->ticks : std::vector<TickRow>{};
   std::erase_if(ranges, [](const TickRow& tick) { return tick.count == 1; });
   const WallTime least = std::max(row.bar, row.counts_from);
-  const auto beats = [&](Duration room) { return kBeat * static_cast<std::int64_t>(1 + below(static_cast<std::uint64_t>(std::max<std::int64_t>(1, one_in(3) ? room / kBeat : std::min<std::int64_t>(room / kBeat, 12))))); };
+  const auto beats = [&](Duration room) {
+    return kBeat *
+           static_cast<std::int64_t>(1 + below(static_cast<std::uint64_t>(std::max<std::int64_t>(
+                                             1, one_in(3) ? room / kBeat : std::min<std::int64_t>(room / kBeat, 12)))));
+  };
   request.from = row.resolved_to;
   request.to = request.from - beats(request.from - least);
   if (!ranges.empty() && one_in(2)) {
@@ -211,15 +232,18 @@ void DifferentialSchedules::make_rewind(ChangeScheduleRequest& request, const Sc
   if (request.to >= request.from) request.to = request.from - kBeat;
   if (one_in(25)) request.from += kBeat;
   for (const TickRow& range : ranges) {
-    if (range.tick <= request.to && range.last > request.to && !one_in(8)) request.kept = range_of(range.tick, tick_at_most(request.to), range.reason);
+    if (range.tick <= request.to && range.last > request.to && !one_in(8))
+      request.kept = range_of(range.tick, tick_at_most(request.to), range.reason);
   }
   if (request.kept && one_in(8)) request.kept->reason = "other";
-  if (!request.kept && one_in(15)) request.kept = range_of(tick_at_most(request.to), tick_at_most(request.to), "missed");
+  if (!request.kept && one_in(15))
+    request.kept = range_of(tick_at_most(request.to), tick_at_most(request.to), "missed");
 }
 
 ChangeScheduleRequest DifferentialSchedules::made_up_change(const std::string& ns) {
-  static const std::vector<ScheduleChange> kinds{ScheduleChange::put,    ScheduleChange::pause,  ScheduleChange::resume, ScheduleChange::resume, ScheduleChange::remove,
-                                                 ScheduleChange::rewind, ScheduleChange::rewind, ScheduleChange::rewind, ScheduleChange::run};
+  static const std::vector<ScheduleChange> kinds{ScheduleChange::put,    ScheduleChange::pause,  ScheduleChange::resume,
+                                                 ScheduleChange::resume, ScheduleChange::remove, ScheduleChange::rewind,
+                                                 ScheduleChange::rewind, ScheduleChange::rewind, ScheduleChange::run};
   const ScheduleRow row = any_row(ns);
   ChangeScheduleRequest request;
   request.ns = ns;
@@ -236,11 +260,14 @@ ChangeScheduleRequest DifferentialSchedules::made_up_change(const std::string& n
     request.name = any_name();
     request.revision = 0;
   }
-  if (request.change == ScheduleChange::put) request.spec = "{\"n\":" + std::to_string(last_number_) + ",\"\xc3\xa9\":\"\\u0000\"}";
+  if (request.change == ScheduleChange::put)
+    request.spec = "{\"n\":" + std::to_string(last_number_) + ",\"\xc3\xa9\":\"\\u0000\"}";
   if (request.change == ScheduleChange::run) request.job = made_up_job();
-  if (request.change == ScheduleChange::run && !jobs_.empty() && one_in(6)) request.job->id = jobs_[below(jobs_.size())].second;
+  if (request.change == ScheduleChange::run && !jobs_.empty() && one_in(6))
+    request.job->id = jobs_[below(jobs_.size())].second;
   if (request.change == ScheduleChange::rewind) make_rewind(request, row);
-  const bool may_step = request.change != ScheduleChange::run && request.change != ScheduleChange::rewind && request.revision != 0;
+  const bool may_step =
+      request.change != ScheduleChange::run && request.change != ScheduleChange::rewind && request.revision != 0;
   if (may_step && one_in(2)) {
     request.step = made_up_step(ns, row);
     request.step->revision = request.revision;
@@ -262,12 +289,18 @@ void DifferentialSchedules::spoil(ChangeScheduleRequest& request) {
   }
 }
 
-// A schedule that was moved back, edited with a step over what fired before; or one whose account lies ahead of the clock.
+// A schedule that was moved back, edited with a step over what fired before; or one whose account lies ahead of the
+// clock.
 void DifferentialSchedules::edit_moved_back(ChangeScheduleRequest& request) {
   for (const ScheduleRow& row : rows(request.ns)) {
     const bool is_ahead = row.resolved_to > now_;
     if (row.removed || row.resolved_to == now_) continue;
-    TickStep step{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = now_, .fired = {}, .skipped = {}};
+    TickStep step{.schedule = row.name,
+                  .revision = row.revision,
+                  .from = row.resolved_to,
+                  .to = now_,
+                  .fired = {},
+                  .skipped = {}};
     for (const TickRow& tick : fired_after(request.ns, row)) {
       if (tick.tick <= now_) step.fired.insert(step.fired.begin(), {tick.tick, made_up_job()});
     }
@@ -288,20 +321,23 @@ void DifferentialSchedules::change_schedule() {
   ChangeScheduleRequest request = made_up_change(one_of(kNamespaces));
   if (one_in(6)) edit_moved_back(request);
   const bool repeat = !changes_.empty() && one_in(8);
-  if (repeat) request = changes_[changes_.size() - 1 - below(std::min<std::size_t>(changes_.size(), one_in(2) ? 2 : 12))];
+  if (repeat)
+    request = changes_[changes_.size() - 1 - below(std::min<std::size_t>(changes_.size(), one_in(2) ? 2 : 12))];
   if (one_in(30)) spoil(request);
   std::optional<ScheduleRow> before;
   for (const ScheduleRow& row : rows(request.ns)) {
     if (row.name == request.name) before = row;
   }
-  const auto reply = both("change_schedule", text_of(request), [&](Store& store) { return store.change_schedule(request); });
+  const auto reply =
+      both("change_schedule", text_of(request), [&](Store& store) { return store.change_schedule(request); });
   if (!reply) return;
   if (!repeat) remember(changes_, request);
   if (repeat) return note_("change_schedule", "repeat");
   note_change(request, *reply, before);
 }
 
-void DifferentialSchedules::note_change(const ChangeScheduleRequest& request, const ChangeScheduleReply& reply, const std::optional<ScheduleRow>& before) {
+void DifferentialSchedules::note_change(const ChangeScheduleRequest& request, const ChangeScheduleReply& reply,
+                                        const std::optional<ScheduleRow>& before) {
   const bool as_it_was = before && before->revision == reply.schedule.revision;
   if (as_it_was && request.change != ScheduleChange::run) return note_("change_schedule", "as_asked");
   switch (request.change) {
@@ -344,7 +380,8 @@ void DifferentialSchedules::schedules() {
   request.limit = static_cast<int>(one_in(2) ? 1 + below(4) : 1000);
   if (one_in(3)) {
     request.changed_after = static_cast<std::int64_t>(below(30));
-    if (const std::vector<ScheduleRow> known = rows(request.ns); !known.empty() && one_in(2)) request.changed_after = std::max<std::int64_t>(0, known.back().version - 3);
+    if (const std::vector<ScheduleRow> known = rows(request.ns); !known.empty() && one_in(2))
+      request.changed_after = std::max<std::int64_t>(0, known.back().version - 3);
   } else if (one_in(2)) {
     std::set<std::string> names;
     for (std::uint64_t i = 0; i < 1 + below(4); ++i) names.insert(any_name());
@@ -357,7 +394,8 @@ void DifferentialSchedules::schedules() {
 
 void DifferentialSchedules::compare_page_by_page(TicksRequest request) {
   for (;;) {
-    const auto reply = both("ticks", request.ns + " " + request.schedule, [&](Store& store) { return store.ticks(request); });
+    const auto reply =
+        both("ticks", request.ns + " " + request.schedule, [&](Store& store) { return store.ticks(request); });
     if (!reply) return;
     note_("ticks", reply->ticks.empty() ? "empty" : reply->next ? "more" : "last");
     for (const TickRow& row : reply->ticks) note_("ticks", row.fired() ? "fired" : row.count > 1 ? "range" : "skipped");
@@ -380,7 +418,13 @@ void DifferentialSchedules::ticks() {
 
 // Jobs of ticks come to their end, most of them.
 void DifferentialSchedules::work() {
-  ClaimRequest claim{.ns = one_of(kNamespaces), .queues = {kTicksQueue}, .stage = "", .owner = "ticker", .request = "w" + std::to_string(++last_number_), .limit = 40, .ttl = 24h};
+  ClaimRequest claim{.ns = one_of(kNamespaces),
+                     .queues = {kTicksQueue},
+                     .stage = "",
+                     .owner = "ticker",
+                     .request = "w" + std::to_string(++last_number_),
+                     .limit = 40,
+                     .ttl = 24h};
   const auto expected = oracle_.claim(claim);
   compare_("claim", text_of(claim), text_of(expected), text_of(store_.claim(claim)));
   if (!expected) return;
@@ -388,7 +432,8 @@ void DifferentialSchedules::work() {
   for (const ClaimedJob& claimed : expected->jobs) {
     if (!one_in(8)) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
   }
-  if (!settle.settlements.empty()) compare_("settle", text_of(settle), text_of(oracle_.settle(settle)), text_of(store_.settle(settle)));
+  if (!settle.settlements.empty())
+    compare_("settle", text_of(settle), text_of(oracle_.settle(settle)), text_of(store_.settle(settle)));
 }
 
 void DifferentialSchedules::compare_everything() {

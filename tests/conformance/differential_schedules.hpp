@@ -1,6 +1,7 @@
-// The part of the stream that is about schedules. It has chance of its own, so that what the rest of the stream makes up does not depend on it, and moves no clock.
-// Every schedule has a tick each beat of the stream; jobs of ticks come in a queue of their own, and are worked off here. A few names are used over and over, many others rarely,
-// so that some are forgotten.
+// The part of the stream that is about schedules. It has chance of its own, so that what the rest of the stream makes
+// up does not depend on it, and moves no clock. Every schedule has a tick each beat of the stream; jobs of ticks come
+// in a queue of their own, and are worked off here. A few names are used over and over, many others rarely, so that
+// some are forgotten.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ inline const std::string kTicksQueue = "ticks";
 class DifferentialSchedules {
  public:
   using Note = std::function<void(const std::string& verb, const std::string& answer)>;
-  using Compare = std::function<void(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got)>;
+  using Compare = std::function<void(const std::string& verb, const std::string& request, const std::string& expected,
+                                     const std::string& got)>;
 
   DifferentialSchedules(Store& oracle, Store& store, std::uint64_t seed, Note note, Compare compare)
       : oracle_(oracle), store_(store), chance_(seed), note_(std::move(note)), compare_(std::move(compare)) {}
@@ -53,7 +55,8 @@ class DifferentialSchedules {
   void edit_moved_back(ChangeScheduleRequest& request);
   void spoil(ChangeScheduleRequest& request);
   void note_step(const StepRequest& request, const StepReply& reply, bool repeat);
-  void note_change(const ChangeScheduleRequest& request, const ChangeScheduleReply& reply, const std::optional<ScheduleRow>& before);
+  void note_change(const ChangeScheduleRequest& request, const ChangeScheduleReply& reply,
+                   const std::optional<ScheduleRow>& before);
   void compare_page_by_page(SchedulesRequest request);
   void compare_page_by_page(TicksRequest request);
 
@@ -80,7 +83,7 @@ class DifferentialSchedules {
   Compare compare_;
   WallTime now_{};
   std::uint64_t last_number_ = 0;
-  std::deque<StepRequest> steps_;               // the last ones that were not malformed
+  std::deque<StepRequest> steps_;  // the last ones that were not malformed
   std::deque<ChangeScheduleRequest> changes_;
   std::deque<std::pair<std::string, JobId>> jobs_;  // the last ones of ticks, by namespace
 };

@@ -22,29 +22,36 @@ const std::vector<std::string> kGroups{"g", "h"};
 const std::vector<std::string> kLimitKeys{"x", "y"};
 const std::vector<std::string> kTags{"blue", "red"};  // in their order
 const std::vector<std::string> kBadNames{"", "../x", "a b", std::string("n\0l", 3), "-", std::string(129, 'x')};
-constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back};
+constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later,
+                                  OutcomeKind::given_back};
 
 }  // namespace
 
 DifferentialStream::DifferentialStream(Store& oracle, Store& store, ManualClock& clock, std::uint64_t seed, bool alike)
-    : oracle_(oracle), store_(store), clock_(clock), chance_(seed), seed_(seed), alike_(alike),
-      locks_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
-             [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
-               compare(verb, request, expected, got);
-             }),
-      schedules_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
-                 [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
-                   compare(verb, request, expected, got);
-                 }),
-      pipelines_(oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
-                 [this](const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
-                   compare(verb, request, expected, got);
-                 }) {}
+    : oracle_(oracle),
+      store_(store),
+      clock_(clock),
+      chance_(seed),
+      seed_(seed),
+      alike_(alike),
+      locks_(
+          oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
+          [this](const std::string& verb, const std::string& request, const std::string& expected,
+                 const std::string& got) { compare(verb, request, expected, got); }),
+      schedules_(
+          oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
+          [this](const std::string& verb, const std::string& request, const std::string& expected,
+                 const std::string& got) { compare(verb, request, expected, got); }),
+      pipelines_(
+          oracle, store, seed, [this](const std::string& verb, const std::string& answer) { note(verb, answer); },
+          [this](const std::string& verb, const std::string& request, const std::string& expected,
+                 const std::string& got) { compare(verb, request, expected, got); }) {}
 
-void DifferentialStream::compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got) {
+void DifferentialStream::compare(const std::string& verb, const std::string& request, const std::string& expected,
+                                 const std::string& got) {
   if (difference_ || expected == got) return;
-  difference_ = "seed " + std::to_string(seed_) + ", operation " + std::to_string(operations_) + ", " + verb + "\nrequest: " + request +
-                "\noracle:  " + expected + "\nstore:   " + got + "\n";
+  difference_ = "seed " + std::to_string(seed_) + ", operation " + std::to_string(operations_) + ", " + verb +
+                "\nrequest: " + request + "\noracle:  " + expected + "\nstore:   " + got + "\n";
 }
 
 void DifferentialStream::step() {
@@ -135,7 +142,8 @@ std::vector<std::string> DifferentialStream::any_queues() {
 // Few keys, groups and limit keys, so that jobs often meet. Among many jobs a key is rare: one conflict refuses all.
 NewJob DifferentialStream::made_up_job(bool among_many) {
   ++last_number_;
-  NewJob job{.id = make_uuid7(clock_.wall_now(), chance_(), last_number_), .queue = one_of(kQueues), .stage = any_stage()};
+  NewJob job{
+      .id = make_uuid7(clock_.wall_now(), chance_(), last_number_), .queue = one_of(kQueues), .stage = any_stage()};
   job.payload = "{\"n\":" + std::to_string(last_number_) + ",\"text\":\"\\u0000 \xc3\xa9\"}";
   job.priority = static_cast<int>(below(3)) - 1;
   if (one_in(4)) job.delay = kBeat * static_cast<std::int64_t>(below(12));
@@ -170,7 +178,12 @@ void DifferentialStream::enqueue() {
     NewJob job = made_up_job(size > 4);
     if (alike) {
       const NewJob& first = request.jobs.empty() ? job : request.jobs.front();
-      job = {.id = job.id, .queue = first.queue, .stage = first.stage, .payload = job.payload, .priority = first.priority, .delay = first.delay};
+      job = {.id = job.id,
+             .queue = first.queue,
+             .stage = first.stage,
+             .payload = job.payload,
+             .priority = first.priority,
+             .delay = first.delay};
     }
     if (!enqueued_.empty() && one_in(size > 4 ? 100 : 3))
       std::tie(request.ns, job) = enqueued_[enqueued_.size() - 1 - below(std::min<std::size_t>(enqueued_.size(), 200))];
@@ -183,13 +196,17 @@ void DifferentialStream::enqueue() {
   if (!reply) return;
   for (std::size_t i = 0; i < request.jobs.size(); ++i) {
     const NewJob& job = request.jobs[i];
-    const bool known = std::any_of(enqueued_.begin(), enqueued_.end(),
-                                   [&](const auto& earlier) { return earlier.first == request.ns && earlier.second.id == job.id; });
+    const bool known = std::any_of(enqueued_.begin(), enqueued_.end(), [&](const auto& earlier) {
+      return earlier.first == request.ns && earlier.second.id == job.id;
+    });
     if (reply->ids[i] != job.id) note("enqueue", known ? "alias" : "by_key");
     enqueued_.emplace_back(request.ns, job);
   }
   const auto existing = static_cast<std::size_t>(reply->existing);
-  note("enqueue", request.jobs.empty() ? "empty" : existing == 0 ? "ok" : existing == request.jobs.size() ? "existing" : "mixed");
+  note("enqueue", request.jobs.empty()              ? "empty"
+                  : existing == 0                   ? "ok"
+                  : existing == request.jobs.size() ? "existing"
+                                                    : "mixed");
 }
 
 ClaimRequest DifferentialStream::made_up_claim() {
@@ -203,7 +220,8 @@ ClaimRequest DifferentialStream::made_up_claim() {
 
 void DifferentialStream::claim() {
   ClaimRequest request = made_up_claim();
-  if (!claims_.empty() && one_in(6)) request = claims_[claims_.size() - 1 - below(std::min<std::size_t>(claims_.size(), 8))];
+  if (!claims_.empty() && one_in(6))
+    request = claims_[claims_.size() - 1 - below(std::min<std::size_t>(claims_.size(), 8))];
   if (one_in(40)) {
     switch (below(5)) {
       case 0: request.limit = static_cast<int>(below(2)) * 20'000; break;
@@ -217,8 +235,8 @@ void DifferentialStream::claim() {
 }
 
 void DifferentialStream::send_claim(const ClaimRequest& request) {
-  const bool repeat =
-      std::any_of(claims_.begin(), claims_.end(), [&](const ClaimRequest& earlier) { return earlier.request == request.request; });
+  const bool repeat = std::any_of(claims_.begin(), claims_.end(),
+                                  [&](const ClaimRequest& earlier) { return earlier.request == request.request; });
   const auto reply = both("claim", text_of(request), [&](Store& store) { return store.claim(request); });
   if (!reply) return;
   if (!repeat) claims_.push_back(request);
@@ -246,7 +264,8 @@ void DifferentialStream::claim_with_no_fences_left() {
   clock_.set_wall(WallTime{Duration{kFenceMax + 1}});
   for (int i = 0; i < 3; ++i) send_claim(made_up_claim());
   // Only jobs that run: others would be changed at a time that never comes.
-  ActRequest request{.ns = any_namespace(), .request = std::to_string(++last_number_), .act = {"tester", "no fence is left"}};
+  ActRequest request{
+      .ns = any_namespace(), .request = std::to_string(++last_number_), .act = {"tester", "no fence is left"}};
   if (const auto running = oracle_.jobs({.ns = request.ns, .state = JobState::running, .limit = 3}); running) {
     for (const Job& job : running->jobs) request.ids.push_back(job.id);
   }
@@ -360,7 +379,8 @@ void DifferentialStream::send_settle(const SettleRequest& request) {
     note("settle", job.state == JobState::running ? std::string(to_string(settlement.outcome.kind)) : "repeat");
     if (job.state != JobState::running) continue;
     if (job.lease_left && *job.lease_left <= 0s) note("settle", "late");
-    if (settlement.outcome.kind == OutcomeKind::failed && job.failures + 1 >= job.attempts_max) note("settle", "last_attempt");
+    if (settlement.outcome.kind == OutcomeKind::failed && job.failures + 1 >= job.attempts_max)
+      note("settle", "last_attempt");
   }
 }
 
@@ -370,7 +390,9 @@ void DifferentialStream::let_time_pass() {
 }
 
 // Retention, batch names and forgotten workers are a matter of days.
-void DifferentialStream::let_days_pass() { clock_.advance(24h * static_cast<std::int64_t>(1 + below(one_in(3) ? 32 : 3))); }
+void DifferentialStream::let_days_pass() {
+  clock_.advance(24h * static_cast<std::int64_t>(1 + below(one_in(3) ? 32 : 3)));
+}
 
 void DifferentialStream::set_wall_clock() {
   static const std::vector<Duration> offsets{0s, 0s, 1h, -1h, 10s, -10s, kBeat, -kBeat};

@@ -137,7 +137,8 @@ class DifferentialStream {
     if (!expected) note(verb, std::string(to_string(expected.error().code)));
     return expected;
   }
-  void compare(const std::string& verb, const std::string& request, const std::string& expected, const std::string& got);
+  void compare(const std::string& verb, const std::string& request, const std::string& expected,
+               const std::string& got);
 
   Store& oracle_;
   Store& store_;
@@ -170,7 +171,7 @@ class DifferentialStream {
   std::deque<Remembered> holdings_;
   std::deque<ClaimRequest> claims_;
   std::deque<std::pair<std::string, ActRequest>> acts_;  // by verb
-  std::deque<BeginEffectRequest> calls_;  // of effects, that were not refused
+  std::deque<BeginEffectRequest> calls_;                 // of effects, that were not refused
   struct Logged {
     std::string ns;
     JobId id;

@@ -212,16 +212,20 @@ struct AnyRevisionWillDo final : Crooked {
   Result<PipelineRow> put_pipeline(const PutPipelineRequest& request) override {
     auto reply = inner_.put_pipeline(request);
     PutPipelineRequest changed = request;
-    for (changed.revision = 0; !reply && reply.error().code == Code::conflict && changed.revision < 1000; ++changed.revision) reply = inner_.put_pipeline(changed);
+    for (changed.revision = 0; !reply && reply.error().code == Code::conflict && changed.revision < 1000;
+         ++changed.revision)
+      reply = inner_.put_pipeline(changed);
     return reply;
   }
 };
 
 template <class T>
 class PlantedDifference : public testing::Test {};
-using Plants = testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
-                              ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases, LetsNobodyWait, HoldsNothingAtLeast, ForgetsWithdrawals, BreaksWhateverIsThere,
-                              ForgetsSteps, SaysNoDuplicates, KeepsNothingAtARewind, ForgetsChanges, NeverBeginsAnew, AnyRevisionWillDo>;
+using Plants =
+    testing::Types<IgnoresHoldsOthers, ForgetsRequests, ForgetsToGiveBack, AcceptsExpiredRenewals, MixesUpTwoReasons,
+                   ServesQueuesInItsOwnOrder, LosesANulByte, ForgetsActs, FreesNoSlot, LogsTwice, ForgetsAliases,
+                   LetsNobodyWait, HoldsNothingAtLeast, ForgetsWithdrawals, BreaksWhateverIsThere, ForgetsSteps,
+                   SaysNoDuplicates, KeepsNothingAtARewind, ForgetsChanges, NeverBeginsAnew, AnyRevisionWillDo>;
 TYPED_TEST_SUITE(PlantedDifference, Plants);
 
 TYPED_TEST(PlantedDifference, IsFound) {

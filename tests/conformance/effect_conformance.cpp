@@ -1,5 +1,6 @@
-// What every store promises about effects: each is done at most once and replayed after (E1), and an intent whose holder is gone is in
-// doubt, which its policy decides and nobody else (E2). What becomes of a job that waits for one is in effect_hold_conformance.cpp.
+// What every store promises about effects: each is done at most once and replayed after (E1), and an intent whose
+// holder is gone is in doubt, which its policy decides and nobody else (E2). What becomes of a job that waits for one
+// is in effect_hold_conformance.cpp.
 #include <stdexcept>
 
 #include "conformance/conformance.hpp"
@@ -18,7 +19,8 @@ BeginEffectRequest EffectConformance::calling(const ClaimedJob& claimed, const s
           .dead_call = {}};
 }
 
-BeginEffectRequest EffectConformance::calling(const ClaimedJob& claimed, const std::string& call, const std::string& name) {
+BeginEffectRequest EffectConformance::calling(const ClaimedJob& claimed, const std::string& call,
+                                              const std::string& name) {
   BeginEffectRequest request = calling(claimed, call);
   request.name = name;
   return request;
@@ -41,14 +43,16 @@ std::string EffectConformance::finished(const BeginEffectRequest& begun, EffectE
   return reply.refusal ? reply.refusal->reason : "";
 }
 
-std::string EffectConformance::resolved(const JobId& id, bool done, const std::string& result, const std::string& name) {
-  const Result<void> reply =
-      store().resolve_effect({.ns = "default", .job = id, .name = name, .call = {}, .done = done, .result = result, .act = kAct});
+std::string EffectConformance::resolved(const JobId& id, bool done, const std::string& result,
+                                        const std::string& name) {
+  const Result<void> reply = store().resolve_effect(
+      {.ns = "default", .job = id, .name = name, .call = {}, .done = done, .result = result, .act = kAct});
   return reply ? "" : std::string(to_string(reply.error().code));
 }
 
 Effect EffectConformance::effect(const JobId& id, const std::string& name) {
-  for (const Effect& effect : must(store().effects({.ns = "default", .job = id, .limit = 1000, .with_result = true})).effects) {
+  for (const Effect& effect :
+       must(store().effects({.ns = "default", .job = id, .limit = 1000, .with_result = true})).effects) {
     if (effect.name == name) return effect;
   }
   throw std::runtime_error("effect " + name + " is not there");
@@ -100,7 +104,13 @@ TEST_P(EffectConformance, E1_ADoneEffectIsReplayedByteForByteUnderEveryLaterFenc
   const ClaimedJob first = claimed_as_next(id);
   EXPECT_EQ(begun(calling(first, "c1")), "act");
   let_time_pass(1s);
-  must(store().finish_effect({.ns = "default", .job = id, .fence = first.job.fence, .name = "pay", .call = "c1", .result = kBytes, .exit_status = 3}));
+  must(store().finish_effect({.ns = "default",
+                              .job = id,
+                              .fence = first.job.fence,
+                              .name = "pay",
+                              .call = "c1",
+                              .result = kBytes,
+                              .exit_status = 3}));
   EXPECT_EQ(effect(id).state, EffectState::done);
   EXPECT_EQ(effect(id).result, kBytes);
   EXPECT_EQ(effect(id).ended_at, wall());
@@ -228,7 +238,8 @@ TEST_P(EffectConformance, E2_UnderProbeTheNextDeliveryFindsOutFirst) {
 
 TEST_P(EffectConformance, E2_ACallOfAnEarlierFenceIsNotThisOnes) {
   const ClaimedJob job = left_in_doubt(added(new_job()));
-  EXPECT_EQ(begun(calling(job, "lost", InDoubt::repeat)), "again") << "the same word under another fence is another call";
+  EXPECT_EQ(begun(calling(job, "lost", InDoubt::repeat)), "again")
+      << "the same word under another fence is another call";
 }
 
 TEST_P(EffectConformance, J3_BeginningNeedsTheNewestFenceAndALiveLease) {
@@ -296,7 +307,13 @@ TEST_P(EffectConformance, E1_AResultMayBeAnyBytesUpToAMebibyte) {
   EXPECT_EQ(begun(request), "act");
   std::string result(kEffectResultBytesMax, '\0');
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<char>(i * 7);
-  EXPECT_EQ(code_of(store().finish_effect({.ns = "default", .job = request.job, .fence = request.fence, .name = "pay", .call = "c1", .result = result + "x", .exit_status = {}})),
+  EXPECT_EQ(code_of(store().finish_effect({.ns = "default",
+                                           .job = request.job,
+                                           .fence = request.fence,
+                                           .name = "pay",
+                                           .call = "c1",
+                                           .result = result + "x",
+                                           .exit_status = {}})),
             Code::invalid);
   EXPECT_EQ(finished(request, EffectEnd::done, result), "");
   EXPECT_EQ(must(store().begin_effect(calling(job, "c2"))).result, result);
@@ -316,7 +333,8 @@ TEST_P(EffectConformance, E2_WhatIsOutOfItsLimitsIsInvalidAndChangesNothing) {
   EXPECT_EQ(spoiled([](auto& request) { request.name = "../x"; }), Code::invalid);
   EXPECT_EQ(spoiled([](auto& request) { request.name = std::string(129, 'x'); }), Code::invalid);
   EXPECT_EQ(spoiled([](auto& request) { request.digest = ""; }), Code::invalid);
-  EXPECT_EQ(spoiled([](auto& request) { request.digest = std::string(kEffectDigestBytesMax + 1, 'x'); }), Code::invalid);
+  EXPECT_EQ(spoiled([](auto& request) { request.digest = std::string(kEffectDigestBytesMax + 1, 'x'); }),
+            Code::invalid);
   EXPECT_EQ(spoiled([](auto& request) { request.actor = std::string(kEffectActorBytesMax + 1, 'x'); }), Code::invalid);
   EXPECT_EQ(spoiled([](auto& request) { request.actor = "\xff"; }), Code::invalid);
   EXPECT_EQ(spoiled([](auto& request) { request.call = ""; }), Code::invalid);
@@ -324,10 +342,20 @@ TEST_P(EffectConformance, E2_WhatIsOutOfItsLimitsIsInvalidAndChangesNothing) {
   EXPECT_EQ(code_of(store().effects({.ns = "default", .job = {}, .limit = 0})), Code::invalid);
   EXPECT_EQ(code_of(store().effects({.ns = "default", .job = {}, .limit = 1001})), Code::invalid);
   EXPECT_EQ(code_of(store().effects({.ns = "default", .job = {}, .after = -1})), Code::invalid);
-  EXPECT_EQ(code_of(store().finish_effect({.ns = "default", .job = job.job.id, .fence = job.job.fence, .name = "pay", .call = "c1", .exit_status = 256})), Code::invalid);
+  EXPECT_EQ(code_of(store().finish_effect({.ns = "default",
+                                           .job = job.job.id,
+                                           .fence = job.job.fence,
+                                           .name = "pay",
+                                           .call = "c1",
+                                           .exit_status = 256})),
+            Code::invalid);
   EXPECT_EQ(resolved(job.job.id, false, "a result"), "invalid") << "what did not happen has none";
   EXPECT_TRUE(must(store().effects({.ns = "default", .job = {}})).effects.empty());
-  EXPECT_EQ(spoiled([](auto& request) { request.name = std::string(128, 'x'); request.digest = std::string(kEffectDigestBytesMax, '\xff'); }), std::nullopt);
+  EXPECT_EQ(spoiled([](auto& request) {
+              request.name = std::string(128, 'x');
+              request.digest = std::string(kEffectDigestBytesMax, '\xff');
+            }),
+            std::nullopt);
 }
 
 TEST_P(EffectConformance, E2_TheListGoesInPagesInTheOrderOfTheFirstBegin) {
@@ -358,7 +386,9 @@ TEST_P(EffectConformance, E2_EveryDoubtIsNamedAndNothingElse) {
   EXPECT_EQ(begun(calling(dies, "c2", "done")), "act");
   EXPECT_EQ(finished(calling(dies, "c2", "done"), EffectEnd::done), "");
   EXPECT_EQ(begun(calling(dies, "c3", "two")), "act");
-  const auto doubts = [&](int limit) { return must(store().effects({.ns = "default", .job = {}, .in_doubt = true, .limit = limit})); };
+  const auto doubts = [&](int limit) {
+    return must(store().effects({.ns = "default", .job = {}, .in_doubt = true, .limit = limit}));
+  };
   EXPECT_TRUE(doubts(10).effects.empty()) << "its holder is at them";
   let_time_pass(kTtl);
   const ClaimedJob alive = claimed_as_next(dies.job.id);
@@ -368,7 +398,8 @@ TEST_P(EffectConformance, E2_EveryDoubtIsNamedAndNothingElse) {
   EXPECT_EQ(first.effects[0].name, "one");
   EXPECT_TRUE(first.effects[0].in_doubt);
   ASSERT_TRUE(first.next);
-  const EffectsReply second = must(store().effects({.ns = "default", .job = dies.job.id, .in_doubt = true, .after = *first.next}));
+  const EffectsReply second =
+      must(store().effects({.ns = "default", .job = dies.job.id, .in_doubt = true, .after = *first.next}));
   ASSERT_EQ(second.effects.size(), 1u);
   EXPECT_EQ(second.effects[0].name, "two");
   EXPECT_EQ(second.next, std::nullopt);

@@ -1,5 +1,6 @@
-// What every store promises about the handler of a delivery that a doubt about an effect ended: the store knows that it may still be at work. It
-// keeps its slot (J7), its owner has an order, nobody speaks over it while it may act (E2), and what it knows counts.
+// What every store promises about the handler of a delivery that a doubt about an effect ended: the store knows that it
+// may still be at work. It keeps its slot (J7), its owner has an order, nobody speaks over it while it may act (E2),
+// and what it knows counts.
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -7,7 +8,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<Holding> ordered(Store& store, const std::string& owner) { return must(store.orders("default", owner)).revoked; }
+std::vector<Holding> ordered(Store& store, const std::string& owner) {
+  return must(store.orders("default", owner)).revoked;
+}
 
 TEST_P(EffectConformance, J7_AHeldDeliveryKeepsItsSlotOfQueueAndLimitKeyUntilItsWorkerStopped) {
   set_queue({.limit = 1, .limit_per_key = 1});
@@ -209,7 +212,8 @@ TEST_P(EffectConformance, E2_ALateCallKnowsNothingOfWhatWasBegunAgainOrAcknowled
   EXPECT_EQ(finished(calling(again, "c2"), EffectEnd::held), "");
   stopped(again);
   EXPECT_EQ(resolved(id, true, "found"), "");
-  EXPECT_EQ(finished(calling(again, "c2"), EffectEnd::done, "late"), "other_call") << "it is done, with the operator's result";
+  EXPECT_EQ(finished(calling(again, "c2"), EffectEnd::done, "late"), "other_call")
+      << "it is done, with the operator's result";
   EXPECT_EQ(effect(id).result, "found");
 }
 

@@ -1,5 +1,5 @@
-// What every store promises about a job that waits because one of its effects is in doubt (E2): at no cost, by name, for an operator,
-// and in its old place after.
+// What every store promises about a job that waits because one of its effects is in doubt (E2): at no cost, by name,
+// for an operator, and in its old place after.
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -131,7 +131,8 @@ TEST_P(EffectConformance, E2_OnlyADoubtCanBeResolved) {
 TEST_P(EffectConformance, E2_ALateWordSaysNothingOfALaterDoubt) {
   const JobId id = added(new_job());
   stopped(held(id));
-  ResolveEffectRequest none{.ns = "default", .job = id, .name = "pay", .call = "lost", .done = false, .result = {}, .act = kAct};
+  ResolveEffectRequest none{
+      .ns = "default", .job = id, .name = "pay", .call = "lost", .done = false, .result = {}, .act = kAct};
   must(store().resolve_effect(none));
   const ClaimedJob again = claimed_as_next(id);
   EXPECT_EQ(begun(calling(again, "second")), "act");
@@ -292,7 +293,8 @@ TEST_P(EffectConformance, E2_RetentionKeepsAJobWithADoubtUntilItIsResolved) {
   EXPECT_EQ(ids_of(everything()), std::vector{id});
   EXPECT_EQ(resolved(id, false), "");
   EXPECT_EQ(tidied(), 1);
-  EXPECT_TRUE(must(store().effects({.ns = "default", .job = {}})).effects.empty()) << "an effect lives as long as its job";
+  EXPECT_TRUE(must(store().effects({.ns = "default", .job = {}})).effects.empty())
+      << "an effect lives as long as its job";
 }
 
 TEST_P(EffectConformance, L2_ANamespaceGoesWithItsEffectsAndNeverGetsAnOldFence) {
@@ -324,7 +326,8 @@ TEST_P(EffectConformance, J4_OneOfManyThatAreAlikeWaitsAlone) {
   EXPECT_EQ(claimed(asked).size(), 19u) << "a repeat of the claim does not show it";
   EXPECT_EQ(queue_row().depth_of(JobState::running), 19);
   SettleRequest settle{.ns = "default", .owner = "a"};
-  for (const ClaimedJob& job : jobs) settle.settlements.push_back({job.job.id, job.job.fence, {.kind = OutcomeKind::done}});
+  for (const ClaimedJob& job : jobs)
+    settle.settlements.push_back({job.job.id, job.job.fence, {.kind = OutcomeKind::done}});
   const SettleReply reply = must(store().settle(settle));
   ASSERT_EQ(reply.refused.size(), 1u);
   EXPECT_EQ(reply.refused[0], (Refusal{one.job.id, one.job.fence, one.job.fence, "settled"}));

@@ -1,4 +1,5 @@
-// What every store promises about the floor of fences: an operator raises it, and whatever is granted after lies above (L2).
+// What every store promises about the floor of fences: an operator raises it, and whatever is granted after lies above
+// (L2).
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {

@@ -30,7 +30,8 @@ TEST_P(HistoryConformance, EveryOutcomeIsAnEnd) {
   for (const Outcome& outcome : outcomes) {
     EXPECT_EQ(look(id).state == JobState::dead ? retried(id) : "", "");
     const ClaimedJob claim = claimed_as_next(id, "w" + std::to_string(expected.size()));
-    Attempt attempt{.delivery = claim.job.deliveries, .fence = claim.job.fence, .owner = claim.job.owner, .started_at = wall()};
+    Attempt attempt{
+        .delivery = claim.job.deliveries, .fence = claim.job.fence, .owner = claim.job.owner, .started_at = wall()};
     let_time_pass(1s);
     EXPECT_EQ(ended(claim, outcome), "");
     attempt.ended_at = wall();
@@ -51,9 +52,10 @@ TEST_P(HistoryConformance, ALostDeliveryEndsWhenItsJobIsTakenOver) {
   const WallTime started = wall();
   let_time_pass(kTtl + 5s);
   const ClaimedJob second = claimed_as_next(id, "b");
-  EXPECT_EQ(attempts_of(store(), id),
-            (std::vector<Attempt>{{1, first.job.fence, "a", started, wall(), AttemptEnd::lost, std::nullopt, ""},
-                                  {2, second.job.fence, "b", wall(), std::nullopt, AttemptEnd::running, std::nullopt, ""}}));
+  EXPECT_EQ(
+      attempts_of(store(), id),
+      (std::vector<Attempt>{{1, first.job.fence, "a", started, wall(), AttemptEnd::lost, std::nullopt, ""},
+                            {2, second.job.fence, "b", wall(), std::nullopt, AttemptEnd::running, std::nullopt, ""}}));
 }
 
 TEST_P(HistoryConformance, TheFifthLossEndsWithTheBurial) {
@@ -78,7 +80,8 @@ TEST_P(HistoryConformance, AnActEndsADelivery) {
   EXPECT_EQ(cancelled(id), "");
   const std::vector<Attempt> attempts = attempts_of(store(), id);
   ASSERT_EQ(attempts.size(), 2u);
-  EXPECT_EQ(attempts[0], (Attempt{1, first.job.fence, "a", wall() - 1s, wall(), AttemptEnd::retried, std::nullopt, ""}));
+  EXPECT_EQ(attempts[0],
+            (Attempt{1, first.job.fence, "a", wall() - 1s, wall(), AttemptEnd::retried, std::nullopt, ""}));
   EXPECT_EQ(attempts[1], (Attempt{2, second.job.fence, "a", wall(), wall(), AttemptEnd::cancelled, std::nullopt, ""}));
   EXPECT_EQ(ended(second), "superseded");
   EXPECT_EQ(attempts_of(store(), id), attempts);

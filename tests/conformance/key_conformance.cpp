@@ -25,7 +25,8 @@ TEST_P(KeyConformance, J6_TheSameKeyAndPayloadIsTheFirstJob) {
 
 TEST_P(KeyConformance, J6_PayloadsAreComparedAsJsonValues) {
   const JobId first = added(keyed(new_id(), R"({"a":1,"b":[true,"\u00e9"]})"));
-  const EnqueueReply again = must(store().enqueue(adding({keyed(new_id(), "{ \"b\": [true, \"\xc3\xa9\"], \"a\": 1.0 }")})));
+  const EnqueueReply again =
+      must(store().enqueue(adding({keyed(new_id(), "{ \"b\": [true, \"\xc3\xa9\"], \"a\": 1.0 }")})));
   EXPECT_EQ(again.ids, std::vector{first});
 }
 
@@ -91,7 +92,8 @@ TEST_P(KeyConformance, J6_ARunningOrDelayedJobHasItsKey) {
   const ClaimedJob claim = claimed_as_next(first.id);
   EXPECT_EQ(must(store().enqueue(adding({keyed(new_id())}))).ids, std::vector{first.id});
   let_time_pass(kTtl);
-  EXPECT_EQ(must(store().enqueue(adding({keyed(new_id())}))).ids, std::vector{first.id}) << "a lease that ran out finishes nothing";
+  EXPECT_EQ(must(store().enqueue(adding({keyed(new_id())}))).ids, std::vector{first.id})
+      << "a lease that ran out finishes nothing";
   EXPECT_EQ(ended(claim, {.kind = OutcomeKind::failed, .retry_in = 1h}), "");
   EXPECT_EQ(must(store().enqueue(adding({keyed(new_id())}))).ids, std::vector{first.id});
 }
@@ -201,7 +203,8 @@ TEST_P(KeyConformance, J1_AnIdStandsForItsJobForADayWhateverIsTidied) {
   ASSERT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{first});
   let_time_pass(kBatchRepeatableFor);
   EXPECT_EQ(tidied(), 1);
-  EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{first}) << "a batch may be under way for the last time";
+  EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{first})
+      << "a batch may be under way for the last time";
   let_time_pass(1h);
   EXPECT_EQ(tidied(), 0);
   EXPECT_EQ(must(store().enqueue(adding({second}))).ids, std::vector{second.id}) << "a day and an hour are over";

@@ -1,4 +1,5 @@
-// What every store promises about limits on running jobs, of a queue and of a key in it (J7), and about what is blocked.
+// What every store promises about limits on running jobs, of a queue and of a key in it (J7), and about what is
+// blocked.
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -80,7 +81,8 @@ TEST_P(LimitConformance, J7_LimitsOfOneQueueAreNotThoseOfAnother) {
 TEST_P(LimitConformance, J7_EveryOutcomeFreesTheSlot) {
   set_queue({.limit = 1, .limit_per_key = 1});
   for (int i = 0; i < 5; ++i) added(of_key(new_id(), "a"));
-  for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back}) {
+  for (const OutcomeKind kind :
+       {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back}) {
     const ClaimedJob claim = claimed_by("a");
     EXPECT_TRUE(claimed(asking("b")).empty());
     EXPECT_EQ(ended(claim, {.kind = kind, .retry_in = 1h}), "");

@@ -11,14 +11,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr JobState kStates[] = {JobState::ready, JobState::running, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled};
+constexpr JobState kStates[] = {JobState::ready, JobState::running, JobState::waiting,
+                                JobState::done,  JobState::dead,    JobState::cancelled};
 
 BacklogRequest backlog_of_q() { return {.ns = "default", .queues = {"q"}}; }
 
 TEST_P(JobConformance, AJobThatIsNotThereIsAValue) { EXPECT_EQ(must(store().job("default", new_id())), std::nullopt); }
 
 TEST_P(JobConformance, J4_EachJobIsListedUnderExactlyOneState) {
-  constexpr OutcomeKind kinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back};
+  constexpr OutcomeKind kinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later,
+                                   OutcomeKind::given_back};
   std::vector<JobId> ids;
   for (int i = 0; i < 20; ++i) ids.push_back(added(new_job()));
   const std::vector<ClaimedJob> jobs = claimed(asking("a", 12));
@@ -39,7 +41,8 @@ TEST_P(JobConformance, ACursorBehindTheLastNumberThereCanBeIsRefusedAndChangesNo
   constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
   added(new_job());
   EXPECT_EQ(code_of(store().jobs({.ns = "default", .after = last})), Code::invalid);
-  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .after = last, .up_to = last, .act = {"ana", ""}})), Code::invalid);
+  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .after = last, .up_to = last, .act = {"ana", ""}})),
+            Code::invalid);
   EXPECT_TRUE(must(store().jobs({.ns = "default", .after = last - 1})).jobs.empty());
   EXPECT_EQ(everything().front().state, JobState::ready);
 }
@@ -60,7 +63,8 @@ TEST_P(JobConformance, IdsAreFoundByTheirBeginningInTheirOrder) {
     added(job);
   }
   EXPECT_EQ(between(id_of(1, 0), id_of(1, 255), 1000), (std::vector{id_of(1, 1), id_of(1, 2), id_of(1, 3)}));
-  EXPECT_EQ(between(id_of(1, 2), id_of(2, 9), 1000), (std::vector{id_of(1, 2), id_of(1, 3), id_of(2, 9)})) << "both ends count";
+  EXPECT_EQ(between(id_of(1, 2), id_of(2, 9), 1000), (std::vector{id_of(1, 2), id_of(1, 3), id_of(2, 9)}))
+      << "both ends count";
   EXPECT_EQ(between(id_of(1, 0), id_of(9, 0), 2), (std::vector{id_of(1, 1), id_of(1, 2)}));
   EXPECT_TRUE(between(id_of(4, 0), id_of(9, 0), 2).empty());
   EXPECT_TRUE(must(store().ids({.ns = "other", .first = {}, .last = id_of(255, 255)})).empty());
@@ -89,7 +93,8 @@ TEST_P(JobConformance, J4_ACursorIsNotDisturbedByWhatHappensToJobs) {
   for (int i = 0; i < 6; ++i) ids.push_back(added(new_job()));
   const JobsReply first = must(store().jobs({.ns = "default", .limit = 3}));
   ASSERT_TRUE(first.next);
-  for (const ClaimedJob& job : claimed(asking("a", 6))) ASSERT_EQ(settled("a", holding_of(job), {.kind = OutcomeKind::done}), "");
+  for (const ClaimedJob& job : claimed(asking("a", 6)))
+    ASSERT_EQ(settled("a", holding_of(job), {.kind = OutcomeKind::done}), "");
   added(new_job());
   const JobsReply second = must(store().jobs({.ns = "default", .after = *first.next, .limit = 3}));
   EXPECT_EQ(ids_of(second.jobs), std::vector(ids.begin() + 3, ids.end()));

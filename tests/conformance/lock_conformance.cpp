@@ -1,4 +1,5 @@
-// What every store promises about a lock and its holder: who has it, under which fence, until when, and what becomes of what others say.
+// What every store promises about a lock and its holder: who has it, under which fence, until when, and what becomes of
+// what others say.
 #include <algorithm>
 #include <stdexcept>
 
@@ -9,7 +10,13 @@ namespace fenceline::test {
 using namespace std::chrono_literals;
 
 AcquireRequest LockConformance::taking(const std::string& owner, const std::string& name) {
-  return {.ns = "default", .names = {name}, .owner = owner, .request = "try-" + std::to_string(++last_try_), .ttl = kTtl, .pattern = "item", .place = "host:" + owner};
+  return {.ns = "default",
+          .names = {name},
+          .owner = owner,
+          .request = "try-" + std::to_string(++last_try_),
+          .ttl = kTtl,
+          .pattern = "item",
+          .place = "host:" + owner};
 }
 
 AcquireRequest LockConformance::waiting(const std::string& owner, const std::string& name) {
@@ -33,7 +40,8 @@ std::string LockConformance::tried(const AcquireRequest& request) {
 
 std::vector<LockHolding> LockConformance::all_taken(const AcquireRequest& request) {
   std::vector<LockHolding> taken;
-  for (const LockGrant& grant : must(store().acquire(request)).grants) taken.push_back({grant.resource, request.owner, grant.fence});
+  for (const LockGrant& grant : must(store().acquire(request)).grants)
+    taken.push_back({grant.resource, request.owner, grant.fence});
   if (taken.size() != request.names.size()) throw std::runtime_error(request.owner + " could not have the lock");
   return taken;
 }
@@ -51,8 +59,12 @@ std::string LockConformance::released(const LockHolding& lock) {
 }
 
 void LockConformance::withdrawn(const AcquireRequest& request) {
-  must(store().withdraw(
-      {.ns = request.ns, .names = request.names, .slots = request.slots, .owner = request.owner, .request = request.request, .ttl = request.ttl}));
+  must(store().withdraw({.ns = request.ns,
+                         .names = request.names,
+                         .slots = request.slots,
+                         .owner = request.owner,
+                         .request = request.request,
+                         .ttl = request.ttl}));
 }
 
 LockRow LockConformance::lock_row(const std::string& resource) {
@@ -61,8 +73,13 @@ LockRow LockConformance::lock_row(const std::string& resource) {
   return *row;
 }
 
-Result<BreakReply> LockConformance::broken(const std::string& resource, std::optional<Fence> only, const std::string& request) {
-  return store().break_lock({.ns = "default", .resource = resource, .only = only, .request = request.empty() ? "break-" + std::to_string(++last_try_) : request, .act = kAct});
+Result<BreakReply> LockConformance::broken(const std::string& resource, std::optional<Fence> only,
+                                           const std::string& request) {
+  return store().break_lock({.ns = "default",
+                             .resource = resource,
+                             .only = only,
+                             .request = request.empty() ? "break-" + std::to_string(++last_try_) : request,
+                             .act = kAct});
 }
 
 namespace {
@@ -272,7 +289,8 @@ TEST_P(LockConformance, L4_RenewAndReleaseByAnyoneElseChangeNothing) {
   const LockHolding by_name{"l", "x", held.fence};
   const LockHolding by_fence{"l", "b", held.fence + 1};
   const LockHolding nowhere{"m", "b", held.fence};
-  for (const auto& [lock, reason] : {std::pair(old, "superseded"), {by_name, "other_owner"}, {by_fence, "superseded"}, {nowhere, "not_found"}}) {
+  for (const auto& [lock, reason] :
+       {std::pair(old, "superseded"), {by_name, "other_owner"}, {by_fence, "superseded"}, {nowhere, "not_found"}}) {
     EXPECT_EQ(renewed(lock, 1h), reason);
     EXPECT_EQ(released(lock), reason);
   }
@@ -454,7 +472,8 @@ TEST_P(LockConformance, L1_ARepeatedAcquireHasTheSameGrantsAndWhatIsLeft) {
   AcquireReply again = must(store().acquire(request));
   EXPECT_EQ(again.grants, first.grants);
   EXPECT_EQ(again.left, kTtl - 1s);
-  EXPECT_TRUE(must(store().renew({.ns = "default", .locks = {{"l", "a", first.grants[0].fence}}, .ttl = 1h})).refused.empty());
+  EXPECT_TRUE(
+      must(store().renew({.ns = "default", .locks = {{"l", "a", first.grants[0].fence}}, .ttl = 1h})).refused.empty());
   again = must(store().acquire(request));
   EXPECT_EQ(again.grants, first.grants);
   EXPECT_EQ(again.left, kTtl - 1s) << "of the lease that ends first";

@@ -1,4 +1,5 @@
-// What every store promises about the inventory of locks: what it shows, how an operator breaks one, what is malformed, and who is told.
+// What every store promises about the inventory of locks: what it shows, how an operator breaks one, what is malformed,
+// and who is told.
 #include <atomic>
 #include <functional>
 
@@ -87,7 +88,8 @@ TEST_P(LockConformance, TheInventoryIsSortedAndComesInPages) {
     request.after = *reply.next;
   }
   EXPECT_EQ(paged, names);
-  EXPECT_EQ(resources_of(must(store().locks({.ns = "default", .prefix = "a/"}))), (std::vector<std::string>{"a/b", "a/c"}));
+  EXPECT_EQ(resources_of(must(store().locks({.ns = "default", .prefix = "a/"}))),
+            (std::vector<std::string>{"a/b", "a/c"}));
   EXPECT_EQ(resources_of(must(store().locks({.ns = "default", .prefix = "aa"}))), std::vector<std::string>{"aa"});
   EXPECT_TRUE(must(store().locks({.ns = "default", .prefix = "c"})).locks.empty());
   EXPECT_TRUE(must(store().locks({.ns = "never"})).locks.empty());
@@ -107,7 +109,8 @@ TEST_P(LockConformance, TheInventoryOfWhatIsHeldHasBarredAndDelayedOnesToo) {
   AcquireRequest window = taking("a", "window");
   window.to_its_end = true;
   taken(window);
-  EXPECT_EQ(resources_of(must(store().locks({.ns = "default", .held = true}))), (std::vector<std::string>{"barred", "delayed", "held", "window"}));
+  EXPECT_EQ(resources_of(must(store().locks({.ns = "default", .held = true}))),
+            (std::vector<std::string>{"barred", "delayed", "held", "window"}));
   EXPECT_EQ(must(store().locks({.ns = "default"})).locks.size(), 6u);
 }
 
@@ -178,7 +181,8 @@ TEST_P(LockConformance, ABreakStandsInTheTrailOnce) {
   EXPECT_EQ(again.current, first.current);
   const std::vector<TrailEntry> entries = trail();
   ASSERT_EQ(entries.size(), 1u);
-  EXPECT_EQ(entries[0], (TrailEntry{wall() - 1s, "default", "ann", "lock_broken", "l " + std::to_string(held.fence), "because"}));
+  EXPECT_EQ(entries[0],
+            (TrailEntry{wall() - 1s, "default", "ann", "lock_broken", "l " + std::to_string(held.fence), "because"}));
 }
 
 TEST_P(LockConformance, ARepeatedBreakDoesNotEndTheLeaseOfTheNext) {
@@ -264,8 +268,12 @@ TEST_P(LockConformance, AMalformedAcquireIsInvalidAndTakesNothing) {
       [](R& r) { r.names = {"a\nb"}; },
       [](R& r) { r.names = {"l#2"}; },
       [](R& r) { r.names = {std::string(65536, 'x')}; },
-      [](R& r) { r.names = {"m", "l"}; },
-      [](R& r) { r.names = {"l", "l"}; },
+      [](R& r) {
+        r.names = {"m", "l"};
+      },
+      [](R& r) {
+        r.names = {"l", "l"};
+      },
       [](R& r) {
         r.names.clear();
         for (char c = 'a'; c < 'a' + 17; ++c) r.names.emplace_back(1, c);
@@ -281,7 +289,9 @@ TEST_P(LockConformance, AMalformedAcquireIsInvalidAndTakesNothing) {
       [](R& r) { r.delay = 25h; },
       [](R& r) { r.slots = 0; },
       [](R& r) { r.slots = 1001; },
-      [](R& r) { r.slots = 2, r.names = {"l", "m"}; },
+      [](R& r) {
+        r.slots = 2, r.names = {"l", "m"};
+      },
       [](R& r) { r.slots = 2, r.mode = LockMode::shared; },
       [](R& r) { r.to_its_end = true, r.mode = LockMode::shared; },
       [](R& r) { r.hold_at_least = 1s, r.mode = LockMode::shared; },
@@ -296,7 +306,9 @@ TEST_P(LockConformance, AMalformedAcquireIsInvalidAndTakesNothing) {
 
 TEST_P(LockConformance, WhatElseIsMalformedIsInvalidAndChangesNothing) {
   const LockHolding held = taken_by("a");
-  const auto renewal = [&](std::vector<LockHolding> locks, Duration ttl) { return code_of(store().renew({.ns = "default", .locks = std::move(locks), .ttl = ttl})); };
+  const auto renewal = [&](std::vector<LockHolding> locks, Duration ttl) {
+    return code_of(store().renew({.ns = "default", .locks = std::move(locks), .ttl = ttl}));
+  };
   EXPECT_EQ(renewal({held}, 0s), Code::invalid);
   EXPECT_EQ(renewal({held}, 25h), Code::invalid);
   EXPECT_EQ(renewal({held, held}, 1h), Code::invalid);
@@ -304,8 +316,10 @@ TEST_P(LockConformance, WhatElseIsMalformedIsInvalidAndChangesNothing) {
   EXPECT_EQ(renewal({{"l", "", 1}}, 1h), Code::invalid);
   EXPECT_EQ(code_of(store().release({.ns = "default", .locks = {held, held}})), Code::invalid);
   EXPECT_EQ(code_of(store().release({.ns = "a b", .locks = {held}})), Code::invalid);
-  EXPECT_EQ(code_of(store().withdraw({.ns = "default", .names = {"l"}, .owner = "a", .request = "", .ttl = kTtl})), Code::invalid);
-  EXPECT_EQ(code_of(store().withdraw({.ns = "default", .names = {"l"}, .owner = "a", .request = "r", .ttl = 0s})), Code::invalid);
+  EXPECT_EQ(code_of(store().withdraw({.ns = "default", .names = {"l"}, .owner = "a", .request = "", .ttl = kTtl})),
+            Code::invalid);
+  EXPECT_EQ(code_of(store().withdraw({.ns = "default", .names = {"l"}, .owner = "a", .request = "r", .ttl = 0s})),
+            Code::invalid);
   EXPECT_EQ(code_of(store().locks({.ns = "default", .limit = 0})), Code::invalid);
   EXPECT_EQ(code_of(store().locks({.ns = "default", .limit = 1001})), Code::invalid);
   EXPECT_EQ(code_of(store().locks({.ns = "default", .prefix = "a b"})), Code::invalid);
@@ -313,7 +327,9 @@ TEST_P(LockConformance, WhatElseIsMalformedIsInvalidAndChangesNothing) {
   EXPECT_EQ(code_of(store().lock("a b", "l")), Code::invalid);
   EXPECT_EQ(code_of(broken("l#0")), Code::invalid);
   EXPECT_EQ(code_of(broken("l", 0)), Code::invalid);
-  EXPECT_EQ(code_of(store().break_lock({.ns = "default", .resource = "l", .only = {}, .request = "r", .act = {"", ""}})), Code::invalid);
+  EXPECT_EQ(
+      code_of(store().break_lock({.ns = "default", .resource = "l", .only = {}, .request = "r", .act = {"", ""}})),
+      Code::invalid);
   EXPECT_EQ(renewal({}, 1h), std::nullopt) << "nothing is not wrong";
   let_time_pass(kTtl);
   EXPECT_EQ(tried(taking("b")), "granted") << "nothing was renewed";

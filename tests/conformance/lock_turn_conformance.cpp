@@ -1,4 +1,5 @@
-// What every store promises about those that want a lock together: turns of waiters, shared phases, and locks of several slots.
+// What every store promises about those that want a lock together: turns of waiters, shared phases, and locks of
+// several slots.
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -44,7 +45,8 @@ TEST_P(LockConformance, WaitersAreServedInTheOrderInWhichTheyCame) {
       EXPECT_EQ(reply.again_in, static_cast<std::int64_t>(i - turn) * kLockTurn);
     }
     held = taken(waiters[turn]);
-    EXPECT_EQ(lock_row().waiters_count, static_cast<std::int64_t>(waiters.size() - turn) - 1) << "who has it waits no longer";
+    EXPECT_EQ(lock_row().waiters_count, static_cast<std::int64_t>(waiters.size() - turn) - 1)
+        << "who has it waits no longer";
   }
 }
 
@@ -69,7 +71,8 @@ TEST_P(LockConformance, AWaiterThatDiedCostsThoseBehindItOneTurn) {
   let_time_pass(kMoment);
   EXPECT_EQ(tried(last), "turn");
   EXPECT_EQ(tried(next), "granted");
-  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"last", "dies"})) << "it let its turn pass, and has a place, should it come back";
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"last", "dies"}))
+      << "it let its turn pass, and has a place, should it come back";
 }
 
 TEST_P(LockConformance, WaitersThatDiedCostATurnEachOnce) {
@@ -87,7 +90,9 @@ TEST_P(LockConformance, WaitersThatDiedCostATurnEachOnce) {
   let_time_pass(kDead * kLockTurn);
   EXPECT_EQ(tried(alive[1]), "turn");
   held = taken(alive[0]);
-  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"b", "c", "dead0", "dead1", "dead2", "dead3", "dead4", "dead5", "dead6", "dead7"})) << "in their order";
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"b", "c", "dead0", "dead1", "dead2", "dead3",
+                                                                     "dead4", "dead5", "dead6", "dead7"}))
+      << "in their order";
   EXPECT_EQ(lock_row().waiters_count, kDead + 2);
   EXPECT_EQ(released(held), "");
   held = taken(alive[1]);
@@ -126,7 +131,8 @@ TEST_P(LockConformance, WhoeverTakesOneOfSeveralFreeSlotsPassesNobodyForWhomTher
   let_time_pass(kMoment);
   for (const LockHolding& lock : held) EXPECT_EQ(released(lock), "");
   EXPECT_EQ(tried(waiters[1]), "granted");
-  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"a", "c", "d"})) << "the other slot is for the first";
+  EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"a", "c", "d"}))
+      << "the other slot is for the first";
   EXPECT_EQ(tried(waiters[2]), "turn");
   let_time_pass(kLockTurn);
   EXPECT_EQ(tried(waiters[2]), "granted");

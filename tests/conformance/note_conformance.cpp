@@ -88,13 +88,15 @@ TEST_P(NoteConformance, WhatWasLoggedAlreadyIsNotAddedTwice) {
 TEST_P(NoteConformance, AJobMayBeNamedMoreThanOnceInOneCall) {
   const JobId id = added(new_job());
   const Fence fence = claimed_as_next(id).job.fence;
-  const RecordRequest request{.ns = "default",
-                              .notes = {{.id = id, .fence = fence, .progress = Progress{1, ""}, .log = "a", .log_at = 0},
-                                        {.id = new_id(), .fence = fence, .log = "x"},
-                                        {.id = id, .fence = fence, .progress = Progress{2, ""}, .log = "b", .log_at = 1},
-                                        {.id = id, .fence = fence + 1, .progress = Progress{3, ""}}}};
+  const RecordRequest request{
+      .ns = "default",
+      .notes = {{.id = id, .fence = fence, .progress = Progress{1, ""}, .log = "a", .log_at = 0},
+                {.id = new_id(), .fence = fence, .log = "x"},
+                {.id = id, .fence = fence, .progress = Progress{2, ""}, .log = "b", .log_at = 1},
+                {.id = id, .fence = fence + 1, .progress = Progress{3, ""}}}};
   const RecordReply reply = must(store().record(request));
-  EXPECT_EQ(reply.refused, (std::vector<Refusal>{{request.notes[1].id, fence, 0, "not_found"}, {id, fence + 1, fence, "superseded"}}));
+  EXPECT_EQ(reply.refused,
+            (std::vector<Refusal>{{request.notes[1].id, fence, 0, "not_found"}, {id, fence + 1, fence, "superseded"}}));
   EXPECT_EQ(must(store().record(request)).refused, reply.refused);
   EXPECT_EQ(text_of(log_of(store(), id)), "ab");
   EXPECT_EQ(look(id).progress, (Progress{2, ""}));
@@ -192,7 +194,8 @@ TEST_P(NoteConformance, InvalidNotesChangeNothing) {
   bad[4].log_at = -1;
   bad[5].log = std::string(kLogBytesMax + 1, 'l');
   bad[6].log_at = std::numeric_limits<std::int64_t>::max();
-  for (const Note& note : bad) EXPECT_EQ(code_of(store().record({.ns = "default", .notes = {good, note}})), Code::invalid);
+  for (const Note& note : bad)
+    EXPECT_EQ(code_of(store().record({.ns = "default", .notes = {good, note}})), Code::invalid);
   EXPECT_EQ(code_of(store().record({.ns = "a b", .notes = {good}})), Code::invalid);
   EXPECT_FALSE(look(id).progress);
   EXPECT_TRUE(log_of(store(), id).chunks.empty());

@@ -6,7 +6,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-WorkerReport report_of(const std::string& owner) { return {.ns = "default", .owner = owner, .queues = {"q"}, .ttl = kTtl}; }
+WorkerReport report_of(const std::string& owner) {
+  return {.ns = "default", .owner = owner, .queues = {"q"}, .ttl = kTtl};
+}
 OrderRequest ordering(const std::string& owner, WorkerOrder order) {
   return {.ns = "default", .owner = owner, .order = order, .act = kAct};
 }

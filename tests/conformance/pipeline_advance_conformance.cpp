@@ -1,5 +1,5 @@
-// What every store promises about a holder that moves its item: the end of the delivery, the new place and the record are one step (P2), under the
-// newest fence or not at all (J3).
+// What every store promises about a holder that moves its item: the end of the delivery, the new place and the record
+// are one step (P2), under the newest fence or not at all (J3).
 #include <atomic>
 
 #include "conformance/conformance.hpp"
@@ -264,7 +264,9 @@ TEST_P(PipelineConformance, J4_ItemsAreCountedByTheirState) {
   const QueueRow row = queue_row();
   EXPECT_EQ(row.depth, (std::array<std::int64_t, 6>{1, 0, 1, 1, 0, 0}));
   EXPECT_EQ(row.oldest_ready_at, wall());
-  const auto in_state = [&](JobState state) { return ids_of(must(store().jobs({.ns = "default", .queue = "q", .state = state})).jobs); };
+  const auto in_state = [&](JobState state) {
+    return ids_of(must(store().jobs({.ns = "default", .queue = "q", .state = state})).jobs);
+  };
   EXPECT_EQ(in_state(JobState::waiting), std::vector{gate});
   EXPECT_EQ(in_state(JobState::ready), std::vector{next});
   EXPECT_EQ(in_state(JobState::done), std::vector{last});

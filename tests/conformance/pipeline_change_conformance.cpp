@@ -1,4 +1,5 @@
-// What every store promises about a change of items: it rests on the record that was seen, is made once, says why it was not, and stands in the trail.
+// What every store promises about a change of items: it rests on the record that was seen, is made once, says why it
+// was not, and stands in the trail.
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -152,7 +153,8 @@ TEST_P(PipelineConformance, EachChangeIsMadeByItselfAlsoIfOthersAreRepeats) {
   std::vector<JobId> ids;
   for (int i = 0; i < 4; ++i) ids.push_back(added(new_job()));
   const JobId nobody = new_id();
-  ChangeItemsRequest request = changing({moving(ids[2], "two"), moving(nobody, "two"), moving(ids[0], "two", JobState::waiting)});
+  ChangeItemsRequest request =
+      changing({moving(ids[2], "two"), moving(nobody, "two"), moving(ids[0], "two", JobState::waiting)});
   EXPECT_EQ(changed(request), (std::vector<ItemRefusal>{{nobody, "not_found", 0, 0}}));
   EXPECT_EQ(changed(noting(ids[3])), "");
   request.changes.push_back(moving(ids[1], "two"));
@@ -212,7 +214,8 @@ TEST_P(PipelineConformance, TheReasonsOfAPersonInTheirOrder) {
   EXPECT_EQ(changed(note), "changed") << "only a place meets the doubt";
   note.revision = 0;
   EXPECT_EQ(changed(note), "");
-  for (const JobState state : {JobState::ready, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled}) EXPECT_EQ(moved(id, "two", state), "effect_in_doubt");
+  for (const JobState state : {JobState::ready, JobState::waiting, JobState::done, JobState::dead, JobState::cancelled})
+    EXPECT_EQ(moved(id, "two", state), "effect_in_doubt");
   EXPECT_EQ(resolved(id, true), "");
   change.only = JobState::ready;
   EXPECT_EQ(changed(change), "changed");
@@ -254,7 +257,8 @@ TEST_P(PipelineConformance, EachChangeStandsInTheTrailWithItsReason) {
   request.act = {"ben", "of all"};
   changed(request);
   changed(request);
-  EXPECT_EQ(trail(), (std::vector<TrailEntry>{{at, "default", "ben", "item_moved", to_string(second) + " one -> two \xc3\xa9", "its \"own\""},
+  EXPECT_EQ(trail(), (std::vector<TrailEntry>{{at, "default", "ben", "item_moved",
+                                               to_string(second) + " one -> two \xc3\xa9", "its \"own\""},
                                               {at, "default", "ben", "item_approved", to_string(first), "of all"}}));
   EXPECT_TRUE(trail("other").empty());
 }
@@ -301,7 +305,8 @@ TEST_P(PipelineConformance, J1_AnEnqueueRepeatedAfterTheItemMovedOnAddsNothing) 
   EXPECT_EQ(everything().size(), 1u);
   NewJob elsewhere = job;
   elsewhere.stage = "two";
-  EXPECT_EQ(code_of(store().enqueue({.ns = "default", .jobs = {elsewhere}})), Code::conflict) << "it was enqueued without a stage";
+  EXPECT_EQ(code_of(store().enqueue({.ns = "default", .jobs = {elsewhere}})), Code::conflict)
+      << "it was enqueued without a stage";
   job.payload = "{\"another\":1}";
   EXPECT_EQ(code_of(store().enqueue({.ns = "default", .jobs = {job}})), Code::conflict);
 }
@@ -317,7 +322,8 @@ TEST_P(PipelineConformance, ManyItemsAreChangedInOneStep) {
     change.id = jobs.back().id;
     change.record = "r" + std::to_string(i);
     change.act = "item_moved";
-    change.place = Placement{.stage = i % 2 == 0 ? "two" : "three", .state = JobState::ready, .result = {}, .error = {}};
+    change.place =
+        Placement{.stage = i % 2 == 0 ? "two" : "three", .state = JobState::ready, .result = {}, .error = {}};
     changes.push_back(change);
   }
   must(store().enqueue({.ns = "default", .jobs = jobs}));

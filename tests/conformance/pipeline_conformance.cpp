@@ -1,5 +1,5 @@
-// What every store promises about pipelines themselves: a text under a name and a revision. What it promises about their items is in the
-// pipeline_*_conformance.cpp beside this one.
+// What every store promises about pipelines themselves: a text under a name and a revision. What it promises about
+// their items is in the pipeline_*_conformance.cpp beside this one.
 #include <atomic>
 #include <stdexcept>
 
@@ -10,7 +10,8 @@ namespace fenceline::test {
 
 using namespace std::chrono_literals;
 
-PutPipelineRequest PipelineConformance::putting(const std::string& spec, std::int64_t revision, const std::string& name) {
+PutPipelineRequest PipelineConformance::putting(const std::string& spec, std::int64_t revision,
+                                                const std::string& name) {
   return {.ns = "default", .name = name, .spec = spec, .revision = revision, .act = kAct};
 }
 
@@ -61,7 +62,8 @@ ClaimRequest PipelineConformance::asking_at(const std::string& stage, const std:
 
 ClaimedJob PipelineConformance::claimed_at(const std::string& stage, const JobId& id, const std::string& owner) {
   std::vector<ClaimedJob> jobs = claimed(asking_at(stage, owner, 1));
-  if (jobs.size() != 1 || jobs.front().job.id != id) throw std::runtime_error("job " + to_string(id) + " could not be claimed at stage " + stage);
+  if (jobs.size() != 1 || jobs.front().job.id != id)
+    throw std::runtime_error("job " + to_string(id) + " could not be claimed at stage " + stage);
   return jobs.front();
 }
 

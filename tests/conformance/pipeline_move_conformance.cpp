@@ -1,5 +1,5 @@
-// What every store promises about a person who moves an item: a delivery under way is revoked as by cancel (J3), a doubt about an effect is not passed
-// over, and a gate stays shut until somebody opens it.
+// What every store promises about a person who moves an item: a delivery under way is revoked as by cancel (J3), a
+// doubt about an effect is not passed over, and a gate stays shut until somebody opens it.
 #include <atomic>
 
 #include "conformance/conformance.hpp"
@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 
 TEST_P(PipelineConformance, AReadyItemIsMovedUnderItsOldFence) {
   const JobId id = added(new_job());
-  EXPECT_EQ(ended(claimed_as_next(id), {.kind = OutcomeKind::failed, .error = "no", .retry_in = 1h, .exit_status = 3}), "");
+  EXPECT_EQ(ended(claimed_as_next(id), {.kind = OutcomeKind::failed, .error = "no", .retry_in = 1h, .exit_status = 3}),
+            "");
   const Job before = look(id);
   let_time_pass(1s);
   EXPECT_EQ(moved(id, "two"), "");

@@ -89,18 +89,22 @@ TEST_P(QueueConformance, OnlyAChangedSettingStandsInTheTrail) {
   set_queue({.limit = 3});
   set_queue({});
   set_queue({.limit_per_key = 1, .keep_dead = 90min + 24h});
-  EXPECT_EQ(trail(), (std::vector<TrailEntry>{{at, "default", "ann", "queue_set", "q limit=3 keep_done=36h", "because"},
-                                              {at, "default", "ann", "queue_set", "q limit_per_key=1 keep_dead=1530m", "because"}}));
+  EXPECT_EQ(trail(), (std::vector<TrailEntry>{
+                         {at, "default", "ann", "queue_set", "q limit=3 keep_done=36h", "because"},
+                         {at, "default", "ann", "queue_set", "q limit_per_key=1 keep_dead=1530m", "because"}}));
 }
 
 TEST_P(QueueConformance, InvalidSettingsChangeNothing) {
-  const std::vector<QueueChange> bad{{.limit = -1},     {.limit = kLimitMost + 1}, {.limit_per_key = -1}, {.keep_done = 24h - kMoment},
-                                     {.keep_dead = 1h}, {.keep_dead = 24h * 3661}};
+  const std::vector<QueueChange> bad{{.limit = -1},         {.limit = kLimitMost + 1},
+                                     {.limit_per_key = -1}, {.keep_done = 24h - kMoment},
+                                     {.keep_dead = 1h},     {.keep_dead = 24h * 3661}};
   for (const QueueChange& change : bad)
-    EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "q", .change = change, .act = kAct})), Code::invalid);
+    EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "q", .change = change, .act = kAct})),
+              Code::invalid);
   EXPECT_EQ(code_of(store().set_queue({.ns = "default", .queue = "", .change = {}, .act = kAct})), Code::invalid);
   EXPECT_EQ(code_of(store().pause({.ns = "default", .queue = "a/b", .act = kAct})), Code::invalid);
-  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 0, .act = kAct})), Code::invalid);
+  EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 0, .act = kAct})),
+            Code::invalid);
   EXPECT_EQ(code_of(store().queues("a b")), Code::invalid);
   EXPECT_TRUE(must(store().queues("default")).empty());
   EXPECT_TRUE(trail().empty());
@@ -257,7 +261,8 @@ TEST_P(QueueConformance, J1_APurgeLeavesWhatCameAfterItWasDecided) {
   const JobId second = added(new_job());
   const std::int64_t newest = queue_row().newest;
   const JobId later = added(new_job());
-  const PurgeReply step = must(store().purge({.ns = "default", .queue = "q", .up_to = newest, .limit = 1, .act = kAct}));
+  const PurgeReply step =
+      must(store().purge({.ns = "default", .queue = "q", .up_to = newest, .limit = 1, .act = kAct}));
   EXPECT_EQ(step.cancelled, 1);
   EXPECT_TRUE(step.more);
   for (int repeats = 0; repeats < 2; ++repeats)
@@ -288,10 +293,12 @@ TEST_P(QueueConformance, ListingsFilterByTag) {
   EXPECT_EQ(ids_of(must(store().jobs({.ns = "default", .queue = "r", .tag = "blue"})).jobs), std::vector{blue.id});
   EXPECT_TRUE(must(store().jobs({.ns = "default", .tag = "re"})).jobs.empty());
   EXPECT_EQ(cancelled(red.id), "");
-  EXPECT_EQ(ids_of(must(store().jobs({.ns = "default", .state = JobState::cancelled, .tag = "blue"})).jobs), std::vector{red.id});
+  EXPECT_EQ(ids_of(must(store().jobs({.ns = "default", .state = JobState::cancelled, .tag = "blue"})).jobs),
+            std::vector{red.id});
   const JobsReply page = must(store().jobs({.ns = "default", .tag = "blue", .limit = 1}));
   ASSERT_TRUE(page.next);
-  EXPECT_EQ(ids_of(must(store().jobs({.ns = "default", .tag = "blue", .after = *page.next})).jobs), std::vector{blue.id});
+  EXPECT_EQ(ids_of(must(store().jobs({.ns = "default", .tag = "blue", .after = *page.next})).jobs),
+            std::vector{blue.id});
   EXPECT_EQ(code_of(store().jobs({.ns = "default", .tag = "a\nb"})), Code::invalid);
 }
 
@@ -373,7 +380,8 @@ TEST_P(QueueConformance, FactsNameThoseWhoReachedALimitInTheOrderOfTheirEnqueue)
 TEST_P(QueueConformance, FactsCountTheWorkersThatServeTheJob) {
   const JobId id = added(new_job());
   const auto report = [&](const std::string& owner, std::vector<std::string> queues, const std::string& stage) {
-    must(store().report_worker({.ns = "default", .owner = owner, .queues = std::move(queues), .stage = stage, .ttl = 10s}));
+    must(store().report_worker(
+        {.ns = "default", .owner = owner, .queues = std::move(queues), .stage = stage, .ttl = 10s}));
   };
   report("serves", {"r", "q"}, "");
   report("elsewhere", {"r"}, "");

@@ -197,8 +197,10 @@ TEST_P(JobConformance, InvalidGiveBacksChangeNothing) {
   const ClaimRequest request = asking("a");
   claimed(request);
   const std::vector<Job> before = everything();
-  EXPECT_EQ(code_of(store().give_back({.ns = "", .owner = "a", .request = request.request, .ttl = kTtl})), Code::invalid);
-  EXPECT_EQ(code_of(store().give_back({.ns = "default", .owner = "", .request = request.request, .ttl = kTtl})), Code::invalid);
+  EXPECT_EQ(code_of(store().give_back({.ns = "", .owner = "a", .request = request.request, .ttl = kTtl})),
+            Code::invalid);
+  EXPECT_EQ(code_of(store().give_back({.ns = "default", .owner = "", .request = request.request, .ttl = kTtl})),
+            Code::invalid);
   EXPECT_EQ(code_of(store().give_back({.ns = "default", .owner = "a", .request = "", .ttl = kTtl})), Code::invalid);
   EXPECT_EQ(code_of(store().give_back({.ns = "default", .owner = "a", .request = request.request})), Code::invalid);
   EXPECT_EQ(everything(), before);

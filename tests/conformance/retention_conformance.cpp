@@ -117,7 +117,8 @@ TEST_P(RetentionConformance, ManyJobsThatHaveTheirKeyHoldUpNoOther) {
   for (int step = 0; step < 10; ++step) removed += must(store().tidy({.ns = "default", .limit = 1})).removed;
   EXPECT_EQ(removed, 1);
   EXPECT_EQ(ids_of(everything()), kept);
-  EXPECT_FALSE(must(store().tidy({.ns = "default", .limit = 1})).more) << "they are not looked at again before their time";
+  EXPECT_FALSE(must(store().tidy({.ns = "default", .limit = 1})).more)
+      << "they are not looked at again before their time";
   let_time_pass(10 * kDay - 1s - kMoment);
   EXPECT_EQ(tidied(), 0);
   let_time_pass(kMoment);
@@ -210,7 +211,8 @@ TEST_P(RetentionConformance, AllThatBelongsToAJobGoesWithIt) {
   job.tags = {"t"};
   added(job);
   const ClaimedJob claim = claimed_as_next(job.id);
-  must(store().record({.ns = "default", .notes = {{.id = job.id, .fence = claim.job.fence, .progress = Progress{1, "n"}, .log = "x"}}}));
+  must(store().record({.ns = "default",
+                       .notes = {{.id = job.id, .fence = claim.job.fence, .progress = Progress{1, "n"}, .log = "x"}}}));
   EXPECT_EQ(ended(claim), "");
   let_time_pass(8 * kDay);
   EXPECT_EQ(tidied(), 1);

@@ -1,4 +1,5 @@
-// What every store promises about what people do to a schedule: in one step with the account up to that moment, under the revision that they saw, and in the trail.
+// What every store promises about what people do to a schedule: in one step with the account up to that moment, under
+// the revision that they saw, and in the trail.
 #include <atomic>
 #include <functional>
 #include <stdexcept>
@@ -61,13 +62,21 @@ std::string ScheduleConformance::tried(const ChangeScheduleRequest& request) {
   return reply ? "" : std::string(to_string(reply.error().code));
 }
 
-TickStep ScheduleConformance::step(const ScheduleRow& row, std::int64_t to, const std::vector<std::int64_t>& fired, const std::vector<SkippedTicks>& skipped) {
-  TickStep step{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = minute(to), .fired = {}, .skipped = skipped};
+TickStep ScheduleConformance::step(const ScheduleRow& row, std::int64_t to, const std::vector<std::int64_t>& fired,
+                                   const std::vector<SkippedTicks>& skipped) {
+  TickStep step{.schedule = row.name,
+                .revision = row.revision,
+                .from = row.resolved_to,
+                .to = minute(to),
+                .fired = {},
+                .skipped = skipped};
   for (const std::int64_t number : fired) step.fired.push_back({minute(number), new_job()});
   return step;
 }
 
-SkippedTicks ScheduleConformance::skipping(WallTime first, WallTime last, const std::string& reason) { return {first, last, (last - first) / 1min + 1, reason}; }
+SkippedTicks ScheduleConformance::skipping(WallTime first, WallTime last, const std::string& reason) {
+  return {first, last, (last - first) / 1min + 1, reason};
+}
 
 StepRequest ScheduleConformance::stepping(const std::vector<TickStep>& steps) {
   return {.ns = "default", .steps = steps, .request = to_string(new_id()), .owner = "leader", .place = "host:1"};
@@ -81,7 +90,8 @@ std::string ScheduleConformance::tried(const TickStep& step) {
 }
 
 ScheduleRow ScheduleConformance::moved(const TickStep& step) {
-  if (const std::string answer = tried(step); answer != "taken") throw std::runtime_error("a step of " + step.schedule + " was not taken: " + answer);
+  if (const std::string answer = tried(step); answer != "taken")
+    throw std::runtime_error("a step of " + step.schedule + " was not taken: " + answer);
   return schedule(step.schedule);
 }
 
@@ -172,12 +182,16 @@ TEST_P(ScheduleConformance, AChangeRestsOnTheRevisionThatWasSeen) {
   EXPECT_EQ(tried(changing(nothing(), ScheduleChange::put)), "conflict") << "it is there";
   const ScheduleRow newer = changed(row, ScheduleChange::pause);
   set_minute(1);
-  for (const ScheduleChange change : {ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove}) EXPECT_EQ(tried(changing(row, change)), "conflict");
+  for (const ScheduleChange change :
+       {ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove})
+    EXPECT_EQ(tried(changing(row, change)), "conflict");
   EXPECT_EQ(tried(rewinding(row, -1)), "conflict");
   EXPECT_EQ(tried(running(row)), "conflict");
   ScheduleRow never = row;
   never.name = "never";
-  for (const ScheduleChange change : {ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove}) EXPECT_EQ(tried(changing(never, change)), "not_found");
+  for (const ScheduleChange change :
+       {ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove})
+    EXPECT_EQ(tried(changing(never, change)), "not_found");
   EXPECT_EQ(tried(rewinding(never, -1)), "not_found");
   EXPECT_EQ(tried(running(never)), "not_found");
   EXPECT_EQ(schedule(), newer);
@@ -224,14 +238,17 @@ TEST_P(ScheduleConformance, S2_AnEditOfAnAccountAheadOfTheClockCountsFromTheCloc
   EXPECT_EQ(row.fired_to, minute(9));
   EXPECT_EQ(row.created_at, minute(0));
   EXPECT_EQ(schedule(), row);
-  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired", "9 fired"})) << "as of one that is added again";
+  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired", "9 fired"}))
+      << "as of one that is added again";
   EXPECT_EQ(changed(edit), row) << "a repeat";
   row = changed(row, ScheduleChange::pause);
   EXPECT_EQ(changed(edit), row) << "it moved the account last";
   EXPECT_EQ(must(store().step_ticks(ahead)).answers.at(0).refused, "changed");
   set_minute(9);
-  EXPECT_EQ(stepped(step(row, 9, {5, 7, 9}, {skipping(6, 6), skipping(8, 8)})).duplicates, (std::vector{minute(7), minute(9)}));
-  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "5 fired", "6 missed", "7 fired", "8 missed", "9 fired"}));
+  EXPECT_EQ(stepped(step(row, 9, {5, 7, 9}, {skipping(6, 6), skipping(8, 8)})).duplicates,
+            (std::vector{minute(7), minute(9)}));
+  EXPECT_EQ(history(),
+            (std::vector<std::string>{"1-2 missed", "5 fired", "6 missed", "7 fired", "8 missed", "9 fired"}));
   EXPECT_EQ(everything().size(), 3u);
 }
 
@@ -303,7 +320,8 @@ TEST_P(ScheduleConformance, S1_RemovedAndAddedAgainUnderOneNameItFiresNoTickTwic
   EXPECT_EQ(row.fired_to, minute(3));
   EXPECT_FALSE(row.paused);
   EXPECT_FALSE(row.removed);
-  EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "3 fired"})) << "what was skipped lies ahead, and is open again";
+  EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "3 fired"}))
+      << "what was skipped lies ahead, and is open again";
   set_minute(4);
   const StepAnswer answer = stepped(step(row, 4, {1, 2, 3, 4}));
   EXPECT_EQ(answer.duplicates, (std::vector{minute(1), minute(3)}));
@@ -319,7 +337,8 @@ TEST_P(ScheduleConformance, OfARemovedScheduleThatIsAddedAgainRangesThatEndAhead
   row = added_schedule();
   EXPECT_EQ(row.resolved_to, minute(4));
   EXPECT_EQ(row.created_at, minute(4));
-  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired"})) << "of the one that goes over it nobody could say what stays";
+  EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "7 fired"}))
+      << "of the one that goes over it nobody could say what stays";
   set_minute(6);
   moved(step(row, 6, {5}, {skipping(6, 6)}));
   EXPECT_EQ(history(), (std::vector<std::string>{"1-2 missed", "5 fired", "6 missed", "7 fired"}));
@@ -390,8 +409,10 @@ TEST_P(ScheduleConformance, EachChangeStandsInTheTrail) {
     EXPECT_EQ(entry.reason, kAct.reason);
     EXPECT_EQ(entry.at, acts.size() == 1 ? minute(0) : wall());
   }
-  EXPECT_EQ(acts, (std::vector<std::string>{"schedule_added: s", "schedule_changed: s", "schedule_paused: s", "schedule_resumed: s", "schedule_rewound: s " + utc_text(minute(1)), "schedule_run: s " + to_string(run.job->id),
-                                            "schedule_removed: s", "schedule_added: s"}));
+  EXPECT_EQ(acts, (std::vector<std::string>{"schedule_added: s", "schedule_changed: s", "schedule_paused: s",
+                                            "schedule_resumed: s", "schedule_rewound: s " + utc_text(minute(1)),
+                                            "schedule_run: s " + to_string(run.job->id), "schedule_removed: s",
+                                            "schedule_added: s"}));
 }
 
 TEST_P(ScheduleConformance, WhatChangesNothingLeavesNoEntryInTheTrail) {
@@ -415,7 +436,8 @@ TEST_P(ScheduleConformance, WhoWatchesOrdersIsToldOfEachChange) {
   set_minute(2);
   std::atomic<int> told = 0;
   const auto watch = store().watch({.ns = "default", .queues = {}, .stage = "", .orders = true}, [&] { ++told; });
-  for (const ScheduleChange change : {ScheduleChange::put, ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove}) {
+  for (const ScheduleChange change : {ScheduleChange::put, ScheduleChange::put, ScheduleChange::pause,
+                                      ScheduleChange::resume, ScheduleChange::remove}) {
     const int before = told;
     row = changed(row, change);
     EXPECT_TRUE(comes_about([&] { return told > before; })) << static_cast<int>(change);
@@ -537,8 +559,10 @@ TEST_P(ScheduleConformance, AMalformedChangeIsInvalidAndChangesNothing) {
     bad.step->fired[0].tick -= 1s;
     bad.step->fired[1].job.id = bad.step->fired[0].job.id;
   })) << "a job twice";
-  EXPECT_TRUE(is_invalid(changing(nothing("new"), ScheduleChange::put), [&](auto& bad) { bad.step = step(nothing("new"), 5); }));
-  for (const ScheduleChange change : {ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove, ScheduleChange::rewind, ScheduleChange::run})
+  EXPECT_TRUE(is_invalid(changing(nothing("new"), ScheduleChange::put),
+                         [&](auto& bad) { bad.step = step(nothing("new"), 5); }));
+  for (const ScheduleChange change : {ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove,
+                                      ScheduleChange::rewind, ScheduleChange::run})
     EXPECT_TRUE(is_invalid(changing(nothing(), change), [](auto&) {})) << "no revision";
   EXPECT_TRUE(is_invalid(changing(row, ScheduleChange::pause), [](auto& bad) { bad.spec = "x"; }));
   const ChangeScheduleRequest rewind = rewinding(row, 1);

@@ -1,4 +1,5 @@
-// What every store promises about what became of ticks: each ends as fired or in a range of skipped ones with its reason (S2), also when an account is moved back.
+// What every store promises about what became of ticks: each ends as fired or in a range of skipped ones with its
+// reason (S2), also when an account is moved back.
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -212,7 +213,8 @@ TEST_P(ScheduleConformance, TheHistoryCanBeOfFiredTicksAndOfATime) {
   request = asking_for_ticks(100);
   request.after = minute(1);
   request.before = minute(6);
-  EXPECT_EQ(minutes(request), (std::vector<std::int64_t>{5, 4, 2})) << "neither of the two, and a range by its first tick";
+  EXPECT_EQ(minutes(request), (std::vector<std::int64_t>{5, 4, 2}))
+      << "neither of the two, and a range by its first tick";
   request.after = minute(2);
   EXPECT_EQ(minutes(request), (std::vector<std::int64_t>{5, 4}));
   request.before = minute(3);

@@ -1,4 +1,5 @@
-// What every store promises about the looks at schedules: by name, all of them, or what changed; and which of their jobs are unfinished.
+// What every store promises about the looks at schedules: by name, all of them, or what changed; and which of their
+// jobs are unfinished.
 #include <algorithm>
 
 #include "conformance/conformance.hpp"
@@ -115,7 +116,8 @@ TEST_P(ScheduleConformance, UnfinishedJobsOfTicksAreShownIfAskedFor) {
   EXPECT_EQ(cancelled(job(2)), "");
   changed(running(row));
   EXPECT_TRUE(schedule().unfinished.empty());
-  const std::vector<UnfinishedRun> unfinished{{minute(2), job(1), JobState::running}, {minute(4), job(3), JobState::ready}};
+  const std::vector<UnfinishedRun> unfinished{{minute(2), job(1), JobState::running},
+                                              {minute(4), job(3), JobState::ready}};
   EXPECT_EQ(schedule("s", true).unfinished, unfinished);
   SchedulesRequest all = asking_for();
   all.unfinished = true;
@@ -168,14 +170,17 @@ TEST_P(ScheduleConformance, S3_TicksAheadOfAClockThatWentBackHideNoUnfinishedJob
     set_minute(3);
     EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2, 3}));
     set_wall(minute(3) - kMoment);
-    EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2})) << "nor is one looked at whose instant is to come";
+    EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2}))
+        << "nor is one looked at whose instant is to come";
     set_minute(92);
     EXPECT_EQ(unfinished(request), (std::vector<std::int64_t>{1, 2, 3, 91, 92}));
   }
 }
 
 TEST_P(ScheduleConformance, AMalformedLookIsInvalid) {
-  const auto is_invalid = [&](const SchedulesRequest& request) { return code_of(store().schedules(request)) == Code::invalid; };
+  const auto is_invalid = [&](const SchedulesRequest& request) {
+    return code_of(store().schedules(request)) == Code::invalid;
+  };
   SchedulesRequest bad = asking_for();
   bad.ns = "";
   EXPECT_TRUE(is_invalid(bad));

@@ -1,4 +1,5 @@
-// What every store promises about forgetting ticks and schedules: a tick of which nothing is left but the bar never fires again (S1).
+// What every store promises about forgetting ticks and schedules: a tick of which nothing is left but the bar never
+// fires again (S1).
 #include "conformance/conformance.hpp"
 
 namespace fenceline::test {
@@ -72,7 +73,8 @@ TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
   ScheduleRow row = added_schedule();
   const ScheduleRow other = added_schedule("other");
   constexpr std::int64_t kStep = 2'001;
-  constexpr std::int64_t kSteps = 5;  // 10,005 rows: every tenth fires, and of two ranges beside each other none is like the other
+  constexpr std::int64_t kSteps =
+      5;  // 10,005 rows: every tenth fires, and of two ranges beside each other none is like the other
   static_assert(kStep * kSteps == kTicksKeptMost + 5);
   set_minute(kStep * kSteps);
   moved(step(other, 1, {1}));

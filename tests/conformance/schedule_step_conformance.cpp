@@ -1,4 +1,5 @@
-// What every store promises about the steps by which the accounts of schedules move on: a tick fires at most once, whoever leads (S1), never before its time (S3), and with its job.
+// What every store promises about the steps by which the accounts of schedules move on: a tick fires at most once,
+// whoever leads (S1), never before its time (S3), and with its job.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -42,9 +43,18 @@ TEST_P(ScheduleConformance, S1_ThreeWhoLeadAtOnceFireEachTickOnce) {
     for (std::uint64_t number = 0;; ++number) {
       const ScheduleRow row = must(store().schedules(look)).schedules.at(0);
       if (row.resolved_to == minute(kTicks)) return;
-      TickStep next{.schedule = "s", .revision = row.revision, .from = row.resolved_to, .to = row.resolved_to + 1min, .fired = {}, .skipped = {}};
+      TickStep next{.schedule = "s",
+                    .revision = row.revision,
+                    .from = row.resolved_to,
+                    .to = row.resolved_to + 1min,
+                    .fired = {},
+                    .skipped = {}};
       next.fired.push_back({next.to, {.id = make_uuid7(WallTime{}, leader, number), .queue = "q"}});
-      const StepRequest request{.ns = "default", .steps = {next}, .request = std::to_string(leader) + "-" + std::to_string(number), .owner = std::to_string(leader), .place = ""};
+      const StepRequest request{.ns = "default",
+                                .steps = {next},
+                                .request = std::to_string(leader) + "-" + std::to_string(number),
+                                .owner = std::to_string(leader),
+                                .place = ""};
       const StepAnswer answer = must(store().step_ticks(request)).answers.at(0);
       EXPECT_TRUE(answer.refused.empty() || answer.refused == "moved") << answer.refused;
       if (answer.refused.empty()) ++taken;
@@ -104,7 +114,8 @@ TEST_P(ScheduleConformance, S3_AClockThatWasFarAheadLeavesFiredTicksAndOpensSkip
   EXPECT_EQ(row.fired_to, kFarAhead);
   set_minute(6);
   row = moved(step(row, 6, {6}));
-  EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "2-5 window", "6 fired", std::to_string(minute_of(kFarAhead)) + " fired"}));
+  EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "2-5 window", "6 fired",
+                                                 std::to_string(minute_of(kFarAhead)) + " fired"}));
   set_wall(kFarAhead);
   TickStep again = step(row, 7);
   again.fired.push_back({kFarAhead, new_job()});
@@ -134,7 +145,8 @@ TEST_P(ScheduleConformance, ARangeThatGoesOverATickThatFiredIsRefusedWhereverThe
   ScheduleRow row = added_schedule();
   set_minute(5);
   row = changed(rewinding(moved(step(row, 5, {3})), 0));
-  for (const SkippedTicks& range : {skipping(3, 5), skipping(1, 3), skipping(2, 4), skipping(3, 3)}) EXPECT_EQ(tried(step(row, 5, {}, {range})), "covers");
+  for (const SkippedTicks& range : {skipping(3, 5), skipping(1, 3), skipping(2, 4), skipping(3, 3)})
+    EXPECT_EQ(tried(step(row, 5, {}, {range})), "covers");
   EXPECT_EQ(tried(step(row, 5, {}, {skipping(1, 1), skipping(2, 4)})), "covers") << "each of them is looked at";
   EXPECT_EQ(history(), std::vector<std::string>{"3 fired"});
   EXPECT_EQ(tried(step(row, 5, {}, {skipping(1, 2), skipping(4, 5)})), "taken");
@@ -146,7 +158,11 @@ TEST_P(ScheduleConformance, ARefusedStepSaysHowTheScheduleStands) {
   row = moved(step(row, 2, {1}));
   TickStep wrong = step(row, 3);
   wrong.revision += 1;
-  EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = "changed", .duplicates = {}, .revision = row.revision, .resolved_to = minute(2), .fired_to = minute(1)}));
+  EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = "changed",
+                                        .duplicates = {},
+                                        .revision = row.revision,
+                                        .resolved_to = minute(2),
+                                        .fired_to = minute(1)}));
   wrong.schedule = "never";
   EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = "not_found", .duplicates = {}}));
   changed(row, ScheduleChange::remove);
@@ -175,7 +191,8 @@ TEST_P(ScheduleConformance, OfSeveralStepsEachIsTakenOrRefusedByItself) {
   moved(step(second, 1));
   TickStep never_there = step(first, 1);
   never_there.schedule = "d";
-  const StepReply reply = must(store().step_ticks(stepping({step(third, 1, {1}), step(second, 1, {1}), step(first, 1, {1}), never_there})));
+  const StepReply reply =
+      must(store().step_ticks(stepping({step(third, 1, {1}), step(second, 1, {1}), step(first, 1, {1}), never_there})));
   std::vector<std::string> reasons;
   for (const StepAnswer& answer : reply.answers) reasons.push_back(answer.refused);
   EXPECT_EQ(reasons, (std::vector<std::string>{"", "moved", "", "not_found"}));
@@ -258,7 +275,8 @@ TEST_P(ScheduleConformance, JobsComeInTheOrderOfStepsAndTicks) {
   set_minute(2);
   const StepRequest request = stepping({step(second, 2, {1, 2}), step(first, 2, {1})});
   must(store().step_ticks(request));
-  EXPECT_EQ(claimable_ids(), (std::vector{request.steps[0].fired[0].job.id, request.steps[0].fired[1].job.id, request.steps[1].fired[0].job.id}));
+  EXPECT_EQ(claimable_ids(), (std::vector{request.steps[0].fired[0].job.id, request.steps[0].fired[1].job.id,
+                                          request.steps[1].fired[0].job.id}));
 }
 
 TEST_P(ScheduleConformance, ATickSaysItsJobAndWhoFiredItWhereAndWhen) {
@@ -270,8 +288,22 @@ TEST_P(ScheduleConformance, ATickSaysItsJobAndWhoFiredItWhereAndWhen) {
   must(store().step_ticks(request));
   const std::vector<TickRow> rows = ticks();
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0], (TickRow{.tick = minute(2), .last = minute(3), .count = 2, .reason = "missed", .job = {}, .at = minute(3) + 5s, .owner = "leader", .place = "höst:17"}));
-  EXPECT_EQ(rows[1], (TickRow{.tick = minute(1), .last = minute(1), .count = 1, .reason = "", .job = request.steps[0].fired[0].job.id, .at = minute(3) + 5s, .owner = "leader", .place = "höst:17"}));
+  EXPECT_EQ(rows[0], (TickRow{.tick = minute(2),
+                              .last = minute(3),
+                              .count = 2,
+                              .reason = "missed",
+                              .job = {},
+                              .at = minute(3) + 5s,
+                              .owner = "leader",
+                              .place = "höst:17"}));
+  EXPECT_EQ(rows[1], (TickRow{.tick = minute(1),
+                              .last = minute(1),
+                              .count = 1,
+                              .reason = "",
+                              .job = request.steps[0].fired[0].job.id,
+                              .at = minute(3) + 5s,
+                              .owner = "leader",
+                              .place = "höst:17"}));
 }
 
 TEST_P(ScheduleConformance, WhoWaitsForJobsOfTheQueueIsToldOfATick) {
@@ -438,7 +470,8 @@ TEST_P(ScheduleConformance, AMalformedStepIsInvalidAndChangesNothing) {
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[1].tick = bad.steps[0].to + kMoment; }));
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { std::swap(bad.steps[0].fired[0], bad.steps[0].fired[1]); }));
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[1].tick = bad.steps[0].fired[0].tick; }));
-  EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[0].tick = bad.steps[0].skipped[0].first; })) << "it both fires and is skipped";
+  EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[0].tick = bad.steps[0].skipped[0].first; }))
+      << "it both fires and is skipped";
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[0].job.key = "k"; })) << "no unique key";
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[0].job.payload = "{"; }));
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].fired[0].job.id = bad.steps[0].fired[1].job.id; }));
@@ -448,7 +481,9 @@ TEST_P(ScheduleConformance, AMalformedStepIsInvalidAndChangesNothing) {
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].skipped[1].count = 2; }));
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].skipped[0].first = bad.steps[0].from; }));
   EXPECT_TRUE(is_invalid([](StepRequest& bad) { bad.steps[0].skipped[0].reason = ""; }));
-  EXPECT_TRUE(is_invalid([&](StepRequest& bad) { bad.steps = {bad.steps[0], other, step(row, 1)}; })) << "a schedule twice";
+  EXPECT_TRUE(is_invalid([&](StepRequest& bad) {
+    bad.steps = {bad.steps[0], other, step(row, 1)};
+  })) << "a schedule twice";
   EXPECT_EQ(schedule(), row);
   EXPECT_TRUE(history().empty());
   EXPECT_TRUE(everything().empty());

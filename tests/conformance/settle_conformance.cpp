@@ -6,13 +6,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later, OutcomeKind::given_back};
+constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later,
+                                  OutcomeKind::given_back};
 
 TEST_P(JobConformance, L4_ARenewalStartsTheTtlAgainAndKeepsTheFence) {
   const JobId id = added(new_job());
   const ClaimedJob claim = claimed_by("a");
   let_time_pass(1s);
-  const ExtendReply reply = must(store().extend({.ns = "default", .owner = "a", .jobs = {holding_of(claim)}, .ttl = 10s}));
+  const ExtendReply reply =
+      must(store().extend({.ns = "default", .owner = "a", .jobs = {holding_of(claim)}, .ttl = 10s}));
   EXPECT_TRUE(reply.refused.empty());
   EXPECT_EQ(reply.left, 10s);
   EXPECT_EQ(look(id).fence, claim.job.fence);
@@ -85,8 +87,8 @@ TEST_P(JobConformance, ARefusalNamesBothFences) {
   let_time_pass(kTtl);
   const ClaimedJob second = claimed_by("b");
   const JobId nowhere = new_id();
-  const SettleReply reply =
-      must(store().settle({.ns = "default", .owner = "a", .settlements = {{nowhere, 7, {}}, {id, first.job.fence, {}}}}));
+  const SettleReply reply = must(
+      store().settle({.ns = "default", .owner = "a", .settlements = {{nowhere, 7, {}}, {id, first.job.fence, {}}}}));
   ASSERT_EQ(reply.refused.size(), 2u);
   EXPECT_EQ(reply.refused[0], (Refusal{nowhere, 7, 0, "not_found"}));
   EXPECT_EQ(reply.refused[1], (Refusal{id, first.job.fence, second.job.fence, "superseded"}));
@@ -104,7 +106,8 @@ TEST_P(JobConformance, OneRefusalInABatchDoesNotTouchTheOthers) {
   EXPECT_EQ(look(holdings[1].id).lease_left, kTtl);
   EXPECT_EQ(look(holdings[2].id).lease_left, 20s);
   SettleRequest request{.ns = "default", .owner = "a"};
-  for (const Holding& holding : holdings) request.settlements.push_back({holding.id, holding.fence, {.kind = OutcomeKind::done}});
+  for (const Holding& holding : holdings)
+    request.settlements.push_back({holding.id, holding.fence, {.kind = OutcomeKind::done}});
   EXPECT_EQ(must(store().settle(request)).refused.size(), 1u);
   EXPECT_EQ(look(holdings[0].id).state, JobState::done);
   EXPECT_EQ(look(holdings[1].id).state, JobState::running);
@@ -134,7 +137,8 @@ TEST_P(JobConformance, DoneKeepsTheResultToTheByte) {
 
 TEST_P(JobConformance, FailedComesBackAfterItsDelayAndCostsAnAttempt) {
   const JobId id = added(new_job());
-  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::failed, .error = std::string("a\0b\xff", 4), .retry_in = 5s}),
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")),
+                    {.kind = OutcomeKind::failed, .error = std::string("a\0b\xff", 4), .retry_in = 5s}),
             "");
   const Job failed = look(id);
   EXPECT_EQ(failed.state, JobState::ready);
@@ -289,12 +293,17 @@ TEST_P(JobConformance, InvalidExtendsAndSettlesChangeNothing) {
   };
   EXPECT_EQ(settle({{held.id, held.fence, {}}, {held.id, held.fence, {}}}), Code::invalid);
   EXPECT_EQ(settle({{held.id, held.fence, {.result = std::string(kResultBytesMax + 1, 'x')}}}), Code::invalid);
-  EXPECT_EQ(settle({{held.id, held.fence, {.kind = OutcomeKind::failed, .error = std::string(kErrorBytesMax + 1, 'x')}}}), Code::invalid);
+  EXPECT_EQ(
+      settle({{held.id, held.fence, {.kind = OutcomeKind::failed, .error = std::string(kErrorBytesMax + 1, 'x')}}}),
+      Code::invalid);
   EXPECT_EQ(settle({{held.id, held.fence, {.kind = OutcomeKind::later, .retry_in = -1us}}}), Code::invalid);
-  EXPECT_EQ(settle({{held.id, held.fence, {}}, {new_id(), 1, {.kind = OutcomeKind::later, .retry_in = std::chrono::days{400}}}}),
+  EXPECT_EQ(settle({{held.id, held.fence, {}},
+                    {new_id(), 1, {.kind = OutcomeKind::later, .retry_in = std::chrono::days{400}}}}),
             Code::invalid);
-  EXPECT_EQ(code_of(store().settle({.ns = "a b", .owner = "a", .settlements = {{held.id, held.fence, {}}}})), Code::invalid);
-  EXPECT_EQ(code_of(store().settle({.ns = "default", .owner = "", .settlements = {{held.id, held.fence, {}}}})), Code::invalid);
+  EXPECT_EQ(code_of(store().settle({.ns = "a b", .owner = "a", .settlements = {{held.id, held.fence, {}}}})),
+            Code::invalid);
+  EXPECT_EQ(code_of(store().settle({.ns = "default", .owner = "", .settlements = {{held.id, held.fence, {}}}})),
+            Code::invalid);
   EXPECT_EQ(everything(), before);
 }
 

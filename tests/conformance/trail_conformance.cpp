@@ -95,7 +95,8 @@ TEST_P(TrailConformance, ARemovedNamespaceLeavesNoSlotNoPauseAndNoHistory) {
   must(store().report_worker({.ns = "default", .owner = "a", .queues = {"q"}, .ttl = kTtl}));
   set_queue({.limit = 1, .limit_per_key = 1});
   const ClaimedJob claim = claimed_as_next(job.id);
-  must(store().record({.ns = "default", .notes = {{.id = job.id, .fence = claim.job.fence, .progress = Progress{1, "n"}, .log = "x"}}}));
+  must(store().record({.ns = "default",
+                       .notes = {{.id = job.id, .fence = claim.job.fence, .progress = Progress{1, "n"}, .log = "x"}}}));
   EXPECT_EQ(cancelled(job.id), "");
   const Fence last = look(job.id).fence;
   pause();

@@ -9,7 +9,8 @@
 namespace fenceline::e2e {
 namespace {
 
-constexpr const char* kTwoHolders = R"({"e":"recorder","by":"w","history":1,"store":"sqlite","class":"B","clock":"c","store_clock":"c"}
+constexpr const char* kTwoHolders =
+    R"({"e":"recorder","by":"w","history":1,"store":"sqlite","class":"B","clock":"c","store_clock":"c"}
 {"e":"invoke","verb":"claim","by":"w","n":1,"at":0,"ns":"n","owner":"a","request":"r","queues":["q"],"limit":1,"ttl":30000000}
 {"e":"ok","by":"w","n":1,"at":5,"jobs":[{"id":"j","queue":"q","attempts":10,"fence":41,"left":30000000,"deliveries":1}]}
 {"e":"invoke","verb":"claim","by":"w","n":2,"at":90,"ns":"n","owner":"b","request":"s","queues":["q"],"limit":1,"ttl":30000000}
@@ -56,7 +57,8 @@ TEST(Audit, HoldersOfLocksWriteWhatTheySawAndAFenceThatWentBackIsFound) {
   EXPECT_TRUE(has(text, R"("outcome":"done")")) << text;
   const std::string fence = R"("fence":)";
   const std::string last = text.substr(text.rfind(fence) + fence.size(), 16);
-  for (std::size_t at = text.find(last); at != std::string::npos; at = text.find(last, at)) text.replace(at, last.size(), "7");
+  for (std::size_t at = text.find(last); at != std::string::npos; at = text.find(last, at))
+    text.replace(at, last.size(), "7");
   const Ended ended = place.fenceline({"audit", "-"}, {.input = text});
   EXPECT_EQ(ended.status, 1);
   EXPECT_TRUE(has(ended.out, "L2 broken: lock deploy was granted under fence 7 after ")) << ended.out << ended.err;
@@ -73,7 +75,8 @@ TEST(Audit, ABrokenPromiseIsNamedWithTheLinesThatShowIt) {
   const Workplace place;
   const Ended ended = place.fenceline({"audit", "-"}, {.input = kTwoHolders});
   EXPECT_EQ(ended.status, 1);
-  EXPECT_TRUE(has(ended.out, "L3 broken: job j was granted to b under fence 42 while a held it under fence 41\n")) << ended.out << ended.err;
+  EXPECT_TRUE(has(ended.out, "L3 broken: job j was granted to b under fence 42 while a held it under fence 41\n"))
+      << ended.out << ended.err;
   EXPECT_TRUE(has(ended.out, "stdin:5 ")) << ended.out;
 }
 

@@ -44,9 +44,10 @@ class BadInput : public testing::Test {
 };
 
 TEST_F(BadInput, QueueNames) {
-  for (const std::string& name : {std::string("a\nb"), std::string("../"), std::string("../../etc/passwd"), std::string(10 * 1024, 'q'),
-                                  std::string(""), std::string("a b"), std::string("-"), std::string(".hidden"), std::string("caf\xc3\xa9"),
-                                  std::string("a/b"), std::string("\x1b[31m")}) {
+  for (const std::string& name :
+       {std::string("a\nb"), std::string("../"), std::string("../../etc/passwd"), std::string(10 * 1024, 'q'),
+        std::string(""), std::string("a b"), std::string("-"), std::string(".hidden"), std::string("caf\xc3\xa9"),
+        std::string("a/b"), std::string("\x1b[31m")}) {
     bad({"enqueue", name}, 65);
   }
   bad({"enqueue", "\xff\xfe"}, 65);
@@ -58,14 +59,16 @@ TEST_F(BadInput, QueueNames) {
 }
 
 TEST_F(BadInput, Durations) {
-  for (const char* delay : {"0", "-1s", "9e99h", "400d", "1.5s", "10", "s", "", " 1s", "99999999999999999999s", "1s1s", "1w"})
+  for (const char* delay :
+       {"0", "-1s", "9e99h", "400d", "1.5s", "10", "s", "", " 1s", "99999999999999999999s", "1s1s", "1w"})
     bad({"enqueue", "q", "--delay", delay}, 64);
   for (const char* ttl : {"0", "-1s", "500ms", "9e99h", "400d", "25h", "0s", ""})
     bad({"work", "q", "--ttl", ttl, "--drain", "--", "true"}, 64);
 }
 
 TEST_F(BadInput, Numbers) {
-  for (const char* number : {"1001", "-1001", "x", "", "1e2", "99999999999999999999"}) bad({"enqueue", "q", "--priority", number}, 64);
+  for (const char* number : {"1001", "-1001", "x", "", "1e2", "99999999999999999999"})
+    bad({"enqueue", "q", "--priority", number}, 64);
   for (const char* number : {"0", "-1", "1001", "x"}) bad({"enqueue", "q", "--max-attempts", number}, 64);
   refused({"jobs", "--limit", "0"}, 64);
   refused({"jobs", "--limit", "1001"}, 64);
@@ -76,8 +79,8 @@ TEST_F(BadInput, Numbers) {
 }
 
 TEST_F(BadInput, Payloads) {
-  for (const std::string& payload : {std::string("not json"), std::string(""), std::string("{"), std::string("{}{}"), std::string("nul"),
-                                     std::string("'a'"), std::string("[1,]")}) {
+  for (const std::string& payload : {std::string("not json"), std::string(""), std::string("{"), std::string("{}{}"),
+                                     std::string("nul"), std::string("'a'"), std::string("[1,]")}) {
     bad({"enqueue", "q", "--payload", payload}, 65);
   }
   bad({"enqueue", "q", "--payload", "\"\xff\""}, 65);
@@ -170,7 +173,8 @@ TEST_F(BadInput, ActsOfOperators) {
 }
 
 TEST_F(BadInput, Stores) {
-  for (const char* url : {"", "postgres://db?schema=A-B", "postgres://db?no_such_option=1", "redis:", "fenceline.db", "sqlite:", "sqlite::memory:", "SQLITE:x"}) {
+  for (const char* url : {"", "postgres://db?schema=A-B", "postgres://db?no_such_option=1", "redis:", "fenceline.db",
+                          "sqlite:", "sqlite::memory:", "SQLITE:x"}) {
     bad({"enqueue", "q", "--store", url}, 64);
   }
   bad({"enqueue", "q", "--require", "E"}, 64);

@@ -113,7 +113,8 @@ TEST_F(FullDisk, AnEnqueueThatDoesNotFitChangesNothing) {
   expect_one_line(place_.fenceline({"enqueue", "q", "--payload-file", file}), 74);
   EXPECT_EQ(place_.dump(), before);
   make_room();
-  EXPECT_EQ(place_.fenceline({"enqueue", "q", "--payload-file", file}).status, 0) << "it works again once there is room";
+  EXPECT_EQ(place_.fenceline({"enqueue", "q", "--payload-file", file}).status, 0)
+      << "it works again once there is room";
   EXPECT_EQ(place_.jobs().size(), 2U);
 }
 
@@ -146,15 +147,16 @@ TEST_F(FullDisk, J1_WhatWasAcknowledgedBeforeTheDiskWasFullIsThere) {
 class FailingDisk : public testing::TestWithParam<const char*> {};
 
 TEST_P(FailingDisk, EveryCallInTurn) {
-  if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0) GTEST_SKIP() << "strace may not trace here";
+  if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0)
+    GTEST_SKIP() << "strace may not trace here";
   int failures = 0;
   for (int nth = 1; nth <= 60; ++nth) {
     const Workplace place;
     ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", "1"}).status, 0);
     const std::string before = place.dump();
     const std::string inject = std::string("inject=") + GetParam() + ":error=EIO:when=" + std::to_string(nth) + "+";
-    const Ended ended = place.run({"strace", "-f", "-o", "/dev/null", "-e", std::string("trace=") + GetParam(), "-e", inject, program(),
-                                   "enqueue", "q", "--payload", "2"});
+    const Ended ended = place.run({"strace", "-f", "-o", "/dev/null", "-e", std::string("trace=") + GetParam(), "-e",
+                                   inject, program(), "enqueue", "q", "--payload", "2"});
     if (ended.status == 0) {  // so many calls are not made
       EXPECT_EQ(place.jobs().size(), 2U);
       EXPECT_GT(failures, 0) << "no call failed: this shows nothing";
@@ -174,7 +176,8 @@ TEST_P(FailingDisk, EveryCallInTurn) {
 }
 
 TEST(FailingDiskAmongLines, SaysWhichLinesWentInAndWhichMayHave) {
-  if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0) GTEST_SKIP() << "strace may not trace here";
+  if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0)
+    GTEST_SKIP() << "strace may not trace here";
   std::string lines;
   for (int i = 0; i < 3000; ++i) lines += "1\n";
   bool partly = false;
@@ -182,9 +185,9 @@ TEST(FailingDiskAmongLines, SaysWhichLinesWentInAndWhichMayHave) {
     const Workplace place;
     ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
     const std::string inject = "inject=fdatasync:error=EIO:when=" + std::to_string(nth) + "+";
-    const Ended ended =
-        place.run({"strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject, program(), "enqueue", "q", "--jsonl", "-"},
-                  {.input = lines});
+    const Ended ended = place.run({"strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject, program(),
+                                   "enqueue", "q", "--jsonl", "-"},
+                                  {.input = lines});
     const std::size_t there = place.jobs().size();
     if (ended.status == 0) {
       EXPECT_EQ(there, 3000U);

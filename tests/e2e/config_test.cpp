@@ -4,11 +4,14 @@
 namespace fenceline::e2e {
 namespace {
 
-std::map<std::string, std::pair<std::string, std::string>> settings(const Workplace& place, const Words& words = {}, const Setting& setting = {}) {
+std::map<std::string, std::pair<std::string, std::string>> settings(const Workplace& place, const Words& words = {},
+                                                                    const Setting& setting = {}) {
   const Ended ended = place.fenceline(joined({"config", "show", "--origin", "--json"}, words), setting);
   EXPECT_EQ(ended.status, 0) << ended.err;
   std::map<std::string, std::pair<std::string, std::string>> out;
-  for (const Json& one : Json(Json::parse(ended.out)["settings"])) out[one["name"]] = {one["value"].is_string() ? one["value"].get<std::string>() : one["value"].dump(), one["origin"]};
+  for (const Json& one : Json(Json::parse(ended.out)["settings"]))
+    out[one["name"]] = {one["value"].is_string() ? one["value"].get<std::string>() : one["value"].dump(),
+                        one["origin"]};
   return out;
 }
 
@@ -48,7 +51,9 @@ TEST(Config, AFileElsewhereIsNamedByFlagOrEnvironmentAndItsStoreLiesBesideIt) {
 
 TEST(Config, WorkAndEnqueueTakeTheirDefaultsFromIt) {
   const Workplace place;
-  place.write("fenceline.toml", "[work]\nttl = \"7s\"\nconcurrency = 3\n[enqueue]\nmax_attempts = 4\ntimeout = \"2m\"\npriority = 5\nbackoff = \"3s\"\n");
+  place.write("fenceline.toml",
+              "[work]\nttl = \"7s\"\nconcurrency = 3\n[enqueue]\nmax_attempts = 4\ntimeout = \"2m\"\npriority = "
+              "5\nbackoff = \"3s\"\n");
   Json job = show(place, enqueue(place));
   EXPECT_EQ(job["attempts_max"], 4);
   EXPECT_EQ(job["timeout_ms"], 120'000);
@@ -64,15 +69,21 @@ TEST(Config, WorkAndEnqueueTakeTheirDefaultsFromIt) {
 TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
   const Workplace place;
   for (const auto& [text, expected] : std::map<std::string, std::string>{
-           {"[work]\ntll = \"1m\"\n", "fenceline: fenceline.toml:2: unknown key 'work.tll'; did you mean 'work.ttl'?\n"},
-           {"namespace = \"a b\"\n", "fenceline: fenceline.toml:1: namespace 'a b' has a character that is not allowed;"},
-           {"store = \"x.db\"\n", "fenceline: fenceline.toml:1: no kind of store is called 'x.db'; there is sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and unix:/PATH (of a Redis server)"},
-           {"[enqueue]\nbackoff = \"2h\"\nbackoff_max = \"1h\"\n", "fenceline: fenceline.toml:3: enqueue.backoff_max 1h is shorter than enqueue.backoff 2h;"},
+           {"[work]\ntll = \"1m\"\n",
+            "fenceline: fenceline.toml:2: unknown key 'work.tll'; did you mean 'work.ttl'?\n"},
+           {"namespace = \"a b\"\n",
+            "fenceline: fenceline.toml:1: namespace 'a b' has a character that is not allowed;"},
+           {"store = \"x.db\"\n",
+            "fenceline: fenceline.toml:1: no kind of store is called 'x.db'; there is sqlite:PATH, "
+            "postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and unix:/PATH (of a Redis server)"},
+           {"[enqueue]\nbackoff = \"2h\"\nbackoff_max = \"1h\"\n",
+            "fenceline: fenceline.toml:3: enqueue.backoff_max 1h is shorter than enqueue.backoff 2h;"},
            {"[work]\nttl = \"90\"\n", "fenceline: fenceline.toml:2: work.ttl '90' is not a duration"},
            {"store = \n", "fenceline: fenceline.toml:1: this is no TOML: "},
            {"\xff\n", "fenceline: file 'fenceline.toml' is not text in UTF-8"}}) {
     place.write("fenceline.toml", text);
-    for (const Words& words : std::vector<Words>{{"enqueue", "q"}, {"jobs"}, {"work", "q", "--drain", "--", "true"}, {"config", "show"}}) {
+    for (const Words& words :
+         std::vector<Words>{{"enqueue", "q"}, {"jobs"}, {"work", "q", "--drain", "--", "true"}, {"config", "show"}}) {
       const Ended ended = place.fenceline(words);
       EXPECT_EQ(ended.status, 65) << ended.err;
       EXPECT_TRUE(ended.err.starts_with(expected) && one_line(ended.err)) << ended.err;
@@ -91,9 +102,11 @@ TEST(Config, WhatAVariableOrAFlagSaysWronglyIsNamedByItsOrigin) {
     EXPECT_TRUE(ended.err.starts_with("fenceline: " + expected) && one_line(ended.err)) << ended.err;
     EXPECT_EQ(ended.out, "");
   };
-  refused({"config", "show"}, {.env = {{"FENCELINE_STORE", "foo"}}}, 64, "FENCELINE_STORE: no kind of store is called 'foo'");
+  refused({"config", "show"}, {.env = {{"FENCELINE_STORE", "foo"}}}, 64,
+          "FENCELINE_STORE: no kind of store is called 'foo'");
   refused({"config", "show", "--store", "foo"}, {}, 64, "no kind of store is called 'foo'");
-  refused({"jobs"}, {.env = {{"FENCELINE_NAMESPACE", "a b"}}}, 65, "FENCELINE_NAMESPACE: namespace 'a b' has a character");
+  refused({"jobs"}, {.env = {{"FENCELINE_NAMESPACE", "a b"}}}, 65,
+          "FENCELINE_NAMESPACE: namespace 'a b' has a character");
   refused({"jobs", "--config", "."}, {}, 65, "'.' is a folder; name a file");
   EXPECT_EQ(place.fenceline({"version"}, {.env = {{"FENCELINE_STORE", "foo"}}}).status, 0);
 }
@@ -111,7 +124,8 @@ TEST(Config, NumbersAreNumbersInJson) {
 TEST(Config, ASecretIsNeverShown) {
   const Workplace place;
   EXPECT_FALSE(has(place.fenceline({"jobs", "--store", "postgres://ana:hunter2@db/app"}).err, "hunter2"));
-  EXPECT_FALSE(has(place.fenceline({"config", "show", "--origin", "--store", "postgres://ana:hunter2@db/app"}).out, "hunter2"));
+  EXPECT_FALSE(
+      has(place.fenceline({"config", "show", "--origin", "--store", "postgres://ana:hunter2@db/app"}).out, "hunter2"));
 }
 
 }  // namespace

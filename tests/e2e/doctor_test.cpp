@@ -1,4 +1,5 @@
-// fenceline doctor beside real processes that are stopped and killed: what it names, and that the command it names mends it.
+// fenceline doctor beside real processes that are stopped and killed: what it names, and that the command it names
+// mends it.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -26,7 +27,8 @@ Json comes(const Workplace& place, const std::string& check) {
   std::vector<Json> found;
   EXPECT_TRUE(eventually([&] { return !(found = wrong(place, check)).empty(); })) << check;
   if (found.empty()) return {};
-  for (const char* part : {"detail", "why", "remedy"}) EXPECT_FALSE(std::string(found.front()[part]).empty()) << check << ": " << part;
+  for (const char* part : {"detail", "why", "remedy"})
+    EXPECT_FALSE(std::string(found.front()[part]).empty()) << check << ": " << part;
   return found.front();
 }
 
@@ -54,7 +56,8 @@ TEST(Doctor, SaysWhatAStoppedWorkerBelievesAndWakesIt) {
   const auto second = worker_at_work(place, "second");
   const Json belief = comes(place, "beliefs");
   // "w-1 believes it holds X under fence 5; the store gave it to w-2 under 7 at 12:03:11"
-  const std::regex sentence(R"((\S+) believes it holds )" + id + R"( under fence (\d+); the store gave it to (\S+) under (\d+) at \d\d:\d\d:\d\dZ)");
+  const std::regex sentence(R"((\S+) believes it holds )" + id +
+                            R"( under fence (\d+); the store gave it to (\S+) under (\d+) at \d\d:\d\d:\d\dZ)");
   std::smatch parts;
   const std::string detail = belief["detail"];
   ASSERT_TRUE(std::regex_match(detail, parts, sentence)) << detail;
@@ -65,7 +68,8 @@ TEST(Doctor, SaysWhatAStoppedWorkerBelievesAndWakesIt) {
   EXPECT_TRUE(has(comes(place, "orphans")["detail"], "was taken over from " + parts[1].str())) << "and by whom";
   EXPECT_EQ(comes(place, "workers_gone")["remedy"], belief["remedy"]);
   mend(place, belief);
-  EXPECT_TRUE(eventually([&] { return wrong(place, "beliefs").empty() && wrong(place, "workers_gone").empty(); })) << "it has heard that it lost the job";
+  EXPECT_TRUE(eventually([&] { return wrong(place, "beliefs").empty() && wrong(place, "workers_gone").empty(); }))
+      << "it has heard that it lost the job";
 }
 
 TEST(Doctor, NamesTheJobAndTheRowThatAKilledWorkerLeft) {
@@ -145,7 +149,9 @@ TEST(Doctor, NamesTheNamespaceInWhatIsPastedAndLooksAtAllOfThem) {
   drain(place, "true", other);
   enqueue(place, other);
   bool named = false;
-  for (const Json& finding : wrong(place, "queue_age", {"--all-namespaces"})) named = named || (finding["namespace"] == other[1] && finding["remedy"] == "fenceline --namespace " + other[1] + " work q -- CMD");
+  for (const Json& finding : wrong(place, "queue_age", {"--all-namespaces"}))
+    named = named || (finding["namespace"] == other[1] &&
+                      finding["remedy"] == "fenceline --namespace " + other[1] + " work q -- CMD");
   EXPECT_TRUE(named);
 }
 

@@ -15,7 +15,9 @@ std::string effect(const std::string& rest) { return program() + " effect " + re
 
 std::string state_of(const Workplace& place, const std::string& id) { return show(place, id)["state"]; }
 
-Json effects_of(const Workplace& place, const std::string& id) { return answer(place, {"effects", "list", "--job", id, "--result"})["effects"]; }
+Json effects_of(const Workplace& place, const std::string& id) {
+  return answer(place, {"effects", "list", "--job", id, "--result"})["effects"];
+}
 
 // Runs one job whose handler is this script; its result is what the script said.
 std::string worked(const Workplace& place, const std::string& script, const Words& options = {}) {
@@ -28,13 +30,19 @@ TEST(Effect, E1_RunsItsCommandOnceAndReplaysItsOutputByteForByte) {
   const Workplace place;
   const std::string id = enqueue(place, {"--backoff", "1ms", "--backoff-max", "1ms"});
   // The first delivery fails after its effect; so the job runs twice, and calls it three times.
-  const std::string script = effect("mail -- sh -c 'echo sent >>sent; printf \"a\\\\000\\\\377b\"'") + " >out-$FENCELINE_DELIVERY || exit; " +
-                             effect("mail -- sh -c 'echo sent >>sent; printf \"a\\\\000\\\\377b\"'") + " >again-$FENCELINE_DELIVERY || exit; test $FENCELINE_DELIVERY = 2";
+  const std::string script = effect("mail -- sh -c 'echo sent >>sent; printf \"a\\\\000\\\\377b\"'") +
+                             " >out-$FENCELINE_DELIVERY || exit; " +
+                             effect("mail -- sh -c 'echo sent >>sent; printf \"a\\\\000\\\\377b\"'") +
+                             " >again-$FENCELINE_DELIVERY || exit; test $FENCELINE_DELIVERY = 2";
   for (int i = 0; i < 20 && state_of(place, id) != "done"; ++i) drain(place, script);
   EXPECT_EQ(state_of(place, id), "done");
   EXPECT_EQ(Workplace::read(place.file("sent")), "sent\n");
-  const std::string bytes("a\0\xff" "b", 4);
-  for (const char* out : {"out-1", "again-1", "out-2", "again-2"}) EXPECT_EQ(Workplace::read(place.file(out)), bytes) << out;
+  const std::string bytes(
+      "a\0\xff"
+      "b",
+      4);
+  for (const char* out : {"out-1", "again-1", "out-2", "again-2"})
+    EXPECT_EQ(Workplace::read(place.file(out)), bytes) << out;
   const Json effects = effects_of(place, id);
   ASSERT_EQ(effects.size(), 1U);
   EXPECT_EQ(effects[0]["state"], "done");
@@ -51,7 +59,8 @@ TEST(Effect, OutsideOfAHandlerIsRefusedWithOneLine) {
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
   EXPECT_NE(ended.err.find("for commands that fenceline work runs"), std::string::npos) << ended.err;
   // Nor under a fence that is not the job's.
-  const Ended stale = place.fenceline({"effect", "mail", "--", "touch", "done"}, {.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}});
+  const Ended stale = place.fenceline({"effect", "mail", "--", "touch", "done"},
+                                      {.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}});
   EXPECT_EQ(stale.status, 76);
   EXPECT_TRUE(one_line(stale.err)) << stale.err;
   EXPECT_FALSE(std::filesystem::exists(place.file("done")));
@@ -80,8 +89,9 @@ TEST(Effect, BadInputGetsOneLineAndChangesNothing) {
 
 TEST(Effect, TheSameNameForAnotherCommandOrRequestIsRefused) {
   const Workplace place;
-  worked(place, effect("mail -- echo ana") + "; " + effect("mail -- echo ben") + "; echo $? >command; " + effect("note --request a -- cat") + " </dev/null; " +
-                    effect("note --request b -- cat") + " </dev/null; echo $? >request");
+  worked(place, effect("mail -- echo ana") + "; " + effect("mail -- echo ben") + "; echo $? >command; " +
+                    effect("note --request a -- cat") + " </dev/null; " + effect("note --request b -- cat") +
+                    " </dev/null; echo $? >request");
   EXPECT_EQ(Workplace::read(place.file("command")), "65\n");
   EXPECT_EQ(Workplace::read(place.file("request")), "65\n");
 }
@@ -90,7 +100,8 @@ TEST(Effect, ExitsThatSayItDidNotHappenArePassedOnAndTriedAgain) {
   const Workplace place;
   for (const char* status : {"75", "126", "127"}) {
     const std::string command = "mail -- sh -c 'test -e went && exit 0; touch went; exit " + std::string(status) + "'";
-    const std::string id = worked(place, effect(command) + "; echo $? >first; " + effect(command) + "; echo $? >second");
+    const std::string id =
+        worked(place, effect(command) + "; echo $? >first; " + effect(command) + "; echo $? >second");
     EXPECT_EQ(Workplace::read(place.file("first")), status + std::string("\n"));
     EXPECT_EQ(Workplace::read(place.file("second")), "0\n");
     EXPECT_EQ(state_of(place, id), "done");
@@ -104,7 +115,8 @@ TEST(Effect, ExitsThatSayItDidNotHappenArePassedOnAndTriedAgain) {
 TEST(Effect, E2_AnyOtherEndMakesTheJobWaitUnderHold) {
   const Workplace place;
   for (const char* end : {"exit 3", "kill -9 $$"}) {
-    const std::string id = worked(place, effect("mail -- sh -c '" + std::string(end) + "'") + " 2>said; echo $? >status");
+    const std::string id =
+        worked(place, effect("mail -- sh -c '" + std::string(end) + "'") + " 2>said; echo $? >status");
     EXPECT_EQ(Workplace::read(place.file("status")), "76\n");
     EXPECT_EQ(state_of(place, id), "waiting") << end;
     const std::string said = Workplace::read(place.file("said"));
@@ -129,7 +141,8 @@ TEST(Effect, AWorkerWhoseJobWaitsRaisesNoAlarm) {
 
 TEST(Effect, ACommandThatIsDeclaredToDoNothingWhenItFailsLeavesNoDoubt) {
   const Workplace place;
-  const std::string id = worked(place, effect("mail --failed none -- sh -c 'echo why >&2; echo out; exit 3'") + " >out 2>err; echo $? >status");
+  const std::string id = worked(
+      place, effect("mail --failed none -- sh -c 'echo why >&2; echo out; exit 3'") + " >out 2>err; echo $? >status");
   EXPECT_EQ(Workplace::read(place.file("status")), "3\n");
   EXPECT_EQ(Workplace::read(place.file("out")), "out\n");
   EXPECT_TRUE(Workplace::read(place.file("err")).starts_with("why\n"));
@@ -139,7 +152,9 @@ TEST(Effect, ACommandThatIsDeclaredToDoNothingWhenItFailsLeavesNoDoubt) {
 
 TEST(Effect, E2_UnderRepeatItIsDoneAgainUnderTheSameKey) {
   const Workplace place;
-  const std::string command = "mail --in-doubt repeat -- sh -c 'echo $FENCELINE_EFFECT_KEY $FENCELINE_EFFECT_AGAIN >>tries; test -e went || { touch went; exit 3; }'";
+  const std::string command =
+      "mail --in-doubt repeat -- sh -c 'echo $FENCELINE_EFFECT_KEY $FENCELINE_EFFECT_AGAIN >>tries; test -e went || { "
+      "touch went; exit 3; }'";
   const std::string id = worked(place, effect(command) + "; echo $? >first; " + effect(command) + "; echo $? >second");
   EXPECT_EQ(Workplace::read(place.file("first")), "3\n");
   EXPECT_EQ(Workplace::read(place.file("second")), "0\n");
@@ -149,9 +164,15 @@ TEST(Effect, E2_UnderRepeatItIsDoneAgainUnderTheSameKey) {
 
 TEST(Effect, E2_UnderProbeACommandIsAskedWhetherItHappened) {
   const Workplace place;
-  for (const auto& [script, status, state] : {std::tuple{"echo receipt; exit 0", "0", "done"}, {"exit 1", "3", "none"}, {"exit 2", "76", "intent"}}) {
-    std::filesystem::permissions(place.write("probe", "#!/bin/sh\ntest -n \"$FENCELINE_EFFECT_KEY\" || exit 9\ntest \"$1\" = --booked || exit 9\n" + std::string(script) + "\n"), std::filesystem::perms::owner_all);
-    const std::string id = worked(place, effect("mail --in-doubt 'probe=./probe --booked' -- sh -c 'exit 3'") + " >out; echo $? >status");
+  for (const auto& [script, status, state] :
+       {std::tuple{"echo receipt; exit 0", "0", "done"}, {"exit 1", "3", "none"}, {"exit 2", "76", "intent"}}) {
+    std::filesystem::permissions(
+        place.write("probe",
+                    "#!/bin/sh\ntest -n \"$FENCELINE_EFFECT_KEY\" || exit 9\ntest \"$1\" = --booked || exit 9\n" +
+                        std::string(script) + "\n"),
+        std::filesystem::perms::owner_all);
+    const std::string id =
+        worked(place, effect("mail --in-doubt 'probe=./probe --booked' -- sh -c 'exit 3'") + " >out; echo $? >status");
     EXPECT_EQ(Workplace::read(place.file("status")), status + std::string("\n")) << script;
     EXPECT_EQ(effects_of(place, id)[0]["state"], state) << script;
     EXPECT_EQ(Workplace::read(place.file("out")), std::string(state) == "done" ? "receipt\n" : "") << script;
@@ -180,7 +201,8 @@ TEST(Effect, OfALargeOutputTheFirstMebibyteIsKeptAndTheFirstCallSeesNoMore) {
 TEST(Effect, ASecondCallWaitsForTheFirstAndGetsItsOutput) {
   const Workplace place;
   const std::string command = "mail -- sh -c 'echo ran >>ran; sleep 1; echo sent'";
-  worked(place, effect(command) + " >first & while ! test -e ran; do sleep 0.01; done; " + effect(command) + " >second; wait");
+  worked(place,
+         effect(command) + " >first & while ! test -e ran; do sleep 0.01; done; " + effect(command) + " >second; wait");
   EXPECT_EQ(Workplace::read(place.file("ran")), "ran\n");
   EXPECT_EQ(Workplace::read(place.file("first")), "sent\n");
   EXPECT_EQ(Workplace::read(place.file("second")), "sent\n");
@@ -188,9 +210,14 @@ TEST(Effect, ASecondCallWaitsForTheFirstAndGetsItsOutput) {
 
 TEST(Effect, E2_ACallWhoseProcessWasKilledIsInDoubtAndItsCommandIsGone) {
   const Workplace place;
-  const std::string command = "mail --in-doubt repeat -- sh -c 'echo $$ >pid; echo $FENCELINE_EFFECT_AGAIN >>tries; test -e once || { touch once; exec sleep 1000; }'";
-  worked(place, effect(command) + " & caller=$!; while ! test -e once; do sleep 0.01; done; first=$(cat pid); kill -9 $caller; " + effect(command) +
-                    "; echo $? >status; grep -q '^State:.[^Z]' /proc/$first/status 2>/dev/null && echo alive >alive; true");
+  const std::string command =
+      "mail --in-doubt repeat -- sh -c 'echo $$ >pid; echo $FENCELINE_EFFECT_AGAIN >>tries; test -e once || { touch "
+      "once; exec sleep 1000; }'";
+  worked(place,
+         effect(command) +
+             " & caller=$!; while ! test -e once; do sleep 0.01; done; first=$(cat pid); kill -9 $caller; " +
+             effect(command) +
+             "; echo $? >status; grep -q '^State:.[^Z]' /proc/$first/status 2>/dev/null && echo alive >alive; true");
   EXPECT_EQ(Workplace::read(place.file("status")), "0\n");
   EXPECT_EQ(Workplace::read(place.file("tries")), "0\n1\n");
   EXPECT_FALSE(std::filesystem::exists(place.file("alive")));
@@ -205,7 +232,8 @@ TEST(Effect, E2_AFailureIsSeenThoughTheHandlerIgnoresTheEndOfChildren) {
 
 TEST(Effect, AnEmptyWordAndAnEmptyRequestAreNotTheSame) {
   const Workplace place;
-  const std::string id = worked(place, effect("say -- echo ''") + " && " + effect("say --request '' -- echo") + "; echo $?");
+  const std::string id =
+      worked(place, effect("say -- echo ''") + " && " + effect("say --request '' -- echo") + "; echo $?");
   EXPECT_EQ(effects_of(place, id).size(), 1U);
   EXPECT_NE(std::string(show(place, id)["result"]).find("65"), std::string::npos);
 }
@@ -213,8 +241,10 @@ TEST(Effect, AnEmptyWordAndAnEmptyRequestAreNotTheSame) {
 TEST(Effect, ASignalIsPassedOnToTheCommand) {
   const Workplace place;
   enqueue(place);
-  const std::string command = "mail --failed none -- sh -c \"trap 'echo told >told; exit 4' TERM; touch begun; while :; do sleep 0.05; done\"";
-  const auto worker = place.start({"work", "q", "--drain-timeout", "0s", "--ttl", "30s", "--", "sh", "-c", "exec " + effect(command)});
+  const std::string command =
+      "mail --failed none -- sh -c \"trap 'echo told >told; exit 4' TERM; touch begun; while :; do sleep 0.05; done\"";
+  const auto worker =
+      place.start({"work", "q", "--drain-timeout", "0s", "--ttl", "30s", "--", "sh", "-c", "exec " + effect(command)});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("begun")); }));
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().status, 0);

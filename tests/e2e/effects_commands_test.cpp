@@ -48,7 +48,9 @@ TEST(EffectsList, OfAJobThatDoesNotWaitExplainAndDoctorNameTheDoubtToo) {
   drain(place, program() + " effect mail --in-doubt repeat -- sh -c 'exit 3'");
   EXPECT_EQ(show(place, dead)["state"], "dead");
   const std::string told = explained(place, dead)["effect_in_doubt"];
-  EXPECT_TRUE(has(told, "decides by 'repeat'") && has(told, "fenceline effects resolve " + dead + " mail --done, or --none")) << told;
+  EXPECT_TRUE(has(told, "decides by 'repeat'") &&
+              has(told, "fenceline effects resolve " + dead + " mail --done, or --none"))
+      << told;
   const auto effects_finding = [&] {
     Json found;
     for (const Json& finding : Json(Json::parse(place.fenceline({"doctor", "--json"}).out)["findings"])) {
@@ -57,8 +59,10 @@ TEST(EffectsList, OfAJobThatDoesNotWaitExplainAndDoctorNameTheDoubtToo) {
     return found;
   };
   EXPECT_EQ(effects_finding()["status"], "warning");
-  EXPECT_TRUE(has(effects_finding()["detail"], "effect mail of job " + dead + ", begun under fence ")) << effects_finding();
-  EXPECT_EQ(effects_finding()["remedy"], "fenceline effects resolve " + dead + " mail --done  # or --none, whichever is so");
+  EXPECT_TRUE(has(effects_finding()["detail"], "effect mail of job " + dead + ", begun under fence "))
+      << effects_finding();
+  EXPECT_EQ(effects_finding()["remedy"],
+            "fenceline effects resolve " + dead + " mail --done  # or --none, whichever is so");
   EXPECT_EQ(place.fenceline({"effects", "resolve", dead, "mail", "--none"}).status, 0);
   EXPECT_FALSE(explained(place, dead).contains("effect_in_doubt"));
   EXPECT_EQ(effects_finding()["status"], "ok");
@@ -90,7 +94,8 @@ TEST(EffectsList, GoesInPages) {
 TEST(EffectsResolve, DoneLetsTheJobGoOnWithThatResult) {
   const Workplace place;
   const std::string id = in_doubt(place);
-  const Ended ended = place.fenceline({"effects", "resolve", id.substr(0, 18), "mail", "--done", "--result", "sent by hand", "--as", "ana", "--reason", "seen in the outbox"});
+  const Ended ended = place.fenceline({"effects", "resolve", id.substr(0, 18), "mail", "--done", "--result",
+                                       "sent by hand", "--as", "ana", "--reason", "seen in the outbox"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(ended.out, id + " mail done\n");
   EXPECT_EQ(show(place, id)["state"], "ready");
@@ -112,7 +117,8 @@ TEST(EffectsResolve, NoneLetsTheNextDeliveryDoIt) {
   const Workplace place;
   const std::string id = in_doubt(place);
   EXPECT_EQ(answer(place, {"effects", "resolve", id, "mail", "--none"})["state"], "none");
-  drain(place, program() + " effect mail -- sh -c 'exit 3' || " + program() + " effect mail2 -- echo $FENCELINE_DELIVERY");
+  drain(place,
+        program() + " effect mail -- sh -c 'exit 3' || " + program() + " effect mail2 -- echo $FENCELINE_DELIVERY");
   EXPECT_EQ(show(place, id)["state"], "waiting") << "its command was run, and failed again";
 }
 
@@ -128,7 +134,9 @@ TEST(EffectsResolve, AResultMayComeFromAFile) {
 TEST(EffectsResolve, WhatAHolderIsAtIsLeftToIt) {
   const Workplace place;
   const std::string id = enqueue(place);
-  const auto worker = place.start({"work", "q", "--drain", "--", "sh", "-c", program() + " effect mail -- sh -c 'touch begun; while ! test -e go; do sleep 0.02; done'"});
+  const auto worker =
+      place.start({"work", "q", "--drain", "--", "sh", "-c",
+                   program() + " effect mail -- sh -c 'touch begun; while ! test -e go; do sleep 0.02; done'"});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("begun")); }));
   const Ended ended = place.fenceline({"effects", "resolve", id, "mail", "--done"});
   EXPECT_EQ(ended.status, 75);
@@ -138,13 +146,15 @@ TEST(EffectsResolve, WhatAHolderIsAtIsLeftToIt) {
   EXPECT_EQ(show(place, id)["state"], "done");
 }
 
-// A worker that is stopped cannot stop its handler: that one may be at anything still. So its place is kept, and nobody speaks over it.
+// A worker that is stopped cannot stop its handler: that one may be at anything still. So its place is kept, and nobody
+// speaks over it.
 TEST(EffectsResolve, WhatTheHandlerOfAWaitingJobMayStillBeAtIsLeftToIt) {
   const Workplace place;
   EXPECT_EQ(place.fenceline({"queue", "set", "q", "--limit", "1"}).status, 0);
   const std::string id = enqueue(place);
   const auto worker = place.start({"work", "q", "--ttl", "1m", "--drain", "--", "sh", "-c",
-                                   "touch runs; while ! test -e go; do sleep 0.02; done; " + program() + " effect mail -- sh -c 'exit 3'; touch held; sleep 60"});
+                                   "touch runs; while ! test -e go; do sleep 0.02; done; " + program() +
+                                       " effect mail -- sh -c 'exit 3'; touch held; sleep 60"});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("runs")); }));
   worker->signal(SIGSTOP);
   place.write("go", "");
@@ -167,23 +177,24 @@ TEST(EffectsCommands, BadInputGetsOneLineAndChangesNothing) {
   place.write("large", std::string((1 << 20) + 1, 'x'));
   const std::string before = place.dump();
   const std::string other = "01a1df00-da4f-71dd-93a9-abdb19596342";
-  const std::vector<std::pair<Words, int>> wrong{{{"effects", "resolve", id, "mail"}, 64},
-                                                 {{"effects", "resolve", id, "mail", "--done", "--none"}, 64},
-                                                 {{"effects", "resolve", id, "mail", "--none", "--result", "x"}, 64},
-                                                 {{"effects", "resolve", id, "mail", "--done", "--result", "x", "--result-file", "large"}, 64},
-                                                 {{"effects", "resolve", id}, 64},
-                                                 {{"effects", "resolve", id, "mail", "--done", "--result-file", "large"}, 65},
-                                                 {{"effects", "resolve", id, "mail", "--done", "--result-file", "none"}, 66},
-                                                 {{"effects", "resolve", id, "two words", "--done"}, 65},
-                                                 {{"effects", "resolve", "x", "mail", "--done"}, 65},
-                                                 {{"effects", "resolve", id, "letter", "--done"}, 66},
-                                                 {{"effects", "resolve", other, "mail", "--done"}, 66},
-                                                 {{"effects", "list", "--job", other}, 66},
-                                                 {{"effects", "list", "--job", "x"}, 65},
-                                                 {{"effects", "list", "--limit", "0"}, 64},
-                                                 {{"effects", "list", "--all", "--limit", "5"}, 64},
-                                                 {{"effects", "list", "--result"}, 64},
-                                                 {{"effects"}, 64}};
+  const std::vector<std::pair<Words, int>> wrong{
+      {{"effects", "resolve", id, "mail"}, 64},
+      {{"effects", "resolve", id, "mail", "--done", "--none"}, 64},
+      {{"effects", "resolve", id, "mail", "--none", "--result", "x"}, 64},
+      {{"effects", "resolve", id, "mail", "--done", "--result", "x", "--result-file", "large"}, 64},
+      {{"effects", "resolve", id}, 64},
+      {{"effects", "resolve", id, "mail", "--done", "--result-file", "large"}, 65},
+      {{"effects", "resolve", id, "mail", "--done", "--result-file", "none"}, 66},
+      {{"effects", "resolve", id, "two words", "--done"}, 65},
+      {{"effects", "resolve", "x", "mail", "--done"}, 65},
+      {{"effects", "resolve", id, "letter", "--done"}, 66},
+      {{"effects", "resolve", other, "mail", "--done"}, 66},
+      {{"effects", "list", "--job", other}, 66},
+      {{"effects", "list", "--job", "x"}, 65},
+      {{"effects", "list", "--limit", "0"}, 64},
+      {{"effects", "list", "--all", "--limit", "5"}, 64},
+      {{"effects", "list", "--result"}, 64},
+      {{"effects"}, 64}};
   for (const auto& [words, status] : wrong) {
     const Ended ended = place.fenceline(words);
     EXPECT_EQ(ended.status, status) << testing::PrintToString(words) << ended.err;

@@ -27,8 +27,18 @@ TEST(Enqueue, AJobCarriesAllThatWasSaidOfIt) {
   const Workplace place;
   const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const std::string day = summer_day();
-  const std::string id = enqueue(place, {"--key", "k 1", "--key-for", "1h", "--group", "g", "--limit-key", "l", "--at", day + "T03:04:05Z", "--timeout",
-                                         "5m", "--backoff", "2s", "--backoff-max", "1m", "--tag", "b", "--tag", "a", "--tag", "b", "--traceparent", trace});
+  const std::string id = enqueue(place, {"--key",         "k 1",
+                                         "--key-for",     "1h",
+                                         "--group",       "g",
+                                         "--limit-key",   "l",
+                                         "--at",          day + "T03:04:05Z",
+                                         "--timeout",     "5m",
+                                         "--backoff",     "2s",
+                                         "--backoff-max", "1m",
+                                         "--tag",         "b",
+                                         "--tag",         "a",
+                                         "--tag",         "b",
+                                         "--traceparent", trace});
   const Json job = show(place, id);
   EXPECT_EQ(job["key"], "k 1");
   EXPECT_EQ(job["key_for_ms"], 3'600'000);
@@ -55,7 +65,8 @@ TEST(Enqueue, ATraceComesFromTheEnvironmentIfItIsOne) {
 
 TEST(Enqueue, ATimeOfThisMachinesZoneIsMeantInIt) {
   const Workplace place;
-  const std::string id = enqueue(place, {"--at", summer_day() + " 12:00"}, {.env = {{"TZ", "CET-1CEST,M3.5.0,M10.5.0/3"}}});
+  const std::string id =
+      enqueue(place, {"--at", summer_day() + " 12:00"}, {.env = {{"TZ", "CET-1CEST,M3.5.0,M10.5.0/3"}}});
   EXPECT_EQ(show(place, id)["run_at"], summer_day() + "T10:00:00.000000Z");
 }
 
@@ -81,11 +92,13 @@ TEST(Enqueue, J6_AKeyThatACancelledJobKeepsIsToldWithTheWayOut) {
   EXPECT_EQ(place.fenceline({"job", "cancel", first}).status, 0);
   const Ended again = place.fenceline({"enqueue", "q", "--key", "k", "--key-for", "1d", "--payload", "1"});
   EXPECT_EQ(trimmed(again.out), first);
-  EXPECT_TRUE(one_line(again.err) && has(again.err, "it is cancelled") && has(again.err, "'fenceline job retry " + first + "'"))
+  EXPECT_TRUE(one_line(again.err) && has(again.err, "it is cancelled") &&
+              has(again.err, "'fenceline job retry " + first + "'"))
       << again.err;
   const Ended other = place.fenceline({"enqueue", "q", "--key", "k", "--payload", "2"});
   EXPECT_EQ(other.status, 65);
-  EXPECT_TRUE(one_line(other.err) && has(other.err, first + " (cancelled)") && has(other.err, "'fenceline job retry'")) << other.err;
+  EXPECT_TRUE(one_line(other.err) && has(other.err, first + " (cancelled)") && has(other.err, "'fenceline job retry'"))
+      << other.err;
 }
 
 TEST(Enqueue, J1_ABatchThatIsRepeatedAddsNothing) {
@@ -111,7 +124,9 @@ TEST(Enqueue, ABatchThatStoppedAtABadLineGoesOnWhenItIsRight) {
   const Words words{"enqueue", "q", "--jsonl", "-", "--batch", "monday"};
   const Ended bad = place.fenceline(words, {.input = numbers(1, 1500) + "oops\n" + numbers(1502, 2500)});
   EXPECT_EQ(bad.status, 65);
-  EXPECT_TRUE(has(bad.err, "line 1501: ") && has(bad.err, "1000 jobs went in (lines 1 to 1000), run it again with the same --batch")) << bad.err;
+  EXPECT_TRUE(has(bad.err, "line 1501: ") &&
+              has(bad.err, "1000 jobs went in (lines 1 to 1000), run it again with the same --batch"))
+      << bad.err;
   EXPECT_EQ(place.jobs().size(), 1000U);
   const Ended right = place.fenceline(words, {.input = numbers(1, 2500)});
   EXPECT_EQ(right.status, 0) << right.err;
@@ -134,10 +149,12 @@ TEST(Enqueue, ARefusedBatchSaysWhatIsNewAndDoesNotAdviseToRepeatIt) {
   ASSERT_EQ(place.fenceline(words, {.input = numbers(1, 1600)}).status, 0);
   const Ended other = place.fenceline(words, {.input = numbers(1, 1500) + "0\n"});
   EXPECT_EQ(other.status, 65);
-  EXPECT_TRUE(has(other.err, "choose another name; 0 new jobs went in and 1000 were there already (lines 1 to 1000)\n")) << other.err;
+  EXPECT_TRUE(has(other.err, "choose another name; 0 new jobs went in and 1000 were there already (lines 1 to 1000)\n"))
+      << other.err;
   EXPECT_FALSE(has(other.err, "run it again")) << other.err;
   const Ended bad = place.fenceline(words, {.input = numbers(1, 1500) + "oops\n"});
-  EXPECT_TRUE(has(bad.err, "0 new jobs went in and 1000 were there already (lines 1 to 1000), run it again")) << bad.err;
+  EXPECT_TRUE(has(bad.err, "0 new jobs went in and 1000 were there already (lines 1 to 1000), run it again"))
+      << bad.err;
   EXPECT_EQ(place.jobs().size(), 1600U);
 }
 
@@ -176,7 +193,11 @@ TEST(Enqueue, OptionsThatDoNotGoTogetherAreRefused) {
     EXPECT_EQ(ended.status, 64) << testing::PrintToString(options) << ended.err;
     EXPECT_TRUE(one_line(ended.err) && has(ended.err, "; ")) << ended.err;
   }
-  for (const Words& options : std::vector<Words>{{"--key", ""}, {"--group", ""}, {"--limit-key", "a\nb"}, {"--tag", ""}, {"--group", std::string(300, 'g')},
+  for (const Words& options : std::vector<Words>{{"--key", ""},
+                                                 {"--group", ""},
+                                                 {"--limit-key", "a\nb"},
+                                                 {"--tag", ""},
+                                                 {"--group", std::string(300, 'g')},
                                                  {"--jsonl", "-", "--batch", ""}}) {
     const Ended ended = place.fenceline(joined({"enqueue", "q"}, options), {.input = "1\n"});
     EXPECT_EQ(ended.status, 65) << testing::PrintToString(options) << ended.err;
@@ -190,7 +211,9 @@ TEST(Enqueue, J7_AGroupRunsInOrderOneAtATimeWithFourSlots) {
   std::string lines;
   for (int i = 0; i < 12; ++i) lines += std::to_string(i) + "\n";
   for (const char* group : {"a", "b"}) {
-    ASSERT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-", "--group", group, "--tag", group}, {.input = lines}).status, 0);
+    ASSERT_EQ(
+        place.fenceline({"enqueue", "q", "--jsonl", "-", "--group", group, "--tag", group}, {.input = lines}).status,
+        0);
   }
   const std::string first_a = answer(place, {"jobs", "--tag", "a", "--limit", "1"})["jobs"][0]["id"];
   EXPECT_EQ(answer(place, {"jobs", "--tag", "a"})["jobs"].size(), 12U);
@@ -201,7 +224,8 @@ TEST(Enqueue, J7_AGroupRunsInOrderOneAtATimeWithFourSlots) {
   script += "mkdir $g/busy || echo $g >> overlaps; echo $n >> $g.order; rmdir $g/busy; fi; done";
   for (const char* group : {"a", "b"}) {
     std::string ids;
-    for (const Json& job : Json(answer(place, {"jobs", "--tag", group})["jobs"])) ids += job["id"].get<std::string>() + "\n";
+    for (const Json& job : Json(answer(place, {"jobs", "--tag", group})["jobs"]))
+      ids += job["id"].get<std::string>() + "\n";
     place.write(std::string(group) + ".ids", ids);
   }
   drain(place, script, {"--concurrency", "4"});
@@ -217,7 +241,8 @@ TEST(Enqueue, AFileOfManyLinesTakesLessThan64MiB) {
     std::ofstream file(place.file("many.jsonl"));
     for (int i = 0; i < 100'000; ++i) file << "{\"n\":" << i << ",\"text\":\"" << std::string(600, 'x') << "\"}\n";
   }
-  const Ended ended = place.fenceline({"enqueue", "q", "--jsonl", "many.jsonl"}, {.patience = std::chrono::seconds{250}});
+  const Ended ended =
+      place.fenceline({"enqueue", "q", "--jsonl", "many.jsonl"}, {.patience = std::chrono::seconds{250}});
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(ended.out, "100000\n");
   rusage used{};

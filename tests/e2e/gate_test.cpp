@@ -14,7 +14,8 @@ Ended put(const Workplace& place, const std::string& fence, const std::string& c
 }
 
 std::size_t files_in(const std::filesystem::path& folder) {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
 }
 
 TEST(Gate, PutTakesAnEqualOrLargerFenceAndRefusesAnOlderOne) {
@@ -25,7 +26,8 @@ TEST(Gate, PutTakesAnEqualOrLargerFenceAndRefusesAnOlderOne) {
   EXPECT_EQ(put(place, "9", "newer\n").out, "") << "a handler's stdout is its result";
   const Ended late = put(place, "8", "late\n");
   EXPECT_EQ(late.status, 76);
-  EXPECT_TRUE(one_line(late.err) && has(late.err, "fence 8 of reports is stale: the gate has let 9 through")) << late.err;
+  EXPECT_TRUE(one_line(late.err) && has(late.err, "fence 8 of reports is stale: the gate has let 9 through"))
+      << late.err;
   EXPECT_EQ(Workplace::read(place.file("report")), "newer\n");
   const Json shown = Json::parse(place.fenceline({"gate", "show", "--file", "report", "--json"}).out)["gates"][0];
   EXPECT_EQ(shown["resource"], "reports");
@@ -54,7 +56,9 @@ TEST(Gate, CheckOnlyTells) {
 
 TEST(Gate, RunPassesTheStatusOfItsCommandOn) {
   const Workplace place;
-  const auto status = [&](const Words& command) { return place.fenceline(joined({"gate", "run", "deploy", "5", "--"}, command)).status; };
+  const auto status = [&](const Words& command) {
+    return place.fenceline(joined({"gate", "run", "deploy", "5", "--"}, command)).status;
+  };
   EXPECT_EQ(status({"true"}), 0);
   EXPECT_EQ(status({"sh", "-c", "exit 7"}), 7);
   EXPECT_EQ(status({"sh", "-c", "kill -9 $$"}), 137);
@@ -90,7 +94,8 @@ TEST(Gate, RunIsHeldWhileItsCommandWritesThoughItWasPausedOrKilled) {
 
 TEST(Gate, ATermReachesTheCommandAndTheGateIsFreeAfterIt) {
   const Workplace place;
-  const auto run = place.start({"gate", "run", "deploy", "5", "--", "sh", "-c", "trap 'exit 9' TERM; echo > begun; while :; do sleep 0.02; done"});
+  const auto run = place.start({"gate", "run", "deploy", "5", "--", "sh", "-c",
+                                "trap 'exit 9' TERM; echo > begun; while :; do sleep 0.02; done"});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("begun")); }));
   run->signal(SIGTERM);
   EXPECT_EQ(run->wait().status, 9);
@@ -140,16 +145,19 @@ TEST(Gate, OfAnotherResourceOrNamespaceIsRefusedByName) {
   const Ended other = place.fenceline({"gate", "put", "invoices", "9", "report"}, {.input = "y"});
   EXPECT_EQ(other.status, 65);
   EXPECT_TRUE(has(other.err, "is the gate of reports, not of invoices")) << other.err;
-  EXPECT_EQ(place.fenceline({"gate", "put", "reports", "9", "report", "--namespace", "shop"}, {.input = "y"}).status, 65);
+  EXPECT_EQ(place.fenceline({"gate", "put", "reports", "9", "report", "--namespace", "shop"}, {.input = "y"}).status,
+            65);
   EXPECT_EQ(Workplace::read(place.file("report")), "x");
   ASSERT_EQ(place.fenceline({"gate", "run", "deploy", "5", "--", "true"}).status, 0);
-  EXPECT_EQ(place.fenceline({"gate", "run", "deploy", "4", "--namespace", "shop", "--", "true"}).status, 0) << "another tenant's gate";
+  EXPECT_EQ(place.fenceline({"gate", "run", "deploy", "4", "--namespace", "shop", "--", "true"}).status, 0)
+      << "another tenant's gate";
 }
 
 TEST(Gate, TheFolderComesFromFlagEnvironmentFileOrTheStore) {
   const Workplace place;
   const auto value = [&](const Words& words, const Setting& setting) {
-    const Json all = Json::parse(place.fenceline(joined({"config", "show", "--origin", "--json"}, words), setting).out)["settings"];
+    const Json all =
+        Json::parse(place.fenceline(joined({"config", "show", "--origin", "--json"}, words), setting).out)["settings"];
     for (const Json& one : all) {
       if (one["name"] == "gates") return one["value"].get<std::string>() + " by " + one["origin"].get<std::string>();
     }
@@ -171,7 +179,8 @@ TEST(Gate, InAHandlerTheNewestGrantOfItsJobCounts) {
   const Json job = show(place, id);
   ASSERT_EQ(job["state"], "done");
   const std::int64_t fence = job["fence"];
-  EXPECT_EQ(place.fenceline({"gate", "put", id, std::to_string(fence - 1), "other"}, {.input = "late"}).status, 76) << "its gate is new, but the store knows better";
+  EXPECT_EQ(place.fenceline({"gate", "put", id, std::to_string(fence - 1), "other"}, {.input = "late"}).status, 76)
+      << "its gate is new, but the store knows better";
   EXPECT_FALSE(std::filesystem::exists(place.file("other")));
   const Ended late = place.fenceline({"gate", "check", id, std::to_string(fence - 1)});
   EXPECT_EQ(late.status, 76);
@@ -186,14 +195,16 @@ TEST(Gate, RebaseAfterAWrongFenceNamesTheMemoryToRemoveAndChangesNothing) {
   const std::string before = place.dump();
   const Ended refused = place.fenceline({"gate", "rebase", "--file", "report"});
   EXPECT_EQ(refused.status, 65) << refused.err;
-  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "the gate of reports was fed a wrong fence") && has(refused.err, "remove report.gate")) << refused.err;
+  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "the gate of reports was fed a wrong fence") &&
+              has(refused.err, "remove report.gate"))
+      << refused.err;
   EXPECT_EQ(place.dump(), before);
   std::filesystem::remove(place.file("report.gate"));
   EXPECT_EQ(put(place, "5", "anew").status, 0);
 }
 
-// What the gate let through after the backup was made is forgotten by the store that is restored, and not by the gate. The clock of this
-// machine was an hour ahead then, so that the fences of the restored store are smaller.
+// What the gate let through after the backup was made is forgotten by the store that is restored, and not by the gate.
+// The clock of this machine was an hour ahead then, so that the fences of the restored store are smaller.
 TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   const Workplace place;
   const std::string id = enqueue(place);
@@ -205,9 +216,12 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   drain(place, "echo before | " + handler);
   ASSERT_EQ(show(place, id)["state"], "done");
   const std::int64_t ahead = show(place, id)["fence"].get<std::int64_t>() + 3'600'000'000;
-  ASSERT_EQ(place.fenceline({"gate", "put", id, std::to_string(ahead), "report"}, {.input = "from the time ahead\n"}).status, 0);
+  ASSERT_EQ(
+      place.fenceline({"gate", "put", id, std::to_string(ahead), "report"}, {.input = "from the time ahead\n"}).status,
+      0);
 
-  for (const char* part : {"", "-wal", "-shm", "-lock", "-wake"}) std::filesystem::remove(place.file(std::string("fenceline.db") + part));
+  for (const char* part : {"", "-wal", "-shm", "-lock", "-wake"})
+    std::filesystem::remove(place.file(std::string("fenceline.db") + part));
   for (const char* part : {"", "-wal"}) {
     const auto file = place.file(std::string("backup") + part);
     if (std::filesystem::exists(file)) std::filesystem::rename(file, place.file(std::string("fenceline.db") + part));
@@ -215,11 +229,15 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   const Ended refused = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo after | " + handler});
   EXPECT_EQ(refused.status, 0) << refused.err;
   const Json failed = show(place, id);
-  EXPECT_GE(failed["failures"].get<int>(), 1) << failed.dump();  // how long it waits for its next attempt is by chance: perhaps so little that this worker made that, too
-  EXPECT_TRUE(has(place.fenceline({"job", "logs", id}).out, "is behind: it is the store's newest, but the gate has let " + std::to_string(ahead))) << place.fenceline({"job", "logs", id}).out;
+  EXPECT_GE(failed["failures"].get<int>(), 1) << failed.dump();  // how long it waits for its next attempt is by chance:
+                                                                 // perhaps so little that this worker made that, too
+  EXPECT_TRUE(has(place.fenceline({"job", "logs", id}).out,
+                  "is behind: it is the store's newest, but the gate has let " + std::to_string(ahead)))
+      << place.fenceline({"job", "logs", id}).out;
   EXPECT_EQ(Workplace::read(place.file("report")), "from the time ahead\n");
 
-  const Ended rebased = place.fenceline({"gate", "rebase", "--file", "report", "--reason", "restored", "--as", "ana", "--json"});
+  const Ended rebased =
+      place.fenceline({"gate", "rebase", "--file", "report", "--reason", "restored", "--as", "ana", "--json"});
   ASSERT_EQ(rebased.status, 0) << rebased.err;
   EXPECT_EQ(Json::parse(rebased.out)["floor"], ahead);
   EXPECT_TRUE(has(place.fenceline({"trail"}).out, "ana"));

@@ -30,7 +30,8 @@ std::string in_hex(std::string_view bytes) {
 TEST(HandlerProgress, IsTakenFromInsideTheCommandWhereverItWorks) {
   const Workplace place;
   enqueue(place);
-  const Ended ended = place.fenceline({"work", "q", "--drain", "--json", "--", "sh", "-c", "cd / && exec " + program() + " progress 40 'page 4'"});
+  const Ended ended = place.fenceline(
+      {"work", "q", "--drain", "--json", "--", "sh", "-c", "cd / && exec " + program() + " progress 40 'page 4'"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(Json::parse(ended.out)["done"], 1) << ended.err;
   EXPECT_NE(place.dump().find("page 4"), std::string::npos);
@@ -50,7 +51,8 @@ TEST(HandlerProgress, BadInputGetsOneLineAndChangesNothing) {
   const std::string id = enqueue(place);
   const std::string before = place.dump();
   const Setting inside{.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}};
-  for (const Words& words : {Words{"progress", "101"}, {"progress", "-1"}, {"progress", "x"}, {"progress", ""}, {"progress"}}) {
+  for (const Words& words :
+       {Words{"progress", "101"}, {"progress", "-1"}, {"progress", "x"}, {"progress", ""}, {"progress"}}) {
     const Ended ended = place.fenceline(words, inside);
     EXPECT_EQ(ended.status, 64) << words.back();
     EXPECT_TRUE(one_line(ended.err)) << ended.err;
@@ -65,8 +67,9 @@ TEST(HandlerEnds, MeanWhatTheCommandLineSays) {
   const Workplace place;
   enqueue(place);
   enqueue(place);
-  const Ended ended = place.fenceline(
-      {"work", "q", "--drain", "--json", "--concurrency", "1", "--on", "3=done", "--on", "signal=later", "--", "sh", "-c", "test -e once && kill -9 $$; touch once; echo fine; exit 3"});
+  const Ended ended =
+      place.fenceline({"work", "q", "--drain", "--json", "--concurrency", "1", "--on", "3=done", "--on", "signal=later",
+                       "--", "sh", "-c", "test -e once && kill -9 $$; touch once; echo fine; exit 3"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   const Json report = Json::parse(ended.out);
   EXPECT_EQ(report["done"], 1);
@@ -77,7 +80,8 @@ TEST(HandlerEnds, J5_AStopOfTheWorkerIsNotJudgedByThem) {
   const Workplace place;
   const std::string id = enqueue(place);
   for (const char* rule : {"signal=done", "signal=dead", "other=dead"}) {
-    const auto worker = place.start({"work", "q", "--on", rule, "--drain-timeout", "0s", "--ttl", "5s", "--", "sh", "-c", "touch begun; exec sleep 1000"});
+    const auto worker = place.start({"work", "q", "--on", rule, "--drain-timeout", "0s", "--ttl", "5s", "--", "sh",
+                                     "-c", "touch begun; exec sleep 1000"});
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("begun")); })) << worker->err();
     worker->signal(SIGTERM);
     EXPECT_EQ(worker->wait().status, 0);
@@ -92,8 +96,8 @@ TEST(HandlerEnds, ACommandThatFinishesWhenItsTimeIsOverIsDone) {
   const Workplace place;
   const Ended enqueued = place.fenceline({"enqueue", "q", "--max-attempts", "1", "--timeout", "1s", "--json"});
   ASSERT_EQ(enqueued.status, 0) << enqueued.err;
-  const Ended worked = place.fenceline({"work", "q", "--drain", "--ttl", "30s", "--on", "timeout=dead", "--", "sh", "-c",
-                                        "trap 'echo whole; exit 0' TERM; while :; do sleep 0.05; done"});
+  const Ended worked = place.fenceline({"work", "q", "--drain", "--ttl", "30s", "--on", "timeout=dead", "--", "sh",
+                                        "-c", "trap 'echo whole; exit 0' TERM; while :; do sleep 0.05; done"});
   ASSERT_EQ(worked.status, 0) << worked.err;
   const Json job = Json::parse(place.fenceline({"job", "show", Json::parse(enqueued.out)["ids"][0], "--json"}).out);
   EXPECT_EQ(job["state"], "done") << job;
@@ -114,7 +118,8 @@ TEST(HandlerEnds, AWrongRuleNamesWhatIsAllowed) {
 TEST(HandlerTimeout, EndsTheCommandAndCountsAsAFailure) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"enqueue", "q", "--max-attempts", "1", "--timeout", "1s"}).status, 0);
-  const Ended ended = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo slow >&2; echo $$ > pid; exec sleep 1000"});
+  const Ended ended =
+      place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo slow >&2; echo $$ > pid; exec sleep 1000"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   const Json job = place.jobs()[0];
   EXPECT_EQ(job["state"], "dead");
@@ -125,7 +130,8 @@ TEST(HandlerTimeout, EndsTheCommandAndCountsAsAFailure) {
 TEST(HandlerTimeout, MeansWhatTheCommandLineSays) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"enqueue", "q", "--timeout", "1s"}).status, 0);
-  const Ended ended = place.fenceline({"work", "q", "--drain", "--json", "--on", "timeout=later", "--", "sleep", "1000"});
+  const Ended ended =
+      place.fenceline({"work", "q", "--drain", "--json", "--on", "timeout=later", "--", "sleep", "1000"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(Json::parse(ended.out)["later"], 1);
   EXPECT_EQ(place.jobs()[0]["failures"], 0);

@@ -79,7 +79,8 @@ TEST(JobWait, CtrlCEndsIt) {
 TEST(JobCancel, TheProcessOfARunningJobIsStoppedWithinASecondOrSo) {
   const Workplace place;
   const std::string id = enqueue(place);
-  const auto worker = place.start({"work", "q", "--concurrency", "1", "--drain-timeout", "0s", "--", "sh", "-c", "echo $$ >> pids; exec sleep 1000"});
+  const auto worker = place.start({"work", "q", "--concurrency", "1", "--drain-timeout", "0s", "--", "sh", "-c",
+                                   "echo $$ >> pids; exec sleep 1000"});
   const auto pids = [&] { return lines_of(Workplace::read(place.file("pids"))); };
   ASSERT_TRUE(eventually([&] { return pids().size() == 1; })) << worker->err();
   const std::int64_t fence = show(place, id)["fence"];
@@ -155,8 +156,8 @@ TEST(JobLogs, ShowsWhatTheHandlerSaidAndFollowsUntilItsEnd) {
   const Workplace place;
   const std::string id = enqueue(place);
   const auto following = place.start({"job", "logs", "-f", id});
-  const auto worker =
-      place.start({"work", "q", "--drain", "--", "sh", "-c", "echo first >&2; while ! [ -e go ]; do sleep 0.05; done; echo last >&2"});
+  const auto worker = place.start({"work", "q", "--drain", "--", "sh", "-c",
+                                   "echo first >&2; while ! [ -e go ]; do sleep 0.05; done; echo last >&2"});
   EXPECT_TRUE(eventually([&] { return following->out() == "first\n"; })) << following->out() << following->err();
   place.write("go", "");
   const Ended followed = following->wait();
@@ -206,12 +207,15 @@ TEST(JobExplain, NamesWhoHoldsALeaseAndALimit) {
   ASSERT_EQ(place.fenceline({"queue", "set", "q", "--limit", "2", "--limit-per-key", "1"}).status, 0);
   const std::string first = enqueue(place, {"--limit-key", "l"});
   const std::string second = enqueue(place);
-  const auto worker = place.start({"work", "q", "--concurrency", "4", "--drain-timeout", "0s", "--", "sh", "-c", "echo >> ran; exec sleep 1000"});
+  const auto worker = place.start(
+      {"work", "q", "--concurrency", "4", "--drain-timeout", "0s", "--", "sh", "-c", "echo >> ran; exec sleep 1000"});
   ASSERT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("ran"))).size() == 2; })) << worker->err();
   const std::string third = enqueue(place, {"--limit-key", "l"});
   const std::string leased = explained(place, first)["leased"];
   const Json job = show(place, first);
-  EXPECT_TRUE(has(leased, "leased by " + job["owner"].get<std::string>() + " under fence " + std::to_string(job["fence"].get<std::int64_t>()))) << leased;
+  EXPECT_TRUE(has(leased, "leased by " + job["owner"].get<std::string>() + " under fence " +
+                              std::to_string(job["fence"].get<std::int64_t>())))
+      << leased;
   const auto reasons = explained(place, third);
   EXPECT_TRUE(has(reasons.at("limit"), first) && has(reasons.at("limit"), second)) << reasons.at("limit");
   EXPECT_TRUE(has(reasons.at("limit_key"), first)) << reasons.at("limit_key");
@@ -230,11 +234,13 @@ TEST(JobExplain, SaysWhatBecameOfAFinishedJob) {
   const std::string purged = enqueue(place, {"--delay", "1h", "--tag", "purged"});
   drain(place, "read s; exit $s");
   ASSERT_EQ(place.fenceline({"queue", "purge", "q", "--yes", "--as", "bob"}).status, 0);
-  EXPECT_TRUE(has(explained(place, purged)["cancelled"], "it was cancelled by bob at ")) << explained(place, purged)["cancelled"];
+  EXPECT_TRUE(has(explained(place, purged)["cancelled"], "it was cancelled by bob at "))
+      << explained(place, purged)["cancelled"];
   EXPECT_TRUE(explained(place, done).contains("done"));
   EXPECT_TRUE(has(explained(place, used_up)["attempts_used_up"], "its one attempt is used up"));
   EXPECT_TRUE(explained(place, at_once).contains("dead_at_once"));
-  EXPECT_TRUE(has(explained(place, cancelled)["cancelled"], "it was cancelled by ana (too late) at ")) << explained(place, cancelled)["cancelled"];
+  EXPECT_TRUE(has(explained(place, cancelled)["cancelled"], "it was cancelled by ana (too late) at "))
+      << explained(place, cancelled)["cancelled"];
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ inline void drain(const Workplace& place, const std::string& script, const Words
 // The reasons that `job explain` gives, by name.
 inline std::map<std::string, std::string> explained(const Workplace& place, const std::string& id) {
   std::map<std::string, std::string> out;
-  for (const Json& reason : Json(answer(place, {"job", "explain", id})["reasons"])) out[reason["reason"]] = reason["text"];
+  for (const Json& reason : Json(answer(place, {"job", "explain", id})["reasons"]))
+    out[reason["reason"]] = reason["text"];
   return out;
 }
 

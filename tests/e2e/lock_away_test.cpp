@@ -1,4 +1,5 @@
-// A store that is away when `fenceline lock` or `elect` starts: waited for as long as the lock would be, and then what its class says.
+// A store that is away when `fenceline lock` or `elect` starts: waited for as long as the lock would be, and then what
+// its class says.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -33,7 +34,9 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  Setting setting() const { return {.input = "", .env = {{"FENCELINE_STORE", "postgres://nobody@127.0.0.1:" + std::to_string(number_) + "/x"}}}; }
+  Setting setting() const {
+    return {.input = "", .env = {{"FENCELINE_STORE", "postgres://nobody@127.0.0.1:" + std::to_string(number_) + "/x"}}};
+  }
 
  private:
   int socket_;
@@ -79,7 +82,9 @@ TEST(LockAway, ASignalReachesACommandThatRunsWithoutItsLock) {
   const Workplace place;
   const Port closed(false);
   place.write("fenceline.toml", "[lock.bold]\non_acquire_error = \"open\"\n");
-  const auto run = place.start({"lock", "deploy", "--class", "bold", "--", "sh", "-c", "trap 'exit 9' TERM; echo > begun; while :; do sleep 0.02; done"}, closed.setting());
+  const auto run = place.start({"lock", "deploy", "--class", "bold", "--", "sh", "-c",
+                                "trap 'exit 9' TERM; echo > begun; while :; do sleep 0.02; done"},
+                               closed.setting());
   ASSERT_TRUE(comes(place, "begun"));
   run->signal(SIGTERM);
   EXPECT_EQ(run->wait().status, 9);
@@ -93,7 +98,8 @@ TEST(LockAway, OtherwiseItIsWaitedForAndThen69) {
   EXPECT_EQ(ended.status, 69);
   EXPECT_GE(Clock::now() - began, 1500ms);
   EXPECT_TRUE(one_line(ended.err) && has(ended.err, "cannot reach")) << ended.err;
-  const Ended once = place.fenceline({"lock", "deploy", "-n", "-E", "3", "--json", "--", "touch", "ran"}, closed.setting());
+  const Ended once =
+      place.fenceline({"lock", "deploy", "-n", "-E", "3", "--json", "--", "touch", "ran"}, closed.setting());
   EXPECT_EQ(once.status, 69) << "that is for a lock that others have";
   EXPECT_EQ(events(once.err, "lock_acquire_failed"), 1) << once.err;
   const Ended often = place.fenceline({"lock", "deploy", "-w", "1", "--json", "--", "touch", "ran"}, closed.setting());
@@ -115,7 +121,8 @@ TEST(LockAway, AServerThatSaysNothingDoesNotMakeTheWaitLonger) {
 TEST(LockAway, WhatNoWaitCanMendIsToldAtOnce) {
   const Workplace place;
   for (const char* store : {"sqlite:no/such/folder/x.db", "postgres://a@b@c/x", "oracle:x"}) {
-    const Ended ended = place.fenceline({"lock", "deploy", "-w", "3600", "--store", store, "--", "touch", "ran"}, {.input = "", .patience = 30s});
+    const Ended ended = place.fenceline({"lock", "deploy", "-w", "3600", "--store", store, "--", "touch", "ran"},
+                                        {.input = "", .patience = 30s});
     EXPECT_GE(ended.status, 64) << store;
     EXPECT_LE(ended.status, 77) << store;
     EXPECT_TRUE(one_line(ended.err)) << ended.err;
@@ -162,8 +169,11 @@ LinkedServer linked_redis(const Workplace& place) {
   const std::string used = place.store_url();
   const std::size_t prefix = used.find("prefix=");
   std::string rest = url.substr(end);
-  if (prefix != std::string::npos) rest += (rest.empty() ? "?" : "&") + used.substr(prefix, used.find('&', prefix) - prefix);
-  return {.socket = url.substr(path, end - path), .link = place.file("redis.sock"), .url = url.substr(0, path) + place.file("redis.sock").string() + rest};
+  if (prefix != std::string::npos)
+    rest += (rest.empty() ? "?" : "&") + used.substr(prefix, used.find('&', prefix) - prefix);
+  return {.socket = url.substr(path, end - path),
+          .link = place.file("redis.sock"),
+          .url = url.substr(0, path) + place.file("redis.sock").string() + rest};
 }
 
 TEST(LockAway, OnceTheStoreIsBackTheLockIsHad) {
@@ -171,8 +181,10 @@ TEST(LockAway, OnceTheStoreIsBackTheLockIsHad) {
   if (place.env().empty()) GTEST_SKIP() << "needs a server: script/with_postgres, script/with_redis";
   const LinkedServer server = Workplace::on_postgres() ? linked_postgres(place) : linked_redis(place);
   const Setting away{.input = "", .env = {{"FENCELINE_STORE", server.url}}};
-  const auto lock = place.start({"lock", "deploy", "-w", "600", "--json", "--", "sh", "-c", "echo $FENCELINE_FENCE > locked"}, away);
-  const auto elect = place.start({"elect", "chief", "--json", "--", "sh", "-c", "echo $FENCELINE_FENCE > led; exit 5"}, away);
+  const auto lock =
+      place.start({"lock", "deploy", "-w", "600", "--json", "--", "sh", "-c", "echo $FENCELINE_FENCE > locked"}, away);
+  const auto elect =
+      place.start({"elect", "chief", "--json", "--", "sh", "-c", "echo $FENCELINE_FENCE > led; exit 5"}, away);
   EXPECT_TRUE(eventually([&] { return events(lock->err(), "lock_acquire_failed") > 0; })) << lock->err();
   EXPECT_TRUE(eventually([&] { return events(elect->err(), "lock_acquire_failed") > 0; })) << elect->err();
   std::filesystem::create_symlink(server.socket, server.link);

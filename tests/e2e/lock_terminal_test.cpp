@@ -41,11 +41,14 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  void type(const std::string& text) { EXPECT_EQ(::write(terminal_, text.data(), text.size()), static_cast<ssize_t>(text.size())); }
+  void type(const std::string& text) {
+    EXPECT_EQ(::write(terminal_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
   // What it shows, so that it never waits for us; and for a test that fails.
   std::string shows() {
     std::array<char, 4096> buffer{};
-    for (ssize_t count = 0; (count = ::read(terminal_, buffer.data(), buffer.size())) > 0;) shown_.append(buffer.data(), static_cast<std::size_t>(count));
+    for (ssize_t count = 0; (count = ::read(terminal_, buffer.data(), buffer.size())) > 0;)
+      shown_.append(buffer.data(), static_cast<std::size_t>(count));
     return shown_;
   }
   bool comes(const std::filesystem::path& file) {
@@ -79,13 +82,17 @@ bool is_gone(const std::string& pid) {
   return eventually([&] { return std::string(1, look_at(pid).state).find_first_of("RSDT") == std::string::npos; });
 }
 
-std::string content(const Workplace& place, const std::string& name) { return trimmed(Workplace::read(place.file(name))); }
+std::string content(const Workplace& place, const std::string& name) {
+  return trimmed(Workplace::read(place.file(name)));
+}
 Json shown(const Workplace& place, const std::string& resource) { return answer(place, {"locks", "show", resource}); }
 
 TEST(LockTerminal, CtrlCReachesTheCommandOnceAndItsStatusIsPassedOn) {
   const Workplace place;
   Terminal terminal(place);
-  place.write("command", "trap 'echo x >> told; echo > enough' INT; echo x > begun; while ! [ -e enough ]; do sleep 0.02; done; sleep 0.2; exit 9\n");
+  place.write("command",
+              "trap 'echo x >> told; echo > enough' INT; echo x > begun; while ! [ -e enough ]; do sleep 0.02; done; "
+              "sleep 0.2; exit 9\n");
   terminal.type(program() + " lock deploy -- sh command; echo $? > status\n");
   ASSERT_TRUE(terminal.comes(place.file("begun"))) << terminal.shows();
   terminal.type("\x03");
@@ -132,7 +139,9 @@ TEST(LockTerminal, CtrlZStopsBothAndFgContinuesThem) {
 TEST(LockTerminal, L5_WhatIsStoppedForLongerThanItsLeaseIsEndedBeforeAnotherHasTheLock) {
   const Workplace place;
   Terminal terminal(place);
-  place.write("command", "echo $PPID > guardian; echo $$ > child; while :; do date +%s%N > beat.new; mv beat.new beat; sleep 0.01; done\n");
+  place.write("command",
+              "echo $PPID > guardian; echo $$ > child; while :; do date +%s%N > beat.new; mv beat.new beat; sleep "
+              "0.01; done\n");
   terminal.type(program() + " lock deploy --ttl 4s -- sh command\n");
   ASSERT_TRUE(terminal.comes(place.file("beat"))) << terminal.shows();
   const std::string child = content(place, "child");

@@ -23,15 +23,20 @@ Json shown(const Workplace& place, const std::string& resource) { return answer(
 
 TEST(Lock, RunsItsCommandWithTheFenceAndPassesItsStatusOn) {
   const Workplace place;
-  const auto status = [&](const Words& command) { return place.fenceline(joined({"lock", "deploy", "--"}, command)).status; };
+  const auto status = [&](const Words& command) {
+    return place.fenceline(joined({"lock", "deploy", "--"}, command)).status;
+  };
   EXPECT_EQ(status({"true"}), 0);
   EXPECT_EQ(status({"sh", "-c", "exit 7"}), 7);
   EXPECT_EQ(status({"sh", "-c", "kill -9 $$"}), 137);
   EXPECT_EQ(status({"no-such-command"}), 127);
   EXPECT_EQ(status({"/"}), 126);
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--", "cat"}, {.input = "through\n"}).out, "through\n");
-  EXPECT_EQ(place.fenceline({"lock", "deploy", "--", "printf", "%s|", "a b", "$(id)", ""}).out, "a b|$(id)||") << "it went through a shell";
-  const Ended told = place.fenceline({"lock", "deploy", "--namespace", "shop", "--", "sh", "-c", "echo $FENCELINE_LOCK $FENCELINE_FENCE $FENCELINE_NAMESPACE; echo $FENCELINE_LOCKS; echo $FENCELINE_STORE"});
+  EXPECT_EQ(place.fenceline({"lock", "deploy", "--", "printf", "%s|", "a b", "$(id)", ""}).out, "a b|$(id)||")
+      << "it went through a shell";
+  const Ended told = place.fenceline(
+      {"lock", "deploy", "--namespace", "shop", "--", "sh", "-c",
+       "echo $FENCELINE_LOCK $FENCELINE_FENCE $FENCELINE_NAMESPACE; echo $FENCELINE_LOCKS; echo $FENCELINE_STORE"});
   ASSERT_EQ(told.status, 0) << told.err;
   const Json row = answer(place, {"locks", "show", "deploy", "--namespace", "shop"});
   const std::string fence = row["fence"].dump();
@@ -48,7 +53,8 @@ TEST(Lock, IsHeldWhileItsCommandRunsAndFreeAfterIt) {
   EXPECT_EQ(none.status, 75);
   EXPECT_TRUE(one_line(none.err) && has(none.err, "deploy")) << none.err;
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--nonblock", "-E", "3", "--", "touch", "second"}).status, 3);
-  const Ended fine = place.fenceline({"lock", "deploy", "-w", "0.2", "--conflict-exit-code", "0", "--", "touch", "second"});
+  const Ended fine =
+      place.fenceline({"lock", "deploy", "-w", "0.2", "--conflict-exit-code", "0", "--", "touch", "second"});
   EXPECT_EQ(fine.status, 0);
   EXPECT_EQ(fine.err, "") << "cron would mail it every minute";
   const Ended quiet = place.fenceline({"lock", "deploy", "-n", "-q", "--", "touch", "second"});
@@ -71,8 +77,14 @@ TEST(Lock, IsHeldWhileItsCommandRunsAndFreeAfterIt) {
 
 TEST(Lock, SignalsGoToTheCommand) {
   const Workplace place;
-  for (const auto& [signal, name] : std::map<int, std::string>{{SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGHUP, "HUP"}, {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}, {SIGQUIT, "QUIT"}}) {
-    const auto run = place.start({"lock", "deploy", "--", "sh", "-c", "trap 'exit 9' " + name + "; echo > begun; while :; do sleep 0.02; done"});
+  for (const auto& [signal, name] : std::map<int, std::string>{{SIGTERM, "TERM"},
+                                                               {SIGINT, "INT"},
+                                                               {SIGHUP, "HUP"},
+                                                               {SIGUSR1, "USR1"},
+                                                               {SIGUSR2, "USR2"},
+                                                               {SIGQUIT, "QUIT"}}) {
+    const auto run = place.start(
+        {"lock", "deploy", "--", "sh", "-c", "trap 'exit 9' " + name + "; echo > begun; while :; do sleep 0.02; done"});
     ASSERT_TRUE(comes(place, "begun"));
     run->signal(signal);
     EXPECT_EQ(run->wait().status, 9) << name;
@@ -87,7 +99,8 @@ TEST(Lock, SignalsGoToTheCommand) {
 
 TEST(Lock, ASignalToItAloneReachesTheCommandOnceAndOneToTheGroupAtMostTwice) {
   const Workplace place;
-  const std::string counts = "trap 'echo x >> told' TERM; echo > begun; while ! [ -e enough ]; do sleep 0.02; done; exit 6";
+  const std::string counts =
+      "trap 'echo x >> told' TERM; echo > begun; while ! [ -e enough ]; do sleep 0.02; done; exit 6";
   for (const bool group : {false, true}) {
     const auto run = place.start({"lock", "deploy", "--", "sh", "-c", counts});
     ASSERT_TRUE(comes(place, "begun"));
@@ -119,7 +132,8 @@ TEST(Lock, ASignalWhileItWaitsEndsTheWait) {
 // Stopped as by Ctrl-Z or a debugger: its guardian goes on.
 TEST(Lock, L5_TheCommandOfAStoppedHolderIsGoneBeforeAnotherHasTheLock) {
   const Workplace place;
-  const std::string works = "trap '' TERM; echo $$ > first; while :; do date +%s%N > beat.new; mv beat.new beat; sleep 0.01; done";
+  const std::string works =
+      "trap '' TERM; echo $$ > first; while :; do date +%s%N > beat.new; mv beat.new beat; sleep 0.01; done";
   const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c", works});
   ASSERT_TRUE(comes(place, "beat"));
   run->signal(SIGSTOP);
@@ -137,30 +151,36 @@ TEST(Lock, L5_TheCommandOfAStoppedHolderIsGoneBeforeAnotherHasTheLock) {
 
 TEST(Lock, L5_AKilledHolderTakesItsCommandAndAllItStartedWithIt) {
   const Workplace place;
-  const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c", "setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
+  const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c",
+                                "setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
   ASSERT_TRUE(comes(place, "child"));
   run->signal(SIGKILL);
   EXPECT_EQ(run->wait().status, 137);
-  for (const char* name : {"child", "grandchild"}) EXPECT_TRUE(eventually([&] { return !is_alive(Workplace::read(place.file(name))); })) << name;
+  for (const char* name : {"child", "grandchild"})
+    EXPECT_TRUE(eventually([&] { return !is_alive(Workplace::read(place.file(name))); })) << name;
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--wait", "20s", "--", "true"}).status, 0);
 }
 
 // Not even a stopped guardian lets it.
 TEST(Lock, L5_ACommandWhoseGuardianIsStoppedIsGoneSoonAfterTheLockIsLost) {
   const Workplace place;
-  const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c", "echo $PPID > guardian; setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
+  const auto run =
+      place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c",
+                   "echo $PPID > guardian; setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
   ASSERT_TRUE(comes(place, "child"));
   const int guardian = std::stoi(Workplace::read(place.file("guardian")));
   ASSERT_NE(guardian, run->pid());
   ASSERT_EQ(::kill(guardian, SIGSTOP), 0);
   EXPECT_EQ(place.fenceline({"locks", "break", "deploy"}).status, 0);
   EXPECT_EQ(run->wait().status, 76);
-  for (const char* name : {"child", "grandchild"}) EXPECT_TRUE(eventually([&] { return !is_alive(Workplace::read(place.file(name))); })) << name;
+  for (const char* name : {"child", "grandchild"})
+    EXPECT_TRUE(eventually([&] { return !is_alive(Workplace::read(place.file(name))); })) << name;
 }
 
 TEST(Lock, WhatIsIgnoredFromTheStartStaysIgnored) {
   const Workplace place;
-  const std::string under_nohup = "trap '' HUP; exec " + program() + " lock deploy -- sh -c 'echo $$ > child; read line; exit 4'";
+  const std::string under_nohup =
+      "trap '' HUP; exec " + program() + " lock deploy -- sh -c 'echo $$ > child; read line; exit 4'";
   const auto run = place.start({"lock", "outer", "--", "sh", "-c", under_nohup});
   ASSERT_TRUE(comes(place, "child"));
   const pid_t child = std::stoi(Workplace::read(place.file("child")));
@@ -180,7 +200,8 @@ TEST(Lock, ABrokenOneEndsItsCommandWith76AndIsInTheTrail) {
   const Ended other = place.fenceline({"locks", "break", "deploy", "--fence", "5"});
   EXPECT_EQ(other.status, 76);
   EXPECT_TRUE(one_line(other.err)) << other.err;
-  const Json broken = answer(place, {"locks", "break", "deploy", "--fence", fence, "--reason", "its host burnt down", "--as", "ada"});
+  const Json broken =
+      answer(place, {"locks", "break", "deploy", "--fence", fence, "--reason", "its host burnt down", "--as", "ada"});
   EXPECT_EQ(broken["ended"].dump(), fence);
   EXPECT_GT(broken["fence"], broken["ended"]);
   const Ended lost = run->wait();
@@ -250,7 +271,8 @@ TEST(Lock, HoldAtLeastKeepsOthersOutThoughTheCommandIsDone) {
   EXPECT_EQ(place.fenceline({"lock", "tick", "--hold-at-least", "5s", "--", "true"}).status, 0);
   const Ended none = place.fenceline({"lock", "tick", "-n", "--", "true"});
   EXPECT_EQ(none.status, 75);
-  EXPECT_TRUE(has(none.err, "lock tick is kept for ") && has(none.err, " more after its last holder, fence ")) << none.err;
+  EXPECT_TRUE(has(none.err, "lock tick is kept for ") && has(none.err, " more after its last holder, fence "))
+      << none.err;
   EXPECT_EQ(shown(place, "tick")["state"], "resting");
   EXPECT_EQ(place.fenceline({"lock", "tick", "--wait", "20s", "--", "true"}).status, 0);
 }
@@ -261,7 +283,11 @@ TEST(Lock, ATimeoutEndsTheCommandAndGivesTheLockBack) {
   EXPECT_EQ(ended.status, 143);
   EXPECT_TRUE(has(ended.err, "--timeout")) << ended.err;
   EXPECT_EQ(place.fenceline({"lock", "deploy", "-n", "--", "true"}).status, 0);
-  EXPECT_EQ(place.fenceline({"lock", "deploy", "--ttl", "3s", "--timeout", "1s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"}).status, 137);
+  EXPECT_EQ(place
+                .fenceline({"lock", "deploy", "--ttl", "3s", "--timeout", "1s", "--", "sh", "-c",
+                            "trap '' TERM; while :; do sleep 0.05; done"})
+                .status,
+            137);
   EXPECT_EQ(place.fenceline({"lock", "deploy", "-n", "--", "true"}).status, 0);
 }
 
@@ -289,7 +315,8 @@ TEST(Lock, ItsFenceIsCheckedAtAGateAndTheInventorySaysSo) {
   EXPECT_EQ(Workplace::read(place.file("report")), "new\n");
   ASSERT_EQ(place.fenceline({"lock", "team/report", "--", "true"}).status, 0);
   EXPECT_EQ(shown(place, "team/report")["at_gate"], "older");
-  EXPECT_TRUE(has(place.fenceline({"locks", "list"}).out, "team/report\tfree\titem\texclusive\t")) << place.fenceline({"locks", "list"}).out;
+  EXPECT_TRUE(has(place.fenceline({"locks", "list"}).out, "team/report\tfree\titem\texclusive\t"))
+      << place.fenceline({"locks", "list"}).out;
 }
 
 // FENCELINE_FENCE is the lock's there; the job's own is kept beside it.
@@ -304,7 +331,9 @@ TEST(Lock, InAHandlerTheJobIsStillAtHand) {
 
 TEST(Lock, ClassesOfTheFile) {
   const Workplace place;
-  place.write("fenceline.toml", "[lock.nightly]\nttl = \"5m\"\nwait = \"0s\"\ncontention = \"skip\"\nhold_at_least = \"1m\"\npattern = \"fenced\"\n[lock.job]\nfailures = 5\n");
+  place.write("fenceline.toml",
+              "[lock.nightly]\nttl = \"5m\"\nwait = \"0s\"\ncontention = \"skip\"\nhold_at_least = \"1m\"\npattern = "
+              "\"fenced\"\n[lock.job]\nfailures = 5\n");
   ASSERT_EQ(place.fenceline({"lock", "backup", "--class", "nightly", "--", "true"}).status, 0);
   const Json row = shown(place, "backup");
   EXPECT_EQ(row["pattern"], "fenced");
@@ -315,7 +344,8 @@ TEST(Lock, ClassesOfTheFile) {
   EXPECT_TRUE(one_line(none.err) && has(none.err, "did you mean 'nightly'?")) << none.err;
   std::map<std::string, std::string> settings;
   for (const Json& one : Json(answer(place, {"config", "show", "--origin"})["settings"]))
-    settings[one["name"]] = (one["value"].is_string() ? one["value"].get<std::string>() : one["value"].dump()) + " by " + one["origin"].get<std::string>();
+    settings[one["name"]] = (one["value"].is_string() ? one["value"].get<std::string>() : one["value"].dump()) +
+                            " by " + one["origin"].get<std::string>();
   EXPECT_EQ(settings["lock.nightly.ttl"], "5m by fenceline.toml:2");
   EXPECT_EQ(settings["lock.nightly.pattern"], "fenced by fenceline.toml:6");
   EXPECT_EQ(settings["lock.job.pattern"], "item by default") << "the file has the class, and says nothing of it";
@@ -324,13 +354,16 @@ TEST(Lock, ClassesOfTheFile) {
   EXPECT_EQ(settings["lock.loop.pattern"], "loop by default");
   EXPECT_EQ(settings["lock.writer.ttl"], "10s by default");
   for (const auto& [text, complaint] : std::map<std::string, std::string>{
-           {"[lock.x]\ntll = \"1m\"\n", "fenceline: fenceline.toml:2: unknown key 'lock.x.tll'; did you mean 'lock.x.ttl'?\n"},
+           {"[lock.x]\ntll = \"1m\"\n",
+            "fenceline: fenceline.toml:2: unknown key 'lock.x.tll'; did you mean 'lock.x.ttl'?\n"},
            {"[lock.x]\nttl = \"0s\"\n", "fenceline: fenceline.toml:2: lock.x.ttl "},
            {"[lock.x]\nttl = 30\n", "fenceline: fenceline.toml:2: lock.x.ttl is no text; write it in quotes\n"},
            {"[lock.x]\nfailures = \"3\"\n", "fenceline: fenceline.toml:2: lock.x.failures is no number"},
            {"[lock.x]\nfailures = 0\n", "fenceline: fenceline.toml:2: lock.x.failures "},
-           {"[lock.x]\ncontention = \"fight\"\n", "fenceline: fenceline.toml:2: lock.x.contention 'fight' is not possible; use skip, retry or in_turn\n"},
-           {"[lock.x]\non_renewal_error = \"maybe\"\n", "fenceline: fenceline.toml:2: lock.x.on_renewal_error 'maybe' is not possible; use closed or open\n"},
+           {"[lock.x]\ncontention = \"fight\"\n",
+            "fenceline: fenceline.toml:2: lock.x.contention 'fight' is not possible; use skip, retry or in_turn\n"},
+           {"[lock.x]\non_renewal_error = \"maybe\"\n",
+            "fenceline: fenceline.toml:2: lock.x.on_renewal_error 'maybe' is not possible; use closed or open\n"},
            {"[lock.x]\npattern = \"spin\"\n", "fenceline: fenceline.toml:2: lock.x.pattern 'spin' is not possible"},
            {"[lock.x]\nttl = \"10s\"\nrenewal = \"20s\"\n", "fenceline: fenceline.toml:1: lock class x: "},
            {"[lock.\"a b\"]\nttl = \"10s\"\n", "fenceline: fenceline.toml:1: lock class"},
@@ -348,8 +381,10 @@ TEST(Lock, BadInputIsOneLineAndChangesNothing) {
   ASSERT_EQ(place.fenceline({"lock", "deploy", "--", "true"}).status, 0);
   const std::string before = place.dump();
   std::vector<std::pair<Words, int>> bad;
-  for (const char* ttl : {"0", "-1s", "500ms", "400d", "0s", "1.5s", "30", ""}) bad.push_back({{"lock", "deploy", "--ttl", ttl, "--", "touch", "ran"}, 64});
-  for (const std::string& name : {std::string("a{b}"), std::string("{tag}x"), std::string("a\nb"), std::string(64 * 1024, 'k'), std::string(), std::string("a b"), std::string("../up"),
+  for (const char* ttl : {"0", "-1s", "500ms", "400d", "0s", "1.5s", "30", ""})
+    bad.push_back({{"lock", "deploy", "--ttl", ttl, "--", "touch", "ran"}, 64});
+  for (const std::string& name : {std::string("a{b}"), std::string("{tag}x"), std::string("a\nb"),
+                                  std::string(64 * 1024, 'k'), std::string(), std::string("a b"), std::string("../up"),
                                   std::string("x#2"), std::string("caf\xc3\xa9"), std::string("\xff\xfe")}) {
     bad.push_back({{"lock", name, "--", "touch", "ran"}, 65});
     bad.push_back({{"elect", name, "--", "touch", "ran"}, 65});
@@ -424,7 +459,8 @@ TEST(Elect, OneLeadsAndTheNextTakesOverWhenItsCommandEnds) {
 
 TEST(Elect, OneThatWasToldToEndDoesNotCampaignAgainAfterALoss) {
   const Workplace place;
-  const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c", "trap 'echo > told' TERM; echo > begun; while :; do sleep 0.05; done"});
+  const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c",
+                                "trap 'echo > told' TERM; echo > begun; while :; do sleep 0.05; done"});
   ASSERT_TRUE(comes(place, "begun"));
   run->signal(SIGTERM);
   ASSERT_TRUE(comes(place, "told"));
@@ -434,7 +470,8 @@ TEST(Elect, OneThatWasToldToEndDoesNotCampaignAgainAfterALoss) {
 
 TEST(Elect, AHangUpIsForTheCommandAndNoReasonToEndAfterALoss) {
   const Workplace place;
-  const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c", "trap 'echo > reloaded' HUP; echo x >> begun; while :; do sleep 0.05; done"});
+  const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c",
+                                "trap 'echo > reloaded' HUP; echo x >> begun; while :; do sleep 0.05; done"});
   ASSERT_TRUE(comes(place, "begun"));
   run->signal(SIGHUP);
   ASSERT_TRUE(comes(place, "reloaded"));

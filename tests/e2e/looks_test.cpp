@@ -10,7 +10,8 @@ bool no_script() { return Workplace().run({"bash", "-c", "command -v script"}).s
 
 // At a terminal of so many columns, without colours.
 std::string at_a_terminal(const Workplace& place, const std::string& words, int columns) {
-  const Setting setting{.input = "\n", .env = {{"TERM", "xterm"}, {"COLUMNS", std::to_string(columns)}, {"NO_COLOR", "1"}}};
+  const Setting setting{.input = "\n",
+                        .env = {{"TERM", "xterm"}, {"COLUMNS", std::to_string(columns)}, {"NO_COLOR", "1"}}};
   return place.run({"script", "-qec", "'" + program() + "' " + words, "/dev/null"}, setting).out;
 }
 
@@ -51,7 +52,8 @@ TEST(Ids, ShowAndExplainTakeSeveralAndNameThoseThatAreNotThere) {
   EXPECT_EQ(Json::parse(lines[1])["id"], second);
   const Ended explained = place.fenceline({"job", "explain", first, second});
   EXPECT_EQ(explained.status, 0);
-  EXPECT_TRUE(has(explained.out, "job " + first + " of queue q is ready\n") && has(explained.out, "\n\njob " + second)) << explained.out;
+  EXPECT_TRUE(has(explained.out, "job " + first + " of queue q is ready\n") && has(explained.out, "\n\njob " + second))
+      << explained.out;
 }
 
 TEST(JobLogs, TailBeginsWithTheLastLines) {
@@ -93,12 +95,17 @@ TEST(JobWait, OneThatIsNotFinishedInTimeGoesBeforeAllOthers) {
 TEST(Queue, OneThatIsNotHereEndsWith66OrIsAnEmptyListThatSaysSo) {
   const Workplace place;
   enqueue(place);
-  for (const Words& words : std::vector<Words>{{"queue", "show", "qq"}, {"queue", "resume", "qq"}, {"queue", "purge", "qq", "--yes"}, {"dead", "redrive", "--queue", "qq", "--yes"}}) {
+  for (const Words& words : std::vector<Words>{{"queue", "show", "qq"},
+                                               {"queue", "resume", "qq"},
+                                               {"queue", "purge", "qq", "--yes"},
+                                               {"dead", "redrive", "--queue", "qq", "--yes"}}) {
     const Ended ended = place.fenceline(words);
     EXPECT_EQ(ended.status, 66) << words[1];
-    EXPECT_TRUE(one_line(ended.err) && has(ended.err, "no queue qq in namespace default; did you mean 'q'?")) << ended.err;
+    EXPECT_TRUE(one_line(ended.err) && has(ended.err, "no queue qq in namespace default; did you mean 'q'?"))
+        << ended.err;
   }
-  for (const Words& words : std::vector<Words>{{"jobs", "--queue", "qq", "--json"}, {"dead", "list", "--queue", "qq", "--json"}}) {
+  for (const Words& words :
+       std::vector<Words>{{"jobs", "--queue", "qq", "--json"}, {"dead", "list", "--queue", "qq", "--json"}}) {
     const Ended ended = place.fenceline(words);
     EXPECT_EQ(ended.status, 0);
     EXPECT_EQ(ended.out, "{\"jobs\":[],\"next\":null}\n");
@@ -129,7 +136,9 @@ TEST(Queue, ASecondPauseSaysWhoseStays) {
   ASSERT_EQ(place.fenceline({"queue", "pause", "q", "--as", "ana", "--reason", "first"}).status, 0);
   const Ended again = place.fenceline({"queue", "pause", "q", "--as", "bob", "--reason", "second"});
   EXPECT_EQ(again.status, 0);
-  EXPECT_TRUE(one_line(again.err) && has(again.err, "was paused already by ana since ") && has(again.err, "(first), and that stays")) << again.err;
+  EXPECT_TRUE(one_line(again.err) && has(again.err, "was paused already by ana since ") &&
+              has(again.err, "(first), and that stays"))
+      << again.err;
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["paused"]["by"], "ana");
   ASSERT_EQ(place.fenceline({"queue", "resume", "q"}).status, 0);
   EXPECT_TRUE(has(place.fenceline({"queue", "resume", "q"}).err, "was not paused"));
@@ -182,7 +191,8 @@ TEST(Work, TheGuardianOfACommandIsFoundByOurName) {
   const Workplace place;
   enqueue(place);
   drain(place, "tr '\\0' ' ' < /proc/$PPID/cmdline > name");
-  EXPECT_TRUE(Workplace::read(place.file("name")).starts_with("fenceline guardian ")) << Workplace::read(place.file("name"));
+  EXPECT_TRUE(Workplace::read(place.file("name")).starts_with("fenceline guardian "))
+      << Workplace::read(place.file("name"));
 }
 
 TEST(Enqueue, AnUnknownTimeZoneIsRefused) {
@@ -193,13 +203,15 @@ TEST(Enqueue, AnUnknownTimeZoneIsRefused) {
   const std::string local = "2026-12-31 02:30";
   const Ended refused = with_zone("Nowhere/Land", local);
   EXPECT_EQ(refused.status, 64);
-  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "TZ 'Nowhere/Land' is no time zone of this machine")) << refused.err;
+  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "TZ 'Nowhere/Land' is no time zone of this machine"))
+      << refused.err;
   EXPECT_EQ(place.dump(), "(none)");
   for (const char* zone : {"UTC", "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3", ""}) {
     const Ended fine = with_zone(zone, local);
     EXPECT_TRUE(fine.status == 0 || has(fine.err, "too far ahead")) << zone << ": " << fine.err;
   }
-  EXPECT_FALSE(has(with_zone("Nowhere/Land", "2026-12-31T02:30:00Z").err, "TZ")) << "one that names its zone needs none";
+  EXPECT_FALSE(has(with_zone("Nowhere/Land", "2026-12-31T02:30:00Z").err, "TZ"))
+      << "one that names its zone needs none";
 }
 
 TEST(Manners, AHintIsOnlyGivenForASlip) {

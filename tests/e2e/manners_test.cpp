@@ -34,7 +34,8 @@ TEST(Manners, AReaderThatGoesAwayIsAQuietEnd) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000)}).status, 0);
   for (const char* form : {"", "--json"}) {
-    const Ended ended = place.run({"bash", "-c", "\"$0\" jobs --all $1 | head -c 10 >/dev/null; echo ${PIPESTATUS[0]}", program(), form});
+    const Ended ended = place.run(
+        {"bash", "-c", "\"$0\" jobs --all $1 | head -c 10 >/dev/null; echo ${PIPESTATUS[0]}", program(), form});
     EXPECT_EQ(ended.out, "0\n") << form;
     EXPECT_EQ(ended.err, "") << form;
   }
@@ -63,7 +64,9 @@ TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
     ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
     const auto running = place.start({"enqueue", "q", "--jsonl", "-"});
     running->feed(lines(1500));
-    ASSERT_TRUE(eventually([&] { return place.fenceline({"jobs", "--json"}).out.find("\"next\":\"") != std::string::npos; }));
+    ASSERT_TRUE(eventually([&] {
+      return place.fenceline({"jobs", "--json"}).out.find("\"next\":\"") != std::string::npos;
+    }));
     running->signal(number);
     const Ended ended = running->wait();
     EXPECT_EQ(ended.status, status);
@@ -105,16 +108,18 @@ TEST(Manners, CtrlCIsHeardWhileAServerDoesNotAnswer) {
     running->signal(SIGINT);
     const Ended ended = running->wait();
     EXPECT_EQ(ended.status, 130) << words[0] << ": " << ended.err;
-    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted while postgres://me@127.0.0.1:")) << ended.err;
+    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted while postgres://me@127.0.0.1:"))
+        << ended.err;
   }
   ::close(mute);
 }
 
 TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {
-  for (const auto& [words, played] : std::vector<std::pair<Words, std::string>>{{{"drill", "lease-expiry"}, "0 of 1 rounds"},
-                                                                                {{"drill", "kill", "--point", "settle_before"}, "0 of 1 points"},
-                                                                                {{"drill", "operator"}, "nothing is shown"},
-                                                                                {{"sim", "--seeds", "1000000000"}, " of 1000000000 seeds"}}) {
+  for (const auto& [words, played] :
+       std::vector<std::pair<Words, std::string>>{{{"drill", "lease-expiry"}, "0 of 1 rounds"},
+                                                  {{"drill", "kill", "--point", "settle_before"}, "0 of 1 points"},
+                                                  {{"drill", "operator"}, "nothing is shown"},
+                                                  {{"sim", "--seeds", "1000000000"}, " of 1000000000 seeds"}}) {
     const Workplace place;
     const auto running = place.start(words);
     ASSERT_TRUE(eventually([&] { return handles_ctrl_c(*running); }));
@@ -122,27 +127,32 @@ TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {
     const Ended ended = running->wait();
     EXPECT_EQ(ended.status, 130) << words[0];
     EXPECT_EQ(ended.out, "") << words[0];
-    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted; ") && ended.err.find(played) != std::string::npos) << ended.err;
+    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted; ") &&
+                ended.err.find(played) != std::string::npos)
+        << ended.err;
   }
 }
 
 TEST(Manners, ASecondSignalEndsAWorkerAtOnce) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
-  const auto running = place.start({"work", "q", "--", "sh", "-c", "trap '' TERM; echo > started; while :; do sleep 0.1; done"});
+  const auto running =
+      place.start({"work", "q", "--", "sh", "-c", "trap '' TERM; echo > started; while :; do sleep 0.1; done"});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("started")); })) << running->err();
   running->signal(SIGTERM);
-  ASSERT_TRUE(eventually([&] { return running->err().find("worker_draining") != std::string::npos; })) << running->err();
+  ASSERT_TRUE(eventually([&] { return running->err().find("worker_draining") != std::string::npos; }))
+      << running->err();
   running->signal(SIGTERM);
   EXPECT_EQ(running->wait().status, 143);
 }
 
-// The masks of blocked and ignored signals in lines of /proc/self/status. Signals 32 and 33 belong to the C library, and
-// how a process was spawned shows in them.
+// The masks of blocked and ignored signals in lines of /proc/self/status. Signals 32 and 33 belong to the C library,
+// and how a process was spawned shows in them.
 std::vector<unsigned long long> signals_in(const std::string& lines) {
   std::vector<unsigned long long> masks;
   std::istringstream text(lines);
-  for (std::string name, mask; text >> name >> mask;) masks.push_back(std::stoull(mask, nullptr, 16) & ~0x1'8000'0000ULL);
+  for (std::string name, mask; text >> name >> mask;)
+    masks.push_back(std::stoull(mask, nullptr, 16) & ~0x1'8000'0000ULL);
   return masks;
 }
 
@@ -183,7 +193,9 @@ TEST(Manners, GlobalOptionsStandBeforeOrAfter) {
                                                {"--json", "enqueue", "--namespace=n", "q", "--store=sqlite:s.db"}}) {
     EXPECT_TRUE(place.fenceline(words).out.starts_with("{\"ids\":["));
   }
-  EXPECT_EQ(Json::parse(place.fenceline({"jobs", "--json", "--store", "sqlite:s.db", "--namespace", "n"}).out)["jobs"].size(), 3U);
+  EXPECT_EQ(
+      Json::parse(place.fenceline({"jobs", "--json", "--store", "sqlite:s.db", "--namespace", "n"}).out)["jobs"].size(),
+      3U);
 }
 
 TEST(Manners, AloneItPrintsAnOverview) {
@@ -224,13 +236,17 @@ TEST(Manners, J1_ACrashPointKillsWhereItSays) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
   const std::string before = place.dump();
-  EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_before"}}}).status, 128 + SIGKILL);
+  EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_before"}}}).status,
+            128 + SIGKILL);
   EXPECT_EQ(place.dump(), before);
-  EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_after"}}}).status, 128 + SIGKILL);
+  EXPECT_EQ(place.fenceline({"enqueue", "q"}, {.env = {{"FENCELINE_CRASH_AT", "enqueue_after"}}}).status,
+            128 + SIGKILL);
   EXPECT_EQ(place.jobs().size(), 1U);
-  EXPECT_EQ(
-      place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines(3000), .env = {{"FENCELINE_CRASH_AT", "enqueue_before:3"}}}).status,
-      128 + SIGKILL);
+  EXPECT_EQ(place
+                .fenceline({"enqueue", "q", "--jsonl", "-"},
+                           {.input = lines(3000), .env = {{"FENCELINE_CRASH_AT", "enqueue_before:3"}}})
+                .status,
+            128 + SIGKILL);
   EXPECT_EQ(place.jobs().size(), 2001U);
 }
 

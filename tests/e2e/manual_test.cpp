@@ -22,12 +22,17 @@ TEST(Manual, EveryCommandIsInItAndTheFormatterHasNoComplaint) {
   EXPECT_GE(names.size(), 30U);
   const std::string page = place.write("fenceline.1", place.fenceline({"man"}).out).string();
   if (place.run({"bash", "-c", "command -v man"}).status != 0) GTEST_SKIP() << "man is not here";
-  const Ended formatted = place.run({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", page}, {.env = {{"LC_ALL", "C.UTF-8"}, {"MANWIDTH", "100"}, {"PAGER", "cat"}}});
+  const Ended formatted = place.run({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", page},
+                                    {.env = {{"LC_ALL", "C.UTF-8"}, {"MANWIDTH", "100"}, {"PAGER", "cat"}}});
   EXPECT_EQ(formatted.status, 0);
   EXPECT_EQ(formatted.err, "");
-  const std::string text = place.run({"bash", "-c", "col -b < \"$0\" 2>/dev/null || cat \"$0\"", place.write("page.txt", formatted.out).string()}).out;
+  const std::string text = place
+                               .run({"bash", "-c", "col -b < \"$0\" 2>/dev/null || cat \"$0\"",
+                                     place.write("page.txt", formatted.out).string()})
+                               .out;
   for (const std::string& name : names) EXPECT_TRUE(has(text, "fenceline " + name)) << name;
-  for (const char* title : {"NAME", "SYNOPSIS", "COMMANDS", "OPTIONS", "ENVIRONMENT", "FILES", "EXIT STATUS"}) EXPECT_TRUE(has(text, title)) << title;
+  for (const char* title : {"NAME", "SYNOPSIS", "COMMANDS", "OPTIONS", "ENVIRONMENT", "FILES", "EXIT STATUS"})
+    EXPECT_TRUE(has(text, title)) << title;
 }
 
 TEST(Manual, EveryCommandExplainsItselfWithExamples) {

@@ -51,8 +51,13 @@ Ended stop(Running& running) {
 class Prometheus {
  public:
   Prometheus(const Workplace& place, const std::string& target) : place_(place) {
-    place.write("prometheus.yml", "global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: fenceline\n    static_configs: [{targets: [\"" + target + "\"]}]\n");
-    running_ = std::make_unique<Running>(Words{"prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=tsdb", "--web.listen-address=127.0.0.1:0", "--log.format=json"}, Setting{}, place.folder(), false);
+    place.write(
+        "prometheus.yml",
+        "global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: fenceline\n    static_configs: [{targets: [\"" +
+            target + "\"]}]\n");
+    running_ = std::make_unique<Running>(Words{"prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=tsdb",
+                                               "--web.listen-address=127.0.0.1:0", "--log.format=json"},
+                                         Setting{}, place.folder(), false);
     EXPECT_TRUE(eventually([&] {
       for (const std::string& line : lines_of(running_->err())) {
         const Json event = Json::parse(line, nullptr, false);
@@ -67,7 +72,8 @@ class Prometheus {
 
   // The value of a query that has one; empty until then.
   std::string answer(const std::string& query) const {
-    const Ended got = place_.run({"curl", "-s", "-G", "http://" + address_ + "/api/v1/query", "--data-urlencode", "query=" + query});
+    const Ended got =
+        place_.run({"curl", "-s", "-G", "http://" + address_ + "/api/v1/query", "--data-urlencode", "query=" + query});
     const Json reply = Json::parse(got.out, nullptr, false);
     if (!reply.is_object() || reply.value("status", "") != "success" || reply["data"]["result"].empty()) return "";
     return reply["data"]["result"][0]["value"][1];
@@ -89,9 +95,12 @@ TEST(Metrics, EverythingIsThereAtZeroBeforeTheFirstJobAndPromtoolHasNothingToSay
   EXPECT_EQ(checked.out + checked.err, "");
   const std::map<std::string, double> at_start = samples(place, address);
   for (const char* name :
-       {"fenceline_lock_wait_seconds_count", "fenceline_lock_wait_seconds_bucket{le=\"+Inf\"}", "fenceline_stale_jobs", "fenceline_orphans_replayed_total", "fenceline_fail_open_total",
-        "fenceline_stale_writes_refused_total{verb=\"settle\"}", "fenceline_deliveries_total", "fenceline_dead_letters_total", "fenceline_jobs{queue=\"q\",state=\"ready\"}", "fenceline_effects_in_doubt",
-        "fenceline_schedule_lag_seconds", "fenceline_ticks_skipped_total{reason=\"missed\"}", "fenceline_tracker_requests_total{kind=\"write\"}", "fenceline_renewal_failures_total{kind=\"lock\"}",
+       {"fenceline_lock_wait_seconds_count", "fenceline_lock_wait_seconds_bucket{le=\"+Inf\"}", "fenceline_stale_jobs",
+        "fenceline_orphans_replayed_total", "fenceline_fail_open_total",
+        "fenceline_stale_writes_refused_total{verb=\"settle\"}", "fenceline_deliveries_total",
+        "fenceline_dead_letters_total", "fenceline_jobs{queue=\"q\",state=\"ready\"}", "fenceline_effects_in_doubt",
+        "fenceline_schedule_lag_seconds", "fenceline_ticks_skipped_total{reason=\"missed\"}",
+        "fenceline_tracker_requests_total{kind=\"write\"}", "fenceline_renewal_failures_total{kind=\"lock\"}",
         "fenceline_finding{check=\"stale_jobs\"}"}) {
     ASSERT_TRUE(at_start.contains(name)) << name;
     EXPECT_EQ(at_start.at(name), 0) << name;
@@ -120,13 +129,17 @@ TEST(Metrics, DebiansPrometheusScrapesAWorkerAndAnswersForIt) {
   const Workplace place;
   const auto worker = place.start(joined(joined({"work", "q"}, kAnyPort), {"--", "sh", "-c", "read s; exit $s"}));
   const Prometheus prometheus(place, address_of(*worker));
-  ASSERT_TRUE(eventually([&] { return prometheus.answer("fenceline_deliveries_total") == "0"; })) << "it is there before the first job";
-  for (const char* status : {"0", "0", "65"}) ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", status}).status, 0);
+  ASSERT_TRUE(eventually([&] { return prometheus.answer("fenceline_deliveries_total") == "0"; }))
+      << "it is there before the first job";
+  for (const char* status : {"0", "0", "65"})
+    ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", status}).status, 0);
   ASSERT_EQ(place.fenceline({"enqueue", "nobody", "--payload", "0"}).status, 0);
   EXPECT_TRUE(eventually([&] { return prometheus.answer("fenceline_outcomes_total{outcome=\"done\"}") == "2"; }));
   EXPECT_TRUE(eventually([&] { return prometheus.answer("fenceline_dead_letters_total") == "1"; }));
-  EXPECT_TRUE(eventually([&] { return prometheus.answer("sum by (state) (fenceline_jobs{queue=\"q\",state=\"dead\"})") == "1"; }));
-  EXPECT_TRUE(eventually([&] { return prometheus.answer("fenceline_jobs{queue=\"other\",state=\"ready\"}") == "1"; })) << "a queue that nobody serves";
+  EXPECT_TRUE(eventually(
+      [&] { return prometheus.answer("sum by (state) (fenceline_jobs{queue=\"q\",state=\"dead\"})") == "1"; }));
+  EXPECT_TRUE(eventually([&] { return prometheus.answer("fenceline_jobs{queue=\"other\",state=\"ready\"}") == "1"; }))
+      << "a queue that nobody serves";
   EXPECT_TRUE(eventually([&] { return prometheus.answer("fenceline_job_run_seconds_count") == "3"; }));
   EXPECT_EQ(prometheus.answer("up"), "1");
   EXPECT_EQ(stop(*worker).status, 0);
@@ -160,7 +173,8 @@ TEST(Metrics, ALockTellsHowLongItWaitedAndALeaderThatItRenews) {
   EXPECT_TRUE(eventually([&] { return samples(place, holder).at("fenceline_lock_wait_seconds_count") == 1; }));
   EXPECT_EQ(samples(place, holder).at("fenceline_lock_hold_seconds_count"), 0);
   stop(*held);
-  const auto leads = place.start(joined(joined({"elect", "leader", "--ttl", "1s", "--json"}, kAnyPort), {"--", "sleep", "60"}));
+  const auto leads =
+      place.start(joined(joined({"elect", "leader", "--ttl", "1s", "--json"}, kAnyPort), {"--", "sleep", "60"}));
   const std::string leader = address_of(*leads);
   EXPECT_TRUE(eventually([&] { return samples(place, leader).at("fenceline_renewals_total{kind=\"lock\"}") > 0; }));
   stop(*leads);
@@ -170,11 +184,15 @@ TEST(Metrics, WorkThatGoesOnWithoutItsLockIsCounted) {
   const Workplace place;
   place.write("fenceline.toml", "[lock.bold]\nttl = \"5m\"\nwait = \"0s\"\non_acquire_error = \"open\"\n");
   const Setting away{.input = "", .env = {{"FENCELINE_STORE", "postgres://nobody@127.0.0.1:1/x"}}};
-  const auto bold = place.start(joined(joined({"lock", "deploy", "--class", "bold", "--json"}, kAnyPort), {"--", "sleep", "60"}), away);
+  const auto bold = place.start(
+      joined(joined({"lock", "deploy", "--class", "bold", "--json"}, kAnyPort), {"--", "sleep", "60"}), away);
   const std::string address = address_of(*bold);
   EXPECT_TRUE(eventually([&] { return samples(place, address).at("fenceline_fail_open_total") == 1; }));
   EXPECT_EQ(samples(place, address).at("fenceline_store_up"), 0);
-  EXPECT_EQ(samples(place, address).at("fenceline_build_info{store=\"postgres\",version=\"" + Json::parse(place.fenceline({"version", "--json"}).out).value("version", "") + "\"}"), 1);
+  EXPECT_EQ(samples(place, address)
+                .at("fenceline_build_info{store=\"postgres\",version=\"" +
+                    Json::parse(place.fenceline({"version", "--json"}).out).value("version", "") + "\"}"),
+            1);
   stop(*bold);
 }
 
@@ -186,7 +204,8 @@ TEST(Metrics, AnAddressThatCannotBeIsOneLineAndNoStoreIsMade) {
     EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << address;
     return ended;
   };
-  for (const char* bad : {"here", "127.0.0.1", "127.0.0.1:66000", "[::1:9464", ""}) EXPECT_EQ(refused(bad).status, 64) << bad;
+  for (const char* bad : {"here", "127.0.0.1", "127.0.0.1:66000", "[::1:9464", ""})
+    EXPECT_EQ(refused(bad).status, 64) << bad;
   const Ended open = refused(":0");
   EXPECT_EQ(open.status, 69);
   EXPECT_NE(open.err.find("--accept open-listen"), std::string::npos) << open.err;

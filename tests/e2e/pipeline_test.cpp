@@ -1,4 +1,5 @@
-// `fenceline pipeline`, `stage`, `board`, and `work PIPELINE --stage S`: what people see and do. The rules themselves have tests of their own; here items pass real processes.
+// `fenceline pipeline`, `stage`, `board`, and `work PIPELINE --stage S`: what people see and do. The rules themselves
+// have tests of their own; here items pass real processes.
 #include <signal.h>
 
 #include "jobs.hpp"
@@ -31,10 +32,13 @@ std::string item(const Workplace& place, const Words& options = {}) {
 
 // A worker of a stage, until nothing is left to do there.
 Ended work(const Workplace& place, const std::string& stage, const std::string& script, const Words& options = {}) {
-  return place.fenceline(joined(joined({"work", "docs", "--stage", stage, "--drain", "--no-schedules"}, options), {"--", "sh", "-c", script}));
+  return place.fenceline(joined(joined({"work", "docs", "--stage", stage, "--drain", "--no-schedules"}, options),
+                                {"--", "sh", "-c", script}));
 }
 
-Json board(const Workplace& place, const Words& options = {}) { return answer(place, joined({"board", "docs"}, options)); }
+Json board(const Workplace& place, const Words& options = {}) {
+  return answer(place, joined({"board", "docs"}, options));
+}
 Json row(const Workplace& place, const std::string& id) {
   for (const Json& one : Json(board(place, {"--all"})["items"])) {
     if (one["id"] == id) return one;
@@ -42,7 +46,8 @@ Json row(const Workplace& place, const std::string& id) {
   return Json();
 }
 
-void refused(const Workplace& place, const Words& words, int status, const std::string& says, const Setting& setting = {}) {
+void refused(const Workplace& place, const Words& words, int status, const std::string& says,
+             const Setting& setting = {}) {
   const Ended ended = place.fenceline(words, setting);
   EXPECT_EQ(ended.status, status) << ended.out << ended.err;
   EXPECT_TRUE(one_line(ended.err) && has(ended.err, says)) << "'" << says << "' in: " << ended.err;
@@ -92,7 +97,8 @@ TEST(Pipeline, P1_AnItemPassesItsStagesAndItsGateAndEveryMoveIsInTheTrail) {
   EXPECT_EQ(board(place)["done"], 1);
   EXPECT_EQ(board(place)["items"].size(), 0U);
   EXPECT_EQ(row(place, id)["state"], "done");
-  EXPECT_EQ(acts(place), (std::vector<std::string>{"pipeline_applied", "item_advanced", "item_advanced", "item_approved"}));
+  EXPECT_EQ(acts(place),
+            (std::vector<std::string>{"pipeline_applied", "item_advanced", "item_advanced", "item_approved"}));
 }
 
 TEST(Pipeline, ACommandSendsItsItemBackButApprovesNothing) {
@@ -102,7 +108,8 @@ TEST(Pipeline, ACommandSendsItsItemBackButApprovesNothing) {
   work(place, "ready", "true");
   const Setting inside{.env = {{"PROGRAM", program()}}};
   const Ended ended = place.fenceline({"work", "docs", "--stage", "review", "--drain", "--", "sh", "-c",
-                                       "$PROGRAM stage approve $FENCELINE_JOB --as ana; echo $? > approve; $PROGRAM stage move --to ready --reason 'no tests' > moved; echo $? >> moved; exit 1"},
+                                       "$PROGRAM stage approve $FENCELINE_JOB --as ana; echo $? > approve; $PROGRAM "
+                                       "stage move --to ready --reason 'no tests' > moved; echo $? >> moved; exit 1"},
                                       inside);
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(trimmed(Workplace::read(place.file("approve"))), "77");
@@ -118,7 +125,9 @@ TEST(Pipeline, ACommandSendsItsItemBackButApprovesNothing) {
 
 TEST(Pipeline, ACheckIsRunOnlyByWorkersThatWereTold) {
   const Workplace place;
-  apply(place, "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\n[stage.ship]\ngate = { check = [\"sh\", \"-c\", \"test -e open || exit 75\"], every = \"1s\" }\n");
+  apply(place,
+        "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\n[stage.ship]\ngate = { check = [\"sh\", \"-c\", "
+        "\"test -e open || exit 75\"], every = \"1s\" }\n");
   const std::string id = item(place);
   work(place, "build", "true");
   work(place, "ship", "touch shipped");
@@ -133,7 +142,9 @@ TEST(Pipeline, ACheckIsRunOnlyByWorkersThatWereTold) {
 
 TEST(Pipeline, ACheckSendsBackWithItsReasonAndTheCapOnLoopsAsksAPerson) {
   const Workplace place;
-  apply(place, "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\nloops = 1\n[stage.ship]\ngate = { check = [\"sh\", \"-c\", \"echo too large >&2; exit 65\"] }\n");
+  apply(place,
+        "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\nloops = 1\n[stage.ship]\ngate = { check = "
+        "[\"sh\", \"-c\", \"echo too large >&2; exit 65\"] }\n");
   const std::string id = item(place);
   for (const int n : {1, 2}) {
     work(place, "build", "true");
@@ -150,7 +161,9 @@ TEST(Pipeline, ACheckSendsBackWithItsReasonAndTheCapOnLoopsAsksAPerson) {
 
 TEST(Pipeline, TheTimeForAnApprovalIsOverWithoutAnybodyAsking) {
   const Workplace place;
-  apply(place, "[pipeline]\nname = \"docs\"\nstages = [\"write\", \"publish\"]\n[stage.publish]\ngate = { approval = { count = 1, within = \"1s\", then = \"approve\" } }\n");
+  apply(place,
+        "[pipeline]\nname = \"docs\"\nstages = [\"write\", \"publish\"]\n[stage.publish]\ngate = { approval = { count "
+        "= 1, within = \"1s\", then = \"approve\" } }\n");
   const std::string id = item(place);
   const auto worker = place.start({"work", "docs", "--stage", "publish", "--", "touch", "published"});
   work(place, "write", "true");
@@ -181,7 +194,8 @@ TEST(Pipeline, HoldMoveRejectAndReleaseByPeople) {
   const Workplace place;
   apply(place);
   const std::string id = item(place);
-  EXPECT_EQ(place.fenceline({"stage", "hold", id, "--as", "bo", "--reason", "ask legal"}).out, id + " is at ready, waiting; waits for bo to release it (ask legal)\n");
+  EXPECT_EQ(place.fenceline({"stage", "hold", id, "--as", "bo", "--reason", "ask legal"}).out,
+            id + " is at ready, waiting; waits for bo to release it (ask legal)\n");
   EXPECT_TRUE(has(place.fenceline({"stage", "hold", id}).out, "as asked for already"));
   work(place, "ready", "touch worked");
   EXPECT_FALSE(std::filesystem::exists(place.file("worked")));
@@ -220,7 +234,8 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
   bad(head + "[stage.b]\ngate = {}\n", "an approval or a check, one of them");
   bad(head + "[stage.b]\ngate = { approval = { by = [\"ana\"] } }\n", "count is missing");
   bad(head + "[stage.b]\ngate = { approval = { count = 1, then = \"reject\" } }\n", "within");
-  bad(head + "[stage.b]\ngate = { approval = { count = 1, within = \"1d\", then = \"rejct\" } }\n", "use reject, approve or hold");
+  bad(head + "[stage.b]\ngate = { approval = { count = 1, within = \"1d\", then = \"rejct\" } }\n",
+      "use reject, approve or hold");
   bad(head + "[stage.b]\ngate = { approval = { count = 2, by = [\"ana\"] } }\n", "only 1 may give one");
   bad(head + "[stage.b]\ngate = { check = [] }\n", "no command");
   bad(head + "[stage.a]\ngate = { approval = { count = 1 } }\n", "stage a is the first one");
@@ -250,7 +265,8 @@ TEST(Pipeline, P2_TheMovesOfItsWorkersAndPeopleAreAudited) {
   std::string text = Workplace::read(place.file("run.jsonl"));
   const std::string gate = R"("stage":"gate:publish","delayed":true,"fence":)";
   ASSERT_TRUE(has(text, gate)) << text;
-  for (std::size_t at = text.find(gate); at != std::string::npos; at = text.find(gate)) text.replace(at, gate.size(), R"("stage":"publish","fence":)");
+  for (std::size_t at = text.find(gate); at != std::string::npos; at = text.find(gate))
+    text.replace(at, gate.size(), R"("stage":"publish","fence":)");
   const Ended ended = place.fenceline({"audit", "-"}, {.input = text});
   EXPECT_EQ(ended.status, 1) << ended.err;
   EXPECT_TRUE(has(ended.out, "P1 broken: item ") && has(ended.out, "past the gate of publish")) << ended.out;
@@ -262,7 +278,9 @@ TEST(Pipeline, ShowEditAndRemove) {
   EXPECT_EQ(place.fenceline({"pipeline", "apply", "docs.toml"}).out, "docs unchanged: ready -> review -> publish\n");
   const Json shown = answer(place, {"pipeline", "show", "docs"});
   EXPECT_EQ(shown["stages"][1]["ttl_ms"], 600'000);
-  EXPECT_EQ(shown["stages"][2]["gate"], (Json{{"kind", "approval"}, {"count", 1}, {"by", {"ana"}}, {"within_ms", 172'800'000}, {"then", "reject"}}));
+  EXPECT_EQ(
+      shown["stages"][2]["gate"],
+      (Json{{"kind", "approval"}, {"count", 1}, {"by", {"ana"}}, {"within_ms", 172'800'000}, {"then", "reject"}}));
   EXPECT_EQ(answer(place, {"pipeline", "show"})["pipelines"].size(), 1U);
   refused(place, {"pipeline", "show", "dosc"}, 66, "did you mean 'docs'?");
   refused(place, {"work", "docs", "--stage", "pubish", "--", "true"}, 65, "did you mean 'publish'?");
@@ -287,7 +305,9 @@ TEST(Pipeline, ShowEditAndRemove) {
 
 TEST(Pipeline, AStageSaysHowItsWorkersWork) {
   const Workplace place;
-  apply(place, "[pipeline]\nname = \"docs\"\nstages = [\"write\", \"read\"]\n[stage.read]\ntimeout = \"1s\"\nattempts = 1\nconcurrency = 3\nttl = \"20s\"\n");
+  apply(place,
+        "[pipeline]\nname = \"docs\"\nstages = [\"write\", \"read\"]\n[stage.read]\ntimeout = \"1s\"\nattempts = "
+        "1\nconcurrency = 3\nttl = \"20s\"\n");
   const std::string id = item(place);
   work(place, "write", "true");
   const auto worker = place.start({"work", "docs", "--stage", "read", "--", "sleep", "60"});

@@ -45,14 +45,17 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 fs::path fresh_path(const std::string& name) {
   static std::atomic<int> count = 0;
-  return fs::path(testing::TempDir()) / ("fenceline-e2e-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" + name);
+  return fs::path(testing::TempDir()) /
+         ("fenceline-e2e-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" + name);
 }
 
 }  // namespace
 
 std::string program() { return FENCELINE_PROGRAM; }
 
-bool one_line(const std::string& text) { return text.size() > 1 && text.ends_with('\n') && std::ranges::count(text, '\n') == 1; }
+bool one_line(const std::string& text) {
+  return text.size() > 1 && text.ends_with('\n') && std::ranges::count(text, '\n') == 1;
+}
 
 bool eventually(const std::function<bool()>& holds) {
   for (int i = 0; i < 1000; ++i) {
@@ -76,16 +79,19 @@ Running::Running(const Words& argv, const Setting& setting, const fs::path& fold
     posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
   } else {
     std::ofstream(input_path, std::ios::binary) << setting.input;
-    posix_spawn_file_actions_addopen(&actions, 0, setting.input.empty() ? "/dev/null" : input_path.c_str(), O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 0, setting.input.empty() ? "/dev/null" : input_path.c_str(), O_RDONLY,
+                                     0);
   }
   posix_spawn_file_actions_addopen(&actions, 1, out_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  // In a session of its own: where a process is stopped, the kernel may hang up on its whole group, and that must not be ours.
+  // In a session of its own: where a process is stopped, the kernel may hang up on its whole group, and that must not
+  // be ours.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  const int problem = ::posix_spawnp(&pid_, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(env).data());
+  const int problem =
+      ::posix_spawnp(&pid_, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(env).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (hold_input) {
@@ -148,7 +154,9 @@ Workplace::Workplace() : folder_(fresh_path("place")) {
   fs::create_directories(folder_);
   const char* const server = on_postgres() ? std::getenv(kPostgres) : std::getenv("FENCELINE_TEST_REDIS");
   if (server == nullptr) return;
-  env_ = {{"FENCELINE_STORE", server}, {"FENCELINE_NAMESPACE", folder_.filename().string()}, {"FENCELINE_GATES", file("gates").string()}};
+  env_ = {{"FENCELINE_STORE", server},
+          {"FENCELINE_NAMESPACE", folder_.filename().string()},
+          {"FENCELINE_GATES", file("gates").string()}};
   // Made by the first, so that nobody is told of it.
   static const int made = fenceline({"lock", "made", "--", "true"}).status;
   EXPECT_EQ(made, 0);
@@ -156,7 +164,9 @@ Workplace::Workplace() : folder_(fresh_path("place")) {
 
 bool Workplace::on_postgres() { return std::getenv(kPostgres) != nullptr; }
 
-std::string Workplace::store_url() const { return env_.empty() ? "sqlite:" + file("fenceline.db").string() : env_.at("FENCELINE_STORE"); }
+std::string Workplace::store_url() const {
+  return env_.empty() ? "sqlite:" + file("fenceline.db").string() : env_.at("FENCELINE_STORE");
+}
 
 Setting Workplace::with_store(Setting setting) const {
   setting.env.insert(env_.begin(), env_.end());
@@ -180,7 +190,9 @@ std::string Workplace::read(const fs::path& path) {
   return text.str();
 }
 
-Ended Workplace::run(const Words& argv, const Setting& setting) const { return Running(argv, with_store(setting), folder_, false).wait(); }
+Ended Workplace::run(const Words& argv, const Setting& setting) const {
+  return Running(argv, with_store(setting), folder_, false).wait();
+}
 
 Ended Workplace::fenceline(const Words& words, const Setting& setting) const {
   Words argv{"fenceline"};
@@ -199,7 +211,8 @@ std::string Workplace::dump(const std::string& store) const {
   const Workplace copy;
   // Not the -shm: SQLite makes it from the WAL.
   for (const char* suffix : {"", "-wal"}) {
-    if (fs::exists(file(store + suffix))) fs::copy_file(file(store + suffix), copy.file(std::string("copy.db") + suffix));
+    if (fs::exists(file(store + suffix)))
+      fs::copy_file(file(store + suffix), copy.file(std::string("copy.db") + suffix));
   }
   const Ended ended = copy.run({"sqlite3", "copy.db", "PRAGMA user_version; PRAGMA integrity_check;", ".dump"});
   EXPECT_EQ(ended.status, 0) << ended.err;

@@ -65,7 +65,8 @@ class Workplace {
   std::filesystem::path write(const std::string& name, const std::string& text) const;
   static std::string read(const std::filesystem::path& path);
 
-  // Where FENCELINE_TEST_POSTGRES or FENCELINE_TEST_REDIS names a server (script/with_postgres, script/with_redis), every place has a namespace of its own there instead.
+  // Where FENCELINE_TEST_POSTGRES or FENCELINE_TEST_REDIS names a server (script/with_postgres, script/with_redis),
+  // every place has a namespace of its own there instead.
   static bool on_postgres();
   std::string store_url() const;
   // What `fenceline` is told of that: for programs that are started in another way.

@@ -35,7 +35,8 @@ TEST(Queue, ListAndShowTellHowManyJobsAreWhere) {
   EXPECT_EQ(queues[1]["dead"], 2);
   EXPECT_EQ(queues[1]["running"], 0);
   EXPECT_EQ(answer(place, {"queue", "show", "q"}), queues[1]);
-  EXPECT_TRUE(place.fenceline({"queue", "list"}).out.starts_with("queue\tready\tnot_due\trunning\twaiting\tdone\tdead\tcancelled\t"));
+  EXPECT_TRUE(place.fenceline({"queue", "list"})
+                  .out.starts_with("queue\tready\tnot_due\trunning\twaiting\tdone\tdead\tcancelled\t"));
   EXPECT_TRUE(has(place.fenceline({"queue", "show", "q"}).out, "dead\t2\n"));
   const Ended unknown = place.fenceline({"queue", "show", "othr"});
   EXPECT_EQ(unknown.status, 66);
@@ -52,7 +53,8 @@ TEST(Queue, SetChangesWhatItNamesAndNothingElse) {
   const Json second = answer(place, {"queue", "set", "q", "--limit-per-key", "1"});
   EXPECT_EQ(second["limit"], 3);
   EXPECT_EQ(second["limit_per_key"], 1);
-  for (const Words& bad : std::vector<Words>{{}, {"--limit", "-1"}, {"--limit", "10001"}, {"--keep-done", "1h"}, {"--keep-dead", "1"}}) {
+  for (const Words& bad :
+       std::vector<Words>{{}, {"--limit", "-1"}, {"--limit", "10001"}, {"--keep-done", "1h"}, {"--keep-dead", "1"}}) {
     const Ended ended = place.fenceline(joined({"queue", "set", "q"}, bad));
     EXPECT_EQ(ended.status, 64) << ended.err;
     EXPECT_TRUE(one_line(ended.err)) << ended.err;
@@ -76,7 +78,8 @@ TEST(Queue, APausedQueueStartsNothingUntilItIsResumed) {
   EXPECT_EQ(lines_of(Workplace::read(place.file("ran"))).size(), 2U);
   std::vector<std::string> acts;
   for (const Json& entry : Json(answer(place, {"trail"})["trail"])) acts.push_back(entry["act"]);
-  EXPECT_EQ((std::vector<std::string>(acts.end() - 2, acts.end())), (std::vector<std::string>{"queue_paused", "queue_resumed"}));
+  EXPECT_EQ((std::vector<std::string>(acts.end() - 2, acts.end())),
+            (std::vector<std::string>{"queue_paused", "queue_resumed"}));
   EXPECT_TRUE(has(place.fenceline({"queue", "pause", "p"}).err, "queue p is new here")) << "it may be mistyped";
 }
 
@@ -85,13 +88,15 @@ TEST(Queue, PurgeAsksFirstAndCancelsWhatWaits) {
   enqueue_many(place, "q", 1500);
   const Ended unasked = place.fenceline({"queue", "purge", "q"});
   EXPECT_EQ(unasked.status, 64);
-  EXPECT_TRUE(one_line(unasked.err) && has(unasked.err, "1500 jobs of queue q") && has(unasked.err, "--yes")) << unasked.err;
+  EXPECT_TRUE(one_line(unasked.err) && has(unasked.err, "1500 jobs of queue q") && has(unasked.err, "--yes"))
+      << unasked.err;
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["ready"], 1500);
   const Ended purged = place.fenceline({"queue", "purge", "q", "--yes", "--reason", "sent by hand"});
   EXPECT_EQ(purged.status, 0) << purged.err;
   EXPECT_EQ(purged.out, "1500\n");
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["cancelled"], 1500);
-  EXPECT_EQ(answer(place, {"queue", "purge", "q"}), (Json{{"cancelled", 0}})) << "with nothing to do there is nothing to ask";
+  EXPECT_EQ(answer(place, {"queue", "purge", "q"}), (Json{{"cancelled", 0}}))
+      << "with nothing to do there is nothing to ask";
   EXPECT_EQ(answer(place, {"trail"})["trail"].back()["act"], "queue_purged");
   EXPECT_EQ(place.fenceline({"queue", "purge", "unknown", "--yes"}).status, 66);
 }
@@ -107,7 +112,9 @@ TEST(Queue, APurgeThatIsInterruptedLeavesWholeStepsAndSaysHowMany) {
   const std::int64_t cancelled = row["cancelled"];
   EXPECT_EQ(row["ready"].get<std::int64_t>() + cancelled, 30'000) << "none is lost";
   if (ended.status == 0) EXPECT_EQ(ended.out, "30000\n");  // it was quicker than the signal
-  else EXPECT_TRUE(ended.status == 130 && has(ended.err, "interrupted; " + std::to_string(cancelled) + " jobs cancelled")) << ended.err;
+  else
+    EXPECT_TRUE(ended.status == 130 && has(ended.err, "interrupted; " + std::to_string(cancelled) + " jobs cancelled"))
+        << ended.err;
   EXPECT_EQ(place.fenceline({"queue", "purge", "q", "--yes"}).status, 0);
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["cancelled"], 30'000);
 }
@@ -142,7 +149,8 @@ TEST(Dead, ListAndRedriveByIdAndByQueue) {
 
   const Ended unasked = place.fenceline({"dead", "redrive", "--queue", "q"});
   EXPECT_EQ(unasked.status, 64);
-  EXPECT_TRUE(one_line(unasked.err) && has(unasked.err, "4 dead jobs of queue q") && has(unasked.err, "--yes")) << unasked.err;
+  EXPECT_TRUE(one_line(unasked.err) && has(unasked.err, "4 dead jobs of queue q") && has(unasked.err, "--yes"))
+      << unasked.err;
   EXPECT_EQ(answer(place, {"dead", "redrive", "--queue", "q", "--limit", "3", "--yes"})["redriven"], 3);
   EXPECT_EQ(place.fenceline({"dead", "redrive"}).status, 64) << "one is asked for like many";
   EXPECT_EQ(answer(place, {"dead", "list"})["jobs"].size(), 1U);
@@ -178,7 +186,9 @@ TEST(Workers, AQuietOneClaimsNothingUntilItIsResumedAndAStoppedOneEnds) {
   EXPECT_EQ(place.fenceline({"workers", "quiet", owner, "--reason", "upgrade", "--as", "ana"}).out, owner + "\n");
   EXPECT_EQ(answer(place, {"workers", "list"})["workers"][0]["order"], "quiet");
   const std::string id = enqueue(place);  // at once: whether or not the worker has heard of it
-  EXPECT_EQ(explained(place, id).at("quiet_workers"), "the worker that serves queue q is quiet: " + owner + " by ana (upgrade); go on with: fenceline workers resume " + owner);
+  EXPECT_EQ(explained(place, id).at("quiet_workers"), "the worker that serves queue q is quiet: " + owner +
+                                                          " by ana (upgrade); go on with: fenceline workers resume " +
+                                                          owner);
   ASSERT_TRUE(eventually([&] { return worker->err().find("worker_ordered") != std::string::npos; })) << worker->err();
   EXPECT_EQ(ran(), 1U);
   EXPECT_EQ(show(place, id)["deliveries"], 0);
@@ -196,7 +206,11 @@ TEST(Queue, TablesFitTheTerminalAndColoursCanBeSwitchedOff) {
   if (no_script()) GTEST_SKIP() << "script is not here";
   const Workplace place;
   enqueue_many(place, "a-queue-with-a-rather-long-name-for-a-table", 1);
-  ASSERT_EQ(place.fenceline({"queue", "pause", "a-queue-with-a-rather-long-name-for-a-table", "--reason", std::string(200, 'r')}).status, 0);
+  ASSERT_EQ(place
+                .fenceline({"queue", "pause", "a-queue-with-a-rather-long-name-for-a-table", "--reason",
+                            std::string(200, 'r')})
+                .status,
+            0);
   const auto shown = [&](const std::map<std::string, std::string>& more) {
     Setting setting{.input = "\n", .env = {{"TERM", "xterm"}, {"COLUMNS", "120"}}};
     setting.env.insert(more.begin(), more.end());

@@ -28,8 +28,9 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
   const Workplace place;
-  const Ended enqueued = place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5",
-                                          "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
+  const Ended enqueued =
+      place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5",
+                       "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
   ASSERT_EQ(enqueued.status, 0) << enqueued.err;
   EXPECT_EQ(enqueued.err, "fenceline: made a new store: " + place.file("fenceline.db").string() + "\n")
       << "a mistyped path must not look like an empty queue";
@@ -77,9 +78,12 @@ TEST(RoundTrip, APayloadComesFromAFileOrStdin) {
   const Workplace place;
   place.write("p.json", "{\"a\":\n 1}\n");
   const std::string from_file = trimmed(place.fenceline({"enqueue", "q", "--payload-file", "p.json"}).out);
-  EXPECT_EQ(Json::parse(place.fenceline({"job", "show", from_file, "--payload", "--json"}).out)["payload"], (Json{{"a", 1}}));
-  const std::string from_stdin = trimmed(place.fenceline({"enqueue", "q", "--payload-file", "-"}, {.input = "[1]"}).out);
-  EXPECT_EQ(Json::parse(place.fenceline({"job", "show", from_stdin, "--payload", "--json"}).out)["payload"], Json::array({1}));
+  EXPECT_EQ(Json::parse(place.fenceline({"job", "show", from_file, "--payload", "--json"}).out)["payload"],
+            (Json{{"a", 1}}));
+  const std::string from_stdin =
+      trimmed(place.fenceline({"enqueue", "q", "--payload-file", "-"}, {.input = "[1]"}).out);
+  EXPECT_EQ(Json::parse(place.fenceline({"job", "show", from_stdin, "--payload", "--json"}).out)["payload"],
+            Json::array({1}));
   const std::string without = trimmed(place.fenceline({"enqueue", "q"}).out);
   EXPECT_TRUE(Json::parse(place.fenceline({"job", "show", without, "--payload", "--json"}).out)["payload"].is_null());
 }
@@ -162,7 +166,8 @@ TEST(RoundTrip, NamespacesDoNotSeeEachOther) {
   EXPECT_EQ(place.fenceline({"job", "show", id}).status, 66);
   EXPECT_EQ(place.fenceline({"--namespace=a", "job", "show", id}).status, 0);
   EXPECT_EQ(place.fenceline({"job", "show", id}, {.env = {{"FENCELINE_NAMESPACE", "a"}}}).status, 0);
-  EXPECT_EQ(place.fenceline({"job", "show", id, "--namespace", "b"}, {.env = {{"FENCELINE_NAMESPACE", "a"}}}).status, 66)
+  EXPECT_EQ(place.fenceline({"job", "show", id, "--namespace", "b"}, {.env = {{"FENCELINE_NAMESPACE", "a"}}}).status,
+            66)
       << "a flag wins over the environment";
 }
 

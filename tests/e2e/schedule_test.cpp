@@ -1,4 +1,5 @@
-// `fenceline schedule ...`: what people see and do. That ticks fire once is shown by the scheduler's own tests; here a worker fires a few.
+// `fenceline schedule ...`: what people see and do. That ticks fire once is shown by the scheduler's own tests; here a
+// worker fires a few.
 #include <signal.h>
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace fenceline::e2e {
 namespace {
 
-const Words kNightly{"schedule", "add", "nightly", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--queue", "reports"};
+const Words kNightly{"schedule", "add",           "nightly", "--cron", "30 2 * * *",
+                     "--tz",     "Europe/Berlin", "--queue", "reports"};
 
 std::vector<std::string> acts(const Workplace& place) {
   std::vector<std::string> out;
@@ -32,7 +34,8 @@ TEST(Schedule, AddShowListPauseResumeRunAndRemove) {
   const Ended added = place.fenceline(joined(kNightly, {"--payload", R"({"day":"${tick.local}"})", "--as", "ana"}));
   ASSERT_EQ(added.status, 0) << added.err;
   EXPECT_TRUE(added.out.starts_with("nightly added; next tick ") && has(added.out, " Europe/Berlin)")) << added.out;
-  EXPECT_TRUE(place.fenceline(joined(kNightly, {"--payload", R"({"day":"${tick.local}"})"})).out.starts_with("nightly unchanged"));
+  EXPECT_TRUE(place.fenceline(joined(kNightly, {"--payload", R"({"day":"${tick.local}"})"}))
+                  .out.starts_with("nightly unchanged"));
   EXPECT_TRUE(place.fenceline(kNightly).out.starts_with("nightly changed"));
 
   const Json shown = answer(place, {"schedule", "show", "nightly"});
@@ -47,7 +50,8 @@ TEST(Schedule, AddShowListPauseResumeRunAndRemove) {
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_FALSE(listed[0].contains("payload")) << "payloads show on request";
 
-  EXPECT_TRUE(place.fenceline({"schedule", "pause", "nightly", "--as", "ana", "--reason", "moving"}).out.starts_with("nightly is paused by ana since "));
+  EXPECT_TRUE(place.fenceline({"schedule", "pause", "nightly", "--as", "ana", "--reason", "moving"})
+                  .out.starts_with("nightly is paused by ana since "));
   EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["paused"]["reason"], "moving");
   EXPECT_TRUE(place.fenceline({"schedule", "resume", "nightly"}).out.starts_with("nightly goes on; next tick "));
   const std::string id = answer(place, {"schedule", "run", "nightly"})["id"];
@@ -55,12 +59,14 @@ TEST(Schedule, AddShowListPauseResumeRunAndRemove) {
   EXPECT_EQ(show(place, id)["tags"], Json::array({"schedule:nightly"}));
   EXPECT_TRUE(place.fenceline({"schedule", "remove", "nightly"}).out.starts_with("nightly is removed"));
   EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 0U);
-  EXPECT_EQ(acts(place), (std::vector<std::string>{"schedule_added", "schedule_changed", "schedule_paused", "schedule_resumed", "schedule_run", "schedule_removed"}));
+  EXPECT_EQ(acts(place), (std::vector<std::string>{"schedule_added", "schedule_changed", "schedule_paused",
+                                                   "schedule_resumed", "schedule_run", "schedule_removed"}));
 }
 
 TEST(Schedule, NextShowsBothClocksAcrossAChangeAndNeedsNoStore) {
   const Workplace place;
-  const Ended ended = place.fenceline({"schedule", "next", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2026-03-28T00:00:00Z", "--count", "3"});
+  const Ended ended = place.fenceline({"schedule", "next", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--from",
+                                       "2026-03-28T00:00:00Z", "--count", "3"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(ended.out,
             "utc\tlocal\ttz\n"
@@ -102,7 +108,14 @@ TEST(Schedule, BadInputIsOneLineThatSaysWhatIsPossibleAndChangesNothing) {
 TEST(Schedule, ANameThatIsNotThereIs66WithTheNearest) {
   const Workplace place;
   ASSERT_EQ(place.fenceline(kNightly).status, 0);
-  for (const Words& words : std::vector<Words>{{"show"}, {"next"}, {"pause"}, {"resume"}, {"remove"}, {"run"}, {"history"}, {"rewind", "--to", "2026-01-01T00:00:00Z"}}) {
+  for (const Words& words : std::vector<Words>{{"show"},
+                                               {"next"},
+                                               {"pause"},
+                                               {"resume"},
+                                               {"remove"},
+                                               {"run"},
+                                               {"history"},
+                                               {"rewind", "--to", "2026-01-01T00:00:00Z"}}) {
     Words typed{"schedule", words[0], "nihgtly"};
     typed.insert(typed.end(), words.begin() + 1, words.end());
     refused(place, typed, 66, "did you mean 'nightly'?");
@@ -120,13 +133,16 @@ void work_until(const Workplace& place, const std::function<bool()>& enough) {
 
 std::vector<Json> fired_by(const Workplace& place, const std::string& schedule) {
   std::vector<Json> out;
-  for (const Json& tick : Json(answer(place, {"schedule", "history", schedule, "--fired"})["ticks"])) out.push_back(tick);
+  for (const Json& tick : Json(answer(place, {"schedule", "history", schedule, "--fired"})["ticks"]))
+    out.push_back(tick);
   return out;
 }
 
 TEST(Schedule, AWorkerFiresEachTickOnceAndTheHistorySaysWho) {
   const Workplace place;
-  ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q", "--payload", R"("${tick}")"}).status, 0);
+  ASSERT_EQ(
+      place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q", "--payload", R"("${tick}")"}).status,
+      0);
   const auto fired = [&] { return fired_by(place, "s"); };
   work_until(place, [&] { return fired().size() >= 3; });
   std::set<std::string> ticks, jobs;
@@ -207,7 +223,9 @@ TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {
   EXPECT_EQ(there({"schedule", "resume", "nightly"}).status, 0);
   const Ended rewind = there({"schedule", "rewind", "nightly", "--to", "2026-01-01T00:00:00Z"});
   EXPECT_EQ(rewind.status, 65);
-  EXPECT_TRUE(one_line(rewind.err) && has(rewind.err, "unknown time zone 'Europe/Berlin'") && has(rewind.err, "cannot be read here")) << rewind.err;
+  EXPECT_TRUE(one_line(rewind.err) && has(rewind.err, "unknown time zone 'Europe/Berlin'") &&
+              has(rewind.err, "cannot be read here"))
+      << rewind.err;
 
   place.write("fenceline.toml", "[schedule.nightly]\ncron = \"30 2 * * *\"\nqueue = \"reports\"\n");
   const Ended mended = there({"work", "q", "--drain", "--", "true"});
@@ -215,7 +233,10 @@ TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {
   EXPECT_TRUE(has(mended.err, "0 added, 1 changed")) << mended.err;
   EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["tz"], "UTC");
   const Json trail = answer(place, {"trail"})["trail"];
-  EXPECT_TRUE(std::ranges::any_of(trail, [](const Json& entry) { return entry["act"] == "schedule_changed" && has(entry["reason"], "declared in fenceline.toml; what it was could not be read"); })) << trail;
+  EXPECT_TRUE(std::ranges::any_of(trail, [](const Json& entry) {
+    return entry["act"] == "schedule_changed" &&
+           has(entry["reason"], "declared in fenceline.toml; what it was could not be read");
+  })) << trail;
   ASSERT_EQ(place.fenceline(kNightly).status, 0);
   EXPECT_EQ(there({"schedule", "remove", "nightly"}).status, 0);
 }
@@ -230,7 +251,8 @@ TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
   EXPECT_TRUE(has(ended.err, "tab:2: MAILTO is left out")) << ended.err;
   const Json names = Json::parse(ended.out)["added"];
   ASSERT_EQ(names.size(), 2U);
-  EXPECT_EQ(foreseen, (Json{{"added", names}, {"changed", Json::array()}, {"unchanged", Json::array()}, {"dry_run", true}}));
+  EXPECT_EQ(foreseen,
+            (Json{{"added", names}, {"changed", Json::array()}, {"unchanged", Json::array()}, {"dry_run", true}}));
   EXPECT_EQ(Json::parse(ended.out)["dry_run"], false);
   const Json backup = answer(place, {"schedule", "show", names[0].get<std::string>()});
   EXPECT_EQ(backup["cron"], "30 2 * * *");
@@ -238,19 +260,25 @@ TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
   EXPECT_EQ(backup["payload"], (Json{{"command", "/usr/bin/backup --all"}}));
   EXPECT_EQ(answer(place, {"schedule", "import", "tab", "--queue", "cron"})["unchanged"], names);
   place.write("tab", "CRON_TZ=Europe/Berlin\n30 3 * * * /usr/bin/backup --all\n");
-  EXPECT_EQ(place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--dry-run"}).out, names[0].get<std::string>() + " would be changed\n");
+  EXPECT_EQ(place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--dry-run"}).out,
+            names[0].get<std::string>() + " would be changed\n");
   EXPECT_EQ(answer(place, {"schedule", "show", names[0].get<std::string>()})["cron"], "30 2 * * *");
   place.write("tab", "CRON_TZ=UTC\n@daily other\n30 25 * * * backup\n");
   refused(place, {"schedule", "import", "tab", "--queue", "cron"}, 65, "tab:3: ");
   EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 2U);
   refused(place, {"schedule", "import", "tab"}, 64, "--queue");
   refused(place, {"schedule", "import", "none", "--queue", "cron"}, 66, "none");
-  EXPECT_EQ(place.fenceline({"schedule", "import", "-", "--queue", "cron", "--tz", "UTC"}, {.input = "@daily x\n"}).status, 0);
+  EXPECT_EQ(
+      place.fenceline({"schedule", "import", "-", "--queue", "cron", "--tz", "UTC"}, {.input = "@daily x\n"}).status,
+      0);
 }
 
 TEST(Schedule, WorkMakesSchedulesWhatTheFileSaysAndRemovesNone) {
   const Workplace place;
-  const auto file = [&](const std::string& cron) { place.write("fenceline.toml", "[schedule.nightly]\ncron = \"" + cron + "\"\ntz = \"Europe/Berlin\"\nqueue = \"reports\"\n"); };
+  const auto file = [&](const std::string& cron) {
+    place.write("fenceline.toml",
+                "[schedule.nightly]\ncron = \"" + cron + "\"\ntz = \"Europe/Berlin\"\nqueue = \"reports\"\n");
+  };
   const auto work = [&] { return place.fenceline({"work", "q", "--drain", "--", "true"}); };
   ASSERT_EQ(place.fenceline({"schedule", "add", "mine", "--every", "1h", "--queue", "q"}).status, 0);
   file("30 2 * * *");
@@ -263,7 +291,9 @@ TEST(Schedule, WorkMakesSchedulesWhatTheFileSaysAndRemovesNone) {
   EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["cron"], "30 3 * * *");
   EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 2U);
   const Json settings = answer(place, {"config", "show", "--origin"})["settings"];
-  EXPECT_TRUE(std::ranges::any_of(settings, [](const Json& setting) { return setting["name"] == "schedule.nightly.cron" && setting["origin"] == "fenceline.toml:2"; })) << settings;
+  EXPECT_TRUE(std::ranges::any_of(settings, [](const Json& setting) {
+    return setting["name"] == "schedule.nightly.cron" && setting["origin"] == "fenceline.toml:2";
+  })) << settings;
   file("30 25 * * *");
   const Ended bad = work();
   EXPECT_EQ(bad.status, 65);

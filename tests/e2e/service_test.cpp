@@ -19,18 +19,23 @@ constexpr int kPatience = 30'000;  // milliseconds: a test that gets here has fa
 
 class Manager {
  public:
-  explicit Manager(std::string place) : place_(std::move(place)), socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+  explicit Manager(std::string place)
+      : place_(std::move(place)), socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     place_.copy(address.sun_path, place_.size());
     if (place_[0] == '@') address.sun_path[0] = '\0';
-    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + place_.size())), 0);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address),
+                     static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + place_.size())),
+              0);
   }
   ~Manager() { ::close(socket_); }
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  Setting setting(const std::string& watchdog = "400000") const { return {.env = {{"NOTIFY_SOCKET", place_}, {"WATCHDOG_USEC", watchdog}}}; }
+  Setting setting(const std::string& watchdog = "400000") const {
+    return {.env = {{"NOTIFY_SOCKET", place_}, {"WATCHDOG_USEC", watchdog}}};
+  }
 
   // The next one, waited for so long; empty: none came.
   std::string next(int milliseconds = kPatience) {
@@ -153,7 +158,8 @@ TEST(Service, ACandidateIsReadyWhenItCampaignsAndSaysWhatItLeads) {
 
 TEST(Service, ASocketThatCannotBeIsNoReasonNotToWork) {
   const Workplace place;
-  const Ended ended = place.fenceline({"work", "mail", "--drain", "--", "true"}, {.env = {{"NOTIFY_SOCKET", "nowhere"}}});
+  const Ended ended =
+      place.fenceline({"work", "mail", "--drain", "--", "true"}, {.env = {{"NOTIFY_SOCKET", "nowhere"}}});
   EXPECT_EQ(ended.status, 0);
   EXPECT_NE(ended.err.find("service_manager_unknown"), std::string::npos) << ended.err;
 }

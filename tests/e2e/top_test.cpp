@@ -12,7 +12,10 @@ namespace {
 class Tmux {
  public:
   explicit Tmux(const Workplace& place, int width = 100, int height = 40) : place_(place) {
-    EXPECT_EQ(tmux({"-f", "/dev/null", "new-session", "-d", "-s", "t", "-x", std::to_string(width), "-y", std::to_string(height), "env", "PS1=ready> ", "ENV=", "sh"}).status, 0);
+    EXPECT_EQ(tmux({"-f", "/dev/null", "new-session", "-d", "-s", "t", "-x", std::to_string(width), "-y",
+                    std::to_string(height), "env", "PS1=ready> ", "ENV=", "sh"})
+                  .status,
+              0);
     EXPECT_TRUE(shows("ready>"));
   }
   ~Tmux() { tmux({"kill-server"}); }
@@ -25,7 +28,9 @@ class Tmux {
     type(line);
     press("Enter");
   }
-  void resize(int width, int height) { EXPECT_EQ(tmux({"resize-window", "-t", "t", "-x", std::to_string(width), "-y", std::to_string(height)}).status, 0); }
+  void resize(int width, int height) {
+    EXPECT_EQ(tmux({"resize-window", "-t", "t", "-x", std::to_string(width), "-y", std::to_string(height)}).status, 0);
+  }
 
   std::string picture() { return tmux({"capture-pane", "-p", "-t", "t"}).out; }
   bool shows(const std::string& text) {
@@ -46,9 +51,15 @@ class Tmux {
   }
   // Whether the shell is back, with its echo, its cursor and the picture of before.
   bool is_restored() {
-    if (!eventually([&] { return trimmed(tmux({"display-message", "-p", "-t", "t", "#{cursor_flag} #{alternate_on} #{wrap_flag}"}).out) == "1 0 1"; })) return false;
+    if (!eventually([&] {
+          return trimmed(
+                     tmux({"display-message", "-p", "-t", "t", "#{cursor_flag} #{alternate_on} #{wrap_flag}"}).out) ==
+                 "1 0 1";
+        }))
+      return false;
     run("echo an$((40+2))d");
-    return shows("an42d") && picture().find("echo an$((40+2))d") != std::string::npos && picture().find("1 queues") == std::string::npos;
+    return shows("an42d") && picture().find("echo an$((40+2))d") != std::string::npos &&
+           picture().find("1 queues") == std::string::npos;
   }
 
  private:
@@ -176,9 +187,13 @@ TEST(Top, CtrlZGivesTheTerminalToTheShellAndFgBringsThePictureBack) {
 
 // A server of the test's own, at a socket in its folder.
 std::unique_ptr<Running> redis_in(const Workplace& place) {
-  auto server = std::make_unique<Running>(Words{"redis-server", "--port", "0", "--unixsocket", place.file("redis").string(), "--dir", place.folder().string(), "--appendonly", "yes", "--appendfsync", "always", "--save", ""},
-                                          Setting{}, place.folder(), false);
-  EXPECT_TRUE(eventually([&] { return place.run({"redis-cli", "-s", place.file("redis").string(), "ping"}).out == "PONG\n"; }));
+  auto server = std::make_unique<Running>(
+      Words{"redis-server", "--port", "0", "--unixsocket", place.file("redis").string(), "--dir",
+            place.folder().string(), "--appendonly", "yes", "--appendfsync", "always", "--save", ""},
+      Setting{}, place.folder(), false);
+  EXPECT_TRUE(eventually([&] {
+    return place.run({"redis-cli", "-s", place.file("redis").string(), "ping"}).out == "PONG\n";
+  }));
   return server;
 }
 
@@ -218,7 +233,8 @@ TEST(Top, WithoutATerminalItIsOnePictureOrOneObjectALook) {
   EXPECT_FALSE(one["findings"].empty());
   const auto stream = place.start({"top", "--json", "--every", "100ms"});
   EXPECT_TRUE(eventually([&] { return lines_of(stream->out()).size() >= 3; }));
-  for (const std::string& line : lines_of(stream->out().substr(0, stream->out().rfind('\n') + 1))) EXPECT_FALSE(Json::parse(line, nullptr, false).is_discarded()) << line;
+  for (const std::string& line : lines_of(stream->out().substr(0, stream->out().rfind('\n') + 1)))
+    EXPECT_FALSE(Json::parse(line, nullptr, false).is_discarded()) << line;
   stream->signal(SIGTERM);
   EXPECT_EQ(stream->wait().status, 0);
 }

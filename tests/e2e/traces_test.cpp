@@ -49,11 +49,14 @@ Json attribute(const Json& span, const std::string& name) {
 TEST(Traces, GoFromTheProducerOverTheJobToTheCommand) {
   const Workplace place;
   const Collector collector;
-  const Setting setting{.env = {{"OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()}, {"OTEL_SERVICE_NAME", "shop"}, {"TRACEPARENT", "00-" + kTrace + "-" + kCaller + "-01"}}};
+  const Setting setting{.env = {{"OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()},
+                                {"OTEL_SERVICE_NAME", "shop"},
+                                {"TRACEPARENT", "00-" + kTrace + "-" + kCaller + "-01"}}};
   const Ended put = place.fenceline({"enqueue", "mail"}, setting);
   ASSERT_EQ(put.status, 0) << put.err;
   const Setting worker{.env = {{"OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()}}};
-  const Ended worked = place.fenceline({"work", "mail", "--drain", "--", "sh", "-c", "echo $TRACEPARENT; exit 65"}, worker);
+  const Ended worked =
+      place.fenceline({"work", "mail", "--drain", "--", "sh", "-c", "echo $TRACEPARENT; exit 65"}, worker);
   ASSERT_EQ(worked.status, 0) << worked.err;
   const Json sent = collector.named("enqueue mail"), ran = collector.named("run mail");
   ASSERT_TRUE(sent.is_object() && ran.is_object()) << collector.spans().dump();
@@ -76,7 +79,8 @@ TEST(Traces, ACommandFindsTheSpanOfItsRun) {
   place.write("fenceline.toml", "[trace]\nendpoint = \"" + collector.url() + "\"\nservice = \"by-file\"\n");
   ASSERT_EQ(place.fenceline({"enqueue", "mail", "--jsonl", "-"}, {.input = "1\n2\n3\n"}).status, 0);
   // The inner one hangs below the run.
-  const Ended worked = place.fenceline({"work", "mail", "--drain", "--concurrency", "1", "--", "sh", "-c", "printf %s $TRACEPARENT; \"$0\" enqueue later >/dev/null", program()});
+  const Ended worked = place.fenceline({"work", "mail", "--drain", "--concurrency", "1", "--", "sh", "-c",
+                                        "printf %s $TRACEPARENT; \"$0\" enqueue later >/dev/null", program()});
   ASSERT_EQ(worked.status, 0) << worked.err;
   const Json all = collector.spans();
   int below = 0;
@@ -84,8 +88,12 @@ TEST(Traces, ACommandFindsTheSpanOfItsRun) {
     if (job["queue"] != "mail") continue;
     const std::string seen = Json::parse(place.fenceline({"job", "show", job["id"], "--json"}).out)["result"];
     for (const Json& span : all) {
-      if (span["name"] == "run mail" && seen == "00-" + span["traceId"].get<std::string>() + "-" + span["spanId"].get<std::string>() + "-01") {
-        below += static_cast<int>(std::ranges::count_if(all, [&](const Json& other) { return other["name"] == "enqueue later" && other["parentSpanId"] == span["spanId"] && other["traceId"] == span["traceId"]; }));
+      if (span["name"] == "run mail" &&
+          seen == "00-" + span["traceId"].get<std::string>() + "-" + span["spanId"].get<std::string>() + "-01") {
+        below += static_cast<int>(std::ranges::count_if(all, [&](const Json& other) {
+          return other["name"] == "enqueue later" && other["parentSpanId"] == span["spanId"] &&
+                 other["traceId"] == span["traceId"];
+        }));
       }
     }
   }
@@ -101,7 +109,8 @@ TEST(Traces, AreOffUnlessACollectorIsNamed) {
   ASSERT_EQ(place.fenceline({"enqueue", "mail"}).status, 0);
   const Json jobs = place.jobs();
   std::vector<std::string> contexts;
-  for (const Json& job : jobs) contexts.push_back(Json::parse(place.fenceline({"job", "show", job["id"], "--json"}).out)["traceparent"]);
+  for (const Json& job : jobs)
+    contexts.push_back(Json::parse(place.fenceline({"job", "show", job["id"], "--json"}).out)["traceparent"]);
   std::ranges::sort(contexts);
   EXPECT_EQ(contexts, (std::vector<std::string>{"", context}));
 }
@@ -124,7 +133,8 @@ TEST(Traces, WorkGoesOnWithoutACollector) {
 TEST(Traces, ACollectorThatIsNoUrlIsOneLineAndChangesNothing) {
   const Workplace place;
   for (const Words& words : {Words{"enqueue", "mail"}, Words{"work", "mail", "--drain", "--", "true"}}) {
-    const Ended ended = place.fenceline(words, {.env = {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:secret@collector:4318"}}});
+    const Ended ended =
+        place.fenceline(words, {.env = {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:secret@collector:4318"}}});
     EXPECT_EQ(ended.status, 64);
     EXPECT_TRUE(one_line(ended.err)) << ended.err;
     EXPECT_EQ(ended.err.find("secret"), std::string::npos) << ended.err;

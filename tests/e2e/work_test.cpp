@@ -48,14 +48,16 @@ TEST(Work, GivesEachJobToACommandAndKeepsItsResult) {
     EXPECT_EQ(job["state"], "done");
     EXPECT_EQ(Json::parse(place.fenceline({"job", "show", job["id"], "--json"}).out)["result"], R"({"to":"a"})");
   }
-  EXPECT_EQ(place.fenceline({"workers", "list", "--json"}).out.find("\"pid\""), std::string::npos) << "it leaves the registry";
+  EXPECT_EQ(place.fenceline({"workers", "list", "--json"}).out.find("\"pid\""), std::string::npos)
+      << "it leaves the registry";
 }
 
 TEST(Work, AnExitStatusDecides) {
   const Workplace place;
   for (const char* status : {"0", "65", "75", "3"})
     ASSERT_EQ(place.fenceline({"enqueue", "q", "--payload", status, "--max-attempts", "1"}).status, 0);
-  const Ended ended = place.fenceline({"work", "q", "--drain", "--json", "--", "sh", "-c", "read s; echo why $s >&2; exit $s"});
+  const Ended ended =
+      place.fenceline({"work", "q", "--drain", "--json", "--", "sh", "-c", "read s; echo why $s >&2; exit $s"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   const Json report = Json::parse(ended.out);
   EXPECT_EQ(report["done"], 1);
@@ -77,7 +79,8 @@ TEST(Work, J2_SeveralWorkersShareAQueueAndRunEachJobOnce) {
   enqueue(place, 60);
   std::vector<std::unique_ptr<Running>> workers;
   for (int i = 0; i < 3; ++i)
-    workers.push_back(place.start({"work", "q", "--drain", "--concurrency", "2", "--", "sh", "-c", "echo $FENCELINE_JOB >> ran"}));
+    workers.push_back(
+        place.start({"work", "q", "--drain", "--concurrency", "2", "--", "sh", "-c", "echo $FENCELINE_JOB >> ran"}));
   for (const auto& worker : workers) {
     const Ended ended = worker->wait();
     EXPECT_EQ(ended.status, 0) << ended.err;
@@ -101,8 +104,8 @@ TEST(Work, AnEnqueueOfAnotherProcessWakesAnIdleWorker) {
 TEST(Work, AGracefulStopGivesRunningJobsBackUnharmed) {
   const Workplace place;
   enqueue(place, 3);
-  const auto worker =
-      place.start({"work", "q", "--concurrency", "2", "--drain-timeout", "0s", "--ttl", "5s", "--", "sh", "-c", "echo >> ran; sleep 1000"});
+  const auto worker = place.start({"work", "q", "--concurrency", "2", "--drain-timeout", "0s", "--ttl", "5s", "--",
+                                   "sh", "-c", "echo >> ran; sleep 1000"});
   ASSERT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("ran"))).size() == 2; }));
   worker->signal(SIGTERM);
   const Ended ended = worker->wait();
@@ -128,12 +131,13 @@ TEST(Work, AGracefulStopLetsACommandFinishInTime) {
 TEST(Work, AJobOfAKilledWorkerIsTakenOverUnderALargerFence) {
   const Workplace place;
   enqueue(place, 1);
-  const auto first = place.start({"work", "q", "--ttl", "1s", "--", "sh", "-c", "echo $FENCELINE_FENCE >> fences; sleep 1000"});
+  const auto first =
+      place.start({"work", "q", "--ttl", "1s", "--", "sh", "-c", "echo $FENCELINE_FENCE >> fences; sleep 1000"});
   ASSERT_TRUE(eventually([&] { return !Workplace::read(place.file("fences")).empty(); }));
   first->signal(SIGKILL);
   EXPECT_EQ(first->wait().status, 128 + SIGKILL);
-  const Ended second =
-      place.fenceline({"work", "q", "--ttl", "1s", "--drain", "--", "sh", "-c", "echo $FENCELINE_FENCE >> fences; echo done"});
+  const Ended second = place.fenceline(
+      {"work", "q", "--ttl", "1s", "--drain", "--", "sh", "-c", "echo $FENCELINE_FENCE >> fences; echo done"});
   ASSERT_EQ(second.status, 0) << second.err;
   const std::vector<std::string> fences = lines_of(Workplace::read(place.file("fences")));
   ASSERT_EQ(fences.size(), 2U);
@@ -149,8 +153,8 @@ TEST(Work, AJobOfAKilledWorkerIsTakenOverUnderALargerFence) {
 TEST(Work, WhatACommandSaysToStderrArrivesInWholeLines) {
   const Workplace place;
   enqueue(place, 20);
-  const Ended ended = place.fenceline(
-      {"work", "q", "--drain", "--concurrency", "4", "--", "sh", "-c", "printf 'half '; printf 'one ' >&2; printf 'line' >&2"});
+  const Ended ended = place.fenceline({"work", "q", "--drain", "--concurrency", "4", "--", "sh", "-c",
+                                       "printf 'half '; printf 'one ' >&2; printf 'line' >&2"});
   int whole = 0;
   for (const std::string& line : lines_of(ended.err)) {
     if (line == "one line") ++whole;

@@ -120,9 +120,9 @@ TEST_F(Guardian, PassesArgumentsAsTheyAreNeverThroughAShell) {
 }
 
 TEST_F(Guardian, TellsTheCommandWhichJobItWorksOn) {
-  const RunResult result =
-      run(shell("echo $FENCELINE_JOB $FENCELINE_FENCE $FENCELINE_QUEUE $FENCELINE_STAGE $FENCELINE_DELIVERY $FENCELINE_STORE "
-                "$FENCELINE_NAMESPACE"));
+  const RunResult result = run(shell(
+      "echo $FENCELINE_JOB $FENCELINE_FENCE $FENCELINE_QUEUE $FENCELINE_STAGE $FENCELINE_DELIVERY $FENCELINE_STORE "
+      "$FENCELINE_NAMESPACE"));
   EXPECT_EQ(result.result, "ab000000-0000-0000-0000-000000000000 77 mail review 3 sqlite:x.db team\n");
 }
 
@@ -204,7 +204,8 @@ TEST_F(Guardian, AResultOverOneMiBIsAFailureThatSaysSo) {
 }
 
 TEST_F(Guardian, KeepsTheEndOfStderrAsValidText) {
-  const RunResult result = run(shell("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf 'last \\377' >&2; exit 1"));
+  const RunResult result =
+      run(shell("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; printf 'last \\377' >&2; exit 1"));
   EXPECT_LE(result.error.size(), kErrorBytesMax);
   EXPECT_TRUE(result.error.starts_with("exit status 1: "));
   EXPECT_TRUE(result.error.ends_with("line 2999\nlast \xEF\xBF\xBD"));
@@ -234,7 +235,8 @@ TEST_F(Guardian, AStopIsATermToTheCommand) {
     stop.request_stop();
   });
   const RunResult result =
-      run(shell("trap 'exit 65' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
+      run(shell("trap 'exit 65' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h,
+          stop.get_token());
   EXPECT_EQ(result.kind, OutcomeKind::dead);
   EXPECT_TRUE(result.error.starts_with("exit status 65")) << result.error;
 }
@@ -246,13 +248,15 @@ TEST_F(Guardian, OneThatIgnoresTheTermIsKilledAfterTheGrace) {
     wait_for_pid("ready");
     stop.request_stop();
   });
-  const RunResult result = run(shell("trap '' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
+  const RunResult result =
+      run(shell("trap '' TERM; echo $$ > " + path("ready") + "; while :; do sleep 0.02; done"), 1h, stop.get_token());
   EXPECT_EQ(result.kind, OutcomeKind::given_back);
 }
 
 // Both tell the deadline first, then the stop, as the worker does.
 TEST_F(Guardian, ARevokedCommandThatIgnoresTheTermIsGoneWithinASecond) {
-  options.command = shell("trap '' TERM; setsid sleep 1000 & echo $$ > " + path("ready") + "; while :; do sleep 0.02; done");
+  options.command =
+      shell("trap '' TERM; setsid sleep 1000 & echo $$ > " + path("ready") + "; while :; do sleep 0.02; done");
   CommandHandler handler(runtime, options);
   Job job;
   TrustDeadline deadline(runtime.now() + 1h);
@@ -304,7 +308,9 @@ TEST_F(Guardian, L5_ACommandIsKilledAtItsTrustDeadlineAndNotBefore) {
   EXPECT_EQ(result.kind, OutcomeKind::given_back);  // that its time was over is not its fault
 }
 
-TEST_F(Guardian, L5_AStoppedCommandIsKilledToo) { EXPECT_EQ(run(shell("kill -STOP $$"), 300ms).kind, OutcomeKind::given_back); }
+TEST_F(Guardian, L5_AStoppedCommandIsKilledToo) {
+  EXPECT_EQ(run(shell("kill -STOP $$"), 300ms).kind, OutcomeKind::given_back);
+}
 
 TEST_F(Guardian, ARenewalMovesTheDeadline) {
   options.command = shell("echo $$ > " + path("ready") + "; sleep 2; echo whole");
@@ -334,8 +340,8 @@ TEST_F(Guardian, IsOutsideTheGroupOfItsCommand) {
 }
 
 TEST_F(Guardian, L5_AKilledWorkerTakesItsCommandAndAGrandchildOfAnotherSessionWithIt) {
-  const ChildProcess worker =
-      start_worker(1h, shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; sleep 1000"));
+  const ChildProcess worker = start_worker(1h, shell("setsid sleep 1000 & echo $! > " + path("grandchild") +
+                                                     "; echo $$ > " + path("child") + "; sleep 1000"));
   const pid_t child = wait_for_pid("child");
   const pid_t grandchild = wait_for_pid("grandchild");
   ASSERT_TRUE(is_alive(child) && is_alive(grandchild));
@@ -346,8 +352,8 @@ TEST_F(Guardian, L5_AKilledWorkerTakesItsCommandAndAGrandchildOfAnotherSessionWi
 
 TEST_F(Guardian, L5_TheCommandOfAStoppedWorkerIsGoneAfterTheTrustDeadline) {
   const Instant until = runtime.now() + 2s;
-  const ChildProcess worker =
-      start_worker(2s, shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; sleep 1000"));
+  const ChildProcess worker = start_worker(2s, shell("setsid sleep 1000 & echo $! > " + path("grandchild") +
+                                                     "; echo $$ > " + path("child") + "; sleep 1000"));
   const pid_t child = wait_for_pid("child");
   const pid_t grandchild = wait_for_pid("grandchild");
   ::kill(worker.pid, SIGSTOP);
@@ -360,8 +366,8 @@ TEST_F(Guardian, L5_TheCommandOfAStoppedWorkerIsGoneAfterTheTrustDeadline) {
 TEST_F(Guardian, WhatADeadGuardianLeavesBehindIsEndedByItsWorker) {
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   options.owns_children = true;
-  const RunResult result =
-      run(shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " + path("child") + "; kill -9 $PPID; sleep 1000"));
+  const RunResult result = run(shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " +
+                                     path("child") + "; kill -9 $PPID; sleep 1000"));
   EXPECT_EQ(result.kind, OutcomeKind::failed);
   EXPECT_EQ(result.error, "its guardian ended: killed by signal 9");
   EXPECT_FALSE(is_alive(pid_in("child")));
@@ -369,8 +375,8 @@ TEST_F(Guardian, WhatADeadGuardianLeavesBehindIsEndedByItsWorker) {
 }
 
 TEST_F(Guardian, L5_ACommandDoesNotOutliveItsGuardianAndItsWorkerKilledTogether) {
-  const ChildProcess worker =
-      start_worker(1h, shell("echo $PPID > " + path("guardian") + "; echo $$ > " + path("child") + "; exec sleep 1000"));
+  const ChildProcess worker = start_worker(
+      1h, shell("echo $PPID > " + path("guardian") + "; echo $$ > " + path("child") + "; exec sleep 1000"));
   const pid_t child = wait_for_pid("child");
   ASSERT_TRUE(is_alive(child));
   ::kill(worker.pid, SIGSTOP);  // so that it cannot see its guardian die
@@ -393,7 +399,9 @@ TEST(GuardianOrder, IsALineThatReadsBack) {
   const GuardianOrder signal{GuardianOrder::Kind::signal, {}, SIGUSR1};
   EXPECT_EQ(to_line(signal), "signal " + std::to_string(SIGUSR1) + "\n");
   EXPECT_EQ(parse_order("signal " + std::to_string(SIGUSR1)), signal);
-  for (const char* bad : {"", "trust", "trust ", "trust 1x", "term x", "stop 1", "signal", "signal 0", "signal 900", "signal -9"}) EXPECT_EQ(parse_order(bad), std::nullopt) << bad;
+  for (const char* bad :
+       {"", "trust", "trust ", "trust 1x", "term x", "stop 1", "signal", "signal 0", "signal 900", "signal -9"})
+    EXPECT_EQ(parse_order(bad), std::nullopt) << bad;
 }
 
 TEST_F(Guardian, FindsAProgramOrSaysWhyNot) {
@@ -418,9 +426,11 @@ TEST_F(Guardian, FindsAProgramOrSaysWhyNot) {
 class Attached : public Guardian {
  protected:
   std::unique_ptr<GuardedCommand> start(const std::string& script, Duration grace) {
-    return must(GuardedCommand::start({.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()), "--grace-us", std::to_string(grace.count()), "--", "/bin/sh", "-c", script},
-                                       .environment = environment_with({{"FOLDER", folder}}),
-                                       .attached = true}));
+    return must(
+        GuardedCommand::start({.guardian = {"/proc/self/exe", "guardian", "--attached-to", std::to_string(::getpgrp()),
+                                            "--grace-us", std::to_string(grace.count()), "--", "/bin/sh", "-c", script},
+                               .environment = environment_with({{"FOLDER", folder}}),
+                               .attached = true}));
   }
 };
 
@@ -442,7 +452,10 @@ TEST_F(Attached, ASignalGoesToTheCommand) {
 
 TEST_F(Attached, L5_TheCommandAndWhatItStartedAreToldBeforeTheDeadlineByTheGuardianItself) {
   // The shell waits for its child, and a shell that waits for a foreground child ends after it.
-  const auto command = start("trap 'echo 1 > $FOLDER/told' TERM; sh -c 'trap \"echo 1 > $FOLDER/child_told; exit\" TERM; echo $$ > $FOLDER/child; while :; do sleep 0.01; done'; exit 0", 1h);
+  const auto command = start(
+      "trap 'echo 1 > $FOLDER/told' TERM; sh -c 'trap \"echo 1 > $FOLDER/child_told; exit\" TERM; echo $$ > "
+      "$FOLDER/child; while :; do sleep 0.01; done'; exit 0",
+      1h);
   command->order({GuardianOrder::Kind::trust, runtime.now() + 1h + 1s});
   const Instant begun = runtime.now();
   const CommandEnd end = command->attend({});

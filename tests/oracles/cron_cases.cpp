@@ -1,5 +1,5 @@
-// Random cron expressions in several zones, with their next ticks from a start shortly before a change of the clocks: one JSON object a line, for
-// tests/oracles/cron, which asks other readers of cron expressions for the same.
+// Random cron expressions in several zones, with their next ticks from a start shortly before a change of the clocks:
+// one JSON object a line, for tests/oracles/cron, which asks other readers of cron expressions for the same.
 //   cron_cases EXPRESSIONS
 #include <array>
 #include <charconv>
@@ -47,18 +47,22 @@ std::string meaning(const RandomCron& cron) {
   std::string named, nth;
   for (const std::set<int>& set : cron.named) named += (named.empty() ? "" : ",") + list(set);
   for (const auto& [weekday, n] : cron.nth_weekdays) nth += (nth.empty() ? "" : ",") + list(std::array{weekday, n});
-  return "\"named\":[" + named + "],\"last_day\":" + (cron.last_day ? "true" : "false") + ",\"last_weekdays\":" + list(cron.last_weekdays) + ",\"nth_weekdays\":[" + nth + "]";
+  return "\"named\":[" + named + "],\"last_day\":" + (cron.last_day ? "true" : "false") +
+         ",\"last_weekdays\":" + list(cron.last_weekdays) + ",\"nth_weekdays\":[" + nth + "]";
 }
 
 void print_cases(const RandomCron& cron, Chance& chance) {
   for (const Place& place : places()) {
-    const WallTime change = place.changes[static_cast<std::size_t>(chance.between(0, static_cast<int>(place.changes.size()) - 1))];
+    const WallTime change =
+        place.changes[static_cast<std::size_t>(chance.between(0, static_cast<int>(place.changes.size()) - 1))];
     const WallTime from = change - minutes{chance.between(0, 30 * 60)};
     const auto rule = TickRule::cron(cron.text, place.zone);
     if (!rule) return;  // a day that never comes
     std::vector<std::int64_t> ticks;
-    for (auto tick = rule->next(from); tick && ticks.size() < kTicks; tick = rule->next(*tick)) ticks.push_back(floor<seconds>(*tick).time_since_epoch().count());
-    std::cout << "{\"cron\":\"" << cron.text << "\",\"zone\":\"" << place.zone << "\",\"from\":" << floor<seconds>(from).time_since_epoch().count() << "," << meaning(cron)
+    for (auto tick = rule->next(from); tick && ticks.size() < kTicks; tick = rule->next(*tick))
+      ticks.push_back(floor<seconds>(*tick).time_since_epoch().count());
+    std::cout << "{\"cron\":\"" << cron.text << "\",\"zone\":\"" << place.zone
+              << "\",\"from\":" << floor<seconds>(from).time_since_epoch().count() << "," << meaning(cron)
               << ",\"ticks\":" << list(ticks) << "}\n";
   }
 }

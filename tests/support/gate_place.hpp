@@ -16,7 +16,9 @@ namespace fenceline {
 
 class GatePlace {
  public:
-  GatePlace() : folder_(std::filesystem::path(testing::TempDir()) / ("fenceline-gates-" + std::to_string(::getpid()) + "-" + std::to_string(++count_))) {
+  GatePlace()
+      : folder_(std::filesystem::path(testing::TempDir()) /
+                ("fenceline-gates-" + std::to_string(::getpid()) + "-" + std::to_string(++count_))) {
     std::filesystem::create_directories(folder_);
   }
   ~GatePlace() { std::filesystem::remove_all(folder_); }
@@ -30,10 +32,13 @@ class GatePlace {
     text << in.rdbuf();
     return text.str();
   }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name, std::ios::binary) << text; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
   // How many files lie in it.
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
   }
 
  private:

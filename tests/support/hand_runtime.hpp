@@ -1,4 +1,5 @@
-// A runtime without concurrency on a clock that a test moves by hand: time passes while somebody sleeps, and else by hand.
+// A runtime without concurrency on a clock that a test moves by hand: time passes while somebody sleeps, and else by
+// hand.
 #pragma once
 
 #include <algorithm>

@@ -106,7 +106,8 @@ class LoggedEvents final : public LogSink {
   }
   std::string text(const std::string& name, const std::string& key) const {
     for (const LogField& field : last(name).fields) {
-      if (field.key == key && std::holds_alternative<std::string>(field.value)) return std::get<std::string>(field.value);
+      if (field.key == key && std::holds_alternative<std::string>(field.value))
+        return std::get<std::string>(field.value);
     }
     return "";
   }
@@ -142,7 +143,8 @@ class LocksInVirtualTime : public testing::Test {
   // `body` is the main of that process.
   void start(Process& process, Body body) {
     process.runtime.start([&process, body = std::move(body)](std::stop_token stop) {
-      LockClient client(process.runtime, Log(process.events), process.road, {.ns = "default", .place = process.place, .tidy_every = process.tidy_every});
+      LockClient client(process.runtime, Log(process.events), process.road,
+                        {.ns = "default", .place = process.place, .tidy_every = process.tidy_every});
       body(client, stop);
     });
   }
@@ -163,7 +165,10 @@ class LocksInVirtualTime : public testing::Test {
     return !found || !found->free_in;
   }
   void break_lock(const std::string& resource) {
-    must(memory.break_lock({.ns = "default", .resource = resource, .request = "break-" + std::to_string(now().time_since_epoch().count()), .act = {"ana", "stuck"}}));
+    must(memory.break_lock({.ns = "default",
+                            .resource = resource,
+                            .request = "break-" + std::to_string(now().time_since_epoch().count()),
+                            .act = {"ana", "stuck"}}));
   }
 };
 

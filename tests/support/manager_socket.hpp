@@ -20,7 +20,9 @@ class Manager {
     address.sun_family = AF_UNIX;
     place.copy(address.sun_path, place.size());
     if (place[0] == '@') address.sun_path[0] = '\0';
-    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + place.size())), 0);
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
+                     static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + place.size())),
+              0);
   }
   std::string heard() const {
     std::array<char, 4096> words{};

@@ -1,4 +1,5 @@
-// What the tests of metrics stand on: a memory store under a metered one, on a clock moved by hand, and which families moved.
+// What the tests of metrics stand on: a memory store under a metered one, on a clock moved by hand, and which families
+// moved.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +41,12 @@ class Metered : public testing::Test {
  protected:
   ManualClock clock;
   MemoryStore memory{clock};
-  Metrics metrics{{.version = "1.2.3", .store = "memory", .guarantee = GuaranteeClass::b, .queues = {"mail", "print"}, .checks = {"clock", "stale_jobs"}}, clock};
+  Metrics metrics{{.version = "1.2.3",
+                   .store = "memory",
+                   .guarantee = GuaranteeClass::b,
+                   .queues = {"mail", "print"},
+                   .checks = {"clock", "stale_jobs"}},
+                  clock};
   MeteredStore store{clock, metrics, memory};
   MeteredLog sink{metrics, null_log_sink()};
   Log log{sink};
@@ -59,7 +65,8 @@ class Metered : public testing::Test {
       names.insert(name);
     }
     before = now;
-    for (const char* name : {"fenceline_store_call_seconds", "fenceline_store_up", "fenceline_sample_age_seconds"}) names.erase(name);
+    for (const char* name : {"fenceline_store_call_seconds", "fenceline_store_up", "fenceline_sample_age_seconds"})
+      names.erase(name);
     return names;
   }
   using Names = std::set<std::string>;
@@ -70,11 +77,18 @@ class Metered : public testing::Test {
     return id;
   }
   ClaimedJob claim(const std::string& owner = "w-1") {
-    const ClaimReply reply = must(store.claim({.ns = "default", .queues = {"mail"}, .owner = owner, .request = "r" + std::to_string(++ids_), .limit = 10, .ttl = std::chrono::seconds{10}}));
+    const ClaimReply reply = must(store.claim({.ns = "default",
+                                               .queues = {"mail"},
+                                               .owner = owner,
+                                               .request = "r" + std::to_string(++ids_),
+                                               .limit = 10,
+                                               .ttl = std::chrono::seconds{10}}));
     return reply.jobs.at(0);
   }
   SettleReply settle(const ClaimedJob& job, OutcomeKind kind) {
-    return must(store.settle({.ns = "default", .owner = job.job.owner, .settlements = {{.id = job.job.id, .fence = job.job.fence, .outcome = {.kind = kind}}}}));
+    return must(store.settle({.ns = "default",
+                              .owner = job.job.owner,
+                              .settlements = {{.id = job.job.id, .fence = job.job.fence, .outcome = {.kind = kind}}}}));
   }
 
  private:

@@ -22,9 +22,9 @@ class ItemRoad final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   std::function<void()> before_change = [] {};
-  int replies_lost = 0;   // of the next changes
+  int replies_lost = 0;                        // of the next changes
   std::function<void()> before_items = [] {};  // once
-  int items_refused = 0;  // of the next looks: the store is away
+  int items_refused = 0;                       // of the next looks: the store is away
   int changes = 0;
 
   Result<ItemsReply> items(const ItemsRequest& request) override {
@@ -48,10 +48,15 @@ class ItemRoad final : public ForwardingStore {
 
 // ready -> review -> publish (approval by ana or bo, within 2d, then reject) -> announce (check)
 inline PipelineSpec docs_pipeline() {
-  PipelineSpec spec{.name = "docs", .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
+  PipelineSpec spec{.name = "docs",
+                    .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
   spec.stages[1].timeout = std::chrono::minutes{5};
   spec.stages[1].attempts = 2;
-  spec.stages[2].gate = {.kind = GateKind::approval, .count = 1, .by = {"ana", "bo"}, .within = std::chrono::hours{48}, .then = GateEnd::reject};
+  spec.stages[2].gate = {.kind = GateKind::approval,
+                         .count = 1,
+                         .by = {"ana", "bo"},
+                         .within = std::chrono::hours{48},
+                         .then = GateEnd::reject};
   spec.stages[3].gate = {.kind = GateKind::check, .command = {"./ok"}, .every = std::chrono::minutes{5}};
   return spec;
 }
@@ -72,19 +77,28 @@ struct PipelineOnMemory : testing::Test {
 
   ApplyReport apply(const PipelineSpec& spec, bool force = false) { return must(pipelines.apply(spec, force, ana)); }
 
-  JobId enqueue(const std::string& queue = "docs", const std::string& stage = "", int attempts_max = kAttemptsMaxDefault) {
+  JobId enqueue(const std::string& queue = "docs", const std::string& stage = "",
+                int attempts_max = kAttemptsMaxDefault) {
     const JobId id = make_uuid7(clock.wall_now(), runtime.random(), runtime.random());
-    must(memory.enqueue({.ns = "default", .jobs = {{.id = id, .queue = queue, .stage = stage, .attempts_max = attempts_max}}}));
+    must(memory.enqueue(
+        {.ns = "default", .jobs = {{.id = id, .queue = queue, .stage = stage, .attempts_max = attempts_max}}}));
     return id;
   }
   std::vector<Job> claim(const std::string& stage, const std::string& owner = "w", const std::string& queue = "docs") {
-    const ClaimReply reply = must(stages.claim({.ns = "default", .queues = {queue}, .stage = stage, .owner = owner, .request = "claim" + std::to_string(++number), .limit = 10, .ttl = std::chrono::seconds{30}}));
+    const ClaimReply reply = must(stages.claim({.ns = "default",
+                                                .queues = {queue},
+                                                .stage = stage,
+                                                .owner = owner,
+                                                .request = "claim" + std::to_string(++number),
+                                                .limit = 10,
+                                                .ttl = std::chrono::seconds{30}}));
     std::vector<Job> jobs;
     for (const ClaimedJob& claimed : reply.jobs) jobs.push_back(claimed.job);
     return jobs;
   }
   SettleReply settle(const Job& job, Outcome outcome = {}, const std::string& owner = "w") {
-    return must(stages.settle({.ns = "default", .owner = owner, .settlements = {{job.id, job.fence, std::move(outcome)}}}));
+    return must(
+        stages.settle({.ns = "default", .owner = owner, .settlements = {{job.id, job.fence, std::move(outcome)}}}));
   }
   // Its work at a stage is done by somebody.
   void work(const std::string& stage) {
@@ -93,11 +107,15 @@ struct PipelineOnMemory : testing::Test {
     EXPECT_TRUE(settle(jobs.front()).refused.empty());
   }
   Job job(const JobId& id) { return must(memory.job("default", id)).value(); }
-  ItemRecord record(const JobId& id) { return must(parse_record(must(memory.items({.ns = "default", .ids = {id}})).items.at(0).record)); }
+  ItemRecord record(const JobId& id) {
+    return must(parse_record(must(memory.items({.ns = "default", .ids = {id}})).items.at(0).record));
+  }
   std::vector<std::string> trail() {
     std::vector<std::string> acts_done;
     for (const TrailEntry& entry : must(memory.trail("default", 1000))) {
-      if (entry.act.starts_with("item_")) acts_done.push_back(entry.act + " " + entry.subject.substr(std::min<std::size_t>(entry.subject.size(), 37)) + " by " + entry.actor);
+      if (entry.act.starts_with("item_"))
+        acts_done.push_back(entry.act + " " + entry.subject.substr(std::min<std::size_t>(entry.subject.size(), 37)) +
+                            " by " + entry.actor);
     }
     return acts_done;
   }

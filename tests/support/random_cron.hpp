@@ -1,4 +1,5 @@
-// Random cron expressions, beside what they mean: the rules of docs/schedules-time.md a second time, with sets and a loop.
+// Random cron expressions, beside what they mean: the rules of docs/schedules-time.md a second time, with sets and a
+// loop.
 #pragma once
 
 #include <array>
@@ -16,7 +17,9 @@ class Chance {
  public:
   explicit Chance(std::uint64_t seed) : engine_(seed) {}
   // From `least` to `most`, both included.
-  int between(int least, int most) { return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1)); }
+  int between(int least, int most) {
+    return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1));
+  }
   bool one_in(int n) { return between(1, n) == 1; }
 
  private:
@@ -28,19 +31,23 @@ struct RandomCron {
   std::array<std::set<int>, 6> named;  // second, minute, hour, day, month, day of week (Sunday is 0)
   bool last_day = false;
   std::set<int> last_weekdays;
-  std::set<std::pair<int, int>> nth_weekdays;  // {1, 2}: the second Monday
+  std::set<std::pair<int, int>> nth_weekdays;                   // {1, 2}: the second Monday
   bool any_hour = false, any_day = false, any_weekday = false;  // the field begins with `*`
 
   bool matches(std::chrono::local_seconds at) const {
     using namespace std::chrono;
     const local_days today = floor<days>(at);
     const hh_mm_ss time{at - today};
-    if (!named[0].contains(static_cast<int>(time.seconds().count())) || !named[1].contains(static_cast<int>(time.minutes().count()))) return false;
+    if (!named[0].contains(static_cast<int>(time.seconds().count())) ||
+        !named[1].contains(static_cast<int>(time.minutes().count())))
+      return false;
     if (!named[2].contains(static_cast<int>(time.hours().count()))) return false;
     const year_month_day date{today};
     if (!named[4].contains(static_cast<int>(static_cast<unsigned>(date.month())))) return false;
-    const int day = static_cast<int>(static_cast<unsigned>(date.day())), weekday_number = static_cast<int>(weekday{today}.c_encoding());
-    const bool by_date = named[3].contains(day) || (last_day && year_month_day{today + days{1}}.day() == std::chrono::day{1});
+    const int day = static_cast<int>(static_cast<unsigned>(date.day())),
+              weekday_number = static_cast<int>(weekday{today}.c_encoding());
+    const bool by_date =
+        named[3].contains(day) || (last_day && year_month_day{today + days{1}}.day() == std::chrono::day{1});
     const bool is_last = year_month_day{today + days{7}}.month() != date.month();
     const bool by_weekday = named[5].contains(weekday_number) || (is_last && last_weekdays.contains(weekday_number)) ||
                             nth_weekdays.contains({weekday_number, (day - 1) / 7 + 1});
@@ -48,10 +55,12 @@ struct RandomCron {
   }
 };
 
-// The second is named once in `with_seconds` times (0: never). `daily`: of every day, so that a change of the clocks is among the next ticks.
+// The second is named once in `with_seconds` times (0: never). `daily`: of every day, so that a change of the clocks is
+// among the next ticks.
 inline RandomCron random_cron(Chance& chance, int with_seconds, bool daily = false) {
   static constexpr std::array<std::pair<int, int>, 6> ranges{{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}}};
-  static constexpr std::array<const char*, 12> months{"JAN", "feb", "Mar", "APR", "may", "Jun", "JUL", "aug", "Sep", "OCT", "nov", "Dec"};
+  static constexpr std::array<const char*, 12> months{"JAN", "feb", "Mar", "APR", "may", "Jun",
+                                                      "JUL", "aug", "Sep", "OCT", "nov", "Dec"};
   static constexpr std::array<const char*, 7> weekdays{"SUN", "mon", "Tue", "WED", "thu", "Fri", "SAT"};
   RandomCron made;
   const bool seconds = with_seconds != 0 && chance.one_in(with_seconds);

@@ -22,7 +22,9 @@ namespace test {
 // The value; a test in which there is none fails with the error's own words.
 template <class T>
 T must(Result<T> result) {
-  if (!result) throw std::runtime_error("unexpected " + std::string(to_string(result.error().code)) + ": " + result.error().message);
+  if (!result)
+    throw std::runtime_error("unexpected " + std::string(to_string(result.error().code)) + ": " +
+                             result.error().message);
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 

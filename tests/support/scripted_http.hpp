@@ -1,4 +1,5 @@
-// For tests: an HTTP server on a free port of 127.0.0.1 that says what a test wants, for what no real one says on demand.
+// For tests: an HTTP server on a free port of 127.0.0.1 that says what a test wants, for what no real one says on
+// demand.
 #pragma once
 
 #include <arpa/inet.h>
@@ -36,12 +37,14 @@ class ScriptedHttp {
   // Answers with the bytes to send, ended by hanging up if they are empty or begin with a blank (which is not sent).
   using Answer = std::function<std::string(const HttpAsked&)>;
 
-  explicit ScriptedHttp(Answer answer) : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit ScriptedHttp(Answer answer)
+      : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 || ::listen(listening_.get(), 64) != 0 ||
+    if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+        ::listen(listening_.get(), 64) != 0 ||
         ::getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
       throw std::runtime_error("no port for a test");
     port_ = ntohs(address.sin_port);
@@ -57,7 +60,8 @@ class ScriptedHttp {
   }
 
   static std::string answer(int status, const std::string& body, const std::string& headers = "") {
-    return "HTTP/1.1 " + std::to_string(status) + " x\r\n" + headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    return "HTTP/1.1 " + std::to_string(status) + " x\r\n" + headers +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
 
  private:
@@ -77,12 +81,14 @@ class ScriptedHttp {
     while (readable(listening_.get(), stop)) {
       UniqueFd fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (fd.get() < 0) continue;
-      peers.remove_if([](const Peer& peer) { return peer.gone->load(); });  // else a thread for each connection there ever was
+      peers.remove_if(
+          [](const Peer& peer) { return peer.gone->load(); });  // else a thread for each connection there ever was
       Peer& peer = peers.emplace_back();
-      peer.thread = std::jthread([this, number = ++connections_, gone = peer.gone, fd = std::move(fd)](const std::stop_token& asked_to_stop) {
-        serve(fd.get(), number, asked_to_stop);
-        *gone = true;
-      });
+      peer.thread = std::jthread(
+          [this, number = ++connections_, gone = peer.gone, fd = std::move(fd)](const std::stop_token& asked_to_stop) {
+            serve(fd.get(), number, asked_to_stop);
+            *gone = true;
+          });
     }
   }
 
@@ -94,11 +100,13 @@ class ScriptedHttp {
         if (!more(fd, got, stop)) return;
       HttpAsked asked{.head = got.substr(0, head_end + 2), .connection = number};
       asked.method = asked.head.substr(0, asked.head.find(' '));
-      asked.target = asked.head.substr(asked.method.size() + 1, asked.head.find(' ', asked.method.size() + 1) - asked.method.size() - 1);
+      asked.target = asked.head.substr(asked.method.size() + 1,
+                                       asked.head.find(' ', asked.method.size() + 1) - asked.method.size() - 1);
       std::size_t length = 0;
       std::string head = asked.head;  // names of headers are the same in either case
       for (char& c : head) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      if (const auto at = head.find("\r\ncontent-length:"); at != std::string::npos) length = std::strtoul(head.c_str() + at + 17, nullptr, 10);
+      if (const auto at = head.find("\r\ncontent-length:"); at != std::string::npos)
+        length = std::strtoul(head.c_str() + at + 17, nullptr, 10);
       while (got.size() < head_end + 4 + length)
         if (!more(fd, got, stop)) return;
       asked.body = got.substr(head_end + 4, length);

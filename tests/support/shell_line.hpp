@@ -13,7 +13,8 @@
 namespace fenceline::test {
 
 // Whether it ended well. What it says goes nowhere.
-inline bool run_line(const std::string& line, const std::vector<std::pair<std::string, std::string>>& environment = {}) {
+inline bool run_line(const std::string& line,
+                     const std::vector<std::pair<std::string, std::string>>& environment = {}) {
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const ChildProcess child = must(spawn_child({.program = "sh",
                                                .arguments = {"sh", "-c", line},

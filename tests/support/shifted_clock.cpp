@@ -1,5 +1,6 @@
-// A library for LD_PRELOAD: the wall clock of its process is FENCELINE_CLOCK_SHIFT seconds away from the machine's. Nothing else is
-// changed; timers run on other clocks, and libraries that lie about those as well stop a server's timeouts. See script/with_postgres.
+// A library for LD_PRELOAD: the wall clock of its process is FENCELINE_CLOCK_SHIFT seconds away from the machine's.
+// Nothing else is changed; timers run on other clocks, and libraries that lie about those as well stop a server's
+// timeouts. See script/with_postgres.
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>

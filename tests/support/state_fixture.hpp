@@ -1,4 +1,5 @@
-// A namespace of a memory store as a doctor meets it: jobs, workers and locks are brought about by the verbs that make them, and time passes by hand.
+// A namespace of a memory store as a doctor meets it: jobs, workers and locks are brought about by the verbs that make
+// them, and time passes by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,14 +52,23 @@ struct StateOnMemory : testing::Test {
   }
   // The fence of the first job that it gets; 0: none.
   Fence claim(const std::string& owner, const std::string& queue = "mail") {
-    const ClaimReply reply = must(store.claim({.ns = options.ns, .queues = {queue}, .owner = owner, .request = fresh_id(runtime), .limit = 1, .ttl = kTtl}));
+    const ClaimReply reply = must(store.claim(
+        {.ns = options.ns, .queues = {queue}, .owner = owner, .request = fresh_id(runtime), .limit = 1, .ttl = kTtl}));
     return reply.jobs.empty() ? 0 : reply.jobs.front().job.fence;
   }
   void report(const std::string& owner, std::vector<Holding> holding = {}, const std::string& queue = "mail") {
-    must(store.report_worker({.ns = options.ns, .owner = owner, .host = "box", .pid = 4711, .version = "1", .queues = {queue}, .ttl = kTtl, .holding = std::move(holding)}));
+    must(store.report_worker({.ns = options.ns,
+                              .owner = owner,
+                              .host = "box",
+                              .pid = 4711,
+                              .version = "1",
+                              .queues = {queue},
+                              .ttl = kTtl,
+                              .holding = std::move(holding)}));
   }
   void settle(const std::string& owner, const JobId& id, Fence fence, Outcome outcome) {
-    EXPECT_TRUE(must(store.settle({.ns = options.ns, .owner = owner, .settlements = {{id, fence, std::move(outcome)}}})).refused.empty());
+    EXPECT_TRUE(must(store.settle({.ns = options.ns, .owner = owner, .settlements = {{id, fence, std::move(outcome)}}}))
+                    .refused.empty());
   }
   void pass(Duration time) { clock.advance(time); }
 };

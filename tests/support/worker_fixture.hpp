@@ -35,7 +35,9 @@ class TroubledStore final : public ForwardingStore {
 
   Trouble before = [](const std::string&, int) { return std::nullopt; };
   Trouble after = [](const std::string&, int) { return std::nullopt; };
-  std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) { return std::nullopt; };
+  std::function<std::optional<ExtendReply>(const ExtendRequest&)> on_extend = [](const ExtendRequest&) {
+    return std::nullopt;
+  };
 
   std::function<void(const ClaimReply&)> on_claimed = [](const ClaimReply&) {};  // before its reply is taken away
 
@@ -161,7 +163,8 @@ class WorkerOnMemory : public testing::Test {
   ThreadRuntime runtime;
   TroubledStore store{runtime};
   EventList events;
-  WorkerOptions options{.queues = {"mail"}, .ttl = std::chrono::seconds{1}, .drain_grace = std::chrono::seconds{5}, .drain = true};
+  WorkerOptions options{
+      .queues = {"mail"}, .ttl = std::chrono::seconds{1}, .drain_grace = std::chrono::seconds{5}, .drain = true};
 
   std::vector<JobId> enqueue(int count, int attempts_max = kAttemptsMaxDefault, const std::string& queue = "mail") {
     EnqueueRequest request{.ns = "default"};
@@ -179,8 +182,12 @@ class WorkerOnMemory : public testing::Test {
     must(store.enqueue({.ns = "default", .jobs = {job}}));
     return job.id;
   }
-  ActReply cancel(const JobId& id) { return must(store.cancel({.ns = "default", .ids = {id}, .request = "cancel", .act = {"ana", ""}})); }
-  ActReply retry(const JobId& id) { return must(store.retry({.ns = "default", .ids = {id}, .request = "retry", .act = {"ana", ""}})); }
+  ActReply cancel(const JobId& id) {
+    return must(store.cancel({.ns = "default", .ids = {id}, .request = "cancel", .act = {"ana", ""}}));
+  }
+  ActReply retry(const JobId& id) {
+    return must(store.retry({.ns = "default", .ids = {id}, .request = "retry", .act = {"ana", ""}}));
+  }
   // To the only worker there is.
   void order(WorkerOrder order) {
     const std::vector<WorkerRow> rows = must(store.workers("default"));
@@ -196,7 +203,8 @@ class WorkerOnMemory : public testing::Test {
   }
   // False if it did not come to be in ten seconds.
   bool eventually(const std::function<bool()>& holds) {
-    for (const Instant end = runtime.now() + std::chrono::seconds{10}; runtime.now() < end; runtime.sleep_for(std::chrono::milliseconds{2}, {})) {
+    for (const Instant end = runtime.now() + std::chrono::seconds{10}; runtime.now() < end;
+         runtime.sleep_for(std::chrono::milliseconds{2}, {})) {
       if (holds()) return true;
     }
     return holds();

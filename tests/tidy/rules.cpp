@@ -20,28 +20,89 @@ struct Home {
 
 const std::vector<Home>& homes() {
   static const std::vector<Home> rules{
-      {{"_clock", "clock_gettime", "gettimeofday", "time("}, std::regex(R"((steady_clock|system_clock|high_resolution_clock)\b|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\))"),
-       "a clock", {"src/runtime/", "tests/"}, "only a Clock tells the time, so that it can be simulated"},
-      {{"thread", "async"}, std::regex(R"(\bstd::(jthread|thread|async)\b|\bpthread_create\b)"), "a thread", {"src/runtime/", "tests/"},
+      {{"_clock", "clock_gettime", "gettimeofday", "time("},
+       std::regex(
+           R"((steady_clock|system_clock|high_resolution_clock)\b|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\))"),
+       "a clock",
+       {"src/runtime/", "tests/"},
+       "only a Clock tells the time, so that it can be simulated"},
+      {{"thread", "async"},
+       std::regex(R"(\bstd::(jthread|thread|async)\b|\bpthread_create\b)"),
+       "a thread",
+       {"src/runtime/", "tests/"},
        "Runtime::spawn runs things side by side"},
-      {{"this_thread", "sleep"}, std::regex(R"(this_thread::|\busleep\s*\(|\bnanosleep\s*\(|\bsleep\s*\()"), "a sleep", {"src/runtime/", "tests/"},
+      {{"this_thread", "sleep"},
+       std::regex(R"(this_thread::|\busleep\s*\(|\bnanosleep\s*\(|\bsleep\s*\()"),
+       "a sleep",
+       {"src/runtime/", "tests/"},
        "Runtime::sleep_until waits, so that virtual time can pass"},
-      {{"condition_variable"}, std::regex(R"(\bstd::condition_variable)"), "a condition variable", {"src/runtime/", "tests/"}, "an Event is the only condition"},
-      {{"random_device", "mt19937", "random_engine", "uniform_", "rand"}, std::regex(R"(\brandom_device\b|\bstd::(mt19937|default_random_engine|uniform_)|\bs?rand\s*\(|\bgetrandom\s*\()"), "chance",
-       {"src/runtime/", "tests/"}, "chance comes from Runtime::random(), so that a seed repeats it"},
-      {{"sqlite3"}, std::regex(R"(#include\s*[<"]sqlite3)"), "SQLite's header", {"src/backends/sqlite/", "tests/", "src/cli/version.cpp", "src/bench/raw_sqlite.cpp"}, "a library stays in its adapter"},
-      {{"libpq"}, std::regex(R"(#include\s*[<"]libpq)"), "libpq's header", {"src/backends/postgres/", "src/bench/", "tests/"}, "a library stays in its adapter"},
-      {{"openssl", "hiredis"}, std::regex(R"(#include\s*[<"](openssl|hiredis)/)"), "a header of OpenSSL or hiredis", {"src/backends/redis/", "tests/"}, "a library stays in its adapter"},
-      {{"curl"}, std::regex(R"(#include\s*[<"]curl/)"), "libcurl's header", {"src/http/"}, "a library stays in its adapter"},
-      {{"boost"}, std::regex(R"(#include\s*[<"]boost/)"), "a header of Boost", {"src/http/http_server.cpp"}, "one source knows the HTTP server's library"},
-      {{"prometheus"}, std::regex(R"(#include\s*[<"]prometheus/)"), "a header of prometheus-cpp", {"src/metrics/metrics.cpp"}, "one source knows the metrics' library"},
-      {{"cctz"}, std::regex(R"(#include\s*[<"]cctz/)"), "a header of cctz", {"src/model/time_zone.cpp", "tests/"}, "one source knows the time zones' library"},
-      {{"CLI/"}, std::regex(R"(#include\s*[<"]CLI/)"), "CLI11's header", {"src/cli/parse.cpp"}, "one source knows the command line's library"},
-      {{"toml"}, std::regex(R"(#include\s*[<"]toml)"), "TOML's header", {"src/cli/config.cpp", "src/cli/pipeline_file.cpp"}, "a library stays in its adapter"},
-      {{"fork"}, std::regex(R"(\bfork\s*\()"), "fork", {"tests/", "src/backends/sqlite/", "src/runtime/child_process"}, "no connection crosses a fork: posix_spawn instead"},
+      {{"condition_variable"},
+       std::regex(R"(\bstd::condition_variable)"),
+       "a condition variable",
+       {"src/runtime/", "tests/"},
+       "an Event is the only condition"},
+      {{"random_device", "mt19937", "random_engine", "uniform_", "rand"},
+       std::regex(
+           R"(\brandom_device\b|\bstd::(mt19937|default_random_engine|uniform_)|\bs?rand\s*\(|\bgetrandom\s*\()"),
+       "chance",
+       {"src/runtime/", "tests/"},
+       "chance comes from Runtime::random(), so that a seed repeats it"},
+      {{"sqlite3"},
+       std::regex(R"(#include\s*[<"]sqlite3)"),
+       "SQLite's header",
+       {"src/backends/sqlite/", "tests/", "src/cli/version.cpp", "src/bench/raw_sqlite.cpp"},
+       "a library stays in its adapter"},
+      {{"libpq"},
+       std::regex(R"(#include\s*[<"]libpq)"),
+       "libpq's header",
+       {"src/backends/postgres/", "src/bench/", "tests/"},
+       "a library stays in its adapter"},
+      {{"openssl", "hiredis"},
+       std::regex(R"(#include\s*[<"](openssl|hiredis)/)"),
+       "a header of OpenSSL or hiredis",
+       {"src/backends/redis/", "tests/"},
+       "a library stays in its adapter"},
+      {{"curl"},
+       std::regex(R"(#include\s*[<"]curl/)"),
+       "libcurl's header",
+       {"src/http/"},
+       "a library stays in its adapter"},
+      {{"boost"},
+       std::regex(R"(#include\s*[<"]boost/)"),
+       "a header of Boost",
+       {"src/http/http_server.cpp"},
+       "one source knows the HTTP server's library"},
+      {{"prometheus"},
+       std::regex(R"(#include\s*[<"]prometheus/)"),
+       "a header of prometheus-cpp",
+       {"src/metrics/metrics.cpp"},
+       "one source knows the metrics' library"},
+      {{"cctz"},
+       std::regex(R"(#include\s*[<"]cctz/)"),
+       "a header of cctz",
+       {"src/model/time_zone.cpp", "tests/"},
+       "one source knows the time zones' library"},
+      {{"CLI/"},
+       std::regex(R"(#include\s*[<"]CLI/)"),
+       "CLI11's header",
+       {"src/cli/parse.cpp"},
+       "one source knows the command line's library"},
+      {{"toml"},
+       std::regex(R"(#include\s*[<"]toml)"),
+       "TOML's header",
+       {"src/cli/config.cpp", "src/cli/pipeline_file.cpp"},
+       "a library stays in its adapter"},
+      {{"fork"},
+       std::regex(R"(\bfork\s*\()"),
+       "fork",
+       {"tests/", "src/backends/sqlite/", "src/runtime/child_process"},
+       "no connection crosses a fork: posix_spawn instead"},
       {{"system", "popen"}, std::regex(R"(\bsystem\s*\(|\bpopen\s*\()"), "a shell", {}, "commands run without a shell"},
       {{"co_"}, std::regex(R"(\bco_(await|return|yield)\b)"), "a coroutine", {}, "g++ 12 miscompiles them"},
-      {{"catch"}, std::regex(R"(catch\s*\(\s*\.\.\.\s*\))"), "catch (...)", {"src/cli/main.cpp", "src/runtime/", "sim/", "tests/"},
+      {{"catch"},
+       std::regex(R"(catch\s*\(\s*\.\.\.\s*\))"),
+       "catch (...)",
+       {"src/cli/main.cpp", "src/runtime/", "sim/", "tests/"},
        "it would swallow the kill of a simulated process"},
   };
   return rules;
@@ -68,10 +129,36 @@ const std::map<std::string, std::vector<std::string>>& layers() {
       {"traces", {"base", "model", "runtime", "services", "http"}},
       {"tracker", {"base", "model", "runtime", "services"}},
       {"metrics", {"base", "model", "runtime", "store", "services", "tracker", "doctor", "http"}},
-      {"library", {"base", "model", "runtime", "store", "services", "metrics", "history", "history/format", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "backends/trackers", "http"}},
+      {"library",
+       {"base", "model", "runtime", "store", "services", "metrics", "history", "history/format", "backends/sqlite",
+        "backends/postgres", "backends/redis", "tracker", "backends/trackers", "http"}},
       {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli", {"base", "model", "runtime", "store", "services", "doctor", "traces", "tracker", "gates", "library", "metrics", "http", "bench", "history", "history/format", "backends/memory", "backends/sqlite", "backends/postgres", "backends/redis", "tracker", "sim", "check"}},
-      {"sim", {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory", "backends/sqlite", "check"}},
+      {"cli",
+       {"base",
+        "model",
+        "runtime",
+        "store",
+        "services",
+        "doctor",
+        "traces",
+        "tracker",
+        "gates",
+        "library",
+        "metrics",
+        "http",
+        "bench",
+        "history",
+        "history/format",
+        "backends/memory",
+        "backends/sqlite",
+        "backends/postgres",
+        "backends/redis",
+        "tracker",
+        "sim",
+        "check"}},
+      {"sim",
+       {"base", "model", "runtime", "store", "services", "tracker", "history", "history/format", "backends/memory",
+        "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };
   return rules;
@@ -105,7 +192,8 @@ std::string at(const SourceFile& file, int line) { return file.path + ":" + std:
 
 std::vector<std::string> all_matches(const SourceFile& file, const std::regex& what) {
   std::vector<std::string> found;
-  for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), what); it != std::sregex_iterator(); ++it) found.push_back((*it)[1]);
+  for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), what); it != std::sregex_iterator(); ++it)
+    found.push_back((*it)[1]);
   return found;
 }
 
@@ -117,9 +205,12 @@ Complaints things_away_from_home(const SourceFile& file) {
   each_line(file, [&](int number, const std::string& line) {
     const std::string code = without_comment(line);
     for (const Home& home : homes()) {
-      const bool at_home = std::any_of(home.homes.begin(), home.homes.end(), [&](const std::string& prefix) { return file.path.starts_with(prefix); });
-      const bool hinted = std::any_of(home.hints.begin(), home.hints.end(), [&](const std::string& hint) { return code.find(hint) != std::string::npos; });
-      if (!at_home && hinted && std::regex_search(code, home.what)) complaints.push_back(at(file, number) + home.name + " away from home: " + home.why);
+      const bool at_home = std::any_of(home.homes.begin(), home.homes.end(),
+                                       [&](const std::string& prefix) { return file.path.starts_with(prefix); });
+      const bool hinted = std::any_of(home.hints.begin(), home.hints.end(),
+                                      [&](const std::string& hint) { return code.find(hint) != std::string::npos; });
+      if (!at_home && hinted && std::regex_search(code, home.what))
+        complaints.push_back(at(file, number) + home.name + " away from home: " + home.why);
     }
   });
   return complaints;
@@ -149,8 +240,10 @@ Complaints untidy_text(const SourceFile& file) {
   int lines = 0;
   each_line(file, [&](int number, const std::string& line) {
     lines = number;
-    if (line.find_first_of("TFX") != std::string::npos && std::regex_search(line, unfinished)) complaints.push_back(at(file, number) + "an unfinished mark");
-    if (line.find('/') != std::string::npos && std::regex_search(line, machine_path)) complaints.push_back(at(file, number) + "a path of some machine");
+    if (line.find_first_of("TFX") != std::string::npos && std::regex_search(line, unfinished))
+      complaints.push_back(at(file, number) + "an unfinished mark");
+    if (line.find('/') != std::string::npos && std::regex_search(line, machine_path))
+      complaints.push_back(at(file, number) + "a path of some machine");
   });
   if (lines > 600) complaints.push_back(file.path + ": " + std::to_string(lines) + " lines: is it one thing?");
   return complaints;

@@ -52,7 +52,8 @@ TEST(Tidy, EveryLoggedEventStandsInTheEventsPage) {
     for (const std::string& event : logged_events(file)) events.insert(event);
   }
   EXPECT_GE(events.size(), 10U) << "the rule finds too few events to mean anything";
-  for (const std::string& event : events) EXPECT_NE(page.find("`" + event + "`"), std::string::npos) << event << " is not in docs/events.md";
+  for (const std::string& event : events)
+    EXPECT_NE(page.find("`" + event + "`"), std::string::npos) << event << " is not in docs/events.md";
 }
 
 TEST(Tidy, EveryListedCrashPointIsPassedSomewhere) {
@@ -60,7 +61,8 @@ TEST(Tidy, EveryListedCrashPointIsPassedSomewhere) {
   for (const SourceFile& file : tree()) {
     for (const std::string& point : passed_crash_points(file)) passed.insert(point);
   }
-  for (const CrashPointInfo& info : crash_points()) EXPECT_TRUE(passed.contains(std::string(info.name))) << info.name << " is listed, but no code passes it";
+  for (const CrashPointInfo& info : crash_points())
+    EXPECT_TRUE(passed.contains(std::string(info.name))) << info.name << " is listed, but no code passes it";
   EXPECT_GE(passed.size(), 25U);
 }
 
@@ -79,11 +81,13 @@ TEST(Tidy, EveryTestThatTheGuaranteesNameExists) {
   for (const SourceFile& file : tree()) {
     for (const std::string& test : defined_tests(file)) defined.insert(test);
   }
-  const std::vector<std::string> named = tests_named_in(read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/guarantees.md"));
+  const std::vector<std::string> named =
+      tests_named_in(read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/guarantees.md"));
   EXPECT_GE(named.size(), 25U);
   for (const std::string& test : named) {
     const bool is_script = test.starts_with("tests/");
-    EXPECT_TRUE(is_script ? !read_text(std::string(FENCELINE_SOURCE_DIR) + "/" + test).empty() : defined.contains(test)) << test << " does not exist";
+    EXPECT_TRUE(is_script ? !read_text(std::string(FENCELINE_SOURCE_DIR) + "/" + test).empty() : defined.contains(test))
+        << test << " does not exist";
   }
 }
 
@@ -99,7 +103,8 @@ TEST(Tidy, TheTableOfClassesIsTheCheckersOwn) {
 TEST(Tidy, TheCodeOfTheGuardedPageIsThatOfTheExamples) {
   const std::string root = FENCELINE_SOURCE_DIR;
   const std::string page = read_text(root + "/docs/guarded.md");
-  const std::string examples = read_text(root + "/examples/cpp/accounts.cpp") + read_text(root + "/examples/cpp/outbox.cpp");
+  const std::string examples =
+      read_text(root + "/examples/cpp/accounts.cpp") + read_text(root + "/examples/cpp/outbox.cpp");
   const std::string begin = "```cpp\n";
   int blocks = 0;
   for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at + 1)) {
@@ -123,7 +128,8 @@ TEST(TidyRules, FindAClockAThreadAndChanceAwayFromHome) {
 
 TEST(TidyRules, FindAnIncludeAgainstTheLayers) {
   EXPECT_EQ(includes_against_the_layers({"src/base/x.cpp", "#include \"model/job.hpp\""}).size(), 1U);
-  EXPECT_EQ(includes_against_the_layers({"src/services/x.cpp", "#include \"backends/memory/memory_store.hpp\""}).size(), 1U);
+  EXPECT_EQ(includes_against_the_layers({"src/services/x.cpp", "#include \"backends/memory/memory_store.hpp\""}).size(),
+            1U);
   EXPECT_TRUE(includes_against_the_layers({"src/services/x.cpp", "#include \"model/job.hpp\""}).empty());
   EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"base/result.hpp\""}).size(), 1U);
   EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"history/recorder.hpp\""}).size(), 1U);

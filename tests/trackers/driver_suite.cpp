@@ -6,7 +6,9 @@
 
 namespace fenceline::tracker::test {
 
-std::string Server::stage(const std::string& stage_name) const { return as("worker")->capabilities().labels ? "stage:" + stage_name : stage_name; }
+std::string Server::stage(const std::string& stage_name) const {
+  return as("worker")->capabilities().labels ? "stage:" + stage_name : stage_name;
+}
 
 void DriverSuite::SetUp() {
   if (server() == nullptr) GTEST_SKIP() << "no tracker to be tried on";
@@ -51,14 +53,17 @@ TEST_F(DriverSuite, ListsTheItemsOfAStageAndNoOthers) {
   }
   const std::vector<ItemState> ready = must(worker_->list({.stage = under_test().stage("ready")}));
   const std::vector<ItemState> review = must(worker_->list({.stage = under_test().stage("review")}));
-  const auto has = [](const std::vector<ItemState>& items, const ItemId& item) { return std::ranges::count(items, item, &ItemState::id); };
+  const auto has = [](const std::vector<ItemState>& items, const ItemId& item) {
+    return std::ranges::count(items, item, &ItemState::id);
+  };
   EXPECT_EQ(has(ready, item_), 1);
   EXPECT_EQ(has(ready, other), 0);
   EXPECT_EQ(has(review, other), 1);
   EXPECT_EQ(has(review, item_), 0);
   // Whatever their stage, if they changed lately: what has lost its label is found by this.
   const WallTime now = state_of(*worker_, other).updated_at;
-  const std::vector<ItemState> lately = must(worker_->list({.stage = {}, .changed_after = now - std::chrono::seconds{1}}));
+  const std::vector<ItemState> lately =
+      must(worker_->list({.stage = {}, .changed_after = now - std::chrono::seconds{1}}));
   EXPECT_EQ(has(lately, item_), 1);
   EXPECT_EQ(has(lately, other), 1);
   EXPECT_TRUE(must(worker_->list({.stage = {}, .changed_after = now + std::chrono::days{1}})).empty());
@@ -78,7 +83,8 @@ TEST_F(DriverSuite, ReadsEveryComment) {
   EXPECT_EQ(read.comments.front().text, "comment 0");
   EXPECT_EQ(read.comments.back().text, "comment 103");
   if (worker_->capabilities().ordered_ids) {
-    EXPECT_TRUE(std::ranges::is_sorted(read.comments, {}, [](const Comment& comment) { return std::stoll(comment.id); }));
+    EXPECT_TRUE(
+        std::ranges::is_sorted(read.comments, {}, [](const Comment& comment) { return std::stoll(comment.id); }));
   }
 }
 
@@ -108,7 +114,8 @@ TEST_F(DriverSuite, WhatIsErasedSaysNothingAnyMore) {
   const Comment posted = must(worker_->post(item_, "claim"));
   must(worker_->erase(item_, posted.id));
   must(worker_->erase(item_, posted.id));
-  for (const Comment& comment : must(worker_->read({.item = item_})).comments) EXPECT_EQ(comment.text.find("claim"), std::string::npos);
+  for (const Comment& comment : must(worker_->read({.item = item_})).comments)
+    EXPECT_EQ(comment.text.find("claim"), std::string::npos);
   EXPECT_TRUE(worker_->erase(item_, "99999999"));
 }
 
@@ -155,8 +162,10 @@ TEST_F(DriverSuite, TellsWhoMovedAnItem) {
 TEST_F(DriverSuite, ASwapUnderAnOldVersionChangesNothing) {
   if (!worker_->capabilities().swap) GTEST_SKIP() << "it has none";
   const std::string before = state_of(*worker_, item_).version;
-  const Swapped swapped = must(worker_->swap({.item = item_, .version = before, .status = "processing", .comment = "claim of w1"}));
-  const Answer<Swapped> late = ana_->swap({.item = item_, .version = before, .status = "review", .comment = "claim of w2"});
+  const Swapped swapped =
+      must(worker_->swap({.item = item_, .version = before, .status = "processing", .comment = "claim of w1"}));
+  const Answer<Swapped> late =
+      ana_->swap({.item = item_, .version = before, .status = "review", .comment = "claim of w2"});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, TroubleKind::conflict);
   const Item read = must(worker_->read({.item = item_}));
@@ -176,10 +185,12 @@ TEST_F(DriverSuite, OfManySwapsAtOnceOneIsTaken) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < kAtOnce; ++i)
       threads.emplace_back([&, i] {
-        const Answer<Swapped> answer = worker_->swap({.item = item_, .version = version, .status = "processing", .comment = "claim " + std::to_string(i)});
+        const Answer<Swapped> answer = worker_->swap(
+            {.item = item_, .version = version, .status = "processing", .comment = "claim " + std::to_string(i)});
         if (answer) ++taken;
         if (!answer && answer.error().kind == TroubleKind::conflict) ++refused;
-        if (!answer && answer.error().kind != TroubleKind::conflict) std::printf("a swap was answered: %s\n", answer.error().message.c_str());
+        if (!answer && answer.error().kind != TroubleKind::conflict)
+          std::printf("a swap was answered: %s\n", answer.error().message.c_str());
       });
   }
   EXPECT_EQ(taken, 1);
@@ -190,10 +201,12 @@ TEST_F(DriverSuite, OfManySwapsAtOnceOneIsTaken) {
 // Redmine does not show its lock_version; a comment that a person deletes makes it look smaller than it is.
 TEST_F(DriverSuite, ASwapFindsTheVersionAgainAfterAWrongOne) {
   if (!worker_->capabilities().swap) GTEST_SKIP() << "it has none";
-  for (int i = 0; i < 3; ++i) must(worker_->set_status(item_, "processing"));  // the last two change nothing, and may leave no trace
+  for (int i = 0; i < 3; ++i)
+    must(worker_->set_status(item_, "processing"));  // the last two change nothing, and may leave no trace
   bool taken = false;
   for (int tries = 0; tries < 3 && !taken; ++tries) {
-    const Answer<Swapped> answer = worker_->swap({.item = item_, .version = state_of(*worker_, item_).version, .status = "review", .comment = "mine"});
+    const Answer<Swapped> answer = worker_->swap(
+        {.item = item_, .version = state_of(*worker_, item_).version, .status = "review", .comment = "mine"});
     taken = answer.has_value();
     ASSERT_TRUE(taken || answer.error().kind == TroubleKind::conflict) << answer.error().message;
   }
@@ -215,8 +228,9 @@ class Told final : public testing::Environment {
   void TearDown() override {
     if (server() == nullptr) return;
     const testing::UnitTest& all = *testing::UnitTest::GetInstance();
-    std::printf("driver %s x %s: %d of %d cases passed, %d do not apply\n", server()->driver.c_str(), server()->name.c_str(), all.successful_test_count(),
-                all.test_to_run_count() - all.skipped_test_count(), all.skipped_test_count());
+    std::printf("driver %s x %s: %d of %d cases passed, %d do not apply\n", server()->driver.c_str(),
+                server()->name.c_str(), all.successful_test_count(), all.test_to_run_count() - all.skipped_test_count(),
+                all.skipped_test_count());
   }
 };
 [[maybe_unused]] const testing::Environment* const told = testing::AddGlobalTestEnvironment(new Told);

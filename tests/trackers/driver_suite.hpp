@@ -1,4 +1,5 @@
-// What every driver must do on a real server of its tracker, whatever that is: the sentences of tracker/tracker.hpp as tests.
+// What every driver must do on a real server of its tracker, whatever that is: the sentences of tracker/tracker.hpp as
+// tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +14,8 @@ namespace fenceline::tracker::test {
 
 // A server that a driver is tried on.
 struct Server {
-  std::string driver;  // "redmine"
-  std::string name;    // "Redmine 5.0.4"
+  std::string driver;                                                   // "redmine"
+  std::string name;                                                     // "Redmine 5.0.4"
   std::function<std::unique_ptr<Tracker>(const std::string& user)> as;  // `worker` or `ana`
   std::function<std::unique_ptr<Tracker>()> with_wrong_key;             // empty: the server lets anyone in
   std::function<ItemId(const std::string& title)> new_item;             // open, at the stage `ready`

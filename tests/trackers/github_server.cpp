@@ -1,8 +1,10 @@
-// The tracker of the simulation behind GitHub's REST API, for the driver, for `gh` and for whole programs: faults on demand, by name. Prints its address, serves until it gets a signal.
+// The tracker of the simulation behind GitHub's REST API, for the driver, for `gh` and for whole programs: faults on
+// demand, by name. Prints its address, serves until it gets a signal.
 //
 //   github_server FOLDER OWNER/NAME [FAULT=VALUE]...
 //
-// FOLDER holds token.USER for each user it knows. Faults are those of TrackerFaults: stale_list=0.3 lag_most=5s; and seed=N, requests_an_hour=N (5000, of all accounts). POST /_faults with such words changes them while it runs.
+// FOLDER holds token.USER for each user it knows. Faults are those of TrackerFaults: stale_list=0.3 lag_most=5s; and
+// seed=N, requests_an_hour=N (5000, of all accounts). POST /_faults with such words changes them while it runs.
 #include <signal.h>
 #include <unistd.h>
 
@@ -39,14 +41,19 @@ struct Reply {
   std::string headers;
 };
 
-Reply said(int status, const std::string& message) { return {status, json{{"message", message}, {"documentation_url", "https://docs.github.com/rest"}}, ""}; }
+Reply said(int status, const std::string& message) {
+  return {status, json{{"message", message}, {"documentation_url", "https://docs.github.com/rest"}}, ""};
+}
 
 // What the model says no with, as GitHub would.
 Reply said(const Trouble& trouble) {
   switch (trouble.kind) {
     case TroubleKind::limited: {
       Reply reply = said(403, "You have exceeded a secondary rate limit.");
-      if (trouble.come_back) reply.headers = "Retry-After: " + std::to_string(std::chrono::ceil<std::chrono::seconds>(*trouble.come_back).count()) + "\r\n";
+      if (trouble.come_back)
+        reply.headers =
+            "Retry-After: " + std::to_string(std::chrono::ceil<std::chrono::seconds>(*trouble.come_back).count()) +
+            "\r\n";
       return reply;
     }
     case TroubleKind::denied: return said(401, "Bad credentials");
@@ -63,7 +70,11 @@ Reply said(const Trouble& trouble) {
 
 class GithubServer {
  public:
-  GithubServer(std::string folder, std::string repository, const std::vector<std::string>& faults) : repository_(std::move(repository)), requests_an_hour_(number_of("requests_an_hour", faults, 5000)), random_(static_cast<std::uint64_t>(number_of("seed", faults, 1))), model_(clock_, random_, faults_from({}, faults)) {
+  GithubServer(std::string folder, std::string repository, const std::vector<std::string>& faults)
+      : repository_(std::move(repository)),
+        requests_an_hour_(number_of("requests_an_hour", faults, 5000)),
+        random_(static_cast<std::uint64_t>(number_of("seed", faults, 1))),
+        model_(clock_, random_, faults_from({}, faults)) {
     std::int64_t id = 100;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
@@ -86,10 +97,15 @@ class GithubServer {
     std::string body = reply.body.is_null() ? std::string() : reply.body.dump();
     if (asked.method == "GET" && reply.status == 200) {
       const std::string etag = "W/\"" + sha256_hex(body + reply.headers).substr(0, 32) + "\"";
-      if (asked.head.find("If-None-Match: " + etag) != std::string::npos) return ScriptedHttp::answer(304, "", date + "ETag: " + etag + "\r\n" + limit_headers(false));
-      return ScriptedHttp::answer(200, body, date + "ETag: " + etag + "\r\nContent-Type: application/json; charset=utf-8\r\n" + limit_headers(true) + reply.headers);
+      if (asked.head.find("If-None-Match: " + etag) != std::string::npos)
+        return ScriptedHttp::answer(304, "", date + "ETag: " + etag + "\r\n" + limit_headers(false));
+      return ScriptedHttp::answer(200, body,
+                                  date + "ETag: " + etag + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
+                                      limit_headers(true) + reply.headers);
     }
-    return ScriptedHttp::answer(reply.status, body, date + (body.empty() ? "" : "Content-Type: application/json; charset=utf-8\r\n") + limit_headers(true) + reply.headers);
+    return ScriptedHttp::answer(reply.status, body,
+                                date + (body.empty() ? "" : "Content-Type: application/json; charset=utf-8\r\n") +
+                                    limit_headers(true) + reply.headers);
   }
 
  private:
@@ -98,21 +114,23 @@ class GithubServer {
     std::unique_ptr<Tracker> door;
   };
 
-  static std::int64_t number_of(const std::string& name, const std::vector<std::string>& words, std::int64_t otherwise) {
+  static std::int64_t number_of(const std::string& name, const std::vector<std::string>& words,
+                                std::int64_t otherwise) {
     for (const std::string& word : words)
       if (word.starts_with(name + "=")) return std::stoll(word.substr(name.size() + 1));
     return otherwise;
   }
 
   static sim::TrackerFaults faults_from(sim::TrackerFaults faults, const std::vector<std::string>& words) {
-    const std::map<std::string, double sim::TrackerFaults::*> parts{{"stale_list", &sim::TrackerFaults::stale_list},
-                                                                    {"stale_read", &sim::TrackerFaults::stale_read},
-                                                                    {"stale_part", &sim::TrackerFaults::stale_part},
-                                                                    {"old_304", &sim::TrackerFaults::old_304},
-                                                                    {"shifted_page", &sim::TrackerFaults::shifted_page},
-                                                                    {"error_after_write", &sim::TrackerFaults::error_after_write},
-                                                                    {"error_before_write", &sim::TrackerFaults::error_before_write},
-                                                                    {"limit_says_when", &sim::TrackerFaults::limit_says_when}};
+    const std::map<std::string, double sim::TrackerFaults::*> parts{
+        {"stale_list", &sim::TrackerFaults::stale_list},
+        {"stale_read", &sim::TrackerFaults::stale_read},
+        {"stale_part", &sim::TrackerFaults::stale_part},
+        {"old_304", &sim::TrackerFaults::old_304},
+        {"shifted_page", &sim::TrackerFaults::shifted_page},
+        {"error_after_write", &sim::TrackerFaults::error_after_write},
+        {"error_before_write", &sim::TrackerFaults::error_before_write},
+        {"limit_says_when", &sim::TrackerFaults::limit_says_when}};
     for (const std::string& word : words) {
       const auto sign = word.find('=');
       if (sign == std::string::npos) throw std::runtime_error("a fault is NAME=VALUE, not '" + word + "'");
@@ -153,8 +171,12 @@ class GithubServer {
 
   std::string limit_headers(bool charged) {
     if (charged) ++charged_;
-    const auto reset = std::chrono::duration_cast<std::chrono::seconds>((model_.now() + std::chrono::hours{1}).time_since_epoch()).count();
-    return "X-RateLimit-Limit: " + std::to_string(requests_an_hour_) + "\r\nX-RateLimit-Remaining: " + std::to_string(std::max<std::int64_t>(0, requests_an_hour_ - charged_)) + "\r\nX-RateLimit-Reset: " + std::to_string(reset) + "\r\n";
+    const auto reset =
+        std::chrono::duration_cast<std::chrono::seconds>((model_.now() + std::chrono::hours{1}).time_since_epoch())
+            .count();
+    return "X-RateLimit-Limit: " + std::to_string(requests_an_hour_) +
+           "\r\nX-RateLimit-Remaining: " + std::to_string(std::max<std::int64_t>(0, requests_an_hour_ - charged_)) +
+           "\r\nX-RateLimit-Reset: " + std::to_string(reset) + "\r\n";
   }
 
   User* user_of(const HttpAsked& asked) {
@@ -171,7 +193,8 @@ class GithubServer {
     std::istringstream in(std::string(mark == std::string_view::npos ? "" : target.substr(mark + 1)));
     for (std::string pair; std::getline(in, pair, '&');) {
       const auto sign = pair.find('=');
-      query[pair.substr(0, sign)] = sign == std::string::npos ? "" : percent_decoded(pair.substr(sign + 1)).value_or("");
+      query[pair.substr(0, sign)] =
+          sign == std::string::npos ? "" : percent_decoded(pair.substr(sign + 1)).value_or("");
     }
     return query;
   }
@@ -195,11 +218,14 @@ class GithubServer {
     static const std::regex kEvents("/issues/([0-9]+)/events");
     if (rest == "/issues" && asked.method == "GET") return list(*user, asked, prefix);
     if (rest == "/issues" && asked.method == "POST") return make(*user, body);
-    if (std::regex_match(rest, part, kIssue)) return asked.method == "PATCH" ? patch(*user, part[1], body) : issue(*user, part[1]);
-    if (std::regex_match(rest, part, kComments)) return asked.method == "POST" ? post(*user, part[1], body) : comments(*user, part[1], asked, prefix);
+    if (std::regex_match(rest, part, kIssue))
+      return asked.method == "PATCH" ? patch(*user, part[1], body) : issue(*user, part[1]);
+    if (std::regex_match(rest, part, kComments))
+      return asked.method == "POST" ? post(*user, part[1], body) : comments(*user, part[1], asked, prefix);
     if (std::regex_match(rest, part, kComment)) return one_comment(*user, part[1], asked.method, body);
     if (std::regex_match(rest, part, kLabels)) return labels(*user, part[1], asked.method, body);
-    if (std::regex_match(rest, part, kLabel) && asked.method == "DELETE") return unlabel(*user, part[1], percent_decoded(std::string(part[2])).value_or(""));
+    if (std::regex_match(rest, part, kLabel) && asked.method == "DELETE")
+      return unlabel(*user, part[1], percent_decoded(std::string(part[2])).value_or(""));
     if (std::regex_match(rest, part, kEvents)) return events(*user, part[1], asked, prefix);
     return said(404, "Not Found");
   }
@@ -207,13 +233,16 @@ class GithubServer {
   // One page of them, with a link to the next.
   static Reply page_of(const json& all, const HttpAsked& asked) {
     const std::map<std::string, std::string> query = query_of(asked.target);
-    const auto number = [&](const char* name, std::size_t otherwise) { return query.contains(name) ? std::stoul(query.at(name)) : otherwise; };
+    const auto number = [&](const char* name, std::size_t otherwise) {
+      return query.contains(name) ? std::stoul(query.at(name)) : otherwise;
+    };
     const std::size_t size = std::clamp<std::size_t>(number("per_page", 30), 1, 100);
     const std::size_t page = std::max<std::size_t>(number("page", 1), 1);
     Reply reply{200, json::array(), ""};
     for (std::size_t i = (page - 1) * size; i < std::min(all.size(), page * size); ++i) reply.body.push_back(all[i]);
     if (page * size < all.size()) {
-      std::string next = asked.target.substr(0, asked.target.find('?')) + "?per_page=" + std::to_string(size) + "&page=" + std::to_string(page + 1);
+      std::string next = asked.target.substr(0, asked.target.find('?')) + "?per_page=" + std::to_string(size) +
+                         "&page=" + std::to_string(page + 1);
       reply.headers = "Link: <" + next + ">; rel=\"next\"\r\n";
     }
     return reply;
@@ -223,7 +252,9 @@ class GithubServer {
     const std::map<std::string, std::string> query = query_of(asked.target);
     const std::string state = query.contains("state") ? query.at("state") : "open";
     const std::string label = query.contains("labels") ? query.at("labels") : "";
-    const std::string since = query.contains("since") ? query.at("since") : "";  // as we write times, so that the order of letters is that of time
+    const std::string since = query.contains("since")
+                                  ? query.at("since")
+                                  : "";  // as we write times, so that the order of letters is that of time
     std::vector<ItemState> found;
     if (label.empty()) {
       for (const ItemId& id : model_.items()) found.push_back(*model_.truth(id).state);
@@ -234,7 +265,8 @@ class GithubServer {
     }
     json all = json::array();
     for (const ItemState& item : found)
-      if ((state == "all" || item.open == (state == "open")) && utc_text(item.updated_at) >= since) all.push_back(issue_json(item, prefix));
+      if ((state == "all" || item.open == (state == "open")) && utc_text(item.updated_at) >= since)
+        all.push_back(issue_json(item, prefix));
     return page_of(all, asked);
   }
 
@@ -251,7 +283,8 @@ class GithubServer {
   }
 
   Reply patch(User& user, const std::string& id, const json& body) {
-    if (body.contains("labels")) model_.replace_labels(user.account, id, body["labels"].get<std::vector<std::string>>());
+    if (body.contains("labels"))
+      model_.replace_labels(user.account, id, body["labels"].get<std::vector<std::string>>());
     if (body.contains("state")) {
       const Answer<Nothing> answer = user.door->set_open(id, body["state"] == "open");
       if (!answer) return said(answer.error());
@@ -291,7 +324,8 @@ class GithubServer {
     }
     if (method == "PATCH") {
       const Answer<Comment> answer = user.door->edit(*home, id, body.value("body", ""));
-      return answer ? Reply{200, comment_json(answer->value, *home, "/repos/" + repository_), ""} : said(answer.error());
+      return answer ? Reply{200, comment_json(answer->value, *home, "/repos/" + repository_), ""}
+                    : said(answer.error());
     }
     for (const Comment& one : model_.truth(*home).comments)
       if (one.id == id) return {200, comment_json(one, *home, "/repos/" + repository_), ""};
@@ -328,10 +362,19 @@ class GithubServer {
     std::int64_t number = 0;
     for (const Move& move : *read->value.moves) {
       ++number;
-      const char* event = move.kind == MoveKind::label_added ? "labeled" : move.kind == MoveKind::label_removed ? "unlabeled" : move.kind == MoveKind::closed ? "closed" : "reopened";
-      json one{{"id", number},          {"node_id", "E" + std::to_string(number)}, {"url", prefix + "/issues/events/" + std::to_string(number)},
-               {"event", event},        {"actor", user_json(move.by)},             {"commit_id", nullptr},
-               {"commit_url", nullptr}, {"created_at", utc_text(move.at)},           {"performed_via_github_app", nullptr}};
+      const char* event = move.kind == MoveKind::label_added     ? "labeled"
+                          : move.kind == MoveKind::label_removed ? "unlabeled"
+                          : move.kind == MoveKind::closed        ? "closed"
+                                                                 : "reopened";
+      json one{{"id", number},
+               {"node_id", "E" + std::to_string(number)},
+               {"url", prefix + "/issues/events/" + std::to_string(number)},
+               {"event", event},
+               {"actor", user_json(move.by)},
+               {"commit_id", nullptr},
+               {"commit_url", nullptr},
+               {"created_at", utc_text(move.at)},
+               {"performed_via_github_app", nullptr}};
       if (!move.what.empty()) one["label"] = {{"name", move.what}, {"color", "ededed"}};
       all.push_back(std::move(one));
     }
@@ -340,8 +383,18 @@ class GithubServer {
 
   static json user_json(const Account& account) {
     const std::string url = "https://api.github.com/users/" + account.name;
-    json user{{"login", account.name}, {"id", std::stoll(account.id)}, {"node_id", "U" + account.id}, {"avatar_url", url}, {"gravatar_id", ""}, {"url", url}, {"html_url", "https://github.com/" + account.name}, {"type", "User"}, {"site_admin", false}};
-    for (const char* more : {"followers_url", "following_url", "gists_url", "starred_url", "subscriptions_url", "organizations_url", "repos_url", "events_url", "received_events_url"}) user[more] = url;
+    json user{{"login", account.name},
+              {"id", std::stoll(account.id)},
+              {"node_id", "U" + account.id},
+              {"avatar_url", url},
+              {"gravatar_id", ""},
+              {"url", url},
+              {"html_url", "https://github.com/" + account.name},
+              {"type", "User"},
+              {"site_admin", false}};
+    for (const char* more : {"followers_url", "following_url", "gists_url", "starred_url", "subscriptions_url",
+                             "organizations_url", "repos_url", "events_url", "received_events_url"})
+      user[more] = url;
     return user;
   }
 
@@ -357,7 +410,13 @@ class GithubServer {
   static json labels_json(const std::vector<std::string>& labels) {
     json all = json::array();
     for (const std::string& name : labels)
-      all.push_back({{"id", 1}, {"node_id", "L"}, {"url", "https://api.github.com/labels"}, {"name", name}, {"description", nullptr}, {"color", "ededed"}, {"default", false}});
+      all.push_back({{"id", 1},
+                     {"node_id", "L"},
+                     {"url", "https://api.github.com/labels"},
+                     {"name", name},
+                     {"description", nullptr},
+                     {"color", "ededed"},
+                     {"default", false}});
     return all;
   }
 

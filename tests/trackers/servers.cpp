@@ -39,18 +39,24 @@ std::unique_ptr<Server> redmine() {
   auto server = std::make_unique<Server>();
   server->driver = "redmine";
   server->name = "Redmine of Debian";
-  server->as = [=](const std::string& user) { return open_redmine(clock(), {.base = base, .project = "backlog", .key = key_of(user)}); };
-  server->with_wrong_key = [=] { return open_redmine(clock(), {.base = base, .project = "backlog", .key = "wrong-key"}); };
+  server->as = [=](const std::string& user) {
+    return open_redmine(clock(), {.base = base, .project = "backlog", .key = key_of(user)});
+  };
+  server->with_wrong_key = [=] {
+    return open_redmine(clock(), {.base = base, .project = "backlog", .key = "wrong-key"});
+  };
   server->new_item = [=](const std::string& title) {
     static http::Client client;
-    static const json statuses = json::parse(client.send({.url = base + "/issue_statuses.json", .headers = {{"X-Redmine-API-Key", key_of("admin")}}})->body);
+    static const json statuses = json::parse(
+        client.send({.url = base + "/issue_statuses.json", .headers = {{"X-Redmine-API-Key", key_of("admin")}}})->body);
     int ready = 0;
     for (const json& status : statuses["issue_statuses"])
       if (status["name"] == "ready") ready = status["id"];
-    const auto made = client.send({.method = "POST",
-                                   .url = base + "/issues.json",
-                                   .headers = {{"X-Redmine-API-Key", key_of("ana")}, {"Content-Type", "application/json"}},
-                                   .body = json{{"issue", {{"project_id", "backlog"}, {"subject", title}, {"status_id", ready}}}}.dump()});
+    const auto made = client.send(
+        {.method = "POST",
+         .url = base + "/issues.json",
+         .headers = {{"X-Redmine-API-Key", key_of("ana")}, {"Content-Type", "application/json"}},
+         .body = json{{"issue", {{"project_id", "backlog"}, {"subject", title}, {"status_id", ready}}}}.dump()});
     return std::to_string(json::parse(made->body)["issue"]["id"].get<int>());
   };
   return server;
@@ -66,13 +72,16 @@ std::unique_ptr<Server> github() {
   auto server = std::make_unique<Server>();
   server->driver = "github";
   server->name = environment("FENCELINE_TEST_GITHUB_SERVER");
-  server->as = [=](const std::string& user) { return open_github(clock(), {.base = base, .repository = repository, .token = token_of(user)}); };
+  server->as = [=](const std::string& user) {
+    return open_github(clock(), {.base = base, .repository = repository, .token = token_of(user)});
+  };
   server->new_item = [=](const std::string& title) {
     static http::Client client;
-    const auto made = client.send({.method = "POST",
-                                   .url = base + "/repos/" + repository + "/issues",
-                                   .headers = {{"Authorization", "Bearer " + token_of("ana")}, {"Content-Type", "application/json"}},
-                                   .body = json{{"title", title}, {"labels", {"stage:ready"}}}.dump()});
+    const auto made =
+        client.send({.method = "POST",
+                     .url = base + "/repos/" + repository + "/issues",
+                     .headers = {{"Authorization", "Bearer " + token_of("ana")}, {"Content-Type", "application/json"}},
+                     .body = json{{"title", title}, {"labels", {"stage:ready"}}}.dump()});
     return std::to_string(json::parse(made->body)["number"].get<int>());
   };
   return server;

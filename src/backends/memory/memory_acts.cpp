@@ -1,5 +1,6 @@
-// What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits after one, mints a new fence at once, so that its
-// holder is refused from then on, and leaves the slot taken until that holder has stopped.
+// What people do to jobs: cancel, retry, purge. An act that ends a delivery, or cancels a job that waits after one,
+// mints a new fence at once, so that its holder is refused from then on, and leaves the slot taken until that holder
+// has stopped.
 #include <algorithm>
 
 #include "backends/memory/memory_store.hpp"
@@ -12,7 +13,8 @@ bool is_outdated_by_cancel(const Job& job) { return job.state == JobState::waiti
 
 }  // namespace
 
-void MemoryStore::note_act(const std::string& ns, const Act& act, std::string verb, std::string subject, const Now& now) {
+void MemoryStore::note_act(const std::string& ns, const Act& act, std::string verb, std::string subject,
+                           const Now& now) {
   trail_.push_back({now.wall, ns, act.actor, std::move(verb), std::move(subject), act.reason});
 }
 
@@ -29,7 +31,8 @@ Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& requ
     const Entry* entry = find_job(space, id);
     if (!entry || entry->last_act == request.request) continue;
     const JobState state = entry->job.state;
-    if ((state != JobState::running && !is_outdated_by_cancel(entry->job)) || (request.only && *request.only != state)) continue;
+    if ((state != JobState::running && !is_outdated_by_cancel(entry->job)) || (request.only && *request.only != state))
+      continue;
     if (auto ok = check_fence_left(space, *entry, now); !ok) return ok;
   }
   return {};
@@ -43,7 +46,8 @@ void MemoryStore::revoke(Space& space, Entry& entry, AttemptEnd end, const Now& 
 }
 
 // The job, if the act is not a repeat; refusals are answered.
-MemoryStore::Entry* MemoryStore::find_acted_on(Space& space, const ActRequest& request, const JobId& id, ActReply& reply) {
+MemoryStore::Entry* MemoryStore::find_acted_on(Space& space, const ActRequest& request, const JobId& id,
+                                               ActReply& reply) {
   Entry* entry = find_job(space, id);
   if (!entry) {
     reply.refused.push_back({id, "not_found", std::nullopt});
@@ -166,7 +170,8 @@ Result<PurgeReply> MemoryStore::purge(const PurgeRequest& request) {
       note_free_slot(space, *entry, changes);
     }
     if (reply.cancelled > 0)
-      note_act(request.ns, request.act, "queue_purged", request.queue + ": " + std::to_string(reply.cancelled) + " jobs", now);
+      note_act(request.ns, request.act, "queue_purged",
+               request.queue + ": " + std::to_string(reply.cancelled) + " jobs", now);
   }
   tell(request.ns, changes);
   return reply;

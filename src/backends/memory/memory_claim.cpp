@@ -8,7 +8,8 @@ namespace fenceline {
 namespace {
 
 bool asks_for(const ClaimRequest& request, const Job& job) {
-  return job.stage == request.stage && std::find(request.queues.begin(), request.queues.end(), job.queue) != request.queues.end();
+  return job.stage == request.stage &&
+         std::find(request.queues.begin(), request.queues.end(), job.queue) != request.queues.end();
 }
 
 // A duration that lies ahead replaces a later one.
@@ -28,10 +29,12 @@ std::vector<MemoryStore::Entry*> MemoryStore::candidates(Space& space, const Cla
     if (expired(entry, now) && entry.job.losses_in_row + 1 < kLossesInRowMax) run_out.push_back(&entry);
     if (due(entry, now)) ready.push_back(&entry);
   }
-  std::sort(run_out.begin(), run_out.end(),
-            [](const Entry* a, const Entry* b) { return std::tie(a->lease_end, a->order) < std::tie(b->lease_end, b->order); });
+  std::sort(run_out.begin(), run_out.end(), [](const Entry* a, const Entry* b) {
+    return std::tie(a->lease_end, a->order) < std::tie(b->lease_end, b->order);
+  });
   const auto place = [&](const Entry* entry) {
-    const auto queue = std::find(request.queues.begin(), request.queues.end(), entry->job.queue) - request.queues.begin();
+    const auto queue =
+        std::find(request.queues.begin(), request.queues.end(), entry->job.queue) - request.queues.begin();
     return std::tuple(queue, -entry->job.priority, entry->job.run_at, entry->order);
   };
   std::sort(ready.begin(), ready.end(), [&](const Entry* a, const Entry* b) { return place(a) < place(b); });
@@ -42,8 +45,9 @@ std::vector<MemoryStore::Entry*> MemoryStore::candidates(Space& space, const Cla
 bool MemoryStore::alone_could_start(Space& space, const ClaimRequest& request, const Now& now) {
   const Slots slots = slots_of(space, now);
   const std::vector<Entry*> all = candidates(space, request, now);
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Entry* entry) { return must_run_alone_now(*entry, now) && has_room(space, slots, *entry, now); });
+  return std::any_of(all.begin(), all.end(), [&](const Entry* entry) {
+    return must_run_alone_now(*entry, now) && has_room(space, slots, *entry, now);
+  });
 }
 
 std::optional<Duration> MemoryStore::next_due(const Space& space, const ClaimRequest& request, const Now& now) {
@@ -51,20 +55,21 @@ std::optional<Duration> MemoryStore::next_due(const Space& space, const ClaimReq
   for (const auto& [id, entry] : space.jobs) {
     if (!asks_for(request, entry.job)) continue;
     if (entry.job.state == JobState::ready) take_sooner(first, entry.job.run_at - now.wall);
-    if (entry.job.state == JobState::running && entry.job.owner != request.owner) take_sooner(first, entry.lease_end - now.lease);
+    if (entry.job.state == JobState::running && entry.job.owner != request.owner)
+      take_sooner(first, entry.lease_end - now.lease);
   }
   return first;
 }
 
-std::vector<ClaimedJob> MemoryStore::still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request,
-                                                const Now& now) {
+std::vector<ClaimedJob> MemoryStore::still_held(const Space& space, const ClaimRecord& record,
+                                                const ClaimRequest& request, const Now& now) {
   std::vector<ClaimedJob> held;
   for (const Granted& granted : record.granted) {
     const auto found = space.jobs.find(granted.holding.id);
     if (found == space.jobs.end()) continue;
     const Entry& entry = found->second;
-    const bool same_grant =
-        entry.job.state == JobState::running && entry.job.fence == granted.holding.fence && entry.job.owner == request.owner;
+    const bool same_grant = entry.job.state == JobState::running && entry.job.fence == granted.holding.fence &&
+                            entry.job.owner == request.owner;
     if (!same_grant || expired(entry, now)) continue;
     held.push_back({shown(entry, now), entry.lease_end - now.lease, granted.forced, granted.previous_owner});
   }
@@ -110,7 +115,9 @@ Result<void> MemoryStore::grant(Space& space, const ClaimRequest& request, const
   std::vector<Entry*> chosen;
   const std::vector<Entry*> all = candidates(space, request, now);
   for (Entry* entry : all) {
-    if (chosen.empty() && !request.holds_others && must_run_alone_now(*entry, now) && has_room(space, slots, *entry, now)) chosen = {entry};
+    if (chosen.empty() && !request.holds_others && must_run_alone_now(*entry, now) &&
+        has_room(space, slots, *entry, now))
+      chosen = {entry};
   }
   const bool alone = !chosen.empty();
   for (Entry* entry : all) {
@@ -156,7 +163,8 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
   if (const auto repeated = space.claims.find(key); repeated != space.claims.end()) {
     reply.jobs = still_held(space, repeated->second, request, now);
     reply.alone_waiting = request.holds_others && alone_could_start(space, request, now);
-  } else if (const auto row = space.workers.find(request.owner); row != space.workers.end() && row->second.order != WorkerOrder::work) {
+  } else if (const auto row = space.workers.find(request.owner);
+             row != space.workers.end() && row->second.order != WorkerOrder::work) {
     reply.ordered = true;
     return reply;
   } else {
@@ -176,7 +184,8 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
     if (!reply.jobs.empty()) {
       ClaimRecord& record = space.claims[key];
       record.end = now.lease + request.ttl;
-      for (const ClaimedJob& job : reply.jobs) record.granted.push_back({{job.job.id, job.job.fence}, job.forced, job.previous_owner});
+      for (const ClaimedJob& job : reply.jobs)
+        record.granted.push_back({{job.job.id, job.job.fence}, job.forced, job.previous_owner});
     }
   }
   if (reply.jobs.size() < static_cast<std::size_t>(request.limit)) reply.next_due = next_due(space, request, now);
@@ -191,7 +200,8 @@ Result<void> MemoryStore::give_back(const GiveBackRequest& request) {
     const Now now = this->now();
     Space& space = spaces_[request.ns];
     for (auto& [id, entry] : space.jobs) {
-      if (entry.job.state != JobState::running || entry.job.owner != request.owner || entry.request != request.request) continue;
+      if (entry.job.state != JobState::running || entry.job.owner != request.owner || entry.request != request.request)
+        continue;
       settle_delivery(space, entry, {.kind = OutcomeKind::given_back}, now, changes);
     }
     ClaimRecord& record = space.claims[{request.owner, request.request}];

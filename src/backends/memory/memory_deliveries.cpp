@@ -36,7 +36,8 @@ void MemoryStore::note_free_slot(const Space& space, const Entry& entry, Changes
   if (someone_may_wait) changes.claimable.emplace(entry.job.queue, std::nullopt);
 }
 
-void MemoryStore::settle_delivery(Space& space, Entry& entry, const Outcome& outcome, const Now& now, Changes& changes) {
+void MemoryStore::settle_delivery(Space& space, Entry& entry, const Outcome& outcome, const Now& now,
+                                  Changes& changes) {
   entry.job = settled(entry.job, outcome, now.wall);
   end_attempt(entry, attempt_end(outcome.kind), outcome, now);
   if (entry.job.state == JobState::ready) changes.claimable.emplace(entry.job.queue, entry.job.stage);
@@ -78,7 +79,8 @@ Result<SettleReply> MemoryStore::settle(const SettleRequest& request) {
       const bool running = entry && entry->job.state == JobState::running;
       const bool repeat = entry && !running && entry->job.last_outcome == settlement.outcome.kind;
       if (reason.empty() && !running && !repeat) reason = is_finished(entry->job.state) ? "finished" : "settled";
-      if (!reason.empty()) reply.refused.push_back({settlement.id, settlement.fence, entry ? entry->job.fence : 0, reason});
+      if (!reason.empty())
+        reply.refused.push_back({settlement.id, settlement.fence, entry ? entry->job.fence : 0, reason});
       else if (running) settle_delivery(space, *entry, settlement.outcome, now, changes);
     }
   }

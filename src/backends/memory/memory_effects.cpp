@@ -7,7 +7,9 @@ namespace fenceline {
 
 // Why the caller may not begin: it does not hold the job by a live lease.
 std::optional<Refusal> MemoryStore::not_held(const Entry* entry, const BeginEffectRequest& request, const Now& now) {
-  const auto refused = [&](std::string reason) { return Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)}; };
+  const auto refused = [&](std::string reason) {
+    return Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)};
+  };
   if (!entry) return refused("not_found");
   if (entry->job.fence != request.fence) return refused("superseded");
   if (is_finished(entry->job.state)) return refused("finished");
@@ -35,7 +37,8 @@ void MemoryStore::wait_for_none(Entry& entry) {
 }
 
 bool MemoryStore::has_doubt(const Entry& entry, const Now& now) {
-  return std::any_of(entry.effects.begin(), entry.effects.end(), [&](const auto& one) { return in_doubt(entry, one.second.effect, now); });
+  return std::any_of(entry.effects.begin(), entry.effects.end(),
+                     [&](const auto& one) { return in_doubt(entry, one.second.effect, now); });
 }
 
 void MemoryStore::hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes) {
@@ -47,7 +50,8 @@ void MemoryStore::hold(Space& space, Entry& entry, Effect& effect, const Now& no
   note_free_slot(space, entry, changes);
 }
 
-void MemoryStore::end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes) {
+void MemoryStore::end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now,
+                             Changes& changes) {
   effect.state = state;
   effect.ended_at = now.wall;
   const bool waited = effect.held;  // else the job, if it waits, does so for a gate
@@ -73,11 +77,15 @@ void MemoryStore::begin(Effect& effect, const BeginEffectRequest& request, const
 }
 
 // The caller holds the job.
-Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const BeginEffectRequest& request, const Now& now, Changes& changes) {
-  const auto in_its_way = [&] { return request.in_doubt == InDoubt::probe ? EffectVerdict::probe : EffectVerdict::again; };
+Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const BeginEffectRequest& request,
+                                           const Now& now, Changes& changes) {
+  const auto in_its_way = [&] {
+    return request.in_doubt == InDoubt::probe ? EffectVerdict::probe : EffectVerdict::again;
+  };
   const auto found = entry.effects.find(request.name);
   if (found == entry.effects.end()) {
-    if (static_cast<std::int64_t>(entry.effects.size()) >= kEffectsOfAJobMost) return fail(Code::refused, "job " + to_string(request.job) + " has 10000 effects already");
+    if (static_cast<std::int64_t>(entry.effects.size()) >= kEffectsOfAJobMost)
+      return fail(Code::refused, "job " + to_string(request.job) + " has 10000 effects already");
     NumberedEffect& made = entry.effects[request.name];
     made.number = ++last_effect_;
     made.effect.job = request.job;
@@ -88,17 +96,21 @@ Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const Beg
   Effect& effect = found->second.effect;
   if (effect.state == EffectState::none) {
     if (effect.call == request.call)
-      return fail(Code::refused, "this call of effect " + request.name + " of job " + to_string(request.job) + " has ended as none; begin again with a new one");
+      return fail(Code::refused, "this call of effect " + request.name + " of job " + to_string(request.job) +
+                                     " has ended as none; begin again with a new one");
     effect.doubts = 0;
     begin(effect, request, now);
     return BeginEffectReply{.verdict = EffectVerdict::act};
   }
   if (effect.digest != request.digest)
     return fail(Code::conflict, "effect " + request.name + " of job " + to_string(request.job) + " was " +
-                                    (effect.state == EffectState::done ? "done" : "begun") + " for another command or request; give this one another name");
-  if (effect.state == EffectState::done) return BeginEffectReply{.verdict = EffectVerdict::done, .result = effect.result, .exit_status = effect.exit_status};
+                                    (effect.state == EffectState::done ? "done" : "begun") +
+                                    " for another command or request; give this one another name");
+  if (effect.state == EffectState::done)
+    return BeginEffectReply{.verdict = EffectVerdict::done, .result = effect.result, .exit_status = effect.exit_status};
   const bool under_this_fence = effect.fence == request.fence;
-  if (under_this_fence && effect.call == request.call) return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way()};
+  if (under_this_fence && effect.call == request.call)
+    return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way()};
   const bool may_be_at_it = under_this_fence && effect.call != request.dead_call;
   if (may_be_at_it) return BeginEffectReply{.verdict = EffectVerdict::busy, .call = effect.call, .actor = effect.actor};
   if (request.in_doubt == InDoubt::hold) {
@@ -122,7 +134,8 @@ Result<BeginEffectReply> MemoryStore::begin_effect(const BeginEffectRequest& req
     if (std::optional<Refusal> refusal = not_held(entry, request, now)) {
       const bool same_fence = entry && entry->job.fence == request.fence && entry->job.state == JobState::waiting;
       const auto effect = same_fence ? entry->effects.find(request.name) : decltype(entry->effects)::iterator{};
-      if (same_fence && effect != entry->effects.end() && effect->second.effect.held) return BeginEffectReply{.verdict = EffectVerdict::held};
+      if (same_fence && effect != entry->effects.end() && effect->second.effect.held)
+        return BeginEffectReply{.verdict = EffectVerdict::held};
       return BeginEffectReply{.verdict = EffectVerdict::lost, .refusal = std::move(refusal)};
     }
     reply = meet(space, *entry, request, now, changes);
@@ -140,17 +153,21 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
     Space& space = spaces_[request.ns];
     Entry* entry = find_job(space, request.job);
     const auto refused = [&](std::string reason) {
-      return FinishEffectReply{.refusal = Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)}};
+      return FinishEffectReply{
+          .refusal = Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)}};
     };
     if (!entry) return refused("not_found");
     if (entry->job.fence != request.fence) return refused("superseded");
     const auto found = entry->effects.find(request.name);
-    if (found == entry->effects.end() || found->second.effect.call != request.call || found->second.effect.fence != request.fence)
+    if (found == entry->effects.end() || found->second.effect.call != request.call ||
+        found->second.effect.fence != request.fence)
       return refused("other_call");
     Effect& effect = found->second.effect;
-    const bool known_better = effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
+    const bool known_better =
+        effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
     if (effect.state != EffectState::intent && !known_better) {
-      const bool same = (effect.state == EffectState::done) == (request.end == EffectEnd::done) && request.end != EffectEnd::held;
+      const bool same =
+          (effect.state == EffectState::done) == (request.end == EffectEnd::done) && request.end != EffectEnd::held;
       return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
     }
     if (request.end == EffectEnd::held) {
@@ -162,8 +179,11 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
         effect.exit_status = request.exit_status;
         effect.resolved_by.clear();
       }
-      end_effect(space, *entry, effect, request.end == EffectEnd::done ? EffectState::done : EffectState::none, now, changes);
-      if (known_better) note_act(request.ns, {"worker", "its own call says so"}, "effect_resolved", to_string(request.job) + " " + request.name + " done", now);
+      end_effect(space, *entry, effect, request.end == EffectEnd::done ? EffectState::done : EffectState::none, now,
+                 changes);
+      if (known_better)
+        note_act(request.ns, {"worker", "its own call says so"}, "effect_resolved",
+                 to_string(request.job) + " " + request.name + " done", now);
     }
   }
   tell(request.ns, changes);
@@ -186,17 +206,24 @@ Result<void> MemoryStore::resolve_effect(const ResolveEffectRequest& request) {
     const EffectState wanted = request.done ? EffectState::done : EffectState::none;
     if (effect.state == wanted) return {};
     if (effect.state != EffectState::intent)
-      return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: it is " + std::string(to_string(effect.state)));
+      return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: it is " +
+                                     std::string(to_string(effect.state)));
     if (!request.call.empty() && request.call != effect.call)
-      return fail(Code::refused, "effect " + request.name + of_job + " was begun again since by another call; look at it again");
+      return fail(Code::refused,
+                  "effect " + request.name + of_job + " was begun again since by another call; look at it again");
     if (!in_doubt(*entry, effect, now))
-      return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
+      return fail(Code::refused, "effect " + request.name + of_job +
+                                     " is not in doubt: its holder is at it; cancel the job first, or wait");
     if (keeps_slot(*entry, now) && entry->revoked->fence == effect.fence)
-      return fail(Code::refused, "effect " + request.name + of_job + ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
+      return fail(
+          Code::refused,
+          "effect " + request.name + of_job +
+              ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
     effect.resolved_by = request.act.actor;
     effect.result = request.result;
     end_effect(space, *entry, effect, wanted, now, changes);
-    note_act(request.ns, request.act, "effect_resolved", to_string(request.job) + " " + request.name + " " + std::string(to_string(wanted)), now);
+    note_act(request.ns, request.act, "effect_resolved",
+             to_string(request.job) + " " + request.name + " " + std::string(to_string(wanted)), now);
   }
   tell(request.ns, changes);
   return {};
@@ -215,7 +242,8 @@ Result<EffectsReply> MemoryStore::effects(const EffectsRequest& request) {
     for (const auto& [name, numbered] : entry.effects) {
       Effect effect = numbered.effect;
       effect.in_doubt = in_doubt(entry, effect, now);
-      if (numbered.number > request.after && (effect.in_doubt || !request.in_doubt)) matching.emplace(numbered.number, std::move(effect));
+      if (numbered.number > request.after && (effect.in_doubt || !request.in_doubt))
+        matching.emplace(numbered.number, std::move(effect));
     }
   }
   std::int64_t last = request.after;

@@ -30,7 +30,8 @@ Job made_from(const NewJob& wanted, WallTime now) {
 
 }  // namespace
 
-const MemoryStore::Entry* MemoryStore::key_holder(const Space& space, const std::string& queue, const std::string& key, const Now& now) {
+const MemoryStore::Entry* MemoryStore::key_holder(const Space& space, const std::string& queue, const std::string& key,
+                                                  const Now& now) {
   const auto taken = space.keys.find({queue, key});
   if (taken == space.keys.end()) return nullptr;
   const Entry& entry = space.jobs.at(taken->second);
@@ -67,15 +68,17 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
       reply.ids.push_back(id);
     };
     const auto key_conflict = [](const NewJob& wanted, const JobId& holder, JobState state) {
-      return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " (" +
-                                      std::string(to_string(state)) + ") with another payload");
+      return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " +
+                                      to_string(holder) + " (" + std::string(to_string(state)) +
+                                      ") with another payload");
     };
 
     for (const NewJob& wanted : request.jobs) {
       if (const Entry* there = find_job(space, wanted.id)) {
         const Job& job = there->job;
         if (job.queue != wanted.queue || there->first_stage != wanted.stage || job.payload != wanted.payload)
-          return fail(Code::conflict, "job " + to_string(wanted.id) + " is there already with another queue, stage or payload");
+          return fail(Code::conflict,
+                      "job " + to_string(wanted.id) + " is there already with another queue, stage or payload");
         answer(wanted.id);
         continue;
       }

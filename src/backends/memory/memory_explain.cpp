@@ -85,14 +85,16 @@ Result<std::optional<JobFacts>> MemoryStore::facts(const std::string& ns, const 
   std::vector<const WorkerRow*> quiet;
   for (const auto& [owner, row] : space->workers) {
     const WorkerReport& report = row.report;
-    const bool serves =
-        report.stage == job.stage && std::find(report.queues.begin(), report.queues.end(), job.queue) != report.queues.end();
+    const bool serves = report.stage == job.stage &&
+                        std::find(report.queues.begin(), report.queues.end(), job.queue) != report.queues.end();
     if (!serves || now.wall - row.seen_at > report.ttl) continue;
     if (row.order == WorkerOrder::work) facts.workers += 1;
     if (row.order == WorkerOrder::quiet) quiet.push_back(&row);
   }
-  std::stable_sort(quiet.begin(), quiet.end(), [](const WorkerRow* a, const WorkerRow* b) { return a->started_at < b->started_at; });
-  for (std::size_t i = 0; i < quiet.size() && i < kHoldersShown; ++i) facts.quiet_workers.push_back(quiet[i]->report.owner);
+  std::stable_sort(quiet.begin(), quiet.end(),
+                   [](const WorkerRow* a, const WorkerRow* b) { return a->started_at < b->started_at; });
+  for (std::size_t i = 0; i < quiet.size() && i < kHoldersShown; ++i)
+    facts.quiet_workers.push_back(quiet[i]->report.owner);
   return facts;
 }
 

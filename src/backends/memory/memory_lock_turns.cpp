@@ -43,9 +43,12 @@ std::set<std::string> MemoryStore::locks_in_use(const Space& space, const Now& n
 }
 
 // The place of this very request, if it has not left the queue by staying silent.
-const MemoryStore::LockQueuer* MemoryStore::find_queuer(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now) {
+const MemoryStore::LockQueuer* MemoryStore::find_queuer(const Space& space, const AcquireRequest& request,
+                                                        const std::string& name, const Now& now) {
   for (const auto& [place, queuer] : space.lock_queue) {
-    if (queuer.name == name && queuer.owner == request.owner && queuer.request == request.request && queuer.seen_until > now.lease) return &queuer;
+    if (queuer.name == name && queuer.owner == request.owner && queuer.request == request.request &&
+        queuer.seen_until > now.lease)
+      return &queuer;
   }
   return nullptr;
 }
@@ -55,7 +58,8 @@ bool MemoryStore::joins(const Lock* lock, const AcquireRequest& request, const N
   return lock && request.mode == LockMode::shared && lock->mode == LockMode::shared && is_held(*lock, now);
 }
 
-MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now) {
+MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireRequest& request, const std::string& name,
+                                         const Now& now) {
   Standing standing;
   bool exclusive_ahead = false;
   const LockQueuer* own = find_queuer(space, request, name, now);
@@ -76,7 +80,8 @@ MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireReques
   // By the moment at which each is free; of those that are free by then the first in number.
   std::vector<std::pair<Instant, int>> free;
   const std::vector<std::string> resources = resources_of(name, request.slots);
-  for (int slot = 0; slot < request.slots; ++slot) free.emplace_back(free_from(find_lock(space, resources[static_cast<std::size_t>(slot)])), slot);
+  for (int slot = 0; slot < request.slots; ++slot)
+    free.emplace_back(free_from(find_lock(space, resources[static_cast<std::size_t>(slot)])), slot);
   std::ranges::sort(free);
   standing.may_have = Instant::max();
   for (std::size_t j = 0; j < free.size(); ++j) {
@@ -130,7 +135,8 @@ void MemoryStore::take_places(Space& space, const AcquireRequest& request, const
   }
   if (kept) return;
   for (const std::string& name : request.names) {
-    space.lock_queue[++last_place_] = {name, request.owner, request.request, request.mode, request.place, now.wall, seen_until};
+    space.lock_queue[++last_place_] = {name,          request.owner, request.request, request.mode,
+                                       request.place, now.wall,      seen_until};
   }
 }
 
@@ -150,7 +156,8 @@ std::int64_t MemoryStore::tidy_locks(Space& space, int limit, bool& more, const 
   std::vector<std::pair<Instant, std::string>> over;
   for (const auto& [resource, lock] : space.locks) {
     const Instant from = free_from(&lock);
-    if (from + kFreeLockKeptFor <= now.lease && !waited_for.contains(resource.substr(0, resource.find('#')))) over.emplace_back(from, resource);
+    if (from + kFreeLockKeptFor <= now.lease && !waited_for.contains(resource.substr(0, resource.find('#'))))
+      over.emplace_back(from, resource);
   }
   std::ranges::sort(over);
   if (over.size() > static_cast<std::size_t>(limit)) {

@@ -12,7 +12,8 @@ MemoryStore::Holder* MemoryStore::find_holder(Lock& lock, const std::string& own
 }
 
 // What a request that was granted before is told; empty: it was not.
-std::optional<Result<AcquireReply>> MemoryStore::granted_before(const Space& space, const AcquireRequest& request, const Now& now) {
+std::optional<Result<AcquireReply>> MemoryStore::granted_before(const Space& space, const AcquireRequest& request,
+                                                                const Now& now) {
   AcquireReply reply;
   reply.left = Duration::max();
   std::size_t found = 0;
@@ -28,11 +29,12 @@ std::optional<Result<AcquireReply>> MemoryStore::granted_before(const Space& spa
   }
   if (found == 0) return std::nullopt;
   if (reply.grants.size() == request.names.size()) return reply;
-  return fail(Code::lost, "the lease of " + request.names.front() + " that this request was granted has ended; ask anew");
+  return fail(Code::lost,
+              "the lease of " + request.names.front() + " that this request was granted has ended; ask anew");
 }
 
-Result<std::vector<Fence>> MemoryStore::mint_locks(const Space& space, const AcquireRequest& request, const std::vector<Standing>& standings,
-                                                   const Now& now) const {
+Result<std::vector<Fence>> MemoryStore::mint_locks(const Space& space, const AcquireRequest& request,
+                                                   const std::vector<Standing>& standings, const Now& now) const {
   std::vector<Fence> fences;
   for (const Standing& standing : standings) {
     const Lock* lock = find_lock(space, standing.resource);
@@ -47,23 +49,31 @@ Result<std::vector<Fence>> MemoryStore::mint_locks(const Space& space, const Acq
   return fences;
 }
 
-LockGrant MemoryStore::grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence, const Now& now) {
+LockGrant MemoryStore::grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence,
+                                  const Now& now) {
   LockGrant grant{standing.resource, fence, ""};
   if (!joins(&lock, request, now)) {
     const Holder* previous = nullptr;
     for (const Holder& holder : lock.holders) {
       if (holder.released) continue;
-      if (!previous || std::tie(previous->lease_end, holder.owner) < std::tie(holder.lease_end, previous->owner)) previous = &holder;
+      if (!previous || std::tie(previous->lease_end, holder.owner) < std::tie(holder.lease_end, previous->owner))
+        previous = &holder;
     }
     if (previous) grant.previous_owner = previous->owner;
     // A break that was answered is known for good, so that its repeat does not end what was granted after it.
-    lock = Lock{.fence = fence, .mode = request.mode, .to_its_end = request.to_its_end, .delay = request.delay, .break_request = lock.break_request, .broken = lock.broken};
+    lock = Lock{.fence = fence,
+                .mode = request.mode,
+                .to_its_end = request.to_its_end,
+                .delay = request.delay,
+                .break_request = lock.break_request,
+                .broken = lock.broken};
     if (request.to_its_end) lock.bar = now.lease + request.ttl;
     if (request.hold_at_least > Duration{0}) lock.bar = now.lease + request.hold_at_least;
   }
   lock.pattern = request.pattern;
   std::erase_if(lock.holders, [&](const Holder& holder) { return holder.known_until <= now.lease; });
-  lock.holders.push_back({request.owner, request.request, request.place, grant.previous_owner, now.wall, now.lease + request.ttl, now.lease + 2 * request.ttl});
+  lock.holders.push_back({request.owner, request.request, request.place, grant.previous_owner, now.wall,
+                          now.lease + request.ttl, now.lease + 2 * request.ttl});
   return grant;
 }
 
@@ -73,7 +83,8 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   const Now now = this->now();
   Space& space = spaces_[request.ns];
   const auto withdrawn = space.withdrawn.find({request.owner, request.request});
-  if (withdrawn != space.withdrawn.end() && withdrawn->second > now.lease) return fail(Code::refused, "this request was withdrawn; ask anew");
+  if (withdrawn != space.withdrawn.end() && withdrawn->second > now.lease)
+    return fail(Code::refused, "this request was withdrawn; ask anew");
   if (auto before = granted_before(space, request, now)) return std::move(*before);
 
   AcquireReply reply;
@@ -99,7 +110,9 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   }
   reply.left = request.ttl;
   reply.ahead = 0;
-  std::erase_if(space.lock_queue, [&](const auto& queuer) { return queuer.second.owner == request.owner && queuer.second.request == request.request; });
+  std::erase_if(space.lock_queue, [&](const auto& queuer) {
+    return queuer.second.owner == request.owner && queuer.second.request == request.request;
+  });
   return reply;
 }
 
@@ -190,16 +203,20 @@ Result<void> MemoryStore::withdraw(const WithdrawRequest& request) {
 LockRow MemoryStore::shown(const Space& space, const std::string& resource, const Lock& lock, const Now& now) {
   LockRow row{.resource = resource, .fence = lock.fence, .mode = lock.mode, .pattern = lock.pattern};
   for (const Holder& holder : lock.holders) {
-    if (!holder.released) row.holders.push_back({holder.owner, holder.place, holder.granted_at, holder.lease_end - now.lease});
+    if (!holder.released)
+      row.holders.push_back({holder.owner, holder.place, holder.granted_at, holder.lease_end - now.lease});
   }
   row.holders_count = static_cast<std::int64_t>(row.holders.size());
-  std::ranges::sort(row.holders, [](const LockHolder& a, const LockHolder& b) { return std::tie(a.granted_at, a.owner) < std::tie(b.granted_at, b.owner); });
+  std::ranges::sort(row.holders, [](const LockHolder& a, const LockHolder& b) {
+    return std::tie(a.granted_at, a.owner) < std::tie(b.granted_at, b.owner);
+  });
   if (row.holders.size() > kLockPeopleShown) row.holders.resize(kLockPeopleShown);
   if (const Instant from = free_from(&lock); from > now.lease) row.free_in = from - now.lease;
   for (const auto& [place, queuer] : space.lock_queue) {
     if (queuer.seen_until <= now.lease || queuer.name != resource) continue;
     row.waiters_count += 1;
-    if (row.waiters.size() < kLockPeopleShown) row.waiters.push_back({queuer.owner, queuer.place, queuer.since, queuer.mode});
+    if (row.waiters.size() < kLockPeopleShown)
+      row.waiters.push_back({queuer.owner, queuer.place, queuer.since, queuer.mode});
   }
   return row;
 }
@@ -247,7 +264,8 @@ Result<BreakReply> MemoryStore::break_lock(const BreakRequest& request) {
       return fail(Code::not_found, "lock " + request.resource + " is not held");
     Lock& lock = found->second;
     if (request.only && *request.only != lock.fence)
-      return fail(Code::refused, "lock " + request.resource + " has fence " + std::to_string(lock.fence) + " now, not " + std::to_string(*request.only));
+      return fail(Code::refused, "lock " + request.resource + " has fence " + std::to_string(lock.fence) +
+                                     " now, not " + std::to_string(*request.only));
     const Result<Fence> fence = next_fence(std::max(floor_, lock.fence), now.wall);
     if (!fence) return std::unexpected(fence.error());
     reply = {.ended = lock.fence, .current = *fence};

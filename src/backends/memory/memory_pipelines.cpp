@@ -1,4 +1,5 @@
-// Pipelines, and what is known of their items: texts that the store does not read, and a job that moves in one step with them.
+// Pipelines, and what is known of their items: texts that the store does not read, and a job that moves in one step
+// with them.
 #include <algorithm>
 
 #include "backends/memory/memory_store.hpp"
@@ -46,10 +47,15 @@ Result<PipelineRow> MemoryStore::put_pipeline(const PutPipelineRequest& request)
     if (row.spec == request.spec) return row;
     const bool is_there = !row.spec.empty();
     if (request.revision != (is_there ? row.revision : 0))
-      return fail(Code::conflict, is_there ? "pipeline " + request.name + " has revision " + std::to_string(row.revision) + " by now, not " + std::to_string(request.revision) + ": look at it again"
-                                           : "there is no pipeline " + request.name + " by now: look again");
-    const auto there = std::count_if(pipelines.begin(), pipelines.end(), [](const auto& one) { return !one.second.spec.empty(); });
-    if (!is_there && there >= kPipelinesMax) return fail(Code::refused, "namespace " + request.ns + " has " + std::to_string(kPipelinesMax) + " pipelines already: remove one first");
+      return fail(Code::conflict, is_there
+                                      ? "pipeline " + request.name + " has revision " + std::to_string(row.revision) +
+                                            " by now, not " + std::to_string(request.revision) + ": look at it again"
+                                      : "there is no pipeline " + request.name + " by now: look again");
+    const auto there =
+        std::count_if(pipelines.begin(), pipelines.end(), [](const auto& one) { return !one.second.spec.empty(); });
+    if (!is_there && there >= kPipelinesMax)
+      return fail(Code::refused, "namespace " + request.ns + " has " + std::to_string(kPipelinesMax) +
+                                     " pipelines already: remove one first");
     row.spec = request.spec;
     row.revision += 1;
     row.changed_at = now.wall;
@@ -133,8 +139,11 @@ Result<ChangeItemsReply> MemoryStore::change_items(const ChangeItemsRequest& req
     for (const ItemChange& change : request.changes) {
       Entry* entry = find_job(space, change.id);
       if (entry && entry->item.request == request.request) continue;
-      if (std::string reason = change_refusal(entry, request.owner, change); reason.empty()) made.emplace_back(entry, &change);
-      else reply.refused.push_back({change.id, std::move(reason), entry ? entry->job.fence : 0, entry ? entry->item.revision : 0});
+      if (std::string reason = change_refusal(entry, request.owner, change); reason.empty())
+        made.emplace_back(entry, &change);
+      else
+        reply.refused.push_back(
+            {change.id, std::move(reason), entry ? entry->job.fence : 0, entry ? entry->item.revision : 0});
     }
     for (const auto& [entry, change] : made) {
       const bool revokes = change->place && !change->fence && entry->job.state == JobState::running;
@@ -145,7 +154,8 @@ Result<ChangeItemsReply> MemoryStore::change_items(const ChangeItemsRequest& req
       if (change->place) move_item(space, *entry, *change, now, changes);
       entry->item = {entry->item.revision + 1, change->record, request.request};
       const std::string about = change->about.empty() ? "" : " " + change->about;
-      note_act(request.ns, {request.act.actor, change->reason.empty() ? request.act.reason : change->reason}, change->act, to_string(change->id) + about, now);
+      note_act(request.ns, {request.act.actor, change->reason.empty() ? request.act.reason : change->reason},
+               change->act, to_string(change->id) + about, now);
     }
   }
   tell(request.ns, changes);

@@ -78,7 +78,8 @@ Result<std::vector<QueueRow>> MemoryStore::queues(const std::string& ns) {
     for (const auto& [id, entry] : space->jobs) {
       if (entry.job.queue != name) continue;
       row.depth[static_cast<std::size_t>(entry.job.state)] += 1;
-      if (due(entry, now)) row.oldest_ready_at = std::min(row.oldest_ready_at.value_or(entry.job.run_at), entry.job.run_at);
+      if (due(entry, now))
+        row.oldest_ready_at = std::min(row.oldest_ready_at.value_or(entry.job.run_at), entry.job.run_at);
       else if (entry.job.state == JobState::ready) row.ahead = std::min(row.ahead + 1, kAheadCounted);
     }
     const bool has_jobs = std::any_of(row.depth.begin(), row.depth.end(), [](std::int64_t depth) { return depth > 0; });
@@ -95,7 +96,8 @@ Result<Fence> MemoryStore::raise_floor(const RaiseFloorRequest& request) {
   for (const auto& [ns, space] : spaces_) last = std::max(last, last_fence(space));
   const Fence most = std::max(last, (now.wall + kFloorAheadMost).time_since_epoch().count());
   if (request.floor > most)
-    return fail(Code::refused, "a floor of " + std::to_string(request.floor) + " is more than a day ahead of the store's clock; at most " + std::to_string(most));
+    return fail(Code::refused, "a floor of " + std::to_string(request.floor) +
+                                   " is more than a day ahead of the store's clock; at most " + std::to_string(most));
   if (request.floor <= floor_) return floor_;
   floor_ = request.floor;
   note_act(request.ns, request.act, "floor_raised", std::to_string(floor_), now);
@@ -117,7 +119,8 @@ Result<TidyReply> MemoryStore::tidy(const TidyRequest& request) {
     const QueueSettings& settings = queue_of(*space, job.queue).settings;
     const Duration keep = job.state == JobState::done ? settings.keep_done : settings.keep_dead;
     const bool has_key = !job.key.empty() && key_holder(*space, job.queue, job.key, now) == &entry;
-    if (*job.finished_at + keep <= now.wall && !has_key && !keeps_slot(entry, now) && !has_doubt(entry, now)) over.push_back(&entry);
+    if (*job.finished_at + keep <= now.wall && !has_key && !keeps_slot(entry, now) && !has_doubt(entry, now))
+      over.push_back(&entry);
   }
   std::sort(over.begin(), over.end(), [](const Entry* a, const Entry* b) {
     return std::tie(*a->job.finished_at, a->order) < std::tie(*b->job.finished_at, b->order);

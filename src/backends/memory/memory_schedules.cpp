@@ -30,10 +30,12 @@ Result<SchedulesReply> MemoryStore::schedules(const SchedulesRequest& request) {
     const ScheduleRow& row = schedule.row;
     bool asked_for = !row.removed && name > request.after;
     if (request.changed_after) asked_for = row.version > *request.changed_after;
-    if (!request.names.empty()) asked_for = !row.removed && std::ranges::find(request.names, name) != request.names.end();
+    if (!request.names.empty())
+      asked_for = !row.removed && std::ranges::find(request.names, name) != request.names.end();
     if (asked_for) meant.push_back(&schedule);
   }
-  if (request.changed_after) std::ranges::sort(meant, {}, [](const Schedule* schedule) { return schedule->row.version; });
+  if (request.changed_after)
+    std::ranges::sort(meant, {}, [](const Schedule* schedule) { return schedule->row.version; });
   for (const Schedule* schedule : meant) {
     if (request.names.empty() && reply.schedules.size() == static_cast<std::size_t>(request.limit)) {
       reply.more = true;
@@ -66,7 +68,8 @@ Result<StepReply> MemoryStore::step_ticks(const StepRequest& request) {
       taken.push_back(&step);
     }
     const Mover mover{request.request, request.owner, request.place};
-    for (const TickStep* step : taken) take_step(space, *find_schedule(space, step->schedule), *step, mover, now, changes);
+    for (const TickStep* step : taken)
+      take_step(space, *find_schedule(space, step->schedule), *step, mover, now, changes);
     for (std::size_t i = 0; i < request.steps.size(); ++i) {
       StepAnswer& answer = reply.answers[i];
       if (answer.refused == "not_found") continue;
@@ -83,21 +86,27 @@ Result<StepReply> MemoryStore::step_ticks(const StepRequest& request) {
 
 Result<void> MemoryStore::check_change(const Schedule* schedule, const ChangeScheduleRequest& request, const Now& now) {
   const bool there = schedule && !schedule->row.removed;
-  if (request.revision == 0) return there ? fail(Code::conflict, "schedule " + request.name + " is there already") : Result<void>{};
+  if (request.revision == 0)
+    return there ? fail(Code::conflict, "schedule " + request.name + " is there already") : Result<void>{};
   if (!there) return fail(Code::not_found, "there is no schedule " + request.name);
   if (schedule->row.revision != request.revision)
-    return fail(Code::conflict, "schedule " + request.name + " was changed: its revision is " + std::to_string(schedule->row.revision) + ", not " + std::to_string(request.revision));
+    return fail(Code::conflict, "schedule " + request.name + " was changed: its revision is " +
+                                    std::to_string(schedule->row.revision) + ", not " +
+                                    std::to_string(request.revision));
   if (is_as_asked(*schedule, request.change)) return {};
   if (request.step) {
     const std::string refused = step_refusal(schedule, *request.step, now);
-    if (refused == "early") return fail(Code::refused, "a tick of schedule " + request.name + " lies ahead of the store's clock");
-    if (!refused.empty()) return fail(Code::conflict, "schedule " + request.name + " stands elsewhere by now (" + refused + ")");
+    if (refused == "early")
+      return fail(Code::refused, "a tick of schedule " + request.name + " lies ahead of the store's clock");
+    if (!refused.empty())
+      return fail(Code::conflict, "schedule " + request.name + " stands elsewhere by now (" + refused + ")");
   }
   return request.change == ScheduleChange::rewind ? check_rewind(*schedule, request) : Result<void>{};
 }
 
 bool MemoryStore::is_as_asked(const Schedule& schedule, ScheduleChange change) {
-  return (change == ScheduleChange::pause && schedule.row.paused) || (change == ScheduleChange::resume && !schedule.row.paused);
+  return (change == ScheduleChange::pause && schedule.row.paused) ||
+         (change == ScheduleChange::resume && !schedule.row.paused);
 }
 
 // What the trail calls it.
@@ -121,7 +130,9 @@ std::string MemoryStore::apply(Space& space, Schedule& schedule, const ChangeSch
       }
       row.counts_from = row.resolved_to;
       return request.revision == 0 ? "schedule_added" : "schedule_changed";
-    case ScheduleChange::pause: row.paused = SchedulePause{now.wall, request.act.actor, request.act.reason}; return "schedule_paused";
+    case ScheduleChange::pause:
+      row.paused = SchedulePause{now.wall, request.act.actor, request.act.reason};
+      return "schedule_paused";
     case ScheduleChange::resume: row.paused.reset(); return "schedule_resumed";
     case ScheduleChange::remove: row.removed = true; return "schedule_removed";
     case ScheduleChange::rewind:
@@ -159,7 +170,12 @@ Result<ChangeScheduleReply> MemoryStore::change_schedule(const ChangeScheduleReq
 
     if (!schedule) {  // its revision begins above all that the name may have had before it was forgotten
       schedule = &space.schedules[request.name];
-      schedule->row = {.name = request.name, .spec = "", .revision = space.schedule_version, .bar = space.schedule_bar, .paused = {}, .unfinished = {}};
+      schedule->row = {.name = request.name,
+                       .spec = "",
+                       .revision = space.schedule_version,
+                       .bar = space.schedule_bar,
+                       .paused = {},
+                       .unfinished = {}};
     }
     schedule->last_change = {request.request, {}};
     if (request.step) {
@@ -187,7 +203,9 @@ Result<TicksReply> MemoryStore::ticks(const TicksRequest& request) {
   const Schedule* schedule = space ? find_schedule(*space, request.schedule) : nullptr;
   if (!schedule) return reply;
   for (const auto& [tick, row] : std::views::reverse(schedule->ticks)) {
-    if ((request.fired_only && !row.fired()) || (request.after && tick <= *request.after) || (request.before && tick >= *request.before)) continue;
+    if ((request.fired_only && !row.fired()) || (request.after && tick <= *request.after) ||
+        (request.before && tick >= *request.before))
+      continue;
     if (reply.ticks.size() == static_cast<std::size_t>(request.limit)) {
       reply.next = reply.ticks.back().tick;
       break;

@@ -10,9 +10,13 @@ bool MemoryStore::expired(const Entry& entry, const Now& now) {
   return entry.job.state == JobState::running && entry.lease_end <= now.lease;
 }
 
-bool MemoryStore::due(const Entry& entry, const Now& now) { return entry.job.state == JobState::ready && entry.job.run_at <= now.wall; }
+bool MemoryStore::due(const Entry& entry, const Now& now) {
+  return entry.job.state == JobState::ready && entry.job.run_at <= now.wall;
+}
 
-bool MemoryStore::keeps_slot(const Entry& entry, const Now& now) { return entry.revoked && entry.revoked->lease_end > now.lease; }
+bool MemoryStore::keeps_slot(const Entry& entry, const Now& now) {
+  return entry.revoked && entry.revoked->lease_end > now.lease;
+}
 
 bool MemoryStore::must_run_alone_now(const Entry& entry, const Now& now) {
   return must_run_alone(entry.job.losses_in_row + (expired(entry, now) ? 1 : 0));
@@ -43,7 +47,9 @@ const MemoryStore::Queue& MemoryStore::queue_of(const Space& space, const std::s
   return found == space.queues.end() ? unknown : found->second;
 }
 
-bool MemoryStore::is_paused(const Space& space, const std::string& queue) { return queue_of(space, queue).paused.has_value(); }
+bool MemoryStore::is_paused(const Space& space, const std::string& queue) {
+  return queue_of(space, queue).paused.has_value();
+}
 
 bool MemoryStore::queue_is_full(const Space& space, const Slots& slots, const Job& job) {
   const int limit = queue_of(space, job.queue).settings.limit;

@@ -20,7 +20,8 @@ class MemoryStore::Handle final : public Watch {
       const std::lock_guard lock(store_.mutex_);
       std::erase(store_.listeners_, listener_);
     }
-    for (int calls = listener_->calls_under_way; calls != 0; calls = listener_->calls_under_way) listener_->calls_under_way.wait(calls);
+    for (int calls = listener_->calls_under_way; calls != 0; calls = listener_->calls_under_way)
+      listener_->calls_under_way.wait(calls);
   }
 
  private:
@@ -39,7 +40,8 @@ class MemoryStore::Snapshot {
 };
 
 MemoryStore::MemoryStore(Clock& clock) : MemoryStore(clock, Counters{}) {}
-MemoryStore::MemoryStore(Clock& clock, Counters counters) : clock_(clock), counters_(counters), last_order_(counters.order) {}
+MemoryStore::MemoryStore(Clock& clock, Counters counters)
+    : clock_(clock), counters_(counters), last_order_(counters.order) {}
 MemoryStore::~MemoryStore() = default;
 
 std::shared_ptr<const MemoryStore::Snapshot> MemoryStore::snapshot() const {
@@ -128,7 +130,8 @@ Result<std::vector<JobId>> MemoryStore::ids(const IdsRequest& request) {
   const Space* space = find_space(request.ns);
   if (!space) return found;
   for (const auto& [id, entry] : space->jobs) {
-    if (id >= request.first && id <= request.last && found.size() < static_cast<std::size_t>(request.limit)) found.push_back(id);
+    if (id >= request.first && id <= request.last && found.size() < static_cast<std::size_t>(request.limit))
+      found.push_back(id);
   }
   return found;
 }
@@ -180,8 +183,8 @@ Result<std::vector<Finding>> MemoryStore::examine() {
   const std::lock_guard lock(mutex_);
   std::size_t jobs = 0;
   for (const auto& [ns, space] : spaces_) jobs += space.jobs.size();
-  return std::vector<Finding>{
-      {"durability", FindingStatus::warning, std::to_string(jobs) + " jobs, kept in memory", "export FENCELINE_STORE=sqlite:fenceline.db", "everything is gone with the process"}};
+  return std::vector<Finding>{{"durability", FindingStatus::warning, std::to_string(jobs) + " jobs, kept in memory",
+                               "export FENCELINE_STORE=sqlite:fenceline.db", "everything is gone with the process"}};
 }
 
 std::unique_ptr<Watch> MemoryStore::watch(const WatchRequest& request, std::function<void()> on_change) {
@@ -197,10 +200,12 @@ void MemoryStore::tell(const std::string& ns, const Changes& changes) {
   const auto concerns = [&](const WatchRequest& request) {
     if (request.ns != ns) return false;
     if (request.orders && changes.orders) return true;
-    if (std::ranges::any_of(request.locks, [&](const std::string& name) { return changes.locks.contains(name); })) return true;
+    if (std::ranges::any_of(request.locks, [&](const std::string& name) { return changes.locks.contains(name); }))
+      return true;
     return std::any_of(changes.claimable.begin(), changes.claimable.end(), [&](const auto& change) {
       const auto& [queue, stage] = change;
-      return (!stage || request.stage == *stage) && std::find(request.queues.begin(), request.queues.end(), queue) != request.queues.end();
+      return (!stage || request.stage == *stage) &&
+             std::find(request.queues.begin(), request.queues.end(), queue) != request.queues.end();
     });
   };
   std::vector<std::shared_ptr<Listener>> told;

@@ -108,7 +108,8 @@ class MemoryStore final : public Store {
   // By queue and name: unique keys, groups and limit keys belong to a queue.
   using InQueue = std::pair<std::string, std::string>;
 
-  // A delivery that an operator, or a doubt about an effect, ended. It keeps its slot until its worker says stopped or its lease would have ended.
+  // A delivery that an operator, or a doubt about an effect, ended. It keeps its slot until its worker says stopped or
+  // its lease would have ended.
   struct Revoked {
     Fence fence = 0;
     std::string owner;
@@ -139,9 +140,9 @@ class MemoryStore final : public Store {
     std::string last_act;           // request of the last cancel or retry that was answered ok
     std::vector<Attempt> attempts;  // oldest first
     std::vector<NumberedChunk> log;
-    std::int64_t log_chunks = 0;   // that ever came
-    std::int64_t log_dropped = 0;  // bytes
-    std::int64_t log_end = 0;      // how far the delivery at hand has logged
+    std::int64_t log_chunks = 0;                    // that ever came
+    std::int64_t log_dropped = 0;                   // bytes
+    std::int64_t log_end = 0;                       // how far the delivery at hand has logged
     std::map<std::string, NumberedEffect> effects;  // by name
     ItemRecord item;
   };
@@ -219,13 +220,13 @@ class MemoryStore final : public Store {
     std::map<InQueue, JobId> keys;                                      // who took each unique key last
     std::map<InQueue, Fence> groups;                                    // the last fence of each
     std::map<JobId, Alias> aliases;
-    std::map<std::string, WallTime> batches;  // when each name was first seen
-    std::map<std::string, Lock> locks;        // by resource
-    std::map<std::int64_t, LockQueuer> lock_queue;  // by place, of all names
+    std::map<std::string, WallTime> batches;                           // when each name was first seen
+    std::map<std::string, Lock> locks;                                 // by resource
+    std::map<std::int64_t, LockQueuer> lock_queue;                     // by place, of all names
     std::map<std::pair<std::string, std::string>, Instant> withdrawn;  // by owner and request: until when
-    std::map<std::string, Schedule> schedules;  // by name, removed ones too
-    std::int64_t schedule_version = 0;          // how often one of them was changed
-    WallTime schedule_bar{};                    // of names that are not among them
+    std::map<std::string, Schedule> schedules;                         // by name, removed ones too
+    std::int64_t schedule_version = 0;                                 // how often one of them was changed
+    WallTime schedule_bar{};                                           // of names that are not among them
     std::map<std::string, PipelineRow> pipelines;  // by name; removed ones too, without a spec: their revisions go on
   };
   struct Now {
@@ -278,7 +279,8 @@ class MemoryStore final : public Store {
   static std::vector<Entry*> candidates(Space& space, const ClaimRequest& request, const Now& now);
   static bool alone_could_start(Space& space, const ClaimRequest& request, const Now& now);
   static std::optional<Duration> next_due(const Space& space, const ClaimRequest& request, const Now& now);
-  static std::vector<ClaimedJob> still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request, const Now& now);
+  static std::vector<ClaimedJob> still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request,
+                                            const Now& now);
   Result<void> bury(Space& space, const ClaimRequest& request, const Now& now);
   Result<void> grant(Space& space, const ClaimRequest& request, const Now& now, ClaimReply& reply);
   // The largest one that any job, group or lock here had.
@@ -301,9 +303,11 @@ class MemoryStore final : public Store {
   static void wait_for_none(Entry& entry);
   static bool has_doubt(const Entry& entry, const Now& now);
   static void hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes);
-  static void end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now, Changes& changes);
+  static void end_effect(Space& space, Entry& entry, Effect& effect, EffectState state, const Now& now,
+                         Changes& changes);
   static void begin(Effect& effect, const BeginEffectRequest& request, const Now& now);
-  Result<BeginEffectReply> meet(Space& space, Entry& entry, const BeginEffectRequest& request, const Now& now, Changes& changes);
+  Result<BeginEffectReply> meet(Space& space, Entry& entry, const BeginEffectRequest& request, const Now& now,
+                                Changes& changes);
 
   // Locks (memory_locks.cpp, memory_lock_turns.cpp).
   // How a request stands to one of its names: which resource it may have, and from when on.
@@ -315,21 +319,27 @@ class MemoryStore final : public Store {
     std::vector<std::int64_t> silent = {};  // places of those who let their turn pass, if it is granted now
   };
   static const Lock* find_lock(const Space& space, const std::string& resource);
-  static bool is_alive(const Holder& holder, const Now& now) { return !holder.released && holder.lease_end > now.lease; }
+  static bool is_alive(const Holder& holder, const Now& now) {
+    return !holder.released && holder.lease_end > now.lease;
+  }
   static bool is_held(const Lock& lock, const Now& now);
   static Instant free_from(const Lock* lock);
   // Names that somebody has, or waits for.
   static std::set<std::string> locks_in_use(const Space& space, const Now& now);
-  static const LockQueuer* find_queuer(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now);
+  static const LockQueuer* find_queuer(const Space& space, const AcquireRequest& request, const std::string& name,
+                                       const Now& now);
   static bool joins(const Lock* lock, const AcquireRequest& request, const Now& now);
   static Standing stand(const Space& space, const AcquireRequest& request, const std::string& name, const Now& now);
   static LockHeld held_by(const Space& space, const Standing& standing, const Now& now);
   static LockRow shown(const Space& space, const std::string& resource, const Lock& lock, const Now& now);
-  static std::optional<Result<AcquireReply>> granted_before(const Space& space, const AcquireRequest& request, const Now& now);
+  static std::optional<Result<AcquireReply>> granted_before(const Space& space, const AcquireRequest& request,
+                                                            const Now& now);
   void take_places(Space& space, const AcquireRequest& request, const Now& now);
   void send_to_the_end(Space& space, const std::vector<std::int64_t>& places);
-  Result<std::vector<Fence>> mint_locks(const Space& space, const AcquireRequest& request, const std::vector<Standing>& standings, const Now& now) const;
-  static LockGrant grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence, const Now& now);
+  Result<std::vector<Fence>> mint_locks(const Space& space, const AcquireRequest& request,
+                                        const std::vector<Standing>& standings, const Now& now) const;
+  static LockGrant grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence,
+                              const Now& now);
   static std::string lock_refusal(const Lock* lock, const LockHolding& sent);
   static Holder* find_holder(Lock& lock, const std::string& owner);
   std::int64_t tidy_locks(Space& space, int limit, bool& more, const Now& now);
@@ -352,7 +362,8 @@ class MemoryStore final : public Store {
   static std::string step_refusal(const Schedule* schedule, const TickStep& step, const Now& now);
   static Result<void> check_id_is_new(const Space& space, const NewJob& job);
   static Result<void> check_ids_are_new(const Space& space, const Schedule& schedule, const TickStep& step);
-  void take_step(Space& space, Schedule& schedule, const TickStep& step, const Mover& mover, const Now& now, Changes& changes);
+  void take_step(Space& space, Schedule& schedule, const TickStep& step, const Mover& mover, const Now& now,
+                 Changes& changes);
   static void skip(Schedule& schedule, const SkippedTicks& range, const Mover& mover, const Now& now);
   static Result<void> check_rewind(const Schedule& schedule, const ChangeScheduleRequest& request);
   static void move_back(Schedule& schedule, WallTime to, const std::optional<SkippedTicks>& kept);
@@ -392,7 +403,7 @@ class MemoryStore final : public Store {
   std::int64_t last_order_ = 0;
   std::int64_t last_effect_ = 0;
   std::int64_t last_place_ = 0;  // in any queue for locks
-  Fence floor_ = 0;  // the largest fence ever deleted, or more if an operator raised it
+  Fence floor_ = 0;              // the largest fence ever deleted, or more if an operator raised it
   std::vector<TrailEntry> trail_;
   std::vector<std::shared_ptr<Listener>> listeners_;  // in the order in which they came, so that a seed replays
 };

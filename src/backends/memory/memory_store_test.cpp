@@ -55,10 +55,13 @@ TEST(MemoryStore, ALateCopyOfAnEndedCallBeginsNothing) {
   ManualClock clock;
   MemoryStore store(clock);
   must(store.enqueue(one_job(1)));
-  const Job job = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl})).jobs.front().job;
-  const BeginEffectRequest begin{.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .digest = "d", .call = "c1"};
+  const Job job =
+      must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl})).jobs.front().job;
+  const BeginEffectRequest begin{
+      .ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .digest = "d", .call = "c1"};
   EXPECT_EQ(must(store.begin_effect(begin)).verdict, EffectVerdict::act);
-  must(store.finish_effect({.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .call = "c1", .end = EffectEnd::none}));
+  must(store.finish_effect(
+      {.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .call = "c1", .end = EffectEnd::none}));
   EXPECT_EQ(code_of(store.begin_effect(begin)), Code::refused);
   EXPECT_EQ(must(store.effects({.ns = "default"})).effects.front().state, EffectState::none);
   BeginEffectRequest next = begin;
@@ -73,12 +76,14 @@ TEST(MemoryStore, ALateWordOnADoubtSaysNothingOfTheNextOne) {
   const auto begun_and_lost = [&](const std::string& call) {
     const ClaimRequest claim{.ns = "default", .queues = {"q"}, .owner = call, .request = call, .ttl = kTtl};
     const Job job = must(store.claim(claim)).jobs.front().job;
-    const auto begun = must(store.begin_effect({.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .digest = "d", .call = call}));
+    const auto begun = must(store.begin_effect(
+        {.ns = "default", .job = job.id, .fence = job.fence, .name = "pay", .digest = "d", .call = call}));
     EXPECT_EQ(begun.verdict, EffectVerdict::act);
     clock.advance(kTtl);
     return job.id;
   };
-  ResolveEffectRequest none{.ns = "default", .job = begun_and_lost("c1"), .name = "pay", .call = "c1", .act = {"op", "not in their books"}};
+  ResolveEffectRequest none{
+      .ns = "default", .job = begun_and_lost("c1"), .name = "pay", .call = "c1", .act = {"op", "not in their books"}};
   must(store.resolve_effect(none));
   begun_and_lost("c2");
   EXPECT_EQ(code_of(store.resolve_effect(none)), Code::refused);
@@ -100,7 +105,9 @@ TEST(MemoryStore, TellsAWatcherOfJobsThatCameBack) {
   ClaimRequest second = first;
   second.request = "2";
   const ClaimedJob claim = must(store.claim(second)).jobs.at(0);
-  must(store.settle({.ns = "default", .owner = "a", .settlements = {{claim.job.id, claim.job.fence, {.kind = OutcomeKind::failed}}}}));
+  must(store.settle({.ns = "default",
+                     .owner = "a",
+                     .settlements = {{claim.job.id, claim.job.fence, {.kind = OutcomeKind::failed}}}}));
   EXPECT_EQ(calls, 2);
 }
 
@@ -113,7 +120,8 @@ TEST(MemoryStore, TellsAWatcherOfOrdersWhenADeliveryIsRevokedOrAWorkerOrdered) {
   const auto other = store.watch({.ns = "default", .queues = {"elsewhere"}}, [&] { ++jobs_alone; });
   must(store.enqueue(one_job(1)));
   must(store.enqueue(one_job(2)));
-  const ClaimReply claim = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .limit = 1, .ttl = kTtl}));
+  const ClaimReply claim =
+      must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .limit = 1, .ttl = kTtl}));
   must(store.cancel({.ns = "default", .ids = {one_job(2).jobs[0].id}, .request = "2", .act = kAct}));
   EXPECT_EQ(orders, 0) << "nobody ran it";
   must(store.cancel({.ns = "default", .ids = {claim.jobs.at(0).job.id}, .request = "3", .act = kAct}));
@@ -134,7 +142,8 @@ TEST(MemoryStore, TellsAWatcherOfSlotsThatBecameFree) {
   EnqueueRequest request = one_job(1);
   request.jobs[0].group = "g";
   must(store.enqueue(request));
-  const ClaimedJob claim = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl})).jobs.at(0);
+  const ClaimedJob claim =
+      must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "1", .ttl = kTtl})).jobs.at(0);
   EXPECT_EQ(calls, 0);
   must(store.settle({.ns = "default", .owner = "a", .settlements = {{claim.job.id, claim.job.fence, {}}}}));
   EXPECT_EQ(calls, 1) << "the next of its group may be at that stage";
@@ -150,7 +159,8 @@ TEST(MemoryStore, AWatcherMayCallTheStore) {
   ManualClock clock;
   MemoryStore store(clock);
   std::size_t seen = 0;
-  const auto watch = store.watch({.ns = "default", .queues = {"q"}}, [&] { seen = must(store.jobs({.ns = "default"})).jobs.size(); });
+  const auto watch =
+      store.watch({.ns = "default", .queues = {"q"}}, [&] { seen = must(store.jobs({.ns = "default"})).jobs.size(); });
   must(store.enqueue(one_job(1)));
   EXPECT_EQ(seen, 1u);
 }
@@ -207,7 +217,8 @@ TEST(MemoryStore, NumbersCanBeginAnywhere) {
   must(store.enqueue(one_job(1)));
   must(store.enqueue(one_job(2)));
   EXPECT_EQ(must(store.jobs({.ns = "default", .limit = 1})).next, (std::int64_t{1} << 53) + 1);
-  const ClaimReply reply = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "o", .request = "r", .ttl = kTtl}));
+  const ClaimReply reply =
+      must(store.claim({.ns = "default", .queues = {"q"}, .owner = "o", .request = "r", .ttl = kTtl}));
   EXPECT_EQ(reply.jobs.front().job.deliveries, (std::int64_t{1} << 31) + 1);
 }
 
@@ -222,8 +233,8 @@ TEST(MemoryStore, J2_ThreadsThatRaceForJobsNeverGetTheSameOne) {
       workers.emplace_back([&, worker] {
         const std::string owner = "worker-" + std::to_string(worker);
         for (int i = 0; i < 100; ++i) {
-          const ClaimReply reply =
-              must(store.claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(i), .ttl = kTtl}));
+          const ClaimReply reply = must(store.claim(
+              {.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(i), .ttl = kTtl}));
           granted += static_cast<int>(reply.jobs.size());
         }
       });

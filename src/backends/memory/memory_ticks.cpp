@@ -1,4 +1,5 @@
-// What became of ticks: rows of those that fired, ranges of those that were skipped, and the bar in place of what is forgotten.
+// What became of ticks: rows of those that fired, ranges of those that were skipped, and the bar in place of what is
+// forgotten.
 #include <algorithm>
 #include <iterator>
 #include <ranges>
@@ -38,7 +39,8 @@ std::string MemoryStore::step_refusal(const Schedule* schedule, const TickStep& 
   if (schedule->row.resolved_to != step.from) return "moved";
   if (step.to > now.wall) return "early";
   for (const SkippedTicks& range : step.skipped) {
-    for (auto row = schedule->ticks.lower_bound(range.first); row != schedule->ticks.end() && row->first <= range.last; ++row) {
+    for (auto row = schedule->ticks.lower_bound(range.first); row != schedule->ticks.end() && row->first <= range.last;
+         ++row) {
       if (row->second.fired()) return "covers";
     }
   }
@@ -46,7 +48,8 @@ std::string MemoryStore::step_refusal(const Schedule* schedule, const TickStep& 
 }
 
 Result<void> MemoryStore::check_id_is_new(const Space& space, const NewJob& job) {
-  if (space.jobs.contains(job.id) || space.aliases.contains(job.id)) return fail(Code::conflict, "job " + to_string(job.id) + " is there already");
+  if (space.jobs.contains(job.id) || space.aliases.contains(job.id))
+    return fail(Code::conflict, "job " + to_string(job.id) + " is there already");
   return {};
 }
 
@@ -60,21 +63,30 @@ Result<void> MemoryStore::check_ids_are_new(const Space& space, const Schedule& 
 }
 
 // What fires first: a row between two ranges keeps them apart.
-void MemoryStore::take_step(Space& space, Schedule& schedule, const TickStep& step, const Mover& mover, const Now& now, Changes& changes) {
+void MemoryStore::take_step(Space& space, Schedule& schedule, const TickStep& step, const Mover& mover, const Now& now,
+                            Changes& changes) {
   schedule.last_move = {mover.request, {}};
   for (const FiredTick& fired : step.fired) {
     if (has_fired(schedule, fired.tick)) {
       schedule.last_move.duplicates.push_back(fired.tick);
       continue;
     }
-    schedule.ticks[fired.tick] = {.tick = fired.tick, .last = fired.tick, .count = 1, .reason = "", .job = fired.job.id, .at = now.wall, .owner = mover.owner, .place = mover.place};
+    schedule.ticks[fired.tick] = {.tick = fired.tick,
+                                  .last = fired.tick,
+                                  .count = 1,
+                                  .reason = "",
+                                  .job = fired.job.id,
+                                  .at = now.wall,
+                                  .owner = mover.owner,
+                                  .place = mover.place};
     add_job(space, fired.job, now, changes);
   }
   for (const SkippedTicks& range : step.skipped) skip(schedule, range, mover, now);
   schedule.row.resolved_to = step.to;
 }
 
-// A range from before the spec at hand stays apart: its ticks were another rule's, and nobody could count a part of both.
+// A range from before the spec at hand stays apart: its ticks were another rule's, and nobody could count a part of
+// both.
 void MemoryStore::skip(Schedule& schedule, const SkippedTicks& range, const Mover& mover, const Now& now) {
   const auto behind = schedule.ticks.lower_bound(range.first);
   if (behind != schedule.ticks.begin()) {
@@ -88,20 +100,30 @@ void MemoryStore::skip(Schedule& schedule, const SkippedTicks& range, const Move
       return;
     }
   }
-  schedule.ticks[range.first] = {.tick = range.first, .last = range.last, .count = range.count, .reason = range.reason, .job = {}, .at = now.wall, .owner = mover.owner, .place = mover.place};
+  schedule.ticks[range.first] = {.tick = range.first,
+                                 .last = range.last,
+                                 .count = range.count,
+                                 .reason = range.reason,
+                                 .job = {},
+                                 .at = now.wall,
+                                 .owner = mover.owner,
+                                 .place = mover.place};
 }
 
 Result<void> MemoryStore::check_rewind(const Schedule& schedule, const ChangeScheduleRequest& request) {
   const ScheduleRow& row = schedule.row;
   if (row.resolved_to != request.from) return fail(Code::conflict, "schedule " + row.name + " stands elsewhere by now");
   if (request.to < row.bar || request.to < row.counts_from)
-    return fail(Code::refused, "schedule " + row.name + " can be moved back to its last change, and to where its history begins, and no further");
+    return fail(Code::refused,
+                "schedule " + row.name +
+                    " can be moved back to its last change, and to where its history begins, and no further");
   const TickRow* over = nullptr;  // the range that goes over `to`
   for (const auto& [tick, range] : schedule.ticks) {
     if (!range.fired() && tick <= request.to && range.last > request.to) over = &range;
   }
   const std::optional<SkippedTicks>& kept = request.kept;
-  const bool fits = over ? kept && kept->first == over->tick && kept->reason == over->reason && kept->count < over->count : !kept;
+  const bool fits =
+      over ? kept && kept->first == over->tick && kept->reason == over->reason && kept->count < over->count : !kept;
   if (!fits) return fail(Code::conflict, "what is kept of a skipped range of schedule " + row.name + " does not fit");
   return {};
 }
@@ -144,7 +166,8 @@ std::int64_t MemoryStore::forget_schedules(Space& space, int limit, bool& more, 
   const WallTime old = now.wall - kRemovedScheduleKeptFor;
   std::vector<std::string> over;
   for (const auto& [name, schedule] : space.schedules) {
-    if (schedule.row.removed && schedule.ticks.empty() && schedule.row.bar <= old && schedule.row.changed_at <= old) over.push_back(name);
+    if (schedule.row.removed && schedule.ticks.empty() && schedule.row.bar <= old && schedule.row.changed_at <= old)
+      over.push_back(name);
   }
   if (over.size() > static_cast<std::size_t>(limit)) {
     more = true;

@@ -12,7 +12,9 @@ Result<void> MemoryStore::report_worker(const WorkerReport& report) {
   const WallTime wall = clock_.wall_now();
   auto& workers = spaces_[report.ns].workers;
   // Not the one that reports: it is here, whatever the clock says, and keeps its order.
-  std::erase_if(workers, [&](const auto& entry) { return entry.second.seen_at <= wall - kWorkerForgottenAfter && entry.first != report.owner; });
+  std::erase_if(workers, [&](const auto& entry) {
+    return entry.second.seen_at <= wall - kWorkerForgottenAfter && entry.first != report.owner;
+  });
   const auto [place, is_new] = workers.try_emplace(report.owner);
   WorkerRow& row = place->second;
   row.report = report;
@@ -52,7 +54,8 @@ Result<void> MemoryStore::order_worker(const OrderRequest& request) {
       return fail(Code::not_found, "no worker " + request.owner + " is known; `fenceline workers list` shows them");
     WorkerOrder& order = found->second.order;
     if (order == request.order) return {};
-    if (order == WorkerOrder::stop) return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");
+    if (order == WorkerOrder::stop)
+      return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");
     order = request.order;
     note_act(request.ns, request.act, "worker_" + std::string(to_string(order)), request.owner, now());
   }

@@ -6,7 +6,7 @@ namespace fenceline::postgres {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::seconds{1};
-constexpr int kShareOfLooks = 20;            // of all the time, looks from the beginning take at most a twentieth
+constexpr int kShareOfLooks = 20;  // of all the time, looks from the beginning take at most a twentieth
 constexpr Duration kLookAtLeastEvery = std::chrono::seconds{10};
 constexpr std::size_t kPlacesMost = 10'000;  // then all are forgotten: they are hints
 
@@ -21,14 +21,16 @@ std::vector<ClaimCursor> ClaimCursors::for_claim(const ClaimRequest& request, In
     const auto found = places_.find({request.ns, request.stage, queue});
     if (found == places_.end() || found->second.by_rank.empty()) return {};
     const Place& place = found->second;
-    const Duration pause = std::max(place.came_short ? Duration{0} : kLookEvery, std::min(place.took * kShareOfLooks, kLookAtLeastEvery));
+    const Duration pause =
+        std::max(place.came_short ? Duration{0} : kLookEvery, std::min(place.took * kShareOfLooks, kLookAtLeastEvery));
     if (now - place.looked > pause) return {};
     for (const auto& [rank, last] : place.by_rank) cursors.push_back({number, rank, last.first, last.second});
   }
   return cursors;
 }
 
-void ClaimCursors::learn(const ClaimRequest& request, bool rescanned, bool came_short, const std::vector<ClaimCursor>& granted, Instant sent, Instant answered) {
+void ClaimCursors::learn(const ClaimRequest& request, bool rescanned, bool came_short,
+                         const std::vector<ClaimCursor>& granted, Instant sent, Instant answered) {
   const std::lock_guard lock(mutex_);
   if (places_.size() > kPlacesMost) places_.clear();
   std::int32_t number = 0;

@@ -1,5 +1,5 @@
-// How far claims have come in each queue, so that the next one need not step over the remains of all that was claimed before. Hints: a look from
-// the beginning, made often enough, finds what came in behind them.
+// How far claims have come in each queue, so that the next one need not step over the remains of all that was claimed
+// before. Hints: a look from the beginning, made often enough, finds what came in behind them.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,13 @@ class ClaimCursors {
   std::vector<ClaimCursor> for_claim(const ClaimRequest& request, Instant now) const;
 
   // What was granted of jobs that were ready, in any order, by a claim that was sent then.
-  void learn(const ClaimRequest& request, bool rescanned, bool came_short, const std::vector<ClaimCursor>& granted, Instant sent, Instant answered);
+  void learn(const ClaimRequest& request, bool rescanned, bool came_short, const std::vector<ClaimCursor>& granted,
+             Instant sent, Instant answered);
 
  private:
   struct Place {
     std::map<std::int16_t, std::pair<std::int64_t, std::int64_t>> by_rank;  // (run_at, seq)
-    Instant looked{};       // from the beginning, the last time
+    Instant looked{};                                                       // from the beginning, the last time
     Duration took{};
     bool came_short = false;  // the last claim: something may have come in behind the cursors
   };

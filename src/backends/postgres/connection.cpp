@@ -13,10 +13,12 @@ namespace {
 
 constexpr int kBinary = 1;
 
-// libpq has no other way to tell the SQLSTATE of a connection that was not made: "... FATAL:  28P01: password ...\nLOCATION: ...".
+// libpq has no other way to tell the SQLSTATE of a connection that was not made: "... FATAL:  28P01: password
+// ...\nLOCATION: ...".
 ServerError connect_error(std::string_view words) {
   ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION"))), ""};
-  if (error.message.find("no password supplied") != std::string::npos) return {"28P01", "it wants a password and none was given", ""};
+  if (error.message.find("no password supplied") != std::string::npos)
+    return {"28P01", "it wants a password and none was given", ""};
   const std::size_t at = error.message.find("FATAL:  ");
   // Not believed for now is no reason to try again: whoever is there is not the one that was meant.
   if (at == std::string::npos && error.message.find("certificate") != std::string::npos) error.state = kNotBelieved;
@@ -41,8 +43,8 @@ std::string no_answer_of(const DsnOptions& server) {
   return "no answer" + who + " in time";
 }
 
-// A commit that is on no standby's disk yet, and that the server acknowledges all the same as somebody cancelled its wait for one. The place in the
-// server's source tells it in every language.
+// A commit that is on no standby's disk yet, and that the server acknowledges all the same as somebody cancelled its
+// wait for one. The place in the server's source tells it in every language.
 bool says_unconfirmed(const PGresult* notice) {
   const char* place = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
   return place != nullptr && std::string_view(place) == "SyncRepWaitForLSN";
@@ -52,9 +54,12 @@ bool says_unconfirmed(const PGresult* notice) {
 
 Statement::Statement(std::string text) : sql(std::move(text)), name("fenceline_" + sha256_hex(sql).substr(0, 32)) {}
 
-Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline, const std::stop_token& stop) {
+Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline,
+                                                        const std::stop_token& stop) {
   const auto failed = [&](const ServerError& error) {
-    return std::unexpected(stop.stop_requested() ? Error{Code::held, "interrupted while " + dsn.shown + " did not answer; nothing was changed"} : error_of(error, dsn.shown));
+    return std::unexpected(stop.stop_requested() ? Error{Code::held, "interrupted while " + dsn.shown +
+                                                                         " did not answer; nothing was changed"}
+                                                 : error_of(error, dsn.shown));
   };
   if (dsn.servers.empty()) {
     auto made = connect_to(clock, dsn, {}, deadline, stop);
@@ -67,21 +72,25 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, cons
     const std::size_t next = (first + tried) % dsn.servers.size();
     // What is left is shared by those that are left.
     const Instant now = clock.now();
-    const Instant share = now + std::max(deadline - now, Duration{0}) / static_cast<std::int64_t>(dsn.servers.size() - tried);
+    const Instant share =
+        now + std::max(deadline - now, Duration{0}) / static_cast<std::int64_t>(dsn.servers.size() - tried);
     auto made = connect_to(clock, dsn, dsn.servers[next], share, stop);
     if (made) {
       *dsn.reached = next;
       return std::move(*made);
     }
     // It is there and knows us not: another will not either.
-    if (stop.stop_requested() || error_of(made.error(), dsn.shown).code != Code::unavailable) return failed(made.error());
+    if (stop.stop_requested() || error_of(made.error(), dsn.shown).code != Code::unavailable)
+      return failed(made.error());
     said += (said.empty() ? "" : ", and ") + one_line(made.error().message);
   }
   return failed({"08001", said, ""});
 }
 
-std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline,
-                                                                                const std::stop_token& stop) {
+std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(const Clock& clock, const Dsn& dsn,
+                                                                               const DsnOptions& server,
+                                                                               Instant deadline,
+                                                                               const std::stop_token& stop) {
   std::vector<const char*> names;
   std::vector<const char*> values;
   for (const DsnOptions* options : {&dsn.options, &server}) {
@@ -90,7 +99,8 @@ std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(c
       values.push_back(value.c_str());
     }
   }
-  for (const auto& [name, value] : {std::pair{"fallback_application_name", "fenceline"}, std::pair{"client_encoding", "UTF8"}}) {
+  for (const auto& [name, value] :
+       {std::pair{"fallback_application_name", "fenceline"}, std::pair{"client_encoding", "UTF8"}}) {
     names.push_back(name);
     values.push_back(value);
   }
@@ -101,12 +111,16 @@ std::expected<std::unique_ptr<Connection>, ServerError> Connection::connect_to(c
   const auto failed = [&] { return std::unexpected(connect_error(PQerrorMessage(connection))); };
   if (!connection || PQstatus(connection) == CONNECTION_BAD) return failed();
   PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
-  const auto heard = [](void* self, const PGresult* notice) { static_cast<Connection*>(self)->unconfirmed_ |= says_unconfirmed(notice); };
+  const auto heard = [](void* self, const PGresult* notice) {
+    static_cast<Connection*>(self)->unconfirmed_ |= says_unconfirmed(notice);
+  };
   PQsetNoticeReceiver(connection, heard, made.get());
-  for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(connection)) {
+  for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK;
+       next = PQconnectPoll(connection)) {
     if (next == PGRES_POLLING_FAILED) return failed();
     const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    if (!poll_until(clock, PQsocket(connection), events, deadline, stop)) return std::unexpected(ServerError{"08001", no_answer_of(server), ""});
+    if (!poll_until(clock, PQsocket(connection), events, deadline, stop))
+      return std::unexpected(ServerError{"08001", no_answer_of(server), ""});
   }
   if (PQsetnonblocking(connection, 1) != 0) return failed();
   return made;
@@ -117,7 +131,9 @@ Connection::~Connection() { PQfinish(connection_); }
 int Connection::socket() const { return PQsocket(connection_); }
 int Connection::server_process() const { return PQbackendPID(connection_); }
 
-bool Connection::wait(short events, Instant deadline) const { return poll_until(clock_, PQsocket(connection_), events, deadline); }
+bool Connection::wait(short events, Instant deadline) const {
+  return poll_until(clock_, PQsocket(connection_), events, deadline);
+}
 
 bool Connection::is_quiet() const {
   pollfd waited{PQsocket(connection_), POLLIN, 0};
@@ -147,12 +163,17 @@ bool Connection::send(const Step& step, bool named) {
   }
   const int size = static_cast<int>(count);
   const Statement& statement = step.statement;
-  if (!named) return PQsendQueryParams(connection_, statement.sql.c_str(), size, types.data(), values.data(), lengths.data(), formats.data(), kBinary) == 1;
-  if (!prepared_.contains(statement.name) && std::find(being_prepared_.begin(), being_prepared_.end(), statement.name) == being_prepared_.end()) {
-    if (PQsendPrepare(connection_, statement.name.c_str(), statement.sql.c_str(), size, types.data()) != 1) return false;
+  if (!named)
+    return PQsendQueryParams(connection_, statement.sql.c_str(), size, types.data(), values.data(), lengths.data(),
+                             formats.data(), kBinary) == 1;
+  if (!prepared_.contains(statement.name) &&
+      std::find(being_prepared_.begin(), being_prepared_.end(), statement.name) == being_prepared_.end()) {
+    if (PQsendPrepare(connection_, statement.name.c_str(), statement.sql.c_str(), size, types.data()) != 1)
+      return false;
     being_prepared_.push_back(statement.name);
   }
-  return PQsendQueryPrepared(connection_, statement.name.c_str(), size, values.data(), lengths.data(), formats.data(), kBinary) == 1;
+  return PQsendQueryPrepared(connection_, statement.name.c_str(), size, values.data(), lengths.data(), formats.data(),
+                             kBinary) == 1;
 }
 
 bool Connection::flush(Instant deadline) {
@@ -210,7 +231,8 @@ Reply Connection::call(const std::vector<Step>& steps, bool named, Instant deadl
   // Nothing of this can be committed before the Sync is out.
   if (PQpipelineSync(connection_) != 1) return reply;
   if (!flush(deadline)) {
-    reply.fate = PQstatus(connection_) == CONNECTION_OK && PQflush(connection_) == 1 ? Reply::Fate::not_sent : Reply::Fate::no_answer;
+    reply.fate = PQstatus(connection_) == CONNECTION_OK && PQflush(connection_) == 1 ? Reply::Fate::not_sent
+                                                                                     : Reply::Fate::no_answer;
     return reply;
   }
   reply = read(deadline);
@@ -235,7 +257,8 @@ Reply Connection::script(const std::string& sql, Instant deadline) {
     if (!result) return reply;
     const Rows rows(result);
     const ExecStatusType status = PQresultStatus(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY && reply.fate == Reply::Fate::answered) {
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY &&
+        reply.fate == Reply::Fate::answered) {
       reply.error = error_in(result);
       reply.fate = reply.error.state.empty() ? Reply::Fate::no_answer : Reply::Fate::refused;
     }

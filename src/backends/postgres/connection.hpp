@@ -1,7 +1,8 @@
 // One connection to the server, which never blocks longer than it is told. Used by one thread at a time.
 //
-// A call is one pipeline of statements that ends in one Sync: the server runs it as one transaction and commits it when it meets
-// the Sync. So what was cut before the Sync went out has not happened and will not; after it, only an answer tells.
+// A call is one pipeline of statements that ends in one Sync: the server runs it as one transaction and commits it when
+// it meets the Sync. So what was cut before the Sync went out has not happened and will not; after it, only an answer
+// tells.
 #pragma once
 
 #include <expected>
@@ -22,7 +23,8 @@ struct pg_conn;
 
 namespace fenceline::postgres {
 
-// Its name is made of its text: where a pooler mixes sessions, ours can never run what another client prepared under the same name.
+// Its name is made of its text: where a pooler mixes sessions, ours can never run what another client prepared under
+// the same name.
 struct Statement {
   explicit Statement(std::string text);
 
@@ -49,16 +51,19 @@ struct Reply {
 
 class Connection {
  public:
-  // Of several hosts, to the first that takes us; each has its share of the time. Whoever waits for one that does not answer hears `stop`; one that answers within a tenth of a
-  // second is reached all the same. Errors: as error_of; unavailable if the deadline comes first; held (stopped).
-  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Dsn& dsn, Instant deadline, const std::stop_token& stop = {});
+  // Of several hosts, to the first that takes us; each has its share of the time. Whoever waits for one that does not
+  // answer hears `stop`; one that answers within a tenth of a second is reached all the same. Errors: as error_of;
+  // unavailable if the deadline comes first; held (stopped).
+  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Dsn& dsn, Instant deadline,
+                                                     const std::stop_token& stop = {});
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   // With `named`, statements are prepared once and kept by the server's session.
   Reply call(const std::vector<Step>& steps, bool named, Instant deadline);
-  // Several statements without parameters in one go; results are dropped. A transaction may stay open between two of these.
+  // Several statements without parameters in one go; results are dropped. A transaction may stay open between two of
+  // these.
   Reply script(const std::string& sql, Instant deadline);
 
   // Nobody calls, so whatever the server says is about its end, or nothing that we need.
@@ -76,7 +81,9 @@ class Connection {
   Connection(const Clock& clock, pg_conn* connection) : clock_(clock), connection_(connection) {}
 
   // With `server` laid over the options.
-  static std::expected<std::unique_ptr<Connection>, ServerError> connect_to(const Clock& clock, const Dsn& dsn, const DsnOptions& server, Instant deadline, const std::stop_token& stop);
+  static std::expected<std::unique_ptr<Connection>, ServerError> connect_to(const Clock& clock, const Dsn& dsn,
+                                                                            const DsnOptions& server, Instant deadline,
+                                                                            const std::stop_token& stop);
   bool wait(short events, Instant deadline) const;
   bool send(const Step& step, bool named);
   // False: not all of it is out, and the deadline came or the connection broke.

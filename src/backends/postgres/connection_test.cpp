@@ -23,7 +23,8 @@ class MuteServer {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket_, 16) != 0) throw std::runtime_error("no port is free");
+    if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket_, 16) != 0)
+      throw std::runtime_error("no port is free");
     ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = std::to_string(ntohs(address.sin_port));
   }
@@ -73,7 +74,9 @@ TEST_F(PostgresConnecting, WithoutAStopTheDeadlineCounts) {
   const MuteServer mute;
   std::stop_source nobody;
   const Instant began = runtime_.now();
-  const auto made = Connection::connect(runtime_, test::must(parse_dsn("postgres://me@127.0.0.1:" + mute.port() + "/db")), began + 300ms, nobody.get_token());
+  const auto made =
+      Connection::connect(runtime_, test::must(parse_dsn("postgres://me@127.0.0.1:" + mute.port() + "/db")),
+                          began + 300ms, nobody.get_token());
   EXPECT_GE(runtime_.now() - began, 300ms);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::unavailable);

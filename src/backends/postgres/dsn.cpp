@@ -37,12 +37,14 @@ std::string printable(std::string_view text) {
 }
 
 bool is_schema_name(std::string_view name) {
-  if (name.empty() || name.size() > 63 || (name.front() >= '0' && name.front() <= '9') || name.starts_with("pg_")) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+  if (name.empty() || name.size() > 63 || (name.front() >= '0' && name.front() <= '9') || name.starts_with("pg_"))
+    return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-// A password with an '@' or '/' in it that is not written as %XX makes its own end look like the host, which is shown. So an '@' stands only where the
-// host begins.
+// A password with an '@' or '/' in it that is not written as %XX makes its own end look like the host, which is shown.
+// So an '@' stands only where the host begins.
 bool may_show_a_password(std::string_view url) {
   const std::string_view rest = url.substr(url.find("://") + 3);
   const std::size_t at = rest.find('@');
@@ -51,7 +53,8 @@ bool may_show_a_password(std::string_view url) {
     const std::vector<std::string> hosts = split(rest.substr(0, rest.find_first_of("/?#")));
     return std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
       const std::size_t port = host.rfind(':');
-      return port != std::string::npos && !host.ends_with(']') && host.find_first_not_of("0123456789", port + 1) != std::string::npos;
+      return port != std::string::npos && !host.ends_with(']') &&
+             host.find_first_not_of("0123456789", port + 1) != std::string::npos;
     });
   }
   return rest.find('@', at + 1) != std::string_view::npos || rest.find_first_of("/?#") < at;
@@ -61,10 +64,13 @@ bool may_show_a_password(std::string_view url) {
 Result<bool> take_own(const std::string& name, const std::string& value, Dsn& dsn) {
   if (name == "schema") {
     if (!is_schema_name(value))
-      return fail(Code::invalid, "the schema of the store must have 1 to 63 of a-z, 0-9 and _, the first one no digit, and not begin with pg_");
+      return fail(Code::invalid,
+                  "the schema of the store must have 1 to 63 of a-z, 0-9 and _, the first one no digit, and not begin "
+                  "with pg_");
     dsn.schema = value;
   } else if (name == "pooler") {
-    if (value != "transaction" && value != "none") return fail(Code::invalid, "the option pooler of the store is transaction or none");
+    if (value != "transaction" && value != "none")
+      return fail(Code::invalid, "the option pooler of the store is transaction or none");
     dsn.pooled = value == "transaction";
   } else if (name == "listen") {
     if (value != "0" && value != "1") return fail(Code::invalid, "the option listen of the store is 0 or 1");
@@ -89,15 +95,22 @@ Result<std::string> without_own(std::string_view url, Dsn& dsn) {
     query.remove_prefix(std::min(query.size(), pair.size() + 1));
     const std::size_t equals = pair.find('=');
     const std::optional<std::string> name = percent_decoded(pair.substr(0, equals));
-    const std::optional<std::string> value = equals == std::string_view::npos ? std::nullopt : percent_decoded(pair.substr(equals + 1));
-    if (!name || !value) return fail(Code::invalid, "an option in the store's URL is not NAME=VALUE; " + std::string(kForm));
-    if (!given.insert(*name).second) return fail(Code::invalid, "the store's URL has the option '" + printable(*name) + "' more than once; give it once");
+    const std::optional<std::string> value =
+        equals == std::string_view::npos ? std::nullopt : percent_decoded(pair.substr(equals + 1));
+    if (!name || !value)
+      return fail(Code::invalid, "an option in the store's URL is not NAME=VALUE; " + std::string(kForm));
+    if (!given.insert(*name).second)
+      return fail(Code::invalid,
+                  "the store's URL has the option '" + printable(*name) + "' more than once; give it once");
     const Result<bool> own = take_own(*name, *value, dsn);
     if (!own) return std::unexpected(own.error());
     if (*own) continue;
     bool is_known = *name == "ssl";
-    for (const PQconninfoOption* option = known.get(); option && option->keyword; ++option) is_known = is_known || *name == option->keyword;
-    if (!is_known) return fail(Code::invalid, "the store's URL has an unknown option '" + printable(*name) + "'; there is schema, pooler, listen, and what libpq knows, such as sslmode");
+    for (const PQconninfoOption* option = known.get(); option && option->keyword; ++option)
+      is_known = is_known || *name == option->keyword;
+    if (!is_known)
+      return fail(Code::invalid, "the store's URL has an unknown option '" + printable(*name) +
+                                     "'; there is schema, pooler, listen, and what libpq knows, such as sslmode");
     rest += separator;
     rest += pair;
     separator = '&';
@@ -114,19 +127,22 @@ std::string shown(const Dsn& dsn) {
   }
   for (const auto& [name, value] : dsn.options) parts[name] = value;
   const std::string user = parts["user"];
-  const std::vector<std::string> hosts = split(parts["host"].empty() ? parts["hostaddr"].empty() ? "localhost" : parts["hostaddr"] : parts["host"]);
+  const std::vector<std::string> hosts =
+      split(parts["host"].empty() ? parts["hostaddr"].empty() ? "localhost" : parts["hostaddr"] : parts["host"]);
   const std::vector<std::string> ports = split(parts["port"]);
   const std::string database = parts["dbname"].empty() ? user : parts["dbname"];
   std::string places;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const std::string& port = ports[ports.size() == hosts.size() ? i : 0];
     const bool is_six = hosts[i].find(':') != std::string::npos;  // an address of IPv6
-    places += (i > 0 ? "," : "") + (is_six ? "[" + printable(hosts[i]) + "]" : printable(hosts[i])) + ":" + (port.empty() ? "5432" : printable(port));
+    places += (i > 0 ? "," : "") + (is_six ? "[" + printable(hosts[i]) + "]" : printable(hosts[i])) + ":" +
+              (port.empty() ? "5432" : printable(port));
   }
   return "postgres://" + printable(user) + "@" + places + "/" + printable(database) + "?schema=" + dsn.schema;
 }
 
-// Each host apart, so that one that does not answer cannot use up the time of the others. False: the lists do not fit each other.
+// Each host apart, so that one that does not answer cannot use up the time of the others. False: the lists do not fit
+// each other.
 bool take_servers(Dsn& dsn) {
   std::map<std::string, std::vector<std::string>> lists;
   for (const auto& [name, value] : dsn.options) {
@@ -145,8 +161,11 @@ bool take_servers(Dsn& dsn) {
     }
   }
   // Whoever cannot write is of no use, unless the URL knows better.
-  const bool says = std::any_of(dsn.options.begin(), dsn.options.end(), [](const auto& option) { return option.first == "target_session_attrs"; });
-  std::erase_if(dsn.options, [](const auto& option) { return option.first == "host" || option.first == "hostaddr" || option.first == "port"; });
+  const bool says = std::any_of(dsn.options.begin(), dsn.options.end(),
+                                [](const auto& option) { return option.first == "target_session_attrs"; });
+  std::erase_if(dsn.options, [](const auto& option) {
+    return option.first == "host" || option.first == "hostaddr" || option.first == "port";
+  });
   if (!says) dsn.options.emplace_back("target_session_attrs", "read-write");
   return true;
 }
@@ -169,17 +188,26 @@ std::string in_force(const Dsn& dsn) {
   return text;
 }
 
-bool is_postgres_url(std::string_view url) { return url == kAlone || url.starts_with("postgres://") || url.starts_with("postgresql://"); }
+bool is_postgres_url(std::string_view url) {
+  return url == kAlone || url.starts_with("postgres://") || url.starts_with("postgresql://");
+}
 
 Result<Dsn> parse_dsn(std::string_view url) {
   if (url == kAlone) {
     const char* from_environment = std::getenv("DATABASE_URL");
-    if (!from_environment) return fail(Code::invalid, "the store 'postgres:' names no server and DATABASE_URL is not set; " + std::string(kForm));
+    if (!from_environment)
+      return fail(Code::invalid,
+                  "the store 'postgres:' names no server and DATABASE_URL is not set; " + std::string(kForm));
     url = from_environment;
-    if (url == kAlone || !is_postgres_url(url)) return fail(Code::invalid, "DATABASE_URL is not the URL of a PostgreSQL server; " + std::string(kForm));
+    if (url == kAlone || !is_postgres_url(url))
+      return fail(Code::invalid, "DATABASE_URL is not the URL of a PostgreSQL server; " + std::string(kForm));
   }
-  if (!is_postgres_url(url) || url.find('\0') != std::string_view::npos) return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
-  if (may_show_a_password(url)) return fail(Code::invalid, "the store's URL has no host, or an '@' where none belongs; in a password write @ as %40, / as %2F, ? as %3F and # as %23");
+  if (!is_postgres_url(url) || url.find('\0') != std::string_view::npos)
+    return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
+  if (may_show_a_password(url))
+    return fail(Code::invalid,
+                "the store's URL has no host, or an '@' where none belongs; in a password write @ as %40, / as %2F, ? "
+                "as %3F and # as %23");
   Dsn dsn;
   const Result<std::string> rest = without_own(url, dsn);
   if (!rest) return std::unexpected(rest.error());
@@ -187,12 +215,18 @@ Result<Dsn> parse_dsn(std::string_view url) {
   char* words = nullptr;
   const Options parsed(PQconninfoParse(rest->c_str(), &words), &PQconninfoFree);
   if (words) PQfreemem(words);
-  if (!parsed) return fail(Code::invalid, "the store's URL is not understood: is a character of the password not written as %XX? " + std::string(kForm));
+  if (!parsed)
+    return fail(
+        Code::invalid,
+        "the store's URL is not understood: is a character of the password not written as %XX? " + std::string(kForm));
   for (const PQconninfoOption* option = parsed.get(); option->keyword; ++option) {
     if (option->val) dsn.options.emplace_back(option->keyword, option->val);
   }
   dsn.shown = shown(dsn);
-  if (!take_servers(dsn)) return fail(Code::invalid, "the store's URL names another number of hosts than of ports; use postgres://USER@HOST:PORT,HOST:PORT/DATABASE");
+  if (!take_servers(dsn))
+    return fail(Code::invalid,
+                "the store's URL names another number of hosts than of ports; use "
+                "postgres://USER@HOST:PORT,HOST:PORT/DATABASE");
   return dsn;
 }
 

@@ -1,6 +1,7 @@
-// The address of a store on a PostgreSQL server: postgres://user@host:port/db?schema=NAME&sslmode=verify-full. Passwords come from
-// the URL, PGPASSWORD or .pgpass, and go nowhere but to the server: `shown` has user, hosts, ports, database and schema only.
-// Several hosts (h1:5432,h2:5432) are a primary and its standbys: the one that takes writes is used, whichever that is by now.
+// The address of a store on a PostgreSQL server: postgres://user@host:port/db?schema=NAME&sslmode=verify-full.
+// Passwords come from the URL, PGPASSWORD or .pgpass, and go nowhere but to the server: `shown` has user, hosts, ports,
+// database and schema only. Several hosts (h1:5432,h2:5432) are a primary and its standbys: the one that takes writes
+// is used, whichever that is by now.
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,8 @@ struct Dsn {
 // Whether it is meant for this store: postgres://, postgresql://, or postgres: alone, which reads DATABASE_URL.
 bool is_postgres_url(std::string_view url);
 
-// What is shown, and how it is used: pooler, listen, sslmode and the kind of server, from the URL, the environment or libpq's defaults.
+// What is shown, and how it is used: pooler, listen, sslmode and the kind of server, from the URL, the environment or
+// libpq's defaults.
 std::string in_force(const Dsn& dsn);
 
 // Errors: invalid, in words that repeat nothing of the URL but the name of an option.

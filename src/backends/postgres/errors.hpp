@@ -9,12 +9,12 @@
 
 namespace fenceline::postgres {
 
-// Whether a call that stayed without an answer may have changed something. A claim is a change that most often finds nothing; a release one
-// that may be lost.
+// Whether a call that stayed without an answer may have changed something. A claim is a change that most often finds
+// nothing; a release one that may be lost.
 enum class CallKind { look, change, claim, release };
 
 struct ServerError {
-  std::string state;    // SQLSTATE; empty: the connection broke
+  std::string state;  // SQLSTATE; empty: the connection broke
   std::string message;
   std::string constraint = {};  // that was violated
 };

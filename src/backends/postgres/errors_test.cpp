@@ -34,7 +34,8 @@ TEST(PostgresErrors, AServerThatGoesAwayLeavesItOpenWhatHappened) {
 }
 
 TEST(PostgresErrors, EachStateHasItsCode) {
-  EXPECT_EQ(error_of({"23514", "words", "fences_left"}, kUrl), (Error{Code::refused, "fences are used up: the last one is 2^53-1"}));
+  EXPECT_EQ(error_of({"23514", "words", "fences_left"}, kUrl),
+            (Error{Code::refused, "fences are used up: the last one is 2^53-1"}));
   EXPECT_EQ(code_of_state("53100"), Code::full);
   EXPECT_EQ(code_of_state("53300"), Code::unavailable);
   EXPECT_EQ(code_of_state("28P01"), Code::denied);
@@ -80,9 +81,11 @@ TEST_F(PostgresCursors, ThereAreNoneUntilEveryQueueHasGrantedSomething) {
 }
 
 TEST_F(PostgresCursors, TheyAreTheLargestOfEachRankAndGoOn) {
-  cursors_.learn(request_, true, false, {{1, 0, 10, 1}, {1, 0, 10, 3}, {2, 0, 5, 2}, {2, -1, 7, 4}}, now_, now_ + moment_);
+  cursors_.learn(request_, true, false, {{1, 0, 10, 1}, {1, 0, 10, 3}, {2, 0, 5, 2}, {2, -1, 7, 4}}, now_,
+                 now_ + moment_);
   cursors_.learn(request_, false, false, {{1, 0, 9, 9}, {1, 0, 11, 2}}, now_ + moment_, now_ + 2 * moment_);
-  EXPECT_EQ(cursors_.for_claim(request_, now_ + 3 * moment_), (std::vector<ClaimCursor>{{1, 0, 11, 2}, {2, -1, 7, 4}, {2, 0, 5, 2}}));
+  EXPECT_EQ(cursors_.for_claim(request_, now_ + 3 * moment_),
+            (std::vector<ClaimCursor>{{1, 0, 11, 2}, {2, -1, 7, 4}, {2, 0, 5, 2}}));
 }
 
 TEST_F(PostgresCursors, ALookFromTheBeginningMayTakeThemBack) {

@@ -1,5 +1,5 @@
-// For tests of guards: a store with one queue, the application's own schema beside it, and sessions of the application that a test keeps open
-// for as long as it likes, as a paused process would.
+// For tests of guards: a store with one queue, the application's own schema beside it, and sessions of the application
+// that a test keeps open for as long as it likes, as a paused process would.
 #pragma once
 
 #include "backends/postgres/pool.hpp"
@@ -17,7 +17,9 @@ inline constexpr const char* kUnfenced = "FL006";
 class AppSession {
  public:
   AppSession(ThreadRuntime& runtime, const std::string& url)
-      : runtime_(runtime), connection_(must(postgres::Connection::connect(runtime, must(postgres::parse_dsn(url)), runtime.now() + std::chrono::seconds{10}))) {}
+      : runtime_(runtime),
+        connection_(must(postgres::Connection::connect(runtime, must(postgres::parse_dsn(url)),
+                                                       runtime.now() + std::chrono::seconds{10}))) {}
 
   // "" if it was answered, else the state of the error.
   std::string run(const std::string& sql) {
@@ -27,7 +29,8 @@ class AppSession {
     return reply.error.state.empty() ? "no answer" : reply.error.state;
   }
   void must_run(const std::string& sql) {
-    if (const std::string state = run(sql); !state.empty()) throw std::runtime_error(state + " " + said + " in: " + sql);
+    if (const std::string state = run(sql); !state.empty())
+      throw std::runtime_error(state + " " + said + " in: " + sql);
   }
   std::string said;
 
@@ -48,8 +51,14 @@ class GuardedServer {
   // The grant of the one job that is there to be had.
   Job granted(const std::string& owner) {
     for (int i = 0; i < 2'000; ++i) {
-      const auto jobs =
-          must(store_->claim({.ns = "default", .queues = {"q"}, .stage = "", .owner = owner, .request = "r" + std::to_string(++requests_), .limit = 1, .ttl = std::chrono::seconds{30}})).jobs;
+      const auto jobs = must(store_->claim({.ns = "default",
+                                            .queues = {"q"},
+                                            .stage = "",
+                                            .owner = owner,
+                                            .request = "r" + std::to_string(++requests_),
+                                            .limit = 1,
+                                            .ttl = std::chrono::seconds{30}}))
+                            .jobs;
       if (!jobs.empty()) return jobs.front().job;
       runtime_.sleep_for(std::chrono::milliseconds{2}, {});
     }
@@ -58,18 +67,28 @@ class GuardedServer {
   // As if its time had passed: nobody has the patience to wait for it.
   Job granted_for_a_moment(const std::string& owner) {
     const Job job = granted(owner);
-    schema_.run("update job set lease_end = lease_end - 3600000000 where id = '" + to_string(job.id) + "'; update claim set bound = bound - 3600000000 where live > 0");
+    schema_.run("update job set lease_end = lease_end - 3600000000 where id = '" + to_string(job.id) +
+                "'; update claim set bound = bound - 3600000000 where live > 0");
     return job;
   }
 
   AppSession session() { return AppSession(runtime_, schema_.url()); }
   // A function of the store, called from a session.
-  std::string call(const std::string& function, const std::string& arguments) const { return "select " + schema_.name() + "." + function + "(" + arguments + ")"; }
-  std::string call(const std::string& function, const Job& job) const { return call(function, "'" + to_string(job.id) + "', " + std::to_string(job.fence)); }
-  std::int64_t number(const std::string& query) { return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, std::chrono::seconds{10})).integer(0, 0); }
+  std::string call(const std::string& function, const std::string& arguments) const {
+    return "select " + schema_.name() + "." + function + "(" + arguments + ")";
+  }
+  std::string call(const std::string& function, const Job& job) const {
+    return call(function, "'" + to_string(job.id) + "', " + std::to_string(job.fence));
+  }
+  std::int64_t number(const std::string& query) {
+    return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, std::chrono::seconds{10}))
+        .integer(0, 0);
+  }
   std::string ours(const std::string& table) const { return schema_.name() + "." + table; }
   std::string theirs(const std::string& table) const { return app_.name() + "." + table; }
-  std::string protect(const std::string& table, const std::string& more) const { return call("protect", "'" + theirs(table) + "', " + more); }
+  std::string protect(const std::string& table, const std::string& more) const {
+    return call("protect", "'" + theirs(table) + "', " + more);
+  }
 
   ThreadRuntime runtime_;
   TestSchema schema_{"guard"};

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kTransactionsHeldMost = 1'000'000;
 
-// A transaction here, one that was prepared, a slot, or a standby that asks for it. Those of other databases hold nothing of ours.
+// A transaction here, one that was prepared, a slot, or a standby that asks for it. Those of other databases hold
+// nothing of ours.
 const Statement kHolder{R"sql(
   select to_jsonb(h) || jsonb_build_object('now', (extract(epoch from clock_timestamp()) * 1000000)::bigint) from (
     select 'transaction' as kind, a.pid::text as who, format('%s of %s (%s)', coalesce(a.state, 'a transaction'), coalesce(a.usename, '?'), coalesce(nullif(a.application_name, ''), 'no name')) as what,
@@ -29,10 +30,13 @@ const Statement kHolder{R"sql(
 
 std::string remedy_for(const Dsn& dsn, const std::string& kind, const std::string& who) {
   if (kind == "transaction")
-    return look_then(psql_line(dsn, {"select usename, application_name, client_addr, state, xact_start, left(query, 200) as query from pg_stat_activity where pid = " + who}),
+    return look_then(psql_line(dsn, {"select usename, application_name, client_addr, state, xact_start, left(query, "
+                                     "200) as query from pg_stat_activity where pid = " +
+                                     who}),
                      psql_line(dsn, {"select pg_terminate_backend(" + who + ")"}));
   if (kind == "prepared")
-    return look_then(psql_line(dsn, {"select * from pg_prepared_xacts where gid = " + quoted_text(who)}), psql_line(dsn, {"rollback prepared " + quoted_text(who)}));
+    return look_then(psql_line(dsn, {"select * from pg_prepared_xacts where gid = " + quoted_text(who)}),
+                     psql_line(dsn, {"rollback prepared " + quoted_text(who)}));
   if (kind == "slot") return looks_at_and_drops_slot(dsn, who);
   return psql_line(dsn, {"select * from pg_stat_replication"});
 }
@@ -40,7 +44,8 @@ std::string remedy_for(const Dsn& dsn, const std::string& kind, const std::strin
 }  // namespace
 
 std::string looks_at_and_drops_slot(const Dsn& dsn, const std::string& name) {
-  return look_then(psql_line(dsn, {"select * from pg_replication_slots where slot_name = " + quoted_text(name)}), psql_line(dsn, {"select pg_drop_replication_slot(" + quoted_text(name) + ")"}));
+  return look_then(psql_line(dsn, {"select * from pg_replication_slots where slot_name = " + quoted_text(name)}),
+                   psql_line(dsn, {"select pg_drop_replication_slot(" + quoted_text(name) + ")"}));
 }
 
 Result<Finding> horizon_finding(Pool& pool, Duration held_most) {
@@ -53,11 +58,17 @@ Result<Finding> horizon_finding(Pool& pool, Duration held_most) {
     const Duration age = since ? std::max(time_in(holder, "now") - *since, Duration{0}) : Duration{0};
     const std::int64_t transactions = integer_in(holder, "held");
     const std::string who = text_in(holder, "who"), kind = text_in(holder, "kind");
-    std::string detail = one_line(text_in(holder, "what")) + ", " + (kind == "transaction" ? "process " : "") + one_line(who) + ", holds it";
+    std::string detail = one_line(text_in(holder, "what")) + ", " + (kind == "transaction" ? "process " : "") +
+                         one_line(who) + ", holds it";
     if (since) detail += " for " + format_duration(std::chrono::ceil<std::chrono::seconds>(age));
     detail += ", " + std::to_string(transactions) + (transactions == 1 ? " transaction back" : " transactions back");
     if (age < held_most && transactions < kTransactionsHeldMost) return {"held_horizon", FindingStatus::ok, detail, ""};
-    return {"held_horizon", FindingStatus::warning, detail, remedy_for(pool.dsn(), kind, who), "what finished since cannot be vacuumed: tables grow and claims become slow", since};
+    return {"held_horizon",
+            FindingStatus::warning,
+            detail,
+            remedy_for(pool.dsn(), kind, who),
+            "what finished since cannot be vacuumed: tables grow and claims become slow",
+            since};
   });
 }
 

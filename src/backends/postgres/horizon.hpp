@@ -6,7 +6,8 @@
 
 namespace fenceline::postgres {
 
-// The one that holds it furthest back; a warning if for longer than this, or by a million transactions. Errors: as Pool::run.
+// The one that holds it furthest back; a warning if for longer than this, or by a million transactions. Errors: as
+// Pool::run.
 Result<Finding> horizon_finding(Pool& pool, Duration held_most);
 
 // The remedy for a slot that nobody uses: a standby that is only being started anew has one, too.

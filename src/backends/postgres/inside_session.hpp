@@ -43,7 +43,8 @@ class Session {
     values.push_back(nullptr);
     connection_.reset(PQconnectdbParams(names.data(), values.data(), 0));
     if (PQstatus(connection_.get()) != CONNECTION_OK) throw std::runtime_error(PQerrorMessage(connection_.get()));
-    PQsetNoticeReceiver(connection_.get(), [](void*, const pg_result*) {}, nullptr);
+    PQsetNoticeReceiver(
+        connection_.get(), [](void*, const pg_result*) {}, nullptr);
     schema_ = dsn.schema;
     if (!dsn.pooled) must_ask("set search_path = " + schema_ + ", public");
   }
@@ -55,12 +56,15 @@ class Session {
     std::vector<const char*> pointers;
     for (const Value& value : values) pointers.push_back(value ? value->c_str() : nullptr);
     pg_result* result = values.empty() ? PQexec(handle(), sql.c_str())
-                                       : PQexecParams(handle(), sql.c_str(), static_cast<int>(pointers.size()), nullptr, pointers.data(), nullptr, nullptr, 0);
+                                       : PQexecParams(handle(), sql.c_str(), static_cast<int>(pointers.size()), nullptr,
+                                                      pointers.data(), nullptr, nullptr, 0);
     const std::unique_ptr<pg_result, decltype(&PQclear)> kept(result, &PQclear);
     Answer answer;
     const ExecStatusType status = PQresultStatus(result);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-      const auto field = [&](int code) { return std::string(PQresultErrorField(result, code) ? PQresultErrorField(result, code) : ""); };
+      const auto field = [&](int code) {
+        return std::string(PQresultErrorField(result, code) ? PQresultErrorField(result, code) : "");
+      };
       answer.state = field(PG_DIAG_SQLSTATE);
       if (answer.state.empty()) answer.state = "08006";
       answer.message = field(PG_DIAG_MESSAGE_PRIMARY);
@@ -70,7 +74,10 @@ class Session {
     for (int row = 0; row < PQntuples(result); ++row) {
       std::vector<Value>& out = answer.rows.emplace_back();
       for (int column = 0; column < PQnfields(result); ++column)
-        out.push_back(PQgetisnull(result, row, column) ? Value{} : Value{std::string(PQgetvalue(result, row, column), static_cast<std::size_t>(PQgetlength(result, row, column)))});
+        out.push_back(PQgetisnull(result, row, column)
+                          ? Value{}
+                          : Value{std::string(PQgetvalue(result, row, column),
+                                              static_cast<std::size_t>(PQgetlength(result, row, column)))});
     }
     return answer;
   }

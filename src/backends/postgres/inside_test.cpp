@@ -1,4 +1,5 @@
-// Applications' own transactions: what they note happens at their COMMIT, and a paused one holds up nobody. The clock is moved by hand.
+// Applications' own transactions: what they note happens at their COMMIT, and a paused one holds up nobody. The clock
+// is moved by hand.
 #include <gtest/gtest.h>
 
 #include "backends/postgres/inside_session.hpp"
@@ -25,22 +26,26 @@ class Inside : public testing::Test {
   }
 
   void set_clock(Session& session) {
-    session.must_ask("set fenceline.lease = '" + std::to_string(clock_.now().time_since_epoch().count()) + "'; set fenceline.wall = '" +
-                     std::to_string(clock_.wall_now().time_since_epoch().count()) + "'");
+    session.must_ask("set fenceline.lease = '" + std::to_string(clock_.now().time_since_epoch().count()) +
+                     "'; set fenceline.wall = '" + std::to_string(clock_.wall_now().time_since_epoch().count()) + "'");
   }
   void let_time_pass(Duration duration) {
     clock_.advance(duration);
     set_clock(other_);
   }
-  static std::string enqueued(Session& in, const std::string& more = "") { return in.must_ask("select enqueue('q', '1'" + more + ")").text(); }
+  static std::string enqueued(Session& in, const std::string& more = "") {
+    return in.must_ask("select enqueue('q', '1'" + more + ")").text();
+  }
   struct Held {
     std::string id;
     std::string fence;
   };
   static std::vector<Held> claimed(Session& in, const std::string& worker, int n = 1) {
     std::vector<Held> out;
-    const Session::Answer answer = in.must_ask("select job, fence from claim('q', '" + worker + "', " + std::to_string(n) + ")");
-    for (std::size_t row = 0; row < answer.rows.size(); ++row) out.push_back({answer.text(row, 0), answer.text(row, 1)});
+    const Session::Answer answer =
+        in.must_ask("select job, fence from claim('q', '" + worker + "', " + std::to_string(n) + ")");
+    for (std::size_t row = 0; row < answer.rows.size(); ++row)
+      out.push_back({answer.text(row, 0), answer.text(row, 1)});
     return out;
   }
   static std::string held(const Held& one) { return "'" + one.id + "', " + one.fence; }
@@ -87,13 +92,15 @@ TEST_F(Inside, J3_AStaleFenceIsRefusedAtTheCall) {
   const Held late = one_of_a();
   const Held newer = taken_over();
   set_clock(app_);
-  for (const std::string& call : std::vector<std::string>{"complete(" + held(late) + ")", "fail(" + held(late) + ", 'x')", "extend(" + held(late) + ")", "settle(" + held(late) + ", 'later')",
-                                 "record_effect(" + held(late) + ", 'pay')"}) {
+  for (const std::string& call : std::vector<std::string>{
+           "complete(" + held(late) + ")", "fail(" + held(late) + ", 'x')", "extend(" + held(late) + ")",
+           "settle(" + held(late) + ", 'later')", "record_effect(" + held(late) + ", 'pay')"}) {
     const Session::Answer answer = app_.ask("select " + call);
     EXPECT_EQ(answer.state, "FL004") << call;
     EXPECT_EQ(answer.detail, "reason=superseded sent=" + late.fence + " current=" + newer.fence) << call;
   }
-  EXPECT_EQ(app_.ask("select complete(" + held({newer.id, std::to_string(std::stoll(newer.fence) + 1)}) + ")").state, "FL005");
+  EXPECT_EQ(app_.ask("select complete(" + held({newer.id, std::to_string(std::stoll(newer.fence) + 1)}) + ")").state,
+            "FL005");
   EXPECT_EQ(app_.ask("select complete('01900000-0000-7000-8000-000000000009', 7)").state, "FL003");
   EXPECT_EQ(app_.ask("select complete(" + held(newer) + ", worker => 'a')").state, "FL004");
 }
@@ -161,7 +168,8 @@ TEST_F(Inside, J3_ADeliveryHasOneOutcomeInATransactionToo) {
   EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->result, "first");
 }
 
-// A COMMIT whose answer was lost, or two threads of one worker: the work stands beside the outcome, so the second one must not commit.
+// A COMMIT whose answer was lost, or two threads of one worker: the work stands beside the outcome, so the second one
+// must not commit.
 TEST_F(Inside, E3_WorkAndOutcomeOfOneFenceAreCommittedOnce) {
   for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
     for (const std::string& outcome : std::vector<std::string>{"'done'", "'dead'", "'failed', retry_in => '1 h'"}) {
@@ -182,26 +190,33 @@ TEST_F(Inside, E3_WorkAndOutcomeOfOneFenceAreCommittedOnce) {
   }
 }
 
-// In one transaction a repeat is a repeat, though the outcome stands already when its COMMIT calls the application's own trigger.
+// In one transaction a repeat is a repeat, though the outcome stands already when its COMMIT calls the application's
+// own trigger.
 TEST_F(Inside, AnOutcomeThatADeferredTriggerOfTheApplicationRepeatsIsNoOther) {
-  app_.must_ask("drop table if exists told; create table told (verb text, job uuid, fence bigint); create or replace function tell_again() returns trigger language plpgsql as $$ begin execute format('select %I($1, $2)', new.verb) "
-                "using new.job, new.fence; return null; end $$; "
-                "create constraint trigger tell after insert on told deferrable initially deferred for each row execute function tell_again()");
+  app_.must_ask(
+      "drop table if exists told; create table told (verb text, job uuid, fence bigint); create or replace function "
+      "tell_again() returns trigger language plpgsql as $$ begin execute format('select %I($1, $2)', new.verb) "
+      "using new.job, new.fence; return null; end $$; "
+      "create constraint trigger tell after insert on told deferrable initially deferred for each row execute function "
+      "tell_again()");
   for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
     for (const std::string& verb : std::vector<std::string>{"complete", "fail"}) {
       SCOPED_TRACE(level + " " + verb);
       const Held one = one_of_a();
-      app_.must_ask("begin isolation level " + level + "; select " + verb + "(" + held(one) + "); insert into told values ('" + verb + "', " + held(one) + ")");
+      app_.must_ask("begin isolation level " + level + "; select " + verb + "(" + held(one) +
+                    "); insert into told values ('" + verb + "', " + held(one) + ")");
       const Session::Answer committed = app_.ask("commit");
       EXPECT_EQ(committed.state, "") << committed.message;
-      EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->last_outcome, verb == "fail" ? OutcomeKind::failed : OutcomeKind::done);
+      EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->last_outcome,
+                verb == "fail" ? OutcomeKind::failed : OutcomeKind::done);
       // In the next transaction it is one too many.
       app_.must_ask("begin isolation level " + level + "; insert into told values ('" + verb + "', " + held(one) + ")");
       EXPECT_EQ(app_.commit(), "FL007");
       must(store_->remove_namespace("default", {"ann", ""}));
     }
     const Held one = one_of_a();
-    app_.must_ask("begin isolation level " + level + "; select complete(" + held(one) + "); insert into told values ('fail', " + held(one) + ")");
+    app_.must_ask("begin isolation level " + level + "; select complete(" + held(one) +
+                  "); insert into told values ('fail', " + held(one) + ")");
     EXPECT_EQ(app_.commit(), "FL004") << "another outcome is refused, as ever";
     EXPECT_EQ(must(store_->job("default", *parse_uuid(one.id)))->state, JobState::running);
     must(store_->remove_namespace("default", {"ann", ""}));
@@ -210,7 +225,8 @@ TEST_F(Inside, AnOutcomeThatADeferredTriggerOfTheApplicationRepeatsIsNoOther) {
 
 TEST_F(Inside, AStaleFenceIsToldWhatBecameOfItsJob) {
   const auto said = [&](const Held& late) {
-    const Session::Answer at_complete = app_.ask("select complete(" + held(late) + ")"), at_guard = app_.ask("select guard(" + held(late) + ")");
+    const Session::Answer at_complete = app_.ask("select complete(" + held(late) + ")"),
+                          at_guard = app_.ask("select guard(" + held(late) + ")");
     EXPECT_EQ(at_complete.state, "FL004");
     EXPECT_EQ(at_guard.state, "FL004");
     const std::string words = at_complete.message.substr(at_complete.message.rfind(": ") + 2);
@@ -224,7 +240,8 @@ TEST_F(Inside, AStaleFenceIsToldWhatBecameOfItsJob) {
   other_.must_ask("select complete(" + held(newer) + ")");
   EXPECT_EQ(said(taken), "somebody else has done the job");
   const Held cancelled = one_of_a();
-  must(store_->cancel({.ns = "default", .ids = {*parse_uuid(cancelled.id)}, .request = "c", .act = {"ann", "because"}}));
+  must(
+      store_->cancel({.ns = "default", .ids = {*parse_uuid(cancelled.id)}, .request = "c", .act = {"ann", "because"}}));
   EXPECT_EQ(said(cancelled), "the job was cancelled");
   const Held back = one_of_a();
   must(store_->retry({.ns = "default", .ids = {*parse_uuid(back.id)}, .request = "t", .act = {"ann", "because"}}));
@@ -241,7 +258,8 @@ TEST_F(Inside, AJobOfAnotherNamespaceIsNamedByTheCallThatMissesIt) {
 }
 
 TEST_F(Inside, APayloadMayBeTextJsonOrJsonb) {
-  for (const std::string& payload : std::vector<std::string>{"'{\"a\": 1}'", "'{\"a\": 1}'::text", "'{\"a\": 1}'::json", "'{\"a\": 1}'::jsonb"}) {
+  for (const std::string& payload :
+       std::vector<std::string>{"'{\"a\": 1}'", "'{\"a\": 1}'::text", "'{\"a\": 1}'::json", "'{\"a\": 1}'::jsonb"}) {
     const std::string id = app_.must_ask("select enqueue('q', " + payload + ")").text();
     EXPECT_EQ(must(store_->job("default", *parse_uuid(id)))->payload, "{\"a\": 1}") << payload;
   }
@@ -260,7 +278,10 @@ TEST_F(Inside, E3_ARepeatOfAnOutcomeIsNoWayAroundATakeover) {
     app_.must_ask("insert into written values ('late')");
     // The same outcome by another; an operator brings the job back, and somebody else has it.
     other_.must_ask("select fail(" + held(late) + ", 'x', retry => false)");
-    must(store_->retry({.ns = "default", .ids = {*parse_uuid(late.id)}, .request = "r" + level.substr(0, 4), .act = {"ann", "because"}}));
+    must(store_->retry({.ns = "default",
+                        .ids = {*parse_uuid(late.id)},
+                        .request = "r" + level.substr(0, 4),
+                        .act = {"ann", "because"}}));
     const Held newer = claimed(other_, "b").at(0);
     EXPECT_EQ(newer.id, late.id);
     EXPECT_EQ(app_.commit(), level == "read committed" ? "FL004" : "40001");
@@ -360,7 +381,8 @@ TEST_F(Inside, J7_AnOldSnapshotNeverMissesALimitThatWasSetSince) {
   const Held one = claimed(app_, "a").at(0);
   for (const std::string& level : std::vector<std::string>{"repeatable read", "serializable"}) {
     SCOPED_TRACE(level);
-    for (const std::string& call : std::vector<std::string>{"enqueue('q', '1', limit_key => 'l')", "fail(" + held(one) + ", 'x')"}) {
+    for (const std::string& call :
+         std::vector<std::string>{"enqueue('q', '1', limit_key => 'l')", "fail(" + held(one) + ", 'x')"}) {
       must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = {"ann", ""}}));
       app_.must_ask("begin isolation level " + level);
       app_.must_ask("select count(*) from written");
@@ -390,7 +412,8 @@ TEST_F(Inside, J1_AnOldSnapshotAddsNoJobTwice) {
 TEST_F(Inside, AGrantThatIsNewerThanTheSnapshotSaysSo) {
   enqueued(app_);
   app_.must_ask("begin isolation level repeatable read; select count(*) from written");
-  clock_.set_wall(clock_.wall_now() + std::chrono::years{100});  // the fence is above the real clock, as a grant of this moment would be
+  clock_.set_wall(clock_.wall_now() +
+                  std::chrono::years{100});  // the fence is above the real clock, as a grant of this moment would be
   set_clock(other_);
   const Held one = claimed(other_, "b").at(0);
   EXPECT_EQ(app_.ask("select complete(" + held(one) + ")").state, "40001");
@@ -416,7 +439,9 @@ TEST_F(Inside, E3_WhatHasAnOutcomeBeginsNoEffectMore) {
 
 TEST_F(Inside, ManyNotesOfOneTransactionAreOneStep) {
   app_.must_ask("begin");
-  app_.must_ask("select count(enqueue('q', n::text, key => (n % 50)::text || case when n < 50 then '' else n::text end)) from generate_series(1, 500) as n");
+  app_.must_ask(
+      "select count(enqueue('q', n::text, key => (n % 50)::text || case when n < 50 then '' else n::text end)) from "
+      "generate_series(1, 500) as n");
   EXPECT_EQ(app_.commit(), "");
   EXPECT_EQ(count("job"), 500);
   const std::vector<Held> all = claimed(app_, "a", 500);
@@ -428,10 +453,14 @@ TEST_F(Inside, ManyNotesOfOneTransactionAreOneStep) {
 
 TEST_F(Inside, ARoleThatMayOnlyCallTheFunctionsWorks) {
   app_.must_ask("do $$ begin create role inside_app; exception when duplicate_object then null; end $$");
-  app_.must_ask("select allow('inside_app'); grant insert on written to inside_app; grant temporary on database postgres to inside_app");
+  app_.must_ask(
+      "select allow('inside_app'); grant insert on written to inside_app; grant temporary on database postgres to "
+      "inside_app");
   app_.must_ask("set role inside_app");
   // What it makes under our names changes nothing.
-  app_.must_ask("create temporary table job (id int); create temporary table noted_end (x int); create function pg_temp.clock() returns int language sql as 'select 1'");
+  app_.must_ask(
+      "create temporary table job (id int); create temporary table noted_end (x int); create function pg_temp.clock() "
+      "returns int language sql as 'select 1'");
   app_.must_ask("set search_path = pg_temp, " + app_.schema());
   const std::string s = app_.schema() + ".";
   app_.must_ask("begin; insert into " + s + "written values ('x'); select " + s + "enqueue('q', '1'); commit");
@@ -439,14 +468,22 @@ TEST_F(Inside, ARoleThatMayOnlyCallTheFunctionsWorks) {
   const std::string fence = other_.must_ask("select fence from job").text();
   app_.must_ask("begin; select " + s + "complete('" + one.id + "', " + fence + "); commit");
   EXPECT_EQ(count("done"), 1);
-  for (const std::string& what : std::vector<std::string>{"table " + s + "job", "table " + s + "done", "select " + s + "settle_noted()", "insert into " + s + "commit_ticket values (pg_current_xact_id())",
-                                 "select " + s + "raise_floor('default', '{}')", "select " + s + "allow('inside_app')"})
+  for (const std::string& what :
+       std::vector<std::string>{"table " + s + "job", "table " + s + "done", "select " + s + "settle_noted()",
+                                "insert into " + s + "commit_ticket values (pg_current_xact_id())",
+                                "select " + s + "raise_floor('default', '{}')", "select " + s + "allow('inside_app')"})
     EXPECT_EQ(app_.ask(what).state, "42501") << what;
   // What is for the owner says so, instead of naming something inside.
-  for (const std::string& what : std::vector<std::string>{"protect('" + s + "written', 'what', 'what')", "unprotect('" + s + "written')", "rebase('x')", "forget_gate('x')", "allow('inside_app')"})
-    EXPECT_EQ(app_.ask("select " + s + what).message.substr(0, 25 + app_.schema().size()), "only the owner of schema " + app_.schema()) << what;
-  app_.must_ask("reset role; revoke all on all tables in schema " + app_.schema() + " from inside_app; revoke all on all functions in schema " + app_.schema() +
-                " from inside_app; revoke all on schema " + app_.schema() + " from inside_app; revoke all on database postgres from inside_app");
+  for (const std::string& what :
+       std::vector<std::string>{"protect('" + s + "written', 'what', 'what')", "unprotect('" + s + "written')",
+                                "rebase('x')", "forget_gate('x')", "allow('inside_app')"})
+    EXPECT_EQ(app_.ask("select " + s + what).message.substr(0, 25 + app_.schema().size()),
+              "only the owner of schema " + app_.schema())
+        << what;
+  app_.must_ask("reset role; revoke all on all tables in schema " + app_.schema() +
+                " from inside_app; revoke all on all functions in schema " + app_.schema() +
+                " from inside_app; revoke all on schema " + app_.schema() +
+                " from inside_app; revoke all on database postgres from inside_app");
 }
 
 TEST_F(Inside, WorksThroughAPoolerThatSharesSessions) {
@@ -463,18 +500,44 @@ TEST_F(Inside, WorksThroughAPoolerThatSharesSessions) {
   pooled.must_ask("select " + s + "complete('" + both.text(0, 0) + "', " + both.text(0, 1) + ")");
   pooled.must_ask("select " + s + "fail('" + both.text(1, 0) + "', " + both.text(1, 1) + ", 'no', retry => false)");
   EXPECT_EQ(pooled.commit(), "");
-  const Session::Answer states = pooled.must_ask("select string_agg(state::text, ' ' order by state) from " + s + "done");
+  const Session::Answer states =
+      pooled.must_ask("select string_agg(state::text, ' ' order by state) from " + s + "done");
   EXPECT_EQ(states.text(), "3 4");
   EXPECT_EQ(pooled.ask("select " + s + "fail('" + both.text(0, 0) + "', " + both.text(0, 1) + ")").state, "FL004");
 }
 
 TEST_F(Inside, BadInputSaysWhatAndChangesNothing) {
-  for (const std::string& call : std::vector<std::string>{"enqueue('bad name')", "enqueue('q', '{')", "enqueue('q', null::text)", "enqueue('q', repeat('[', 129) || repeat(']', 129))", "enqueue('q', '\"' || repeat('x', 1048576) || '\"')",
-                                 "enqueue('q', priority => 1001)", "enqueue('q', max_attempts => 0)", "enqueue('q', delay => '-1 s')", "enqueue('q', delay => '1 s', run_at => now())",
-                                 "enqueue('q', key => repeat('k', 257))", "enqueue('q', key => e'a\\nb')", "enqueue('q', key_for => '1 h')", "enqueue('q', timeout => '0.5 s')",
-                                 "enqueue('q', backoff => '2 h', backoff_most => '1 h')", "enqueue('q', tags => array[null::text])", "enqueue('q', traceparent => 'x')", "enqueue('q', namespace => '')",
-                                 "enqueue('q', run_at => '2300-01-01')", "enqueue('q', run_at => 'infinity')", "enqueue('q', run_at => '-infinity')", "enqueue('q', run_at => '294276-01-01')", "allow(null)", "claim('q', '')", "claim('q', 'w', 0)", "claim('q', 'w', ttl => '0.9 s')", "claim(array['q', 'q'], 'w')", "claim('{q}', 'w')",
-                                 "complete(null, 1)", "settle('01900000-0000-7000-8000-000000000007', 1, 'finished')", "fail('01900000-0000-7000-8000-000000000007', 1, retry_in => '-1 s')"})
+  for (const std::string& call :
+       std::vector<std::string>{"enqueue('bad name')",
+                                "enqueue('q', '{')",
+                                "enqueue('q', null::text)",
+                                "enqueue('q', repeat('[', 129) || repeat(']', 129))",
+                                "enqueue('q', '\"' || repeat('x', 1048576) || '\"')",
+                                "enqueue('q', priority => 1001)",
+                                "enqueue('q', max_attempts => 0)",
+                                "enqueue('q', delay => '-1 s')",
+                                "enqueue('q', delay => '1 s', run_at => now())",
+                                "enqueue('q', key => repeat('k', 257))",
+                                "enqueue('q', key => e'a\\nb')",
+                                "enqueue('q', key_for => '1 h')",
+                                "enqueue('q', timeout => '0.5 s')",
+                                "enqueue('q', backoff => '2 h', backoff_most => '1 h')",
+                                "enqueue('q', tags => array[null::text])",
+                                "enqueue('q', traceparent => 'x')",
+                                "enqueue('q', namespace => '')",
+                                "enqueue('q', run_at => '2300-01-01')",
+                                "enqueue('q', run_at => 'infinity')",
+                                "enqueue('q', run_at => '-infinity')",
+                                "enqueue('q', run_at => '294276-01-01')",
+                                "allow(null)",
+                                "claim('q', '')",
+                                "claim('q', 'w', 0)",
+                                "claim('q', 'w', ttl => '0.9 s')",
+                                "claim(array['q', 'q'], 'w')",
+                                "claim('{q}', 'w')",
+                                "complete(null, 1)",
+                                "settle('01900000-0000-7000-8000-000000000007', 1, 'finished')",
+                                "fail('01900000-0000-7000-8000-000000000007', 1, retry_in => '-1 s')"})
     EXPECT_EQ(app_.ask("select " + call).state, "22023") << call;
   EXPECT_EQ(count("job") + count("queue"), 0);
 }
@@ -496,7 +559,8 @@ TEST_F(Inside, AProgramWithLibpqHasTheSameCalls) {
   const Held one = claimed(app_, "a").at(0);
   const Fence fence = std::stoll(one.fence);
   app_.must_ask("begin");
-  EXPECT_FALSE(must(effect_done_in(connection, first, fence, {.name = "pay", .digest = "d", .result = "r"}, place)).done_before);
+  EXPECT_FALSE(
+      must(effect_done_in(connection, first, fence, {.name = "pay", .digest = "d", .result = "r"}, place)).done_before);
   must(complete_in(connection, first, fence, "ok", place));
   const Held newer = taken_over();
   EXPECT_EQ(code_of(commit_in(connection)), Code::lost);
@@ -506,7 +570,8 @@ TEST_F(Inside, AProgramWithLibpqHasTheSameCalls) {
   EXPECT_EQ(code_of(complete_in(connection, first, fence, "late", place)), Code::refused);  // the transaction is over
   EXPECT_EQ(code_of(commit_in(connection)), Code::refused);
   app_.must_ask("begin");
-  must(settle_in(connection, first, std::stoll(newer.fence), {.kind = OutcomeKind::dead, .error = std::string("\0x", 2)}, place));
+  must(settle_in(connection, first, std::stoll(newer.fence),
+                 {.kind = OutcomeKind::dead, .error = std::string("\0x", 2)}, place));
   must(commit_in(connection));
   EXPECT_EQ(must(store_->job("default", first))->error, std::string("\0x", 2));
   // Outside of a transaction a call is its own commit: an answer that is lost leaves a doubt.

@@ -46,7 +46,16 @@ void JobArrays::put_into(Params& params) const {
     queues.add_bytes(place->first.first);
     stages.add_bytes(place->first.second);
   }
-  params.array(queues).array(stages).array(q_).array(ids_).array(payloads_).array(ranks_).array(delays_).array(ats_).array(attempts_).array(extras_);
+  params.array(queues)
+      .array(stages)
+      .array(q_)
+      .array(ids_)
+      .array(payloads_)
+      .array(ranks_)
+      .array(delays_)
+      .array(ats_)
+      .array(attempts_)
+      .array(extras_);
 }
 
 }  // namespace fenceline::postgres

@@ -9,7 +9,9 @@ const json& member(const json& object, const char* name) {
   return found == object.end() ? none : *found;
 }
 
-int int_in(const json& object, const char* name, int otherwise = 0) { return static_cast<int>(integer_in(object, name, otherwise)); }
+int int_in(const json& object, const char* name, int otherwise = 0) {
+  return static_cast<int>(integer_in(object, name, otherwise));
+}
 
 }  // namespace
 
@@ -83,7 +85,9 @@ std::optional<std::int64_t> optional_integer_in(const json& object, const char* 
   const json& value = member(object, name);
   return value.is_null() ? std::nullopt : std::optional(value.get<std::int64_t>());
 }
-std::int64_t integer_in(const json& object, const char* name, std::int64_t otherwise) { return optional_integer_in(object, name).value_or(otherwise); }
+std::int64_t integer_in(const json& object, const char* name, std::int64_t otherwise) {
+  return optional_integer_in(object, name).value_or(otherwise);
+}
 bool flag_in(const json& object, const char* name) {
   const json& value = member(object, name);
   return !value.is_null() && value.get<bool>();
@@ -162,11 +166,13 @@ Job read_job(const json& object) {
   job.losses = integer_in(object, "losses");
   job.losses_in_row = integer_in(object, "losses_in_row");
   job.laters = integer_in(object, "laters");
-  if (const auto outcome = optional_int_in(object, "last_outcome")) job.last_outcome = static_cast<OutcomeKind>(*outcome);
+  if (const auto outcome = optional_int_in(object, "last_outcome"))
+    job.last_outcome = static_cast<OutcomeKind>(*outcome);
   job.error = bytes_in(object, "error");
   job.result = bytes_in(object, "result");
   job.exit_status = optional_int_in(object, "exit_status");
-  if (const auto percent = optional_int_in(object, "percent")) job.progress = Progress{*percent, text_in(object, "word")};
+  if (const auto percent = optional_int_in(object, "percent"))
+    job.progress = Progress{*percent, text_in(object, "word")};
   return job;
 }
 
@@ -204,7 +210,9 @@ Attempt read_attempt(const json& object) {
   return attempt;
 }
 
-Refusal read_refusal(const json& object) { return {id_in(object, "id"), integer_in(object, "sent"), integer_in(object, "current"), text_in(object, "reason")}; }
+Refusal read_refusal(const json& object) {
+  return {id_in(object, "id"), integer_in(object, "sent"), integer_in(object, "current"), text_in(object, "reason")};
+}
 
 std::vector<Refusal> read_refusals(const json& object) {
   std::vector<Refusal> out;
@@ -266,7 +274,8 @@ WorkerRow read_worker(const std::string& ns, const json& object) {
   row.report.stage = text_in(report, "stage");
   row.report.concurrency = int_in(report, "concurrency");
   row.report.ttl = duration_in(report, "ttl");
-  for (const json& held : array_in(report, "holding")) row.report.holding.push_back({id_in(held, "id"), integer_in(held, "fence")});
+  for (const json& held : array_in(report, "holding"))
+    row.report.holding.push_back({id_in(held, "id"), integer_in(held, "fence")});
   row.order = static_cast<WorkerOrder>(int_in(object, "order"));
   row.started_at = time_in(object, "started_at");
   row.seen_at = time_in(object, "seen_at");
@@ -275,7 +284,8 @@ WorkerRow read_worker(const std::string& ns, const json& object) {
 }
 
 TrailEntry read_entry(const json& object) {
-  return {time_in(object, "at"), text_in(object, "ns"), text_in(object, "actor"), text_in(object, "act"), text_in(object, "subject"), text_in(object, "reason")};
+  return {time_in(object, "at"),  text_in(object, "ns"),      text_in(object, "actor"),
+          text_in(object, "act"), text_in(object, "subject"), text_in(object, "reason")};
 }
 
 }  // namespace fenceline::postgres

@@ -1,5 +1,6 @@
-// Requests and replies of the verbs that are not hot, as JSON: members have the names of the C++ structs, what is empty is left out; enums are
-// their numbers, ids text, bytes hexadecimal, times and durations whole microseconds. Readers throw WireFailure or what the JSON library throws.
+// Requests and replies of the verbs that are not hot, as JSON: members have the names of the C++ structs, what is empty
+// is left out; enums are their numbers, ids text, bytes hexadecimal, times and durations whole microseconds. Readers
+// throw WireFailure or what the JSON library throws.
 #pragma once
 
 #include <nlohmann/json.hpp>

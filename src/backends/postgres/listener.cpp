@@ -30,14 +30,16 @@ struct Listener::Follower {
 
 class Listener::Handle final : public Watch {
  public:
-  Handle(Listener& listener, std::shared_ptr<Follower> follower) : listener_(listener), follower_(std::move(follower)) {}
+  Handle(Listener& listener, std::shared_ptr<Follower> follower)
+      : listener_(listener), follower_(std::move(follower)) {}
   // What the callback uses may be gone after this, so a call under way on another thread is waited for.
   ~Handle() override {
     {
       const std::lock_guard lock(listener_.mutex_);
       std::erase(listener_.followers_, follower_);
     }
-    for (int calls = follower_->calls_under_way; calls != 0; calls = follower_->calls_under_way) follower_->calls_under_way.wait(calls);
+    for (int calls = follower_->calls_under_way; calls != 0; calls = follower_->calls_under_way)
+      follower_->calls_under_way.wait(calls);
   }
 
  private:
@@ -56,7 +58,8 @@ bool concerns(const std::string& payload, const std::string& schema, const Watch
   if (words.size() < 2 || words[0] != schema || words[1] != request.ns) return false;
   if (words.size() == 2) return request.orders;
   if (words.size() == 3) return std::find(request.locks.begin(), request.locks.end(), words[2]) != request.locks.end();
-  return words.size() == 4 && words[3] == request.stage && std::find(request.queues.begin(), request.queues.end(), words[2]) != request.queues.end();
+  return words.size() == 4 && words[3] == request.stage &&
+         std::find(request.queues.begin(), request.queues.end(), words[2]) != request.queues.end();
 }
 
 Listener::Listener(Runtime& runtime, Dsn dsn) : runtime_(runtime), dsn_(std::move(dsn)) {}
@@ -73,7 +76,8 @@ std::unique_ptr<Watch> Listener::watch(const WatchRequest& request, std::functio
     first = !started_ && (hears() || !request.locks.empty());
     if (first) started_ = true;
   }
-  if (first) task_ = runtime_.spawn("pg_listen", [this](const std::stop_token& stop) { hears() ? follow(stop) : knock(stop); });
+  if (first)
+    task_ = runtime_.spawn("pg_listen", [this](const std::stop_token& stop) { hears() ? follow(stop) : knock(stop); });
   return std::make_unique<Handle>(*this, std::move(follower));
 }
 
@@ -96,7 +100,8 @@ void Listener::tell(const std::function<bool(const WatchRequest&)>& concerned) {
 
 // A worker looks every so often by itself; one that waits for a lock would sleep until the lease at hand ends.
 void Listener::knock(const std::stop_token& stop) {
-  while (runtime_.sleep_for(kKnockEvery, stop)) tell([](const WatchRequest& request) { return !request.locks.empty(); });
+  while (runtime_.sleep_for(kKnockEvery, stop))
+    tell([](const WatchRequest& request) { return !request.locks.empty(); });
 }
 
 void Listener::follow(const std::stop_token& stop) {
@@ -108,7 +113,8 @@ void Listener::follow(const std::stop_token& stop) {
   Duration backoff = kBackoffFirst;
   while (!stop.stop_requested()) {
     const Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, runtime_.now() + kPatience);
-    const bool listens = made && (*made)->script("listen fenceline", runtime_.now() + kPatience).fate == Reply::Fate::answered;
+    const bool listens =
+        made && (*made)->script("listen fenceline", runtime_.now() + kPatience).fate == Reply::Fate::answered;
     if (!listens) {
       runtime_.sleep_for(backoff, stop);
       backoff = std::min(backoff * 2, kBackoffMost);

@@ -15,8 +15,8 @@
 
 namespace fenceline::postgres {
 
-// Whether a notice is about what was asked for. "SCHEMA NAMESPACE QUEUE STAGE" (the stage may be empty), "SCHEMA NAMESPACE LOCK", or "SCHEMA
-// NAMESPACE": orders.
+// Whether a notice is about what was asked for. "SCHEMA NAMESPACE QUEUE STAGE" (the stage may be empty), "SCHEMA
+// NAMESPACE LOCK", or "SCHEMA NAMESPACE": orders.
 bool concerns(const std::string& payload, const std::string& schema, const WatchRequest& request);
 
 class Listener {

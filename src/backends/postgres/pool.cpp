@@ -10,12 +10,13 @@ namespace {
 
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
 constexpr Duration kBackoffMost = std::chrono::seconds{5};
-constexpr Duration kConnectMost = std::chrono::seconds{5};    // of one try: the next may reach a server that came back
-constexpr Duration kReconnectFor = std::chrono::seconds{2};   // in one call: who called has a patience of its own, and may have been told to stop
+constexpr Duration kConnectMost = std::chrono::seconds{5};  // of one try: the next may reach a server that came back
+constexpr Duration kReconnectFor =
+    std::chrono::seconds{2};  // in one call: who called has a patience of its own, and may have been told to stop
 constexpr Duration kWorthATry = std::chrono::milliseconds{20};
 
-// The functions rest on it that each statement sees what was committed before it. A role or a database may have another default: a session of our own is
-// told once, one that others share in each transaction.
+// The functions rest on it that each statement sees what was committed before it. A role or a database may have another
+// default: a session of our own is told once, one that others share in each transaction.
 const std::string kReadCommitted = "set default_transaction_isolation to 'read committed'";
 const Statement kReadCommittedNow{"set transaction isolation level read committed"};
 const Statement kSetTimeout{"select set_config('statement_timeout', $1, true)"};
@@ -27,18 +28,27 @@ const Statement kWriteSomething{"select pg_catalog.pg_logical_emit_message(true,
 }  // namespace
 
 Pool::Pool(Runtime& runtime, Dsn dsn, TestClock test_clock)
-    : runtime_(runtime), dsn_(std::move(dsn)), test_clock_(std::move(test_clock)), pid_(::getpid()), named_(!dsn_.pooled), freed_(runtime.make_event()) {}
+    : runtime_(runtime),
+      dsn_(std::move(dsn)),
+      test_clock_(std::move(test_clock)),
+      pid_(::getpid()),
+      named_(!dsn_.pooled),
+      freed_(runtime.make_event()) {}
 
 Duration Pool::backoff(int failures) const {
   const Duration most = std::min(kBackoffMost, kBackoffFirst * (1 << std::min(failures, 10)));
-  return most / 2 + Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
+  return most / 2 +
+         Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
 }
 
 Result<std::unique_ptr<Connection>> Pool::connect(Instant deadline) {
   const Instant given_up = std::min(deadline, runtime_.now() + kReconnectFor);
   for (int failures = 0;; ++failures) {
-    Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost), was_reached_ ? std::stop_token{} : until_reached_);
-    if (made && named_ && (*made)->script(kReadCommitted, deadline).fate != Reply::Fate::answered) made = fail(Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke");
+    Result<std::unique_ptr<Connection>> made =
+        Connection::connect(runtime_, dsn_, std::min(deadline, runtime_.now() + kConnectMost),
+                            was_reached_ ? std::stop_token{} : until_reached_);
+    if (made && named_ && (*made)->script(kReadCommitted, deadline).fate != Reply::Fate::answered)
+      made = fail(Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke");
     if (made) was_reached_ = true;
     if (made || made.error().code != Code::unavailable || !was_reached_) return made;
     const Instant next = runtime_.now() + backoff(failures);
@@ -76,7 +86,8 @@ Result<std::unique_ptr<Connection>> Pool::take(Instant deadline) {
       if (!made) drop(nullptr);
       return made;
     }
-    if (!freed_->wait_until(deadline)) return fail(Code::unavailable, "all connections to " + dsn_.shown + " are at work");
+    if (!freed_->wait_until(deadline))
+      return fail(Code::unavailable, "all connections to " + dsn_.shown + " are at work");
   }
 }
 
@@ -104,10 +115,14 @@ std::chrono::milliseconds Pool::servers_share(Instant deadline) const {
   return std::max(std::chrono::milliseconds{1}, std::chrono::floor<std::chrono::milliseconds>(share));
 }
 
-// Most calls have the same time, so a session of our own is told of it once. It may have a little more than is left: then the call ends by our own deadline.
-bool Pool::fits(std::chrono::milliseconds known, std::chrono::milliseconds wanted) { return known >= wanted && known - wanted <= std::chrono::milliseconds{100}; }
+// Most calls have the same time, so a session of our own is told of it once. It may have a little more than is left:
+// then the call ends by our own deadline.
+bool Pool::fits(std::chrono::milliseconds known, std::chrono::milliseconds wanted) {
+  return known >= wanted && known - wanted <= std::chrono::milliseconds{100};
+}
 
-std::vector<Step> Pool::opening_steps(std::chrono::milliseconds share, const Connection& connection, bool confirms) const {
+std::vector<Step> Pool::opening_steps(std::chrono::milliseconds share, const Connection& connection,
+                                      bool confirms) const {
   std::vector<Step> steps;
   const Params in_milliseconds = Params().text(std::to_string(share.count()));
   if (!named_) {
@@ -146,7 +161,8 @@ Result<Rows> Pool::run(const Statement& statement, const Params& params, CallKin
     else put_back(std::move(*taken));
 
     Error error = without_answer(kind, dsn_.shown);
-    if (reply.fate == Reply::Fate::not_sent) error = {Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke"};
+    if (reply.fate == Reply::Fate::not_sent)
+      error = {Code::unavailable, "cannot reach " + dsn_.shown + ": the connection broke"};
     else if (reply.fate == Reply::Fate::refused && !is_over) error = error_of(reply.error, dsn_.shown);
     if (reply.fate == Reply::Fate::refused && is_of_a_shared_session(reply.error.state)) named_ = false;
 

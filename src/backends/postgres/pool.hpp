@@ -1,5 +1,5 @@
-// The connections of one store: a few, opened when they are needed, opened anew when they broke. No lock is held while the
-// server is spoken to.
+// The connections of one store: a few, opened when they are needed, opened anew when they broke. No lock is held while
+// the server is spoken to.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,9 @@ class Pool {
   const Dsn& dsn() const { return dsn_; }
   Runtime& runtime() const { return runtime_; }
 
-  // The server answers a commit when a standby has it. One that writes nothing is answered at once, though it may rest on another commit that no standby has:
-  // a repeat of what was in doubt would be acknowledged and could still be lost. From now on such calls write something too.
+  // The server answers a commit when a standby has it. One that writes nothing is answered at once, though it may rest
+  // on another commit that no standby has: a repeat of what was in doubt would be acknowledged and could still be lost.
+  // From now on such calls write something too.
   void waits_for_a_standby() { replicated_ = true; }
 
   // Until the server was reached for the first time, whoever waits for it hears this. Said before the first call.
@@ -54,7 +55,7 @@ class Pool {
   Result<std::unique_ptr<Connection>> connect(Instant deadline);
   struct Taken {
     std::unique_ptr<Connection> idle;
-    bool may_open = false;    // none is idle, and there is room for another
+    bool may_open = false;  // none is idle, and there is room for another
     bool more_idle = false;
   };
   Taken take_idle();
@@ -65,7 +66,8 @@ class Pool {
   const TestClock test_clock_;
   const int pid_;
   std::atomic<bool> named_;
-  std::atomic<bool> was_reached_ = false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
+  std::atomic<bool> was_reached_ =
+      false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
   std::stop_token until_reached_;
   std::atomic<bool> replicated_ = false;
   std::atomic<bool> doubted_ = false;  // some call stayed without an answer

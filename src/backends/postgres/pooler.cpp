@@ -8,15 +8,18 @@
 namespace fenceline::postgres {
 namespace {
 
-constexpr Duration kMoment = std::chrono::milliseconds{300};  // one that waits for a session longer than this will not get it
+constexpr Duration kMoment =
+    std::chrono::milliseconds{300};  // one that waits for a session longer than this will not get it
 const Statement kWhich{"select pg_catalog.pg_backend_pid()::bigint"};
 
 // A client of the pooler's, perhaps, that opens and ends transactions.
 class Visitor {
  public:
-  Visitor(Runtime& runtime, std::unique_ptr<Connection> connection) : runtime_(runtime), connection_(std::move(connection)) {}
+  Visitor(Runtime& runtime, std::unique_ptr<Connection> connection)
+      : runtime_(runtime), connection_(std::move(connection)) {}
 
-  // The process of the server that this transaction runs in; it stays open. Nothing: no session was to be had in that time, and this visitor is of no more use.
+  // The process of the server that this transaction runs in; it stays open. Nothing: no session was to be had in that
+  // time, and this visitor is of no more use.
   std::optional<std::int64_t> begin(Duration patience) {
     const Instant deadline = runtime_.now() + patience;
     if (connection_->script("begin", deadline).fate != Reply::Fate::answered) return std::nullopt;
@@ -54,7 +57,8 @@ Result<Pooler> pooler_before(Runtime& runtime, const Dsn& dsn, Duration timeout)
     Result<Visitor> other = visitor();
     if (!other) return std::unexpected(other.error());
     if (other->begin(kMoment)) {
-      // Whoever comes next gets the session that was put back last, or the one that waits longest: the two rounds meet both.
+      // Whoever comes next gets the session that was put back last, or the one that waits longest: the two rounds meet
+      // both.
       one->commit();
       other->commit();
       if (one->begin(kMoment) != first) return Pooler::transaction;

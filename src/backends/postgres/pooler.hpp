@@ -1,4 +1,5 @@
-// Whether a pooler stands between a store and its server, and of which kind. Sessions of ours tell it: nothing in the protocol does.
+// Whether a pooler stands between a store and its server, and of which kind. Sessions of ours tell it: nothing in the
+// protocol does.
 #pragma once
 
 #include "backends/postgres/dsn.hpp"
@@ -12,7 +13,8 @@ enum class Pooler {
   transaction,  // sessions are shared: what one remembers belongs to nobody, and LISTEN hears nothing
 };
 
-// Makes up to three connections of its own, and needs a moment if the pooler has no session to spare. Errors: as Connection::connect.
+// Makes up to three connections of its own, and needs a moment if the pooler has no session to spare. Errors: as
+// Connection::connect.
 Result<Pooler> pooler_before(Runtime& runtime, const Dsn& dsn, Duration timeout);
 
 }  // namespace fenceline::postgres

@@ -1,4 +1,5 @@
-// The suite that every store passes, and the stream that must find no difference from the memory store, on a real server.
+// The suite that every store passes, and the stream that must find no difference from the memory store, on a real
+// server.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -51,7 +52,8 @@ void run_seeds(const DifferentialOptions& options, bool look_for_gaps) {
     MemoryStore oracle(clock);
     HandMovedSchema::shared().empty();
     const auto store = HandMovedSchema::shared().open(runtime, clock);
-    const DifferentialReport report = run_differential(oracle, *store, clock, {.seed = seed, .operations = options.operations, .alike = options.alike});
+    const DifferentialReport report = run_differential(
+        oracle, *store, clock, {.seed = seed, .operations = options.operations, .alike = options.alike});
     ASSERT_FALSE(report.difference) << "seed " << seed << ": " << *report.difference;
     for (const auto& [cell, times] : report.seen) total[cell] += times;
   }
@@ -62,7 +64,9 @@ void run_seeds(const DifferentialOptions& options, bool look_for_gaps) {
 
 TEST(PostgresDifferential, AnswersAsTheMemoryStoreDoes) { run_seeds({.operations = 10'000}, true); }
 
-TEST(PostgresDifferential, JobsOfOneCallAreAsIfEachHadComeAlone) { run_seeds({.operations = 2'000, .alike = true}, false); }
+TEST(PostgresDifferential, JobsOfOneCallAreAsIfEachHadComeAlone) {
+  run_seeds({.operations = 2'000, .alike = true}, false);
+}
 
 }  // namespace
 }  // namespace fenceline::test

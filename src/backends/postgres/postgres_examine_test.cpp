@@ -1,4 +1,5 @@
-// What the doctor sees of a real server: each setting is changed from outside, seen, and gone when the command that the finding names was run.
+// What the doctor sees of a real server: each setting is changed from outside, seen, and gone when the command that the
+// finding names was run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +20,9 @@ using postgres::Pooler;
 
 class PostgresExamine : public testing::Test {
  protected:
-  std::unique_ptr<PostgresStore> open(const std::string& url) { return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url})); }
+  std::unique_ptr<PostgresStore> open(const std::string& url) {
+    return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url}));
+  }
   // By a store that opens its sessions anew: a setting of a role is of those that begin after it.
   Finding seen(const std::string& name) { return named_in(must(open(schema_.url())->examine()), name); }
   // What mends, behind a look.
@@ -56,22 +59,27 @@ class PostgresExamine : public testing::Test {
   void configure(const std::string& sql) { run_sql({sql, "select pg_reload_conf()"}); }
   // Whatever a test did to this role is over with it.
   void TearDown() override {
-    run_sql({"set default_transaction_read_only = off", "alter role current_user reset all",
-             "do $$ begin execute format('alter role current_user in database %I reset all', current_database()); end $$"});
+    run_sql(
+        {"set default_transaction_read_only = off", "alter role current_user reset all",
+         "do $$ begin execute format('alter role current_user in database %I reset all', current_database()); end $$"});
   }
-  std::unique_ptr<postgres::Connection> session() { return must(postgres::Connection::connect(runtime_, must(postgres::parse_dsn(server_url())), runtime_.now() + 30s)); }
+  std::unique_ptr<postgres::Connection> session() {
+    return must(postgres::Connection::connect(runtime_, must(postgres::parse_dsn(server_url())), runtime_.now() + 30s));
+  }
   ThreadRuntime runtime_;
   TestSchema schema_{"examine"};
 };
 
 TEST_F(PostgresExamine, LooksAtAllOfTheServerAndAFindingThatIsNotOkSaysWhyAndWhatToDo) {
   const std::vector<Finding> findings = must(open(schema_.url())->examine());
-  for (const char* name : {"class", "version", "clock", "round_trip", "writes", "durability", "synchronous_commit", "pooler", "autovacuum", "held_horizon", "wal_size", "transaction_ids", "connections",
-                           "meta", "depths", "schema", "schedules", "guards"})
+  for (const char* name : {"class", "version", "clock", "round_trip", "writes", "durability", "synchronous_commit",
+                           "pooler", "autovacuum", "held_horizon", "wal_size", "transaction_ids", "connections", "meta",
+                           "depths", "schema", "schedules", "guards"})
     EXPECT_EQ(std::ranges::count(findings, name, &Finding::name), 1) << name;
   for (const Finding& finding : findings) expect_whole(finding, finding.status != FindingStatus::ok);
   EXPECT_EQ(named_in(findings, "clock").status, FindingStatus::ok) << named_in(findings, "clock").detail;
-  EXPECT_EQ(named_in(findings, "held_horizon").detail.find("idle in transaction"), std::string::npos) << "not by the look itself: " << named_in(findings, "held_horizon").detail;
+  EXPECT_EQ(named_in(findings, "held_horizon").detail.find("idle in transaction"), std::string::npos)
+      << "not by the look itself: " << named_in(findings, "held_horizon").detail;
 }
 
 TEST_F(PostgresExamine, AServerThatDoesNotSyncIsBadAndItsClassIsSeenToFall) {
@@ -123,7 +131,9 @@ TEST_F(PostgresExamine, WhoHoldsTheHorizonIsNamedAndEnded) {
   Pool pool(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
   const auto reader = session();
   const WallTime before = runtime_.wall_now();
-  ASSERT_EQ(reader->script("begin isolation level repeatable read; select count(*) from pg_class", runtime_.now() + 30s).fate, postgres::Reply::Fate::answered);
+  ASSERT_EQ(
+      reader->script("begin isolation level repeatable read; select count(*) from pg_class", runtime_.now() + 30s).fate,
+      postgres::Reply::Fate::answered);
   EXPECT_EQ(must(postgres::horizon_finding(pool, 5min)).status, FindingStatus::ok) << "a moment is no harm";
   const Finding found = must(postgres::horizon_finding(pool, 0s));
   expect_whole(found);
@@ -135,7 +145,10 @@ TEST_F(PostgresExamine, WhoHoldsTheHorizonIsNamedAndEnded) {
   ASSERT_TRUE(run(act_of(found))) << found.remedy;
   EXPECT_TRUE(eventually([&] { return must(postgres::horizon_finding(pool, 0s)).detail == "nobody holds it"; }));
 
-  ASSERT_EQ(session()->script("begin; select txid_current(); prepare transaction 'it''s forgotten'", runtime_.now() + 30s).fate, postgres::Reply::Fate::answered);
+  ASSERT_EQ(session()
+                ->script("begin; select txid_current(); prepare transaction 'it''s forgotten'", runtime_.now() + 30s)
+                .fate,
+            postgres::Reply::Fate::answered);
   const Finding prepared = must(postgres::horizon_finding(pool, 0s));
   EXPECT_NE(prepared.detail.find("prepared transaction of "), std::string::npos) << prepared.detail;
   ASSERT_TRUE(run(prepared.remedy) && run(act_of(prepared))) << prepared.remedy;
@@ -144,12 +157,14 @@ TEST_F(PostgresExamine, WhoHoldsTheHorizonIsNamedAndEnded) {
 
 TEST_F(PostgresExamine, ASlotThatNobodyUsesAndThatKeepsTheLogIsNamed) {
   configure("alter system set max_wal_size = '32MB'");
-  run_sql({"checkpoint", "select pg_create_physical_replication_slot('forgotten', true)"});  // it keeps what came since the last one
+  run_sql({"checkpoint",
+           "select pg_create_physical_replication_slot('forgotten', true)"});  // it keeps what came since the last one
   EXPECT_EQ(seen("wal_size").status, FindingStatus::ok) << seen("wal_size").detail;
   for (int i = 0; i < 6; ++i) run_sql({"select pg_logical_emit_message(true, 'test', 'x')", "select pg_switch_wal()"});
   const Finding found = seen("wal_size");
   expect_whole(found);
-  EXPECT_NE(found.detail.find("replication slot forgotten, which nobody uses, keeps "), std::string::npos) << found.detail;
+  EXPECT_NE(found.detail.find("replication slot forgotten, which nobody uses, keeps "), std::string::npos)
+      << found.detail;
   EXPECT_TRUE(run(found.remedy)) << found.remedy;
   EXPECT_NE(seen("wal_size").detail.find("forgotten"), std::string::npos) << "that was a look";
   EXPECT_TRUE(run(act_of(found))) << found.remedy;
@@ -175,7 +190,8 @@ TEST_F(PostgresExamine, ConnectionsThatAreNearlyUsedUpAreAWarning) {
   std::vector<std::unique_ptr<postgres::Connection>> sessions;
   // All there are: whoever is connected is told the rest all the same.
   while (true) {
-    Result<std::unique_ptr<postgres::Connection>> one = postgres::Connection::connect(runtime_, must(postgres::parse_dsn(server_url())), runtime_.now() + 30s);
+    Result<std::unique_ptr<postgres::Connection>> one =
+        postgres::Connection::connect(runtime_, must(postgres::parse_dsn(server_url())), runtime_.now() + 30s);
     if (!one) break;
     sessions.push_back(std::move(*one));
   }
@@ -194,7 +210,9 @@ TEST_F(PostgresExamine, APoolerThatSharesSessionsIsSeenWhetherTheUrlSaysSoOrNot)
   EXPECT_EQ(must(postgres::pooler_before(runtime_, must(postgres::parse_dsn(pooler)), 5s)), Pooler::transaction);
   { const auto made = open(schema_.url()); }
   EXPECT_EQ(seen("pooler").detail, "none");
-  const std::string url = std::string(pooler) + (std::string_view(pooler).find('?') == std::string_view::npos ? "?" : "&") + "schema=" + schema_.name();
+  const std::string url = std::string(pooler) +
+                          (std::string_view(pooler).find('?') == std::string_view::npos ? "?" : "&") +
+                          "schema=" + schema_.name();
   const Finding found = named_in(must(open(url)->examine()), "pooler");
   expect_whole(found);
   EXPECT_NE(found.remedy.find("pooler=transaction"), std::string::npos) << found.remedy;

@@ -1,4 +1,5 @@
-// Where a guard could be passed by: jobs younger than a snapshot, ids in other spellings and namespaces, prepared transactions, columns whose text is not one.
+// Where a guard could be passed by: jobs younger than a snapshot, ids in other spellings and namespaces, prepared
+// transactions, columns whose text is not one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@ namespace {
 
 class PostgresGuardEdges : public GuardedServer, public testing::Test {
  protected:
-  PostgresGuardEdges() { app_.run("create schema " + app_.name() + "; create table " + theirs("note") + " (text text)"); }
+  PostgresGuardEdges() {
+    app_.run("create schema " + app_.name() + "; create table " + theirs("note") + " (text text)");
+  }
   std::string write() const { return "insert into " + theirs("note") + " values ('late')"; }
   std::int64_t written() { return number("select count(*) from " + theirs("note")); }
   static std::string uuid_of(const Job& job) { return to_string(job.id); }
@@ -32,9 +35,12 @@ TEST_F(PostgresGuardEdges, E3_AKeyIsMetAlsoWhereNoLeaseWasSeen) {
   AppSession paused = session();
   paused.must_run("begin; " + call("guard", "'plan', 10"));
   paused.must_run(write());
-  schema_.run("insert into superseded (ns_id, resource, fence) select id, 'plan', 10 from namespace where name = 'default'");
+  schema_.run(
+      "insert into superseded (ns_id, resource, fence) select id, 'plan', 10 from namespace where name = 'default'");
   if (number("select count(*) from " + ours("superseded")) == 0) {
-    schema_.run("insert into namespace (name) values ('default'); insert into superseded (ns_id, resource, fence) select id, 'plan', 10 from namespace where name = 'default'");
+    schema_.run(
+        "insert into namespace (name) values ('default'); insert into superseded (ns_id, resource, fence) select id, "
+        "'plan', 10 from namespace where name = 'default'");
   }
   EXPECT_EQ(paused.run("commit"), kStale) << paused.said;
   EXPECT_EQ(written(), 0);
@@ -42,7 +48,10 @@ TEST_F(PostgresGuardEdges, E3_AKeyIsMetAlsoWhereNoLeaseWasSeen) {
 
 // The one that ends the fences is stopped between two of them, by somebody who is about to leave the key of the second.
 TEST_F(PostgresGuardEdges, E3_AnActInAnyOrderMeetsNoDeadlockBesideACommitUnderSeveralFences) {
-  const auto waiting = [&] { return number("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"); };
+  const auto waiting = [&] {
+    return number(
+        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+  };
   for (const bool cancel : {true, false}) {
     std::vector<Job> jobs;
     for (int i = 0; i < 3; ++i) {
@@ -51,13 +60,20 @@ TEST_F(PostgresGuardEdges, E3_AnActInAnyOrderMeetsNoDeadlockBesideACommitUnderSe
     }
     std::ranges::sort(jobs, {}, &Job::id);
     AppSession bar = session();
-    bar.must_run("begin; insert into " + ours("superseded") + " (ns_id, resource, fence) select id, '" + uuid_of(jobs[1]) + "', " + std::to_string(jobs[1].fence) + " from " + ours("namespace") + " where name = 'default'");
+    bar.must_run("begin; insert into " + ours("superseded") + " (ns_id, resource, fence) select id, '" +
+                 uuid_of(jobs[1]) + "', " + std::to_string(jobs[1].fence) + " from " + ours("namespace") +
+                 " where name = 'default'");
     AppSession app = session();
     app.must_run("begin; " + call("guard", jobs[0]) + "; " + call("guard", jobs[2]) + "; " + write());
-    const ActRequest request{.ns = "default", .ids = {jobs[2].id, jobs[1].id, jobs[0].id}, .request = "act", .only = {}, .act = {"ana", "stop"}};
+    const ActRequest request{.ns = "default",
+                             .ids = {jobs[2].id, jobs[1].id, jobs[0].id},
+                             .request = "act",
+                             .only = {},
+                             .act = {"ana", "stop"}};
     std::optional<Result<ActReply>> acted;
     std::string committed;
-    Task acts = runtime_.spawn("act", [&](const std::stop_token&) { acted = cancel ? store_->cancel(request) : store_->retry(request); });
+    Task acts = runtime_.spawn(
+        "act", [&](const std::stop_token&) { acted = cancel ? store_->cancel(request) : store_->retry(request); });
     for (int i = 0; i < 2'000 && waiting() < 1; ++i) runtime_.sleep_for(std::chrono::milliseconds{2}, {});
     Task commits = runtime_.spawn("commit", [&](const std::stop_token&) { committed = app.run("commit"); });
     for (int i = 0; i < 2'000 && waiting() < 2; ++i) runtime_.sleep_for(std::chrono::milliseconds{2}, {});
@@ -69,7 +85,11 @@ TEST_F(PostgresGuardEdges, E3_AnActInAnyOrderMeetsNoDeadlockBesideACommitUnderSe
     EXPECT_EQ(committed, kStale) << "the act was first: " << app.said;
     EXPECT_EQ(written(), 0);
     must(store_->cancel({.ns = "default", .ids = request.ids, .request = "end", .only = {}, .act = {"ana", "over"}}));
-    store_->stopped({.ns = "default", .owner = "a", .jobs = {{jobs[0].id, jobs[0].fence}, {jobs[1].id, jobs[1].fence}, {jobs[2].id, jobs[2].fence}}}).value();
+    store_
+        ->stopped({.ns = "default",
+                   .owner = "a",
+                   .jobs = {{jobs[0].id, jobs[0].fence}, {jobs[1].id, jobs[1].fence}, {jobs[2].id, jobs[2].fence}}})
+        .value();
   }
 }
 
@@ -119,8 +139,11 @@ TEST_F(PostgresGuardEdges, E3_AFenceFromTheFarFutureKeepsNobodyFromRebase) {
 
 // A transaction that was prepared outlives a crash and keeps its key: its words are seen however they are written.
 TEST_F(PostgresGuardEdges, E3_NoSpellingOfPrepareTransactionPasses) {
-  if (number("select current_setting('max_prepared_transactions')::bigint") == 0) GTEST_SKIP() << "the server takes no prepared transactions";
-  for (const char* words : {"prepare transaction 'x'", "/* app */ prepare transaction 'x'", "prepare/**/transaction 'x'", "prepare /* c */ transaction 'x'", "prepare transaction'x'"}) {
+  if (number("select current_setting('max_prepared_transactions')::bigint") == 0)
+    GTEST_SKIP() << "the server takes no prepared transactions";
+  for (const char* words :
+       {"prepare transaction 'x'", "/* app */ prepare transaction 'x'", "prepare/**/transaction 'x'",
+        "prepare /* c */ transaction 'x'", "prepare transaction'x'"}) {
     AppSession app = session();
     app.must_run("begin; " + call("guard", "'plan', 10"));
     EXPECT_EQ(app.run(words), "0A000") << words;
@@ -135,12 +158,15 @@ TEST_F(PostgresGuardEdges, E3_AResourceIsOneTextInEverySession) {
 }
 
 TEST_F(PostgresGuardEdges, E3_ACastOfSomebodysOwnIsNotCalledWithTheRightsOfTheStore) {
-  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint); create type " + theirs("odd") + " as (a text); create table " + theirs("called") + " (who text); create function " + theirs("tell") +
-           "(x " + theirs("odd") + ") returns text language plpgsql as $$ begin insert into " + theirs("called") + " values (current_user); return 'r'; end $$; create cast (" + theirs("odd") +
-           " as text) with function " + theirs("tell") + "(" + theirs("odd") + ")");
+  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint); create type " + theirs("odd") +
+           " as (a text); create table " + theirs("called") + " (who text); create function " + theirs("tell") + "(x " +
+           theirs("odd") + ") returns text language plpgsql as $$ begin insert into " + theirs("called") +
+           " values (current_user); return 'r'; end $$; create cast (" + theirs("odd") + " as text) with function " +
+           theirs("tell") + "(" + theirs("odd") + ")");
   AppSession app = session();
   app.must_run(protect("runs", "'run_id', 'fence'"));
-  app.must_run("alter table " + theirs("runs") + " alter column run_id type " + theirs("odd") + " using row(run_id)::" + theirs("odd"));
+  app.must_run("alter table " + theirs("runs") + " alter column run_id type " + theirs("odd") +
+               " using row(run_id)::" + theirs("odd"));
   app.run("insert into " + theirs("runs") + " values (row('r'), 10)");
   EXPECT_EQ(number("select count(*) from " + theirs("called")), 0);
 }
@@ -160,15 +186,19 @@ TEST_F(PostgresGuardEdges, E3_WhatComesAfterTheCheckIsTold) {
   app.must_run(protect("runs", "'run_id', 'fence'"));
   const std::string gaps = "select count(*) from " + ours("refusals") + " where gaps is not null";
   EXPECT_EQ(number(gaps), 0);
-  app_.run("create function " + theirs("change") + "() returns trigger language plpgsql as $$ begin new.run_id := 'other'; return new; end $$; create trigger zzz before insert on " +
+  app_.run("create function " + theirs("change") +
+           "() returns trigger language plpgsql as $$ begin new.run_id := 'other'; return new; end $$; create trigger "
+           "zzz before insert on " +
            theirs("runs") + " for each row execute function " + theirs("change") + "()");
   EXPECT_EQ(number(gaps + " and gaps like '%zzz%'"), 1);
-  app_.run("drop trigger zzz on " + theirs("runs") + "; create table " + theirs("heir") + " () inherits (" + theirs("runs") + ")");
+  app_.run("drop trigger zzz on " + theirs("runs") + "; create table " + theirs("heir") + " () inherits (" +
+           theirs("runs") + ")");
   EXPECT_EQ(number(gaps + " and gaps like '%heir%'"), 1);
 }
 
 TEST_F(PostgresGuardEdges, E3_AProtectedTableThatWasDroppedLeavesNothingWhenTheNextIsProtected) {
-  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint); create table " + theirs("more") + " (run_id text, fence bigint)");
+  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint); create table " + theirs("more") +
+           " (run_id text, fence bigint)");
   AppSession app = session();
   app.must_run(protect("runs", "'run_id', 'fence'"));
   app_.run("drop table " + theirs("runs"));
@@ -177,8 +207,9 @@ TEST_F(PostgresGuardEdges, E3_AProtectedTableThatWasDroppedLeavesNothingWhenTheN
 }
 
 TEST_F(PostgresGuardEdges, E3_AHalfGoneProtectionKeepsNoOtherTableFromBeingProtected) {
-  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint) partition by list (run_id); create table " + theirs("part") + " partition of " + theirs("runs") + " default; create table " +
-           theirs("more") + " (run_id text, fence bigint)");
+  app_.run("create table " + theirs("runs") + " (run_id text, fence bigint) partition by list (run_id); create table " +
+           theirs("part") + " partition of " + theirs("runs") + " default; create table " + theirs("more") +
+           " (run_id text, fence bigint)");
   AppSession app = session();
   app.must_run(protect("runs", "'run_id', 'fence'"));
   app_.run("alter table " + theirs("runs") + " detach partition " + theirs("part") + "; drop table " + theirs("runs"));

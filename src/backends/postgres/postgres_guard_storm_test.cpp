@@ -1,4 +1,5 @@
-// Many writers at once, some of them paused, while their jobs are taken over all the time; and a database that is dumped and restored.
+// Many writers at once, some of them paused, while their jobs are taken over all the time; and a database that is
+// dumped and restored.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,14 +29,16 @@ Duration storm_time() {
 class PostgresGuardStorm : public GuardedServer, public testing::Test {
  protected:
   PostgresGuardStorm() {
-    app_.run("create schema " + app_.name() + "; create table " + theirs("run") + " (job uuid primary key, version bigint not null, fence bigint); create table " + theirs("history") +
+    app_.run("create schema " + app_.name() + "; create table " + theirs("run") +
+             " (job uuid primary key, version bigint not null, fence bigint); create table " + theirs("history") +
              " (job uuid, version bigint, fence bigint)");
     session().must_run(protect("run", "resource => 'job', fence => 'fence'"));
   }
   std::uint64_t any(std::uint64_t below) { return runtime_.random() % below; }
 };
 
-// What is known of a job by those who saw its grants: no commit that was sent after a grant was known may succeed under an older fence.
+// What is known of a job by those who saw its grants: no commit that was sent after a grant was known may succeed under
+// an older fence.
 struct Known {
   std::atomic<Fence> newest = 0;
 };
@@ -44,7 +47,9 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
   std::vector<JobId> ids;
   for (int i = 0; i < kJobs; ++i) ids.push_back(added());
   std::array<Known, kJobs> known;
-  const auto index_of = [&](const JobId& id) { return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin()); };
+  const auto index_of = [&](const JobId& id) {
+    return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+  };
   std::array<std::atomic<int>, kLevels.size()> committed{}, stale{};
   std::atomic<int> takeovers = 0, again = 0, violations = 0;
   std::mutex odd_mutex;
@@ -55,14 +60,23 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
   // One takes all jobs over, again and again: their leases never last.
   tasks.push_back(runtime_.spawn("taker", [&](const std::stop_token&) {
     for (int n = 0; runtime_.now() < end; ++n) {
-      const auto jobs = must(store_->claim({.ns = "default", .queues = {"q"}, .stage = "", .owner = "taker", .request = "t" + std::to_string(n), .limit = kJobs, .ttl = 30s})).jobs;
+      const auto jobs = must(store_->claim({.ns = "default",
+                                            .queues = {"q"},
+                                            .stage = "",
+                                            .owner = "taker",
+                                            .request = "t" + std::to_string(n),
+                                            .limit = kJobs,
+                                            .ttl = 30s}))
+                            .jobs;
       for (const ClaimedJob& one : jobs) {
         known[index_of(one.job.id)].newest = one.job.fence;
         ++takeovers;
       }
       runtime_.sleep_for(std::chrono::milliseconds{5 + static_cast<int>(any(40))}, {});
       // As many losses as there are takeovers would bury them.
-      schema_.run("update job set lease_end = lease_end - 3600000000, losses_in_row = null where lease_end is not null; update claim set bound = bound - 3600000000, losses_most = 0 where live > 0");
+      schema_.run(
+          "update job set lease_end = lease_end - 3600000000, losses_in_row = null where lease_end is not null; update "
+          "claim set bound = bound - 3600000000, losses_most = 0 where live > 0");
     }
   }));
   for (int w = 0; w < kWriters; ++w) {
@@ -76,12 +90,16 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
         const std::string job = "'" + to_string(ids[at]) + "'", number = std::to_string(fence);
         std::string state = app.run("begin isolation level " + std::string(kLevels[level]));
         if (any(3) == 0) state = app.run(call("act_as", job + ", " + number));
-        if (any(4) == 0 && state.empty()) state = app.run("savepoint s; " + call("guard", job + ", " + number) + "; rollback to s");
+        if (any(4) == 0 && state.empty())
+          state = app.run("savepoint s; " + call("guard", job + ", " + number) + "; rollback to s");
         if (state.empty()) {
-          state = app.run("insert into " + theirs("run") + " as r values (" + job + ", 1, " + number + ") on conflict (job) do update set version = r.version + 1, fence = excluded.fence");
+          state = app.run("insert into " + theirs("run") + " as r values (" + job + ", 1, " + number +
+                          ") on conflict (job) do update set version = r.version + 1, fence = excluded.fence");
         }
         if (any(8) == 0 && state.empty()) state = app.run("set constraints all immediate");
-        if (state.empty()) state = app.run("insert into " + theirs("history") + " select job, version, fence from " + theirs("run") + " where job = " + job);
+        if (state.empty())
+          state = app.run("insert into " + theirs("history") + " select job, version, fence from " + theirs("run") +
+                          " where job = " + job);
         if (any(2) == 0) runtime_.sleep_for(std::chrono::milliseconds{any(30)}, {});
         const bool taken_over = known[at].newest > fence;
         if (state.empty()) state = app.run("commit");
@@ -111,11 +129,15 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
   }
   RecordProperty("committed", committed[0] + committed[1] + committed[2]);
   // In the order in which the rows were written fences never go back.
-  EXPECT_EQ(number("select count(*) from (select fence < lag(fence) over (partition by job order by version) as back from " + theirs("history") + ") as h where back"), 0);
+  EXPECT_EQ(
+      number("select count(*) from (select fence < lag(fence) over (partition by job order by version) as back from " +
+             theirs("history") + ") as h where back"),
+      0);
   EXPECT_EQ(number("select count(*) from " + theirs("history")), committed[0] + committed[1] + committed[2]);
   EXPECT_EQ(number("select count(*) from " + ours("at_commit")), 0);
-  std::printf("%d + %d + %d commits, %d + %d + %d stale, %d to be begun anew, %d grants\n", committed[0].load(), committed[1].load(), committed[2].load(), stale[0].load(), stale[1].load(), stale[2].load(),
-              again.load(), takeovers.load());
+  std::printf("%d + %d + %d commits, %d + %d + %d stale, %d to be begun anew, %d grants\n", committed[0].load(),
+              committed[1].load(), committed[2].load(), stale[0].load(), stale[1].load(), stale[2].load(), again.load(),
+              takeovers.load());
 }
 
 TEST_F(PostgresGuardStorm, E3_ADumpThatIsRestoredGuardsOnAndKnowsWhoIsFromBefore) {
@@ -125,13 +147,16 @@ TEST_F(PostgresGuardStorm, E3_ADumpThatIsRestoredGuardsOnAndKnowsWhoIsFromBefore
   const Job first = granted_for_a_moment("a");
   const std::string id = to_string(first.id);
   const auto write = [&](const Job& by) {
-    return "insert into " + theirs("run") + " values ('" + id + "', 1, " + std::to_string(by.fence) + ") on conflict (job) do update set version = 2, fence = excluded.fence";
+    return "insert into " + theirs("run") + " values ('" + id + "', 1, " + std::to_string(by.fence) +
+           ") on conflict (job) do update set version = 2, fence = excluded.fence";
   };
   session().must_run(write(first));
   session().run("update " + theirs("run") + " set version = 9");
   const std::filesystem::path file = std::filesystem::temp_directory_path() / (schema_.name() + ".sql");
   const auto shell = [](const std::string& command) { return std::system(command.c_str()); };
-  ASSERT_EQ(shell(tools + "pg_dump '" + server_url() + "' -n " + schema_.name() + " -n " + app_.name() + " -f " + file.string()), 0);
+  ASSERT_EQ(shell(tools + "pg_dump '" + server_url() + "' -n " + schema_.name() + " -n " + app_.name() + " -f " +
+                  file.string()),
+            0);
   const Job lost = granted_for_a_moment("b");  // after the backup: the restored store has never heard of it
   session().must_run(write(lost));
   store_.reset();
@@ -149,8 +174,10 @@ TEST_F(PostgresGuardStorm, E3_ADumpThatIsRestoredGuardsOnAndKnowsWhoIsFromBefore
   EXPECT_EQ(app.run(write(first)), kStale);
   EXPECT_EQ(app.run(write(lost)), kStale);
   EXPECT_EQ(app.run(write(anew)), "") << app.said;
-  EXPECT_GE(number("select unfenced_refused from " + ours("refusals") + " where \"table\" is not null"), 2) << "counts are restored too";
-  for (const Finding& finding : must(store_->examine())) EXPECT_TRUE(finding.name != "schema" || finding.status == FindingStatus::ok) << finding.detail;
+  EXPECT_GE(number("select unfenced_refused from " + ours("refusals") + " where \"table\" is not null"), 2)
+      << "counts are restored too";
+  for (const Finding& finding : must(store_->examine()))
+    EXPECT_TRUE(finding.name != "schema" || finding.status == FindingStatus::ok) << finding.detail;
   EXPECT_EQ(app.run(call("unprotect", "'" + theirs("run") + "'")), "") << app.said;
 }
 

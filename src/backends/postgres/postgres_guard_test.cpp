@@ -1,5 +1,5 @@
-// A fence for what the application writes in its own transaction: a holder that is paused between its check and its COMMIT holds nobody up and
-// commits nothing once another has been granted, in every isolation level.
+// A fence for what the application writes in its own transaction: a holder that is paused between its check and its
+// COMMIT holds nobody up and commits nothing once another has been granted, in every isolation level.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -15,7 +15,9 @@ using namespace std::chrono_literals;
 class PostgresGuard : public GuardedServer, public testing::Test {
  protected:
   PostgresGuard() { app_.run("create schema " + app_.name() + "; create table " + theirs("note") + " (text text)"); }
-  std::string write(const std::string& text) const { return "insert into " + theirs("note") + " values ('" + text + "')"; }
+  std::string write(const std::string& text) const {
+    return "insert into " + theirs("note") + " values ('" + text + "')";
+  }
   std::int64_t written() { return number("select count(*) from " + theirs("note")); }
   std::int64_t keys() { return number("select count(*) from " + ours("superseded")); }
 };
@@ -103,27 +105,45 @@ TEST_P(PostgresGuardIn, E3_AFenceThatNobodyHadCommittedUnderIsOvertakenToo) {
   EXPECT_EQ(written(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryIsolation, PostgresGuardIn, testing::Values("read committed", "repeatable read", "serializable"), [](const auto& one) {
-  const std::string level = one.param;
-  return std::string(level == "read committed" ? "ReadCommitted" : level == "serializable" ? "Serializable" : "RepeatableRead");
-});
+INSTANTIATE_TEST_SUITE_P(EveryIsolation, PostgresGuardIn,
+                         testing::Values("read committed", "repeatable read", "serializable"), [](const auto& one) {
+                           const std::string level = one.param;
+                           return std::string(level == "read committed" ? "ReadCommitted"
+                                              : level == "serializable" ? "Serializable"
+                                                                        : "RepeatableRead");
+                         });
 
 TEST_F(PostgresGuard, E3_EveryWayInWhichAFenceEndsIsMetByAPausedTransaction) {
   const std::map<std::string, std::function<void(const Job&)>> ways{
       {"taken over", [&](const Job&) { granted("b"); }},
       {"failed and granted again",
        [&](const Job& job) {
-         must(store_->settle({.ns = "default", .owner = "a", .settlements = {{.id = job.id, .fence = job.fence, .outcome = {.kind = OutcomeKind::failed}}}}));
+         must(store_->settle(
+             {.ns = "default",
+              .owner = "a",
+              .settlements = {{.id = job.id, .fence = job.fence, .outcome = {.kind = OutcomeKind::failed}}}}));
          granted("b");
        }},
       {"given back and granted again",
        [&](const Job& job) {
-         must(store_->settle({.ns = "default", .owner = "a", .settlements = {{.id = job.id, .fence = job.fence, .outcome = {.kind = OutcomeKind::given_back}}}}));
+         must(store_->settle(
+             {.ns = "default",
+              .owner = "a",
+              .settlements = {{.id = job.id, .fence = job.fence, .outcome = {.kind = OutcomeKind::given_back}}}}));
          granted("b");
        }},
-      {"cancelled", [&](const Job& job) { must(store_->cancel({.ns = "default", .ids = {job.id}, .request = "c", .act = {"ann", ""}})); }},
-      {"taken back", [&](const Job& job) { must(store_->retry({.ns = "default", .ids = {job.id}, .request = "t", .act = {"ann", ""}})); }},
-      {"removed with its namespace", [&](const Job&) { must(store_->remove_namespace("default", {"ann", ""})); }},
+      {"cancelled",
+       [&](const Job& job) {
+         must(store_->cancel({.ns = "default", .ids = {job.id}, .request = "c", .act = {"ann", ""}}));
+       }},
+      {"taken back",
+       [&](const Job& job) {
+         must(store_->retry({.ns = "default", .ids = {job.id}, .request = "t", .act = {"ann", ""}}));
+       }},
+      {"removed with its namespace",
+       [&](const Job&) {
+         must(store_->remove_namespace("default", {"ann", ""}));
+       }},
   };
   for (const auto& [way, end] : ways) {
     must(store_->remove_namespace("default", {"ann", ""}));
@@ -145,7 +165,9 @@ TEST_F(PostgresGuard, E3_WhatIsFinishedIsNotThrownAwayIfNobodyTookOver) {
   AppSession app = session();
   app.must_run("begin; " + call("guard", job));
   app.must_run(write("in time"));
-  must(store_->settle({.ns = "default", .owner = "a", .settlements = {{.id = job.id, .fence = job.fence, .outcome = {.kind = OutcomeKind::done}}}}));
+  must(store_->settle({.ns = "default",
+                       .owner = "a",
+                       .settlements = {{.id = job.id, .fence = job.fence, .outcome = {.kind = OutcomeKind::done}}}}));
   EXPECT_EQ(app.run("commit"), "");
   EXPECT_EQ(app.run(call("guard", job)), "") << "its fence is the newest for ever";
   EXPECT_EQ(written(), 1);
@@ -153,7 +175,9 @@ TEST_F(PostgresGuard, E3_WhatIsFinishedIsNotThrownAwayIfNobodyTookOver) {
 
 // The application's own deferred trigger stands for a COMMIT that takes its time: ours has run, the end has not come.
 TEST_F(PostgresGuard, E3_ATakeoverWaitsForACommitThatIsUnderWay) {
-  app_.run("create function " + theirs("slow") + "() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(77); return null; end $$; create constraint trigger slow after insert on " +
+  app_.run("create function " + theirs("slow") +
+           "() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(77); return null; end $$; "
+           "create constraint trigger slow after insert on " +
            theirs("note") + " deferrable initially deferred for each row execute function " + theirs("slow") + "()");
   added();
   const Job old = granted_for_a_moment("a");
@@ -165,7 +189,9 @@ TEST_F(PostgresGuard, E3_ATakeoverWaitsForACommitThatIsUnderWay) {
   Task commit = runtime_.spawn("commit", [&](const std::stop_token&) { committed = app.run("commit"); });
   const auto waiting = [&](const std::string& what) {
     for (int i = 0; i < 5'000; ++i, runtime_.sleep_for(2ms, {})) {
-      if (number("select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '" + what + "%'") > 0) return true;
+      if (number("select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '" + what +
+                 "%'") > 0)
+        return true;
     }
     return false;
   };
@@ -173,7 +199,8 @@ TEST_F(PostgresGuard, E3_ATakeoverWaitsForACommitThatIsUnderWay) {
   AppSession taker = session();
   std::string taken = "?";
   Task claim = runtime_.spawn("claim", [&](const std::stop_token&) {
-    taken = taker.run("/* taker */ " + std::string("select * from ") + ours("claim_jobs") + "('default', '{q}', '', 'b', 'r', 1, 30000000, false, true, null, null, null, null)");
+    taken = taker.run("/* taker */ " + std::string("select * from ") + ours("claim_jobs") +
+                      "('default', '{q}', '', 'b', 'r', 1, 30000000, false, true, null, null, null, null)");
   });
   EXPECT_TRUE(waiting("/* taker"));
   brake.must_run("commit");
@@ -213,11 +240,15 @@ TEST_F(PostgresGuard, E3_CommitsByWhateverCommandAreChecked) {
   added();
   const Job old = granted_for_a_moment("a");
   AppSession app = session();
-  app_.run("create procedure " + theirs("works") + "() language plpgsql as $$ begin perform " + schema_.name() + ".gate('proc', 1); " + write("p") +
-           "; commit; perform " + schema_.name() + ".gate('proc', 2); commit; end $$");
+  app_.run("create procedure " + theirs("works") + "() language plpgsql as $$ begin perform " + schema_.name() +
+           ".gate('proc', 1); " + write("p") + "; commit; perform " + schema_.name() +
+           ".gate('proc', 2); commit; end $$");
   EXPECT_EQ(app.run("call " + theirs("works") + "()"), "");
-  EXPECT_EQ(app.run("begin; " + call("guard", old) + "; commit and chain; " + call("guard", old) + "; end transaction"), "");
-  EXPECT_EQ(app.run("do $$ begin perform " + schema_.name() + ".guard('" + to_string(old.id) + "', " + std::to_string(old.fence) + "); set constraints all immediate; end $$"), "");
+  EXPECT_EQ(app.run("begin; " + call("guard", old) + "; commit and chain; " + call("guard", old) + "; end transaction"),
+            "");
+  EXPECT_EQ(app.run("do $$ begin perform " + schema_.name() + ".guard('" + to_string(old.id) + "', " +
+                    std::to_string(old.fence) + "); set constraints all immediate; end $$"),
+            "");
   EXPECT_EQ(app.run(call("guard", old)), "");
   EXPECT_EQ(number("select count(*) from " + ours("at_commit")), 0);
   EXPECT_EQ(number("select fence from " + ours("gate_memory") + " where resource = 'proc'"), 2);
@@ -265,7 +296,8 @@ TEST_F(PostgresGuard, E3_AFenceThatTheStoreDoesNotKnowIsBehindAndBadInputSaysWhy
   EXPECT_EQ(app.run(call("guard", "'" + upper + "', " + std::to_string(job.fence - 1))), kStale);
 }
 
-// The settle checks the job's own row; the guard of the same fence is not in its way, nor is an outcome that lets the job come again.
+// The settle checks the job's own row; the guard of the same fence is not in its way, nor is an outcome that lets the
+// job come again.
 TEST_F(PostgresGuard, E3_AGuardAndTheOutcomeOfItsJobAreOneCommit) {
   for (const std::string verb : {"complete", "fail"}) {
     added();
@@ -304,7 +336,8 @@ TEST_F(PostgresGuard, E3_ManyTransactionsUnderOneFenceCommitOneAfterTheOther) {
     tasks.push_back(runtime_.spawn("w" + std::to_string(i), [&, i](const std::stop_token&) {
       AppSession app = session();
       for (int n = 0; n < 25; ++n) {
-        app.must_run(std::string(i % 2 == 0 ? "begin; " : "begin isolation level repeatable read; ") + call("guard", job) + "; " + call("guard", "'other', 5"));
+        app.must_run(std::string(i % 2 == 0 ? "begin; " : "begin isolation level repeatable read; ") +
+                     call("guard", job) + "; " + call("guard", "'other', 5"));
         app.must_run(write("w"));
         const std::string state = app.run("commit");
         // The first one of a resource without a lease makes its row: who meets it in an older snapshot begins anew.

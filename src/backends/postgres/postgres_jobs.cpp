@@ -49,11 +49,19 @@ Result<Params> enqueue_params(const EnqueueRequest& request) {
   return params;
 }
 
-bool is_one_plain_job(const EnqueueRequest& request) { return request.jobs.size() == 1 && extras_json(request.jobs.front()).is_null(); }
+bool is_one_plain_job(const EnqueueRequest& request) {
+  return request.jobs.size() == 1 && extras_json(request.jobs.front()).is_null();
+}
 
 Params plain_params(const std::string& ns, const NewJob& job) {
   Params params;
-  params.text(ns).text(job.queue).text(job.stage).uuid(job.id).text(job.payload).int2(static_cast<std::int16_t>(-job.priority)).int8(job.delay.count());
+  params.text(ns)
+      .text(job.queue)
+      .text(job.stage)
+      .uuid(job.id)
+      .text(job.payload)
+      .int2(static_cast<std::int16_t>(-job.priority))
+      .int8(job.delay.count());
   if (job.at) params.int8(job.at->time_since_epoch().count());
   else params.null(Type::int8);
   params.int4(job.attempts_max);
@@ -72,19 +80,49 @@ Params claim_params(const ClaimRequest& request, const std::vector<ClaimCursor>&
     seq.add_int8(cursor.seq);
   }
   Params params;
-  params.text(request.ns).array(queues).text(request.stage).text(request.owner).text(request.request).int4(request.limit).int8(request.ttl.count());
+  params.text(request.ns)
+      .array(queues)
+      .text(request.stage)
+      .text(request.owner)
+      .text(request.request)
+      .int4(request.limit)
+      .int8(request.ttl.count());
   params.boolean(request.holds_others).boolean(cursors.empty()).array(q).array(rank).array(run_at).array(seq);
   return params;
 }
 
 // Columns of a claimed job, in the order in which claim() declares them.
-enum Column { kQ, kSeq, kId, kRank, kAttemptsMax, kCreatedAt, kRunAt, kFence, kDeliveries, kLeft, kFailures, kLosses, kLossesInRow, kLaters, kLastOutcome, kExitStatus, kPercent, kWord, kError, kExtras, kForcedFrom, kPayload };
+enum Column {
+  kQ,
+  kSeq,
+  kId,
+  kRank,
+  kAttemptsMax,
+  kCreatedAt,
+  kRunAt,
+  kFence,
+  kDeliveries,
+  kLeft,
+  kFailures,
+  kLosses,
+  kLossesInRow,
+  kLaters,
+  kLastOutcome,
+  kExitStatus,
+  kPercent,
+  kWord,
+  kError,
+  kExtras,
+  kForcedFrom,
+  kPayload
+};
 
 enum Flag : std::int64_t { kAloneWaiting = 1, kOrdered = 2, kAskAgain = 4 };
 
 ClaimedJob claimed_job(const Rows& rows, int row, const ClaimRequest& request) {
   const std::int64_t q = rows.integer(row, kQ);
-  if (q < 1 || q > static_cast<std::int64_t>(request.queues.size())) throw WireFailure("a claimed job is of no queue that was asked for");
+  if (q < 1 || q > static_cast<std::int64_t>(request.queues.size()))
+    throw WireFailure("a claimed job is of no queue that was asked for");
   ClaimedJob claimed;
   Job& job = claimed.job;
   job.id = rows.uuid(row, kId);
@@ -106,9 +144,11 @@ ClaimedJob claimed_job(const Rows& rows, int row, const ClaimRequest& request) {
   job.losses = rows.integer_or(row, kLosses, 0);
   job.losses_in_row = rows.integer_or(row, kLossesInRow, 0);
   job.laters = rows.integer_or(row, kLaters, 0);
-  if (const auto outcome = rows.optional_integer(row, kLastOutcome)) job.last_outcome = static_cast<OutcomeKind>(*outcome);
+  if (const auto outcome = rows.optional_integer(row, kLastOutcome))
+    job.last_outcome = static_cast<OutcomeKind>(*outcome);
   if (const auto status = rows.optional_integer(row, kExitStatus)) job.exit_status = static_cast<int>(*status);
-  if (const auto percent = rows.optional_integer(row, kPercent)) job.progress = Progress{static_cast<int>(*percent), rows.text(row, kWord)};
+  if (const auto percent = rows.optional_integer(row, kPercent))
+    job.progress = Progress{static_cast<int>(*percent), rows.text(row, kWord)};
   job.error = rows.text(row, kError);
   claimed.forced = !rows.is_null(row, kForcedFrom);
   if (claimed.forced) claimed.previous_owner = rows.text(row, kForcedFrom);
@@ -138,7 +178,8 @@ Claimed claimed_in(const Rows& rows, const ClaimRequest& request) {
     }
     out.reply.jobs.push_back(claimed_job(rows, row, request));
     if (out.reply.jobs.back().forced) continue;
-    out.granted.push_back({static_cast<std::int32_t>(rows.integer(row, kQ)), static_cast<std::int16_t>(rows.integer(row, kRank)), rows.integer(row, kRunAt),
+    out.granted.push_back({static_cast<std::int32_t>(rows.integer(row, kQ)),
+                           static_cast<std::int16_t>(rows.integer(row, kRank)), rows.integer(row, kRunAt),
                            rows.integer(row, kSeq)});
   }
   if (!has_head) throw WireFailure("a claim's answer has no head");
@@ -154,7 +195,8 @@ Result<EnqueueReply> PostgresStore::enqueue(const EnqueueRequest& request) {
   const bool is_plain = is_one_plain_job(request);
   const Result<Params> params = is_plain ? plain_params(request.ns, request.jobs.front()) : enqueue_params(request);
   if (!params) return std::unexpected(params.error());
-  const Result<Rows> rows = parts_->pool.run(is_plain ? parts_->enqueue_plain : parts_->enqueue, *params, CallKind::change, request.timeout);
+  const Result<Rows> rows =
+      parts_->pool.run(is_plain ? parts_->enqueue_plain : parts_->enqueue, *params, CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     reply.existing = rows->integer(0, 0);
@@ -174,8 +216,10 @@ Result<ClaimReply> PostgresStore::claim(const ClaimRequest& request) {
   const Instant deadline = runtime.now() + request.timeout;
   for (int tries = 1;; ++tries) {
     const Instant sent = runtime.now();
-    const std::vector<ClaimCursor> cursors = parts_->always_rescan || tries > 1 ? std::vector<ClaimCursor>{} : parts_->cursors.for_claim(request, sent);
-    const Result<Rows> rows = parts_->pool.run(parts_->claim, claim_params(request, cursors), CallKind::claim, deadline - sent);
+    const std::vector<ClaimCursor> cursors =
+        parts_->always_rescan || tries > 1 ? std::vector<ClaimCursor>{} : parts_->cursors.for_claim(request, sent);
+    const Result<Rows> rows =
+        parts_->pool.run(parts_->claim, claim_params(request, cursors), CallKind::claim, deadline - sent);
     if (!rows) return std::unexpected(rows.error());
     Result<Claimed> claimed = decoded(parts_->pool.dsn(), [&] { return claimed_in(*rows, request); });
     if (!claimed) return std::unexpected(claimed.error());
@@ -189,8 +233,9 @@ Result<ClaimReply> PostgresStore::claim(const ClaimRequest& request) {
 
 Result<void> PostgresStore::give_back(const GiveBackRequest& request) {
   if (auto ok = check_request(request); !ok) return ok;
-  const Result<Rows> rows = parts_->pool.run(parts_->give_back, Params().text(request.ns).text(request.owner).text(request.request).int8(request.ttl.count()),
-                                             CallKind::change, request.timeout);
+  const Result<Rows> rows = parts_->pool.run(
+      parts_->give_back, Params().text(request.ns).text(request.owner).text(request.request).int8(request.ttl.count()),
+      CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return {};
 }
@@ -207,7 +252,8 @@ Result<ExtendReply> PostgresStore::extend(const ExtendRequest& request) {
   const Result<Rows> rows = parts_->pool.run(parts_->extend, params, CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
-    return ExtendReply{Duration{rows->integer(0, 1)}, Duration{rows->integer(0, 2)}, refusals_in(*rows, 1, request.jobs)};
+    return ExtendReply{Duration{rows->integer(0, 1)}, Duration{rows->integer(0, 2)},
+                       refusals_in(*rows, 1, request.jobs)};
   });
 }
 
@@ -216,8 +262,8 @@ Result<SettleReply> PostgresStore::settle(const SettleRequest& request) {
   const std::vector<Settlement>& all = request.settlements;
   const std::size_t count = all.size();
   if (count == 0) return SettleReply{};
-  Array ids(Type::uuid, count), fences(Type::int8, count), kinds(Type::int2, count), results(Type::bytea, count), errors(Type::bytea, count),
-      retry_in(Type::int8, count), exits(Type::int2, count);
+  Array ids(Type::uuid, count), fences(Type::int8, count), kinds(Type::int2, count), results(Type::bytea, count),
+      errors(Type::bytea, count), retry_in(Type::int8, count), exits(Type::int2, count);
   const auto add_unless_empty = [](Array& array, const std::string& bytes) {
     if (bytes.empty()) array.add_null();
     else array.add_bytes(bytes);
@@ -233,8 +279,12 @@ Result<SettleReply> PostgresStore::settle(const SettleRequest& request) {
     if (outcome.exit_status) exits.add_int2(static_cast<std::int16_t>(*outcome.exit_status));
     else exits.add_null();
   }
-  const auto any = [&](auto has) { return std::any_of(all.begin(), all.end(), [&](const Settlement& one) { return has(one.outcome); }); };
-  const auto add_if = [](Params& params, bool used, const Array& array) { used ? params.array(array) : params.null(array.type()); };
+  const auto any = [&](auto has) {
+    return std::any_of(all.begin(), all.end(), [&](const Settlement& one) { return has(one.outcome); });
+  };
+  const auto add_if = [](Params& params, bool used, const Array& array) {
+    used ? params.array(array) : params.null(array.type());
+  };
   Params params;
   params.text(request.ns).text(request.owner).array(ids).array(fences).array(kinds);
   add_if(params, any([](const Outcome& one) { return !one.result.empty(); }), results);

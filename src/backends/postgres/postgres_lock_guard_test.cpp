@@ -1,5 +1,6 @@
-// A lock's fence at guard, gate and protected tables: a holder that is paused between its check and its COMMIT holds nobody up, and commits nothing once the lock was granted to another or broken, in every isolation
-// level; and who grants leaves a key only if somebody may need it.
+// A lock's fence at guard, gate and protected tables: a holder that is paused between its check and its COMMIT holds
+// nobody up, and commits nothing once the lock was granted to another or broken, in every isolation level; and who
+// grants leaves a key only if somebody may need it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,27 +19,47 @@ struct Grant {
 
 class PostgresLockGuard : public GuardedServer, public testing::Test {
  protected:
-  PostgresLockGuard() { app_.run("create schema " + app_.name() + "; create table " + theirs("note") + " (text text)"); }
-  std::string write(const std::string& text) const { return "insert into " + theirs("note") + " values ('" + text + "')"; }
+  PostgresLockGuard() {
+    app_.run("create schema " + app_.name() + "; create table " + theirs("note") + " (text text)");
+  }
+  std::string write(const std::string& text) const {
+    return "insert into " + theirs("note") + " values ('" + text + "')";
+  }
   std::int64_t written() { return number("select count(*) from " + theirs("note")); }
   // But for that of a first grant.
   std::int64_t keys() { return number("select count(*) from " + ours("superseded") + " where fence > 0"); }
 
   Grant taken(const std::string& name, LockMode mode = LockMode::exclusive) {
     const std::string number = std::to_string(++requests_);
-    const AcquireRequest asked{.ns = "default", .names = {name}, .owner = "o" + number, .request = "r" + number, .mode = mode, .ttl = 30s, .pattern = "", .place = ""};
+    const AcquireRequest asked{.ns = "default",
+                               .names = {name},
+                               .owner = "o" + number,
+                               .request = "r" + number,
+                               .mode = mode,
+                               .ttl = 30s,
+                               .pattern = "",
+                               .place = ""};
     const AcquireReply got = must(store_->acquire(asked));
     if (got.grants.size() != 1) throw std::runtime_error(name + " is " + got.held->reason);
     return {asked, got.grants.front().fence};
   }
-  void release(const Grant& grant) { must(store_->release({.ns = "default", .locks = {{grant.asked.names.front(), grant.asked.owner, grant.fence}}})); }
+  void release(const Grant& grant) {
+    must(store_->release({.ns = "default", .locks = {{grant.asked.names.front(), grant.asked.owner, grant.fence}}}));
+  }
   // As if its time had passed.
   void let_run_out(const std::string& name) {
-    schema_.run("update lock set lease_end = lease_end - 3600000000, free_at = free_at - 3600000000 where resource = '" + name + "'; "
-                "update lock_sharer set lease_end = lease_end - 3600000000 where resource = '" + name + "'");
+    schema_.run(
+        "update lock set lease_end = lease_end - 3600000000, free_at = free_at - 3600000000 where resource = '" + name +
+        "'; "
+        "update lock_sharer set lease_end = lease_end - 3600000000 where resource = '" +
+        name + "'");
   }
-  std::string guard(const Grant& grant) const { return call("guard", "'" + grant.asked.names.front() + "', " + std::to_string(grant.fence)); }
-  std::string guard(const std::string& name, Fence fence) const { return call("guard", "'" + name + "', " + std::to_string(fence)); }
+  std::string guard(const Grant& grant) const {
+    return call("guard", "'" + grant.asked.names.front() + "', " + std::to_string(grant.fence));
+  }
+  std::string guard(const std::string& name, Fence fence) const {
+    return call("guard", "'" + name + "', " + std::to_string(fence));
+  }
 };
 
 class PostgresLockGuardIn : public PostgresLockGuard, public testing::WithParamInterface<const char*> {
@@ -81,7 +102,9 @@ TEST_P(PostgresLockGuardIn, E3_AGrantAfterAReleaseEndsTheFenceToo) {
 
 TEST_P(PostgresLockGuardIn, E3_ABreakEndsTheFence) {
   const Grant old = taken("l");
-  a_paused_one_fails_after(old, [&] { must(store_->break_lock({.ns = "default", .resource = "l", .only = {}, .request = "b", .act = {"ana", ""}})); });
+  a_paused_one_fails_after(old, [&] {
+    must(store_->break_lock({.ns = "default", .resource = "l", .only = {}, .request = "b", .act = {"ana", ""}}));
+  });
 }
 
 TEST_P(PostgresLockGuardIn, E3_TheNextSharedPhaseEndsTheFenceOfTheOneBefore) {
@@ -95,7 +118,9 @@ TEST_P(PostgresLockGuardIn, E3_ALockThatWasTidiedAwayIsCoveredToo) {
   const Grant old = taken("l");
   a_paused_one_fails_after(old, [&] {
     release(old);
-    schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+    schema_.run(
+        "update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = "
+        "at - 3600000000");
     EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 1);
     EXPECT_GT(taken("l").fence, old.fence);
   });
@@ -136,17 +161,19 @@ TEST_P(PostgresLockGuardIn, RenewalsAndAReleaseDoNotHinderTheHoldersCommit) {
   AppSession at_work = session();
   at_work.must_run(begin() + guard(mine));
   at_work.must_run(write("long work"));
-  EXPECT_TRUE(must(store_->renew({.ns = "default", .locks = {{"l", mine.asked.owner, mine.fence}}, .ttl = 30s})).refused.empty());
+  EXPECT_TRUE(must(store_->renew({.ns = "default", .locks = {{"l", mine.asked.owner, mine.fence}}, .ttl = 30s}))
+                  .refused.empty());
   release(mine);
   EXPECT_EQ(at_work.run("commit"), "") << at_work.said;
   EXPECT_EQ(written(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, PostgresLockGuardIn, testing::Values("read committed", "repeatable read", "serializable"), [](const auto& level) {
-  std::string name = level.param;
-  std::erase(name, ' ');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Levels, PostgresLockGuardIn,
+                         testing::Values("read committed", "repeatable read", "serializable"), [](const auto& level) {
+                           std::string name = level.param;
+                           std::erase(name, ' ');
+                           return name;
+                         });
 
 TEST_F(PostgresLockGuard, AKeyIsLeftOnlyIfATransactionMayCarryTheFence) {
   for (int i = 0; i < 3; ++i) release(taken("l"));
@@ -165,10 +192,14 @@ TEST_F(PostgresLockGuard, AKeyIsLeftOnlyIfATransactionMayCarryTheFence) {
 // The key of its first grant outlives a lock that was tidied away; the next first grant must not take it for its own.
 TEST_F(PostgresLockGuard, E3_AFirstGrantWaitsForACommitUnderWayAlsoOfALockThatWasForgotten) {
   release(taken("l"));
-  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  schema_.run(
+      "update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at "
+      "- 3600000000");
   ASSERT_EQ(must(store_->tidy({.ns = "default"})).removed, 1);
   // A deferred trigger of the application's own keeps its COMMIT under way.
-  app_.run("create function " + theirs("linger") + "() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(4711); return null; end $$; create constraint trigger linger after insert on " +
+  app_.run("create function " + theirs("linger") +
+           "() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(4711); return null; end $$; "
+           "create constraint trigger linger after insert on " +
            theirs("note") + " deferrable initially deferred for each row execute function " + theirs("linger") + "()");
   AppSession keeper = session(), writer = session();
   keeper.must_run("select pg_advisory_lock(4711)");
@@ -176,11 +207,18 @@ TEST_F(PostgresLockGuard, E3_AFirstGrantWaitsForACommitUnderWayAlsoOfALockThatWa
   writer.must_run(write("in time"));
   std::string state = "none";
   Task commit = runtime_.spawn("commit", [&](const std::stop_token&) { state = writer.run("commit"); });
-  const std::string lingers = "select count(*) from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
+  const std::string lingers =
+      "select count(*) from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
   for (int i = 0; i < 1000 && number(lingers) == 0; ++i) runtime_.sleep_for(10ms, {});
   EXPECT_EQ(number(lingers), 1);
-  const Result<AcquireReply> early =
-      store_->acquire({.ns = "default", .names = {"l"}, .owner = "early", .request = "early", .ttl = 30s, .pattern = "", .place = "", .timeout = 1s});
+  const Result<AcquireReply> early = store_->acquire({.ns = "default",
+                                                      .names = {"l"},
+                                                      .owner = "early",
+                                                      .request = "early",
+                                                      .ttl = 30s,
+                                                      .pattern = "",
+                                                      .place = "",
+                                                      .timeout = 1s});
   EXPECT_FALSE(early) << "granted beside a commit under an older fence";
   keeper.must_run("select pg_advisory_unlock(4711)");
   commit.join();
@@ -223,7 +261,8 @@ TEST_F(PostgresLockGuard, AProtectedTableKnowsTheFencesOfLocks) {
   app.must_run(protect("report", "resource => 'name', fence => 'fence'"));
   const Grant old = taken("monthly/2026");
   const auto set = [&](const std::string& state, const Grant& by) {
-    return "insert into " + theirs("report") + " values ('monthly/2026', '" + state + "', " + std::to_string(by.fence) + ") on conflict (name) do update set state = excluded.state, fence = excluded.fence";
+    return "insert into " + theirs("report") + " values ('monthly/2026', '" + state + "', " + std::to_string(by.fence) +
+           ") on conflict (name) do update set state = excluded.state, fence = excluded.fence";
   };
   app.must_run(set("begun", old));
   release(old);
@@ -252,7 +291,9 @@ TEST_F(PostgresLockGuard, AFenceOfATidiedLockThatAGateKnewStaysEnded) {
   app.must_run(guard(first));
   release(first);
   release(taken("l"));
-  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  schema_.run(
+      "update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at "
+      "- 3600000000");
   EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 1);
   EXPECT_EQ(app.run(guard(first)), kStale);
 }
@@ -264,7 +305,9 @@ TEST_F(PostgresLockGuard, AFenceThatWasTakenAwayStaysEndedWhenTheLockIsTidiedAwa
   let_run_out("dead");
   release(taken("dead"));
   release(taken("clean"));
-  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  schema_.run(
+      "update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at "
+      "- 3600000000");
   EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 3);
   AppSession app = session();
   EXPECT_EQ(app.run(guard(broken)), kStale);
@@ -284,7 +327,9 @@ TEST_F(PostgresLockGuard, AFenceThatWasTakenAwayStaysEndedThoughEverybodyAfterIt
     release(taken("l"));
     release(taken("s"));
   }
-  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  schema_.run(
+      "update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at "
+      "- 3600000000");
   EXPECT_EQ(must(store_->tidy({.ns = "default"})).removed, 2);
   AppSession app = session();
   EXPECT_EQ(app.run(guard(dead)), kStale);
@@ -298,14 +343,17 @@ TEST_F(PostgresLockGuard, ByNameTwoHoldersThatHaveOneNameByMistakeAreTwo) {
   EXPECT_EQ(number(ask + "('l', 'web1')"), 0);
   EXPECT_EQ(number(ask + "('m', 'web1', request => 'r')"), 1);
   EXPECT_EQ(number(ask + "('m', 'web1', request => 'r')"), 1);
-  EXPECT_EQ(number("select count(*) from " + ours("lock_acquire") + "('m', 'web2', wait => true, request => 'w') where reason = 'held'"), 1);
+  EXPECT_EQ(number("select count(*) from " + ours("lock_acquire") +
+                   "('m', 'web2', wait => true, request => 'w') where reason = 'held'"),
+            1);
   AppSession app = session();
   EXPECT_EQ(app.run(call("lock_acquire", "'m', 'web3', wait => true")), "22023");
   EXPECT_EQ(app.run(call("lock_acquire", "'{m}', 'web3'")), "22023");
   EXPECT_EQ(app.run(call("lock_acquire", "'m', 'web3', ttl => '0'")), "22023");
   EXPECT_EQ(app.run(call("lock_renew", "'m', 'web1', 5")), kStale);
   EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', 5")), kStale);
-  EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', (select fence from " + ours("lock") + " where resource = 'm')")), "");
+  EXPECT_EQ(app.run(call("lock_release", "'m', 'web1', (select fence from " + ours("lock") + " where resource = 'm')")),
+            "");
   EXPECT_EQ(number(ask + "('m', 'web2', wait => true, request => 'w')"), 1);
 }
 
@@ -322,7 +370,9 @@ TEST_F(PostgresLockGuard, ByNameTwoSharersThatHaveOneNameByMistakeAreNotOne) {
 
 TEST_F(PostgresLockGuard, ByNameTheApplicationsCommitIsAsDurableAsItSaid) {
   taken("l");
-  EXPECT_EQ(number("select (current_setting('synchronous_commit') = 'on')::int from (select count(*) as n from " + ours("lock_acquire") + "('l', 'web1')) as x where n = 1"), 1);
+  EXPECT_EQ(number("select (current_setting('synchronous_commit') = 'on')::int from (select count(*) as n from " +
+                   ours("lock_acquire") + "('l', 'web1')) as x where n = 1"),
+            1);
 }
 
 }  // namespace

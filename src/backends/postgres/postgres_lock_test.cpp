@@ -1,5 +1,6 @@
-// Locks on a real server: races between sessions, what a pair costs the tables and the disk, who is told, and whose rights are enough. What every store does is in the
-// conformance suite; fences of locks at guards are in postgres_lock_guard_test.cpp.
+// Locks on a real server: races between sessions, what a pair costs the tables and the disk, who is told, and whose
+// rights are enough. What every store does is in the conformance suite; fences of locks at guards are in
+// postgres_lock_guard_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,10 +24,18 @@ class PostgresLocks : public testing::Test {
  protected:
   PostgresLocks() : store_(opened(schema_.url())) {}
 
-  std::unique_ptr<PostgresStore> opened(const std::string& url) { return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url})); }
+  std::unique_ptr<PostgresStore> opened(const std::string& url) {
+    return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url}));
+  }
   AcquireRequest asking(std::vector<std::string> names) {
     const std::string number = std::to_string(++requests_);
-    return {.ns = "default", .names = std::move(names), .owner = "o" + number, .request = "r" + number, .ttl = 30s, .pattern = "item", .place = "here:1"};
+    return {.ns = "default",
+            .names = std::move(names),
+            .owner = "o" + number,
+            .request = "r" + number,
+            .ttl = 30s,
+            .pattern = "item",
+            .place = "here:1"};
   }
   static ReleaseRequest releasing(const AcquireRequest& asked, const AcquireReply& got) {
     ReleaseRequest request{.ns = asked.ns, .locks = {}};
@@ -37,16 +46,25 @@ class PostgresLocks : public testing::Test {
     const AcquireRequest asked = asking({name});
     const AcquireReply got = must(store.acquire(asked));
     if (got.grants.size() != 1) throw std::runtime_error(name + " was not granted: " + got.held->reason);
-    if (!must(store.release(releasing(asked, got))).refused.empty()) throw std::runtime_error(name + " was not released");
+    if (!must(store.release(releasing(asked, got))).refused.empty())
+      throw std::runtime_error(name + " was not released");
     return got.grants.front().fence;
   }
-  std::int64_t number(const std::string& query) { return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, 10s)).integer(0, 0); }
+  std::int64_t number(const std::string& query) {
+    return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, 10s)).integer(0, 0);
+  }
   std::string ours(const std::string& table) const { return schema_.name() + "." + table; }
   // Another client of the server.
-  std::unique_ptr<postgres::Connection> session() { return must(postgres::Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s)); }
-  bool script(postgres::Connection& in, const std::string& sql) { return in.script(sql, runtime_.now() + 20s).fate == postgres::Reply::Fate::answered; }
+  std::unique_ptr<postgres::Connection> session() {
+    return must(
+        postgres::Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s));
+  }
+  bool script(postgres::Connection& in, const std::string& sql) {
+    return in.script(sql, runtime_.now() + 20s).fate == postgres::Reply::Fate::answered;
+  }
   void wait_until_somebody_waits() {
-    const std::string waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%" + schema_.name() + "%'";
+    const std::string waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%" +
+                              schema_.name() + "%'";
     for (const Instant given_up = runtime_.now() + 20s; number(waits) == 0;) {
       if (runtime_.now() > given_up) throw std::runtime_error("nobody waits");
       runtime_.sleep_for(2ms, {});
@@ -119,7 +137,10 @@ TEST_F(PostgresLocks, L5_SeveralAtOnceInAnyOrderNeverMeetADeadlock) {
         return;
       }
       if (got->grants.empty()) {
-        if (asked.wait && !store->withdraw({.ns = "default", .names = some, .owner = asked.owner, .request = asked.request, .ttl = 1s})) ++broken;
+        if (asked.wait &&
+            !store->withdraw(
+                {.ns = "default", .names = some, .owner = asked.owner, .request = asked.request, .ttl = 1s}))
+          ++broken;
         continue;
       }
       ++granted;
@@ -137,7 +158,8 @@ TEST_F(PostgresLocks, L5_SeveralAtOnceInAnyOrderNeverMeetADeadlock) {
     }
   };
   std::vector<Task> tasks;
-  for (int me = 0; me < 6; ++me) tasks.push_back(runtime_.spawn("storm", [&storm, me](const std::stop_token&) { storm(me); }));
+  for (int me = 0; me < 6; ++me)
+    tasks.push_back(runtime_.spawn("storm", [&storm, me](const std::stop_token&) { storm(me); }));
   for (Task& task : tasks) task.join();
   for (const std::string& error : errors) EXPECT_EQ(error, "");
   EXPECT_EQ(broken, 0);
@@ -147,8 +169,11 @@ TEST_F(PostgresLocks, L5_SeveralAtOnceInAnyOrderNeverMeetADeadlock) {
 
 TEST_F(PostgresLocks, APlainPairLeavesNoIndexEntryNoKeyAndNothingToTidy) {
   pair(*store_, "hot");
-  const auto size = [&] { return number("select pg_relation_size('" + ours("lock_pkey") + "') + pg_relation_size('" + ours("lock") + "')"); };
-  // While a snapshot of somebody else's lasts (an analysis by autovacuum is enough), versions cannot be cleared away: then another round tells.
+  const auto size = [&] {
+    return number("select pg_relation_size('" + ours("lock_pkey") + "') + pg_relation_size('" + ours("lock") + "')");
+  };
+  // While a snapshot of somebody else's lasts (an analysis by autovacuum is enough), versions cannot be cleared away:
+  // then another round tells.
   bool grew = true;
   for (int round = 0; grew && round < 5; ++round) {
     const std::int64_t before = size();
@@ -173,7 +198,8 @@ TEST_F(PostgresLocks, AGrantAndARenewalAreOnDiskWhenTheyAreAnsweredAndAReleaseNe
     ASSERT_EQ(got.grants.size(), 1u);
     EXPECT_GT(number(flushed), at);
     at = number(written);
-    ASSERT_TRUE(must(store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s})).refused.empty());
+    ASSERT_TRUE(
+        must(store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s})).refused.empty());
     EXPECT_GT(number(flushed), at);
     at = number(written);
     must(store_->release(releasing(asked, got)));
@@ -215,7 +241,8 @@ TEST_F(PostgresLocks, OnlyWhoWaitsIsToldOfAReleaseAndEverybodyOfABreak) {
 
   must(store_->acquire(asking({"broken"})));
   const int broken_before = broken;
-  must(store_->break_lock({.ns = "default", .resource = "broken", .only = {}, .request = "b", .act = {"ana", "stuck"}}));
+  must(
+      store_->break_lock({.ns = "default", .resource = "broken", .only = {}, .request = "b", .act = {"ana", "stuck"}}));
   EXPECT_TRUE(told(broken, broken_before + 1));
   // Notices come in the order of commits.
   EXPECT_EQ(quiet, quiet_before);
@@ -227,7 +254,9 @@ TEST_F(PostgresLocks, NamesTakenOnceLeaveNothingAndComeAgainWithALargerFence) {
     const std::string name = "n" + std::to_string(i);
     fences[name] = pair(*store_, name);
   }
-  schema_.run("update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at - 3600000000");
+  schema_.run(
+      "update lock set free_at = free_at - 3600000000, freed_at = freed_at - 3600000000; update lock_look set at = at "
+      "- 3600000000");
   std::int64_t removed = 0;
   for (int step = 0; step < 10; ++step) {
     const TidyReply reply = must(store_->tidy({.ns = "default", .limit = 100}));
@@ -245,14 +274,17 @@ TEST_F(PostgresLocks, NamesTakenOnceLeaveNothingAndComeAgainWithALargerFence) {
 
 // The row is somebody else's for a moment, and the lease runs out meanwhile; whether that one changed the row or not.
 TEST_F(PostgresLocks, L4_ARenewalThatWaitedForTheRowUntilTheLeaseRanOutIsRefused) {
-  for (const std::string& act : {"update " + ours("lock") + " set pattern = pattern", "select * from " + ours("lock") + " for update"}) {
+  for (const std::string& act :
+       {"update " + ours("lock") + " set pattern = pattern", "select * from " + ours("lock") + " for update"}) {
     AcquireRequest asked = asking({"one"});
     asked.ttl = 1s;
     const AcquireReply got = must(store_->acquire(asked));
     const auto slow = session();
     ASSERT_TRUE(script(*slow, "begin; " + act));
     Result<RenewReply> renewed = fail(Code::unavailable, "not asked yet");
-    Task other = runtime_.spawn("renews", [&](const std::stop_token&) { renewed = store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s}); });
+    Task other = runtime_.spawn("renews", [&](const std::stop_token&) {
+      renewed = store_->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s});
+    });
     wait_until_somebody_waits();
     EXPECT_TRUE(script(*slow, "select pg_sleep(1.1); commit"));
     other.join();
@@ -261,13 +293,15 @@ TEST_F(PostgresLocks, L4_ARenewalThatWaitedForTheRowUntilTheLeaseRanOutIsRefused
   }
 }
 
-// A withdrawal that knows nothing of the name makes a row for it and takes that away again; whoever wanted to make one meanwhile must not miss what it left.
+// A withdrawal that knows nothing of the name makes a row for it and takes that away again; whoever wanted to make one
+// meanwhile must not miss what it left.
 TEST_F(PostgresLocks, AWithdrawnRequestIsRefusedThoughTheNameWasMadeWhileItWasWithdrawn) {
   const AcquireRequest late = asking({"one"});
   const AcquireRequest next = asking({"one"});
   pair(*store_, "other");  // the namespace is there
   const auto slow = session();
-  ASSERT_TRUE(script(*slow, "begin; select " + ours("withdraw_locks") + "('default', '{one}', 1, '" + late.owner + "', '" + late.request + "', 30000000)"));
+  ASSERT_TRUE(script(*slow, "begin; select " + ours("withdraw_locks") + "('default', '{one}', 1, '" + late.owner +
+                                "', '" + late.request + "', 30000000)"));
   Result<AcquireReply> got = fail(Code::unavailable, "not asked yet");
   Task other = runtime_.spawn("acquires", [&](const std::stop_token&) { got = store_->acquire(next); });
   wait_until_somebody_waits();
@@ -282,13 +316,18 @@ TEST_F(PostgresLocks, AFloorThatIsRaisedWaitsForGrantsUnderWay) {
   pair(*store_, "one");
   // A grant that has read the floor and is not committed yet.
   const auto slow = session();
-  ASSERT_TRUE(script(*slow, "begin; update " + ours("lock") + " set fence = greatest(fence + 1, (select value from " + ours("floor") + ") + 1)"));
+  ASSERT_TRUE(script(*slow, "begin; update " + ours("lock") + " set fence = greatest(fence + 1, (select value from " +
+                                ours("floor") + ") + 1)"));
   std::atomic<bool> raised = false;
   Task other = runtime_.spawn("raises", [&](const std::stop_token&) {
-    must(store_->raise_floor({.ns = "default", .floor = number("select max(fence) + 1000000 from " + ours("lock")), .act = {"ana", "test"}}));
+    must(store_->raise_floor({.ns = "default",
+                              .floor = number("select max(fence) + 1000000 from " + ours("lock")),
+                              .act = {"ana", "test"}}));
     raised = true;
   });
-  for (int i = 0; i < 1'000 && number("select count(*) from pg_locks where not granted and mode = 'ExclusiveLock'") == 0; ++i) runtime_.sleep_for(5ms, {});
+  for (int i = 0;
+       i < 1'000 && number("select count(*) from pg_locks where not granted and mode = 'ExclusiveLock'") == 0; ++i)
+    runtime_.sleep_for(5ms, {});
   EXPECT_FALSE(raised);
   ASSERT_TRUE(script(*slow, "commit"));
   other.join();
@@ -314,7 +353,8 @@ TEST_F(PostgresLocks, ARoleWithTheRightsOfAWorkerIsEnough) {
     AcquireRequest waiter = asking({"a"});
     waiter.wait = true;
     EXPECT_TRUE(must(store->acquire(waiter)).held);
-    must(store->withdraw({.ns = "default", .names = {"a"}, .owner = waiter.owner, .request = waiter.request, .ttl = 1s}));
+    must(store->withdraw(
+        {.ns = "default", .names = {"a"}, .owner = waiter.owner, .request = waiter.request, .ttl = 1s}));
     must(store->renew({.ns = "default", .locks = releasing(asked, got).locks, .ttl = 30s}));
     must(store->break_lock({.ns = "default", .resource = "a", .only = {}, .request = "b", .act = {"ana", ""}}));
     EXPECT_FALSE(must(store->locks({.ns = "default"})).locks.empty());
@@ -330,7 +370,8 @@ TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
   set_back_to_before(schema_, "12_lock_tables.sql");
   const auto old = opened(schema_.url());
   EXPECT_EQ(code_of(old->acquire(asking({"a"}))), Code::not_found);
-  const auto migrated = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
+  const auto migrated =
+      must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
   pair(*migrated, "a");
   EXPECT_EQ(must(migrated->jobs({.ns = "default"})).jobs.size(), 1u);
   for (const Finding& finding : must(migrated->examine())) {
@@ -343,7 +384,10 @@ TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
 // The clock was set back an hour after the release: what nobody holds waits for nobody.
 TEST_F(PostgresLocks, WhatWasReleasedIsFreeAlsoForAClockThatWasSetBack) {
   const Fence before = pair(*store_, "one");
-  const auto set_back = [&] { schema_.run("update lock set free_at = free_at + 3600000000, freed_at = freed_at + 3600000000 where resource = 'one'"); };
+  const auto set_back = [&] {
+    schema_.run(
+        "update lock set free_at = free_at + 3600000000, freed_at = freed_at + 3600000000 where resource = 'one'");
+  };
   set_back();
   EXPECT_GT(pair(*store_, "one"), before);
   set_back();

@@ -27,13 +27,15 @@ Reply read_orders(const json& reply) {
 
 Result<std::optional<LogReply>> PostgresStore::log(const LogRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const Result<json> reply = parts_->call_one("get_log", request.ns, {{"id", to_string(request.id)}, {"after", request.after}, {"limit", request.limit}},
-                                              CallKind::look, request.timeout);
+  const Result<json> reply = parts_->call_one(
+      "get_log", request.ns, {{"id", to_string(request.id)}, {"after", request.after}, {"limit", request.limit}},
+      CallKind::look, request.timeout);
   if (!reply) return std::unexpected(reply.error());
   return decoded(parts_->pool.dsn(), [&]() -> std::optional<LogReply> {
     if (reply->is_null()) return std::nullopt;
     LogReply out;
-    for (const json& chunk : array_in(*reply, "chunks")) out.chunks.push_back({integer_in(chunk, "delivery"), time_in(chunk, "at"), bytes_in(chunk, "bytes")});
+    for (const json& chunk : array_in(*reply, "chunks"))
+      out.chunks.push_back({integer_in(chunk, "delivery"), time_in(chunk, "at"), bytes_in(chunk, "bytes")});
     out.dropped = integer_in(*reply, "dropped");
     out.next = integer_in(*reply, "next");
     return out;
@@ -44,12 +46,15 @@ Result<std::optional<Job>> PostgresStore::job(const std::string& ns, const JobId
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   const Result<json> reply = parts_->call_one("get_job", ns, {{"id", to_string(id)}}, CallKind::look, kCallTimeout);
   if (!reply) return std::unexpected(reply.error());
-  return decoded(parts_->pool.dsn(), [&]() -> std::optional<Job> { return reply->is_null() ? std::nullopt : std::optional(read_job(*reply)); });
+  return decoded(parts_->pool.dsn(), [&]() -> std::optional<Job> {
+    return reply->is_null() ? std::nullopt : std::optional(read_job(*reply));
+  });
 }
 
 Result<JobsReply> PostgresStore::jobs(const JobsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  json asked{{"after", request.after}, {"limit", request.limit}, {"with_payload", request.with_payload}, {"tag", request.tag}};
+  json asked{
+      {"after", request.after}, {"limit", request.limit}, {"with_payload", request.with_payload}, {"tag", request.tag}};
   if (request.queue) asked["queue"] = *request.queue;
   if (request.state) asked["state"] = static_cast<int>(*request.state);
   const Result<std::vector<json>> rows = parts_->call("list_jobs", request.ns, asked, CallKind::look, request.timeout);
@@ -66,8 +71,10 @@ Result<JobsReply> PostgresStore::jobs(const JobsRequest& request) {
 
 Result<std::vector<JobId>> PostgresStore::ids(const IdsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const Result<json> reply = parts_->call_one("list_ids", request.ns, {{"first", to_string(request.first)}, {"last", to_string(request.last)}, {"limit", request.limit}},
-                                              CallKind::look, request.timeout);
+  const Result<json> reply = parts_->call_one(
+      "list_ids", request.ns,
+      {{"first", to_string(request.first)}, {"last", to_string(request.last)}, {"limit", request.limit}},
+      CallKind::look, request.timeout);
   if (!reply) return std::unexpected(reply.error());
   return decoded(parts_->pool.dsn(), [&] {
     std::vector<JobId> out;
@@ -78,11 +85,12 @@ Result<std::vector<JobId>> PostgresStore::ids(const IdsRequest& request) {
 
 Result<BacklogReply> PostgresStore::backlog(const BacklogRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const Result<json> reply = parts_->call_one("backlog", request.ns, {{"queues", request.queues}, {"stage", request.stage}}, CallKind::look, request.timeout);
+  const Result<json> reply = parts_->call_one(
+      "backlog", request.ns, {{"queues", request.queues}, {"stage", request.stage}}, CallKind::look, request.timeout);
   if (!reply) return std::unexpected(reply.error());
   return decoded(parts_->pool.dsn(), [&] {
-    return BacklogReply{flag_in(*reply, "running"), flag_in(*reply, "claimable"), integer_in(*reply, "ahead"), integer_in(*reply, "blocked"),
-                        optional_duration_in(*reply, "next_due")};
+    return BacklogReply{flag_in(*reply, "running"), flag_in(*reply, "claimable"), integer_in(*reply, "ahead"),
+                        integer_in(*reply, "blocked"), optional_duration_in(*reply, "next_due")};
   });
 }
 
@@ -101,12 +109,15 @@ Result<std::optional<JobFacts>> PostgresStore::facts(const std::string& ns, cons
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   const Result<json> reply = parts_->call_one("job_facts", ns, {{"id", to_string(id)}}, CallKind::look, kCallTimeout);
   if (!reply) return std::unexpected(reply.error());
-  return decoded(parts_->pool.dsn(), [&]() -> std::optional<JobFacts> { return reply->is_null() ? std::nullopt : std::optional(read_facts(*reply)); });
+  return decoded(parts_->pool.dsn(), [&]() -> std::optional<JobFacts> {
+    return reply->is_null() ? std::nullopt : std::optional(read_facts(*reply));
+  });
 }
 
 Result<std::vector<Attempt>> PostgresStore::attempts(const std::string& ns, const JobId& id) {
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
-  const Result<json> reply = parts_->call_one("job_attempts", ns, {{"id", to_string(id)}}, CallKind::look, kCallTimeout);
+  const Result<json> reply =
+      parts_->call_one("job_attempts", ns, {{"id", to_string(id)}}, CallKind::look, kCallTimeout);
   if (!reply) return std::unexpected(reply.error());
   return decoded(parts_->pool.dsn(), [&] {
     std::vector<Attempt> out;
@@ -117,9 +128,13 @@ Result<std::vector<Attempt>> PostgresStore::attempts(const std::string& ns, cons
 
 Result<EffectsReply> PostgresStore::effects(const EffectsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  json asked{{"in_doubt", request.in_doubt}, {"after", request.after}, {"limit", request.limit}, {"with_result", request.with_result}};
+  json asked{{"in_doubt", request.in_doubt},
+             {"after", request.after},
+             {"limit", request.limit},
+             {"with_result", request.with_result}};
   if (request.job) asked["job"] = to_string(*request.job);
-  const Result<std::vector<json>> rows = parts_->call("list_effects", request.ns, asked, CallKind::look, request.timeout);
+  const Result<std::vector<json>> rows =
+      parts_->call("list_effects", request.ns, asked, CallKind::look, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     EffectsReply out;
@@ -151,7 +166,8 @@ Result<std::vector<WorkerRow>> PostgresStore::workers(const std::string& ns) {
 
 Result<std::vector<std::string>> PostgresStore::namespaces() {
   Pool& pool = parts_->pool;
-  const Statement look{"select name from \"" + pool.dsn().schema + "\".namespace order by name collate \"C\" limit " + std::to_string(kNamespacesShown)};
+  const Statement look{"select name from \"" + pool.dsn().schema + "\".namespace order by name collate \"C\" limit " +
+                       std::to_string(kNamespacesShown)};
   const Result<Rows> rows = pool.run(look, {}, CallKind::look, kCallTimeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(pool.dsn(), [&] {

@@ -17,8 +17,10 @@ void add_unless_empty(Array& array, const std::string& bytes) {
 // The parameters of change_items on the server, in their order. What no change of the call has is not sent.
 Params change_params(const ChangeItemsRequest& request) {
   const std::size_t count = request.changes.size();
-  Array ids(Type::uuid, count), revisions(Type::int8, count), records(Type::bytea, count), fences(Type::int8, count), only(Type::int2, count), states(Type::int2, count), stages(Type::text, count),
-      delays(Type::int8, count), fresh(Type::int2, count), results(Type::bytea, count), errors(Type::bytea, count), acts(Type::text, count), abouts(Type::text, count), reasons(Type::text, count);
+  Array ids(Type::uuid, count), revisions(Type::int8, count), records(Type::bytea, count), fences(Type::int8, count),
+      only(Type::int2, count), states(Type::int2, count), stages(Type::text, count), delays(Type::int8, count),
+      fresh(Type::int2, count), results(Type::bytea, count), errors(Type::bytea, count), acts(Type::text, count),
+      abouts(Type::text, count), reasons(Type::text, count);
   for (const ItemChange& change : request.changes) {
     ids.add_uuid(change.id);
     revisions.add_int8(change.revision);
@@ -59,10 +61,15 @@ Params change_params(const ChangeItemsRequest& request) {
 
 Result<PipelineRow> PostgresStore::put_pipeline(const PutPipelineRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const json asked{{"name", request.name}, {"spec", to_hex(request.spec)}, {"revision", request.revision}, {"act", act_json(request.act)}};
+  const json asked{{"name", request.name},
+                   {"spec", to_hex(request.spec)},
+                   {"revision", request.revision},
+                   {"act", act_json(request.act)}};
   const Result<json> reply = parts_->call_one("put_pipeline", request.ns, asked, CallKind::change, request.timeout);
   if (!reply) return std::unexpected(reply.error());
-  return decoded(parts_->pool.dsn(), [&] { return PipelineRow{request.name, request.spec, integer_in(*reply, "revision"), time_in(*reply, "changed_at")}; });
+  return decoded(parts_->pool.dsn(), [&] {
+    return PipelineRow{request.name, request.spec, integer_in(*reply, "revision"), time_in(*reply, "changed_at")};
+  });
 }
 
 Result<std::vector<PipelineRow>> PostgresStore::pipelines(const std::string& ns) {
@@ -71,7 +78,9 @@ Result<std::vector<PipelineRow>> PostgresStore::pipelines(const std::string& ns)
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     std::vector<PipelineRow> out;
-    for (int row = 0; row < rows->size(); ++row) out.push_back({rows->text(row, 0), rows->text(row, 1), rows->integer(row, 2), WallTime{Duration{rows->integer(row, 3)}}});
+    for (int row = 0; row < rows->size(); ++row)
+      out.push_back(
+          {rows->text(row, 0), rows->text(row, 1), rows->integer(row, 2), WallTime{Duration{rows->integer(row, 3)}}});
     return out;
   });
 }
@@ -80,24 +89,29 @@ Result<ItemsReply> PostgresStore::items(const ItemsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   Array ids(Type::uuid, request.ids.size());
   for (const JobId& id : request.ids) ids.add_uuid(id);
-  const Result<Rows> rows = parts_->pool.run(parts_->list_items, Params().text(request.ns).array(ids), CallKind::look, request.timeout);
+  const Result<Rows> rows =
+      parts_->pool.run(parts_->list_items, Params().text(request.ns).array(ids), CallKind::look, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     if (rows->size() == 0) throw WireFailure("the answer about items has no head");
     ItemsReply reply;
     reply.now = WallTime{Duration{rows->integer(0, 0)}};
-    for (int row = 1; row < rows->size(); ++row) reply.items.push_back({read_job(json::parse(rows->jsonb(row, 1))), rows->integer_or(row, 2, 0), rows->text(row, 3)});
+    for (int row = 1; row < rows->size(); ++row)
+      reply.items.push_back(
+          {read_job(json::parse(rows->jsonb(row, 1))), rows->integer_or(row, 2, 0), rows->text(row, 3)});
     return reply;
   });
 }
 
 Result<ChangeItemsReply> PostgresStore::change_items(const ChangeItemsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const Result<Rows> rows = parts_->pool.run(parts_->change_items, change_params(request), CallKind::change, request.timeout);
+  const Result<Rows> rows =
+      parts_->pool.run(parts_->change_items, change_params(request), CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     ChangeItemsReply reply;
-    for (int row = 0; row < rows->size(); ++row) reply.refused.push_back({rows->uuid(row, 0), rows->text(row, 1), rows->integer(row, 2), rows->integer(row, 3)});
+    for (int row = 0; row < rows->size(); ++row)
+      reply.refused.push_back({rows->uuid(row, 0), rows->text(row, 1), rows->integer(row, 2), rows->integer(row, 3)});
     return reply;
   });
 }

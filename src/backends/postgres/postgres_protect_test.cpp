@@ -19,15 +19,21 @@ class PostgresProtect : public GuardedServer, public testing::Test {
     app.must_run(protect("run", "resource => 'run_id', fence => 'fence_token'" + more));
     app.must_run("insert into " + theirs("run") + " values (1, 'a', 'first', 10)");
   }
-  std::string update(const std::string& assignments) const { return "update " + theirs("run") + " set " + assignments + " where id = 1"; }
+  std::string update(const std::string& assignments) const {
+    return "update " + theirs("run") + " set " + assignments + " where id = 1";
+  }
   std::int64_t fence() { return number("select fence_token from " + theirs("run") + " where id = 1"); }
-  std::string as(const std::string& resource, int fence_, const std::string& statement) { return "begin; " + call("act_as", "'" + resource + "', " + std::to_string(fence_)) + "; " + statement + "; commit"; }
+  std::string as(const std::string& resource, int fence_, const std::string& statement) {
+    return "begin; " + call("act_as", "'" + resource + "', " + std::to_string(fence_)) + "; " + statement + "; commit";
+  }
   std::string tried(const std::string& sql) {
     const std::string state = app.run(sql);
     app.run("rollback");
     return state;
   }
-  std::int64_t refused(const std::string& what) { return number("select sum(" + what + ")::bigint from " + ours("refusals")); }
+  std::int64_t refused(const std::string& what) {
+    return number("select sum(" + what + ")::bigint from " + ours("refusals"));
+  }
 
   AppSession app = session();
 };
@@ -38,11 +44,13 @@ TEST_F(PostgresProtect, E3_TakesAnEqualOrNewerFenceAndRefusesAnOlderOne) {
   EXPECT_EQ(tried(update("text = 'x', fence_token = 10")), "");
   EXPECT_EQ(tried(update("text = 'y', fence_token = 20")), "");
   EXPECT_EQ(tried(update("text = 'x', fence_token = 10")), kStale);
-  EXPECT_EQ(tried("insert into " + theirs("run") + " values (2, 'a', '', 19)"), kStale) << "a new row of the same resource";
+  EXPECT_EQ(tried("insert into " + theirs("run") + " values (2, 'a', '', 19)"), kStale)
+      << "a new row of the same resource";
   EXPECT_EQ(tried("insert into " + theirs("run") + " values (2, 'b', '', 1)"), "");
   EXPECT_EQ(tried(as("a", 19, "delete from " + theirs("run") + " where id = 1")), kStale);
   EXPECT_EQ(tried(as("a", 20, "delete from " + theirs("run") + " where id = 1")), "");
-  EXPECT_EQ(tried("insert into " + theirs("run") + " values (1, 'a', '', 10)"), kStale) << "what was deleted is remembered";
+  EXPECT_EQ(tried("insert into " + theirs("run") + " values (1, 'a', '', 10)"), kStale)
+      << "what was deleted is remembered";
 }
 
 TEST_F(PostgresProtect, E3_WhatSaysNoFenceIsRefusedByWhateverStatement) {
@@ -61,7 +69,8 @@ TEST_F(PostgresProtect, E3_WhatSaysNoFenceIsRefusedByWhateverStatement) {
            "truncate " + run,
            "update " + theirs("seen") + " set text = 'x'",
            "delete from " + theirs("seen"),
-           "merge into " + run + " r using (values (1)) as v (id) on r.id = v.id when matched then update set text = 'x'",
+           "merge into " + run +
+               " r using (values (1)) as v (id) on r.id = v.id when matched then update set text = 'x'",
            "merge into " + run + " r using (values (1)) as v (id) on r.id = v.id when matched then delete",
            "with gone as (delete from " + run + " returning *) select * from gone",
        }) {
@@ -72,27 +81,42 @@ TEST_F(PostgresProtect, E3_WhatSaysNoFenceIsRefusedByWhateverStatement) {
   EXPECT_EQ(number("select count(*) from " + run + " where text = 'first' and fence_token = 10"), 1);
   EXPECT_EQ(refused("unfenced_refused"), 14);
   for (const std::string& sql : {
-           "insert into " + run + " values (1, 'a', '', 10) on conflict (id) do update set text = 'x', fence_token = excluded.fence_token",
-           "merge into " + run + " r using (values (1)) as v (id) on r.id = v.id when matched then update set text = 'y', fence_token = 10",
+           "insert into " + run +
+               " values (1, 'a', '', 10) on conflict (id) do update set text = 'x', fence_token = excluded.fence_token",
+           "merge into " + run +
+               " r using (values (1)) as v (id) on r.id = v.id when matched then update set text = 'y', fence_token = "
+               "10",
            "update " + theirs("seen") + " set text = 'x', fence_token = 10",
        }) {
     EXPECT_EQ(tried(sql), "") << sql << app.said;
   }
-  EXPECT_EQ(tried("insert into " + run + " values (1, 'a', '', 9) on conflict (id) do update set text = 'x', fence_token = excluded.fence_token"), kStale);
+  EXPECT_EQ(
+      tried("insert into " + run +
+            " values (1, 'a', '', 9) on conflict (id) do update set text = 'x', fence_token = excluded.fence_token"),
+      kStale);
 }
 
 TEST_F(PostgresProtect, E3_ActAsIsOfOneTransactionAndFillsTheFenceIn) {
   make_run();
-  EXPECT_EQ(tried(as("a", 30, update("text = 'x'") + "; insert into " + theirs("run") + " (id, run_id) values (2, 'a')")), "");
+  EXPECT_EQ(
+      tried(as("a", 30, update("text = 'x'") + "; insert into " + theirs("run") + " (id, run_id) values (2, 'a')")),
+      "");
   EXPECT_EQ(number("select count(*) from " + theirs("run") + " where fence_token = 30"), 2);
   EXPECT_EQ(tried(update("text = 'y'")), kUnfenced) << "it ended with its COMMIT";
   app.must_run("begin; " + call("act_as", "'a', 30") + "; rollback");
   EXPECT_EQ(tried(update("text = 'y'")), kUnfenced) << "and with a ROLLBACK";
   app.must_run(call("act_as", "'a', 30"));
   EXPECT_EQ(tried(update("text = 'y'")), kUnfenced) << "and with its statement";
-  EXPECT_EQ(tried("begin; savepoint s; " + call("act_as", "'a', 30") + "; rollback to s; " + update("text = 'y'")), kUnfenced) << "and with its savepoint";
-  EXPECT_EQ(tried("begin; savepoint s; " + call("act_as", "'a', 30") + "; release s; " + update("text = 'y'") + "; commit"), "");
-  EXPECT_EQ(tried("begin; " + call("act_as", "'a', 30") + "; " + call("act_as", "'a', null") + "; " + update("text = 'y'")), kUnfenced) << "and when it is taken back";
+  EXPECT_EQ(tried("begin; savepoint s; " + call("act_as", "'a', 30") + "; rollback to s; " + update("text = 'y'")),
+            kUnfenced)
+      << "and with its savepoint";
+  EXPECT_EQ(
+      tried("begin; savepoint s; " + call("act_as", "'a', 30") + "; release s; " + update("text = 'y'") + "; commit"),
+      "");
+  EXPECT_EQ(
+      tried("begin; " + call("act_as", "'a', 30") + "; " + call("act_as", "'a', null") + "; " + update("text = 'y'")),
+      kUnfenced)
+      << "and when it is taken back";
   EXPECT_EQ(tried(as("b", 99, update("text = 'y'"))), kUnfenced) << "and is of its resource only";
   EXPECT_EQ(tried(as("a", 29, "select 1")), kStale);
 }
@@ -117,7 +141,10 @@ TEST_F(PostgresProtect, E3_WhereTheLeaseLivesTheNewestGrantCountsThoughItHasNotW
   added();
   const Job old = granted_for_a_moment("a");
   const std::string id = to_string(old.id);
-  const auto write = [&](const Job& job) { return "insert into " + theirs("run") + " values (2, '" + id + "', 'late', " + std::to_string(job.fence) + ") on conflict (id) do update set text = 'late', fence_token = excluded.fence_token"; };
+  const auto write = [&](const Job& job) {
+    return "insert into " + theirs("run") + " values (2, '" + id + "', 'late', " + std::to_string(job.fence) +
+           ") on conflict (id) do update set text = 'late', fence_token = excluded.fence_token";
+  };
   EXPECT_EQ(tried(write(old)), "");
   AppSession paused = session(), in_snapshot = session();
   paused.must_run("begin; " + write(old));
@@ -136,7 +163,8 @@ TEST_F(PostgresProtect, E3_ARowChangesHandsUnderBothFences) {
   EXPECT_EQ(tried(update("run_id = 'b', fence_token = 50")), kUnfenced) << "a has not let it go";
   EXPECT_EQ(tried(as("a", 9, update("run_id = 'b', fence_token = 50"))), kStale);
   EXPECT_EQ(tried(as("a", 10, update("run_id = 'b'"))), kUnfenced) << "b has not taken it";
-  EXPECT_EQ(tried(as("a", 10, update("run_id = 'b', fence_token = 5"))), "") << "fences of two resources are not compared";
+  EXPECT_EQ(tried(as("a", 10, update("run_id = 'b', fence_token = 5"))), "")
+      << "fences of two resources are not compared";
   EXPECT_EQ(fence(), 5);
   EXPECT_EQ(tried(update("text = 'x', fence_token = 4")), kStale);
 }
@@ -148,7 +176,8 @@ TEST_F(PostgresProtect, E3_UnfencedStatementsPassWhereTheyAreAllowed) {
   EXPECT_EQ(tried(update("text = 'x', fence_token = 9")), kStale);
   EXPECT_EQ(tried(update("fence_token = null")), kUnfenced) << "a fence is not taken off";
   EXPECT_EQ(tried("insert into " + theirs("run") + " values (2, 'a', '', null)"), "");
-  EXPECT_EQ(tried("update " + theirs("run") + " set text = 'x', fence_token = null where id = 2"), "") << "where there is none";
+  EXPECT_EQ(tried("update " + theirs("run") + " set text = 'x', fence_token = null where id = 2"), "")
+      << "where there is none";
   EXPECT_EQ(tried(as("a", 9, "delete from " + theirs("run"))), kStale);
   EXPECT_EQ(tried("delete from " + theirs("run")), "");
   EXPECT_EQ(tried("truncate " + theirs("run")), "");
@@ -159,17 +188,24 @@ TEST_F(PostgresProtect, E3_TruncateAsksForEveryResource) {
   app.must_run("insert into " + theirs("run") + " values (2, 'b', '', 20)");
   EXPECT_EQ(tried(as("a", 10, "truncate " + theirs("run"))), kUnfenced);
   EXPECT_EQ(tried("begin; " + call("act_as", "'a', 10") + "; " + call("act_as", "'b', 19")), kStale);
-  app_.run("create table " + theirs("parent") + " (id int primary key); alter table " + theirs("run") + " add column parent int references " + theirs("parent") + " on delete cascade");
+  app_.run("create table " + theirs("parent") + " (id int primary key); alter table " + theirs("run") +
+           " add column parent int references " + theirs("parent") + " on delete cascade");
   EXPECT_EQ(tried("truncate " + theirs("parent") + " cascade"), kUnfenced);
-  EXPECT_EQ(tried("begin isolation level repeatable read; " + call("act_as", "'a', 10") + "; truncate " + theirs("run")), "0A000");
-  EXPECT_EQ(tried("begin; " + call("act_as", "'a', 10") + "; " + call("act_as", "'b', 20") + "; truncate " + theirs("run") + "; commit"), "") << app.said;
+  EXPECT_EQ(
+      tried("begin isolation level repeatable read; " + call("act_as", "'a', 10") + "; truncate " + theirs("run")),
+      "0A000");
+  EXPECT_EQ(tried("begin; " + call("act_as", "'a', 10") + "; " + call("act_as", "'b', 20") + "; truncate " +
+                  theirs("run") + "; commit"),
+            "")
+      << app.said;
   EXPECT_EQ(number("select count(*) from " + theirs("run")), 0);
 }
 
 TEST_F(PostgresProtect, E3_CascadesOfForeignKeysAskToo) {
   make_run();
-  app_.run("create table " + theirs("parent") + " (id int primary key); insert into " + theirs("parent") + " values (7); alter table " + theirs("run") + " add column parent int references " +
-           theirs("parent") + " on delete cascade on update cascade");
+  app_.run("create table " + theirs("parent") + " (id int primary key); insert into " + theirs("parent") +
+           " values (7); alter table " + theirs("run") + " add column parent int references " + theirs("parent") +
+           " on delete cascade on update cascade");
   app.must_run(update("parent = 7, fence_token = 10"));
   EXPECT_EQ(tried("delete from " + theirs("parent")), kUnfenced);
   EXPECT_EQ(tried("update " + theirs("parent") + " set id = 8"), kUnfenced);
@@ -179,21 +215,27 @@ TEST_F(PostgresProtect, E3_CascadesOfForeignKeysAskToo) {
 }
 
 TEST_F(PostgresProtect, E3_CompositeKeysNameOneResource) {
-  app_.run("create table " + theirs("part") + " (tenant text, number int, text text, fence bigint, primary key (tenant, number))");
+  app_.run("create table " + theirs("part") +
+           " (tenant text, number int, text text, fence bigint, primary key (tenant, number))");
   app.must_run(protect("part", "resource => array['tenant', 'number'], fence => 'fence'"));
   app.must_run("insert into " + theirs("part") + " values ('a/b', 1, '', 10), ('a', 1, '', 3)");
   EXPECT_EQ(tried("update " + theirs("part") + " set fence = 9 where tenant = 'a/b'"), kStale);
   EXPECT_EQ(tried("update " + theirs("part") + " set fence = 4 where tenant = 'a'"), "");
-  EXPECT_EQ(tried("begin; select " + ours("act_as") + "(" + ours("resource") + "('a/b', '1'), 10); delete from " + theirs("part") + " where tenant = 'a/b'; commit"), "");
+  EXPECT_EQ(tried("begin; select " + ours("act_as") + "(" + ours("resource") + "('a/b', '1'), 10); delete from " +
+                  theirs("part") + " where tenant = 'a/b'; commit"),
+            "");
   EXPECT_EQ(tried(as("a\\/b/1", 9, "select 1")), kStale);
   EXPECT_EQ(tried(protect("part", "resource => 'tenant, number', fence => 'fence'")), "") << "as one text, and again";
 }
 
 TEST_F(PostgresProtect, E3_PartitionsAreProtectedWhoeverWritesThemAndWhenTheyCame) {
-  app_.run("create table " + theirs("event") + " (id int, region text, run_id text, fence bigint) partition by list (region); create table " + theirs("event_n") + " partition of " + theirs("event") +
-           " for values in ('n'); create table " + theirs("event_s") + " partition of " + theirs("event") + " for values in ('s')");
+  app_.run("create table " + theirs("event") +
+           " (id int, region text, run_id text, fence bigint) partition by list (region); create table " +
+           theirs("event_n") + " partition of " + theirs("event") + " for values in ('n'); create table " +
+           theirs("event_s") + " partition of " + theirs("event") + " for values in ('s')");
   app.must_run(protect("event", "resource => 'run_id', fence => 'fence'"));
-  app_.run("create table " + theirs("event_w") + " (id int, region text, run_id text, fence bigint); alter table " + theirs("event") + " attach partition " + theirs("event_w") + " for values in ('w')");
+  app_.run("create table " + theirs("event_w") + " (id int, region text, run_id text, fence bigint); alter table " +
+           theirs("event") + " attach partition " + theirs("event_w") + " for values in ('w')");
   for (const std::string region : {"n", "s", "w"}) {
     EXPECT_EQ(tried("insert into " + theirs("event") + " values (1, '" + region + "', 'a', 10)"), "");
     EXPECT_EQ(tried("update " + theirs("event_" + region) + " set id = 2"), kUnfenced) << region;
@@ -223,14 +265,17 @@ TEST_F(PostgresProtect, E3_ARoleThatMayNotTouchTheStoreWritesUnderItsFence) {
   added();
   const Job old = granted_for_a_moment("a");
   const std::string role = "writer_" + std::to_string(::getpid());
-  app_.run("create role " + role + "; grant usage on schema " + app_.name() + " to " + role + "; grant select, insert, update, delete, truncate on all tables in schema " + app_.name() + " to " + role);
+  app_.run("create role " + role + "; grant usage on schema " + app_.name() + " to " + role +
+           "; grant select, insert, update, delete, truncate on all tables in schema " + app_.name() + " to " + role);
   AppSession writer = session();
   writer.must_run("set role " + role);
-  const std::string mine = "insert into " + theirs("run") + " values (3, '" + to_string(old.id) + "', 'w', " + std::to_string(old.fence) + ")";
+  const std::string mine = "insert into " + theirs("run") + " values (3, '" + to_string(old.id) + "', 'w', " +
+                           std::to_string(old.fence) + ")";
   EXPECT_EQ(writer.run(mine), "") << writer.said;
   EXPECT_EQ(writer.run("select * from " + ours("job")), "42501");
   EXPECT_EQ(writer.run("update " + theirs("run") + " set text = 'x' where id = 3"), kUnfenced);
-  writer.must_run("begin; update " + theirs("run") + " set text = 'x', fence_token = " + std::to_string(old.fence) + " where id = 3");
+  writer.must_run("begin; update " + theirs("run") + " set text = 'x', fence_token = " + std::to_string(old.fence) +
+                  " where id = 3");
   granted("b");
   EXPECT_EQ(writer.run("commit"), kStale) << writer.said;
   EXPECT_EQ(writer.run("truncate " + theirs("run")), "42501") << "refused, by the right to ask";
@@ -241,10 +286,14 @@ TEST_F(PostgresProtect, E3_ARoleThatMayNotTouchTheStoreWritesUnderItsFence) {
 // The application's triggers run before ours, by their names, and what they write is checked.
 TEST_F(PostgresProtect, E3_WhatTheApplicationsOwnTriggersWriteIsChecked) {
   make_run();
-  app_.run("create function " + theirs("touch") + "() returns trigger language plpgsql as $$ begin new.text := new.text || '!' || coalesce(new.fence_token, 0); if new.text like 'cheat%' then new.fence_token := 5; end if; return new; end $$; "
-           "create trigger touch before update on " + theirs("run") + " for each row execute function " + theirs("touch") + "()");
+  app_.run("create function " + theirs("touch") +
+           "() returns trigger language plpgsql as $$ begin new.text := new.text || '!' || coalesce(new.fence_token, "
+           "0); if new.text like 'cheat%' then new.fence_token := 5; end if; return new; end $$; "
+           "create trigger touch before update on " +
+           theirs("run") + " for each row execute function " + theirs("touch") + "()");
   EXPECT_EQ(tried(update("text = 'x', fence_token = 12")), "");
-  EXPECT_EQ(number("select count(*) from " + theirs("run") + " where text = 'x!12' and fence_token = 12"), 1) << "no trigger of theirs sees how ours speak to each other";
+  EXPECT_EQ(number("select count(*) from " + theirs("run") + " where text = 'x!12' and fence_token = 12"), 1)
+      << "no trigger of theirs sees how ours speak to each other";
   EXPECT_EQ(tried(update("text = 'cheat', fence_token = 12")), kStale);
   EXPECT_EQ(tried(update("text = 'cheat'")), kStale);
 }
@@ -255,8 +304,11 @@ TEST_F(PostgresProtect, E3_RefusalsAreCountedThoughTheirTransactionsAreGone) {
   EXPECT_EQ(tried(update("text = 'x', fence_token = 8")), kStale);
   EXPECT_EQ(tried(update("text = 'x'")), kUnfenced);
   EXPECT_EQ(tried(call("guard", "'a', 1")), kStale);
-  EXPECT_EQ(number("select stale from " + ours("refusals") + " where \"table\" = '" + theirs("run") + "'::regclass"), 2);
-  EXPECT_EQ(number("select unfenced_refused from " + ours("refusals") + " where \"table\" = '" + theirs("run") + "'::regclass"), 1);
+  EXPECT_EQ(number("select stale from " + ours("refusals") + " where \"table\" = '" + theirs("run") + "'::regclass"),
+            2);
+  EXPECT_EQ(number("select unfenced_refused from " + ours("refusals") + " where \"table\" = '" + theirs("run") +
+                   "'::regclass"),
+            1);
   EXPECT_EQ(number("select stale from " + ours("refusals") + " where \"table\" is null"), 1);
   const auto doctor = [&](const std::string& name) {
     for (const Finding& finding : must(store_->examine())) {
@@ -265,18 +317,21 @@ TEST_F(PostgresProtect, E3_RefusalsAreCountedThoughTheirTransactionsAreGone) {
     return Finding{};
   };
   EXPECT_EQ(doctor("guards").status, FindingStatus::ok) << "that is what it is for";
-  EXPECT_NE(doctor("guards").detail.find("run: 2 stale, 0 behind, 1 unfenced"), std::string::npos) << doctor("guards").detail;
+  EXPECT_NE(doctor("guards").detail.find("run: 2 stale, 0 behind, 1 unfenced"), std::string::npos)
+      << doctor("guards").detail;
   EXPECT_EQ(doctor("schema").status, FindingStatus::ok) << "what was made for the table is none of the store's";
   app.must_run("alter table " + theirs("run") + " disable trigger zz_fenceline_2_row");
   EXPECT_EQ(doctor("guards").status, FindingStatus::bad);
   EXPECT_NE(doctor("guards").detail.find("zz_fenceline_2_row"), std::string::npos);
   EXPECT_TRUE(doctor("guards").remedy.starts_with("psql ")) << doctor("guards").remedy;
-  EXPECT_NE(doctor("guards").remedy.find("enable trigger zz_fenceline_2_row"), std::string::npos) << doctor("guards").remedy;
+  EXPECT_NE(doctor("guards").remedy.find("enable trigger zz_fenceline_2_row"), std::string::npos)
+      << doctor("guards").remedy;
 }
 
 TEST_F(PostgresProtect, E3_NamesThatNeedQuotesAreNames) {
   app_.run("create table " + theirs("\"Odd $body$ \"\"' table\"") + " (\"a $f$ '\" text, \"the $body$ fence\" bigint)");
-  app.must_run(call("protect", "'" + theirs("\"Odd $body$ \"\"'' table\"") + "', resource => array['a $f$ '''], fence => 'the $body$ fence'"));
+  app.must_run(call("protect", "'" + theirs("\"Odd $body$ \"\"'' table\"") +
+                                   "', resource => array['a $f$ '''], fence => 'the $body$ fence'"));
   const std::string odd = theirs("\"Odd $body$ \"\"' table\"");
   EXPECT_EQ(tried("insert into " + odd + " values ('x', 10)"), "") << app.said;
   EXPECT_EQ(tried("update " + odd + " set \"the $body$ fence\" = 9"), kStale);
@@ -286,7 +341,9 @@ TEST_F(PostgresProtect, E3_NamesThatNeedQuotesAreNames) {
 }
 
 TEST_F(PostgresProtect, RefusesWhatItCannotProtectAndSaysWhy) {
-  app_.run("create table " + theirs("t") + " (id text, fence bigint, small int, made text generated always as (id || '!') stored); create view " + theirs("v") + " as select 1 as id; create temp table temporary (id text, fence bigint)");
+  app_.run("create table " + theirs("t") +
+           " (id text, fence bigint, small int, made text generated always as (id || '!') stored); create view " +
+           theirs("v") + " as select 1 as id; create temp table temporary (id text, fence bigint)");
   EXPECT_EQ(tried(protect("t", "resource => 'nothing', fence => 'fence'")), "FL002");
   EXPECT_EQ(tried(protect("t", "resource => 'id', fence => 'small'")), "FL002");
   EXPECT_EQ(tried(protect("t", "resource => 'made', fence => 'fence'")), "FL002");
@@ -302,15 +359,19 @@ TEST_F(PostgresProtect, RefusesWhatItCannotProtectAndSaysWhy) {
   EXPECT_EQ(number("select count(*) from " + ours("protected")), 0);
 }
 
-// After a restore the rows and the store are of one moment; a store whose clock was set back grants less than its rows remember.
+// After a restore the rows and the store are of one moment; a store whose clock was set back grants less than its rows
+// remember.
 TEST_F(PostgresProtect, E3_AStoreThatWasSetBackIsToldApartAndARebaseLetsTheNextGrantPass) {
   make_run();
   added();
   const Job job = granted("a");
   const std::string ahead = std::to_string(job.fence + 3'600'000'000);
   const std::string id = to_string(job.id);
-  app.must_run("alter table " + theirs("run") + " disable trigger user; insert into " + theirs("run") + " values (2, '" + id + "', '', " + ahead + "); alter table " + theirs("run") + " enable trigger user");
-  const auto write = [&](const Job& by) { return "update " + theirs("run") + " set text = 'x', fence_token = " + std::to_string(by.fence) + " where id = 2"; };
+  app.must_run("alter table " + theirs("run") + " disable trigger user; insert into " + theirs("run") +
+               " values (2, '" + id + "', '', " + ahead + "); alter table " + theirs("run") + " enable trigger user");
+  const auto write = [&](const Job& by) {
+    return "update " + theirs("run") + " set text = 'x', fence_token = " + std::to_string(by.fence) + " where id = 2";
+  };
   EXPECT_EQ(tried(write(job)), kBehind);
   EXPECT_NE(app.said.find("rebase()"), std::string::npos) << app.said;
   app.must_run(call("rebase", "'restored the backup of Monday'"));

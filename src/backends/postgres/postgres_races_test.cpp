@@ -1,5 +1,6 @@
-// Calls that meet in the middle, and surroundings that are not as the functions want them. One side is a session in which a test keeps a
-// transaction open, as a server that is slow to commit would; the other is met where it waits for a lock of the first, never by its time.
+// Calls that meet in the middle, and surroundings that are not as the functions want them. One side is a session in
+// which a test keeps a transaction open, as a server that is slow to commit would; the other is met where it waits for
+// a lock of the first, never by its time.
 #include <gtest/gtest.h>
 
 #include "backends/postgres/pool.hpp"
@@ -26,52 +27,76 @@ class PostgresRaces : public testing::Test {
     return must(store_->enqueue({.ns = "default", .jobs = {job}})).ids.front();
   }
   std::vector<ClaimedJob> claimed(const std::string& request) {
-    return must(store_->claim({.ns = "default", .queues = {"q"}, .stage = "", .owner = "a", .request = request, .limit = 10, .ttl = 30s})).jobs;
+    return must(store_->claim({.ns = "default",
+                               .queues = {"q"},
+                               .stage = "",
+                               .owner = "a",
+                               .request = request,
+                               .limit = 10,
+                               .ttl = 30s}))
+        .jobs;
   }
-  void set_limit_per_key(int limit) { must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = limit}, .act = {"ann", ""}})); }
+  void set_limit_per_key(int limit) {
+    must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = limit}, .act = {"ann", ""}}));
+  }
   // Long ago, and a thousand others came since.
   void see_nobody_of_them_again() {
-    schema_.run("update owner set seen_at = 1; insert into owner (ns_id, name, seen_at) select s.id, 'later' || n, 2 from namespace s, generate_series(1, 1000) as n");
+    schema_.run(
+        "update owner set seen_at = 1; insert into owner (ns_id, name, seen_at) select s.id, 'later' || n, 2 from "
+        "namespace s, generate_series(1, 1000) as n");
   }
-  std::unique_ptr<Connection> session() { return must(Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s)); }
+  std::unique_ptr<Connection> session() {
+    return must(Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s));
+  }
   void run(Connection& in, const std::string& sql) {
     const Reply reply = in.script(sql, runtime_.now() + 10s);
     ASSERT_EQ(reply.fate, Reply::Fate::answered) << reply.error.message;
   }
   // In a transaction that stays open, beside the test. Whoever looks for it finds it by its name.
   Task run_beside(Connection& in, const std::string& name, const std::string& sql) {
-    return runtime_.spawn(name, [this, &in, name, sql](const std::stop_token&) { run(in, "/* " + name + " */ begin; " + sql); });
+    return runtime_.spawn(
+        name, [this, &in, name, sql](const std::stop_token&) { run(in, "/* " + name + " */ begin; " + sql); });
   }
   void wait_until_it_waits(const std::string& name) {
-    const std::string waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '/* " + name + " */%'";
+    const std::string waiting =
+        "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '/* " + name + " */%'";
     const Instant deadline = runtime_.now() + 10s;
     while (number(waiting) == 0) {
       if (runtime_.now() > deadline) throw std::runtime_error(name + " waits for nobody");
       runtime_.sleep_for(2ms, {});
     }
   }
-  std::int64_t number(const std::string& query) { return must(looks_.run(Statement{query}, {}, CallKind::look, 10s)).integer(0, 0); }
+  std::int64_t number(const std::string& query) {
+    return must(looks_.run(Statement{query}, {}, CallKind::look, 10s)).integer(0, 0);
+  }
   std::int64_t running_in(const std::string& queue) {
     const std::string& schema = schema_.name();
-    return number("select count(*) from " + schema + ".job j join " + schema + ".queue q on q.id = j.queue_id where q.name = '" + queue + "' and j.lease_end is not null");
+    return number("select count(*) from " + schema + ".job j join " + schema +
+                  ".queue q on q.id = j.queue_id where q.name = '" + queue + "' and j.lease_end is not null");
   }
   // The same verbs as the store's, for a session that does not commit at once.
   std::string enqueue_call(const JobId& id, const std::string& queue, const std::string& extras) {
-    return "select * from " + schema_.name() + ".enqueue_jobs('default', '{" + queue + "}', '{\"\"}', '{1}', array['" + to_string(id) + "']::uuid[], array['null'], '{0}', '{0}', '{null}', '{10}', " +
+    return "select * from " + schema_.name() + ".enqueue_jobs('default', '{" + queue + "}', '{\"\"}', '{1}', array['" +
+           to_string(id) + "']::uuid[], array['null'], '{0}', '{0}', '{null}', '{10}', " +
            (extras.empty() ? "null" : "array['" + extras + "']::jsonb[]") + ")";
   }
   std::string claim_call(const std::string& queues, const std::string& owner, int n) {
-    return "select * from " + schema_.name() + ".claim_jobs('default', '{" + queues + "}', '', '" + owner + "', 'r', " + std::to_string(n) + ", 30000000, false, true, null, null, null, null)";
+    return "select * from " + schema_.name() + ".claim_jobs('default', '{" + queues + "}', '', '" + owner + "', 'r', " +
+           std::to_string(n) + ", 30000000, false, true, null, null, null, null)";
   }
   std::string turn_call(const std::string& queue) {
-    return "begin; select " + schema_.name() + ".take_turn(id, true) from " + schema_.name() + ".home where name = '" + queue + "'";
+    return "begin; select " + schema_.name() + ".take_turn(id, true) from " + schema_.name() + ".home where name = '" +
+           queue + "'";
   }
   JobId new_id() { return make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()); }
-  void set_limit(const std::string& queue, int limit) { must(store_->set_queue({.ns = "default", .queue = queue, .change = {.limit = limit}, .act = {"ann", ""}})); }
+  void set_limit(const std::string& queue, int limit) {
+    must(store_->set_queue({.ns = "default", .queue = queue, .change = {.limit = limit}, .act = {"ann", ""}}));
+  }
 
   std::string isolation_of(const std::string& url) {
     Pool pool(runtime_, must(postgres::parse_dsn(url)), nullptr);
-    return must(pool.run(Statement{"select current_setting('transaction_isolation')"}, {}, CallKind::look, 10s)).text(0, 0);
+    return must(pool.run(Statement{"select current_setting('transaction_isolation')"}, {}, CallKind::look, 10s))
+        .text(0, 0);
   }
 
   ThreadRuntime runtime_;
@@ -86,7 +111,8 @@ TEST_F(PostgresRaces, J8_AJobThatFailsWhileItsLimitIsLiftedIsNotStuck) {
   const std::vector<ClaimedJob> first = claimed("r1");
   ASSERT_EQ(first.size(), 1u);
   const auto slow = session();
-  run(*slow, "begin; select * from " + schema_.name() + ".settle_jobs('default', 'a', array['" + to_string(id) + "']::uuid[], array[" + std::to_string(first[0].job.fence) +
+  run(*slow, "begin; select * from " + schema_.name() + ".settle_jobs('default', 'a', array['" + to_string(id) +
+                 "']::uuid[], array[" + std::to_string(first[0].job.fence) +
                  "]::bigint[], '{1}', null, null, '{0}', null)");
   // It waits for those who rest on the setting as it was.
   Task lifts = runtime_.spawn("lifts", [this](const std::stop_token&) { set_limit_per_key(0); });
@@ -95,7 +121,8 @@ TEST_F(PostgresRaces, J8_AJobThatFailsWhileItsLimitIsLiftedIsNotStuck) {
   EXPECT_EQ(claimed("r2").size(), 1u);
 }
 
-// The second try of an enqueue waits for the key that the first one takes, and goes on when the job has come, run and finished.
+// The second try of an enqueue waits for the key that the first one takes, and goes on when the job has come, run and
+// finished.
 TEST_F(PostgresRaces, J6_ARepeatThatComesAfterTheFinishLeavesTheKeyFree) {
   added({.queue = "q", .delay = 1h});  // nobody waits for the names of namespace and queue
   const JobId id = new_id();
@@ -106,8 +133,9 @@ TEST_F(PostgresRaces, J6_ARepeatThatComesAfterTheFinishLeavesTheKeyFree) {
   Task repeats = run_beside(*second, "repeats", enqueue);
   wait_until_it_waits("repeats");
   const std::string& schema = schema_.name();
-  run(*first, claim_call("q", "a", 1) + "; select " + schema + ".settle_jobs('default', 'a', array[id], array[fence], '{0}', null, null, '{0}', null) from " + schema + ".job where id = '" + to_string(id) +
-                  "'; commit");
+  run(*first, claim_call("q", "a", 1) + "; select " + schema +
+                  ".settle_jobs('default', 'a', array[id], array[fence], '{0}', null, null, '{0}', null) from " +
+                  schema + ".job where id = '" + to_string(id) + "'; commit");
   repeats.join();
   run(*second, "commit");
   ASSERT_EQ(number("select count(*) from " + schema + ".done"), 1);
@@ -117,7 +145,8 @@ TEST_F(PostgresRaces, J6_ARepeatThatComesAfterTheFinishLeavesTheKeyFree) {
   EXPECT_EQ(claimed("r2").size(), 1u);
 }
 
-// Two claims wait for turns elsewhere while a limit is set on a queue that both serve too: what they knew of it is of before.
+// Two claims wait for turns elsewhere while a limit is set on a queue that both serve too: what they knew of it is of
+// before.
 TEST_F(PostgresRaces, J7_ALimitThatIsSetWhileClaimsWaitForOtherTurnsHolds) {
   for (const char* queue : {"a1", "a2"}) {
     added({.queue = queue, .delay = 1h});
@@ -143,7 +172,8 @@ TEST_F(PostgresRaces, J7_ALimitThatIsSetWhileClaimsWaitForOtherTurnsHolds) {
   EXPECT_EQ(running_in("q"), 1);
 }
 
-// A queue whose first jobs come while a claim waits for another one's turn has no turn of that claim: whoever sets a limit on it would not wait for it.
+// A queue whose first jobs come while a claim waits for another one's turn has no turn of that claim: whoever sets a
+// limit on it would not wait for it.
 TEST_F(PostgresRaces, J7_AQueueThatAppearsInTheMiddleOfAClaimIsServedByTheNextOne) {
   set_limit("aa", 10);
   const auto turns = session();
@@ -164,12 +194,16 @@ TEST_F(PostgresRaces, J6_AKeyThatIsTakenWhileItsNamespaceIsRemovedStaysWithItsJo
   added({.queue = "q", .key = "k"});
   const std::vector<ClaimedJob> before = claimed("r1");
   ASSERT_EQ(before.size(), 1u);
-  must(store_->settle({.ns = "default", .owner = "a", .settlements = {{before[0].job.id, before[0].job.fence, {.kind = OutcomeKind::done}}}}));
+  must(store_->settle({.ns = "default",
+                       .owner = "a",
+                       .settlements = {{before[0].job.id, before[0].job.fence, {.kind = OutcomeKind::done}}}}));
   const JobId id = new_id();
   const auto slow = session();
   const auto remover = session();
   run(*slow, "begin; " + enqueue_call(id, "q", R"({"key": "k"})"));
-  Task removes = run_beside(*remover, "removes", "select " + schema_.name() + R"(.remove_namespace('default', '{"act": {"actor": "ann", "reason": ""}}'))");
+  Task removes = run_beside(
+      *remover, "removes",
+      "select " + schema_.name() + R"(.remove_namespace('default', '{"act": {"actor": "ann", "reason": ""}}'))");
   wait_until_it_waits("removes");
   run(*slow, "commit");
   removes.join();
@@ -178,16 +212,18 @@ TEST_F(PostgresRaces, J6_AKeyThatIsTakenWhileItsNamespaceIsRemovedStaysWithItsJo
   EXPECT_EQ(added({.queue = "q", .key = "k"}), id);
 }
 
-// The clock was an hour ahead when the job had its fence, and was set back. The job is forgotten, which raises the floor, and comes anew, both while a claim
-// waits for a row of another queue of its own.
+// The clock was an hour ahead when the job had its fence, and was set back. The job is forgotten, which raises the
+// floor, and comes anew, both while a claim waits for a row of another queue of its own.
 TEST_F(PostgresRaces, L2_AFloorThatIsRaisedWhileAClaimWaitsCountsForIt) {
   const std::string& schema = schema_.name();
   added({.queue = "aa", .group = "g"});
   const JobId id = added({.queue = "q"});
-  schema_.run("update job set fence = " + std::to_string(runtime_.wall_now().time_since_epoch().count()) + " + 3600000000 where id = '" + to_string(id) + "'");
+  schema_.run("update job set fence = " + std::to_string(runtime_.wall_now().time_since_epoch().count()) +
+              " + 3600000000 where id = '" + to_string(id) + "'");
   const std::vector<ClaimedJob> before = claimed("r1");
   ASSERT_EQ(before.size(), 1u);
-  must(store_->settle({.ns = "default", .owner = "a", .settlements = {{id, before[0].job.fence, {.kind = OutcomeKind::done}}}}));
+  must(store_->settle(
+      {.ns = "default", .owner = "a", .settlements = {{id, before[0].job.fence, {.kind = OutcomeKind::done}}}}));
   schema_.run("update done set finished_at = 1");
   const auto todo = session();
   const auto slow = session();
@@ -211,7 +247,10 @@ TEST_F(PostgresRaces, L2_AFloorIsRaisedOnlyWhenEveryQueueThatIsBeingMadeIsKnown)
   const auto raiser = session();
   run(*slow, "begin; " + enqueue_call(new_id(), "new", ""));
   const Fence wanted = runtime_.wall_now().time_since_epoch().count() + 3'600'000'000;
-  Task raises = run_beside(*raiser, "raises", "select " + schema_.name() + ".raise_floor('default', '{\"floor\": " + std::to_string(wanted) + ", \"act\": {\"actor\": \"ann\", \"reason\": \"\"}}')");
+  Task raises =
+      run_beside(*raiser, "raises",
+                 "select " + schema_.name() + ".raise_floor('default', '{\"floor\": " + std::to_string(wanted) +
+                     ", \"act\": {\"actor\": \"ann\", \"reason\": \"\"}}')");
   wait_until_it_waits("raises");
   run(*slow, "commit");
   raises.join();
@@ -279,8 +318,10 @@ TEST_F(PostgresRaces, J8_ManyGroupsAtOnceAreServedWithinTheTimeOfAClaim) {
 TEST_F(PostgresRaces, J1_TemporaryTablesOfASessionAreNotTakenForTheStores) {
   const auto shared = session();
   const std::string& schema = schema_.name();
-  run(*shared, "create temp table job (like " + schema + ".job including all); create temp table done (like " + schema + ".done including all); select * from " + schema +
-                   ".enqueue_jobs('default', '{q}', '{\"\"}', '{1}', array[gen_random_uuid()], '{1}', '{0}', '{0}', '{null}', '{10}', null)");
+  run(*shared, "create temp table job (like " + schema + ".job including all); create temp table done (like " + schema +
+                   ".done including all); select * from " + schema +
+                   ".enqueue_jobs('default', '{q}', '{\"\"}', '{1}', array[gen_random_uuid()], '{1}', '{0}', '{0}', "
+                   "'{null}', '{10}', null)");
   EXPECT_EQ(claimed("r1").size(), 1u);
 }
 

@@ -1,4 +1,5 @@
-// Schedules on a real server: many who all believe they lead, sessions that are killed in the middle, what a step costs the tables, whose rights are enough. What every store does is in the conformance suite.
+// Schedules on a real server: many who all believe they lead, sessions that are killed in the middle, what a step costs
+// the tables, whose rights are enough. What every store does is in the conformance suite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,10 +22,19 @@ class PostgresSchedules : public testing::Test {
  protected:
   PostgresSchedules() : store_(opened(schema_.url())) {}
 
-  std::unique_ptr<PostgresStore> opened(const std::string& url) { return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url})); }
+  std::unique_ptr<PostgresStore> opened(const std::string& url) {
+    return must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = url}));
+  }
   std::string new_request() { return "r" + std::to_string(++requests_); }
   ChangeScheduleRequest changing(const std::string& name, ScheduleChange change, std::int64_t revision) {
-    ChangeScheduleRequest request{.ns = "default", .name = name, .change = change, .revision = revision, .step = {}, .spec = change == ScheduleChange::put ? "what it is" : "", .kept = {}, .job = {}};
+    ChangeScheduleRequest request{.ns = "default",
+                                  .name = name,
+                                  .change = change,
+                                  .revision = revision,
+                                  .step = {},
+                                  .spec = change == ScheduleChange::put ? "what it is" : "",
+                                  .kept = {},
+                                  .job = {}};
     request.request = new_request();
     request.owner = "o";
     request.place = "here:1";
@@ -34,41 +44,74 @@ class PostgresSchedules : public testing::Test {
   // One whose account stands a day back, so that there is room for ticks.
   ScheduleRow add(const std::string& name) {
     must(store_->change_schedule(changing(name, ScheduleChange::put, 0)));
-    schema_.run("update schedule set resolved_to = resolved_to - 86400000000, counts_from = counts_from - 86400000000 where name = '" + name + "'");
+    schema_.run(
+        "update schedule set resolved_to = resolved_to - 86400000000, counts_from = counts_from - 86400000000 where "
+        "name = '" +
+        name + "'");
     return row(name);
   }
-  ScheduleRow row(const std::string& name) { return must(store_->schedules({.ns = "default", .names = {name}, .changed_after = {}, .after = "", .unfinished = true})).schedules.at(0); }
-  NewJob new_job() { return {.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .tags = {"schedule"}}; }
+  ScheduleRow row(const std::string& name) {
+    return must(store_->schedules(
+                    {.ns = "default", .names = {name}, .changed_after = {}, .after = "", .unfinished = true}))
+        .schedules.at(0);
+  }
+  NewJob new_job() {
+    return {.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()),
+            .queue = "q",
+            .tags = {"schedule"}};
+  }
   // One second on, at whose end a tick fires.
   TickStep second_on(const std::string& name, WallTime from, std::int64_t revision = 1) {
-    return {.schedule = name, .revision = revision, .from = from, .to = from + 1s, .fired = {{from + 1s, new_job()}}, .skipped = {}};
+    return {.schedule = name,
+            .revision = revision,
+            .from = from,
+            .to = from + 1s,
+            .fired = {{from + 1s, new_job()}},
+            .skipped = {}};
   }
   StepRequest stepping(std::vector<TickStep> steps) {
     return {.ns = "default", .steps = std::move(steps), .request = new_request(), .owner = "o", .place = "here:1"};
   }
 
-  std::int64_t number(const std::string& query) { return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, 10s)).integer(0, 0); }
+  std::int64_t number(const std::string& query) {
+    return must(looks_.run(postgres::Statement{query}, {}, postgres::CallKind::look, 10s)).integer(0, 0);
+  }
   std::string ours(const std::string& table) const { return schema_.name() + "." + table; }
   std::int64_t ticks() { return number("select count(*) from " + ours("tick")); }
   std::int64_t jobs() { return number("select count(*) from " + ours("job")); }
-  std::int64_t ticks_with_their_job() { return number("select count(*) from " + ours("tick") + " t join " + ours("job") + " j on j.id = t.job and j.ns_id = t.ns_id"); }
-  std::int64_t deadlocks() { return number("select deadlocks from pg_stat_database where datname = current_database()"); }
-  std::unique_ptr<postgres::Connection> session() { return must(postgres::Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s)); }
+  std::int64_t ticks_with_their_job() {
+    return number("select count(*) from " + ours("tick") + " t join " + ours("job") +
+                  " j on j.id = t.job and j.ns_id = t.ns_id");
+  }
+  std::int64_t deadlocks() {
+    return number("select deadlocks from pg_stat_database where datname = current_database()");
+  }
+  std::unique_ptr<postgres::Connection> session() {
+    return must(
+        postgres::Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s));
+  }
   void run(postgres::Connection& in, const std::string& sql) {
     const postgres::Reply reply = in.script(sql, runtime_.now() + 20s);
     ASSERT_EQ(reply.fate, postgres::Reply::Fate::answered) << reply.error.message;
   }
-  std::string waiting(const std::string& verb) const { return "wait_event_type = 'Lock' and query like '%" + schema_.name() + "%" + verb + "%'"; }
+  std::string waiting(const std::string& verb) const {
+    return "wait_event_type = 'Lock' and query like '%" + schema_.name() + "%" + verb + "%'";
+  }
   void wait_until_it_waits(const std::string& verb) {
-    for (const Instant given_up = runtime_.now() + 20s; number("select count(*) from pg_stat_activity where " + waiting(verb)) == 0;) {
+    for (const Instant given_up = runtime_.now() + 20s;
+         number("select count(*) from pg_stat_activity where " + waiting(verb)) == 0;) {
       if (runtime_.now() > given_up) throw std::runtime_error(verb + " waits for nobody");
       runtime_.sleep_for(2ms, {});
     }
   }
   // The same verb as the store's, for a session that does not commit at once.
   std::string put_call(const std::string& name) {
-    return "select " + ours("change_schedule") + "('default', '{\"name\":\"" + name + "\",\"change\":0,\"revision\":0,\"spec\":\"73\",\"subject\":\"s\",\"act\":{\"actor\":\"a\",\"reason\":\"\"}}', '" + new_request() +
-           "', 'o', 'p', '{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}')";
+    return "select " + ours("change_schedule") + "('default', '{\"name\":\"" + name +
+           "\",\"change\":0,\"revision\":0,\"spec\":\"73\",\"subject\":\"s\",\"act\":{\"actor\":\"a\",\"reason\":\"\"}}"
+           "', '" +
+           new_request() +
+           "', 'o', 'p', "
+           "'{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}','{}')";
   }
   static Finding doctor(PostgresStore& store, const std::string& name) {
     for (const Finding& finding : must(store.examine())) {
@@ -76,7 +119,9 @@ class PostgresSchedules : public testing::Test {
     }
     return {.name = "none"};
   }
-  SchedulesReply changed_after(std::int64_t version) { return must(store_->schedules({.ns = "default", .names = {}, .changed_after = version, .after = ""})); }
+  SchedulesReply changed_after(std::int64_t version) {
+    return must(store_->schedules({.ns = "default", .names = {}, .changed_after = version, .after = ""}));
+  }
 
   ThreadRuntime runtime_;
   TestSchema schema_{"schedules"};
@@ -125,7 +170,8 @@ TEST_F(PostgresSchedules, S1_OfManyWhoStepFromTheSamePlaceOneIsTakenEach) {
   };
   {
     std::vector<Task> leaders;
-    for (int i = 0; i < kLeaders; ++i) leaders.push_back(runtime_.spawn("leader", [&, i](const std::stop_token&) { lead(i); }));
+    for (int i = 0; i < kLeaders; ++i)
+      leaders.push_back(runtime_.spawn("leader", [&, i](const std::stop_token&) { lead(i); }));
     for (Task& leader : leaders) leader.join();
   }
   for (const std::string& error : errors) EXPECT_EQ(error, "");
@@ -140,8 +186,10 @@ TEST_F(PostgresSchedules, S1_OfManyWhoStepFromTheSamePlaceOneIsTakenEach) {
 // Somebody else's account of ten steps lies in the way: the row itself decides.
 TEST_F(PostgresSchedules, S1_TheRowOfATickDecidesWhateverTheAccountSays) {
   const WallTime from = add("s").resolved_to;
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(must(store_->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, "");
-  schema_.run("update schedule set resolved_to = resolved_to - 3000000, fired_to = 0, moved_by = null where name = 's'");
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(must(store_->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, "");
+  schema_.run(
+      "update schedule set resolved_to = resolved_to - 3000000, fired_to = 0, moved_by = null where name = 's'");
   TickStep again = second_on("s", from);
   for (int i = 1; i < 4; ++i) again.fired.push_back(second_on("s", from + i * 1s).fired.front());
   again.to = from + 4s;
@@ -157,19 +205,22 @@ TEST_F(PostgresSchedules, S1_ASessionThatIsKilledInTheMiddleLeavesTickAndJobBoth
   WallTime from = add("s").resolved_to;
   for (int round = 1; round <= 5; ++round, from += 1s) {
     const auto blocker = session();
-    run(*blocker, "begin; lock table " + ours("depth") + " in access exclusive mode");  // which a step needs when its ticks and jobs are written
+    run(*blocker, "begin; lock table " + ours("depth") +
+                      " in access exclusive mode");  // which a step needs when its ticks and jobs are written
     StepRequest request = stepping({second_on("s", from)});
     request.timeout = 20s;
     Result<StepReply> reply = fail(Code::unavailable, "");
     Task step = runtime_.spawn("step", [&](const std::stop_token&) { reply = store_->step_ticks(request); });
     wait_until_it_waits("step_ticks");
-    EXPECT_EQ(number("select count(pg_terminate_backend(pid)) from pg_stat_activity where " + waiting("step_ticks")), 1);
+    EXPECT_EQ(number("select count(pg_terminate_backend(pid)) from pg_stat_activity where " + waiting("step_ticks")),
+              1);
     EXPECT_EQ(ticks(), round - 1);
     EXPECT_EQ(jobs(), round - 1);
     run(*blocker, "rollback");
     step.join();
     if (!reply) {
-      EXPECT_TRUE(reply.error().code == Code::in_doubt || reply.error().code == Code::unavailable) << reply.error().message;
+      EXPECT_TRUE(reply.error().code == Code::in_doubt || reply.error().code == Code::unavailable)
+          << reply.error().message;
       EXPECT_EQ(ticks(), jobs());
       EXPECT_EQ(must(store_->step_ticks(request)).answers[0].refused, "");
     }
@@ -193,11 +244,17 @@ TEST_F(PostgresSchedules, StepsChangesTidyingAndRemovalNeverMeetADeadlock) {
     std::mt19937 random(static_cast<unsigned>(me));
     const auto store = opened(schema_.url());
     while (!over) {
-      const SchedulesReply known = must(store->schedules({.ns = "default", .names = {}, .changed_after = {}, .after = ""}));
+      const SchedulesReply known =
+          must(store->schedules({.ns = "default", .names = {}, .changed_after = {}, .after = ""}));
       std::vector<TickStep> steps;
       for (const ScheduleRow& one : known.schedules) {
         if (one.resolved_to >= known.now) continue;
-        TickStep next{.schedule = one.name, .revision = one.revision, .from = one.resolved_to, .to = known.now, .fired = {{known.now, new_job()}}, .skipped = {}};
+        TickStep next{.schedule = one.name,
+                      .revision = one.revision,
+                      .from = one.resolved_to,
+                      .to = known.now,
+                      .fired = {{known.now, new_job()}},
+                      .skipped = {}};
         next.fired.front().job.group = "g" + std::to_string(random() % 3);
         steps.push_back(std::move(next));
       }
@@ -213,9 +270,12 @@ TEST_F(PostgresSchedules, StepsChangesTidyingAndRemovalNeverMeetADeadlock) {
     const auto store = opened(schema_.url());
     while (!over) {
       const std::string& name = names[random() % names.size()];
-      const auto known = must(store->schedules({.ns = "default", .names = {name}, .changed_after = {}, .after = ""})).schedules;
-      constexpr ScheduleChange kChanges[] = {ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume, ScheduleChange::remove, ScheduleChange::run};
-      ChangeScheduleRequest request = known.empty() ? changing(name, ScheduleChange::put, 0) : changing(name, kChanges[random() % 5], known.front().revision);
+      const auto known =
+          must(store->schedules({.ns = "default", .names = {name}, .changed_after = {}, .after = ""})).schedules;
+      constexpr ScheduleChange kChanges[] = {ScheduleChange::put, ScheduleChange::pause, ScheduleChange::resume,
+                                             ScheduleChange::remove, ScheduleChange::run};
+      ChangeScheduleRequest request = known.empty() ? changing(name, ScheduleChange::put, 0)
+                                                    : changing(name, kChanges[random() % 5], known.front().revision);
       if (request.change == ScheduleChange::run) request.job = new_job();
       const auto reply = store->change_schedule(request);
       if (!reply) note(me, reply.error());
@@ -233,8 +293,10 @@ TEST_F(PostgresSchedules, StepsChangesTidyingAndRemovalNeverMeetADeadlock) {
   };
   {
     std::vector<Task> all;
-    for (std::size_t i = 0; i < 2; ++i) all.push_back(runtime_.spawn("steps", [&, i](const std::stop_token&) { step(i); }));
-    for (std::size_t i = 2; i < 4; ++i) all.push_back(runtime_.spawn("changes", [&, i](const std::stop_token&) { change(i); }));
+    for (std::size_t i = 0; i < 2; ++i)
+      all.push_back(runtime_.spawn("steps", [&, i](const std::stop_token&) { step(i); }));
+    for (std::size_t i = 2; i < 4; ++i)
+      all.push_back(runtime_.spawn("changes", [&, i](const std::stop_token&) { change(i); }));
     all.push_back(runtime_.spawn("forgets", [&](const std::stop_token&) { forget(4); }));
     for (Task& one : all) one.join();
   }
@@ -244,7 +306,9 @@ TEST_F(PostgresSchedules, StepsChangesTidyingAndRemovalNeverMeetADeadlock) {
   EXPECT_EQ(deadlocks(), deadlocks_before);
   must(store_->remove_namespace("default", {"ana", ""}));
   EXPECT_EQ(ticks(), 0);
-  EXPECT_EQ(number("select (select count(*) from " + ours("schedule") + ") + (select count(*) from " + ours("skipped") + ") + (select count(*) from " + ours("schedule_count") + ")"), 0);
+  EXPECT_EQ(number("select (select count(*) from " + ours("schedule") + ") + (select count(*) from " + ours("skipped") +
+                   ") + (select count(*) from " + ours("schedule_count") + ")"),
+            0);
 }
 
 TEST_F(PostgresSchedules, VersionsAreSeenInTheirOrderAndNoStepWaitsForThem) {
@@ -252,7 +316,9 @@ TEST_F(PostgresSchedules, VersionsAreSeenInTheirOrderAndNoStepWaitsForThem) {
   const std::int64_t before = changed_after(0).version;
   const auto slow = session();
   run(*slow, "begin; " + put_call("first"));
-  Task second = runtime_.spawn("second", [&](const std::stop_token&) { must(store_->change_schedule(changing("second", ScheduleChange::put, 0))); });
+  Task second = runtime_.spawn("second", [&](const std::stop_token&) {
+    must(store_->change_schedule(changing("second", ScheduleChange::put, 0)));
+  });
   wait_until_it_waits("change_schedule");
   EXPECT_TRUE(changed_after(before).schedules.empty());
   EXPECT_EQ(changed_after(before).version, before);
@@ -270,7 +336,9 @@ TEST_F(PostgresSchedules, OfTwoWhoAddOneNameOneIsTold) {
   const auto slow = session();
   run(*slow, "begin; " + put_call("one"));
   std::optional<Code> code;
-  Task second = runtime_.spawn("second", [&](const std::stop_token&) { code = code_of(store_->change_schedule(changing("one", ScheduleChange::put, 0))); });
+  Task second = runtime_.spawn("second", [&](const std::stop_token&) {
+    code = code_of(store_->change_schedule(changing("one", ScheduleChange::put, 0)));
+  });
   wait_until_it_waits("change_schedule");
   run(*slow, "commit");
   second.join();
@@ -283,8 +351,11 @@ TEST_F(PostgresSchedules, AStepStaysOnItsPageAndALongHistoryCostsNothing) {
   WallTime from = add("s").resolved_to;
   const auto cost_of = [&](const std::string& call) {
     const postgres::Statement verb{"select * from " + schema_.name() + "." + call};
-    const postgres::Statement count{"select coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::bigint, coalesce(sum(n_tup_upd - n_tup_hot_upd) filter (where relname = 'schedule'), 0)::bigint "
-                                    "from pg_stat_xact_user_tables where schemaname = '" + schema_.name() + "'"};
+    const postgres::Statement count{
+        "select coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::bigint, "
+        "coalesce(sum(n_tup_upd - n_tup_hot_upd) filter (where relname = 'schedule'), 0)::bigint "
+        "from pg_stat_xact_user_tables where schemaname = '" +
+        schema_.name() + "'"};
     const auto connection = session();
     const postgres::Reply reply = connection->call({{verb, {}}, {count, {}}}, false, runtime_.now() + 10s);
     if (reply.fate != postgres::Reply::Fate::answered) throw std::runtime_error(reply.error.message);
@@ -292,22 +363,32 @@ TEST_F(PostgresSchedules, AStepStaysOnItsPageAndALongHistoryCostsNothing) {
     return reply.rows.integer(0, 0);
   };
   const auto all_costs = [&] {
-    const std::string at = std::to_string(from.time_since_epoch().count()), to = std::to_string((from + 1s).time_since_epoch().count()), next = std::to_string((from + 2s).time_since_epoch().count());
+    const std::string at = std::to_string(from.time_since_epoch().count()),
+                      to = std::to_string((from + 1s).time_since_epoch().count()),
+                      next = std::to_string((from + 2s).time_since_epoch().count());
     from += 2s;
     const std::string job = "array['" + to_string(new_job().id) + "']::uuid[]";
     return std::vector<std::int64_t>{
-        cost_of("step_ticks('default', '" + new_request() + "', 'o', 'p', '{s}', '{1}', '{" + at + "}', '{" + next + "}', '{1}', '{" + to + "}', '{1}', '{" + next + "}', '{" + next +
-                "}', '{1}', '{overlap}', '{q}', '{\"\"}', '{1}', " + job + ", '{1}', '{0}', '{0}', '{null}', '{10}', array['{\"tags\":[\"t\"]}']::jsonb[])"),
-        cost_of("list_ticks('default', '{\"schedule\":\"s\",\"limit\":5}')"), cost_of("list_ticks('default', '{\"schedule\":\"s\",\"limit\":5,\"fired_only\":true}')"),
-        cost_of("list_schedules('default', '{\"names\":[\"s\"],\"unfinished\":true,\"limit\":10}')"), cost_of("tidy('default', '{}')")};
+        cost_of("step_ticks('default', '" + new_request() + "', 'o', 'p', '{s}', '{1}', '{" + at + "}', '{" + next +
+                "}', '{1}', '{" + to + "}', '{1}', '{" + next + "}', '{" + next +
+                "}', '{1}', '{overlap}', '{q}', '{\"\"}', '{1}', " + job +
+                ", '{1}', '{0}', '{0}', '{null}', '{10}', array['{\"tags\":[\"t\"]}']::jsonb[])"),
+        cost_of("list_ticks('default', '{\"schedule\":\"s\",\"limit\":5}')"),
+        cost_of("list_ticks('default', '{\"schedule\":\"s\",\"limit\":5,\"fired_only\":true}')"),
+        cost_of("list_schedules('default', '{\"names\":[\"s\"],\"unfinished\":true,\"limit\":10}')"),
+        cost_of("tidy('default', '{}')")};
   };
   for (int i = 0; i < 12; ++i) all_costs();
   const std::vector<std::int64_t> short_history = all_costs();
-  schema_.run("insert into tick select s.id, s.resolved_to - n * 1000, s.ns_id, gen_random_uuid(), 0, 'o', 'p' from schedule s, generate_series(30000, 34000) as n; "
-              "insert into skipped select s.id, s.resolved_to - n * 1000, s.resolved_to - n * 1000, 1, s.ns_id, 'r' || n % 2, 0, 'o', 'p' from schedule s, generate_series(35000, 39000) as n; "
-              "update schedule set ticks_kept = (select count(*) from tick) + (select count(*) from skipped)");
+  schema_.run(
+      "insert into tick select s.id, s.resolved_to - n * 1000, s.ns_id, gen_random_uuid(), 0, 'o', 'p' from schedule "
+      "s, generate_series(30000, 34000) as n; "
+      "insert into skipped select s.id, s.resolved_to - n * 1000, s.resolved_to - n * 1000, 1, s.ns_id, 'r' || n % 2, "
+      "0, 'o', 'p' from schedule s, generate_series(35000, 39000) as n; "
+      "update schedule set ticks_kept = (select count(*) from tick) + (select count(*) from skipped)");
   const std::vector<std::int64_t> long_history = all_costs();
-  for (std::size_t i = 0; i < short_history.size(); ++i) EXPECT_LE(long_history[i], short_history[i] + 10) << "call " << i;
+  for (std::size_t i = 0; i < short_history.size(); ++i)
+    EXPECT_LE(long_history[i], short_history[i] + 10) << "call " << i;
 }
 
 TEST_F(PostgresSchedules, WhoWatchesOrdersIsToldOfAChange) {
@@ -358,7 +439,8 @@ TEST_F(PostgresSchedules, AStoreFromBeforeThereWereSchedulesIsMigrated) {
   must(store_->enqueue({.ns = "default", .jobs = {new_job()}}));
   set_back_to_before(schema_, "14_schedule_tables.sql");
   EXPECT_EQ(code_of(opened(schema_.url())->change_schedule(changing("s", ScheduleChange::put, 0))), Code::not_found);
-  const auto migrated = must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
+  const auto migrated =
+      must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
   must(migrated->change_schedule(changing("s", ScheduleChange::put, 0)));
   EXPECT_EQ(must(migrated->jobs({.ns = "default"})).jobs.size(), 1u);
   EXPECT_EQ(doctor(*migrated, "schema").status, FindingStatus::ok) << doctor(*migrated, "schema").detail;
@@ -371,10 +453,12 @@ TEST_F(PostgresSchedules, TheDoctorNamesAccountsAndBarsThatLieAheadOfTheClock) {
   EXPECT_EQ(doctor(*store_, "schedules").detail, "2");
   schema_.run("update schedule set resolved_to = 7258118400000000 where name = 'b'");
   EXPECT_EQ(doctor(*store_, "schedules").status, FindingStatus::warning);
-  EXPECT_EQ(doctor(*store_, "schedules").detail, "1 of 2 are accounted for beyond the store's clock, up to 2200-01-01T00:00:00Z");
+  EXPECT_EQ(doctor(*store_, "schedules").detail,
+            "1 of 2 are accounted for beyond the store's clock, up to 2200-01-01T00:00:00Z");
   schema_.run("update schedule set resolved_to = created_at, bar = 4102444800000000 where name = 'b'");
   EXPECT_EQ(doctor(*store_, "schedules").status, FindingStatus::warning);
-  EXPECT_EQ(doctor(*store_, "schedules").detail, "1 of 2 are accounted for beyond the store's clock, up to 2100-01-01T00:00:00Z");
+  EXPECT_EQ(doctor(*store_, "schedules").detail,
+            "1 of 2 are accounted for beyond the store's clock, up to 2100-01-01T00:00:00Z");
   schema_.run("update schedule set removed = true where name = 'b'");
   EXPECT_EQ(doctor(*store_, "schedules").detail, "1");
 }
@@ -384,9 +468,12 @@ TEST_F(PostgresSchedules, BehindAPoolerEachVerbWorks) {
   if (!pooler) GTEST_SKIP() << "FENCELINE_TEST_PGBOUNCER names no pooler: run by script/with_postgres --pgbouncer";
   const WallTime from = add("s").resolved_to;
   const auto store = opened(std::string(pooler) + "?schema=" + schema_.name() + "&pooler=transaction");
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(must(store->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, "");
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(must(store->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, "");
   must(store->change_schedule(changing("s", ScheduleChange::pause, 1)));
-  EXPECT_TRUE(must(store->schedules({.ns = "default", .names = {"s"}, .changed_after = {}, .after = ""})).schedules.at(0).paused);
+  EXPECT_TRUE(must(store->schedules({.ns = "default", .names = {"s"}, .changed_after = {}, .after = ""}))
+                  .schedules.at(0)
+                  .paused);
   EXPECT_EQ(must(store->ticks({.ns = "default", .schedule = "s", .after = {}, .before = {}})).ticks.size(), 10u);
 }
 

@@ -14,16 +14,19 @@ using namespace postgres;
 
 std::int64_t micros(WallTime at) { return at.time_since_epoch().count(); }
 
-// Steps, and their jobs or that of a run, as take_steps has them on the server: names, revisions, froms, tos, fired_of, ticks, skip_of, firsts, lasts, counts, reasons; then the jobs.
+// Steps, and their jobs or that of a run, as take_steps has them on the server: names, revisions, froms, tos, fired_of,
+// ticks, skip_of, firsts, lasts, counts, reasons; then the jobs.
 Result<void> add_steps(Params& params, std::span<const TickStep> steps, const NewJob* run) {
   std::size_t fired_count = 0, skipped_count = 0;
   for (const TickStep& step : steps) {
     fired_count += step.fired.size();
     skipped_count += step.skipped.size();
   }
-  Array names(Type::text, steps.size()), revisions(Type::int8, steps.size()), froms(Type::int8, steps.size()), tos(Type::int8, steps.size());
+  Array names(Type::text, steps.size()), revisions(Type::int8, steps.size()), froms(Type::int8, steps.size()),
+      tos(Type::int8, steps.size());
   Array fired_of(Type::int4, fired_count), ticks(Type::int8, fired_count);
-  Array skip_of(Type::int4, skipped_count), firsts(Type::int8, skipped_count), lasts(Type::int8, skipped_count), counts(Type::int8, skipped_count), reasons(Type::text, skipped_count);
+  Array skip_of(Type::int4, skipped_count), firsts(Type::int8, skipped_count), lasts(Type::int8, skipped_count),
+      counts(Type::int8, skipped_count), reasons(Type::text, skipped_count);
   JobArrays jobs(fired_count + (run ? 1 : 0));
   std::int32_t n = 0;
   for (const TickStep& step : steps) {
@@ -48,7 +51,17 @@ Result<void> add_steps(Params& params, std::span<const TickStep> steps, const Ne
   if (run) {
     if (auto ok = jobs.add(*run); !ok) return ok;
   }
-  params.array(names).array(revisions).array(froms).array(tos).array(fired_of).array(ticks).array(skip_of).array(firsts).array(lasts).array(counts).array(reasons);
+  params.array(names)
+      .array(revisions)
+      .array(froms)
+      .array(tos)
+      .array(fired_of)
+      .array(ticks)
+      .array(skip_of)
+      .array(firsts)
+      .array(lasts)
+      .array(counts)
+      .array(reasons);
   jobs.put_into(params);
   return {};
 }
@@ -67,7 +80,8 @@ StepReply read_steps(const Rows& rows, std::size_t steps) {
   const auto time = [&](int row, int column) { return WallTime{Duration{rows.integer_or(row, column, 0)}}; };
   StepReply reply;
   for (int row = 0; row < rows.size(); ++row) {
-    StepAnswer answer{rows.text(row, kRefused), {}, rows.integer_or(row, kRevision, 0), time(row, kResolvedTo), time(row, kFiredTo)};
+    StepAnswer answer{
+        rows.text(row, kRefused), {}, rows.integer_or(row, kRevision, 0), time(row, kResolvedTo), time(row, kFiredTo)};
     if (!rows.is_null(row, kDuplicates)) answer.duplicates = times_in(json::parse(rows.jsonb(row, kDuplicates)));
     reply.answers.push_back(std::move(answer));
     reply.now = time(row, kNow);
@@ -85,12 +99,14 @@ ScheduleRow read_schedule(const json& object) {
   row.counts_from = time_in(object, "counts_from");
   row.fired_to = time_in(object, "fired_to");
   row.bar = time_in(object, "bar");
-  if (const auto paused = object.find("paused"); paused != object.end()) row.paused = SchedulePause{time_in(*paused, "at"), text_in(*paused, "by"), text_in(*paused, "reason")};
+  if (const auto paused = object.find("paused"); paused != object.end())
+    row.paused = SchedulePause{time_in(*paused, "at"), text_in(*paused, "by"), text_in(*paused, "reason")};
   row.removed = flag_in(object, "removed");
   row.created_at = time_in(object, "created_at");
   row.changed_at = time_in(object, "changed_at");
   for (const json& run : array_in(object, "unfinished"))
-    row.unfinished.push_back({time_in(run, "tick"), id_in(run, "job"), static_cast<JobState>(integer_in(run, "state"))});
+    row.unfinished.push_back(
+        {time_in(run, "tick"), id_in(run, "job"), static_cast<JobState>(integer_in(run, "state"))});
   return row;
 }
 
@@ -115,12 +131,20 @@ std::string subject_of(const ChangeScheduleRequest& request) {
 }
 
 json change_json(const ChangeScheduleRequest& request) {
-  json asked{{"name", request.name}, {"change", static_cast<int>(request.change)}, {"revision", request.revision}, {"subject", subject_of(request)}, {"act", act_json(request.act)}};
+  json asked{{"name", request.name},
+             {"change", static_cast<int>(request.change)},
+             {"revision", request.revision},
+             {"subject", subject_of(request)},
+             {"act", act_json(request.act)}};
   if (request.change == ScheduleChange::put) asked["spec"] = to_hex(request.spec);
   if (request.change == ScheduleChange::rewind) {
     asked["to"] = micros(request.to);
     asked["from"] = micros(request.from);
-    if (request.kept) asked["kept"] = {{"first", micros(request.kept->first)}, {"last", micros(request.kept->last)}, {"count", request.kept->count}, {"reason", request.kept->reason}};
+    if (request.kept)
+      asked["kept"] = {{"first", micros(request.kept->first)},
+                       {"last", micros(request.kept->last)},
+                       {"count", request.kept->count},
+                       {"reason", request.kept->reason}};
   }
   return asked;
 }
@@ -133,7 +157,8 @@ Result<SchedulesReply> PostgresStore::schedules(const SchedulesRequest& request)
   if (!request.names.empty()) asked["names"] = request.names;
   else if (request.changed_after) asked["changed_after"] = *request.changed_after;
   else asked["after"] = request.after;
-  const Result<std::vector<json>> rows = parts_->call("list_schedules", request.ns, asked, CallKind::look, request.timeout);
+  const Result<std::vector<json>> rows =
+      parts_->call("list_schedules", request.ns, asked, CallKind::look, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     if (rows->empty()) throw WireFailure("the answer about schedules has no head");
@@ -142,7 +167,8 @@ Result<SchedulesReply> PostgresStore::schedules(const SchedulesRequest& request)
     reply.now = time_in(rows->front(), "now");
     reply.more = request.names.empty() && rows->size() - 1 > static_cast<std::size_t>(request.limit);
     const std::span found = std::span(*rows).subspan(1);
-    for (const json& row : found.first(reply.more ? static_cast<std::size_t>(request.limit) : found.size())) reply.schedules.push_back(read_schedule(row));
+    for (const json& row : found.first(reply.more ? static_cast<std::size_t>(request.limit) : found.size()))
+      reply.schedules.push_back(read_schedule(row));
     return reply;
   });
 }
@@ -161,18 +187,25 @@ Result<ChangeScheduleReply> PostgresStore::change_schedule(const ChangeScheduleR
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   Params params;
   try {
-    params.text(request.ns).jsonb(change_json(request).dump()).text(request.request).text(request.owner).text(request.place);
+    params.text(request.ns)
+        .jsonb(change_json(request).dump())
+        .text(request.request)
+        .text(request.owner)
+        .text(request.place);
   } catch (const json::exception&) {
     return fail(Code::invalid, "a text is not valid UTF-8, which this store cannot keep");
   }
-  const std::span<const TickStep> steps = request.step ? std::span<const TickStep>(&*request.step, 1) : std::span<const TickStep>{};
-  if (auto ok = add_steps(params, steps, request.job ? &*request.job : nullptr); !ok) return std::unexpected(ok.error());
+  const std::span<const TickStep> steps =
+      request.step ? std::span<const TickStep>(&*request.step, 1) : std::span<const TickStep>{};
+  if (auto ok = add_steps(params, steps, request.job ? &*request.job : nullptr); !ok)
+    return std::unexpected(ok.error());
   const Result<Rows> rows = parts_->pool.run(parts_->change_schedule, params, CallKind::change, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     if (rows->size() == 0) throw WireFailure("the answer to a change is empty");
     const json reply = json::parse(rows->jsonb(0, 0));
-    return ChangeScheduleReply{read_schedule(reply.at("schedule")), times_in(array_in(reply, "duplicates")), time_in(reply, "now")};
+    return ChangeScheduleReply{read_schedule(reply.at("schedule")), times_in(array_in(reply, "duplicates")),
+                               time_in(reply, "now")};
   });
 }
 

@@ -42,7 +42,8 @@ PostgresStore::Parts::Parts(Runtime& runtime, Dsn dsn, const PostgresOptions& op
       lock_acquire_one(acquire_one_lock(dsn.schema, options.test_clock != nullptr)),
       lock_release_one(release_one_lock(dsn.schema, options.test_clock != nullptr)) {}
 
-Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {
+Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, const std::string& ns,
+                                                     const json& request, CallKind kind, Duration timeout) {
   std::string text;
   try {
     text = request.dump();
@@ -64,7 +65,8 @@ Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, co
   });
 }
 
-Result<json> PostgresStore::Parts::call_one(const std::string& verb, const std::string& ns, const json& request, CallKind kind, Duration timeout) {
+Result<json> PostgresStore::Parts::call_one(const std::string& verb, const std::string& ns, const json& request,
+                                            CallKind kind, Duration timeout) {
   Result<std::vector<json>> values = call(verb, ns, request, kind, timeout);
   if (!values) return std::unexpected(values.error());
   return values->empty() ? json() : std::move(values->front());

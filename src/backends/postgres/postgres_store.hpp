@@ -1,11 +1,14 @@
 // The store of a fleet: one schema on a PostgreSQL server, shared by processes of any number of machines.
 //
-// - Each verb is one function on the server, called in one round trip as one transaction (see sql/). Requests are checked before
+// - Each verb is one function on the server, called in one round trip as one transaction (see sql/). Requests are
+// checked before
 //   anything is sent.
 // - The server's clock is the store's. Nothing depends on the clock of a machine that works.
-// - Calls share a few connections, and one more listens for wake-ups. Behind a pooler that shares sessions (?pooler=transaction) nothing is
+// - Calls share a few connections, and one more listens for wake-ups. Behind a pooler that shares sessions
+// (?pooler=transaction) nothing is
 //   left in a session.
-// - An answer that was lost is in_doubt; a call that was rolled back because of others is tried again until its timeout.
+// - An answer that was lost is in_doubt; a call that was rolled back because of others is tried again until its
+// timeout.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +26,15 @@
 namespace fenceline {
 
 struct PostgresOptions {
-  std::string url;                  // postgres://user@host:port/db?schema=NAME&pooler=transaction&listen=0, and what libpq knows
-  bool may_create = true;           // set up a missing schema
-  bool mends = false;               // put back functions of the schema that somebody dropped or changed, or that another build installed
+  std::string url;         // postgres://user@host:port/db?schema=NAME&pooler=transaction&listen=0, and what libpq knows
+  bool may_create = true;  // set up a missing schema
+  bool mends =
+      false;  // put back functions of the schema that somebody dropped or changed, or that another build installed
   std::string actor = "fenceline";  // who set the store up, in the trail
   Duration open_timeout = kCallTimeout;
-  Duration set_up_timeout = std::chrono::minutes{2};  // hundreds of statements: a slow server needs longer than for any call
-  std::stop_token stop = {};  // ends the wait for a server that does not answer when it is opened: held
+  Duration set_up_timeout =
+      std::chrono::minutes{2};  // hundreds of statements: a slow server needs longer than for any call
+  std::stop_token stop = {};    // ends the wait for a server that does not answer when it is opened: held
   // For tests. Claims look from the beginning each time; (lease, wall) in microseconds for a server whose clock() reads
   // the settings fenceline.lease and fenceline.wall.
   bool always_rescan = false;
@@ -38,8 +43,9 @@ struct PostgresOptions {
 
 class PostgresStore final : public Store {
  public:
-  // Connects, and sets the schema up if it may. `runtime` tells the time for deadlines and runs the listener; it must outlive the
-  // store. Errors: invalid (the URL), not_found (not set up; no such database), refused (newer, a standby), denied (password, rights, certificate), unavailable.
+  // Connects, and sets the schema up if it may. `runtime` tells the time for deadlines and runs the listener; it must
+  // outlive the store. Errors: invalid (the URL), not_found (not set up; no such database), refused (newer, a standby),
+  // denied (password, rights, certificate), unavailable.
   static Result<std::unique_ptr<PostgresStore>> open(Runtime& runtime, Log log, PostgresOptions options);
   // No call may be under way, and no watch alive.
   ~PostgresStore() override;

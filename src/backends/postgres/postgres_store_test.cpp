@@ -37,9 +37,13 @@ class PostgresServer : public testing::Test {
   std::unique_ptr<PostgresStore> open(const std::string& more = "") { return must(try_open(schema_.url() + more)); }
 
   EnqueueRequest one_job(Duration timeout = 5s) {
-    return {.ns = "default", .jobs = {{.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q"}}, .timeout = timeout};
+    return {.ns = "default",
+            .jobs = {{.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q"}},
+            .timeout = timeout};
   }
-  ClaimRequest a_claim(const std::string& request) { return {.ns = "default", .queues = {"q"}, .stage = "", .owner = "a", .request = request, .limit = 1, .ttl = 30s}; }
+  ClaimRequest a_claim(const std::string& request) {
+    return {.ns = "default", .queues = {"q"}, .stage = "", .owner = "a", .request = request, .limit = 1, .ttl = 30s};
+  }
   bool eventually(const std::function<bool()>& holds) {
     for (const Instant end = runtime_.now() + 30s; runtime_.now() < end; runtime_.sleep_for(5ms, {})) {
       if (holds()) return true;
@@ -48,7 +52,8 @@ class PostgresServer : public testing::Test {
   }
   // Ends every other connection of this program to this server, as an operator or a crash of theirs would.
   void end_connections() {
-    schema_.run("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = '" + name_ + "' and pid <> pg_backend_pid()");
+    schema_.run("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = '" + name_ +
+                "' and pid <> pg_backend_pid()");
   }
   // So that another test's connections are not ended too.
   std::string named(const std::string& more = "") const { return schema_.url() + "&application_name=" + name_ + more; }
@@ -95,7 +100,9 @@ TEST_F(PostgresServer, IsNotFoundAndNotMadeUnlessItMay) {
 TEST_F(PostgresServer, ASchemaWithTablesOfSomebodyElseIsRefusedAndNotTouched) {
   schema_.run("create schema " + schema_.name() + "; create table " + schema_.name() + ".theirs (n int)");
   EXPECT_EQ(code_of(try_open(schema_.url())), Code::refused);
-  schema_.run("select n from theirs; do $$ begin if to_regclass('meta') is not null then raise exception 'it was touched'; end if; end $$");
+  schema_.run(
+      "select n from theirs; do $$ begin if to_regclass('meta') is not null then raise exception 'it was touched'; end "
+      "if; end $$");
 }
 
 TEST_F(PostgresServer, ANewerSchemaIsRefused) {
@@ -114,7 +121,9 @@ TEST_F(PostgresServer, ADroppedOrChangedFunctionIsNamedByExamineAndPutBackByMend
     return *std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.name == "schema"; });
   };
   EXPECT_EQ(schema_finding().status, FindingStatus::ok);
-  schema_.run("drop function worker_orders; create or replace function next_fence(last bigint, floor bigint, wall bigint) returns bigint language sql as 'select 1::bigint'");
+  schema_.run(
+      "drop function worker_orders; create or replace function next_fence(last bigint, floor bigint, wall bigint) "
+      "returns bigint language sql as 'select 1::bigint'");
   const Finding found = schema_finding();
   EXPECT_EQ(found.status, FindingStatus::bad);
   EXPECT_EQ(found.detail, "function next_fence is not as it was installed, function worker_orders is missing");
@@ -144,13 +153,18 @@ TEST_F(PostgresServer, WhatATableHasLostIsRefusedByMendingAndNamed) {
   schema_.run("drop index job_group");
   const auto mended = PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true});
   ASSERT_EQ(code_of(mended), Code::refused);
-  EXPECT_NE(mended.error().message.find("index job_group is missing; restore the schema from a backup"), std::string::npos) << mended.error().message;
+  EXPECT_NE(mended.error().message.find("index job_group is missing; restore the schema from a backup"),
+            std::string::npos)
+      << mended.error().message;
 }
 
 // Somebody else sets up at the same moment, and takes longer than any call may.
 TEST_F(PostgresServer, SettingUpMayTakeLongerThanACall) {
   const auto slow = must(Connection::connect(runtime_, must(postgres::parse_dsn(schema_.url())), runtime_.now() + 10s));
-  ASSERT_EQ(slow->script("begin; select pg_advisory_xact_lock(1179535168, hashtext('" + schema_.name() + "'))", runtime_.now() + 10s).fate, Reply::Fate::answered);
+  ASSERT_EQ(slow->script("begin; select pg_advisory_xact_lock(1179535168, hashtext('" + schema_.name() + "'))",
+                         runtime_.now() + 10s)
+                .fate,
+            Reply::Fate::answered);
   Task later = runtime_.spawn("later", [&](const std::stop_token&) {
     runtime_.sleep_for(600ms, {});
     slow->script("commit", runtime_.now() + 10s);
@@ -162,7 +176,8 @@ TEST_F(PostgresServer, SettingUpMayTakeLongerThanACall) {
 
 TEST_F(PostgresServer, AServerThatIsNotThereIsUnavailableWithinTheTimeout) {
   const Instant asked = runtime_.now();
-  const auto store = PostgresStore::open(runtime_, Log(null_log_sink()), {.url = "postgres://ann:s3cret@127.0.0.1:1/app", .open_timeout = 500ms});
+  const auto store = PostgresStore::open(runtime_, Log(null_log_sink()),
+                                         {.url = "postgres://ann:s3cret@127.0.0.1:1/app", .open_timeout = 500ms});
   ASSERT_EQ(code_of(store), Code::unavailable);
   EXPECT_LT(runtime_.now() - asked, 3s);
   EXPECT_EQ(store.error().message.find("s3cret"), std::string::npos);
@@ -171,7 +186,9 @@ TEST_F(PostgresServer, AServerThatIsNotThereIsUnavailableWithinTheTimeout) {
 }
 
 TEST_F(PostgresServer, OfSeveralServersThatAreNotThereEachIsNamedInOneLine) {
-  const auto store = PostgresStore::open(runtime_, Log(null_log_sink()), {.url = "postgres://ann:s3cret@127.0.0.1:1,127.0.0.1:2/app", .open_timeout = 500ms});
+  const auto store =
+      PostgresStore::open(runtime_, Log(null_log_sink()),
+                          {.url = "postgres://ann:s3cret@127.0.0.1:1,127.0.0.1:2/app", .open_timeout = 500ms});
   ASSERT_EQ(code_of(store), Code::unavailable);
   const std::string& said = store.error().message;
   EXPECT_NE(said.find("port 1 failed"), std::string::npos) << said;
@@ -228,7 +245,8 @@ TEST_F(PostgresServer, ACallWhoseConnectionIsCutIsInDoubtAndALookIsMadeAgain) {
   Pool pool(runtime_, dsn, nullptr);
   const Statement slow{"select pg_sleep(1)"};
   Pool looks(runtime_, must(postgres::parse_dsn(schema_.url())), nullptr);
-  const Statement sleepers{"select count(*) from pg_stat_activity where application_name = '" + name_ + "' and wait_event = 'PgSleep'"};
+  const Statement sleepers{"select count(*) from pg_stat_activity where application_name = '" + name_ +
+                           "' and wait_event = 'PgSleep'"};
   // It is at work when its connection is ended.
   const auto cut = [&](CallKind kind) {
     Result<Rows> answer = fail(Code::invalid, "");
@@ -246,7 +264,8 @@ TEST_F(PostgresServer, ACallWhoseConnectionIsCutIsInDoubtAndALookIsMadeAgain) {
 TEST_F(PostgresServer, ACallThatTakesTooLongIsRolledBackByTheServerAndUnavailable) {
   Pool pool(runtime_, must(postgres::parse_dsn(named())), nullptr);
   const Statement slow{"select pg_sleep(30)"};
-  // On a busy machine the server's answer may come too late, and then the call is rightly in doubt: so it has a few tries.
+  // On a busy machine the server's answer may come too late, and then the call is rightly in doubt: so it has a few
+  // tries.
   std::optional<Code> code = Code::in_doubt;
   for (int tries = 0; tries < 5 && code == Code::in_doubt; ++tries) {
     const Instant asked = runtime_.now();
@@ -322,7 +341,10 @@ TEST_F(PostgresServer, FourStoresShareOneSessionOfAPooler) {
           ClaimRequest claim = a_claim(std::to_string(n));
           claim.owner = owner + more;
           for (const ClaimedJob& job : must(store->claim(claim)).jobs)
-            EXPECT_TRUE(must(store->settle({.ns = "default", .owner = claim.owner, .settlements = {{job.job.id, job.job.fence, {}}}})).refused.empty());
+            EXPECT_TRUE(
+                must(store->settle(
+                         {.ns = "default", .owner = claim.owner, .settlements = {{job.job.id, job.job.fence, {}}}}))
+                    .refused.empty());
         }
       });
     }
@@ -342,7 +364,8 @@ TEST_F(PostgresServer, ClaimsFindWhatCameInBehindTheirCursors) {
   const ClaimRequest first = a_claim("1");
   EXPECT_EQ(must(store->claim(first)).jobs.at(0).job.id, ids[0]);
   EXPECT_EQ(must(store->claim(a_claim("2"))).jobs.at(0).job.id, ids[1]);
-  must(store->give_back({.ns = "default", .owner = "a", .request = "1", .ttl = 30s}));  // in its old place, behind the cursor
+  must(store->give_back(
+      {.ns = "default", .owner = "a", .request = "1", .ttl = 30s}));  // in its old place, behind the cursor
   EXPECT_TRUE(eventually([&, n = 2]() mutable {
     const std::vector<ClaimedJob> jobs = must(store->claim(a_claim(std::to_string(++n)))).jobs;
     return !jobs.empty() && jobs[0].job.id == ids[0];
@@ -353,7 +376,8 @@ TEST_F(PostgresServer, ClaimsFindWhatCameInBehindTheirCursors) {
 TEST_F(PostgresServer, JobsThatAreFewAndFarBetweenAreListedInOrderPageByPage) {
   const auto store = open();
   std::vector<JobId> wanted;
-  for (const char* place : {"7", "19999", "20001", "40000", "99999", "100001", "420003", "2000000000", "2000000005", "900000000000"}) {
+  for (const char* place :
+       {"7", "19999", "20001", "40000", "99999", "100001", "420003", "2000000000", "2000000005", "900000000000"}) {
     schema_.run("select setval('job_seq', " + std::string(place) + ")");
     for (const char* queue : {"other", "q"}) {
       EnqueueRequest request = one_job();

@@ -21,7 +21,8 @@ constexpr int kJobs = 300;
 class PostgresStorm : public testing::Test {
  protected:
   PostgresStorm() {
-    for (int i = 0; i < 2; ++i) stores_.push_back(must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url()})));
+    for (int i = 0; i < 2; ++i)
+      stores_.push_back(must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url()})));
   }
   Store& store(int i) { return *stores_[static_cast<std::size_t>(i) % stores_.size()]; }
   NewJob job(int i) {
@@ -68,7 +69,8 @@ class Held {
 };
 
 TEST_F(PostgresStorm, J7_LimitsAndGroupsHoldAmongManyAndEveryJobIsDoneOnce) {
-  must(store(0).set_queue({.ns = "n", .queue = "q", .change = {.limit = kLimit, .limit_per_key = kPerKey}, .act = {"ann", ""}}));
+  must(store(0).set_queue(
+      {.ns = "n", .queue = "q", .change = {.limit = kLimit, .limit_per_key = kPerKey}, .act = {"ann", ""}}));
   Held held;
   std::mutex mutex;
   std::map<JobId, int> done;
@@ -81,8 +83,14 @@ TEST_F(PostgresStorm, J7_LimitsAndGroupsHoldAmongManyAndEveryJobIsDoneOnce) {
         const std::string owner = "w" + std::to_string(w);
         const Instant end = runtime_.now() + 60s;
         for (int n = 0; runtime_.now() < end; ++n) {
-          const ClaimReply reply = must(store(w).claim(
-              {.ns = "n", .queues = {"q"}, .stage = "", .owner = owner, .request = std::to_string(n), .limit = 1 + n % 3, .ttl = 60s, .holds_others = n % 2 == 1}));
+          const ClaimReply reply = must(store(w).claim({.ns = "n",
+                                                        .queues = {"q"},
+                                                        .stage = "",
+                                                        .owner = owner,
+                                                        .request = std::to_string(n),
+                                                        .limit = 1 + n % 3,
+                                                        .ttl = 60s,
+                                                        .holds_others = n % 2 == 1}));
           SettleRequest settle{.ns = "n", .owner = owner};
           ExtendRequest extend{.ns = "n", .owner = owner, .ttl = 60s};
           for (const ClaimedJob& claimed : reply.jobs) {

@@ -16,7 +16,9 @@ std::string doubled(const std::string& text, char quote) {
 std::map<std::string, std::string> open_options(const Dsn& dsn) {
   std::map<std::string, std::string> options;
   for (const auto& [name, value] : dsn.options) {
-    if (name == "host" || name == "hostaddr" || name == "port" || name == "user" || name == "dbname" || name == "sslmode" || name == "sslrootcert") options[name] = value;
+    if (name == "host" || name == "hostaddr" || name == "port" || name == "user" || name == "dbname" ||
+        name == "sslmode" || name == "sslrootcert")
+      options[name] = value;
   }
   if (!dsn.servers.empty()) {
     for (const auto& [name, value] : dsn.servers[*dsn.reached % dsn.servers.size()]) options[name] = value;

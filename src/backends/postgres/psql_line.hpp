@@ -1,4 +1,5 @@
-// Lines that a person can paste into a shell of a machine that reaches the server. No password is in them: psql asks for it, or finds it where libpq does.
+// Lines that a person can paste into a shell of a machine that reaches the server. No password is in them: psql asks
+// for it, or finds it where libpq does.
 #pragma once
 
 #include <string>

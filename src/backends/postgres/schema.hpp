@@ -1,5 +1,6 @@
-// The schema on the server: set up in one transaction, under a lock of its own, so that two who start at once make one. What was installed is kept in
-// its table `meta`, so that what somebody changed or dropped since can be named, and functions put back.
+// The schema on the server: set up in one transaction, under a lock of its own, so that two who start at once make one.
+// What was installed is kept in its table `meta`, so that what somebody changed or dropped since can be named, and
+// functions put back.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ struct SqlFile {
 // In their order. The source is made at build time.
 std::vector<SqlFile> schema_sql();
 
-// The statements `create function ...;` of a file, each from the first column of a line to the semicolon behind its body.
+// The statements `create function ...;` of a file, each from the first column of a line to the semicolon behind its
+// body.
 std::vector<std::string> functions_in(std::string_view sql);
 
 struct SchemaWish {
@@ -31,8 +33,8 @@ struct SchemaWish {
   Duration look{};         // for each question
   Duration change{};       // for setting up and mending, which a slow server needs longer for
 };
-// Makes sure that the schema is there and of this version. Errors: not_found (missing, and may_create is false), refused (newer,
-// no rights, a standby; a table that only a backup brings back), unavailable.
+// Makes sure that the schema is there and of this version. Errors: not_found (missing, and may_create is false),
+// refused (newer, no rights, a standby; a table that only a backup brings back), unavailable.
 Result<void> prepare_schema(Pool& pool, Log log, const SchemaWish& wish);
 
 // What is not as it was installed, for people: "function claim is missing". Both empty: all is.

@@ -9,7 +9,8 @@
 namespace fenceline::postgres {
 namespace {
 
-// "function claim_jobs" to "13 d41d8...": a thing and how it is. Functions of one name differ by their number of parameters.
+// "function claim_jobs" to "13 d41d8...": a thing and how it is. Functions of one name differ by their number of
+// parameters.
 using Things = std::multimap<std::string, std::string>;
 
 Things things_in(const std::string& lines) {
@@ -31,17 +32,24 @@ std::multiset<std::string> all_of(const Things& things, const std::string& name)
 
 }  // namespace
 
-// Functions by their bodies, tables by their columns, indexes by theirs: a line each. Nothing in it depends on who asks, nor on the tables that are protected.
+// Functions by their bodies, tables by their columns, indexes by theirs: a line each. Nothing in it depends on who
+// asks, nor on the tables that are protected.
 std::string objects_sql(const std::string& schema) {
   const std::string of = "(select oid from pg_catalog.pg_namespace where nspname = '" + schema + "')";
   return "select pg_catalog.string_agg(line, E'\\n' order by line collate \"C\") from ("
-         "select 'function ' || proname || ' ' || pronargs || ' ' || pg_catalog.md5(prosrc) || ' ' || coalesce(pg_catalog.array_to_string(proconfig, ','), '') "
-         "from pg_catalog.pg_proc where proname !~ '^protects_[0-9]' and pronamespace = " + of +
-         " union all select 'column ' || c.relname || '.' || a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull "
+         "select 'function ' || proname || ' ' || pronargs || ' ' || pg_catalog.md5(prosrc) || ' ' || "
+         "coalesce(pg_catalog.array_to_string(proconfig, ','), '') "
+         "from pg_catalog.pg_proc where proname !~ '^protects_[0-9]' and pronamespace = " +
+         of +
+         " union all select 'column ' || c.relname || '.' || a.attname || ' ' || pg_catalog.format_type(a.atttypid, "
+         "a.atttypmod) || ' ' || a.attnotnull "
          "from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid "
-         "where c.relnamespace = " + of + " and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped"
+         "where c.relnamespace = " +
+         of +
+         " and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped"
          " union all select 'index ' || c.relname || ' ' || i.indkey::text || ' ' || i.indisunique "
-         "from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid where c.relnamespace = " + of + ") as lines (line)";
+         "from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid where c.relnamespace = " +
+         of + ") as lines (line)";
 }
 
 Drift drift_between(const std::string& installed, const std::string& found) {
@@ -56,7 +64,9 @@ Drift drift_between(const std::string& installed, const std::string& found) {
     const std::multiset<std::string> was = all_of(before, name);
     const std::multiset<std::string> is = all_of(now, name);
     if (was == is) continue;
-    const std::string what = is.size() < was.size() ? " is missing" : is.size() > was.size() ? " is not one of ours" : " is not as it was installed";
+    const std::string what = is.size() < was.size()   ? " is missing"
+                             : is.size() > was.size() ? " is not one of ours"
+                                                      : " is not as it was installed";
     (name.starts_with("function ") ? drift.functions : drift.others).push_back(name + what);
   }
   return drift;
@@ -64,7 +74,8 @@ Drift drift_between(const std::string& installed, const std::string& found) {
 
 Result<Drift> drift_of(Pool& pool, Duration timeout) {
   const std::string schema = pool.dsn().schema;
-  const Statement both{"select (" + objects_sql(schema) + "), (select value from \"" + schema + "\".meta where key = 'objects')"};
+  const Statement both{"select (" + objects_sql(schema) + "), (select value from \"" + schema +
+                       "\".meta where key = 'objects')"};
   const Result<Rows> rows = pool.run(both, {}, CallKind::look, timeout);
   if (!rows) return std::unexpected(rows.error());
   return drift_between(rows->text(0, 1), rows->text(0, 0));

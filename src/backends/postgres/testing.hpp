@@ -1,5 +1,5 @@
-// For the tests of this folder: a schema of this process's own on the server that FENCELINE_TEST_POSTGRES names, with a clock that a test
-// moves by hand. It is emptied for each store that is opened, and dropped at the end.
+// For the tests of this folder: a schema of this process's own on the server that FENCELINE_TEST_POSTGRES names, with a
+// clock that a test moves by hand. It is emptied for each store that is opened, and dropped at the end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ namespace fenceline::test {
 // Throws, with what to do, if no server was named: a test that looks at nothing must not pass.
 inline std::string server_url() {
   const char* url = std::getenv("FENCELINE_TEST_POSTGRES");
-  if (!url || !*url) throw std::runtime_error("FENCELINE_TEST_POSTGRES names no server: run the tests by script/with_postgres");
+  if (!url || !*url)
+    throw std::runtime_error("FENCELINE_TEST_POSTGRES names no server: run the tests by script/with_postgres");
   return url;
 }
 
@@ -34,9 +35,12 @@ inline std::string url_with(const std::string& option) {
 // A schema that goes away with this object.
 class TestSchema {
  public:
-  explicit TestSchema(const std::string& what) : name_("test_" + std::to_string(::getpid()) + "_" + what) { run("drop schema if exists " + name_ + " cascade"); }
+  explicit TestSchema(const std::string& what) : name_("test_" + std::to_string(::getpid()) + "_" + what) {
+    run("drop schema if exists " + name_ + " cascade");
+  }
   ~TestSchema() {
-    if (const auto made = connect()) static_cast<void>((*made)->script("drop schema if exists " + name_ + " cascade", soon()));
+    if (const auto made = connect())
+      static_cast<void>((*made)->script("drop schema if exists " + name_ + " cascade", soon()));
   }
   TestSchema(const TestSchema&) = delete;
   TestSchema& operator=(const TestSchema&) = delete;
@@ -45,8 +49,10 @@ class TestSchema {
   std::string url() const { return url_with("schema=" + name_); }
   void run(const std::string& sql) {
     const auto connection = must(connect());
-    const postgres::Reply reply = connection->script("set client_min_messages = error; set search_path = " + name_ + ", pg_catalog; " + sql, soon());
-    if (reply.fate != postgres::Reply::Fate::answered) throw std::runtime_error(reply.error.state + " " + reply.error.message + " in: " + sql);
+    const postgres::Reply reply = connection->script(
+        "set client_min_messages = error; set search_path = " + name_ + ", pg_catalog; " + sql, soon());
+    if (reply.fate != postgres::Reply::Fate::answered)
+      throw std::runtime_error(reply.error.state + " " + reply.error.message + " in: " + sql);
   }
 
  private:
@@ -77,7 +83,8 @@ class HandMovedSchema {
   void empty() {
     schema_.run(
         "do $$ declare tables text; begin select string_agg(quote_ident(tablename), ', ') into tables from pg_tables "
-        "where schemaname = current_schema() and tablename <> 'meta'; execute 'truncate ' || tables || ' restart identity'; end $$; "
+        "where schemaname = current_schema() and tablename <> 'meta'; execute 'truncate ' || tables || ' restart "
+        "identity'; end $$; "
         "alter sequence job_seq restart; insert into floor values (0)");
   }
 
@@ -87,14 +94,18 @@ class HandMovedSchema {
     const ManualClock clock;
     open(runtime, clock);
     schema_.run(
-        "create or replace function clock(out lease bigint, out wall bigint, out waited bigint) language sql volatile as "
-        "$$ select current_setting('fenceline.lease')::bigint, current_setting('fenceline.wall')::bigint, 0::bigint $$");
+        "create or replace function clock(out lease bigint, out wall bigint, out waited bigint) language sql volatile "
+        "as "
+        "$$ select current_setting('fenceline.lease')::bigint, current_setting('fenceline.wall')::bigint, 0::bigint "
+        "$$");
   }
   PostgresOptions options(const Clock& clock) const {
     PostgresOptions out;
     out.url = schema_.url();
     out.always_rescan = true;
-    out.test_clock = [&clock] { return std::pair(clock.now().time_since_epoch().count(), clock.wall_now().time_since_epoch().count()); };
+    out.test_clock = [&clock] {
+      return std::pair(clock.now().time_since_epoch().count(), clock.wall_now().time_since_epoch().count());
+    };
     return out;
   }
 

@@ -12,7 +12,8 @@ constexpr char kJsonbVersion = 1;
 
 template <class Number>
 void put(std::string& out, Number value) {
-  for (int shift = static_cast<int>(sizeof(Number)) * 8 - 8; shift >= 0; shift -= 8) out += static_cast<char>((value >> shift) & 0xff);
+  for (int shift = static_cast<int>(sizeof(Number)) * 8 - 8; shift >= 0; shift -= 8)
+    out += static_cast<char>((value >> shift) & 0xff);
 }
 
 template <class Number>
@@ -20,7 +21,8 @@ Number take(std::string_view& in) {
   if (in.size() < sizeof(Number)) throw WireFailure("a value is cut short");
   std::make_unsigned_t<Number> value = 0;
   for (std::size_t i = 0; i < sizeof(Number); ++i)
-    value = static_cast<std::make_unsigned_t<Number>>((static_cast<std::uint64_t>(value) << 8) | static_cast<unsigned char>(in[i]));
+    value = static_cast<std::make_unsigned_t<Number>>((static_cast<std::uint64_t>(value) << 8) |
+                                                      static_cast<unsigned char>(in[i]));
   in.remove_prefix(sizeof(Number));
   return static_cast<Number>(value);
 }
@@ -37,7 +39,9 @@ Type array_of(Type element) {
   }
 }
 
-std::string_view bytes_of(const Uuid& uuid) { return {reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()}; }
+std::string_view bytes_of(const Uuid& uuid) {
+  return {reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()};
+}
 
 }  // namespace
 
@@ -132,7 +136,8 @@ std::string_view jsonb_of(std::string_view bytes) {
 std::vector<Uuid> uuids_of(std::string_view bytes) {
   const auto dimensions = take<std::int32_t>(bytes);
   take<std::int32_t>(bytes);
-  if (take<std::int32_t>(bytes) != static_cast<std::int32_t>(Type::uuid)) throw WireFailure("an array is not one of ids");
+  if (take<std::int32_t>(bytes) != static_cast<std::int32_t>(Type::uuid))
+    throw WireFailure("an array is not one of ids");
   std::vector<Uuid> out;
   if (dimensions == 0) return out;
   const auto count = take<std::int32_t>(bytes);

@@ -106,7 +106,9 @@ class Rows {
   std::string_view bytes(int row, int column) const;  // empty for null
   std::string text(int row, int column) const { return std::string(bytes(row, column)); }
   std::int64_t integer(int row, int column) const { return integer_of(bytes(row, column)); }
-  std::int64_t integer_or(int row, int column, std::int64_t otherwise) const { return is_null(row, column) ? otherwise : integer(row, column); }
+  std::int64_t integer_or(int row, int column, std::int64_t otherwise) const {
+    return is_null(row, column) ? otherwise : integer(row, column);
+  }
   std::optional<std::int64_t> optional_integer(int row, int column) const;
   Uuid uuid(int row, int column) const { return uuid_of(bytes(row, column)); }
   std::string_view jsonb(int row, int column) const { return jsonb_of(bytes(row, column)); }

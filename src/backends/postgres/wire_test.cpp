@@ -25,7 +25,9 @@ TEST(PostgresWire, AnArrayHasItsTypeItsLengthAndItsNulls) {
   EXPECT_EQ(numbers.bytes(), "\0\0\0\1\0\0\0\1\0\0\0\x15\0\0\0\2\0\0\0\1\0\0\0\2\xff\xff\xff\xff\xff\xff"s);
 }
 
-TEST(PostgresWire, AnEmptyArrayHasNoDimension) { EXPECT_EQ(Array(Type::text, 0).bytes(), "\0\0\0\0\0\0\0\1\0\0\0\x19"s); }
+TEST(PostgresWire, AnEmptyArrayHasNoDimension) {
+  EXPECT_EQ(Array(Type::text, 0).bytes(), "\0\0\0\0\0\0\0\1\0\0\0\x19"s);
+}
 
 TEST(PostgresWire, AnArrayOfIdsComesBackAsItWent) {
   const std::vector<Uuid> ids{make_uuid7(WallTime{}, 1, 2), make_uuid7(WallTime{}, 3, 4)};

@@ -23,7 +23,8 @@ constexpr std::size_t kScriptWords = 3;  // EVALSHA, the script, and how many ke
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  check(EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) == 1 && size == 20, "OpenSSL has SHA-1");
+  check(EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) == 1 && size == 20,
+        "OpenSSL has SHA-1");
   std::string hex;
   for (unsigned int i = 0; i < size; ++i) {
     hex += "0123456789abcdef"[digest[i] >> 4];
@@ -33,7 +34,11 @@ std::string sha1_hex(std::string_view text) {
 }
 
 Script::Script(std::string text, std::string function, const Library* library)
-    : text_(std::move(text)), sha_(sha1_hex(text_)), function_(std::move(function)), library_(library), number_(next_number()) {}
+    : text_(std::move(text)),
+      sha_(sha1_hex(text_)),
+      function_(std::move(function)),
+      library_(library),
+      number_(next_number()) {}
 
 Command::Command(std::string_view word) { arg(word); }
 

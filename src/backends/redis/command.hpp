@@ -16,7 +16,8 @@ struct Library {
 
 std::string sha1_hex(std::string_view text);
 
-// Lua, known to the server by the SHA-1 of its text, or by the name of a function that does the same. Made once, at the start of the program, and kept to its end.
+// Lua, known to the server by the SHA-1 of its text, or by the name of a function that does the same. Made once, at the
+// start of the program, and kept to its end.
 class Script {
  public:
   explicit Script(std::string text, std::string function = {}, const Library* library = nullptr);
@@ -39,7 +40,8 @@ class Script {
   std::size_t number_;
 };
 
-// Command(claim).key("fl:{mail}:ready").arg(owner).arg(30'000), or Command("HDEL").key(lock).arg(field). All keys come before the first argument.
+// Command(claim).key("fl:{mail}:ready").arg(owner).arg(30'000), or Command("HDEL").key(lock).arg(field). All keys come
+// before the first argument.
 class Command {
  public:
   explicit Command(std::string_view word);
@@ -49,10 +51,7 @@ class Command {
   Command& arg(std::string_view value);
   Command& arg(const char* value) { return arg(std::string_view(value)); }
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Command& arg(T number) {
-    return arg(std::string_view(std::to_string(number)));
-  }
+  requires(!std::same_as<T, bool>) Command& arg(T number) { return arg(std::string_view(std::to_string(number))); }
   // For many arguments: room for so many bytes of them.
   Command& reserve(std::size_t bytes);
 

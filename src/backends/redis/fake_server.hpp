@@ -27,12 +27,17 @@ class FakeServer {
   // Gets the words of each command, and answers with bytes: none of them, or kHangUp.
   using Answer = std::function<std::string(const std::vector<std::string>& words, int connection)>;
 
-  FakeServer(Runtime& runtime, const std::string& name, Answer answer) : path_(testing::TempDir() + "fl_" + std::to_string(::getpid()) + "_" + name), answer_(std::move(answer)), listening_(make_socket()) {
+  FakeServer(Runtime& runtime, const std::string& name, Answer answer)
+      : path_(testing::TempDir() + "fl_" + std::to_string(::getpid()) + "_" + name),
+        answer_(std::move(answer)),
+        listening_(make_socket()) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path_.copy(address.sun_path, sizeof address.sun_path - 1);
     ::unlink(path_.c_str());
-    if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(listening_.get(), 16) != 0) throw std::runtime_error("no socket at " + path_);
+    if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(listening_.get(), 16) != 0)
+      throw std::runtime_error("no socket at " + path_);
     task_ = runtime.spawn("fake_server", [this](const std::stop_token& stop) { serve(stop); });
   }
   ~FakeServer() { ::unlink(path_.c_str()); }
@@ -58,7 +63,8 @@ class FakeServer {
       for (const auto& peer : peers) waited.push_back({peer->socket.get(), POLLIN, 0});
       ::poll(waited.data(), waited.size(), 10);
       std::erase_if(peers, [&](const auto& peer) { return !attend(*peer); });
-      for (UniqueFd came(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)); came; came = UniqueFd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)))
+      for (UniqueFd came(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)); came;
+           came = UniqueFd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)))
         peers.push_back(std::make_unique<Peer>(Peer{std::move(came), RespParser{}, ++connections_}));
     }
   }

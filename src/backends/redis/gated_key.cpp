@@ -12,8 +12,10 @@ namespace fenceline {
 namespace {
 
 Result<void> check(const std::string& key, Fence fence) {
-  if (key.empty() || key.size() > kGatedKeyBytesMax) return fail(Code::invalid, "a gated key has 1 to " + std::to_string(kGatedKeyBytesMax) + " bytes");
-  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, "fence " + std::to_string(fence) + " is none; use that of the grant, 1 to 2^53-1");
+  if (key.empty() || key.size() > kGatedKeyBytesMax)
+    return fail(Code::invalid, "a gated key has 1 to " + std::to_string(kGatedKeyBytesMax) + " bytes");
+  if (fence < 1 || fence > kFenceMax)
+    return fail(Code::invalid, "fence " + std::to_string(fence) + " is none; use that of the grant, 1 to 2^53-1");
   return {};
 }
 
@@ -32,9 +34,11 @@ GateAnswer answer_in(const redis::Value& value) {
 }  // namespace
 
 struct GatedKeys::Parts {
-  Parts(const redis::Address& address, Duration its_timeout) : timeout(its_timeout), client(runtime, {.address = address}) {}
+  Parts(const redis::Address& address, Duration its_timeout)
+      : timeout(its_timeout), client(runtime, {.address = address}) {}
 
-  Result<GateAnswer> write(const std::string& key, Fence fence, const std::optional<GatedBy>& by, std::string_view verb, std::string_view value, std::int64_t expires) {
+  Result<GateAnswer> write(const std::string& key, Fence fence, const std::optional<GatedBy>& by, std::string_view verb,
+                           std::string_view value, std::int64_t expires) {
     static const redis::Script& gated_key = redis::script_of("gated_key");
     std::string lock = memory_of(key);
     if (by) {
@@ -81,11 +85,13 @@ Result<GateAnswer> GatedKeys::remove(const GatedRemoval& request) {
 
 Result<std::optional<Fence>> GatedKeys::remembered(const std::string& key) {
   if (auto ok = check(key, 1); !ok) return std::unexpected(ok.error());
-  const Result<redis::Value> answer = parts_->client.call(redis::Command("GET").key(memory_of(key)), redis::CallKind::look, parts_->timeout);
+  const Result<redis::Value> answer =
+      parts_->client.call(redis::Command("GET").key(memory_of(key)), redis::CallKind::look, parts_->timeout);
   if (!answer) return std::unexpected(answer.error());
   if (answer->is_nil()) return std::nullopt;
   const std::optional<std::int64_t> fence = redis::whole_number(*answer);
-  if (!fence || *fence < 1 || *fence > kFenceMax) return fail(Code::invalid, one_line(memory_of(key)) + " is no memory of a gate");
+  if (!fence || *fence < 1 || *fence > kFenceMax)
+    return fail(Code::invalid, one_line(memory_of(key)) + " is no memory of a gate");
   return fence;
 }
 

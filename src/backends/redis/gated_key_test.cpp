@@ -12,7 +12,9 @@ using namespace std::chrono_literals;
 
 class GatedKey : public testing::Test {
  protected:
-  GateAnswer set(Fence fence, const std::string& value) { return must(gate_->set({.key = key_, .fence = fence, .value = value})); }
+  GateAnswer set(Fence fence, const std::string& value) {
+    return must(gate_->set({.key = key_, .fence = fence, .value = value}));
+  }
   redis::Value get() { return admin_(redis::Command("GET").key(key_)); }
 
   ThreadRuntime runtime_;
@@ -57,9 +59,13 @@ TEST_F(GatedKey, KnowsTheNewestGrantOfALockOnTheSameServer) {
   ManualClock clock;
   const auto store = keys_.open(runtime_, clock);
   const auto taken = [&](const std::string& owner) {
-    return must(store->acquire({.ns = "default", .names = {"report"}, .owner = owner, .request = owner, .ttl = 2s})).grants.at(0).fence;
+    return must(store->acquire({.ns = "default", .names = {"report"}, .owner = owner, .request = owner, .ttl = 2s}))
+        .grants.at(0)
+        .fence;
   };
-  const auto by_lock = [&](Fence fence) { return must(gate_->set({.key = key_, .fence = fence, .value = "x", .by = GatedBy{.lock = "report"}})); };
+  const auto by_lock = [&](Fence fence) {
+    return must(gate_->set({.key = key_, .fence = fence, .value = "x", .by = GatedBy{.lock = "report"}}));
+  };
   const Fence a = taken("a");
   EXPECT_TRUE(by_lock(a).accepted());
   clock.advance(3s);
@@ -72,8 +78,12 @@ TEST_F(GatedKey, TellsAStoreThatWasSetBackFromALateHolder) {
   ManualClock clock;
   const auto store = keys_.open(runtime_, clock);
   EXPECT_TRUE(set(kFenceMax, "before the restore").accepted());
-  const Fence granted = must(store->acquire({.ns = "default", .names = {"report"}, .owner = "a", .request = "a", .ttl = 2s})).grants.at(0).fence;
-  EXPECT_EQ(must(gate_->set({.key = key_, .fence = granted, .value = "x", .by = GatedBy{.lock = "report"}})).verdict, GateVerdict::behind);
+  const Fence granted =
+      must(store->acquire({.ns = "default", .names = {"report"}, .owner = "a", .request = "a", .ttl = 2s}))
+          .grants.at(0)
+          .fence;
+  EXPECT_EQ(must(gate_->set({.key = key_, .fence = granted, .value = "x", .by = GatedBy{.lock = "report"}})).verdict,
+            GateVerdict::behind);
 }
 
 TEST_F(GatedKey, RefusesWhatItCannotGuardAndChangesNothing) {

@@ -32,14 +32,17 @@ void read_rest_of_head(MsgpackReader& reader, Job& job) {
     else if (name == "timeout") job.timeout = Duration{reader.number()};
     else if (name == "traceparent") job.traceparent = reader.text();
     else if (name == "tags") {
-      for (std::size_t tags = reader.list(); tags > 0 && !reader.has_failed(); --tags) job.tags.emplace_back(reader.text());
+      for (std::size_t tags = reader.list(); tags > 0 && !reader.has_failed(); --tags)
+        job.tags.emplace_back(reader.text());
     } else {
       reader.skip();
     }
   }
 }
 
-std::optional<int> optional_int(std::int64_t value) { return value < 0 ? std::nullopt : std::optional(static_cast<int>(value)); }
+std::optional<int> optional_int(std::int64_t value) {
+  return value < 0 ? std::nullopt : std::optional(static_cast<int>(value));
+}
 
 struct State {
   Job job;                              // what changes, but its stage
@@ -56,7 +59,8 @@ State state_in(std::string_view state) {
   const std::size_t fields = reader.list();
   if (fields < kFields) throw WireFailure("the state of a job is too short");
   const std::int64_t what = reader.number();
-  if (what < 0 || what > static_cast<std::int64_t>(JobState::cancelled)) throw WireFailure("a job has an unknown state");
+  if (what < 0 || what > static_cast<std::int64_t>(JobState::cancelled))
+    throw WireFailure("a job has an unknown state");
   job.state = static_cast<JobState>(what);
   job.run_at = WallTime{Duration{reader.number()}};
   job.fence = reader.number();
@@ -97,8 +101,9 @@ void append_head_and_payload(std::string& out, const NewJob& job) {
   const bool has_first = job.backoff.first != usual.first;
   const bool has_most = job.backoff.most != usual.most;
   const bool has_timeout = job.timeout != Duration{0};
-  const std::size_t pairs = !job.key.empty() + (job.key_for != Duration{0}) + !job.group.empty() + !job.limit_key.empty() + has_attempts + has_first + has_most +
-                            has_timeout + !job.traceparent.empty() + !job.tags.empty();
+  const std::size_t pairs = !job.key.empty() + (job.key_for != Duration{0}) + !job.group.empty() +
+                            !job.limit_key.empty() + has_attempts + has_first + has_most + has_timeout +
+                            !job.traceparent.empty() + !job.tags.empty();
   writer.map(pairs);
   const auto text = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) writer.text(name).text(value);

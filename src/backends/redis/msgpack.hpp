@@ -1,4 +1,5 @@
-// MessagePack, as far as scripts and their callers speak it: whole numbers, texts, lists and maps. Redis's own cmsgpack reads and writes the same.
+// MessagePack, as far as scripts and their callers speak it: whole numbers, texts, lists and maps. Redis's own cmsgpack
+// reads and writes the same.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,8 @@ class MsgpackWriter {
   std::string& out_;
 };
 
-// What was stored is not trusted: one that reads something else than it asks for has failed for good, answers nothing but empty values from then on, and
-// never reads past the end. Texts are views of what it reads.
+// What was stored is not trusted: one that reads something else than it asks for has failed for good, answers nothing
+// but empty values from then on, and never reads past the end. Texts are views of what it reads.
 class MsgpackReader {
  public:
   explicit MsgpackReader(std::string_view bytes) : bytes_(bytes) {}

@@ -19,8 +19,32 @@ std::string bytes_of(const json& value) {
   return {bytes.begin(), bytes.end()};
 }
 
-const std::vector<std::int64_t> kNumbers{0, 1, -1, 31, -32, -33, 127, 128, 255, 256, -128, -129, 32767, 32768, -32768, -32769, 65535, 65536, 2147483647, 2147483648,
-                                         -2147483648, -2147483649, 4294967295, 4294967296, 9007199254740991, std::numeric_limits<std::int64_t>::max(),
+const std::vector<std::int64_t> kNumbers{0,
+                                         1,
+                                         -1,
+                                         31,
+                                         -32,
+                                         -33,
+                                         127,
+                                         128,
+                                         255,
+                                         256,
+                                         -128,
+                                         -129,
+                                         32767,
+                                         32768,
+                                         -32768,
+                                         -32769,
+                                         65535,
+                                         65536,
+                                         2147483647,
+                                         2147483648,
+                                         -2147483648,
+                                         -2147483649,
+                                         4294967295,
+                                         4294967296,
+                                         9007199254740991,
+                                         std::numeric_limits<std::int64_t>::max(),
                                          std::numeric_limits<std::int64_t>::min()};
 const std::vector<std::size_t> kSizes{0, 1, 15, 16, 31, 32, 255, 256, 65535, 65536};
 
@@ -60,7 +84,8 @@ TEST(Msgpack, ReadsWhatAnotherWriterWrites) {
     EXPECT_TRUE(reader.is_at_end() && !reader.has_failed()) << number;
   }
   for (const std::size_t size : kSizes) {
-    const std::string bytes = bytes_of(json::array({std::string(size, 'x'), json({{"a", json::array({1, 2.5, nullptr, true})}}), "end"}));
+    const std::string bytes =
+        bytes_of(json::array({std::string(size, 'x'), json({{"a", json::array({1, 2.5, nullptr, true})}}), "end"}));
     MsgpackReader reader(bytes);
     EXPECT_EQ(reader.list(), 3u);
     EXPECT_EQ(reader.text(), std::string(size, 'x'));

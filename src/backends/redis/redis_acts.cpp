@@ -18,7 +18,10 @@ std::string in_one_text(const std::vector<JobId>& ids) {
 }
 
 Command act_call(Command call, const ActRequest& request) {
-  call.arg(request.request).arg(request.only ? static_cast<int>(*request.only) : -1).arg(request.act.actor).arg(request.act.reason);
+  call.arg(request.request)
+      .arg(request.only ? static_cast<int>(*request.only) : -1)
+      .arg(request.act.actor)
+      .arg(request.act.reason);
   return std::move(call.arg(in_one_text(request.ids)));
 }
 
@@ -38,7 +41,8 @@ ActReply act_reply(const Value& answer) {
 Result<ActReply> RedisStore::cancel(const ActRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("cancel");
-  const Result<Value> answer = parts_->run(act_call(parts_->call_of(script, request.ns), request), CallKind::change, request.timeout);
+  const Result<Value> answer =
+      parts_->run(act_call(parts_->call_of(script, request.ns), request), CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] { return act_reply(*answer); });
 }
@@ -46,13 +50,14 @@ Result<ActReply> RedisStore::cancel(const ActRequest& request) {
 Result<ActReply> RedisStore::retry(const ActRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("retry");
-  const Result<Value> answer = parts_->run(act_call(parts_->call_of(script, request.ns), request), CallKind::change, request.timeout);
+  const Result<Value> answer =
+      parts_->run(act_call(parts_->call_of(script, request.ns), request), CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] { return act_reply(*answer); });
 }
 
-// First looks for the jobs, in as many short scripts as it takes, then cancels in one step those of them that are still idle. What became idle behind the search
-// stays, as if it had become so after the purge.
+// First looks for the jobs, in as many short scripts as it takes, then cancels in one step those of them that are still
+// idle. What became idle behind the search stays, as if it had become so after the purge.
 Result<PurgeReply> RedisStore::purge(const PurgeRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& idle_jobs = script_of("idle_jobs");
@@ -61,12 +66,17 @@ Result<PurgeReply> RedisStore::purge(const PurgeRequest& request) {
   const auto limit = static_cast<std::size_t>(request.limit);
   std::string ids;
   std::vector<std::int64_t> orders;
-  std::optional<std::int64_t> behind = std::min(request.after, kCursorMost);  // what was not looked at lies behind it; empty: there is nothing
+  std::optional<std::int64_t> behind =
+      std::min(request.after, kCursorMost);  // what was not looked at lies behind it; empty: there is nothing
   do {
     const Duration left = deadline - parts_->runtime.now();
     if (left <= Duration{0}) break;  // the next call goes on from here
     Command look = parts_->call_of(idle_jobs, request.ns);
-    look.arg(*behind).arg(std::min(request.up_to, kCursorMost)).arg(request.queue).arg(limit + 1 - orders.size()).arg(kPlacesAtOnce);
+    look.arg(*behind)
+        .arg(std::min(request.up_to, kCursorMost))
+        .arg(request.queue)
+        .arg(limit + 1 - orders.size())
+        .arg(kPlacesAtOnce);
     const Result<Value> answer = parts_->run(look, CallKind::look, left);
     if (!answer) return std::unexpected(answer.error());
     const Result<void> read = read_answer(parts_->url(), [&] {

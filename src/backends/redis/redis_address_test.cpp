@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 using fenceline::test::must;
 
 TEST(RedisAddress, EveryPartIsRead) {
-  const Address full = must(parse_address("redis://me:se%40cret@db.example:6380/3?prefix=app:jobs&connect_timeout=250ms"));
+  const Address full =
+      must(parse_address("redis://me:se%40cret@db.example:6380/3?prefix=app:jobs&connect_timeout=250ms"));
   EXPECT_EQ(full.user, "me");
   EXPECT_EQ(full.password, "se@cret");
   EXPECT_EQ(full.host, "db.example");
@@ -109,30 +110,32 @@ TEST(RedisAddress, ABadOneIsOneLineWithoutItsSecret) {
 }
 
 TEST(RedisErrors, EachHasItsCodeAndOneLine) {
-  const std::pair<const char*, Code> words[] = {{"LOADING Redis is loading the dataset in memory", Code::unavailable},
-                                                {"BUSY Redis is busy running a script", Code::unavailable},
-                                                {"MASTERDOWN Link with MASTER is down", Code::unavailable},
-                                                {"NOREPLICAS Not enough good replicas to write", Code::unavailable},
-                                                {"ERR max number of clients reached", Code::unavailable},
-                                                {"READONLY You can't write against a read only replica.", Code::unavailable},
-                                                {"MOVED 1234 127.0.0.1:7001", Code::refused},
-                                                {"NOSCRIPT No matching script", Code::refused},
-                                                {"ERR something\r\n else", Code::refused},
-                                                {"OOM command not allowed when used memory > 'maxmemory'.", Code::full},
-                                                {"MISCONF Redis is configured to save RDB snapshots", Code::full},
-                                                {"NOPERM this user has no permissions", Code::denied},
-                                                {"NOAUTH Authentication required.", Code::denied},
-                                                {"WRONGPASS invalid username-password pair", Code::denied},
-                                                {"WRONGTYPE Operation against a key holding the wrong kind of value", Code::conflict},
-                                                {"ERR DB index is out of range", Code::invalid},
-                                                {"FLHELD lock a is held", Code::held},
-                                                {"FLINVALID no", Code::invalid}};
+  const std::pair<const char*, Code> words[] = {
+      {"LOADING Redis is loading the dataset in memory", Code::unavailable},
+      {"BUSY Redis is busy running a script", Code::unavailable},
+      {"MASTERDOWN Link with MASTER is down", Code::unavailable},
+      {"NOREPLICAS Not enough good replicas to write", Code::unavailable},
+      {"ERR max number of clients reached", Code::unavailable},
+      {"READONLY You can't write against a read only replica.", Code::unavailable},
+      {"MOVED 1234 127.0.0.1:7001", Code::refused},
+      {"NOSCRIPT No matching script", Code::refused},
+      {"ERR something\r\n else", Code::refused},
+      {"OOM command not allowed when used memory > 'maxmemory'.", Code::full},
+      {"MISCONF Redis is configured to save RDB snapshots", Code::full},
+      {"NOPERM this user has no permissions", Code::denied},
+      {"NOAUTH Authentication required.", Code::denied},
+      {"WRONGPASS invalid username-password pair", Code::denied},
+      {"WRONGTYPE Operation against a key holding the wrong kind of value", Code::conflict},
+      {"ERR DB index is out of range", Code::invalid},
+      {"FLHELD lock a is held", Code::held},
+      {"FLINVALID no", Code::invalid}};
   for (const auto& [text, code] : words) {
     const Error error = error_of(Value{.kind = Value::Kind::error, .text = text}, "redis://h:6379/0?prefix=fl");
     EXPECT_EQ(error.code, code) << text;
     EXPECT_EQ(error.message.find_first_of("\r\n"), std::string::npos);
   }
-  EXPECT_EQ(error_of(Value{.kind = Value::Kind::error, .text = "FLHELD lock a is held"}, "x").message, "lock a is held");
+  EXPECT_EQ(error_of(Value{.kind = Value::Kind::error, .text = "FLHELD lock a is held"}, "x").message,
+            "lock a is held");
   EXPECT_EQ(without_answer(CallKind::look, "x").code, Code::unavailable);
   EXPECT_EQ(without_answer(CallKind::change, "x").code, Code::in_doubt);
 }

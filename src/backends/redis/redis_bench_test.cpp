@@ -36,7 +36,8 @@ TEST_F(RedisBench, DISABLED_OneCallerBesideABareLoop) {
     Client client(runtime_, test::options_for(url));
     const Command command = std::move(Command(kTouch).key("fl:n"));
     must(client.call(command, CallKind::change, 10s));
-    const std::unique_ptr<Connection> bare = must(Connection::connect(runtime_, must(parse_address(url)), runtime_.now() + 10s));
+    const std::unique_ptr<Connection> bare =
+        must(Connection::connect(runtime_, must(parse_address(url)), runtime_.now() + 10s));
     std::string bytes;
     command.append_to(bytes);
     std::vector<double> ratios, rates;
@@ -44,7 +45,9 @@ TEST_F(RedisBench, DISABLED_OneCallerBesideABareLoop) {
       const double raw = per_second(kBlock, [&] {
         char answer[256];
         for (int i = 0; i < kBlock; ++i) {
-          if (::send(bare->socket(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 || ::recv(bare->socket(), answer, sizeof answer, 0) <= 0) FAIL();
+          if (::send(bare->socket(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 ||
+              ::recv(bare->socket(), answer, sizeof answer, 0) <= 0)
+            FAIL();
         }
       });
       const double ours = per_second(kBlock, [&] {
@@ -55,7 +58,8 @@ TEST_F(RedisBench, DISABLED_OneCallerBesideABareLoop) {
     }
     std::sort(ratios.begin(), ratios.end());
     std::sort(rates.begin(), rates.end());
-    std::printf("%s one caller: %.0f calls/s, %.3f of the bare loop (p10 %.3f, p90 %.3f)\n", url.substr(0, 5).c_str(), rates[200], ratios[200], ratios[40], ratios[360]);
+    std::printf("%s one caller: %.0f calls/s, %.3f of the bare loop (p10 %.3f, p90 %.3f)\n", url.substr(0, 5).c_str(),
+                rates[200], ratios[200], ratios[40], ratios[360]);
   }
 }
 
@@ -65,9 +69,10 @@ TEST_F(RedisBench, DISABLED_SixtyFourThreads) {
   const auto rate = [&](int threads, int each) {
     return per_second(threads * each, [&] {
       std::vector<Task> tasks;
-      for (int t = 0; t < threads; ++t) tasks.push_back(runtime_.spawn("caller", [&](const std::stop_token&) {
-        for (int i = 0; i < each; ++i) must(client.call(Command(kTouch).key("fl:n"), CallKind::change, 10s));
-      }));
+      for (int t = 0; t < threads; ++t)
+        tasks.push_back(runtime_.spawn("caller", [&](const std::stop_token&) {
+          for (int i = 0; i < each; ++i) must(client.call(Command(kTouch).key("fl:n"), CallKind::change, 10s));
+        }));
       for (Task& task : tasks) task.join();
     });
   };
@@ -78,7 +83,8 @@ TEST_F(RedisBench, DISABLED_SixtyFourThreads) {
     const double in_flight = per_second(64 * 2000, [&] {
       for (int i = 0; i < 2000; ++i) client.call_many(commands, CallKind::change, 10s);
     });
-    std::printf("one %.0f/s, 64 threads %.0f/s (%.2f times), 64 in one call %.0f/s (%.2f times)\n", one, many, many / one, in_flight, in_flight / one);
+    std::printf("one %.0f/s, 64 threads %.0f/s (%.2f times), 64 in one call %.0f/s (%.2f times)\n", one, many,
+                many / one, in_flight, in_flight / one);
   }
 }
 

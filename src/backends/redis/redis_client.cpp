@@ -13,10 +13,12 @@ namespace {
 
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{20};
 constexpr Duration kBackoffMost = std::chrono::seconds{1};
-constexpr Duration kReconnectFor = std::chrono::seconds{2};  // in one call: who called has a patience of its own, and may have been told to stop
+constexpr Duration kReconnectFor =
+    std::chrono::seconds{2};  // in one call: who called has a patience of its own, and may have been told to stop
 constexpr Duration kWorthATry = std::chrono::milliseconds{5};
 
-// Between this process and the first. A connection must not be used by both sides of a fork; asking the system for our number costs a call of its own.
+// Between this process and the first. A connection must not be used by both sides of a fork; asking the system for our
+// number costs a call of its own.
 int forks_so_far() {
   static std::atomic<int> forks{0};
   [[maybe_unused]] static const int noticed = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
@@ -27,7 +29,8 @@ int forks_so_far() {
 
 class Client::Calls {
  public:
-  Calls(Runtime& runtime, ClientOptions options) : runtime_(runtime), options_(std::move(options)), forks_(forks_so_far()) {}
+  Calls(Runtime& runtime, ClientOptions options)
+      : runtime_(runtime), options_(std::move(options)), forks_(forks_so_far()) {}
 
   const ClientOptions& options() const { return options_; }
   void heed(std::stop_token stop) { until_reached_ = std::move(stop); }
@@ -44,12 +47,14 @@ class Client::Calls {
   Duration backoff(int failures) const;
   Result<Value> judge(Outcome& outcome, CallKind kind) const;
   // Whether it is known to have done nothing, and may do better on the next try.
-  static bool is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link, bool is_unknown);
+  static bool is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link,
+                               bool is_unknown);
 
   Runtime& runtime_;
   const ClientOptions options_;
   const int forks_;
-  std::atomic<bool> was_reached_ = false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
+  std::atomic<bool> was_reached_ =
+      false;  // before that, whoever cannot reach the server is told at once: perhaps its name is wrong
   std::atomic<std::uint64_t> made_ = 0;
   std::stop_token until_reached_;
   std::mutex mutex_;  // guards what follows
@@ -62,16 +67,19 @@ class Client::Calls {
 
 Duration Client::Calls::backoff(int failures) const {
   const Duration most = std::min(kBackoffMost, kBackoffFirst * (1 << std::min(failures, 10)));
-  return most / 2 + Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
+  return most / 2 +
+         Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
 }
 
 Result<std::shared_ptr<Link>> Client::Calls::connect_once(Instant deadline) {
   const Instant until = std::min(deadline, runtime_.now() + options_.address.connect_timeout);
-  Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, options_.address, until, was_reached_ ? std::stop_token{} : until_reached_);
+  Result<std::unique_ptr<Connection>> made =
+      Connection::connect(runtime_, options_.address, until, was_reached_ ? std::stop_token{} : until_reached_);
   if (!made) return std::unexpected(made.error());
   if (options_.on_connect) {
     if (const Result<void> fits = options_.on_connect(**made, until); !fits) {
-      // One that would do before is perhaps in the middle of a failover: who holds something waits, as for one that is away.
+      // One that would do before is perhaps in the middle of a failover: who holds something waits, as for one that is
+      // away.
       const bool may_pass = was_reached_ && fits.error().code == Code::refused;
       return fail(may_pass ? Code::unavailable : fits.error().code, fits.error().message);
     }
@@ -145,23 +153,27 @@ Result<Value> Client::Calls::judge(Outcome& outcome, CallKind kind) const {
     case Outcome::Fate::answered:
       if (outcome.value.is_error()) return std::unexpected(error_of(outcome.value, shown));
       return std::move(outcome.value);
-    case Outcome::Fate::not_sent: return std::unexpected(not_reached(shown, "the connection broke, or took nothing in time"));
+    case Outcome::Fate::not_sent:
+      return std::unexpected(not_reached(shown, "the connection broke, or took nothing in time"));
     default: return std::unexpected(without_answer(kind, shown));
   }
 }
 
-bool Client::Calls::is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind, const Link& link, bool is_unknown) {
+bool Client::Calls::is_worth_another(const Outcome& outcome, const Result<Value>& answer, CallKind kind,
+                                     const Link& link, bool is_unknown) {
   if (answer) return false;
   if (outcome.fate == Outcome::Fate::not_sent) return true;
   if (outcome.fate == Outcome::Fate::no_answer) return kind == CallKind::look && link.is_over();
   return is_unknown || answer.error().code == Code::unavailable;
 }
 
-void Client::Calls::call(std::span<const Command> commands, CallKind kind, Duration timeout, std::span<Result<Value>> answers) {
+void Client::Calls::call(std::span<const Command> commands, CallKind kind, Duration timeout,
+                         std::span<Result<Value>> answers) {
   Instant now = runtime_.now();
   const Instant deadline = now + timeout;
   const auto all_fail = [&](const Error& error) { std::fill(answers.begin(), answers.end(), std::unexpected(error)); };
-  if (forks_so_far() != forks_) return all_fail({Code::refused, "this store was opened before a fork; open it anew in the child"});
+  if (forks_so_far() != forks_)
+    return all_fail({Code::refused, "this store was opened before a fork; open it anew in the child"});
   Outcome one;
   std::vector<Outcome> many(commands.size() > 1 ? commands.size() : 0);
   std::vector<Command> again;
@@ -204,17 +216,20 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
 }
 
 Result<void> Client::Calls::send(Command command) {
-  if (forks_so_far() != forks_) return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
+  if (forks_so_far() != forks_)
+    return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
   std::shared_ptr<Link> used;
   {
     const std::lock_guard lock(mutex_);
     used = link_;
   }
-  if (!used || !used->send(std::move(command), runtime_.now())) return std::unexpected(not_reached(options_.address.shown, "there is no connection now"));
+  if (!used || !used->send(std::move(command), runtime_.now()))
+    return std::unexpected(not_reached(options_.address.shown, "there is no connection now"));
   return {};
 }
 
-Client::Client(Runtime& runtime, ClientOptions options) : calls_(std::make_unique<Calls>(runtime, options)), listener_(runtime, std::move(options.address)) {}
+Client::Client(Runtime& runtime, ClientOptions options)
+    : calls_(std::make_unique<Calls>(runtime, options)), listener_(runtime, std::move(options.address)) {}
 Client::~Client() = default;
 
 const Address& Client::address() const { return calls_->options().address; }
@@ -235,6 +250,8 @@ std::vector<Result<Value>> Client::call_many(std::span<const Command> commands, 
 
 Result<void> Client::send(Command command) { return calls_->send(std::move(command)); }
 
-std::unique_ptr<Subscription> Client::subscribe(std::string channel, std::function<void(const Heard&)> on_heard) { return listener_.subscribe(std::move(channel), std::move(on_heard)); }
+std::unique_ptr<Subscription> Client::subscribe(std::string channel, std::function<void(const Heard&)> on_heard) {
+  return listener_.subscribe(std::move(channel), std::move(on_heard));
+}
 
 }  // namespace fenceline::redis

@@ -1,4 +1,5 @@
-// The client against a real server: one connection for any number of callers, scripts, many commands at once, and what is not awaited.
+// The client against a real server: one connection for any number of callers, scripts, many commands at once, and what
+// is not awaited.
 #include "backends/redis/redis_client.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +85,8 @@ TEST_F(RedisClient, AScriptThatTheServerForgotIsLoadedAgain) {
   }
   std::vector<Command> many(5, Command(kAdd).key("fl:n").arg(1));
   std::set<std::int64_t> answers;
-  for (const Result<Value>& answer : client.call_many(many, CallKind::change, kSoon)) answers.insert(must(answer).integer);
+  for (const Result<Value>& answer : client.call_many(many, CallKind::change, kSoon))
+    answers.insert(must(answer).integer);
   EXPECT_EQ(answers, (std::set<std::int64_t>{4, 5, 6, 7, 8}));
 }
 
@@ -105,9 +107,11 @@ TEST_F(RedisClient, ManyCommandsInOneCallRunInTheirOrderAndEachHasItsAnswer) {
 
 TEST_F(RedisClient, WhatIsNotAwaitedComesBeforeTheNextCall) {
   Client client(runtime_, test::options_for(test::admin_url()));
-  EXPECT_EQ(client.send(Command("DEL").key("fl:a")).error().code, Code::unavailable) << "there is no connection before the first call";
+  EXPECT_EQ(client.send(Command("DEL").key("fl:a")).error().code, Code::unavailable)
+      << "there is no connection before the first call";
   must(client.call(Command("SET").key("fl:a").arg("0"), CallKind::change, kSoon));
-  for (int i = 1; i <= 2000; ++i) must(client.send(i % 2 == 0 ? Command(kAdd).key("fl:a").arg(1) : Command("INCR").key("fl:a")));
+  for (int i = 1; i <= 2000; ++i)
+    must(client.send(i % 2 == 0 ? Command(kAdd).key("fl:a").arg(1) : Command("INCR").key("fl:a")));
   EXPECT_EQ(must(client.call(Command("GET").key("fl:a"), CallKind::look, kSoon)).text, "2000");
 }
 
@@ -141,7 +145,8 @@ void sixty_four_callers(Runtime& runtime, Client& client, int calls) {
   }
   for (Task& caller : callers) caller.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(whole_number(must(client.call(Command("GET").key("limited:count"), CallKind::look, kSoon))), 64 * calls / 10);
+  EXPECT_EQ(whole_number(must(client.call(Command("GET").key("limited:count"), CallKind::look, kSoon))),
+            64 * calls / 10);
 }
 
 TEST_F(RedisClient, SixtyFourCallersShareOneConnectionAndEachGetsItsOwnAnswer) {
@@ -160,7 +165,8 @@ TEST_F(RedisClient, ALoneCallerIsOneWriteAndOneRead) {
   for (const char* url : {"FENCELINE_TEST_REDIS_ADMIN", "FENCELINE_TEST_REDIS_TLS"}) {
     Client client(runtime_, test::options_for(test::from_environment(url)));
     for (int i = 0; i < 3; ++i) must(client.call(Command(kEcho).arg("x"), CallKind::look, kSoon));
-    // A machine that is busy for some time may make a call look whether the connection is still there, or wait once more.
+    // A machine that is busy for some time may make a call look whether the connection is still there, or wait once
+    // more.
     int exact = 0;
     for (int i = 0; i < 100; ++i) {
       sends = recvs = polls = 0;

@@ -1,4 +1,5 @@
-// The suite that every store passes, and the stream that must find no difference from the memory store, on a real server.
+// The suite that every store passes, and the stream that must find no difference from the memory store, on a real
+// server.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -57,7 +58,8 @@ void run_seeds(const DifferentialOptions& options, bool look_for_gaps) {
     MemoryStore oracle(clock);
     keys_moved_by_hand().empty();
     const auto store = keys_moved_by_hand().open(runtime, clock);
-    const DifferentialReport report = run_differential(oracle, *store, clock, {.seed = seed, .operations = options.operations, .alike = options.alike});
+    const DifferentialReport report = run_differential(
+        oracle, *store, clock, {.seed = seed, .operations = options.operations, .alike = options.alike});
     ASSERT_FALSE(report.difference) << "seed " << seed << ": " << *report.difference;
     for (const auto& [cell, times] : report.seen) total[cell] += times;
   }
@@ -77,17 +79,22 @@ class EveryVerbAsAScript : public testing::Environment {
     for (const redis::LuaFile& file : redis::lua_files()) {
       const std::string verb(file.name.substr(file.name.find('_') + 1, file.name.rfind('.') - file.name.find('_') - 1));
       if (!file.text.starts_with("-- needs:") || !redis::script_of(verb).library()) continue;
-      EXPECT_EQ(admin(redis::Command("SCRIPT").arg("EXISTS").arg(redis::script_of(verb).sha())).items.at(0).integer, 1) << verb << " was not called as a script";
+      EXPECT_EQ(admin(redis::Command("SCRIPT").arg("EXISTS").arg(redis::script_of(verb).sha())).items.at(0).integer, 1)
+          << verb << " was not called as a script";
     }
     const std::string stats = admin(redis::Command("INFO").arg("commandstats")).text;
-    EXPECT_EQ(stats.find("cmdstat_fcall:calls="), stats.find("cmdstat_fcall:calls=0,")) << "a verb was called as a function";
+    EXPECT_EQ(stats.find("cmdstat_fcall:calls="), stats.find("cmdstat_fcall:calls=0,"))
+        << "a verb was called as a function";
   }
 };
-[[maybe_unused]] const testing::Environment* const every_verb = testing::AddGlobalTestEnvironment(new EveryVerbAsAScript);
+[[maybe_unused]] const testing::Environment* const every_verb =
+    testing::AddGlobalTestEnvironment(new EveryVerbAsAScript);
 
 TEST(RedisDifferential, AnswersAsTheMemoryStoreDoes) { run_seeds({.operations = 10'000}, true); }
 
-TEST(RedisDifferential, JobsOfOneCallAreAsIfEachHadComeAlone) { run_seeds({.operations = 2'000, .alike = true}, false); }
+TEST(RedisDifferential, JobsOfOneCallAreAsIfEachHadComeAlone) {
+  run_seeds({.operations = 2'000, .alike = true}, false);
+}
 
 }  // namespace
 }  // namespace fenceline::test

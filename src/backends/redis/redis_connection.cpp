@@ -26,12 +26,14 @@ constexpr int kIdleSeconds = 30;  // then the kernel asks whether the other mach
 
 using Tried = std::expected<UniqueFd, std::string>;  // or why not
 
-Tried open_socket(const Clock& clock, int family, const sockaddr* address, socklen_t size, Instant deadline, const std::stop_token& stop) {
+Tried open_socket(const Clock& clock, int family, const sockaddr* address, socklen_t size, Instant deadline,
+                  const std::stop_token& stop) {
   UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return std::unexpected(std::string(std::strerror(errno)));
   if (::connect(socket.get(), address, size) == 0) return socket;
   if (errno != EINPROGRESS) return std::unexpected(std::string(std::strerror(errno)));
-  if (!poll_until(clock, socket.get(), POLLOUT, deadline, stop)) return std::unexpected(std::string("no answer in time"));
+  if (!poll_until(clock, socket.get(), POLLOUT, deadline, stop))
+    return std::unexpected(std::string("no answer in time"));
   int error = 0;
   socklen_t error_size = sizeof error;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &error_size);
@@ -61,7 +63,8 @@ Tried open_tcp(const Clock& clock, const Address& where, Instant deadline, const
   Tried tried = std::unexpected(std::string("it has no address"));
   for (const addrinfo* each = found; each && !tried && !stop.stop_requested(); each = each->ai_next, --left) {
     const Instant now = clock.now();
-    tried = open_socket(clock, each->ai_family, each->ai_addr, each->ai_addrlen, now + std::max(deadline - now, Duration{0}) / left, stop);
+    tried = open_socket(clock, each->ai_family, each->ai_addr, each->ai_addrlen,
+                        now + std::max(deadline - now, Duration{0}) / left, stop);
   }
   return tried;
 }
@@ -84,9 +87,13 @@ bool must_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK || er
 Connection::Connection(const Clock& clock, UniqueFd socket) : clock_(clock), socket_(std::move(socket)) {}
 Connection::~Connection() = default;
 
-Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Address& address, Instant deadline, const std::stop_token& stop) {
-  const auto interrupted = [&] { return fail(Code::held, "interrupted while " + address.shown + " did not answer; nothing was changed"); };
-  Tried tried = address.host.empty() ? open_unix(clock, address.path, deadline, stop) : open_tcp(clock, address, deadline, stop);
+Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Address& address, Instant deadline,
+                                                        const std::stop_token& stop) {
+  const auto interrupted = [&] {
+    return fail(Code::held, "interrupted while " + address.shown + " did not answer; nothing was changed");
+  };
+  Tried tried =
+      address.host.empty() ? open_unix(clock, address.path, deadline, stop) : open_tcp(clock, address, deadline, stop);
   if (!tried && stop.stop_requested()) return interrupted();
   if (!tried) return std::unexpected(not_reached(address.shown, tried.error()));
   if (!address.host.empty()) {
@@ -116,11 +123,13 @@ Result<void> Connection::shake_hands(const Address& address, Instant deadline, c
     // The other side shall hear why, too.
     const Result<bool> sent = send_encrypted();
     if (!done && done.error().code == Code::denied)
-      return fail(Code::denied, address.shown + " is not believed: " + one_line(done.error().message) + "; look at ca= in the URL, and at the server's certificate and its name");
+      return fail(Code::denied, address.shown + " is not believed: " + one_line(done.error().message) +
+                                    "; look at ca= in the URL, and at the server's certificate and its name");
     if (!done) return std::unexpected(not_reached(address.shown, done.error().message + "; does it speak TLS there?"));
     if (!sent) return std::unexpected(not_reached(address.shown, sent.error().message));
     if (*done && *sent) return {};
-    if (!wait(static_cast<short>(*sent ? POLLIN : POLLIN | POLLOUT), deadline, stop)) return std::unexpected(not_reached(address.shown, "no answer to TLS in time"));
+    if (!wait(static_cast<short>(*sent ? POLLIN : POLLIN | POLLOUT), deadline, stop))
+      return std::unexpected(not_reached(address.shown, "no answer to TLS in time"));
     const Result<std::size_t> got = receive(received_.data(), received_.size(), Duration{0});
     if (!got) return std::unexpected(not_reached(address.shown, got.error().message + "; does it speak TLS there?"));
     came = *got;
@@ -130,7 +139,8 @@ Result<void> Connection::shake_hands(const Address& address, Instant deadline, c
 Result<void> Connection::log_in(const Address& address, Instant deadline, const std::stop_token& stop) {
   Command hello("HELLO");
   hello.arg("3");
-  if (!address.user.empty() || !address.password.empty()) hello.arg("AUTH").arg(address.user.empty() ? "default" : address.user).arg(address.password);
+  if (!address.user.empty() || !address.password.empty())
+    hello.arg("AUTH").arg(address.user.empty() ? "default" : address.user).arg(address.password);
   hello.arg("SETNAME").arg(client_name(::getpid()));
   std::vector<Command> commands;
   commands.push_back(std::move(hello));
@@ -143,7 +153,9 @@ Result<void> Connection::log_in(const Address& address, Instant deadline, const 
   return {};
 }
 
-bool Connection::wait(short events, Instant deadline, const std::stop_token& stop) const { return poll_until(clock_, socket_.get(), events, deadline, stop); }
+bool Connection::wait(short events, Instant deadline, const std::stop_token& stop) const {
+  return poll_until(clock_, socket_.get(), events, deadline, stop);
+}
 
 Result<Value> Connection::call(const Command& command, Instant deadline, const std::stop_token& stop) {
   std::string bytes;

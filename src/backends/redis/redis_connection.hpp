@@ -1,5 +1,5 @@
-// One connection to the server, which never blocks longer than it is told (but for the name of a host, which the system looks up in its own time). One
-// thread may write while another reads.
+// One connection to the server, which never blocks longer than it is told (but for the name of a host, which the system
+// looks up in its own time). One thread may write while another reads.
 #pragma once
 
 #include <memory>
@@ -25,21 +25,25 @@ inline constexpr Duration kReadSlice = std::chrono::milliseconds{100};
 
 class Connection {
  public:
-  // Connected, let in, and in its database. Whoever waits for a server that does not answer hears `stop`. Errors: as error_of; unavailable if it
-  // cannot be reached or the deadline comes first; denied (its certificate is not believed); held (stopped).
-  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Address& address, Instant deadline, const std::stop_token& stop = {});
+  // Connected, let in, and in its database. Whoever waits for a server that does not answer hears `stop`. Errors: as
+  // error_of; unavailable if it cannot be reached or the deadline comes first; denied (its certificate is not
+  // believed); held (stopped).
+  static Result<std::unique_ptr<Connection>> connect(const Clock& clock, const Address& address, Instant deadline,
+                                                     const std::stop_token& stop = {});
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // One command and its answer, for who has the connection alone. Errors: unavailable if not all of it went out; in_doubt if no answer came until the
-  // deadline or a stop. After either the connection is of no use. An error that the server answered is a value.
+  // One command and its answer, for who has the connection alone. Errors: unavailable if not all of it went out;
+  // in_doubt if no answer came until the deadline or a stop. After either the connection is of no use. An error that
+  // the server answered is a value.
   Result<Value> call(const Command& command, Instant deadline, const std::stop_token& stop = {});
 
-  // Takes from the front of `bytes` what can go out now. True: all is out. False: the rest must wait; call again, also if `bytes` is empty.
-  // Errors: unavailable, the connection is over: what is left in `bytes` will not go out.
+  // Takes from the front of `bytes` what can go out now. True: all is out. False: the rest must wait; call again, also
+  // if `bytes` is empty. Errors: unavailable, the connection is over: what is left in `bytes` will not go out.
   Result<bool> write(std::string& bytes);
-  // What came within the time. False: nothing. Errors: broken, the connection is over or the server sends garbage; what came before is in `values`.
+  // What came within the time. False: nothing. Errors: broken, the connection is over or the server sends garbage; what
+  // came before is in `values`.
   Result<bool> read(std::vector<Value>& values, Duration at_most);
 
   // From any thread: whoever reads or writes finds that it is over.
@@ -62,10 +66,10 @@ class Connection {
   const Clock& clock_;
   UniqueFd socket_;
   std::unique_ptr<TlsSession> tls_;
-  std::string encrypted_;        // on its way out; of who writes
-  std::string received_;         // of who reads, before it is decrypted
-  RespParser parser_;            // of who reads
-  std::vector<Value> answers_;   // of call()
+  std::string encrypted_;       // on its way out; of who writes
+  std::string received_;        // of who reads, before it is decrypted
+  RespParser parser_;           // of who reads
+  std::vector<Value> answers_;  // of call()
 };
 
 }  // namespace fenceline::redis

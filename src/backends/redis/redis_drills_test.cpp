@@ -1,4 +1,5 @@
-// What befalls a Redis server as a whole while somebody holds locks and jobs there: it forgets everything, or its scripts; it is full; a replica that lagged takes over.
+// What befalls a Redis server as a whole while somebody holds locks and jobs there: it forgets everything, or its
+// scripts; it is full; a replica that lagged takes over.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,13 +28,18 @@ std::string folder() { return redis::test::from_environment("FENCELINE_TEST_REDI
 // A server of the test's own beside the first one, reached by a socket; alone, or as a replica of the first.
 class OtherServer {
  public:
-  OtherServer(Runtime& runtime, const std::string& name, bool follows) : runtime_(runtime), folder_(folder() + "/" + name) {
+  OtherServer(Runtime& runtime, const std::string& name, bool follows)
+      : runtime_(runtime), folder_(folder() + "/" + name) {
     std::filesystem::create_directory(folder_);
-    std::string line = "cd \"$1\" && exec redis-server --dir \"$1/" + name + "\" --port 0 --unixsocket \"$1/" + name + "/s\" --save '' --appendonly no --maxmemory-policy noeviction";
+    std::string line = "cd \"$1\" && exec redis-server --dir \"$1/" + name + "\" --port 0 --unixsocket \"$1/" + name +
+                       "/s\" --save '' --appendonly no --maxmemory-policy noeviction";
     if (follows) line += " --replicaof 127.0.0.1 $(sed -n 's/^port //p' redis.conf) --masterauth $(cat password)";
     // It stands in the first one's folder, by which the script's cleaner knows it.
-    child_ = must(spawn_child({.program = "sh", .arguments = {"sh", "-c", line + " >/dev/null 2>&1 </dev/null", "sh", folder()}, .dies_with_us = true}));
-    while (!redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kSoon)) runtime_.sleep_for(1ms, {});
+    child_ = must(spawn_child({.program = "sh",
+                               .arguments = {"sh", "-c", line + " >/dev/null 2>&1 </dev/null", "sh", folder()},
+                               .dies_with_us = true}));
+    while (!redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kSoon))
+      runtime_.sleep_for(1ms, {});
   }
   ~OtherServer() {
     ::kill(child_.pid, SIGKILL);
@@ -46,10 +52,13 @@ class OtherServer {
   std::string socket() const { return folder_ + "/s"; }
   std::string url() const { return "unix:" + socket(); }
   Value operator()(const Command& command) {
-    const auto connection = must(redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kSoon));
+    const auto connection =
+        must(redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kSoon));
     return must(connection->call(command, runtime_.now() + kSoon));
   }
-  bool says(const std::string& line) { return (*this)(Command("INFO").arg("replication")).text.find(line) != std::string::npos; }
+  bool says(const std::string& line) {
+    return (*this)(Command("INFO").arg("replication")).text.find(line) != std::string::npos;
+  }
 
  private:
   Runtime& runtime_;
@@ -65,24 +74,35 @@ class RedisDrills : public testing::Test {
     admin_(Command("FLUSHALL"));
   }
 
-  std::unique_ptr<RedisStore> open(const std::string& url) { return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = url})); }
+  std::unique_ptr<RedisStore> open(const std::string& url) {
+    return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = url}));
+  }
   std::unique_ptr<RedisStore> open() { return open(redis::test::admin_url()); }
-  NewJob new_job(const std::string& payload = "null") { return {.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .payload = payload}; }
+  NewJob new_job(const std::string& payload = "null") {
+    return {
+        .id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .payload = payload};
+  }
   JobId added(RedisStore& store) {
     const NewJob job = new_job();
     must(store.enqueue({.ns = "default", .jobs = {job}}));
     return job.id;
   }
   Result<ClaimReply> claim(RedisStore& store, const std::string& owner) {
-    return store.claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(++last_), .ttl = kTtl});
+    return store.claim(
+        {.ns = "default", .queues = {"q"}, .owner = owner, .request = std::to_string(++last_), .ttl = kTtl});
   }
   static Result<SettleReply> settle(RedisStore& store, const std::string& owner, const Job& job) {
-    return store.settle({.ns = "default", .owner = owner, .settlements = {{job.id, job.fence, {.kind = OutcomeKind::done, .result = "1"}}}});
+    return store.settle({.ns = "default",
+                         .owner = owner,
+                         .settlements = {{job.id, job.fence, {.kind = OutcomeKind::done, .result = "1"}}}});
   }
   Result<AcquireReply> acquire(RedisStore& store, const std::string& name, const std::string& owner) {
-    return store.acquire({.ns = "default", .names = {name}, .owner = owner, .request = std::to_string(++last_), .ttl = kTtl});
+    return store.acquire(
+        {.ns = "default", .names = {name}, .owner = owner, .request = std::to_string(++last_), .ttl = kTtl});
   }
-  Fence granted(RedisStore& store, const std::string& name, const std::string& owner) { return must(acquire(store, name, owner)).grants.at(0).fence; }
+  Fence granted(RedisStore& store, const std::string& name, const std::string& owner) {
+    return must(acquire(store, name, owner)).grants.at(0).fence;
+  }
   static bool renewed(RedisStore& store, const std::string& name, const std::string& owner, Fence fence) {
     return must(store.renew({.ns = "default", .locks = {{name, owner, fence}}, .ttl = kTtl})).refused.empty();
   }
@@ -101,7 +121,9 @@ class RedisDrills : public testing::Test {
 TEST_F(RedisDrills, L2_AfterFlushallALockIsGrantedWithALargerFenceAndTheOldHolderIsRefusedHereAndElsewhere) {
   OtherServer elsewhere(runtime_, "gate", false);
   const auto gate = must(GatedKeys::connect(elsewhere.url()));
-  const auto written = [&](Fence fence, const std::string& value) { return must(gate->set({.key = "report", .fence = fence, .value = value})); };
+  const auto written = [&](Fence fence, const std::string& value) {
+    return must(gate->set({.key = "report", .fence = fence, .value = value}));
+  };
   const auto store = open();
   const Fence before = granted(*store, "report", "a");
   EXPECT_TRUE(written(before, "of a").accepted());
@@ -121,8 +143,11 @@ TEST_F(RedisDrills, L2_AfterFlushallALockIsGrantedWithALargerFenceAndTheOldHolde
   EXPECT_EQ(written(before, "late"), (GateAnswer{GateVerdict::stale, after}));
   EXPECT_EQ(elsewhere(Command("GET").key("report")).text, "of b");
 
-  // The same of a job: enqueued anew under its old id it is granted with a larger fence, and the old delivery is refused.
-  EXPECT_EQ(must(store->extend({.ns = "default", .owner = "a", .jobs = {{id, claimed.fence}}, .ttl = kTtl})).refused.size(), 1u);
+  // The same of a job: enqueued anew under its old id it is granted with a larger fence, and the old delivery is
+  // refused.
+  EXPECT_EQ(
+      must(store->extend({.ns = "default", .owner = "a", .jobs = {{id, claimed.fence}}, .ttl = kTtl})).refused.size(),
+      1u);
   EXPECT_EQ(must(settle(*store, "a", claimed)).refused.size(), 1u);
   NewJob again = new_job();
   again.id = id;
@@ -145,8 +170,10 @@ TEST_F(RedisDrills, J1_J3_ScriptsAndFunctionsThatAreFlushedInTheMiddleOfAStormLo
         const std::string turn = owner + "-" + std::to_string(i);
         const NewJob job = {.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q"};
         failed += store->enqueue({.ns = "default", .jobs = {job}}) ? 0 : 1;
-        const auto lock = store->acquire({.ns = "default", .names = {turn}, .owner = turn, .request = turn, .ttl = kTtl});
-        const auto claimed = store->claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = turn, .ttl = kTtl});
+        const auto lock =
+            store->acquire({.ns = "default", .names = {turn}, .owner = turn, .request = turn, .ttl = kTtl});
+        const auto claimed =
+            store->claim({.ns = "default", .queues = {"q"}, .owner = owner, .request = turn, .ttl = kTtl});
         if (!lock || lock->grants.size() != 1 || !claimed || claimed->jobs.size() != 1) {
           ++failed;
           continue;
@@ -161,7 +188,8 @@ TEST_F(RedisDrills, J1_J3_ScriptsAndFunctionsThatAreFlushedInTheMiddleOfAStormLo
   std::atomic<bool> over{false};
   Task flusher = runtime_.spawn("flusher", [&](const std::stop_token&) {
     redis::test::Admin operator_of(runtime_);
-    for (int i = 0; !over; ++i) operator_of(Command(i / 2 % 2 == 0 ? "FUNCTION" : "SCRIPT").arg("FLUSH").arg(i % 2 == 0 ? "SYNC" : "ASYNC"));
+    for (int i = 0; !over; ++i)
+      operator_of(Command(i / 2 % 2 == 0 ? "FUNCTION" : "SCRIPT").arg("FLUSH").arg(i % 2 == 0 ? "SYNC" : "ASYNC"));
   });
   for (Task& task : tasks) task.join();
   over = true;
@@ -178,7 +206,9 @@ TEST_F(RedisDrills, J1_AServerThatFillsUpSaysFullLosesNothingAndTakesMoreAfterRo
   const Fence fence = granted(*store, "held", "a");
   added(*store);
   const Job job = must(claim(*store, "a")).jobs.at(0).job;
-  const auto memory = [&] { return redis::ServerFacts(admin_(Command("INFO").arg("memory")).text).number("used_memory"); };
+  const auto memory = [&] {
+    return redis::ServerFacts(admin_(Command("INFO").arg("memory")).text).number("used_memory");
+  };
   const std::int64_t used = memory();
   admin_(Command("CONFIG").arg("SET").arg("maxmemory").arg(used + (std::int64_t{4} << 20)));
 
@@ -200,11 +230,15 @@ TEST_F(RedisDrills, J1_AServerThatFillsUpSaysFullLosesNothingAndTakesMoreAfterRo
   EXPECT_EQ(code_of(acquire(*store, "new", "b")), Code::full);
   EXPECT_EQ(must(store->lock("default", "new")), std::nullopt);
   EXPECT_EQ(code_of(claim(*store, "b")), Code::full);
-  const auto depth = [&](JobState state) { return must(store->queues("default")).at(0).depth[static_cast<std::size_t>(state)]; };
-  EXPECT_EQ(depth(JobState::ready), static_cast<std::int64_t>(taken.size())) << "neither the refused job nor the refused claim left a trace";
+  const auto depth = [&](JobState state) {
+    return must(store->queues("default")).at(0).depth[static_cast<std::size_t>(state)];
+  };
+  EXPECT_EQ(depth(JobState::ready), static_cast<std::int64_t>(taken.size()))
+      << "neither the refused job nor the refused claim left a trace";
   EXPECT_EQ(depth(JobState::running), 1);
   EXPECT_TRUE(renewed(*store, "held", "a", fence));
-  EXPECT_TRUE(must(store->extend({.ns = "default", .owner = "a", .jobs = {{job.id, job.fence}}, .ttl = kTtl})).refused.empty());
+  EXPECT_TRUE(
+      must(store->extend({.ns = "default", .owner = "a", .jobs = {{job.id, job.fence}}, .ttl = kTtl})).refused.empty());
   EXPECT_TRUE(must(settle(*store, "a", job)).refused.empty());
   EXPECT_TRUE(must(store->release({.ns = "default", .locks = {{"held", "a", fence}}})).refused.empty());
   for (const JobId& id : taken) EXPECT_TRUE(must(store->job("default", id)).has_value());
@@ -216,7 +250,8 @@ TEST_F(RedisDrills, J1_AServerThatFillsUpSaysFullLosesNothingAndTakesMoreAfterRo
   allow(memory() - (std::int64_t{1} << 20));
   EXPECT_EQ(code_of(acquire(*store, "new", "b")), Code::full);
   must(store->remove_namespace("default", {"ann", "it is full"}));
-  EXPECT_TRUE(until([&] { return acquire(*store, "new", "b").has_value(); })) << "memory is given back in the background";
+  EXPECT_TRUE(until([&] { return acquire(*store, "new", "b").has_value(); }))
+      << "memory is given back in the background";
 }
 
 // The address stays and another server stands there, as behind a name or a virtual address that is moved.
@@ -279,9 +314,13 @@ TEST_F(RedisFailover, L2_J1_AReplicaThatLaggedTakesOverWithoutTheTailAndFencesGr
   // Who goes on with the old one waits for a primary there, and changes nothing; who comes now is refused.
   // A last try that was sent, and not answered by the deadline, is in doubt.
   const auto waits = [](std::optional<Code> code) { return code == Code::unavailable || code == Code::in_doubt; };
-  EXPECT_PRED1(waits, code_of(stayed->acquire({.ns = "default", .names = {"anything"}, .owner = "c", .request = "c", .ttl = 30s, .timeout = 500ms})));
+  EXPECT_PRED1(
+      waits,
+      code_of(stayed->acquire(
+          {.ns = "default", .names = {"anything"}, .owner = "c", .request = "c", .ttl = 30s, .timeout = 500ms})));
   EXPECT_PRED1(waits, code_of(stayed->enqueue({.ns = "default", .jobs = {new_job()}, .timeout = 500ms})));
-  EXPECT_EQ(code_of(RedisStore::open(runtime_, Log(null_log_sink()), {.url = redis::test::admin_url()})), Code::refused);
+  EXPECT_EQ(code_of(RedisStore::open(runtime_, Log(null_log_sink()), {.url = redis::test::admin_url()})),
+            Code::refused);
 
   admin_.kill_others();
 
@@ -290,7 +329,8 @@ TEST_F(RedisFailover, L2_J1_AReplicaThatLaggedTakesOverWithoutTheTailAndFencesGr
   EXPECT_TRUE(must(acquire(*store, "old", "b")).grants.empty());
   EXPECT_TRUE(renewed(*store, "old", "a", old_lock));
   EXPECT_EQ(must(store->job("default", old_running.id))->state, JobState::running);
-  EXPECT_TRUE(must(settle(*store, "a", old_running)).refused.empty()) << "its outcome was of the tail: told again, it counts";
+  EXPECT_TRUE(must(settle(*store, "a", old_running)).refused.empty())
+      << "its outcome was of the tail: told again, it counts";
   EXPECT_EQ(must(store->job("default", waiting))->state, JobState::ready);
 
   // The tail never happened, and whoever relies on it is refused under its fence; what is granted now has a larger one.
@@ -298,7 +338,9 @@ TEST_F(RedisFailover, L2_J1_AReplicaThatLaggedTakesOverWithoutTheTailAndFencesGr
   EXPECT_FALSE(renewed(*store, "tail", "a", tail_lock));
   EXPECT_GT(granted(*store, "tail", "b"), tail_lock);
   EXPECT_FALSE(renewed(*store, "tail", "a", tail_lock));
-  EXPECT_EQ(must(store->extend({.ns = "default", .owner = "a", .jobs = {{waiting, tail_running.fence}}, .ttl = kTtl})).refused.size(), 1u);
+  EXPECT_EQ(must(store->extend({.ns = "default", .owner = "a", .jobs = {{waiting, tail_running.fence}}, .ttl = kTtl}))
+                .refused.size(),
+            1u);
   const Job again = must(claim(*store, "b")).jobs.at(0).job;
   EXPECT_EQ(again.id, waiting);
   EXPECT_GT(again.fence, tail_running.fence);

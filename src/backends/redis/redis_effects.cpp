@@ -12,7 +12,8 @@ using namespace redis;
 BeginEffectReply begin_reply(const Value& value, const BeginEffectRequest& request) {
   const std::vector<Value>& parts = list_in(value, 1);
   const std::int64_t verdict = number_in(parts[0]);
-  if (verdict < 0 || verdict > static_cast<std::int64_t>(EffectVerdict::lost)) throw WireFailure("a verdict is unknown");
+  if (verdict < 0 || verdict > static_cast<std::int64_t>(EffectVerdict::lost))
+    throw WireFailure("a verdict is unknown");
   BeginEffectReply reply;
   reply.verdict = static_cast<EffectVerdict>(verdict);
   if (reply.verdict == EffectVerdict::done) {
@@ -48,7 +49,8 @@ NumberedEffect effect_in(const Value& value) {
   const std::int64_t state = reader.number();
   effect.held = reader.number() == 1;
   const std::int64_t policy = reader.number();
-  if (state < 0 || state > static_cast<std::int64_t>(EffectState::done) || policy < 0 || policy > static_cast<std::int64_t>(InDoubt::probe))
+  if (state < 0 || state > static_cast<std::int64_t>(EffectState::done) || policy < 0 ||
+      policy > static_cast<std::int64_t>(InDoubt::probe))
     throw WireFailure("an effect has an unknown state");
   effect.state = static_cast<EffectState>(state);
   effect.policy = static_cast<InDoubt>(policy);
@@ -73,7 +75,12 @@ Result<BeginEffectReply> RedisStore::begin_effect(const BeginEffectRequest& requ
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("begin_effect");
   Command call = parts_->call_of(script, request.ns);
-  call.arg(bytes_of(request.job)).arg(request.fence).arg(request.name).arg(request.digest).arg(request.call).arg(request.actor);
+  call.arg(bytes_of(request.job))
+      .arg(request.fence)
+      .arg(request.name)
+      .arg(request.digest)
+      .arg(request.call)
+      .arg(request.actor);
   call.arg(static_cast<int>(request.in_doubt)).arg(request.dead_call).arg(to_string(request.job));
   const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
@@ -84,7 +91,12 @@ Result<FinishEffectReply> RedisStore::finish_effect(const FinishEffectRequest& r
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("finish_effect");
   Command call = parts_->call_of(script, request.ns);
-  call.arg(bytes_of(request.job)).arg(request.fence).arg(request.name).arg(request.call).arg(static_cast<int>(request.end)).arg(request.result);
+  call.arg(bytes_of(request.job))
+      .arg(request.fence)
+      .arg(request.name)
+      .arg(request.call)
+      .arg(static_cast<int>(request.end))
+      .arg(request.result);
   call.arg(request.exit_status.value_or(-1)).arg(to_string(request.job));
   const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());

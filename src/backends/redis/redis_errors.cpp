@@ -11,8 +11,10 @@ struct Ours {
   std::string_view word;
   Code code;
 };
-constexpr std::array kOurs = {Ours{"FLHELD", Code::held},       Ours{"FLLOST", Code::lost},       Ours{"FLNOTFOUND", Code::not_found}, Ours{"FLCONFLICT", Code::conflict},
-                              Ours{"FLREFUSED", Code::refused}, Ours{"FLFULL", Code::full},       Ours{"FLINVALID", Code::invalid}};
+constexpr std::array kOurs = {Ours{"FLHELD", Code::held},          Ours{"FLLOST", Code::lost},
+                              Ours{"FLNOTFOUND", Code::not_found}, Ours{"FLCONFLICT", Code::conflict},
+                              Ours{"FLREFUSED", Code::refused},    Ours{"FLFULL", Code::full},
+                              Ours{"FLINVALID", Code::invalid}};
 
 struct Theirs {
   std::string_view word;
@@ -22,17 +24,21 @@ struct Theirs {
 };
 constexpr std::array kTheirs = {
     Theirs{"LOADING", Code::unavailable, "is still loading its data", ""},
-    Theirs{"BUSY", Code::unavailable, "is busy with somebody's script", "look with redis-cli SLOWLOG GET, end it with SCRIPT KILL or FUNCTION KILL"},
+    Theirs{"BUSY", Code::unavailable, "is busy with somebody's script",
+           "look with redis-cli SLOWLOG GET, end it with SCRIPT KILL or FUNCTION KILL"},
     Theirs{"TRYAGAIN", Code::unavailable, "is moving the keys", ""},
     Theirs{"CLUSTERDOWN", Code::unavailable, "is a cluster that is down", "look with redis-cli CLUSTER INFO"},
     Theirs{"NOREPLICAS", Code::unavailable, "has too few replicas that follow", "see min-replicas-to-write"},
     Theirs{"MASTERDOWN", Code::unavailable, "is a replica that has lost its primary", "name the primary"},
     Theirs{"READONLY", Code::unavailable, "takes no writes, it is a replica", "name the primary"},
-    Theirs{"OOM", Code::full, "has no memory left, nothing was changed", "raise maxmemory, or make room with fenceline tidy"},
-    Theirs{"MISCONF", Code::full, "takes no writes, as it cannot save to its disk", "look at its log and free its disk"},
+    Theirs{"OOM", Code::full, "has no memory left, nothing was changed",
+           "raise maxmemory, or make room with fenceline tidy"},
+    Theirs{"MISCONF", Code::full, "takes no writes, as it cannot save to its disk",
+           "look at its log and free its disk"},
     Theirs{"NOPERM", Code::denied, "does not let this user do that", "give it the rights that docs/redis.md lists"},
     Theirs{"NOAUTH", Code::denied, "wants a password", "put USER:PASSWORD@ into the URL, or name a password_file"},
-    Theirs{"WRONGPASS", Code::denied, "knows no such user and password, or the user is off", "look at the URL's user and password"},
+    Theirs{"WRONGPASS", Code::denied, "knows no such user and password, or the user is off",
+           "look at the URL's user and password"},
     Theirs{"MOVED", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
     Theirs{"ASK", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
     Theirs{"CROSSSLOT", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
@@ -52,7 +58,8 @@ bool is_writing_refused(const Value& value) {
 bool has_no_functions(const Value& value) { return is_function_refused(value) && !is_writing_refused(value); }
 
 bool is_unknown_script(const Value& value) {
-  return value.is_error() && (value.error_word() == "NOSCRIPT" || value.text.starts_with("ERR Function not found") || is_function_refused(value));
+  return value.is_error() && (value.error_word() == "NOSCRIPT" || value.text.starts_with("ERR Function not found") ||
+                              is_function_refused(value));
 }
 
 bool is_function_refused(const Value& value) {
@@ -63,7 +70,9 @@ bool is_function_refused(const Value& value) {
   return is_writing_refused(value) || value.text.starts_with("ERR unknown command 'FCALL'");
 }
 
-bool is_library_there(const Value& value) { return value.is_error() && value.text.starts_with("ERR Library ") && value.text.ends_with(" already exists"); }
+bool is_library_there(const Value& value) {
+  return value.is_error() && value.text.starts_with("ERR Library ") && value.text.ends_with(" already exists");
+}
 
 bool is_read_only(const Value& value) { return value.is_error() && value.error_word() == "READONLY"; }
 
@@ -76,13 +85,18 @@ Error error_of(const Value& error, std::string_view shown_url) {
   }
   for (const Theirs& theirs : kTheirs) {
     if (word != theirs.word) continue;
-    return {theirs.code, at + " " + std::string(theirs.what) + ": " + said + (theirs.remedy.empty() ? "" : "; " + std::string(theirs.remedy))};
+    return {theirs.code, at + " " + std::string(theirs.what) + ": " + said +
+                             (theirs.remedy.empty() ? "" : "; " + std::string(theirs.remedy))};
   }
   const std::string whole = one_line(error.text);
-  if (whole.find("max number of clients") != std::string::npos) return {Code::unavailable, at + " takes no more connections: " + whole + "; raise maxclients"};
-  if (whole.starts_with("ERR unknown command") && whole.find("HELLO") != std::string::npos) return {Code::refused, at + " is too old: use Redis 7.0 or newer"};
-  if (whole.starts_with("ERR DB index")) return {Code::invalid, at + " has no database of that number; look at the URL"};
-  if (whole.starts_with("ERR AUTH")) return {Code::denied, at + " has no password set, and the URL gives one: " + whole};
+  if (whole.find("max number of clients") != std::string::npos)
+    return {Code::unavailable, at + " takes no more connections: " + whole + "; raise maxclients"};
+  if (whole.starts_with("ERR unknown command") && whole.find("HELLO") != std::string::npos)
+    return {Code::refused, at + " is too old: use Redis 7.0 or newer"};
+  if (whole.starts_with("ERR DB index"))
+    return {Code::invalid, at + " has no database of that number; look at the URL"};
+  if (whole.starts_with("ERR AUTH"))
+    return {Code::denied, at + " has no password set, and the URL gives one: " + whole};
   return {Code::refused, at + " said " + whole};
 }
 
@@ -91,6 +105,8 @@ Error without_answer(CallKind kind, std::string_view shown_url) {
   return {Code::in_doubt, "the answer from " + std::string(shown_url) + " was lost: it may have happened"};
 }
 
-Error not_reached(std::string_view shown_url, std::string_view why) { return {Code::unavailable, "cannot reach " + std::string(shown_url) + ": " + one_line(why)}; }
+Error not_reached(std::string_view shown_url, std::string_view why) {
+  return {Code::unavailable, "cannot reach " + std::string(shown_url) + ": " + one_line(why)};
+}
 
 }  // namespace fenceline::redis

@@ -14,23 +14,27 @@ namespace {
 
 using namespace redis;
 
-constexpr int kPagesMeasuredMost = 3;  // a doctor must come to an end, whosever keys there are; and each worker with metrics looks, too
+constexpr int kPagesMeasuredMost =
+    3;  // a doctor must come to an end, whosever keys there are; and each worker with metrics looks, too
 constexpr int kKeysAtOnce = 1000;
 constexpr int kPings = 5;
 
 Finding memory_finding(const ServerFacts& facts, const std::string& cli) {
-  const std::int64_t used = facts.number("used_memory"), most = facts.number("maxmemory"), machine = facts.number("total_system_memory");
+  const std::int64_t used = facts.number("used_memory"), most = facts.number("maxmemory"),
+                     machine = facts.number("total_system_memory");
   const std::string keep_less = "fenceline queue set QUEUE --keep-done 24h";
   if (most == 0) {
     const bool full = machine > 0 && used > machine / 10 * 8;
-    return {"memory", full ? FindingStatus::warning : FindingStatus::ok, in_units(used) + " used, no maxmemory set, the machine has " + in_units(machine), full ? keep_less : "",
+    return {"memory", full ? FindingStatus::warning : FindingStatus::ok,
+            in_units(used) + " used, no maxmemory set, the machine has " + in_units(machine), full ? keep_less : "",
             full ? "a machine without memory ends the server" : ""};
   }
   const std::int64_t percent = used / std::max<std::int64_t>(most / 100, 1);
   const std::string detail = in_units(used) + " of " + in_units(most) + " used";
   if (percent < 80) return {"memory", FindingStatus::ok, detail, ""};
   const std::int64_t wanted = 2 * std::max(most, used);
-  return {"memory", percent >= 95 ? FindingStatus::bad : FindingStatus::warning, detail, wanted < machine / 4 * 3 ? cli + " CONFIG SET maxmemory " + std::to_string(wanted) : keep_less,
+  return {"memory", percent >= 95 ? FindingStatus::bad : FindingStatus::warning, detail,
+          wanted < machine / 4 * 3 ? cli + " CONFIG SET maxmemory " + std::to_string(wanted) : keep_less,
           "when it is full, nothing can be enqueued, claimed or settled; nothing is lost"};
 }
 
@@ -38,34 +42,56 @@ Finding eviction_finding(const ServerFacts& facts, const std::string& cli) {
   const std::string policy = facts.text("maxmemory_policy");
   const std::int64_t evicted = facts.number("evicted_keys");
   if (policy != "noeviction")
-    return {"eviction", FindingStatus::bad, "maxmemory-policy " + one_line(policy) + "; " + std::to_string(evicted) + " keys went so far", cli + " CONFIG SET maxmemory-policy noeviction",
+    return {"eviction", FindingStatus::bad,
+            "maxmemory-policy " + one_line(policy) + "; " + std::to_string(evicted) + " keys went so far",
+            cli + " CONFIG SET maxmemory-policy noeviction",
             "when its memory is full, the server throws jobs, locks and fences away"};
   if (evicted > 0)
-    return {"eviction", FindingStatus::warning, "noeviction now, but " + std::to_string(evicted) + " keys were evicted since the server started, or since its figures were reset", look_then("fenceline queue list", cli + " CONFIG RESETSTAT"),
+    return {"eviction", FindingStatus::warning,
+            "noeviction now, but " + std::to_string(evicted) +
+                " keys were evicted since the server started, or since its figures were reset",
+            look_then("fenceline queue list", cli + " CONFIG RESETSTAT"),
             "some of them may have been jobs or locks: look at fenceline queue list before the figures are reset"};
   return {"eviction", FindingStatus::ok, "noeviction, nothing was evicted", ""};
 }
 
 Finding aof_finding(const ServerFacts& facts, const ServerSettings& settings, const std::string& cli) {
-  if (facts.number("aof_enabled") == 0) return {"aof", FindingStatus::warning, "appendonly no", cli + " CONFIG SET appendonly yes", "a crash of the server takes all since its last snapshot"};
+  if (facts.number("aof_enabled") == 0)
+    return {"aof", FindingStatus::warning, "appendonly no", cli + " CONFIG SET appendonly yes",
+            "a crash of the server takes all since its last snapshot"};
   if (!facts.is("aof_last_write_status", "ok"))
-    return {"aof", FindingStatus::bad, "the last write to the append-only file failed", cli + " CONFIG GET dir appenddirname", "the server takes no writes until one works: its disk is full, or broken"};
+    return {"aof", FindingStatus::bad, "the last write to the append-only file failed",
+            cli + " CONFIG GET dir appenddirname",
+            "the server takes no writes until one works: its disk is full, or broken"};
   if (!facts.is("aof_last_bgrewrite_status", "ok"))
-    return {"aof", FindingStatus::warning, "the last rewrite of the append-only file failed", cli + " BGREWRITEAOF", "the file grows until the disk of the server is full"};
-  return {"aof", FindingStatus::ok, "on, appendfsync " + (settings.known ? settings.appendfsync : "not known: CONFIG GET is not allowed to this user") + ", last write ok", ""};
+    return {"aof", FindingStatus::warning, "the last rewrite of the append-only file failed", cli + " BGREWRITEAOF",
+            "the file grows until the disk of the server is full"};
+  return {"aof", FindingStatus::ok,
+          "on, appendfsync " +
+              (settings.known ? settings.appendfsync : "not known: CONFIG GET is not allowed to this user") +
+              ", last write ok",
+          ""};
 }
 
 Finding snapshot_finding(const ServerFacts& facts, const std::string& cli) {
   if (facts.is("rdb_last_bgsave_status", "ok"))
-    return {"snapshot", FindingStatus::ok, "the last one went well; " + std::to_string(facts.number("rdb_changes_since_last_save")) + " changes since", ""};
-  return {"snapshot", FindingStatus::bad, "the last snapshot failed", cli + " BGSAVE", "by default the server takes no writes then", WallTime{std::chrono::seconds{facts.number("rdb_last_save_time")}}};
+    return {"snapshot", FindingStatus::ok,
+            "the last one went well; " + std::to_string(facts.number("rdb_changes_since_last_save")) + " changes since",
+            ""};
+  return {"snapshot",
+          FindingStatus::bad,
+          "the last snapshot failed",
+          cli + " BGSAVE",
+          "by default the server takes no writes then",
+          WallTime{std::chrono::seconds{facts.number("rdb_last_save_time")}}};
 }
 
 Finding clients_finding(const ServerFacts& facts, const std::string& cli) {
   const std::int64_t there = facts.number("connected_clients"), most = facts.number("maxclients");
   const std::string detail = std::to_string(there) + " of " + std::to_string(most) + " connections in use";
   if (most == 0 || there * 10 <= most * 9) return {"clients", FindingStatus::ok, detail, ""};
-  return {"clients", FindingStatus::warning, detail, cli + " CONFIG SET maxclients " + std::to_string(most * 2), "a worker that starts, or comes back after a break, is turned away, and its leases run out"};
+  return {"clients", FindingStatus::warning, detail, cli + " CONFIG SET maxclients " + std::to_string(most * 2),
+          "a worker that starts, or comes back after a break, is turned away, and its leases run out"};
 }
 
 // What would lift the class.
@@ -97,13 +123,16 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
   std::string cursor = "0";
   for (int page_number = 0; more && page_number < kPagesMeasuredMost; ++page_number) {
     // What a prefix may hold means itself: none of it is a wildcard (see redis_address.hpp).
-    const Result<Value> page = client.call(Command("SCAN").arg(cursor).arg("MATCH").arg(prefix + "*").arg("COUNT").arg(kKeysAtOnce), CallKind::look, kCallTimeout);
+    const Result<Value> page =
+        client.call(Command("SCAN").arg(cursor).arg("MATCH").arg(prefix + "*").arg("COUNT").arg(kKeysAtOnce),
+                    CallKind::look, kCallTimeout);
     if (!page) return std::unexpected(page.error());
     if (!page->is_list() || page->items.size() != 2) return fail(Code::broken, "an answer to SCAN is not understood");
     cursor = page->items[0].text;
     more = cursor != "0";
     std::vector<Command> asked;
-    for (const Value& key : page->items[1].items) asked.push_back(std::move(Command("MEMORY").arg("USAGE").arg(key.text).arg("SAMPLES").arg(5)));
+    for (const Value& key : page->items[1].items)
+      asked.push_back(std::move(Command("MEMORY").arg("USAGE").arg(key.text).arg("SAMPLES").arg(5)));
     const std::vector<Result<Value>> answers = client.call_many(asked, CallKind::look, kCallTimeout);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i]) return std::unexpected(answers[i].error());
@@ -120,23 +149,30 @@ Result<Finding> memory_by_kind(Client& client, const std::string& prefix) {
     all += usage.bytes;
   }
   std::ranges::sort(largest);
-  std::string detail = in_units(all) + (more ? " in the first " + std::to_string(measured) + " keys that were met" : " in " + std::to_string(measured) + " keys");
-  for (std::size_t i = 0; i < std::min<std::size_t>(largest.size(), 6); ++i) detail += (i == 0 ? ": " : ", ") + largest[i].second + " " + in_units(-largest[i].first);
+  std::string detail = in_units(all) + (more ? " in the first " + std::to_string(measured) + " keys that were met"
+                                             : " in " + std::to_string(measured) + " keys");
+  for (std::size_t i = 0; i < std::min<std::size_t>(largest.size(), 6); ++i)
+    detail += (i == 0 ? ": " : ", ") + largest[i].second + " " + in_units(-largest[i].first);
   return Finding{"memory_by_kind", FindingStatus::ok, detail, ""};
 }
 
 // One whose account or bar lies ahead of the clock, as after a clock that was wrong, fires nothing until then.
 Finding schedules_finding(std::int64_t all, std::int64_t ahead, WallTime last) {
   if (ahead == 0) return {"schedules", FindingStatus::ok, std::to_string(all), ""};
-  return {"schedules", FindingStatus::warning, std::to_string(ahead) + " of " + std::to_string(all) + " are accounted for beyond the store's clock, up to " + utc_text(last), "fenceline schedule list",
-          "they fire nothing until the clock is there"};
+  return {"schedules", FindingStatus::warning,
+          std::to_string(ahead) + " of " + std::to_string(all) + " are accounted for beyond the store's clock, up to " +
+              utc_text(last),
+          "fenceline schedule list", "they fire nothing until the clock is there"};
 }
 
-// Each version of this program has a library of its own, and nobody knows when the last process of an old one has ended: they are named, and no harm.
+// Each version of this program has a library of its own, and nobody knows when the last process of an old one has
+// ended: they are named, and no harm.
 Result<Finding> functions_finding(Client& client) {
-  const Result<Value> there = client.call(std::move(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg("fenceline_*")), CallKind::look, kCallTimeout);
+  const Result<Value> there = client.call(
+      std::move(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg("fenceline_*")), CallKind::look, kCallTimeout);
   if (!there && there.error().code != Code::denied) return std::unexpected(there.error());
-  if (!there) return Finding{"functions", FindingStatus::ok, "not known: FUNCTION LIST is not allowed to this user", ""};
+  if (!there)
+    return Finding{"functions", FindingStatus::ok, "not known: FUNCTION LIST is not allowed to this user", ""};
   bool has_ours = false;
   std::vector<std::string> others;
   for (const Value& one : there->items) {
@@ -146,7 +182,8 @@ Result<Finding> functions_finding(Client& client) {
       else others.push_back(one_line(one.items[at + 1].text));
     }
   }
-  const std::string ours = has_ours ? "verbs are called by name" : "not loaded: verbs are sent as scripts, which costs the server more";
+  const std::string ours =
+      has_ours ? "verbs are called by name" : "not loaded: verbs are sent as scripts, which costs the server more";
   if (others.empty()) return Finding{"functions", FindingStatus::ok, ours, ""};
   std::string names;
   for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
@@ -160,9 +197,14 @@ Result<Finding> layout_finding(Client& client, const std::string& prefix, const 
   if (!there) return std::unexpected(there.error());
   if (there->text == kLayout) return Finding{"schema", FindingStatus::ok, "layout " + there->text, ""};
   if (there->text.empty())
-    return Finding{"schema", FindingStatus::bad, "the key " + key + " is missing", cli + " SET " + shell_word(key) + " " + std::string(kLayout), "a program of another version would take the store for a new one"};
-  return Finding{"schema", FindingStatus::bad, "the key " + key + " says '" + one_line(there->text).substr(0, 40) + "', and this program knows " + std::string(kLayout),
-                 "apt-get install --only-upgrade fenceline", "scripts of one version do not find the jobs of another; this one is refused when it connects anew"};
+    return Finding{"schema", FindingStatus::bad, "the key " + key + " is missing",
+                   cli + " SET " + shell_word(key) + " " + std::string(kLayout),
+                   "a program of another version would take the store for a new one"};
+  return Finding{"schema", FindingStatus::bad,
+                 "the key " + key + " says '" + one_line(there->text).substr(0, 40) + "', and this program knows " +
+                     std::string(kLayout),
+                 "apt-get install --only-upgrade fenceline",
+                 "scripts of one version do not find the jobs of another; this one is refused when it connects anew"};
 }
 
 }  // namespace
@@ -193,22 +235,24 @@ Result<std::vector<Finding>> RedisStore::examine() {
   const ServerSettings settings = config ? settings_in(*config) : ServerSettings{};
   const ServerFacts facts(info->text);
   const std::string host = client.address().host.empty() ? "localhost" : client.address().host;
-  std::vector<Finding> findings{class_finding(profile_of(facts, settings, parts_->url()), parts_->profile, class_remedy(facts, settings, cli)),
-                                {"version", FindingStatus::ok, one_line(facts.text("redis_version")), ""},
-                                *clock,
-                                round_trip_finding(took, "ping -c 5 " + shell_word(host)),
-                                memory_finding(facts, cli),
-                                eviction_finding(facts, cli),
-                                aof_finding(facts, settings, cli),
-                                snapshot_finding(facts, cli),
-                                clients_finding(facts, cli)};
+  std::vector<Finding> findings{
+      class_finding(profile_of(facts, settings, parts_->url()), parts_->profile, class_remedy(facts, settings, cli)),
+      {"version", FindingStatus::ok, one_line(facts.text("redis_version")), ""},
+      *clock,
+      round_trip_finding(took, "ping -c 5 " + shell_word(host)),
+      memory_finding(facts, cli),
+      eviction_finding(facts, cli),
+      aof_finding(facts, settings, cli),
+      snapshot_finding(facts, cli),
+      clients_finding(facts, cli)};
   Result<Finding> layout = layout_finding(client, parts_->prefix, cli);
   if (!layout) return std::unexpected(layout.error());
   findings.push_back(std::move(*layout));
   Result<Finding> functions = functions_finding(client);
   if (!functions) return std::unexpected(functions.error());
   findings.push_back(std::move(*functions));
-  const Result<Value> accounts = parts_->run(parts_->call_of(script_of("schedules_ahead"), "default"), CallKind::look, kCallTimeout);
+  const Result<Value> accounts =
+      parts_->run(parts_->call_of(script_of("schedules_ahead"), "default"), CallKind::look, kCallTimeout);
   if (!accounts) return std::unexpected(accounts.error());
   Result<Finding> schedules = decoded(parts_->url(), [&] {
     const std::vector<Value>& words = list_in(*accounts, 3);
@@ -218,7 +262,9 @@ Result<std::vector<Finding>> RedisStore::examine() {
   findings.push_back(std::move(*schedules));
   Result<Finding> kinds = memory_by_kind(client, parts_->prefix);
   if (kinds) findings.push_back(std::move(*kinds));
-  else if (kinds.error().code == Code::denied) findings.push_back({"memory_by_kind", FindingStatus::ok, "not known: SCAN or MEMORY USAGE is not allowed to this user", ""});
+  else if (kinds.error().code == Code::denied)
+    findings.push_back(
+        {"memory_by_kind", FindingStatus::ok, "not known: SCAN or MEMORY USAGE is not allowed to this user", ""});
   else return std::unexpected(kinds.error());
   return findings;
 }

@@ -1,4 +1,5 @@
-// What the doctor sees of a real server: each setting is changed from outside, seen, and gone when the command that the finding names was run.
+// What the doctor sees of a real server: each setting is changed from outside, seen, and gone when the command that the
+// finding names was run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,18 +26,24 @@ class RedisExamine : public testing::Test {
     EXPECT_EQ(seen(name).status, FindingStatus::ok) << seen(name).detail << " after " << found.remedy;
   }
   // As an operator would, with the password where redis-cli looks for it.
-  bool run(const std::string& remedy) { return run_line(remedy, {{"REDISCLI_AUTH", must(redis::parse_address(redis::test::admin_url())).password}}); }
+  bool run(const std::string& remedy) {
+    return run_line(remedy, {{"REDISCLI_AUTH", must(redis::parse_address(redis::test::admin_url())).password}});
+  }
 
   ThreadRuntime runtime_;
   redis::test::Admin admin_{runtime_};
   RedisKeys keys_{"examine"};
-  std::unique_ptr<RedisStore> store_ = must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = redis::test::admin_url() + (redis::test::admin_url().find('?') == std::string::npos ? "?" : "&") + "prefix=" + keys_.prefix()}));
+  std::unique_ptr<RedisStore> store_ = must(RedisStore::open(
+      runtime_, Log(null_log_sink()),
+      {.url = redis::test::admin_url() + (redis::test::admin_url().find('?') == std::string::npos ? "?" : "&") +
+              "prefix=" + keys_.prefix()}));
 };
 
 TEST_F(RedisExamine, LooksAtAllOfTheServerAndAFindingThatIsNotOkSaysWhyAndWhatToDo) {
   must(store_->acquire({.ns = "default", .names = {"l"}, .owner = "a", .request = "r", .ttl = 1h}));
   const std::vector<Finding> findings = must(store_->examine());
-  for (const char* name : {"class", "version", "clock", "round_trip", "memory", "eviction", "aof", "snapshot", "clients", "schema", "functions", "schedules", "memory_by_kind"})
+  for (const char* name : {"class", "version", "clock", "round_trip", "memory", "eviction", "aof", "snapshot",
+                           "clients", "schema", "functions", "schedules", "memory_by_kind"})
     EXPECT_EQ(std::ranges::count(findings, name, &Finding::name), 1) << name;
   for (const Finding& finding : findings) {
     expect_whole(finding, finding.status != FindingStatus::ok);
@@ -68,7 +75,8 @@ TEST_F(RedisExamine, ConnectionsThatAreNearlyUsedUpAreAWarning) {
   const Setting few(admin_, "maxclients", "60");
   std::vector<std::unique_ptr<redis::Connection>> others;
   while (seen("clients").status == FindingStatus::ok && others.size() < 60)
-    others.push_back(must(redis::Connection::connect(runtime_, must(redis::parse_address(redis::test::admin_url())), runtime_.now() + 30s)));
+    others.push_back(must(redis::Connection::connect(runtime_, must(redis::parse_address(redis::test::admin_url())),
+                                                     runtime_.now() + 30s)));
   expect_mended("clients");
 }
 
@@ -78,13 +86,16 @@ TEST_F(RedisExamine, AMarkOfTheLayoutThatIsMissingIsPutBackAndAnotherIsNamed) {
   expect_mended("schema");
   admin_(Command("SET").key(key).arg("2"));
   EXPECT_EQ(seen("schema").status, FindingStatus::bad);
-  EXPECT_NE(seen("schema").detail.find("says '2', and this program knows 1"), std::string::npos) << seen("schema").detail;
+  EXPECT_NE(seen("schema").detail.find("says '2', and this program knows 1"), std::string::npos)
+      << seen("schema").detail;
 }
 
 TEST_F(RedisExamine, ASnapshotThatFailedSaysSinceWhen) {
-  const std::string file = redis::test::from_environment("FENCELINE_TEST_REDIS_FOLDER") + "/" + admin_(Command("CONFIG").arg("GET").arg("dbfilename")).items.at(1).text;
+  const std::string file = redis::test::from_environment("FENCELINE_TEST_REDIS_FOLDER") + "/" +
+                           admin_(Command("CONFIG").arg("GET").arg("dbfilename")).items.at(1).text;
   const auto becomes = [&](FindingStatus status) {
-    for (const Instant end = runtime_.now() + 30s; runtime_.now() < end && seen("snapshot").status != status; runtime_.sleep_for(5ms, {})) {
+    for (const Instant end = runtime_.now() + 30s; runtime_.now() < end && seen("snapshot").status != status;
+         runtime_.sleep_for(5ms, {})) {
     }
     return seen("snapshot").status == status;
   };
@@ -104,8 +115,10 @@ TEST_F(RedisExamine, ASnapshotThatFailedSaysSinceWhen) {
 }
 
 TEST(RedisCliLine, ReachesTheServerWithoutShowingThePassword) {
-  EXPECT_EQ(redis::redis_cli_line(must(redis::parse_address("redis://:secret@db.example:7000/2"))), "redis-cli -h db.example -p 7000 -n 2");
-  EXPECT_EQ(redis::redis_cli_line(must(redis::parse_address("unix:/run/my%20redis.sock?user=bob"))), "redis-cli -s '/run/my redis.sock' --user bob");
+  EXPECT_EQ(redis::redis_cli_line(must(redis::parse_address("redis://:secret@db.example:7000/2"))),
+            "redis-cli -h db.example -p 7000 -n 2");
+  EXPECT_EQ(redis::redis_cli_line(must(redis::parse_address("unix:/run/my%20redis.sock?user=bob"))),
+            "redis-cli -s '/run/my redis.sock' --user bob");
 }
 
 }  // namespace

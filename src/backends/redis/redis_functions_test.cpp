@@ -23,10 +23,21 @@ class RedisFunctions : public testing::Test {
     admin_(Command("ACL").arg("DELUSER").arg("bob"));
   }
 
-  std::unique_ptr<RedisStore> open(const std::string& url) { return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = url})); }
+  std::unique_ptr<RedisStore> open(const std::string& url) {
+    return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = url}));
+  }
   // A store of a user who may do all but this.
   std::unique_ptr<RedisStore> open_without(const std::string& right) {
-    const Value made = admin_(Command("ACL").arg("SETUSER").arg("bob").arg("reset").arg("on").arg(">bobs").arg("~*").arg("&*").arg("+@all").arg(right));
+    const Value made = admin_(Command("ACL")
+                                  .arg("SETUSER")
+                                  .arg("bob")
+                                  .arg("reset")
+                                  .arg("on")
+                                  .arg(">bobs")
+                                  .arg("~*")
+                                  .arg("&*")
+                                  .arg("+@all")
+                                  .arg(right));
     if (made.is_error()) throw std::runtime_error(made.text);
     const std::string url = redis::test::admin_url();
     ::setenv("REDISCLI_AUTH", "bobs", 1);
@@ -37,11 +48,17 @@ class RedisFunctions : public testing::Test {
   // The life of so many jobs, two calls of the way of records among them.
   void run_jobs(RedisStore& store, int count) {
     for (int i = 0; i < count; ++i) {
-      const NewJob job{.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .priority = i % 2};
+      const NewJob job{
+          .id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()), .queue = "q", .priority = i % 2};
       must(store.enqueue({.ns = "default", .jobs = {job}}));
-      const ClaimReply claimed = must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = to_string(job.id), .ttl = 30s}));
+      const ClaimReply claimed =
+          must(store.claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = to_string(job.id), .ttl = 30s}));
       ASSERT_EQ(claimed.jobs.size(), 1u);
-      EXPECT_TRUE(must(store.settle({.ns = "default", .owner = "a", .settlements = {{job.id, claimed.jobs[0].job.fence, {.kind = OutcomeKind::done}}}})).refused.empty());
+      EXPECT_TRUE(
+          must(store.settle({.ns = "default",
+                             .owner = "a",
+                             .settlements = {{job.id, claimed.jobs[0].job.fence, {.kind = OutcomeKind::done}}}}))
+              .refused.empty());
       EXPECT_EQ(must(store.job("default", job.id))->state, JobState::done);
     }
   }
@@ -59,7 +76,9 @@ class RedisFunctions : public testing::Test {
     };
     return {calls("fcall"), calls("evalsha") + calls("eval")};
   }
-  std::size_t libraries() { return admin_(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg(redis::library().name)).items.size(); }
+  std::size_t libraries() {
+    return admin_(Command("FUNCTION").arg("LIST").arg("LIBRARYNAME").arg(redis::library().name)).items.size();
+  }
 
   ThreadRuntime runtime_;
   redis::test::Admin admin_{runtime_};
@@ -108,14 +127,24 @@ TEST_F(RedisFunctions, AFullServerAnswersLooksAndLetsWorkEnd) {
   const auto store = open(keys_.url());
   const NewJob job{.id = make_uuid7(runtime_.wall_now(), 0, 1), .queue = "q"};
   must(store->enqueue({.ns = "default", .jobs = {job}}));
-  const ClaimReply claimed = must(store->claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "r", .ttl = 30s}));
+  const ClaimReply claimed =
+      must(store->claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = "r", .ttl = 30s}));
   admin_(Command("CONFIG").arg("SET").arg("maxmemory").arg(1));
   EXPECT_EQ(must(store->job("default", job.id))->state, JobState::running);
-  EXPECT_EQ(must(store->claim({.ns = "default", .queues = {"q"}, .owner = "b", .request = "s", .ttl = 30s})).jobs.size(), 0u) << "there is nothing to be written down";
-  const Calls calls = calls_of(
-      [&] { EXPECT_TRUE(must(store->settle({.ns = "default", .owner = "a", .settlements = {{job.id, claimed.jobs.at(0).job.fence, {.kind = OutcomeKind::done}}}})).refused.empty()); });
+  EXPECT_EQ(
+      must(store->claim({.ns = "default", .queues = {"q"}, .owner = "b", .request = "s", .ttl = 30s})).jobs.size(), 0u)
+      << "there is nothing to be written down";
+  const Calls calls = calls_of([&] {
+    EXPECT_TRUE(
+        must(store->settle({.ns = "default",
+                            .owner = "a",
+                            .settlements = {{job.id, claimed.jobs.at(0).job.fence, {.kind = OutcomeKind::done}}}}))
+            .refused.empty());
+  });
   EXPECT_EQ(calls.scripts, 0) << "what ends work is let in by name";
-  EXPECT_EQ(code_of(store->enqueue({.ns = "default", .jobs = {{.id = make_uuid7(runtime_.wall_now(), 0, 2), .queue = "q"}}})), Code::full);
+  EXPECT_EQ(
+      code_of(store->enqueue({.ns = "default", .jobs = {{.id = make_uuid7(runtime_.wall_now(), 0, 2), .queue = "q"}}})),
+      Code::full);
 }
 
 TEST_F(RedisFunctions, TheDoctorNamesLibrariesOfOtherVersions) {
@@ -126,7 +155,9 @@ TEST_F(RedisFunctions, TheDoctorNamesLibrariesOfOtherVersions) {
     return *std::ranges::find(findings, "functions", &Finding::name);
   };
   EXPECT_EQ(finding().status, FindingStatus::ok) << finding().detail;
-  admin_(Command("FUNCTION").arg("LOAD").arg("#!lua name=fenceline_old\nredis.register_function('fenceline_old_claim', function() return 1 end)"));
+  admin_(Command("FUNCTION")
+             .arg("LOAD")
+             .arg("#!lua name=fenceline_old\nredis.register_function('fenceline_old_claim', function() return 1 end)"));
   EXPECT_EQ(finding().status, FindingStatus::ok) << "during an upgrade both are in use";
   EXPECT_TRUE(finding().detail.ends_with("; of other versions of this program: fenceline_old")) << finding().detail;
   EXPECT_EQ(finding().remedy, "");
@@ -135,12 +166,21 @@ TEST_F(RedisFunctions, TheDoctorNamesLibrariesOfOtherVersions) {
 }
 
 TEST(RedisFunctionErrors, OnlyWhatProvesThatNothingRanIsSentAgain) {
-  const auto says = [](const std::string& text) { return redis::is_unknown_script({.kind = Value::Kind::error, .text = text}); };
-  for (const char* text : {"NOSCRIPT No matching script. Please use EVAL.", "ERR Function not found", "NOPERM this user has no permissions to run the 'fcall' command",
-                           "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good replicas to write.", "MISCONF Errors writing to the AOF file: No space left on device", "ERR unknown command 'FCALL', with args beginning with: 'x' '0'"})
+  const auto says = [](const std::string& text) {
+    return redis::is_unknown_script({.kind = Value::Kind::error, .text = text});
+  };
+  for (const char* text :
+       {"NOSCRIPT No matching script. Please use EVAL.", "ERR Function not found",
+        "NOPERM this user has no permissions to run the 'fcall' command",
+        "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good replicas to write.",
+        "MISCONF Errors writing to the AOF file: No space left on device",
+        "ERR unknown command 'FCALL', with args beginning with: 'x' '0'"})
     EXPECT_TRUE(says(text)) << text;
-  for (const char* text : {"ERR The user executing the script can't run this command or subcommand script: fenceline_x_claim, on @user_function:2.",
-                           "OOM command not allowed when used memory > 'maxmemory'. script: fenceline_x_claim, on @user_function:1.", "ERR wrong number of arguments for 'fcall' command"})
+  for (const char* text :
+       {"ERR The user executing the script can't run this command or subcommand script: fenceline_x_claim, on "
+        "@user_function:2.",
+        "OOM command not allowed when used memory > 'maxmemory'. script: fenceline_x_claim, on @user_function:1.",
+        "ERR wrong number of arguments for 'fcall' command"})
     EXPECT_FALSE(says(text)) << text;
 }
 

@@ -36,8 +36,10 @@ void read_plain_body(const Value& body, Job& job) {
   job.run_at = job.created_at;
 }
 
-// One job, or a batch of jobs that nobody had before, which have all but id and body in common. Those whose body is still to be read are counted in `without_body`.
-void add_claimed(const Value& value, const std::string& owner, std::vector<ClaimedJob>& jobs, std::vector<std::size_t>& without_body) {
+// One job, or a batch of jobs that nobody had before, which have all but id and body in common. Those whose body is
+// still to be read are counted in `without_body`.
+void add_claimed(const Value& value, const std::string& owner, std::vector<ClaimedJob>& jobs,
+                 std::vector<std::size_t>& without_body) {
   const std::vector<Value>& parts = list_in(value, 4);
   if (text_in(parts[0]) != "b") {
     list_in(value, 7);
@@ -72,17 +74,22 @@ void add_claimed(const Value& value, const std::string& owner, std::vector<Claim
 
 // Settlements that follow one another with the same words are sent as one: see lua/25_settle.lua.
 void add_settlements(Command& command, std::span<const Settlement> all) {
-  const auto text_of = [](const Outcome& outcome) -> const std::string& { return outcome.kind == OutcomeKind::done ? outcome.result : outcome.error; };
+  const auto text_of = [](const Outcome& outcome) -> const std::string& {
+    return outcome.kind == OutcomeKind::done ? outcome.result : outcome.error;
+  };
   std::string words;
   std::string ids;
   while (!all.empty()) {
     const Settlement& first = all.front();
     const auto is_other = [&](const Settlement& each) {
-      return each.fence != first.fence || each.outcome.kind != first.outcome.kind || each.outcome.retry_in != first.outcome.retry_in || each.outcome.exit_status != first.outcome.exit_status;
+      return each.fence != first.fence || each.outcome.kind != first.outcome.kind ||
+             each.outcome.retry_in != first.outcome.retry_in || each.outcome.exit_status != first.outcome.exit_status;
     };
     const auto some = all.first(static_cast<std::size_t>(std::ranges::find_if(all, is_other) - all.begin()));
-    const bool alike = std::ranges::all_of(some, [&](const Settlement& each) { return text_of(each.outcome) == text_of(first.outcome); });
-    words = std::to_string(first.fence) + ' ' + std::to_string(static_cast<int>(first.outcome.kind)) + ' ' + std::to_string(first.outcome.retry_in.count()) + ' ' +
+    const bool alike = std::ranges::all_of(
+        some, [&](const Settlement& each) { return text_of(each.outcome) == text_of(first.outcome); });
+    words = std::to_string(first.fence) + ' ' + std::to_string(static_cast<int>(first.outcome.kind)) + ' ' +
+            std::to_string(first.outcome.retry_in.count()) + ' ' +
             std::to_string(first.outcome.exit_status.value_or(-1)) + ' ' + std::to_string(alike ? 1 : some.size());
     ids.clear();
     for (const Settlement& each : some) ids += bytes_of(each.id);
@@ -94,19 +101,23 @@ void add_settlements(Command& command, std::span<const Settlement> all) {
 
 }  // namespace
 
-// A body never changes, and who runs a job keeps it there: so this need not be one step with the claim. One that is gone all the same was removed by a person.
-Result<void> RedisStore::Parts::read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which, Instant deadline) {
+// A body never changes, and who runs a job keeps it there: so this need not be one step with the claim. One that is
+// gone all the same was removed by a person.
+Result<void> RedisStore::Parts::read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs,
+                                            std::span<const std::size_t> which, Instant deadline) {
   constexpr std::size_t kAtFirst = 64, kAtOnce = 1000, kAnswerBytes = std::size_t{16} << 20;
   std::set<JobId> gone;
   std::size_t largest = 1;
-  for (std::size_t count = kAtFirst; !which.empty(); count = std::clamp<std::size_t>(kAnswerBytes / largest, 1, kAtOnce)) {
+  for (std::size_t count = kAtFirst; !which.empty();
+       count = std::clamp<std::size_t>(kAnswerBytes / largest, 1, kAtOnce)) {
     const std::span<const std::size_t> some = which.first(std::min(count, which.size()));
     Command command("HMGET");
     command.reserve(some.size() * 24).key(prefix_of(ns) + "body");
     for (const std::size_t at : some) command.arg(bytes_of(jobs[at].job.id));
     const Result<Value> answer = client.call(command, CallKind::look, deadline - runtime.now());
     // The claim has happened, and a repeat of it brings the bodies along.
-    if (!answer) return fail(Code::in_doubt, "jobs were claimed, and their payloads could not be read: " + answer.error().message);
+    if (!answer)
+      return fail(Code::in_doubt, "jobs were claimed, and their payloads could not be read: " + answer.error().message);
     const Result<bool> read = decoded(url(), [&] {
       const std::vector<Value>& bodies = list_in(*answer, some.size());
       for (std::size_t i = 0; i < some.size(); ++i) {
@@ -130,11 +141,17 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
   const Instant deadline = parts_->runtime.now() + request.timeout;
   while (true) {
     Command command = parts_->call_of(script, request.ns);
-    command.arg(request.owner).arg(request.request).arg(request.limit).arg(request.ttl.count()).arg(request.holds_others ? 1 : 0).arg(request.stage);
+    command.arg(request.owner)
+        .arg(request.request)
+        .arg(request.limit)
+        .arg(request.ttl.count())
+        .arg(request.holds_others ? 1 : 0)
+        .arg(request.stage);
     for (const std::string& queue : request.queues) command.arg(queue);
     const Result<Value> answer = parts_->run(command, CallKind::change, deadline - parts_->runtime.now());
     if (!answer) return std::unexpected(answer.error());
-    if (answer->is_list() && answer->items.size() == 1) continue;  // it put aside what is blocked, and found nothing yet
+    if (answer->is_list() && answer->items.size() == 1)
+      continue;  // it put aside what is blocked, and found nothing yet
     std::vector<std::size_t> without_body;
     Result<ClaimReply> claimed = decoded(parts_->url(), [&] {
       const std::vector<Value>& parts = list_in(*answer, 3);
@@ -146,7 +163,8 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
       return reply;
     });
     if (claimed && !without_body.empty()) {
-      if (const Result<void> read = parts_->read_bodies(request.ns, claimed->jobs, without_body, deadline); !read) return std::unexpected(read.error());
+      if (const Result<void> read = parts_->read_bodies(request.ns, claimed->jobs, without_body, deadline); !read)
+        return std::unexpected(read.error());
     }
     return claimed;
   }
@@ -170,7 +188,9 @@ Result<ExtendReply> RedisStore::extend(const ExtendRequest& request) {
   for (const Holding& holding : request.jobs) command.arg(bytes_of(holding.id)).arg(holding.fence);
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
-  return decoded(parts_->url(), [&] { return ExtendReply{.left = request.ttl, .waited = Duration{0}, .refused = refusals_in(*answer, request.jobs)}; });
+  return decoded(parts_->url(), [&] {
+    return ExtendReply{.left = request.ttl, .waited = Duration{0}, .refused = refusals_in(*answer, request.jobs)};
+  });
 }
 
 Result<SettleReply> RedisStore::settle(const SettleRequest& request) {

@@ -38,9 +38,17 @@ class RedisJobs : public testing::Test {
     return add_many(count, [](NewJob&) {});
   }
   ClaimRequest asking(int limit, const std::string& owner = "a") {
-    return {.ns = "default", .queues = {"q"}, .stage = "", .owner = owner, .request = std::to_string(++last_), .limit = limit, .ttl = 30s};
+    return {.ns = "default",
+            .queues = {"q"},
+            .stage = "",
+            .owner = owner,
+            .request = std::to_string(++last_),
+            .limit = limit,
+            .ttl = 30s};
   }
-  std::vector<ClaimedJob> claim(int limit, const std::string& owner = "a") { return must(store_->claim(asking(limit, owner))).jobs; }
+  std::vector<ClaimedJob> claim(int limit, const std::string& owner = "a") {
+    return must(store_->claim(asking(limit, owner))).jobs;
+  }
   SettleReply settle(const std::vector<ClaimedJob>& jobs, const Outcome& outcome, const std::string& owner = "a") {
     SettleRequest request{.ns = "default", .owner = owner, .settlements = {}};
     for (const ClaimedJob& job : jobs) request.settlements.push_back({job.job.id, job.job.fence, outcome});
@@ -57,7 +65,8 @@ class RedisJobs : public testing::Test {
   std::int64_t commands_run() {
     const std::string stats = admin_(redis::Command("INFO").arg("commandstats")).text;
     std::int64_t calls = 0;
-    for (std::size_t at = stats.find(":calls="); at != std::string::npos; at = stats.find(":calls=", at + 1)) calls += std::strtoll(stats.c_str() + at + 7, nullptr, 10);
+    for (std::size_t at = stats.find(":calls="); at != std::string::npos; at = stats.find(":calls=", at + 1))
+      calls += std::strtoll(stats.c_str() + at + 7, nullptr, 10);
     return calls;
   }
   template <class Step>
@@ -116,7 +125,9 @@ TEST_F(RedisJobs, ABatchIsClaimedRenewedAndSettledInAFewCommands) {
   clock_.advance(20s);
   EXPECT_LT(commands_of([&] { EXPECT_TRUE(extend(claimed).refused.empty()); }), 20);
   clock_.advance(20s);
-  EXPECT_LT(commands_of([&] { EXPECT_TRUE(settle(claimed, {.kind = OutcomeKind::done, .result = "r"}).refused.empty()); }), 30);
+  EXPECT_LT(
+      commands_of([&] { EXPECT_TRUE(settle(claimed, {.kind = OutcomeKind::done, .result = "r"}).refused.empty()); }),
+      30);
   EXPECT_EQ(look(claimed[999].job.id).result, "r");
 }
 
@@ -127,7 +138,8 @@ TEST_F(RedisJobs, AWaitingPlainJobNeedsLittleMemory) {
   };
   add_many(1, [](NewJob& job) { job.payload = '"' + std::string(98, 'x') + '"'; });
   const std::int64_t before = used();
-  for (int batch = 0; batch < 20; ++batch) add_many(1'000, [](NewJob& job) { job.payload = '"' + std::string(98, 'x') + '"'; });
+  for (int batch = 0; batch < 20; ++batch)
+    add_many(1'000, [](NewJob& job) { job.payload = '"' + std::string(98, 'x') + '"'; });
   EXPECT_LT((used() - before) / 20'000, 300);
 }
 
@@ -139,7 +151,13 @@ TEST_F(RedisJobs, ACallOfMoreThanABatchIsAnsweredWhole) {
   EXPECT_TRUE(extend(claimed).refused.empty());
   SettleRequest request{.ns = "default", .owner = "a", .settlements = {}};
   for (std::size_t i = 0; i < claimed.size(); ++i)
-    request.settlements.push_back({claimed[i].job.id, claimed[i].job.fence, {.kind = OutcomeKind::done, .result = std::string(i % 500, 'r'), .error = "", .retry_in = 0s, .exit_status = 0}});
+    request.settlements.push_back({claimed[i].job.id,
+                                   claimed[i].job.fence,
+                                   {.kind = OutcomeKind::done,
+                                    .result = std::string(i % 500, 'r'),
+                                    .error = "",
+                                    .retry_in = 0s,
+                                    .exit_status = 0}});
   EXPECT_TRUE(must(store_->settle(request)).refused.empty());
   EXPECT_TRUE(must(store_->settle(request)).refused.empty()) << "a repeat";
   for (const std::size_t i : {0u, 1u, 199u, 200u, 201u, 499u, 1'000u, 2'499u}) {
@@ -161,11 +179,16 @@ TEST_F(RedisJobs, EachOfABatchCanGoItsOwnWay) {
   const std::vector<ClaimedJob> claimed = claim(20);
   const auto only = [&](std::size_t i) { return std::vector<ClaimedJob>{claimed[i]}; };
   must(store_->cancel({.ns = "default", .ids = {ids[0]}, .request = "c", .act = kAct}));
-  must(store_->record({.ns = "default", .notes = {{.id = ids[1], .fence = claimed[1].job.fence, .progress = Progress{50, "half"}, .log = "words\n"}}}));
+  must(store_->record(
+      {.ns = "default",
+       .notes = {{.id = ids[1], .fence = claimed[1].job.fence, .progress = Progress{50, "half"}, .log = "words\n"}}}));
   settle(only(2), {.kind = OutcomeKind::failed, .error = "no", .retry_in = 1h});
   settle(only(3), {.kind = OutcomeKind::given_back});
   settle(only(4), {.kind = OutcomeKind::done, .result = "r"});
-  must(store_->record({.ns = "default", .notes = {{.id = ids[4], .fence = claimed[4].job.fence, .progress = Progress{100, "all"}}}}));  // has a record of its own now
+  must(store_->record({.ns = "default",
+                       .notes = {{.id = ids[4],
+                                  .fence = claimed[4].job.fence,
+                                  .progress = Progress{100, "all"}}}}));  // has a record of its own now
   clock_.advance(20s);
   EXPECT_TRUE(extend(only(5)).refused.empty());
   clock_.advance(20s);  // the others' leases are over
@@ -236,7 +259,8 @@ TEST(RedisClock, LeasesRunOnTheServersClock) {
   job.id = make_uuid7(runtime.wall_now(), 1, 1);
   job.queue = "q";
   must(store->enqueue({.ns = "default", .jobs = {job}}));
-  ClaimRequest asking{.ns = "default", .queues = {"q"}, .stage = "", .owner = "a", .request = "1", .limit = 1, .ttl = 1s};
+  ClaimRequest asking{
+      .ns = "default", .queues = {"q"}, .stage = "", .owner = "a", .request = "1", .limit = 1, .ttl = 1s};
   const ClaimReply granted = must(store->claim(asking));
   ASSERT_EQ(granted.jobs.size(), 1u);
   const ClaimReply repeated = must(store->claim(asking));

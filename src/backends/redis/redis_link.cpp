@@ -25,10 +25,12 @@ void Link::notify(const Wakes& wakes) {
 
 bool Link::wait_for_room(Duration at_most) const {
   pollfd waited{connection_->socket(), POLLIN | POLLOUT, 0};
-  return ::poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(at_most.count() / 1000, 1, kReadSlice.count() / 1000))) > 0;
+  return ::poll(&waited, 1,
+                static_cast<int>(std::clamp<std::int64_t>(at_most.count() / 1000, 1, kReadSlice.count() / 1000))) > 0;
 }
 
-void Link::enqueue(const Command& command, Caller* caller, std::size_t index, Instant give_up, std::unique_ptr<Command> kept) {
+void Link::enqueue(const Command& command, Caller* caller, std::size_t index, Instant give_up,
+                   std::unique_ptr<Command> kept) {
   const Script* script = command.script();
   const bool by_function = has_functions_ && script && script->library();
   const auto append = [&](const Command& what, Caller* whose, std::unique_ptr<Command> copy) -> Entry& {
@@ -48,12 +50,14 @@ void Link::enqueue(const Command& command, Caller* caller, std::size_t index, In
   append(command, caller, std::move(kept)).called = by_function ? script->library() : nullptr;
 }
 
-// A function that is not there is called by the text of its script, and its library goes out with that. What was sent before a load that is under way says nothing about it.
+// A function that is not there is called by the text of its script, and its library goes out with that. What was sent
+// before a load that is under way says nothing about it.
 void Link::heed_functions(const Entry& entry, const Value& value) {
   if (entry.is_load) {
     --loads_;
     // One that is busy may take it the next time.
-    if (value.is_error() && !is_library_there(value) && error_of(value, "").code != Code::unavailable) has_functions_ = false;
+    if (value.is_error() && !is_library_there(value) && error_of(value, "").code != Code::unavailable)
+      has_functions_ = false;
   } else if (has_no_functions(value)) {
     has_functions_ = false;
   } else if (loads_ == 0 && is_unknown_script(value) && !is_function_refused(value)) {
@@ -110,7 +114,8 @@ bool Link::send(Command command, Instant now) {
   return !is_over_;
 }
 
-// An idle connection may have been ended by the server, and a call on it would be in doubt for nothing. Answers that nobody awaits are read here, if nobody calls.
+// An idle connection may have been ended by the server, and a call on it would be in doubt for nothing. Answers that
+// nobody awaits are read here, if nobody calls.
 void Link::look_if_idle(Lock& lock, Instant now) {
   if (is_over_ || is_reading_ || (now - last_used_ < kIdle && sent_.size() < kUnreadMost)) return;
   is_reading_ = true;
@@ -272,7 +277,8 @@ void Link::break_up(Wakes& wakes) {
     if (entry.caller->left == 0 && entry.caller->event) wakes.push_back(entry.caller->event);
   };
   // Who is writing right now may have got out what it has not told yet.
-  for (Entry& entry : sent_) tell(entry, is_writing_ || entry.end <= written_ ? Outcome::Fate::no_answer : Outcome::Fate::not_sent);
+  for (Entry& entry : sent_)
+    tell(entry, is_writing_ || entry.end <= written_ ? Outcome::Fate::no_answer : Outcome::Fate::not_sent);
   for (Entry& entry : unsent_) tell(entry, Outcome::Fate::not_sent);
   sent_.clear();
   unsent_.clear();

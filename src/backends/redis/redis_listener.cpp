@@ -16,7 +16,9 @@ constexpr Duration kBackoffMost = std::chrono::seconds{5};
 constexpr Duration kKnockEvery = std::chrono::seconds{1};
 constexpr Duration kQuietMost = std::chrono::seconds{30};  // then a look at whether the server is still there
 
-int in_milliseconds(Duration duration) { return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(std::max(duration, Duration{0})).count()); }
+int in_milliseconds(Duration duration) {
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(std::max(duration, Duration{0})).count());
+}
 
 }  // namespace
 
@@ -28,11 +30,13 @@ struct Listener::Follower {
 
 class Listener::Handle final : public Subscription {
  public:
-  Handle(Listener& listener, std::shared_ptr<Follower> follower) : listener_(listener), follower_(std::move(follower)) {}
+  Handle(Listener& listener, std::shared_ptr<Follower> follower)
+      : listener_(listener), follower_(std::move(follower)) {}
   // What the callback uses may be gone after this, so a call under way on another thread is waited for.
   ~Handle() override {
     listener_.end(follower_);
-    for (int calls = follower_->calls_under_way; calls != 0; calls = follower_->calls_under_way) follower_->calls_under_way.wait(calls);
+    for (int calls = follower_->calls_under_way; calls != 0; calls = follower_->calls_under_way)
+      follower_->calls_under_way.wait(calls);
   }
 
  private:
@@ -40,7 +44,8 @@ class Listener::Handle final : public Subscription {
   std::shared_ptr<Follower> follower_;
 };
 
-Listener::Listener(Runtime& runtime, Address address) : runtime_(runtime), address_(std::move(address)), woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+Listener::Listener(Runtime& runtime, Address address)
+    : runtime_(runtime), address_(std::move(address)), woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 Listener::~Listener() = default;
 
 void Listener::wake() const {
@@ -185,10 +190,12 @@ void Listener::listen(Connection& connection, const std::stop_token& stop) {
       continue;
     }
     const Duration slice = knocks ? kKnockEvery : awaits ? kPatience : kQuietMost;
-    pollfd waited[] = {{connection.socket(), static_cast<short>(*gone ? POLLIN : POLLIN | POLLOUT), 0}, {woken_.get(), POLLIN, 0}};
+    pollfd waited[] = {{connection.socket(), static_cast<short>(*gone ? POLLIN : POLLIN | POLLOUT), 0},
+                       {woken_.get(), POLLIN, 0}};
     if (::poll(waited, 2, in_milliseconds(slice)) <= 0) continue;
     std::uint64_t count = 0;
-    if (waited[1].revents != 0) [[maybe_unused]] const ssize_t drained = ::read(woken_.get(), &count, sizeof(count));
+    if (waited[1].revents != 0) [[maybe_unused]]
+      const ssize_t drained = ::read(woken_.get(), &count, sizeof(count));
     if ((waited[0].revents & ~POLLOUT) == 0) continue;
     values.clear();
     const Result<bool> came = connection.read(values, Duration{0});
@@ -202,12 +209,15 @@ void Listener::follow(const std::stop_token& stop) {
   const std::stop_callback woken(stop, [this] { wake(); });
   Duration backoff = kBackoffFirst;
   while (!stop.stop_requested()) {
-    const Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, address_, runtime_.now() + kPatience, stop);
+    const Result<std::unique_ptr<Connection>> made =
+        Connection::connect(runtime_, address_, runtime_.now() + kPatience, stop);
     if (made) {
       backoff = kBackoffFirst;
       listen(**made, stop);
     }
-    runtime_.sleep_for(backoff / 2 + Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(backoff.count() / 2 + 1))}, stop);
+    runtime_.sleep_for(backoff / 2 + Duration{static_cast<std::int64_t>(
+                                         runtime_.random() % static_cast<std::uint64_t>(backoff.count() / 2 + 1))},
+                       stop);
     backoff = std::min(backoff * 2, kBackoffMost);
   }
 }

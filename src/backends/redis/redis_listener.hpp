@@ -1,6 +1,7 @@
-// Pub/sub: one connection that listens, and those who want to be told. It has a connection and a thread of its own: on that of the calls nobody reads
-// while nobody calls, and a thread that always read there would stand between a lone caller and its answer, one wake-up more for each call.
-// What it brings only shortens a sleep: a message may be missing, late or too often.
+// Pub/sub: one connection that listens, and those who want to be told. It has a connection and a thread of its own: on
+// that of the calls nobody reads while nobody calls, and a thread that always read there would stand between a lone
+// caller and its answer, one wake-up more for each call. What it brings only shortens a sleep: a message may be
+// missing, late or too often.
 #pragma once
 
 #include <deque>
@@ -22,8 +23,8 @@ namespace fenceline::redis {
 
 struct Heard {
   std::string_view channel;
-  // Nothing: the server listens for this channel from now on, or again after a reconnect. What came before may have been missed, so look. A
-  // server that does not let us listen has this said every second.
+  // Nothing: the server listens for this channel from now on, or again after a reconnect. What came before may have
+  // been missed, so look. A server that does not let us listen has this said every second.
   std::optional<std::string_view> message;
 };
 
@@ -38,8 +39,8 @@ class Listener {
   Listener(Runtime& runtime, Address address);
   ~Listener();
 
-  // Never blocks. `on_heard` runs on the listener's thread: it must not block either, nor end its own subscription. The first one starts the thread.
-  // Whoever looks after this returned, and then whenever it is told, misses nothing.
+  // Never blocks. `on_heard` runs on the listener's thread: it must not block either, nor end its own subscription. The
+  // first one starts the thread. Whoever looks after this returned, and then whenever it is told, misses nothing.
   std::unique_ptr<Subscription> subscribe(std::string channel, std::function<void(const Heard&)> on_heard);
 
  private:

@@ -37,7 +37,9 @@ class Ear {
     const Instant deadline = runtime_.now() + 30s;
     for (;;) {
       const std::vector<std::string> all = words();
-      if (std::find(all.begin() + static_cast<std::ptrdiff_t>(std::min(from, all.size())), all.end(), word) != all.end()) return true;
+      if (std::find(all.begin() + static_cast<std::ptrdiff_t>(std::min(from, all.size())), all.end(), word) !=
+          all.end())
+        return true;
       if (!told_->wait_until(deadline)) return false;
     }
   }
@@ -51,7 +53,9 @@ class Ear {
 
 class RedisListener : public testing::Test {
  protected:
-  void publish(const std::string& channel, const std::string& message) { admin_(Command("PUBLISH").arg(channel).arg(message)); }
+  void publish(const std::string& channel, const std::string& message) {
+    admin_(Command("PUBLISH").arg(channel).arg(message));
+  }
   bool subscribers_become(const std::string& channel, std::int64_t wanted) {
     for (int i = 0; i < 3000; ++i) {
       if (admin_(Command("PUBSUB").arg("NUMSUB").arg(channel)).items.at(1).integer == wanted) return true;

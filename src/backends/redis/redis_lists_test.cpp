@@ -1,4 +1,5 @@
-// Long lists on a Redis server: many jobs are looked at in many short scripts, since a script holds up everybody else; and what is over leaves nothing behind.
+// Long lists on a Redis server: many jobs are looked at in many short scripts, since a script holds up everybody else;
+// and what is over leaves nothing behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,9 @@ class RedisLists : public testing::Test {
     job.queue = queue;
     return job;
   }
-  void add(std::vector<NewJob> jobs) { must(store_->enqueue({.ns = "default", .jobs = std::move(jobs), .timeout = kPatience})); }
+  void add(std::vector<NewJob> jobs) {
+    must(store_->enqueue({.ns = "default", .jobs = std::move(jobs), .timeout = kPatience}));
+  }
   std::vector<JobId> add_plain(int count, const std::string& queue = "q") {
     std::vector<NewJob> jobs;
     for (int i = 0; i < count; ++i) jobs.push_back(new_job(queue));
@@ -33,7 +36,14 @@ class RedisLists : public testing::Test {
     return ids;
   }
   std::vector<ClaimedJob> claim(int limit, const std::string& queue = "q") {
-    return must(store_->claim({.ns = "default", .queues = {queue}, .owner = "a", .request = std::to_string(++last_), .limit = limit, .ttl = 30s, .timeout = kPatience})).jobs;
+    return must(store_->claim({.ns = "default",
+                               .queues = {queue},
+                               .owner = "a",
+                               .request = std::to_string(++last_),
+                               .limit = limit,
+                               .ttl = 30s,
+                               .timeout = kPatience}))
+        .jobs;
   }
   void end(const std::vector<ClaimedJob>& jobs, const Outcome& outcome = {.kind = OutcomeKind::done, .result = "r"}) {
     SettleRequest request{.ns = "default", .owner = "a", .settlements = {}, .timeout = kPatience};
@@ -55,13 +65,15 @@ class RedisLists : public testing::Test {
     const std::string stats = admin_(redis::Command("INFO").arg("commandstats")).text;
     std::int64_t calls = 0;
     for (const std::string name : {"cmdstat_fcall:calls=", "cmdstat_evalsha:calls=", "cmdstat_eval:calls="}) {
-      if (const std::size_t at = stats.find(name); at != std::string::npos) calls += std::strtoll(stats.c_str() + at + name.size(), nullptr, 10);
+      if (const std::size_t at = stats.find(name); at != std::string::npos)
+        calls += std::strtoll(stats.c_str() + at + name.size(), nullptr, 10);
     }
     return calls;
   }
   std::set<std::string> keys_left() {
     std::set<std::string> left;
-    for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":*")).items) left.insert(key.text.substr(keys_.prefix().size() + 1));
+    for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":*")).items)
+      left.insert(key.text.substr(keys_.prefix().size() + 1));
     return left;
   }
 
@@ -94,11 +106,18 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   add_plain(3, "late");
   const std::vector<ClaimedJob> last = claim(3, "late");
   end({last[0]}, {.kind = OutcomeKind::dead, .error = "no"});
-  must(store_->begin_effect({.ns = "default", .job = last[1].job.id, .fence = last[1].job.fence, .name = "e", .digest = "d", .call = "c"}));
-  must(store_->finish_effect({.ns = "default", .job = last[1].job.id, .fence = last[1].job.fence, .name = "e", .call = "c", .end = EffectEnd::held}));
+  must(store_->begin_effect(
+      {.ns = "default", .job = last[1].job.id, .fence = last[1].job.fence, .name = "e", .digest = "d", .call = "c"}));
+  must(store_->finish_effect({.ns = "default",
+                              .job = last[1].job.id,
+                              .fence = last[1].job.fence,
+                              .name = "e",
+                              .call = "c",
+                              .end = EffectEnd::held}));
   const auto listed = [&](JobState state, std::int64_t after = 0, int limit = 100) {
     const std::int64_t before = scripts_run();
-    const JobsReply page = must(store_->jobs({.ns = "default", .state = state, .after = after, .limit = limit, .timeout = kPatience}));
+    const JobsReply page =
+        must(store_->jobs({.ns = "default", .state = state, .after = after, .limit = limit, .timeout = kPatience}));
     EXPECT_EQ(scripts_run() - before, 1) << to_string(state);
     for (const Job& job : page.jobs) EXPECT_EQ(job.state, state);
     return page;
@@ -115,13 +134,15 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   EXPECT_EQ(listed(JobState::waiting).jobs.front().id, last[1].job.id);
   EXPECT_TRUE(listed(JobState::cancelled).jobs.empty());
   // Ready ones of a queue, in every place that a ready job can have.
-  NewJob first = new_job("few"), second = new_job("few"), urgent = new_job("few"), plain = new_job("few"), gone = new_job("few");
+  NewJob first = new_job("few"), second = new_job("few"), urgent = new_job("few"), plain = new_job("few"),
+         gone = new_job("few");
   first.group = second.group = "g";
   urgent.priority = 9;
   add({first, second, urgent, gone, plain});
   must(store_->cancel({.ns = "default", .ids = {gone.id}, .request = "x", .act = kAct}));
   const std::int64_t before = scripts_run();
-  const JobsReply few = must(store_->jobs({.ns = "default", .queue = "few", .state = JobState::ready, .timeout = kPatience}));
+  const JobsReply few =
+      must(store_->jobs({.ns = "default", .queue = "few", .state = JobState::ready, .timeout = kPatience}));
   EXPECT_EQ(scripts_run() - before, 1);
   ASSERT_EQ(few.jobs.size(), 4u);
   EXPECT_EQ(few.jobs[0].id, first.id);
@@ -130,10 +151,13 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   EXPECT_EQ(few.jobs[3].id, plain.id);
   // What an older version made to wait is in no set: all are looked through then.
   admin_(redis::Command("DEL").arg(keys_.prefix() + ":{default}:waiting"));
-  EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience})).jobs.front().id, last[1].job.id);
+  EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience})).jobs.front().id,
+            last[1].job.id);
   // And one that it let go on is still there, so that as many are there as wait.
   const JobId other = last[2].job.id;
-  admin_(redis::Command("SADD").arg(keys_.prefix() + ":{default}:waiting").arg(std::string(reinterpret_cast<const char*>(other.bytes.data()), other.bytes.size())));
+  admin_(redis::Command("SADD")
+             .arg(keys_.prefix() + ":{default}:waiting")
+             .arg(std::string(reinterpret_cast<const char*>(other.bytes.data()), other.bytes.size())));
   const JobsReply waiting = must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience}));
   ASSERT_EQ(waiting.jobs.size(), 1u);
   EXPECT_EQ(waiting.jobs.front().id, last[1].job.id);
@@ -178,7 +202,8 @@ TEST_F(RedisLists, PagesAndIdsGoOverWhatTidyTookOut) {
   EXPECT_EQ(must(store_->ids({.ns = "default", .first = {}, .last = all, .limit = 1000})).front(), kept.front());
   EXPECT_EQ(must(store_->ids({.ns = "default", .first = last, .last = last})), std::vector{last});
   EXPECT_TRUE(must(store_->ids({.ns = "default", .first = old.front(), .last = old.back()})).empty());
-  EXPECT_EQ(admin_(redis::Command("GET").arg(keys_.prefix() + ":{default}:order_first")).text, "2") << "where lists begin";
+  EXPECT_EQ(admin_(redis::Command("GET").arg(keys_.prefix() + ":{default}:order_first")).text, "2")
+      << "where lists begin";
 }
 
 TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
@@ -187,10 +212,17 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
   add_plain(1'500, "r");
   const std::vector<JobId> idle = add_plain(5);
   add_plain(1'500, "r");
-  PurgeReply reply = must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct, .timeout = kPatience}));
+  PurgeReply reply = must(store_->purge(
+      {.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct, .timeout = kPatience}));
   EXPECT_EQ(reply.cancelled, 3);
   EXPECT_TRUE(reply.more);
-  reply = must(store_->purge({.ns = "default", .queue = "q", .after = reply.next, .up_to = kAllOfThem, .limit = 3, .act = kAct, .timeout = kPatience}));
+  reply = must(store_->purge({.ns = "default",
+                              .queue = "q",
+                              .after = reply.next,
+                              .up_to = kAllOfThem,
+                              .limit = 3,
+                              .act = kAct,
+                              .timeout = kPatience}));
   EXPECT_EQ(reply.cancelled, 2);
   EXPECT_FALSE(reply.more);
   const QueueRow row = must(store_->queues("default")).front();
@@ -201,7 +233,8 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
 }
 
 TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue(
+      {.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
   std::vector<NewJob> jobs;
   for (int i = 0; i < 1'300; ++i) {
     jobs.push_back(new_job());
@@ -210,7 +243,8 @@ TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
   add(jobs);
   EXPECT_EQ(claim(300).size(), 2u);
   const std::int64_t before = scripts_run();
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue(
+      {.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
   EXPECT_GE(scripts_run() - before, 3);
   std::size_t granted = 0;
   for (int i = 0; i < 20 && granted < 1'298; ++i) granted += claim(300).size();
@@ -218,7 +252,8 @@ TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
 }
 
 TEST_F(RedisLists, J8_WhatACallerThatIsGoneLeftParkedIsLetGoByClaims) {
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue(
+      {.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
   std::vector<NewJob> jobs;
   for (int i = 0; i < 1'200; ++i) {
     jobs.push_back(new_job());
@@ -243,7 +278,13 @@ TEST_F(RedisLists, APurgeAmongClaimsLeavesNoJobBehindAndTakesNoneThatRuns) {
     const auto other = keys_.open(runtime_, clock_);
     const Task worker = runtime_.spawn("worker", [&](std::stop_token) {
       for (int request = 0;; ++request) {
-        const auto jobs = must(other->claim({.ns = "default", .queues = {"q"}, .owner = "w", .request = std::to_string(request), .limit = 7, .ttl = 30s})).jobs;
+        const auto jobs = must(other->claim({.ns = "default",
+                                             .queues = {"q"},
+                                             .owner = "w",
+                                             .request = std::to_string(request),
+                                             .limit = 7,
+                                             .ttl = 30s}))
+                              .jobs;
         if (jobs.empty()) return;
         SettleRequest settle{.ns = "default", .owner = "w"};
         for (const ClaimedJob& job : jobs) settle.settlements.push_back({job.job.id, job.job.fence, {}});
@@ -253,7 +294,13 @@ TEST_F(RedisLists, APurgeAmongClaimsLeavesNoJobBehindAndTakesNoneThatRuns) {
     });
     PurgeReply step{.more = true};
     while (step.more) {
-      step = must(store_->purge({.ns = "default", .queue = "q", .after = step.next, .up_to = kAllOfThem, .limit = 5, .act = kAct, .timeout = kPatience}));
+      step = must(store_->purge({.ns = "default",
+                                 .queue = "q",
+                                 .after = step.next,
+                                 .up_to = kAllOfThem,
+                                 .limit = 5,
+                                 .act = kAct,
+                                 .timeout = kPatience}));
       cancelled += step.cancelled;
     }
   }
@@ -273,20 +320,29 @@ TEST_F(RedisLists, AFullServerTakesNoNewJobsButLosesNoneThatItHas) {
   const std::vector<ClaimedJob> jobs = claim(4);
   ASSERT_EQ(jobs.size(), 4u);
   const JobId ready = add_plain(1).front();
-  BeginEffectRequest begin{.ns = "default", .job = jobs[0].job.id, .fence = jobs[0].job.fence, .name = "mail", .digest = "d", .call = "c"};
+  BeginEffectRequest begin{
+      .ns = "default", .job = jobs[0].job.id, .fence = jobs[0].job.fence, .name = "mail", .digest = "d", .call = "c"};
   must(store_->begin_effect(begin));
   {
     const redis::test::Full full(admin_);
     const Result<EnqueueReply> added = store_->enqueue({.ns = "default", .jobs = {new_job()}});
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().code, Code::full);
-    const Result<ClaimReply> claimed = store_->claim({.ns = "default", .queues = {"q"}, .owner = "b", .request = "b", .ttl = 30s});
+    const Result<ClaimReply> claimed =
+        store_->claim({.ns = "default", .queues = {"q"}, .owner = "b", .request = "b", .ttl = 30s});
     ASSERT_FALSE(claimed);
     EXPECT_EQ(claimed.error().code, Code::full);
     ExtendRequest extend{.ns = "default", .owner = "a", .ttl = 30s};
     for (const ClaimedJob& job : jobs) extend.jobs.push_back({job.job.id, job.job.fence});
     EXPECT_TRUE(must(store_->extend(extend)).refused.empty());
-    must(store_->finish_effect({.ns = "default", .job = begin.job, .fence = begin.fence, .name = "mail", .call = "c", .end = EffectEnd::done, .result = "x", .exit_status = {}}));
+    must(store_->finish_effect({.ns = "default",
+                                .job = begin.job,
+                                .fence = begin.fence,
+                                .name = "mail",
+                                .call = "c",
+                                .end = EffectEnd::done,
+                                .result = "x",
+                                .exit_status = {}}));
     end(jobs);
     EXPECT_EQ(tidied(), 1) << "which makes room";
     EXPECT_EQ(must(store_->jobs({.ns = "default"})).jobs.size(), 5u);
@@ -314,29 +370,53 @@ TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
   alias.id = new_job().id;
   add({alias});
   must(store_->open_batch({.ns = "default", .name = "monday"}));
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 3, .limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue(
+      {.ns = "default", .queue = "q", .change = {.limit = 3, .limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
   for (int round = 0; round < 60; ++round) {
     for (const std::string queue : {"q", "r"}) {
       const std::vector<ClaimedJob> claimed = claim(3, queue);
       for (const ClaimedJob& job : claimed) {
         const Note note{.id = job.job.id, .fence = job.job.fence, .progress = Progress{50, "half"}, .log = "words\n"};
         must(store_->record({.ns = "default", .notes = {note}}));
-        BeginEffectRequest begin{.ns = "default", .job = job.job.id, .fence = job.job.fence, .name = "mail", .digest = "d", .call = "c", .in_doubt = InDoubt::repeat};
+        BeginEffectRequest begin{.ns = "default",
+                                 .job = job.job.id,
+                                 .fence = job.job.fence,
+                                 .name = "mail",
+                                 .digest = "d",
+                                 .call = "c",
+                                 .in_doubt = InDoubt::repeat};
         must(store_->begin_effect(begin));
-        must(store_->finish_effect({.ns = "default", .job = job.job.id, .fence = job.job.fence, .name = "mail", .call = "c", .end = EffectEnd::done, .result = "x", .exit_status = {}}));
+        must(store_->finish_effect({.ns = "default",
+                                    .job = job.job.id,
+                                    .fence = job.job.fence,
+                                    .name = "mail",
+                                    .call = "c",
+                                    .end = EffectEnd::done,
+                                    .result = "x",
+                                    .exit_status = {}}));
       }
       end(claimed, {.kind = round % 4 == 0 ? OutcomeKind::failed : OutcomeKind::done, .result = "r", .error = "e"});
     }
     clock_.advance(1min);
   }
   must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct, .timeout = kPatience}));
-  must(store_->set_queue({.ns = "default", .queue = "q", .change = {.limit = 0, .limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue(
+      {.ns = "default", .queue = "q", .change = {.limit = 0, .limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
   clock_.advance(60 * 24h);
   EXPECT_EQ(tidied(7), 40);
   // The last numbers that were given, and what people did.
-  const std::set<std::string> allowed{"layout", "floor", "spaces", "{default}:last", "{default}:batch_number", "{default}:fence", "{default}:effect_number", "{default}:trail", "{default}:order_first"};
+  const std::set<std::string> allowed{"layout",
+                                      "floor",
+                                      "spaces",
+                                      "{default}:last",
+                                      "{default}:batch_number",
+                                      "{default}:fence",
+                                      "{default}:effect_number",
+                                      "{default}:trail",
+                                      "{default}:order_first"};
   for (const std::string& key : keys_left()) {
-    const bool is_claim = key.starts_with("{default}:claim:");  // these expire by the server's clock, which a test does not move
+    const bool is_claim =
+        key.starts_with("{default}:claim:");  // these expire by the server's clock, which a test does not move
     EXPECT_TRUE(allowed.contains(key) || none.contains(key) || is_claim) << key;
   }
 }

@@ -13,18 +13,21 @@ AcquireReply acquired_in(const Value& value) {
   AcquireReply reply;
   if (number_in(words[0]) == 0) {
     if (words.size() != 8) throw WireFailure("an acquire's answer has not eight words");
-    reply.held = LockHeld{text_in(words[1]), text_in(words[2]), number_in(words[3]), text_in(words[4]), text_in(words[5])};
+    reply.held =
+        LockHeld{text_in(words[1]), text_in(words[2]), number_in(words[3]), text_in(words[4]), text_in(words[5])};
     reply.again_in = duration_in(words[6]);
     reply.ahead = number_in(words[7]);
     return reply;
   }
   reply.left = duration_in(words[1]);
-  for (std::size_t i = 2; i + 2 < words.size(); i += 3) reply.grants.push_back({text_in(words[i]), number_in(words[i + 1]), text_in(words[i + 2])});
+  for (std::size_t i = 2; i + 2 < words.size(); i += 3)
+    reply.grants.push_back({text_in(words[i]), number_in(words[i + 1]), text_in(words[i + 2])});
   return reply;
 }
 
 bool is_plain(const AcquireRequest& request) {
-  return request.names.size() == 1 && request.slots == 1 && request.mode == LockMode::exclusive && !request.to_its_end && request.hold_at_least == Duration{0} && request.delay == Duration{0};
+  return request.names.size() == 1 && request.slots == 1 && request.mode == LockMode::exclusive &&
+         !request.to_its_end && request.hold_at_least == Duration{0} && request.delay == Duration{0};
 }
 
 void add_holdings(Command& command, const std::vector<LockHolding>& locks) {
@@ -37,7 +40,8 @@ std::vector<LockRefusal> refusals_in(const Value& value, const std::vector<LockH
   const std::vector<Value>& words = list_in(value);
   for (std::size_t i = 0; i + 2 < words.size(); i += 3) {
     const std::int64_t number = number_in(words[i]);
-    if (number < 1 || static_cast<std::size_t>(number) > sent.size()) throw WireFailure("a refusal is of no lock that was sent");
+    if (number < 1 || static_cast<std::size_t>(number) > sent.size())
+      throw WireFailure("a refusal is of no lock that was sent");
     out.push_back({sent[static_cast<std::size_t>(number) - 1], number_in(words[i + 1]), text_in(words[i + 2])});
   }
   return out;
@@ -48,16 +52,21 @@ LockMode mode_in(const Value& value) { return number_in(value) == 0 ? LockMode::
 // As lua/14_lock_looks.lua has it.
 LockRow lock_in(const Value& value) {
   const std::vector<Value>& words = list_in(value, 9);
-  LockRow row{.resource = text_in(words[0]), .fence = number_in(words[1]), .mode = mode_in(words[2]), .pattern = text_in(words[3])};
+  LockRow row{.resource = text_in(words[0]),
+              .fence = number_in(words[1]),
+              .mode = mode_in(words[2]),
+              .pattern = text_in(words[3])};
   row.holders_count = number_in(words[4]);
   if (!text_in(words[5]).empty()) row.free_in = duration_in(words[5]);
   row.waiters_count = number_in(words[6]);
   const std::vector<Value>& holders = list_in(words[7]);
   for (std::size_t i = 0; i + 3 < holders.size(); i += 4)
-    row.holders.push_back({text_in(holders[i]), text_in(holders[i + 1]), wall_in(holders[i + 2]), duration_in(holders[i + 3])});
+    row.holders.push_back(
+        {text_in(holders[i]), text_in(holders[i + 1]), wall_in(holders[i + 2]), duration_in(holders[i + 3])});
   const std::vector<Value>& waiters = list_in(words[8]);
   for (std::size_t i = 0; i + 3 < waiters.size(); i += 4)
-    row.waiters.push_back({text_in(waiters[i]), text_in(waiters[i + 1]), wall_in(waiters[i + 2]), mode_in(waiters[i + 3])});
+    row.waiters.push_back(
+        {text_in(waiters[i]), text_in(waiters[i + 1]), wall_in(waiters[i + 2]), mode_in(waiters[i + 3])});
   return row;
 }
 
@@ -86,13 +95,20 @@ Result<AcquireReply> RedisStore::acquire(const AcquireRequest& request) {
   if (is_plain(request)) {
     std::string who;
     MsgpackWriter(who).list(4).text(request.pattern).text(request.owner).text(request.request).text(request.place);
-    command.arg("p").arg(request.names.front()).arg(request.owner).arg(request.request).arg(request.ttl.count()).arg(who).arg(request.wait ? 1 : 0);
+    command.arg("p")
+        .arg(request.names.front())
+        .arg(request.owner)
+        .arg(request.request)
+        .arg(request.ttl.count())
+        .arg(who)
+        .arg(request.wait ? 1 : 0);
     const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
     if (!answer) return std::unexpected(answer.error());
     return decoded(parts_->url(), [&] {
       if (!answer->is_text()) {
         AcquireReply contended = acquired_in(*answer);
-        for (const LockGrant& grant : contended.grants) parts_->scripted.add(request.ns, {grant.resource, request.owner, grant.fence});
+        for (const LockGrant& grant : contended.grants)
+          parts_->scripted.add(request.ns, {grant.resource, request.owner, grant.fence});
         return contended;
       }
       AcquireReply reply;
@@ -103,8 +119,17 @@ Result<AcquireReply> RedisStore::acquire(const AcquireRequest& request) {
   }
   command.arg(request.names.size());
   for (const std::string& name : request.names) command.arg(name);
-  command.arg(request.owner).arg(request.request).arg(request.mode == LockMode::exclusive ? 0 : 1).arg(request.slots).arg(request.ttl.count());
-  command.arg(request.to_its_end ? 1 : 0).arg(request.hold_at_least.count()).arg(request.delay.count()).arg(request.wait ? 1 : 0).arg(request.pattern).arg(request.place);
+  command.arg(request.owner)
+      .arg(request.request)
+      .arg(request.mode == LockMode::exclusive ? 0 : 1)
+      .arg(request.slots)
+      .arg(request.ttl.count());
+  command.arg(request.to_its_end ? 1 : 0)
+      .arg(request.hold_at_least.count())
+      .arg(request.delay.count())
+      .arg(request.wait ? 1 : 0)
+      .arg(request.pattern)
+      .arg(request.place);
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] { return acquired_in(*answer); });
@@ -119,19 +144,23 @@ Result<RenewReply> RedisStore::renew(const RenewRequest& request) {
   add_holdings(command, request.locks);
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
-  return decoded(parts_->url(), [&] { return RenewReply{.left = request.ttl, .waited = {}, .refused = refusals_in(*answer, request.locks)}; });
+  return decoded(parts_->url(), [&] {
+    return RenewReply{.left = request.ttl, .waited = {}, .refused = refusals_in(*answer, request.locks)};
+  });
 }
 
 Result<ReleaseReply> RedisStore::release(const ReleaseRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   if (request.locks.empty()) return ReleaseReply{};
   const Instant deadline = parts_->runtime.now() + request.timeout;
-  // Of a plain lock that nobody waits for the lease is one field, named by its fence and owner: nothing is deleted under any other. With the clock of a test the moment
-  // counts, which this would not write down.
+  // Of a plain lock that nobody waits for the lease is one field, named by its fence and owner: nothing is deleted
+  // under any other. With the clock of a test the moment counts, which this would not write down.
   if (request.locks.size() == 1 && !parts_->test_clock && !parts_->scripted.take(request.ns, request.locks.front())) {
     const LockHolding& lock = request.locks.front();
-    const Result<Value> gone = parts_->client.call(
-        Command("HDEL").key(parts_->prefix_of(request.ns) + "lock:" + lock.resource).arg(std::to_string(lock.fence) + " " + lock.owner), CallKind::change, request.timeout);
+    const Result<Value> gone = parts_->client.call(Command("HDEL")
+                                                       .key(parts_->prefix_of(request.ns) + "lock:" + lock.resource)
+                                                       .arg(std::to_string(lock.fence) + " " + lock.owner),
+                                                   CallKind::change, request.timeout);
     if (!gone) return std::unexpected(gone.error());
     if (whole_number(*gone) == 1) return ReleaseReply{};
   }
@@ -180,14 +209,20 @@ Result<std::optional<LockRow>> RedisStore::lock(const std::string& ns, const std
   command.arg(resource);
   const Result<Value> answer = parts_->run(command, CallKind::look, kCallTimeout);
   if (!answer) return std::unexpected(answer.error());
-  return decoded(parts_->url(), [&]() -> std::optional<LockRow> { return answer->is_nil() ? std::nullopt : std::optional(lock_in(*answer)); });
+  return decoded(parts_->url(), [&]() -> std::optional<LockRow> {
+    return answer->is_nil() ? std::nullopt : std::optional(lock_in(*answer));
+  });
 }
 
 Result<BreakReply> RedisStore::break_lock(const BreakRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("break_lock");
   Command command = parts_->call_of(script, request.ns);
-  command.arg(request.resource).arg(request.only ? std::to_string(*request.only) : "").arg(request.request).arg(request.act.actor).arg(request.act.reason);
+  command.arg(request.resource)
+      .arg(request.only ? std::to_string(*request.only) : "")
+      .arg(request.request)
+      .arg(request.act.actor)
+      .arg(request.act.reason);
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] {

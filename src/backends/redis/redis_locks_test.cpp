@@ -1,4 +1,5 @@
-// What is Redis's own about locks: a plain release is one HDEL, the server's clock, a server that forgets, and wake-ups.
+// What is Redis's own about locks: a plain release is one HDEL, the server's clock, a server that forgets, and
+// wake-ups.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,10 +18,18 @@ constexpr Duration kSoon = 30s;  // long enough for a machine that is busy
 
 class RedisLocks : public testing::Test {
  protected:
-  std::unique_ptr<RedisStore> opened() { return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = keys_.url()})); }
+  std::unique_ptr<RedisStore> opened() {
+    return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = keys_.url()}));
+  }
 
   static AcquireRequest asking(const std::string& owner, const std::string& name = "l") {
-    return {.ns = "default", .names = {name}, .owner = owner, .request = "r-" + owner, .ttl = kTtl, .pattern = "item", .place = "host:" + owner};
+    return {.ns = "default",
+            .names = {name},
+            .owner = owner,
+            .request = "r-" + owner,
+            .ttl = kTtl,
+            .pattern = "item",
+            .place = "host:" + owner};
   }
   static AcquireRequest waiting(const std::string& owner, const std::string& name = "l") {
     AcquireRequest request = asking(owner, name);
@@ -146,7 +155,8 @@ TEST_F(RedisLocks, FromTheFirstWaiterOnAReleaseTellsAndServesInTurn) {
   EXPECT_TRUE(comes_about([&] { return told > before; }));
   EXPECT_EQ(tried(asking("c")), "turn");
   const LockHolding next = taken(waiting("b"));
-  EXPECT_EQ(fields("l"), (std::vector<std::string>{std::to_string(next.fence) + " b", "m"})) << "nobody waits any more: it is plain again";
+  EXPECT_EQ(fields("l"), (std::vector<std::string>{std::to_string(next.fence) + " b", "m"}))
+      << "nobody waits any more: it is plain again";
 }
 
 TEST_F(RedisLocks, AListenerThatWasCutOffIsToldToLook) {
@@ -160,7 +170,8 @@ TEST_F(RedisLocks, AListenerThatWasCutOffIsToldToLook) {
   EXPECT_EQ(tried(waiting("b")), "held");
   EXPECT_TRUE(comes_about([&, last = told.load()] {
     if (told > last) return true;
-    static_cast<void>(store_->break_lock({.ns = "default", .resource = "l", .only = {}, .request = "b", .act = {"ann", ""}}));
+    static_cast<void>(
+        store_->break_lock({.ns = "default", .resource = "l", .only = {}, .request = "b", .act = {"ann", ""}}));
     return told > last;
   })) << "and hears again";
 }

@@ -10,20 +10,25 @@ namespace {
 
 using namespace redis;
 
-constexpr int kPlacesAtOnce = 4096;   // of the order of enqueue, in one script: a few milliseconds of the server
-constexpr int kStringsAtOnce = 64;    // of 1,024 ids each
+constexpr int kPlacesAtOnce = 4096;  // of the order of enqueue, in one script: a few milliseconds of the server
+constexpr int kStringsAtOnce = 64;   // of 1,024 ids each
 constexpr std::size_t kIdBytes = 16;
 
 std::vector<JobId> ids_in(std::string_view text) {
   std::vector<JobId> ids;
-  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kIdBytes))) ids.push_back(id_in(text.substr(0, kIdBytes)));
+  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kIdBytes)))
+    ids.push_back(id_in(text.substr(0, kIdBytes)));
   return ids;
 }
 
 JobFacts facts_in(const Value& value) {
   const std::vector<Value>& parts = list_in(value, 13);
-  const auto duration = [&](std::size_t i) { return text_in(parts[i]).empty() ? std::nullopt : std::optional(duration_in(parts[i])); };
-  const auto id = [&](std::size_t i) { return text_in(parts[i]).empty() ? std::nullopt : std::optional(id_in(parts[i])); };
+  const auto duration = [&](std::size_t i) {
+    return text_in(parts[i]).empty() ? std::nullopt : std::optional(duration_in(parts[i]));
+  };
+  const auto id = [&](std::size_t i) {
+    return text_in(parts[i]).empty() ? std::nullopt : std::optional(id_in(parts[i]));
+  };
   JobFacts facts;
   facts.job = job_in(parts[0]);
   facts.due_in = duration(1);
@@ -62,8 +67,8 @@ Attempt attempt_in(MsgpackReader& reader) {
 
 }  // namespace
 
-// In as many short scripts as it takes: one that looks through a long list for few jobs must not hold up all others. When its time is over it
-// answers what it has found, and where to go on.
+// In as many short scripts as it takes: one that looks through a long list for few jobs must not hold up all others.
+// When its time is over it answers what it has found, and where to go on.
 Result<JobsReply> RedisStore::jobs(const JobsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("list_jobs");
@@ -76,7 +81,10 @@ Result<JobsReply> RedisStore::jobs(const JobsRequest& request) {
     const Duration left = deadline - parts_->runtime.now();
     if (left <= Duration{0}) break;
     Command call = parts_->call_of(script, request.ns);
-    call.arg(*behind).arg(limit + 1 - reply.jobs.size()).arg(request.queue.value_or("")).arg(request.state ? static_cast<int>(*request.state) : -1);
+    call.arg(*behind)
+        .arg(limit + 1 - reply.jobs.size())
+        .arg(request.queue.value_or(""))
+        .arg(request.state ? static_cast<int>(*request.state) : -1);
     call.arg(request.tag).arg(request.with_payload ? 1 : 0).arg(kPlacesAtOnce);
     const Result<Value> answer = parts_->run(call, CallKind::look, left);
     if (!answer) return std::unexpected(answer.error());
@@ -146,10 +154,12 @@ Result<std::optional<JobFacts>> RedisStore::facts(const std::string& ns, const J
   if (!rows) return std::unexpected(rows.error());
   for (const WorkerRow& row : *rows) {
     const WorkerReport& report = row.report;
-    const bool serves = report.stage == facts->job.stage && std::ranges::find(report.queues, facts->job.queue) != report.queues.end();
+    const bool serves =
+        report.stage == facts->job.stage && std::ranges::find(report.queues, facts->job.queue) != report.queues.end();
     if (!serves || row.unseen > report.ttl) continue;
     if (row.order == WorkerOrder::work) facts->workers += 1;
-    if (row.order == WorkerOrder::quiet && facts->quiet_workers.size() < kHoldersShown) facts->quiet_workers.push_back(report.owner);
+    if (row.order == WorkerOrder::quiet && facts->quiet_workers.size() < kHoldersShown)
+      facts->quiet_workers.push_back(report.owner);
   }
   return std::move(*facts);
 }

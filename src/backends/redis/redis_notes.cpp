@@ -13,7 +13,10 @@ Result<RecordReply> RedisStore::record(const RecordRequest& request) {
   static const Script& script = script_of("record");
   Command call = parts_->call_of(script, request.ns);
   for (const Note& note : request.notes) {
-    call.arg(bytes_of(note.id)).arg(note.fence).arg(note.progress ? note.progress->percent : -1).arg(note.progress ? note.progress->note : "");
+    call.arg(bytes_of(note.id))
+        .arg(note.fence)
+        .arg(note.progress ? note.progress->percent : -1)
+        .arg(note.progress ? note.progress->note : "");
     call.arg(note.log).arg(note.log_at);
   }
   const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
@@ -23,7 +26,8 @@ Result<RecordReply> RedisStore::record(const RecordRequest& request) {
     for (const Value& one : list_in(*answer)) {
       const std::vector<Value>& refusal = list_in(one, 3);
       const std::int64_t number = number_in(refusal[0]);
-      if (number < 0 || static_cast<std::size_t>(number) >= request.notes.size()) throw WireFailure("a note is refused that was not sent");
+      if (number < 0 || static_cast<std::size_t>(number) >= request.notes.size())
+        throw WireFailure("a note is refused that was not sent");
       const Note& note = request.notes[static_cast<std::size_t>(number)];
       reply.refused.push_back({note.id, note.fence, number_in(refusal[1]), text_in(refusal[2])});
     }

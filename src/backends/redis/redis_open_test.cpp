@@ -14,7 +14,9 @@ using redis::test::Setting;
 
 class RedisOpen : public testing::Test {
  protected:
-  Result<std::unique_ptr<RedisStore>> open(RedisOptions options) { return RedisStore::open(runtime_, Log(null_log_sink()), std::move(options)); }
+  Result<std::unique_ptr<RedisStore>> open(RedisOptions options) {
+    return RedisStore::open(runtime_, Log(null_log_sink()), std::move(options));
+  }
   Error refused(RedisOptions options) {
     const Result<std::unique_ptr<RedisStore>> store = open(std::move(options));
     if (store) throw std::runtime_error("it was opened");
@@ -28,7 +30,8 @@ class RedisOpen : public testing::Test {
 TEST_F(RedisOpen, AReplicaIsRefusedAndItsPrimaryNamed) {
   const Error error = refused({.url = from_environment("FENCELINE_TEST_REDIS_REPLICA")});
   EXPECT_EQ(error.code, Code::refused);
-  EXPECT_NE(error.message.find("is a replica and takes no writes; name its primary (127.0.0.1:"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("is a replica and takes no writes; name its primary (127.0.0.1:"), std::string::npos)
+      << error.message;
 }
 
 TEST_F(RedisOpen, AServerThatEvictsIsRefusedAndCanBeAccepted) {
@@ -71,7 +74,8 @@ TEST_F(RedisOpen, TheClassIsAsTheServersOwnSettingsSay) {
   const StoreProfile profile = must(open({.url = url_}))->profile();
   EXPECT_EQ(profile.guarantee, GuaranteeClass::b);
   EXPECT_EQ(profile.kind, "redis");
-  EXPECT_EQ(profile.reasons.front(), "appendonly yes and appendfsync always: a write is on the server's disk before it is acknowledged");
+  EXPECT_EQ(profile.reasons.front(),
+            "appendonly yes and appendfsync always: a write is on the server's disk before it is acknowledged");
   const Setting everysec(admin_, "appendfsync", "everysec");
   EXPECT_EQ(must(open({.url = url_}))->profile().guarantee, GuaranteeClass::c);
 }
@@ -81,7 +85,16 @@ TEST_F(RedisOpen, AUserWhoMayNotAskForSettingsWorksInTheLowerClassAndOneWhoMayNo
   const Setting always(admin_, "appendfsync", "always");
   RedisKeys keys("users");
   const auto as_user = [&](const std::string& rights) {
-    const Value made = admin_(Command("ACL").arg("SETUSER").arg("bob").arg("reset").arg("on").arg(">bobs").arg("~*").arg("&*").arg("+@all").arg(rights));
+    const Value made = admin_(Command("ACL")
+                                  .arg("SETUSER")
+                                  .arg("bob")
+                                  .arg("reset")
+                                  .arg("on")
+                                  .arg(">bobs")
+                                  .arg("~*")
+                                  .arg("&*")
+                                  .arg("+@all")
+                                  .arg(rights));
     if (made.is_error()) throw std::runtime_error(made.text);
     return url_.substr(0, url_.find('?')) + "?user=bob&prefix=" + keys.prefix();
   };

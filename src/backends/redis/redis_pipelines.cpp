@@ -39,16 +39,22 @@ Item item_in(const Value& value) {
 
 // Ten arguments: see lua/87_change_items.lua.
 void add_change(Command& call, const ItemChange& change) {
-  const auto or_dash = [](const auto& value) { return value ? std::to_string(static_cast<std::int64_t>(*value)) : "-"; };
-  call.arg(bytes_of(change.id)).arg(std::to_string(change.revision) + ' ' + or_dash(change.fence) + ' ' + or_dash(change.only));
+  const auto or_dash = [](const auto& value) {
+    return value ? std::to_string(static_cast<std::int64_t>(*value)) : "-";
+  };
+  call.arg(bytes_of(change.id))
+      .arg(std::to_string(change.revision) + ' ' + or_dash(change.fence) + ' ' + or_dash(change.only));
   call.arg(change.record).arg(change.act).arg(change.about).arg(change.reason);
   if (!change.place) {
     call.arg("").arg("").arg("").arg("");
     return;
   }
   const Placement& place = *change.place;
-  call.arg(std::to_string(static_cast<int>(place.state)) + ' ' + std::to_string(place.delay.count()) + (place.fresh ? " 1" : " 0"));
-  call.arg(place.stage).arg(place.state == JobState::done ? std::string_view(place.result) : "").arg(place.error);  // only what is done has a result
+  call.arg(std::to_string(static_cast<int>(place.state)) + ' ' + std::to_string(place.delay.count()) +
+           (place.fresh ? " 1" : " 0"));
+  call.arg(place.stage)
+      .arg(place.state == JobState::done ? std::string_view(place.result) : "")
+      .arg(place.error);  // only what is done has a result
 }
 
 }  // namespace
@@ -69,12 +75,14 @@ Result<PipelineRow> RedisStore::put_pipeline(const PutPipelineRequest& request) 
 // One command, so one step; specs do not pass through Lua.
 Result<std::vector<PipelineRow>> RedisStore::pipelines(const std::string& ns) {
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
-  const Result<Value> answer = parts_->run(std::move(Command("HGETALL").key(parts_->prefix_of(ns) + "pipelines")), CallKind::look, kCallTimeout);
+  const Result<Value> answer =
+      parts_->run(std::move(Command("HGETALL").key(parts_->prefix_of(ns) + "pipelines")), CallKind::look, kCallTimeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] {
     const std::vector<Value>& words = list_in(*answer);
     std::vector<PipelineRow> rows;
-    for (std::size_t i = 0; i + 1 < words.size(); i += 2) rows.push_back(pipeline_in(text_in(words[i]), text_in(words[i + 1])));
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+      rows.push_back(pipeline_in(text_in(words[i]), text_in(words[i + 1])));
     std::ranges::sort(rows, {}, &PipelineRow::name);
     return rows;
   });
@@ -97,7 +105,8 @@ Result<ItemsReply> RedisStore::items(const ItemsRequest& request) {
       const std::vector<Value>& words = list_in(*answer, 3);
       if (left.size() == request.ids.size()) reply.now = wall_in(words[0]);
       const std::int64_t looked = number_in(words[1]);
-      if (looked < 1 || looked > std::ssize(left)) throw WireFailure("another number of items was looked at than asked for");
+      if (looked < 1 || looked > std::ssize(left))
+        throw WireFailure("another number of items was looked at than asked for");
       for (const Value& item : list_in(words[2])) reply.items.push_back(item_in(item));
       left = left.subspan(static_cast<std::size_t>(looked));
     });

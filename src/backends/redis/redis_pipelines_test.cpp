@@ -1,5 +1,6 @@
-// Pipelines on a Redis server: what is particular to it. Jobs that share a list or a batch until they are moved, a server that is full, fences that a Lua number could round, answers in several
-// short scripts, and two processes that want the same item.
+// Pipelines on a Redis server: what is particular to it. Jobs that share a list or a batch until they are moved, a
+// server that is full, fences that a Lua number could round, answers in several short scripts, and two processes that
+// want the same item.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +25,25 @@ class RedisPipelines : public testing::Test {
     return job.id;
   }
   std::vector<ClaimedJob> claim(const std::string& stage, int limit = 1) {
-    return must(store_->claim({.ns = "default", .queues = {"q"}, .stage = stage, .owner = "a", .request = next_request(), .limit = limit, .ttl = 30s})).jobs;
+    return must(store_->claim({.ns = "default",
+                               .queues = {"q"},
+                               .stage = stage,
+                               .owner = "a",
+                               .request = next_request(),
+                               .limit = limit,
+                               .ttl = 30s}))
+        .jobs;
   }
   static ItemChange moved(const JobId& id, const std::string& stage, std::int64_t revision = 0) {
-    return {.id = id, .revision = revision, .record = "r", .fence = {}, .only = {}, .place = Placement{.stage = stage, .result = "", .error = ""}, .act = "item_moved", .about = "", .reason = ""};
+    return {.id = id,
+            .revision = revision,
+            .record = "r",
+            .fence = {},
+            .only = {},
+            .place = Placement{.stage = stage, .result = "", .error = ""},
+            .act = "item_moved",
+            .about = "",
+            .reason = ""};
   }
   static ItemChange advanced(const ClaimedJob& claimed, const std::string& stage, std::int64_t revision = 0) {
     ItemChange change = moved(claimed.job.id, stage, revision);
@@ -35,16 +51,26 @@ class RedisPipelines : public testing::Test {
     return change;
   }
   ChangeItemsRequest changing(std::vector<ItemChange> changes) {
-    return {.ns = "default", .owner = "a", .request = next_request(), .changes = std::move(changes), .act = kAct, .timeout = kPatience};
+    return {.ns = "default",
+            .owner = "a",
+            .request = next_request(),
+            .changes = std::move(changes),
+            .act = kAct,
+            .timeout = kPatience};
   }
-  Result<ChangeItemsReply> change(std::vector<ItemChange> changes) { return store_->change_items(changing(std::move(changes))); }
+  Result<ChangeItemsReply> change(std::vector<ItemChange> changes) {
+    return store_->change_items(changing(std::move(changes)));
+  }
   Result<PipelineRow> put(const std::string& name, const std::string& spec, std::int64_t revision) {
-    return store_->put_pipeline({.ns = "default", .name = name, .spec = spec, .revision = revision, .act = kAct, .timeout = kPatience});
+    return store_->put_pipeline(
+        {.ns = "default", .name = name, .spec = spec, .revision = revision, .act = kAct, .timeout = kPatience});
   }
   Item item(const JobId& id) { return must(store_->items({.ns = "default", .ids = {id}})).items.at(0); }
   std::string next_request() { return "r" + std::to_string(++last_); }
   // Of a key of the namespace.
-  std::int64_t asked(const char* command, const std::string& key) { return admin_(redis::Command(command).arg(keys_.prefix() + ":{default}:" + key)).integer; }
+  std::int64_t asked(const char* command, const std::string& key) {
+    return admin_(redis::Command(command).arg(keys_.prefix() + ":{default}:" + key)).integer;
+  }
 
   ThreadRuntime runtime_;
   ManualClock clock_;
@@ -109,7 +135,8 @@ TEST_F(RedisPipelines, AFullServerRefusesAChangeWholeAndStillRemovesAPipeline) {
     const redis::test::Full full(admin_);
     EXPECT_EQ(code_of(change({advanced(claimed, "review")})), Code::full);
     EXPECT_EQ(code_of(put("q", "spec", 0)), Code::full);
-    EXPECT_EQ(must(change({advanced(claimed, "review", 7)})).refused.at(0).reason, "changed") << "nothing is to be written down";
+    EXPECT_EQ(must(change({advanced(claimed, "review", 7)})).refused.at(0).reason, "changed")
+        << "nothing is to be written down";
     EXPECT_EQ(item(id).job.fence, claimed.job.fence) << "looks are answered";
     EXPECT_EQ(must(store_->pipelines("default")), std::vector{row});
     EXPECT_EQ(must(put("p", "", row.revision)).revision, 2);
@@ -145,7 +172,8 @@ TEST_F(RedisPipelines, L2_FencesAreComparedAndAnsweredToTheLastDigit) {
 TEST_F(RedisPipelines, ItemsWithLargePayloadsComeInSeveralShortScripts) {
   constexpr int kItems = 12;
   std::vector<JobId> ids;
-  for (int i = 0; i < kItems; ++i) ids.push_back(enqueue({.payload = '"' + std::string(kPayloadBytesMax - 2, 'x') + '"'}));
+  for (int i = 0; i < kItems; ++i)
+    ids.push_back(enqueue({.payload = '"' + std::string(kPayloadBytesMax - 2, 'x') + '"'}));
   std::vector<JobId> asked_for = ids;
   asked_for.insert(asked_for.begin() + 5, make_uuid7(clock_.wall_now(), 1, 1));  // nobody has it
   admin_(redis::Command("CONFIG").arg("RESETSTAT"));
@@ -164,7 +192,8 @@ TEST_F(RedisPipelines, ItemsWithLargePayloadsComeInSeveralShortScripts) {
   EXPECT_EQ(calls("fcall") + calls("evalsha") + calls("eval"), 3) << "four MiB each";
 }
 
-// Each reads, decides and changes; who comes too late reads again. No record is lost, and the scripts may be forgotten meanwhile.
+// Each reads, decides and changes; who comes too late reads again. No record is lost, and the scripts may be forgotten
+// meanwhile.
 TEST_F(RedisPipelines, ManyWhoChangeOneItemAllComeToTheirTurn) {
   constexpr int kPeople = 4, kTurns = 25;
   const JobId id = enqueue();
@@ -182,7 +211,8 @@ TEST_F(RedisPipelines, ManyWhoChangeOneItemAllComeToTheirTurn) {
   };
   {
     std::vector<Task> people;
-    for (std::size_t person = 0; person < kPeople; ++person) people.push_back(runtime_.spawn("person", [&, person](const std::stop_token&) { takes_its_turns(person); }));
+    for (std::size_t person = 0; person < kPeople; ++person)
+      people.push_back(runtime_.spawn("person", [&, person](const std::stop_token&) { takes_its_turns(person); }));
     for (int i = 0; i < 5; ++i) {
       admin_(redis::Command("SCRIPT").arg("FLUSH"));
       admin_(redis::Command("FUNCTION").arg("FLUSH"));
@@ -190,7 +220,8 @@ TEST_F(RedisPipelines, ManyWhoChangeOneItemAllComeToTheirTurn) {
   }
   const Item last = item(id);
   EXPECT_EQ(last.revision, kPeople * kTurns);
-  for (int person = 0; person < kPeople; ++person) EXPECT_EQ(std::ranges::count(last.record, static_cast<char>('a' + person)), kTurns);
+  for (int person = 0; person < kPeople; ++person)
+    EXPECT_EQ(std::ranges::count(last.record, static_cast<char>('a' + person)), kTurns);
   EXPECT_EQ(must(store_->trail("default", 1000)).size(), std::size_t{kPeople * kTurns});
   EXPECT_EQ(claim("odd").size() + claim("even").size(), 1u);
 }
@@ -209,7 +240,8 @@ TEST_F(RedisPipelines, RetentionAndTheEndOfANamespaceLeaveNothingOfAnItem) {
   must(put("p", "spec", 0));
   must(store_->remove_namespace("default", kAct));
   std::string left;
-  for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":{default}:*")).items) left += key.text.substr(keys_.prefix().size()) + " ";
+  for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":{default}:*")).items)
+    left += key.text.substr(keys_.prefix().size()) + " ";
   EXPECT_EQ(left, ":{default}:trail ");
 }
 

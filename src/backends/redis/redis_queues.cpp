@@ -9,7 +9,7 @@ namespace {
 
 using namespace redis;
 
-constexpr int kRemovedAtOnce = 1000;   // jobs in one script: some ten milliseconds of the server
+constexpr int kRemovedAtOnce = 1000;  // jobs in one script: some ten milliseconds of the server
 
 // "NAME limit=3 keep_done=24h": what was asked for.
 std::string asked_for(const SetQueueRequest& request) {
@@ -43,7 +43,8 @@ QueueRow row_in(const Value& value, std::int64_t newest) {
 
 }  // namespace
 
-// There may be very many jobs that were parked because their limit key was full, so they are looked at in short scripts. If this caller is gone half-way, claims go on.
+// There may be very many jobs that were parked because their limit key was full, so they are looked at in short
+// scripts. If this caller is gone half-way, claims go on.
 Result<void> RedisStore::set_queue(const SetQueueRequest& request) {
   if (auto ok = check_request(request); !ok) return ok;
   static const Script& script = script_of("set_queue");
@@ -51,7 +52,10 @@ Result<void> RedisStore::set_queue(const SetQueueRequest& request) {
   const QueueChange& change = request.change;
   Command call = parts_->call_of(script, request.ns);
   call.arg(request.queue).arg(request.act.actor).arg(request.act.reason).arg(asked_for(request));
-  call.arg(number_or_nothing(change.limit)).arg(number_or_nothing(change.limit_per_key)).arg(number_or_nothing(change.keep_done)).arg(number_or_nothing(change.keep_dead));
+  call.arg(number_or_nothing(change.limit))
+      .arg(number_or_nothing(change.limit_per_key))
+      .arg(number_or_nothing(change.keep_done))
+      .arg(number_or_nothing(change.keep_dead));
   for (bool parked = true; parked;) {
     const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
     if (!answer) return std::unexpected(answer.error());

@@ -1,4 +1,5 @@
-// Schedules: accounts of ticks. What is kept of them stands in lua/16_schedule_words.lua, how an account is moved on in lua/19_steps.lua.
+// Schedules: accounts of ticks. What is kept of them stands in lua/16_schedule_words.lua, how an account is moved on in
+// lua/19_steps.lua.
 #include <algorithm>
 
 #include "backends/redis/job_wire.hpp"
@@ -39,19 +40,25 @@ std::optional<Error> known_job_in(const std::vector<Value>& words) {
 
 }  // namespace
 
-// In as many short scripts as large specs take, each from where the one before it ended. The answer's version and clock are those of the first: what changed behind it will be found by the next question.
+// In as many short scripts as large specs take, each from where the one before it ended. The answer's version and clock
+// are those of the first: what changed behind it will be found by the next question.
 Result<SchedulesReply> RedisStore::schedules(const SchedulesRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("schedules");
   const Instant deadline = parts_->runtime.now() + request.timeout;
   std::vector<std::string> names = request.names;
   std::ranges::sort(names);
-  std::string after = request.changed_after ? std::to_string(std::min(*request.changed_after, kCursorMost)) : request.after;
+  std::string after =
+      request.changed_after ? std::to_string(std::min(*request.changed_after, kCursorMost)) : request.after;
   const auto limit = request.names.empty() ? static_cast<std::size_t>(request.limit) : names.size();
   SchedulesReply reply;
   for (bool is_first = true, goes_on = true; goes_on; is_first = false) {
     Command call = parts_->call_of(script, request.ns);
-    call.arg(request.unfinished ? 1 : 0).arg(kSpecBytesAtOnce).arg(!request.names.empty() ? "names" : request.changed_after ? "changed" : "all");
+    call.arg(request.unfinished ? 1 : 0)
+        .arg(kSpecBytesAtOnce)
+        .arg(!request.names.empty()  ? "names"
+             : request.changed_after ? "changed"
+                                     : "all");
     if (request.names.empty()) call.arg(after).arg(limit - reply.schedules.size());
     for (const std::string& name : names) call.arg(name);
     const Result<Value> answer = parts_->run(call, CallKind::look, deadline - parts_->runtime.now());
@@ -97,7 +104,8 @@ Result<StepReply> RedisStore::step_ticks(const StepRequest& request) {
     if (list_in(words[1]).size() != request.steps.size()) throw WireFailure("not every step was answered");
     for (const Value& one : words[1].items) {
       const std::vector<Value>& parts = list_in(one, 5);
-      reply.answers.push_back({text_in(parts[0]), walls_in(parts[1]), number_in(parts[2]), wall_in(parts[3]), wall_in(parts[4])});
+      reply.answers.push_back(
+          {text_in(parts[0]), walls_in(parts[1]), number_in(parts[2]), wall_in(parts[3]), wall_in(parts[4])});
     }
     return reply;
   });
@@ -109,11 +117,20 @@ Result<ChangeScheduleReply> RedisStore::change_schedule(const ChangeScheduleRequ
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& changes = script_of("change_schedule");
   static const Script& stops = script_of("stop_schedule");
-  const bool stops_it = (request.change == ScheduleChange::pause || request.change == ScheduleChange::remove) && (!request.step || request.step->fired.empty());
+  const bool stops_it = (request.change == ScheduleChange::pause || request.change == ScheduleChange::remove) &&
+                        (!request.step || request.step->fired.empty());
   Command call = parts_->call_of(stops_it ? stops : changes, request.ns);
-  call.arg(request.name).arg(word_of(request.change)).arg(request.revision).arg(request.request).arg(request.owner).arg(request.place);
+  call.arg(request.name)
+      .arg(word_of(request.change))
+      .arg(request.revision)
+      .arg(request.request)
+      .arg(request.owner)
+      .arg(request.place);
   call.arg(request.act.actor).arg(request.act.reason).arg(request.step ? packed(*request.step) : "").arg(request.spec);
-  if (request.change == ScheduleChange::rewind) call.arg(in_microseconds(request.from)).arg(in_microseconds(request.to)).arg(request.kept ? packed(*request.kept) : "");
+  if (request.change == ScheduleChange::rewind)
+    call.arg(in_microseconds(request.from))
+        .arg(in_microseconds(request.to))
+        .arg(request.kept ? packed(*request.kept) : "");
   else call.arg("").arg("").arg("");
   std::string body;
   if (request.job) append_head_and_payload(body, *request.job);
@@ -126,7 +143,8 @@ Result<ChangeScheduleReply> RedisStore::change_schedule(const ChangeScheduleRequ
     const std::vector<Value>& words = list_in(*answer, 2);
     if (const std::optional<Error> known = known_job_in(words)) return std::unexpected(*known);
     list_in(*answer, 4);
-    return ChangeScheduleReply{schedule_in(request.name, text_in(words[1]), text_in(words[2])), walls_in(words[3]), wall_in(words[0])};
+    return ChangeScheduleReply{schedule_in(request.name, text_in(words[1]), text_in(words[2])), walls_in(words[3]),
+                               wall_in(words[0])};
   });
   if (!read) return std::unexpected(read.error());
   return std::move(*read);
@@ -137,7 +155,11 @@ Result<TicksReply> RedisStore::ticks(const TicksRequest& request) {
   static const Script& script = script_of("ticks");
   const auto edge = [](const std::optional<WallTime>& at) { return at ? std::to_string(in_microseconds(*at)) : ""; };
   Command call = parts_->call_of(script, request.ns);
-  call.arg(request.schedule).arg(request.fired_only ? 1 : 0).arg(edge(request.after)).arg(edge(request.before)).arg(request.limit);
+  call.arg(request.schedule)
+      .arg(request.fired_only ? 1 : 0)
+      .arg(edge(request.after))
+      .arg(edge(request.before))
+      .arg(request.limit);
   const Result<Value> answer = parts_->run(call, CallKind::look, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] {

@@ -1,4 +1,5 @@
-// Schedules on a Redis server: what several processes, a server that forgets its scripts, one that is full and one that does not answer make of ticks; and that neither lists nor tidying take a long script.
+// Schedules on a Redis server: what several processes, a server that forgets its scripts, one that is full and one that
+// does not answer make of ticks; and that neither lists nor tidying take a long script.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +28,17 @@ class RedisSchedules : public testing::Test {
     job.queue = "q";
     return job;
   }
-  ScheduleRow change(ScheduleChange change, const std::string& name, std::int64_t revision, const std::string& spec = "") {
-    ChangeScheduleRequest request{.ns = "default", .name = name, .change = change, .revision = revision, .step = {}, .spec = spec, .kept = {}, .job = {}, .timeout = kPatience};
+  ScheduleRow change(ScheduleChange change, const std::string& name, std::int64_t revision,
+                     const std::string& spec = "") {
+    ChangeScheduleRequest request{.ns = "default",
+                                  .name = name,
+                                  .change = change,
+                                  .revision = revision,
+                                  .step = {},
+                                  .spec = spec,
+                                  .kept = {},
+                                  .job = {},
+                                  .timeout = kPatience};
     request.request = next_request();
     request.owner = "ann";
     request.act = kAct;
@@ -36,32 +46,47 @@ class RedisSchedules : public testing::Test {
   }
   std::vector<ScheduleRow> put(int count, const std::string& spec = "{}") {
     std::vector<ScheduleRow> rows;
-    for (int i = 0; i < count; ++i) rows.push_back(change(ScheduleChange::put, "s" + std::to_string(1000 + i), 0, spec));
+    for (int i = 0; i < count; ++i)
+      rows.push_back(change(ScheduleChange::put, "s" + std::to_string(1000 + i), 0, spec));
     return rows;
   }
   // Each from where it stands to `to`, which fires.
   StepRequest firing(const std::vector<ScheduleRow>& rows, WallTime to) {
-    StepRequest request{.ns = "default", .steps = {}, .request = next_request(), .owner = "a", .place = "host:1", .timeout = kPatience};
+    StepRequest request{
+        .ns = "default", .steps = {}, .request = next_request(), .owner = "a", .place = "host:1", .timeout = kPatience};
     for (const ScheduleRow& row : rows)
-      request.steps.push_back({.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = to, .fired = {{to, new_job()}}, .skipped = {}});
+      request.steps.push_back({.schedule = row.name,
+                               .revision = row.revision,
+                               .from = row.resolved_to,
+                               .to = to,
+                               .fired = {{to, new_job()}},
+                               .skipped = {}});
     return request;
   }
-  std::vector<ScheduleRow> all() { return must(store_->schedules({.ns = "default", .names = {}, .changed_after = {}, .after = "", .timeout = kPatience})).schedules; }
+  std::vector<ScheduleRow> all() {
+    return must(store_->schedules(
+                    {.ns = "default", .names = {}, .changed_after = {}, .after = "", .timeout = kPatience}))
+        .schedules;
+  }
   std::int64_t jobs_ready() {
     const std::vector<QueueRow> queues = must(store_->queues("default"));
     return queues.empty() ? 0 : queues.front().depth_of(JobState::ready);
   }
-  std::vector<TickRow> ticks(const std::string& name) { return must(store_->ticks({.ns = "default", .schedule = name, .after = {}, .before = {}, .limit = 1000})).ticks; }
+  std::vector<TickRow> ticks(const std::string& name) {
+    return must(store_->ticks({.ns = "default", .schedule = name, .after = {}, .before = {}, .limit = 1000})).ticks;
+  }
   std::set<std::string> keys_left() {
     std::set<std::string> left;
-    for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":*")).items) left.insert(key.text.substr(keys_.prefix().size() + 1));
+    for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":*")).items)
+      left.insert(key.text.substr(keys_.prefix().size() + 1));
     return left;
   }
   // What the server's thread has computed so far, in milliseconds.
   double computed() {
     const std::string cpu = admin_(redis::Command("INFO").arg("cpu")).text;
     double seconds = 0;
-    for (const std::string name : {"used_cpu_user_main_thread:", "used_cpu_sys_main_thread:"}) seconds += std::strtod(cpu.c_str() + cpu.find(name) + name.size(), nullptr);
+    for (const std::string name : {"used_cpu_user_main_thread:", "used_cpu_sys_main_thread:"})
+      seconds += std::strtod(cpu.c_str() + cpu.find(name) + name.size(), nullptr);
     return seconds * 1e3;
   }
 
@@ -87,7 +112,8 @@ TEST_F(RedisSchedules, S1_OfManyWhoStepTheSameSchedulesOneMovesEachAndScriptsMay
     {
       std::vector<Task> leaders;
       for (std::size_t i = 0; i < kLeaders; ++i)
-        leaders.push_back(runtime_.spawn("leader", [&, i](const std::stop_token&) { replies[i] = must(stores[i]->step_ticks(requests[i])); }));
+        leaders.push_back(runtime_.spawn(
+            "leader", [&, i](const std::stop_token&) { replies[i] = must(stores[i]->step_ticks(requests[i])); }));
       admin_(redis::Command("SCRIPT").arg("FLUSH"));
     }
     for (std::size_t schedule = 0; schedule < kSchedules; ++schedule) {
@@ -113,7 +139,12 @@ TEST_F(RedisSchedules, S1_AFullServerRefusesAStepWhole) {
   const WallTime now = clock_.wall_now();
   StepRequest fires = firing(rows, now);
   StepRequest skips{.ns = "default", .steps = {}, .request = next_request(), .owner = "a", .place = ""};
-  skips.steps.push_back({.schedule = rows[0].name, .revision = rows[0].revision, .from = rows[0].resolved_to, .to = now, .fired = {}, .skipped = {{now - 1min, now, 2, "missed"}}});
+  skips.steps.push_back({.schedule = rows[0].name,
+                         .revision = rows[0].revision,
+                         .from = rows[0].resolved_to,
+                         .to = now,
+                         .fired = {},
+                         .skipped = {{now - 1min, now, 2, "missed"}}});
   {
     const redis::test::Full full(admin_);
     for (const StepRequest& request : {fires, skips}) {
@@ -124,7 +155,8 @@ TEST_F(RedisSchedules, S1_AFullServerRefusesAStepWhole) {
     EXPECT_EQ(all(), rows);
     EXPECT_TRUE(ticks("s1000").empty());
     EXPECT_EQ(jobs_ready(), 0);
-    EXPECT_TRUE(change(ScheduleChange::pause, "s1001", rows[1].revision).paused) << "what stops a schedule needs no room";
+    EXPECT_TRUE(change(ScheduleChange::pause, "s1001", rows[1].revision).paused)
+        << "what stops a schedule needs no room";
     EXPECT_TRUE(change(ScheduleChange::remove, "s1002", rows[2].revision).removed);
   }
   const StepReply taken = must(store_->step_ticks(fires));
@@ -176,7 +208,14 @@ TEST_F(RedisSchedules, TheJobsOfTicksAreAsIfTheyHadBeenEnqueued) {
   std::set<JobId> claimed;
   for (int round = 0; round < 3000 && claimed.size() < fired.size(); ++round) {
     SettleRequest done{.ns = "default", .owner = "a", .settlements = {}, .timeout = kPatience};
-    for (const ClaimedJob& job : must(store_->claim({.ns = "default", .queues = {"q"}, .owner = "a", .request = next_request(), .limit = 1000, .ttl = 30s, .timeout = kPatience})).jobs) {
+    for (const ClaimedJob& job : must(store_->claim({.ns = "default",
+                                 .queues = {"q"},
+                                 .owner = "a",
+                                 .request = next_request(),
+                                 .limit = 1000,
+                                 .ttl = 30s,
+                                 .timeout = kPatience}))
+                                     .jobs) {
       EXPECT_TRUE(claimed.insert(job.job.id).second);
       done.settlements.push_back({job.job.id, job.job.fence, {.kind = OutcomeKind::done, .result = ""}});
     }
@@ -191,11 +230,13 @@ TEST_F(RedisSchedules, LargeSpecsAreListedInShortScripts) {
   EXPECT_EQ(all().size(), 100u);
   std::vector<std::string> names{"s1099", "none", "s1000"};
   for (int i = 1; i < 99; ++i) names.push_back("s" + std::to_string(1000 + i));
-  const SchedulesReply named = must(store_->schedules({.ns = "default", .names = names, .changed_after = {}, .after = "", .limit = 1, .timeout = kPatience}));
+  const SchedulesReply named = must(store_->schedules(
+      {.ns = "default", .names = names, .changed_after = {}, .after = "", .limit = 1, .timeout = kPatience}));
   EXPECT_EQ(named.schedules.size(), 100u);
   EXPECT_FALSE(named.more);
   EXPECT_TRUE(std::ranges::is_sorted(named.schedules, {}, &ScheduleRow::name));
-  const SchedulesReply changed = must(store_->schedules({.ns = "default", .names = {}, .changed_after = 20, .after = "", .limit = 60, .timeout = kPatience}));
+  const SchedulesReply changed = must(store_->schedules(
+      {.ns = "default", .names = {}, .changed_after = 20, .after = "", .limit = 60, .timeout = kPatience}));
   ASSERT_EQ(changed.schedules.size(), 60u);
   EXPECT_TRUE(changed.more);
   EXPECT_EQ(changed.schedules.front().version, 21);
@@ -207,9 +248,11 @@ TEST_F(RedisSchedules, WhatIsOldGoesInShortScriptsAndOfARemovedScheduleNothingSt
   std::vector<ScheduleRow> rows = put(40);
   const WallTime began = clock_.wall_now();
   clock_.advance(1h);
-  StepRequest request{.ns = "default", .steps = {}, .request = next_request(), .owner = "a", .place = "", .timeout = kPatience};
+  StepRequest request{
+      .ns = "default", .steps = {}, .request = next_request(), .owner = "a", .place = "", .timeout = kPatience};
   for (const ScheduleRow& row : rows) {
-    TickStep step{.schedule = row.name, .revision = row.revision, .from = began, .to = began + 30min, .fired = {}, .skipped = {}};
+    TickStep step{
+        .schedule = row.name, .revision = row.revision, .from = began, .to = began + 30min, .fired = {}, .skipped = {}};
     for (int i = 0; i < 30; ++i) step.fired.push_back({began + 1min * i + 1s, new_job()});
     for (int i = 0; i < 30; ++i) step.skipped.push_back({began + 1min * i + 2s, began + 1min * i + 3s, 2, "missed"});
     request.steps.push_back(step);
@@ -225,7 +268,8 @@ TEST_F(RedisSchedules, WhatIsOldGoesInShortScriptsAndOfARemovedScheduleNothingSt
   for (removed = reply.removed; reply.more; removed += reply.removed) reply = tidied();
   EXPECT_EQ(removed, 40 * 60);
   EXPECT_TRUE(ticks("s1000").empty());
-  const std::vector<ScheduleRow> left = must(store_->schedules({.ns = "default", .names = {}, .changed_after = 0, .after = ""})).schedules;
+  const std::vector<ScheduleRow> left =
+      must(store_->schedules({.ns = "default", .names = {}, .changed_after = 0, .after = ""})).schedules;
   ASSERT_EQ(left.size(), 40u);
   EXPECT_EQ(left[0].bar, began + 29min + 1s) << "that of the last one that fired";
   clock_.advance(31 * 24h);
@@ -244,7 +288,8 @@ TEST_F(RedisSchedules, AScheduleKeepsItsTenThousandLargestTicks) {
   clock_.advance(24h);
   for (int i = 0; i < 11; ++i) {
     StepRequest request = firing({row}, began + (i + 1) * 1000s);
-    for (int second = 1; second < 1000; ++second) request.steps[0].fired.insert(request.steps[0].fired.end() - 1, {began + i * 1000s + second * 1s, new_job()});
+    for (int second = 1; second < 1000; ++second)
+      request.steps[0].fired.insert(request.steps[0].fired.end() - 1, {began + i * 1000s + second * 1s, new_job()});
     row.resolved_to = must(store_->step_ticks(request)).answers.at(0).resolved_to;
   }
   const TidyReply reply = must(store_->tidy({.ns = "default", .limit = 10'000, .timeout = kPatience}));
@@ -252,14 +297,25 @@ TEST_F(RedisSchedules, AScheduleKeepsItsTenThousandLargestTicks) {
   EXPECT_FALSE(reply.more);
   EXPECT_EQ(all().front().bar, began + 1000s);
   EXPECT_EQ(must(store_->tidy({.ns = "default", .timeout = kPatience})).removed, 0);
-  EXPECT_EQ(must(store_->ticks({.ns = "default", .schedule = row.name, .after = {}, .before = began + 1002s})).ticks.size(), 1u);
+  EXPECT_EQ(
+      must(store_->ticks({.ns = "default", .schedule = row.name, .after = {}, .before = began + 1002s})).ticks.size(),
+      1u);
 }
 
 TEST_F(RedisSchedules, S1_TheServersClockSaysWhatIsEarly) {
   RedisOptions options;
   options.url = keys_.url();
   const std::unique_ptr<RedisStore> store = must(RedisStore::open(runtime_, Log(null_log_sink()), options));
-  ChangeScheduleRequest put{.ns = "default", .name = "s", .step = {}, .spec = "{}", .kept = {}, .job = {}, .request = "put", .owner = "ann", .place = "", .act = kAct};
+  ChangeScheduleRequest put{.ns = "default",
+                            .name = "s",
+                            .step = {},
+                            .spec = "{}",
+                            .kept = {},
+                            .job = {},
+                            .request = "put",
+                            .owner = "ann",
+                            .place = "",
+                            .act = kAct};
   ScheduleRow row = must(store->change_schedule(put)).schedule;
   const StepReply early = must(store->step_ticks(firing({row}, row.resolved_to + 1h)));
   EXPECT_EQ(early.answers[0].refused, "early");
@@ -278,10 +334,18 @@ TEST_F(RedisSchedules, PeopleSeeWhichAccountsStandStillAndTheTicksOfOne) {
   must(store_->step_ticks(firing({rows[0]}, now)));
   change(ScheduleChange::remove, rows[1].name, rows[1].revision);
   const auto at = [](WallTime time) { return std::to_string(time.time_since_epoch().count()); };
-  const redis::Value still = admin_(redis::Command("ZRANGE").key(keys_.prefix() + ":{default}:schedules_at").arg("-inf").arg(at(now - 24h)).arg("BYSCORE"));
+  const redis::Value still = admin_(redis::Command("ZRANGE")
+                                        .key(keys_.prefix() + ":{default}:schedules_at")
+                                        .arg("-inf")
+                                        .arg(at(now - 24h))
+                                        .arg("BYSCORE"));
   ASSERT_EQ(still.items.size(), 1u);
   EXPECT_EQ(still.items[0].text, rows[2].name);
-  EXPECT_EQ(admin_(redis::Command("ZCOUNT").key(keys_.prefix() + ":{default}:ticks:" + rows[0].name).arg(at(now)).arg(at(now))).integer, 1);
+  EXPECT_EQ(
+      admin_(
+          redis::Command("ZCOUNT").key(keys_.prefix() + ":{default}:ticks:" + rows[0].name).arg(at(now)).arg(at(now)))
+          .integer,
+      1);
 }
 
 TEST_F(RedisSchedules, TheDoctorNamesAccountsAndBarsThatLieAheadOfTheClock) {
@@ -313,7 +377,8 @@ TEST_F(RedisSchedules, TheDoctorNamesAccountsAndBarsThatLieAheadOfTheClock) {
   EXPECT_EQ(finding().detail, "1");
 }
 
-// By hand: script/with_redis -- bin/redis_test --gtest_also_run_disabled_tests --gtest_filter='RedisSchedules.DISABLED_*'
+// By hand: script/with_redis -- bin/redis_test --gtest_also_run_disabled_tests
+// --gtest_filter='RedisSchedules.DISABLED_*'
 TEST_F(RedisSchedules, DISABLED_AThousandStepsTakeTheServerMilliseconds) {
   put(1000);
   clock_.advance(24h);
@@ -326,10 +391,16 @@ TEST_F(RedisSchedules, DISABLED_AThousandStepsTakeTheServerMilliseconds) {
     times.push_back(computed() - before);
   }
   std::ranges::sort(times);
-  std::printf("1,000 steps with a job each: %.1f ms of the server (least %.1f, most %.1f)\n", times[10], times.front(), times.back());
+  std::printf("1,000 steps with a job each: %.1f ms of the server (least %.1f, most %.1f)\n", times[10], times.front(),
+              times.back());
   StepRequest most = firing({}, {});
   for (std::size_t i = 0; i < 10; ++i) {
-    TickStep step{.schedule = rows[i].name, .revision = rows[i].revision, .from = rows[i].resolved_to, .to = clock_.wall_now(), .fired = {}, .skipped = {}};
+    TickStep step{.schedule = rows[i].name,
+                  .revision = rows[i].revision,
+                  .from = rows[i].resolved_to,
+                  .to = clock_.wall_now(),
+                  .fired = {},
+                  .skipped = {}};
     for (int tick = 1; tick <= 1000; ++tick) step.fired.push_back({step.from + tick * 1s, new_job()});
     most.steps.push_back(std::move(step));
   }

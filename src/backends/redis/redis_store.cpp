@@ -14,21 +14,24 @@ using namespace redis;
 
 // As lua/00_core.lua spells them.
 Code code_named(std::string_view name) {
-  constexpr std::array<Code, 8> kSaidByScripts{Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full, Code::invalid, Code::broken};
+  constexpr std::array<Code, 8> kSaidByScripts{Code::held,    Code::lost, Code::not_found, Code::conflict,
+                                               Code::refused, Code::full, Code::invalid,   Code::broken};
   for (const Code code : kSaidByScripts) {
     if (to_string(code) == name) return code;
   }
   return Code::broken;
 }
 
-// Keys that another version of this program laid out are refused: its scripts would not find the jobs, or count them twice.
+// Keys that another version of this program laid out are refused: its scripts would not find the jobs, or count them
+// twice.
 Result<void> check_layout(Connection& connection, Instant deadline, const Address& address) {
   const std::string key = address.prefix + ":layout";
   const Result<Value> there = connection.call(Command("GET").key(key), deadline);
   if (!there) return std::unexpected(there.error());
   if (there->is_error()) return std::unexpected(error_of(*there, address.shown));
   if (there->is_text() && there->text != kLayout)
-    return fail(Code::refused, address.shown + " has keys of layout '" + one_line(there->text).substr(0, 40) + "' (" + key + "), and this program knows layout " + std::string(kLayout) +
+    return fail(Code::refused, address.shown + " has keys of layout '" + one_line(there->text).substr(0, 40) + "' (" +
+                                   key + "), and this program knows layout " + std::string(kLayout) +
                                    "; use the program that made them, or another prefix in the URL");
   // A server that is full says no to this; it will be said the next time.
   if (there->is_nil()) static_cast<void>(connection.call(Command("SET").key(key).arg(kLayout).arg("NX"), deadline));
@@ -40,11 +43,14 @@ Result<void> look_at(Connection& connection, Instant deadline, const Address& ad
   const Result<Value> info = connection.call(Command("INFO"), deadline);
   if (!info) return std::unexpected(info.error());
   if (info->is_error()) return std::unexpected(info_failed(*info, address.user, address.shown));
-  if (const Result<void> fits = check_server(ServerFacts(info->text), accept_eviction, address.shown); !fits) return fits;
+  if (const Result<void> fits = check_server(ServerFacts(info->text), accept_eviction, address.shown); !fits)
+    return fits;
   return check_layout(connection, deadline, address);
 }
 
-bool is_refusal(const Value& value) { return value.is_list() && value.items.size() == 3 && value.items[0].is_text() && value.items[0].text == "!"; }
+bool is_refusal(const Value& value) {
+  return value.is_list() && value.items.size() == 3 && value.items[0].is_text() && value.items[0].text == "!";
+}
 
 }  // namespace
 
@@ -53,7 +59,9 @@ RedisStore::Parts::Parts(Runtime& its_runtime, const Address& address, const Red
       runtime(its_runtime),
       prefix(address.prefix + ":"),
       test_clock(options.test_clock),
-      client(its_runtime, ClientOptions{.address = address, .on_connect = [address, accept = options.accept_eviction](Connection& connection, Instant deadline) {
+      client(its_runtime, ClientOptions{.address = address,
+                                        .on_connect = [address, accept = options.accept_eviction](
+                                                          Connection& connection, Instant deadline) {
                                           return look_at(connection, deadline, address, accept);
                                         }}) {}
 

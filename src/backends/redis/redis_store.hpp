@@ -33,7 +33,8 @@ struct RedisOptions {
 class RedisStore final : public Store {
  public:
   // Connects. `runtime` tells the time for deadlines and runs the listener; it must outlive the
-  // store. Errors: invalid (the URL), refused (a replica, an evicting policy), denied (password, rights, certificate), unavailable.
+  // store. Errors: invalid (the URL), refused (a replica, an evicting policy), denied (password, rights, certificate),
+  // unavailable.
   static Result<std::unique_ptr<RedisStore>> open(Runtime& runtime, Log log, RedisOptions options);
   // No call may be under way, and no watch alive.
   ~RedisStore() override;

@@ -29,7 +29,9 @@ bool is_address(const std::string& host) {
 bool expect_name(SSL* session, const std::string& name) {
   if (is_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1;
   SSL_set_hostflags(session, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  return SSL_set1_host(session, name.c_str()) == 1 && SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(name.c_str())) == 1;
+  return SSL_set1_host(session, name.c_str()) == 1 &&
+         SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(name.c_str())) ==
+             1;
 }
 
 }  // namespace
@@ -41,13 +43,18 @@ Result<std::unique_ptr<TlsSession>> TlsSession::start(const Address& address) {
   std::unique_ptr<TlsSession> made(new TlsSession(context, nullptr));
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  // What is left out by the other side must not be taken for a proper end, and what we send may move in memory between two tries.
+  // What is left out by the other side must not be taken for a proper end, and what we send may move in memory between
+  // two tries.
   SSL_CTX_set_mode(context, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-  const bool trusts = address.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context) == 1 : SSL_CTX_load_verify_file(context, address.ca_file.c_str()) == 1;
-  if (!trusts) return fail(Code::invalid, "the file that ca= of the store's URL names holds no certificate that can be read: " + said_by_openssl());
+  const bool trusts = address.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context) == 1
+                                              : SSL_CTX_load_verify_file(context, address.ca_file.c_str()) == 1;
+  if (!trusts)
+    return fail(Code::invalid, "the file that ca= of the store's URL names holds no certificate that can be read: " +
+                                   said_by_openssl());
   made->session_ = SSL_new(context);
   if (!made->session_) return fail(Code::unavailable, "TLS cannot be used: " + said_by_openssl());
-  if (!expect_name(made->session_, address.server_name.empty() ? address.host : address.server_name)) return fail(Code::invalid, "the host in the store's URL cannot be that of a certificate");
+  if (!expect_name(made->session_, address.server_name.empty() ? address.host : address.server_name))
+    return fail(Code::invalid, "the host in the store's URL cannot be that of a certificate");
   BIO* from_server = BIO_new(BIO_s_mem());
   BIO* to_server = BIO_new(BIO_s_mem());
   BIO_set_mem_eof_return(from_server, -1);
@@ -87,7 +94,8 @@ Result<void> TlsSession::encrypt(std::string_view plain) {
   while (!plain.empty()) {
     ERR_clear_error();
     std::size_t taken = 0;
-    if (SSL_write_ex(session_, plain.data(), plain.size(), &taken) != 1) return fail(Code::unavailable, said_by_openssl());
+    if (SSL_write_ex(session_, plain.data(), plain.size(), &taken) != 1)
+      return fail(Code::unavailable, said_by_openssl());
     plain.remove_prefix(taken);
   }
   return {};

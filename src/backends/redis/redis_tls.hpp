@@ -1,4 +1,5 @@
-// TLS between a connection and its socket, in memory only: who has the socket sends and receives. Safe to use by one that writes and one that reads.
+// TLS between a connection and its socket, in memory only: who has the socket sends and receives. Safe to use by one
+// that writes and one that reads.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ namespace fenceline::redis {
 
 class TlsSession {
  public:
-  // The server's certificate must be by an authority that is trusted and for the host of the address. Errors: invalid (ca=FILE cannot be used).
+  // The server's certificate must be by an authority that is trusted and for the host of the address. Errors: invalid
+  // (ca=FILE cannot be used).
   static Result<std::unique_ptr<TlsSession>> start(const Address& address);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;

@@ -1,4 +1,5 @@
-// What the client answers when the server is late, gone, restarted, refuses, or sends garbage; and that it says of nothing that it did not happen, if it may have.
+// What the client answers when the server is late, gone, restarted, refuses, or sends garbage; and that it says of
+// nothing that it did not happen, if it may have.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -26,8 +27,12 @@ class RedisTrouble : public testing::Test {
   void pause_writes() { admin_(Command("CLIENT").arg("PAUSE").arg(60'000).arg("WRITE")); }
   void unpause() { admin_(Command("CLIENT").arg("UNPAUSE")); }
   std::int64_t count() { return whole_number(admin_(Command("GET").key("fl:n"))).value_or(0); }
-  static Result<Value> add(Client& client, Duration timeout = kSoon) { return client.call(Command(kAdd).key("fl:n").arg(1), CallKind::change, timeout); }
-  static Result<Value> look(Client& client, Duration timeout = kSoon) { return client.call(Command("GET").key("fl:n"), CallKind::look, timeout); }
+  static Result<Value> add(Client& client, Duration timeout = kSoon) {
+    return client.call(Command(kAdd).key("fl:n").arg(1), CallKind::change, timeout);
+  }
+  static Result<Value> look(Client& client, Duration timeout = kSoon) {
+    return client.call(Command("GET").key("fl:n"), CallKind::look, timeout);
+  }
 
   ThreadRuntime runtime_;
   test::Admin admin_{runtime_};
@@ -56,13 +61,15 @@ TEST_F(RedisTrouble, OneThatIsLateLeavesTheOthersAlone) {
   pause_writes();
   std::atomic<int> answered{0};
   std::vector<Task> patient;
-  for (int i = 0; i < 8; ++i) patient.push_back(runtime_.spawn("patient", [&](const std::stop_token&) { answered += add(client) ? 1 : 0; }));
+  for (int i = 0; i < 8; ++i)
+    patient.push_back(runtime_.spawn("patient", [&](const std::stop_token&) { answered += add(client) ? 1 : 0; }));
   std::vector<Task> hasty;
   std::atomic<int> in_doubt{0};
-  for (int i = 0; i < 8; ++i) hasty.push_back(runtime_.spawn("hasty", [&, i](const std::stop_token&) {
-    const Result<Value> answer = add(client, 50ms * (i + 1));
-    in_doubt += !answer && answer.error().code == Code::in_doubt ? 1 : 0;
-  }));
+  for (int i = 0; i < 8; ++i)
+    hasty.push_back(runtime_.spawn("hasty", [&, i](const std::stop_token&) {
+      const Result<Value> answer = add(client, 50ms * (i + 1));
+      in_doubt += !answer && answer.error().code == Code::in_doubt ? 1 : 0;
+    }));
   for (Task& task : hasty) task.join();
   EXPECT_EQ(in_doubt, 8);
   unpause();
@@ -126,7 +133,8 @@ TEST_F(RedisTrouble, AnIdleConnectionThatTheServerEndedIsNoDoubt) {
 }
 
 // Each add is counted as done, not done, or perhaps done, and the server has the last word.
-void count_under(Runtime& runtime, Client& client, int callers, const std::function<void()>& trouble, const std::function<std::int64_t()>& count) {
+void count_under(Runtime& runtime, Client& client, int callers, const std::function<void()>& trouble,
+                 const std::function<std::int64_t()>& count) {
   std::atomic<std::int64_t> done{0}, perhaps{0}, others{0};
   std::vector<Task> tasks;
   for (int c = 0; c < callers; ++c) {
@@ -168,9 +176,10 @@ TEST_F(RedisTrouble, ScriptsFlushedAllTheTimeAreNoTrouble) {
   Client client(runtime_, test::options_for(test::admin_url()));
   std::atomic<int> failed{0};
   std::vector<Task> tasks;
-  for (int c = 0; c < 8; ++c) tasks.push_back(runtime_.spawn("adder", [&](const std::stop_token&) {
-    for (int i = 0; i < 50; ++i) failed += add(client) ? 0 : 1;
-  }));
+  for (int c = 0; c < 8; ++c)
+    tasks.push_back(runtime_.spawn("adder", [&](const std::stop_token&) {
+      for (int i = 0; i < 50; ++i) failed += add(client) ? 0 : 1;
+    }));
   for (int i = 0; i < 20; ++i) admin_(Command("SCRIPT").arg("FLUSH"));
   for (Task& task : tasks) task.join();
   EXPECT_EQ(failed, 0);
@@ -183,7 +192,8 @@ TEST_F(RedisTrouble, AServerThatIsKilledAndComesBackIsFoundAgain) {
   Task adder = runtime_.spawn("adder", [&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       const Result<Value> answer = add(client, 200ms);
-      EXPECT_TRUE(answer || answer.error().code == Code::unavailable || answer.error().code == Code::in_doubt) << answer.error().message;
+      EXPECT_TRUE(answer || answer.error().code == Code::unavailable || answer.error().code == Code::in_doubt)
+          << answer.error().message;
     }
   });
   test::Server::kill(runtime_);
@@ -227,7 +237,9 @@ TEST_F(RedisTrouble, ALoadingServerIsWaitedFor) {
 TEST_F(RedisTrouble, GarbageAndAnswersToNothingEndTheConnection) {
   const char* said[] = {"hello, who is there?\r\n", "$-5\r\n", "+OK\r\n+OK\r\n", "*1\r\n", FakeServer::kHangUp};
   for (const char* bytes : said) {
-    FakeServer server(runtime_, "garbage", [&](const std::vector<std::string>& words, int connection) -> std::string { return words[0] == "SET" && connection == 1 ? bytes : "+OK\r\n"; });
+    FakeServer server(runtime_, "garbage", [&](const std::vector<std::string>& words, int connection) -> std::string {
+      return words[0] == "SET" && connection == 1 ? bytes : "+OK\r\n";
+    });
     ClientOptions options = test::options_for(server.url());
     options.silence_most = 100ms;
     Client client(runtime_, std::move(options));
@@ -270,7 +282,8 @@ TEST_F(RedisTrouble, AServerThatNeverGreetsIsUnavailableInTimeAndAStopIsHeard) {
 }
 
 TEST_F(RedisTrouble, NobodyThereIsOneLine) {
-  for (const char* url : {"unix:/tmp/fl_nobody.sock", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis://no-such-host.invalid"}) {
+  for (const char* url :
+       {"unix:/tmp/fl_nobody.sock", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis://no-such-host.invalid"}) {
     Client client(runtime_, test::options_for(url));
     const Result<Value> answer = look(client);
     ASSERT_FALSE(answer);
@@ -289,7 +302,8 @@ TEST_F(RedisTrouble, TlsIsBelievedOnlyWithTheRightAuthorityAndName) {
   Client by_address(runtime_, test::options_for(numeric + "?ca=" + folder + "/ca.crt"));
   EXPECT_TRUE(by_address.call(Command("PING"), CallKind::look, kSoon));
   // Its own certificate is no authority, the system knows none of it, and its name is another.
-  for (const std::string& option : {std::string(""), "?ca=" + folder + "/server.crt&server_name=example.org", "?server_name=example.org&ca=" + folder + "/ca.crt"}) {
+  for (const std::string& option : {std::string(""), "?ca=" + folder + "/server.crt&server_name=example.org",
+                                    "?server_name=example.org&ca=" + folder + "/ca.crt"}) {
     Client wrong(runtime_, test::options_for(place + option));
     const Result<Value> answer = wrong.call(Command("PING"), CallKind::look, kSoon);
     ASSERT_FALSE(answer) << option;
@@ -322,7 +336,8 @@ TEST_F(RedisTrouble, AUserThatMayNotIsDenied) {
     const Result<Value> answer = stranger.call(Command("PING"), CallKind::look, kSoon);
     ASSERT_FALSE(answer) << who;
     EXPECT_EQ(answer.error().code, Code::denied) << answer.error().message;
-    EXPECT_EQ(answer.error().message.find("wrong"), std::string::npos) << "that was the password: " << answer.error().message;
+    EXPECT_EQ(answer.error().message.find("wrong"), std::string::npos)
+        << "that was the password: " << answer.error().message;
   }
 }
 

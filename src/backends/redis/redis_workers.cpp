@@ -28,7 +28,8 @@ WorkerReport report_in(std::string_view bytes) {
   report.host = reader.text();
   report.pid = reader.number();
   report.version = reader.text();
-  for (std::size_t left = reader.list(); left > 0 && !reader.has_failed(); --left) report.queues.emplace_back(reader.text());
+  for (std::size_t left = reader.list(); left > 0 && !reader.has_failed(); --left)
+    report.queues.emplace_back(reader.text());
   report.stage = reader.text();
   report.concurrency = static_cast<int>(reader.number());
   report.ttl = Duration{reader.number()};
@@ -50,7 +51,8 @@ WorkerOrder order_in(const Value& value) {
 }
 
 // be8(started at), what it said of itself.
-WorkerRow row_in(const std::string& ns, const Value& owner, const Value& kept, const Value& seen_at, const Value& order, WallTime now) {
+WorkerRow row_in(const std::string& ns, const Value& owner, const Value& kept, const Value& seen_at, const Value& order,
+                 WallTime now) {
   const std::string& bytes = text_in(kept);
   if (bytes.size() < 8) throw WireFailure("a worker's row is too short");
   std::int64_t started_at = 0;
@@ -143,8 +145,11 @@ Result<std::vector<WorkerRow>> RedisStore::workers(const std::string& ns) {
   return decoded(parts_->url(), [&] {
     const std::vector<Value>& words = list_in(*answer, 1);
     std::vector<WorkerRow> rows;
-    for (std::size_t i = 1; i + 3 < words.size(); i += 4) rows.push_back(row_in(ns, words[i], words[i + 1], words[i + 2], words[i + 3], wall_in(words[0])));
-    std::ranges::sort(rows, [](const WorkerRow& a, const WorkerRow& b) { return std::tie(a.started_at, a.report.owner) < std::tie(b.started_at, b.report.owner); });
+    for (std::size_t i = 1; i + 3 < words.size(); i += 4)
+      rows.push_back(row_in(ns, words[i], words[i + 1], words[i + 2], words[i + 3], wall_in(words[0])));
+    std::ranges::sort(rows, [](const WorkerRow& a, const WorkerRow& b) {
+      return std::tie(a.started_at, a.report.owner) < std::tie(b.started_at, b.report.owner);
+    });
     return rows;
   });
 }
@@ -164,7 +169,8 @@ Result<std::vector<TrailEntry>> RedisStore::trail(const std::string& ns, int lim
 }
 
 Result<std::vector<std::string>> RedisStore::namespaces() {
-  const Result<Value> answer = parts_->client.call(std::move(Command("SMEMBERS").arg(parts_->prefix + "spaces")), CallKind::look, kCallTimeout);
+  const Result<Value> answer =
+      parts_->client.call(std::move(Command("SMEMBERS").arg(parts_->prefix + "spaces")), CallKind::look, kCallTimeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] {
     std::vector<std::string> names;

@@ -150,7 +150,8 @@ std::optional<std::string_view> RespParser::line() {
 Result<std::optional<Value>> RespParser::element() {
   if (begin_ == end_) return std::nullopt;
   const char type = buffer_[begin_];
-  if (std::strchr("+-:$*_#,(!=~%>|", type) == nullptr || type == '\0') return garbage("it begins with none of the known types");
+  if (std::strchr("+-:$*_#,(!=~%>|", type) == nullptr || type == '\0')
+    return garbage("it begins with none of the known types");
   const std::optional<std::string_view> whole = line();
   if (!whole) {
     if (end_ - begin_ > limits_.line_bytes_most) return garbage("a line has no end");
@@ -191,7 +192,10 @@ Result<std::optional<Value>> RespParser::sized_text(char type, std::string_view 
     if (bytes < 4 || text[3] != ':') return garbage("a text has no format");
     text.remove_prefix(4);
   }
-  Value value = text_value(type == '$' ? Value::Kind::blob : type == '!' ? Value::Kind::error : Value::Kind::verbatim, text);
+  Value value = text_value(type == '$'   ? Value::Kind::blob
+                           : type == '!' ? Value::Kind::error
+                                         : Value::Kind::verbatim,
+                           text);
   take(all);
   return value;
 }
@@ -210,7 +214,10 @@ Result<std::optional<Value>> RespParser::list(char type, std::string_view head, 
   if (items_ > limits_.items_most) return garbage("a list is too long");
   if (open_.size() >= static_cast<std::size_t>(limits_.depth_most)) return garbage("its lists are too deep");
   Value value;
-  value.kind = type == '~' ? Value::Kind::set : type == '%' || type == '|' ? Value::Kind::map : type == '>' ? Value::Kind::push : Value::Kind::array;
+  value.kind = type == '~'                  ? Value::Kind::set
+               : type == '%' || type == '|' ? Value::Kind::map
+               : type == '>'                ? Value::Kind::push
+                                            : Value::Kind::array;
   take(head_bytes);
   if (items == 0 && type != '|') return value;
   if (items == 0) return std::nullopt;  // nothing is said about what follows

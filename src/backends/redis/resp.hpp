@@ -1,5 +1,5 @@
-// The protocol of a Redis server, RESP3 and RESP2: bytes in, values out. What a server sends is not trusted: depth, sizes and the total are bounded, so that
-// garbage is an error and never memory without end.
+// The protocol of a Redis server, RESP3 and RESP2: bytes in, values out. What a server sends is not trusted: depth,
+// sizes and the total are bounded, so that garbage is an error and never memory without end.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ struct Value {
   enum class Kind {
     nil,
     integer,
-    number,      // a double
+    number,  // a double
     boolean,
     big_number,  // as text
     simple,      // a status: "OK"
     blob,
-    verbatim,    // `text` without its three letters of format
-    error,       // see error_word()
+    verbatim,  // `text` without its three letters of format
+    error,     // see error_word()
     array,
     set,
-    map,         // key, value, key, value, ...
-    push,        // nobody asked for it
+    map,   // key, value, key, value, ...
+    push,  // nobody asked for it
   };
 
   Kind kind = Kind::nil;
@@ -46,14 +46,15 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// A whole number: an integer, or text that is one, as scripts answer what a Lua number would round. Nothing if it is anything else.
+// A whole number: an integer, or text that is one, as scripts answer what a Lua number would round. Nothing if it is
+// anything else.
 std::optional<std::int64_t> whole_number(const Value& value);
 
 struct RespLimits {
   std::size_t blob_bytes_most = std::size_t{256} << 20;
-  std::size_t line_bytes_most = std::size_t{64} << 10;      // an error may repeat what it was sent
-  std::size_t items_most = std::size_t{2} << 20;            // of one answer, in all its lists together
-  std::size_t answer_bytes_most = std::size_t{2} << 30;     // of one answer: a claim of a thousand jobs of 1 MiB
+  std::size_t line_bytes_most = std::size_t{64} << 10;   // an error may repeat what it was sent
+  std::size_t items_most = std::size_t{2} << 20;         // of one answer, in all its lists together
+  std::size_t answer_bytes_most = std::size_t{2} << 30;  // of one answer: a claim of a thousand jobs of 1 MiB
   int depth_most = 16;
 };
 
@@ -67,7 +68,8 @@ class RespParser {
   void added(std::size_t bytes) { end_ += bytes; }
   void add(std::string_view bytes);
 
-  // The next whole value, or nothing until more bytes come. Errors: broken, for ever: what follows cannot be told apart any more.
+  // The next whole value, or nothing until more bytes come. Errors: broken, for ever: what follows cannot be told apart
+  // any more.
   Result<std::optional<Value>> next();
 
   std::size_t waiting_bytes() const { return end_ - begin_; }

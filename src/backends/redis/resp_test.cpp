@@ -27,8 +27,9 @@ class ValueMaker {
 
   Value make(int depth = 0) {
     static constexpr Kind kOld[] = {Kind::nil, Kind::integer, Kind::simple, Kind::blob, Kind::error, Kind::array};
-    static constexpr Kind kNew[] = {Kind::nil,  Kind::integer, Kind::simple, Kind::blob, Kind::error, Kind::array, Kind::number,
-                                    Kind::boolean, Kind::big_number, Kind::verbatim, Kind::set, Kind::map, Kind::push};
+    static constexpr Kind kNew[] = {Kind::nil,   Kind::integer, Kind::simple,  Kind::blob,       Kind::error,
+                                    Kind::array, Kind::number,  Kind::boolean, Kind::big_number, Kind::verbatim,
+                                    Kind::set,   Kind::map,     Kind::push};
     Value value;
     value.kind = only_resp2_ ? kOld[below(std::size(kOld))] : kNew[below(std::size(kNew))];
     if (depth >= 4 && value.is_list()) value.kind = Kind::blob;
@@ -36,14 +37,17 @@ class ValueMaker {
       case Kind::integer: value.integer = static_cast<std::int64_t>(chance_()) >> below(63); break;
       case Kind::boolean: value.integer = static_cast<std::int64_t>(below(2)); break;
       case Kind::number: value.number = static_cast<double>(static_cast<std::int64_t>(chance_())) / 1024; break;
-      case Kind::big_number: value.text = (below(2) == 0 ? "-" : "") + std::to_string(chance_()) + std::to_string(chance_()); break;
+      case Kind::big_number:
+        value.text = (below(2) == 0 ? "-" : "") + std::to_string(chance_()) + std::to_string(chance_());
+        break;
       case Kind::simple: value.text = text(20, false); break;
       case Kind::error: value.text = "ERR " + text(20, false); break;
       case Kind::blob:
       case Kind::verbatim: value.text = text(below(20) == 0 ? 5000 : 30, true); break;
       case Kind::nil: break;
       default:
-        for (std::uint64_t items = below(5) * (value.kind == Kind::map ? 2 : 1); items > 0; --items) value.items.push_back(make(depth + 1));
+        for (std::uint64_t items = below(5) * (value.kind == Kind::map ? 2 : 1); items > 0; --items)
+          value.items.push_back(make(depth + 1));
     }
     return value;
   }
@@ -94,7 +98,8 @@ class ValueMaker {
  private:
   std::string text(std::uint64_t most, bool any) {
     std::string out;
-    for (std::uint64_t left = below(most + 1); left > 0; --left) out += any ? static_cast<char>(below(256)) : static_cast<char>('a' + below(26));
+    for (std::uint64_t left = below(most + 1); left > 0; --left)
+      out += any ? static_cast<char>(below(256)) : static_cast<char>('a' + below(26));
     return out;
   }
 
@@ -150,7 +155,8 @@ TEST(Resp, ReadsEveryType) {
   EXPECT_EQ(one("#f\r\n"), (Value{.kind = Kind::boolean}));
   EXPECT_DOUBLE_EQ(one(",-1.5e3\r\n").number, -1500);
   EXPECT_EQ(one(",inf\r\n").number, std::numeric_limits<double>::infinity());
-  EXPECT_EQ(one("(-123456789012345678901234567890\r\n"), (Value{.kind = Kind::big_number, .text = "-123456789012345678901234567890"}));
+  EXPECT_EQ(one("(-123456789012345678901234567890\r\n"),
+            (Value{.kind = Kind::big_number, .text = "-123456789012345678901234567890"}));
   EXPECT_EQ(one("!6\r\nERR no\r\n"), (Value{.kind = Kind::error, .text = "ERR no"}));
   EXPECT_EQ(one("=6\r\ntxt:hi\r\n"), (Value{.kind = Kind::verbatim, .text = "hi"}));
   const Value nested = one("*2\r\n%1\r\n+k\r\n~1\r\n:1\r\n>1\r\n*0\r\n");
@@ -173,13 +179,18 @@ TEST(Resp, KnowsTheWordOfAnErrorAndWholeNumbersInText) {
   EXPECT_EQ(one("+OK\r\n").error_word(), "");
   EXPECT_EQ(whole_number(one("$16\r\n9007199254740993\r\n")), 9007199254740993);
   EXPECT_EQ(whole_number(one(":4\r\n")), 4);
-  for (const char* none : {"$3\r\n1e3\r\n", "$0\r\n\r\n", "$2\r\n1 \r\n", "$20\r\n99999999999999999999\r\n", "_\r\n", "#t\r\n", "-1\r\n"}) EXPECT_FALSE(whole_number(one(none))) << none;
+  for (const char* none :
+       {"$3\r\n1e3\r\n", "$0\r\n\r\n", "$2\r\n1 \r\n", "$20\r\n99999999999999999999\r\n", "_\r\n", "#t\r\n", "-1\r\n"})
+    EXPECT_FALSE(whole_number(one(none))) << none;
 }
 
 TEST(Resp, GarbageIsAnErrorForEver) {
-  const char* garbage[] = {"hello\r\n", "\r\n",     ":12a\r\n",   ":\r\n",          ":9223372036854775808\r\n", ":+-1\r\n", "$-2\r\n", "$x\r\n", "$?\r\n", "*?\r\n",
-                           "*-2\r\n",   "$3\r\nabcde", "+a\nb\r\n", "+a\rb\r\n",    "#x\r\n",                   "_x\r\n",   ",1.5x\r\n", "(12x\r\n", "(\r\n", "=3\r\nabc\r\n",
-                           "=5\r\nabcde\r\n", "~-1\r\n", "%-1\r\n", ">x\r\n", "!-1\r\n", "*1\r\nx"};
+  const char* garbage[] = {"hello\r\n",       "\r\n",        ":12a\r\n",  ":\r\n",     ":9223372036854775808\r\n",
+                           ":+-1\r\n",        "$-2\r\n",     "$x\r\n",    "$?\r\n",    "*?\r\n",
+                           "*-2\r\n",         "$3\r\nabcde", "+a\nb\r\n", "+a\rb\r\n", "#x\r\n",
+                           "_x\r\n",          ",1.5x\r\n",   "(12x\r\n",  "(\r\n",     "=3\r\nabc\r\n",
+                           "=5\r\nabcde\r\n", "~-1\r\n",     "%-1\r\n",   ">x\r\n",    "!-1\r\n",
+                           "*1\r\nx"};
   for (const char* bytes : garbage) {
     RespParser parser;
     parser.add(bytes);
@@ -270,7 +281,8 @@ TEST(Resp, MutatedBytesNeverCrashAndReadTheSameInAnySplit) {
     ASSERT_EQ(split.is_garbage, whole.is_garbage) << seed;
     ASSERT_EQ(split.values.size(), whole.values.size()) << seed;
     // By their bytes: a number that is none is not equal to itself.
-    for (std::size_t i = 0; i < whole.values.size(); ++i) ASSERT_EQ(ValueMaker::bytes_of(split.values[i]), ValueMaker::bytes_of(whole.values[i])) << seed;
+    for (std::size_t i = 0; i < whole.values.size(); ++i)
+      ASSERT_EQ(ValueMaker::bytes_of(split.values[i]), ValueMaker::bytes_of(whole.values[i])) << seed;
   }
 }
 
@@ -346,7 +358,9 @@ TEST(Script, IsKnownByTheSha1OfItsText) {
   EXPECT_EQ(script.sha(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
   std::string out;
   Command(script).key("k").arg(7).append_to(out);
-  EXPECT_EQ(out, "*5\r\n$7\r\nEVALSHA\r\n$40\r\ne0e1f9fabfc9d4800c877a703b823ac0578ff8db\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\n7\r\n");
+  EXPECT_EQ(
+      out,
+      "*5\r\n$7\r\nEVALSHA\r\n$40\r\ne0e1f9fabfc9d4800c877a703b823ac0578ff8db\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\n7\r\n");
   out.clear();
   Command(script).key("k").arg(7).in_full().append_to(out);
   EXPECT_EQ(out, "*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$1\r\nk\r\n$1\r\n7\r\n");

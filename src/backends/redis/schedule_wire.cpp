@@ -13,7 +13,12 @@ WallTime wall(MsgpackReader& reader) { return WallTime{Duration{reader.number()}
 std::string packed(const TickStep& step) {
   std::string out;
   MsgpackWriter writer(out);
-  writer.list(6).text(step.schedule).number(step.revision).number(in_microseconds(step.from)).number(in_microseconds(step.to)).list(step.fired.size() * 4);
+  writer.list(6)
+      .text(step.schedule)
+      .number(step.revision)
+      .number(in_microseconds(step.from))
+      .number(in_microseconds(step.to))
+      .list(step.fired.size() * 4);
   std::string body;
   for (const FiredTick& fired : step.fired) {
     body.clear();
@@ -22,13 +27,21 @@ std::string packed(const TickStep& step) {
   }
   writer.list(step.skipped.size() * 4);
   for (const SkippedTicks& range : step.skipped)
-    writer.number(in_microseconds(range.first)).number(in_microseconds(range.last)).number(range.count).text(range.reason);
+    writer.number(in_microseconds(range.first))
+        .number(in_microseconds(range.last))
+        .number(range.count)
+        .text(range.reason);
   return out;
 }
 
 std::string packed(const SkippedTicks& range) {
   std::string out;
-  MsgpackWriter(out).list(4).number(in_microseconds(range.first)).number(in_microseconds(range.last)).number(range.count).text(range.reason);
+  MsgpackWriter(out)
+      .list(4)
+      .number(in_microseconds(range.first))
+      .number(in_microseconds(range.last))
+      .number(range.count)
+      .text(range.reason);
   return out;
 }
 
@@ -63,7 +76,8 @@ ScheduleRow schedule_in(const std::string& name, std::string_view row, const std
 UnfinishedRun unfinished_in(const Value& run) {
   const std::vector<Value>& words = list_in(run, 3);
   const std::int64_t state = number_in(words[2]);
-  if (state < 0 || state > static_cast<std::int64_t>(JobState::waiting)) throw WireFailure("an unfinished job has another state");
+  if (state < 0 || state > static_cast<std::int64_t>(JobState::waiting))
+    throw WireFailure("an unfinished job has another state");
   return {wall_in(words[0]), id_in(words[1]), static_cast<JobState>(state)};
 }
 

@@ -22,7 +22,8 @@ constexpr std::string_view kBegin = "begin()\n";
 constexpr std::string_view kForOthersToo = "gated_key";
 
 const LuaFile* file_of(const std::vector<LuaFile>& files, std::string_view stem) {
-  const auto found = std::ranges::find_if(files, [&](const LuaFile& file) { return file.name.substr(0, file.name.rfind('.')) == stem; });
+  const auto found = std::ranges::find_if(
+      files, [&](const LuaFile& file) { return file.name.substr(0, file.name.rfind('.')) == stem; });
   return found == files.end() ? nullptr : &*found;
 }
 
@@ -40,7 +41,8 @@ std::string_view verb_in(std::string_view file) {
 }
 
 // Modules and parts in their order, each with those that it comes after. False: one is missing.
-bool each_needed(const std::vector<LuaFile>& files, const LuaFile& verb, const std::function<void(const LuaFile&)>& visit) {
+bool each_needed(const std::vector<LuaFile>& files, const LuaFile& verb,
+                 const std::function<void(const LuaFile&)>& visit) {
   std::set<std::string, std::less<>> there;
   for (const std::string& name : named_in(verb.text, kNeeds)) {
     const LuaFile* module = file_of(files, name);
@@ -58,7 +60,8 @@ bool each_needed(const std::vector<LuaFile>& files, const LuaFile& verb, const s
 
 bool is_core(const LuaFile& file) { return file.name == kCore; }
 
-// Modules that verbs share at their beginning stand around them; in Lua what is local to a block counts only there, and a function may have 200 such names.
+// Modules that verbs share at their beginning stand around them; in Lua what is local to a block counts only there, and
+// a function may have 200 such names.
 struct Block {
   std::vector<std::pair<const LuaFile*, Block>> inner;
   std::string verbs;
@@ -91,7 +94,8 @@ Library library_of(const std::vector<LuaFile>& files) {
     check(complete, "a script of the program needs a module that is not there");
     body += file.text;
     const bool goes_on = body.find("goes_on_when_full()") != std::string::npos;
-    block->verbs += "redis.register_function{function_name = NAME .. '" + std::string(verb_in(file.name)) + "'" + (goes_on ? ", flags = {'allow-oom'}" : "") +
+    block->verbs += "redis.register_function{function_name = NAME .. '" + std::string(verb_in(file.name)) + "'" +
+                    (goes_on ? ", flags = {'allow-oom'}" : "") +
                     ", callback = function(keys, arguments)\nKEYS, ARGV = keys, arguments\n" + body + "end}\n";
   }
   std::string text;
@@ -109,7 +113,9 @@ std::map<std::string, std::unique_ptr<const Script>, std::less<>> all_scripts() 
     std::string text = script_text(files, verb);
     check(!text.empty(), "a script of the program needs a module that is not there");
     const bool is_function = verb != kForOthersToo;
-    scripts.emplace(verb, std::make_unique<const Script>(std::move(text), is_function ? library().name + "_" + verb : "", is_function ? &library() : nullptr));
+    scripts.emplace(verb,
+                    std::make_unique<const Script>(std::move(text), is_function ? library().name + "_" + verb : "",
+                                                   is_function ? &library() : nullptr));
   }
   return scripts;
 }
@@ -117,7 +123,8 @@ std::map<std::string, std::unique_ptr<const Script>, std::less<>> all_scripts() 
 }  // namespace
 
 std::string script_text(const std::vector<LuaFile>& files, std::string_view verb) {
-  const auto found = std::ranges::find_if(files, [&](const LuaFile& file) { return verb_in(file.name) == verb && file.text.starts_with(kNeeds); });
+  const auto found = std::ranges::find_if(
+      files, [&](const LuaFile& file) { return verb_in(file.name) == verb && file.text.starts_with(kNeeds); });
   if (found == files.end()) return "";
   std::string text;
   const bool complete = each_needed(files, *found, [&](const LuaFile& needed) {

@@ -19,8 +19,8 @@ class ServerFacts {
  public:
   explicit ServerFacts(std::string_view info);
 
-  std::string text(std::string_view name) const;             // empty: it does not say
-  std::int64_t number(std::string_view name) const;          // 0: it does not say
+  std::string text(std::string_view name) const;     // empty: it does not say
+  std::int64_t number(std::string_view name) const;  // 0: it does not say
   bool is(std::string_view name, std::string_view value) const { return text(name) == value; }
 
  private:
@@ -36,7 +36,8 @@ struct ServerSettings {
 Command settings_command();
 ServerSettings settings_in(const Value& config);  // an error: not known
 
-// Errors: refused (a cluster, a sentinel, before 7.0, a replica, one that evicts, unless that is accepted), unavailable (it is loading).
+// Errors: refused (a cluster, a sentinel, before 7.0, a replica, one that evicts, unless that is accepted), unavailable
+// (it is loading).
 Result<void> check_server(const ServerFacts& facts, bool accept_eviction, const std::string& shown_url);
 
 // An INFO that was not allowed. Errors: denied, with what to do; else as error_of.

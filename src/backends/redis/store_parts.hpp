@@ -19,10 +19,12 @@
 namespace fenceline {
 namespace redis {
 
-// What lua/10_jobs.lua and 14_locks.lua say of keys. Raised when a program with older scripts could not read what newer ones wrote, or the other way round.
+// What lua/10_jobs.lua and 14_locks.lua say of keys. Raised when a program with older scripts could not read what newer
+// ones wrote, or the other way round.
 inline constexpr std::string_view kLayout = "1";
 
-// Grants of locks that somebody waited for, or that are not plain: their release is a script, and need not be tried as a plain one first.
+// Grants of locks that somebody waited for, or that are not plain: their release is a script, and need not be tried as
+// a plain one first.
 class ScriptedReleases {
  public:
   void add(const std::string& ns, const LockHolding& lock);
@@ -50,14 +52,15 @@ struct RedisStore::Parts {
   const std::string& url() const { return client.address().shown; }
   std::string prefix_of(const std::string& ns) const { return prefix + "{" + ns + "}:"; }
 
-  // A call of a script, with what every script begins with: where the namespace's keys begin, where the store's do, and the clock of a test. The verb's own
-  // arguments follow, so that its first is ARGV[4].
+  // A call of a script, with what every script begins with: where the namespace's keys begin, where the store's do, and
+  // the clock of a test. The verb's own arguments follow, so that its first is ARGV[4].
   redis::Command call_of(const redis::Script& script, const std::string& ns) const;
   // Its answer. What refuse() of lua/00_core.lua answers is an Error.
   Result<redis::Value> run(const redis::Command& command, redis::CallKind kind, Duration timeout);
 
   // Of those jobs of a claim that came without it, in answers of some MiB (redis_jobs.cpp). Errors: in_doubt.
-  Result<void> read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which, Instant deadline);
+  Result<void> read_bodies(const std::string& ns, std::vector<ClaimedJob>& jobs, std::span<const std::size_t> which,
+                           Instant deadline);
   // The part of tidy that is about locks (redis_locks.cpp).
   Result<TidyReply> tidy_locks(const std::string& ns, int limit, Duration timeout);
   // And about schedules (redis_schedules.cpp).

@@ -23,7 +23,9 @@ using fenceline::test::must;
 // Throws, with what to do, if no server was named: a test that looks at nothing must not pass.
 inline std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
-  if (!value || !*value) throw std::runtime_error(std::string(name) + " is not set: run the tests by script/with_redis --tls --acl --replica");
+  if (!value || !*value)
+    throw std::runtime_error(std::string(name) +
+                             " is not set: run the tests by script/with_redis --tls --acl --replica");
   return value;
 }
 inline std::string admin_url() { return from_environment("FENCELINE_TEST_REDIS_ADMIN"); }
@@ -39,8 +41,13 @@ class Admin {
  public:
   explicit Admin(Runtime& runtime) : runtime_(runtime) { connect(); }
   // Anew, after the server's restart.
-  void connect() { connection_ = must(Connection::connect(runtime_, must(parse_address(admin_url())), runtime_.now() + std::chrono::seconds{30})); }
-  Value operator()(const Command& command) { return must(connection_->call(command, runtime_.now() + std::chrono::seconds{30})); }
+  void connect() {
+    connection_ = must(
+        Connection::connect(runtime_, must(parse_address(admin_url())), runtime_.now() + std::chrono::seconds{30}));
+  }
+  Value operator()(const Command& command) {
+    return must(connection_->call(command, runtime_.now() + std::chrono::seconds{30}));
+  }
   // Ends every connection but this one.
   void kill_others() { (*this)(Command("CLIENT").arg("KILL").arg("TYPE").arg("normal").arg("SKIPME").arg("yes")); }
   void kill_listeners() { (*this)(Command("CLIENT").arg("KILL").arg("TYPE").arg("pubsub")); }
@@ -97,14 +104,19 @@ class Server {
   static void start(Runtime& runtime, bool waits = true) {
     const std::string folder = from_environment("FENCELINE_TEST_REDIS_FOLDER");
     // In its folder, by which the script's cleaner knows it, and not our child: it outlives the test.
-    // One that was killed may have its port for a moment longer, until the last of its threads has ended: then the new one ends with 1.
+    // One that was killed may have its port for a moment longer, until the last of its threads has ended: then the new
+    // one ends with 1.
     SpawnRequest request{.program = "sh",
                          .arguments = {"sh", "-c",
-                                       "cd \"$1\" && (for i in $(seq 300); do redis-server \"$1/redis.conf\"; [ $? -eq 1 ] || exit 0; sleep 0.1; done) >>start.log 2>&1 </dev/null &", "sh", folder}};
+                                       "cd \"$1\" && (for i in $(seq 300); do redis-server \"$1/redis.conf\"; [ $? -eq "
+                                       "1 ] || exit 0; sleep 0.1; done) >>start.log 2>&1 </dev/null &",
+                                       "sh", folder}};
     reap(must(spawn_child(request)));
     if (!waits) return;
-    for (const Instant end = runtime.now() + std::chrono::seconds{60}; runtime.now() < end; runtime.sleep_for(std::chrono::milliseconds{1}, {})) {
-      if (Connection::connect(runtime, must(parse_address(admin_url())), runtime.now() + std::chrono::seconds{1})) return;
+    for (const Instant end = runtime.now() + std::chrono::seconds{60}; runtime.now() < end;
+         runtime.sleep_for(std::chrono::milliseconds{1}, {})) {
+      if (Connection::connect(runtime, must(parse_address(admin_url())), runtime.now() + std::chrono::seconds{1}))
+        return;
     }
     throw std::runtime_error("the server does not come back; see redis.log in " + folder);
   }

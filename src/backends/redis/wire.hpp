@@ -1,4 +1,5 @@
-// What scripts answer, read with care: an answer that is not understood means that somebody else writes under these keys.
+// What scripts answer, read with care: an answer that is not understood means that somebody else writes under these
+// keys.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ auto decoded(std::string_view shown_url, Read read) -> Result<decltype(read())> 
   try {
     return read();
   } catch (const WireFailure& failure) {
-    return fail(Code::broken, "the answer of " + std::string(shown_url) + " is not understood: " + one_line(failure.what()) + "; run: fenceline doctor");
+    return fail(Code::broken, "the answer of " + std::string(shown_url) +
+                                  " is not understood: " + one_line(failure.what()) + "; run: fenceline doctor");
   }
 }
 

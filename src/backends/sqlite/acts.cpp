@@ -1,9 +1,11 @@
-// What people do to jobs: cancel, retry, purge. A running delivery that is ended so gets a new fence at once, and keeps its
-// slot until its worker has stopped. A job that waits after a delivery and is cancelled gets a new fence too: its old handler may still speak.
+// What people do to jobs: cancel, retry, purge. A running delivery that is ended so gets a new fence at once, and keeps
+// its slot until its worker has stopped. A job that waits after a delivery and is cancelled gets a new fence too: its
+// old handler may still speak.
+#include "backends/sqlite/acts.hpp"
+
 #include <algorithm>
 #include <vector>
 
-#include "backends/sqlite/acts.hpp"
 #include "backends/sqlite/delivery.hpp"
 #include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/finish.hpp"
@@ -86,7 +88,8 @@ void make_ready(Call& call, JobState from, std::int64_t run_at, Delivery& delive
 namespace {
 
 // In the order of the jobs and from a cursor on: the steps of a purge walk over them once, however many there are.
-std::vector<std::int64_t> oldest_idle(Call& call, std::int64_t home_id, std::int64_t after, std::int64_t up_to, std::size_t most) {
+std::vector<std::int64_t> oldest_idle(Call& call, std::int64_t home_id, std::int64_t after, std::int64_t up_to,
+                                      std::size_t most) {
   constexpr std::size_t kRowsAtOnce = 1000;
   const std::vector<std::int64_t> stages = stages_of(call, home_id);
   std::vector<std::int64_t> found;
@@ -145,7 +148,8 @@ struct Retried {
 
 Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
   const JobState from = delivery.state;
-  if (from == JobState::waiting && !waited_for(call, delivery.seq).empty()) return Retried{false, "effect_in_doubt", std::nullopt};
+  if (from == JobState::waiting && !waited_for(call, delivery.seq).empty())
+    return Retried{false, "effect_in_doubt", std::nullopt};
   if (from == JobState::waiting || (from == JobState::ready && delivery.run_at <= call.wall_us())) return Retried{};
   if (from == JobState::done) return Retried{false, "finished", std::nullopt};
   if (is_finished(from)) {
@@ -165,8 +169,8 @@ Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns,
 }
 
 // The job with its place, if the act is not a repeat; refusals are answered.
-std::optional<Delivery> find_acted_on(Call& call, const std::optional<std::int64_t>& ns_id, const ActRequest& request, const JobId& id,
-                                      ActReply& reply) {
+std::optional<Delivery> find_acted_on(Call& call, const std::optional<std::int64_t>& ns_id, const ActRequest& request,
+                                      const JobId& id, ActReply& reply) {
   const auto seq = ns_id ? find_seq(call, *ns_id, id) : std::nullopt;
   if (!seq) {
     reply.refused.push_back({id, "not_found", std::nullopt});
@@ -215,7 +219,8 @@ Result<ActReply> retry(Call& call, const ActRequest& request) {
     const Result<Retried> retried = retry_one(call, *ns_id, request.ns, *delivery);
     if (!retried) return std::unexpected(retried.error());
     if (!retried->refusal.empty()) {
-      reply.refused.push_back({id, retried->refusal, retried->holder ? std::optional(id_of(call, *retried->holder)) : std::nullopt});
+      reply.refused.push_back(
+          {id, retried->refusal, retried->holder ? std::optional(id_of(call, *retried->holder)) : std::nullopt});
       continue;
     }
     note_act(call, delivery->seq, request.request);
@@ -232,8 +237,8 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   const auto home_id = ns_id ? call.names.find_home(*ns_id, request.queue) : std::nullopt;
   if (!home_id) return reply;
   const std::int64_t first = call.db.number(kFirstSeq, *ns_id).value_or(0);
-  std::vector<std::int64_t> seqs =
-      oldest_idle(call, *home_id, std::max(request.after, first - 1), request.up_to, static_cast<std::size_t>(request.limit) + 1);
+  std::vector<std::int64_t> seqs = oldest_idle(call, *home_id, std::max(request.after, first - 1), request.up_to,
+                                               static_cast<std::size_t>(request.limit) + 1);
   if (seqs.size() > static_cast<std::size_t>(request.limit)) {
     seqs.pop_back();
     reply.more = true;
@@ -259,7 +264,8 @@ Result<PurgeReply> purge(Call& call, const PurgeRequest& request) {
   choosing.choose();
   reply.cancelled = static_cast<std::int64_t>(seqs.size());
   reply.next = seqs.back();
-  enter_in_trail(call, request.ns, request.act, "queue_purged", request.queue + ": " + std::to_string(reply.cancelled) + " jobs");
+  enter_in_trail(call, request.ns, request.act, "queue_purged",
+                 request.queue + ": " + std::to_string(reply.cancelled) + " jobs");
   return reply;
 }
 

@@ -7,7 +7,8 @@
 
 namespace fenceline::sqlite {
 
-// A running job leaves its claim under a new fence, so that whoever held it is refused from now on; its slot stays taken. Its place is known. Errors: refused.
+// A running job leaves its claim under a new fence, so that whoever held it is refused from now on; its slot stays
+// taken. Its place is known. Errors: refused.
 Result<void> revoke(Call& call, std::int64_t ns_id, AttemptEnd end, Delivery& delivery);
 // Out of `ready`, or out of `waiting`.
 void drop_idle(Call& call, const Delivery& delivery);

@@ -15,11 +15,14 @@ constexpr std::string_view kBatch = "batch";
 
 // With a value, these change nothing that the store relies on.
 constexpr std::array<std::string_view, 18> kPragmasToSet{
-    "table_info",       "table_xinfo",        "table_list",  "index_list",     "index_info",           "index_xinfo",
-    "foreign_key_list", "foreign_keys",       "foreign_key_check", "defer_foreign_keys", "integrity_check", "quick_check",
-    "cache_size",       "case_sensitive_like", "analysis_limit", "ignore_check_constraints", "function_list", "busy_timeout"};
+    "table_info",        "table_xinfo",         "table_list",       "index_list",
+    "index_info",        "index_xinfo",         "foreign_key_list", "foreign_keys",
+    "foreign_key_check", "defer_foreign_keys",  "integrity_check",  "quick_check",
+    "cache_size",        "case_sensitive_like", "analysis_limit",   "ignore_check_constraints",
+    "function_list",     "busy_timeout"};
 // Without a value, these do something.
-constexpr std::array<std::string_view, 4> kPragmasThatAct{"wal_checkpoint", "incremental_vacuum", "optimize", "wal_autocheckpoint"};
+constexpr std::array<std::string_view, 4> kPragmasThatAct{"wal_checkpoint", "incremental_vacuum", "optimize",
+                                                          "wal_autocheckpoint"};
 
 std::string_view text_of(const char* text) { return text ? std::string_view(text) : std::string_view(); }
 
@@ -35,7 +38,8 @@ std::string lower_case(std::string_view text) {
 
 OwnNames::OwnNames(Clock& clock) {
   const auto store = open_in_memory(clock, {.path = ":memory:"});
-  auto rows = store->query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'");
+  auto rows =
+      store->query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'");
   while (rows.next()) tables_.insert(lower_case(rows.bytes(0)));
 }
 
@@ -49,7 +53,8 @@ ApplicationRules::ApplicationRules(Database& db, const OwnNames& names) : names_
   sqlite3_commit_hook(db.handle(), &on_commit, this);
 }
 
-int ApplicationRules::authorize(void* rules, int action, const char* first, const char* second, const char*, const char* trigger) {
+int ApplicationRules::authorize(void* rules, int action, const char* first, const char* second, const char*,
+                                const char* trigger) {
   auto& self = *static_cast<ApplicationRules*>(rules);
   // What our own triggers do is ours; nobody else can make one of that name.
   if (self.ours_ > 0 || text_of(trigger).starts_with(kPrefix)) return SQLITE_OK;
@@ -59,7 +64,8 @@ int ApplicationRules::authorize(void* rules, int action, const char* first, cons
   return SQLITE_DENY;
 }
 
-// Without this a statement outside a transaction of ours would be a commit outside the writers' turn, which may meet a checkpoint.
+// Without this a statement outside a transaction of ours would be a commit outside the writers' turn, which may meet a
+// checkpoint.
 int ApplicationRules::on_commit(void* rules) {
   auto& self = *static_cast<ApplicationRules*>(rules);
   if (self.may_commit_) return 0;
@@ -78,23 +84,26 @@ std::string ApplicationRules::why_not_pragma(std::string_view name, bool has_val
 
 std::string ApplicationRules::why_not(int action, std::string_view first, std::string_view second) {
   const auto write_to = [&](std::string_view table) {
-    return names_.include(table) ? "table " + std::string(table) + " is the store's: only its own calls write it" : std::string();
+    return names_.include(table) ? "table " + std::string(table) + " is the store's: only its own calls write it"
+                                 : std::string();
   };
   const auto named = [&](std::string_view name) {
-    return names_.include(name) ? "the name " + std::string(name) + " is the store's; choose another one" : std::string();
+    return names_.include(name) ? "the name " + std::string(name) + " is the store's; choose another one"
+                                : std::string();
   };
   switch (action) {
-    case SQLITE_READ:
-      return lower_case(first) == kBatch ? "the name batch is the store's" : "";
+    case SQLITE_READ: return lower_case(first) == kBatch ? "the name batch is the store's" : "";
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
     case SQLITE_DELETE:
     case SQLITE_REINDEX:
     case SQLITE_ANALYZE: return write_to(first);
     case SQLITE_ALTER_TABLE:
-      // It is not said what a table is renamed to: a temporary one could stand before one of the store's, and a protected one slip out of its triggers.
+      // It is not said what a table is renamed to: a temporary one could stand before one of the store's, and a
+      // protected one slip out of its triggers.
       if (lower_case(first) == "temp") return "a temporary table is not altered here; make a new one";
-      if (protected_.contains(lower_case(second))) return "table " + std::string(second) + " is protected; unprotect_table() first";
+      if (protected_.contains(lower_case(second)))
+        return "table " + std::string(second) + " is protected; unprotect_table() first";
       return write_to(second);
     case SQLITE_CREATE_TABLE:
     case SQLITE_CREATE_TEMP_TABLE:
@@ -103,7 +112,8 @@ std::string ApplicationRules::why_not(int action, std::string_view first, std::s
     case SQLITE_CREATE_VTABLE: return named(first);
     case SQLITE_DROP_TABLE:
     case SQLITE_DROP_VTABLE:
-      if (protected_.contains(lower_case(first))) return "table " + std::string(first) + " is protected; unprotect_table() first";
+      if (protected_.contains(lower_case(first)))
+        return "table " + std::string(first) + " is protected; unprotect_table() first";
       return write_to(first);
     case SQLITE_CREATE_INDEX:
     case SQLITE_CREATE_TEMP_INDEX:
@@ -116,10 +126,12 @@ std::string ApplicationRules::why_not(int action, std::string_view first, std::s
       const std::string why = named(first);
       return why.empty() ? write_to(second) : why;
     }
-    case SQLITE_TRANSACTION: return "transactions are opened by begin() and ended by commit() or rollback(), not by SQL";
+    case SQLITE_TRANSACTION:
+      return "transactions are opened by begin() and ended by commit() or rollback(), not by SQL";
     case SQLITE_SAVEPOINT: return in_transaction_ ? "" : "a savepoint needs a transaction: call begin()";
     case SQLITE_ATTACH:
-    case SQLITE_DETACH: return "no other file can be attached here (VACUUM does so too): a commit over two files is not one step";
+    case SQLITE_DETACH:
+      return "no other file can be attached here (VACUUM does so too): a commit over two files is not one step";
     case SQLITE_PRAGMA: return why_not_pragma(first, !second.empty());
     default: return "";
   }

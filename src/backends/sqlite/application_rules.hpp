@@ -1,5 +1,5 @@
-// What the application's SQL may do on a connection that it got from us. SQLite asks when it compiles a statement, and when it
-// commits one.
+// What the application's SQL may do on a connection that it got from us. SQLite asks when it compiles a statement, and
+// when it commits one.
 #pragma once
 
 #include <set>
@@ -11,8 +11,8 @@
 
 namespace fenceline::sqlite {
 
-// Whether a name of a table, view or trigger is the store's: a table of the schema, the table that shows batches, or anything
-// that begins with `fenceline_`. SQLite does not tell upper from lower case, nor does this.
+// Whether a name of a table, view or trigger is the store's: a table of the schema, the table that shows batches, or
+// anything that begins with `fenceline_`. SQLite does not tell upper from lower case, nor does this.
 class OwnNames {
  public:
   // Asks a store in memory which tables it has. Throws SqliteFailure.
@@ -52,7 +52,8 @@ class ApplicationRules {
   void forget_refusal() { refusal_.clear(); }
 
  private:
-  static int authorize(void* rules, int action, const char* first, const char* second, const char* database, const char* trigger);
+  static int authorize(void* rules, int action, const char* first, const char* second, const char* database,
+                       const char* trigger);
   static int on_commit(void* rules);
   // Empty: it may.
   std::string why_not(int action, std::string_view first, std::string_view second);

@@ -1,5 +1,5 @@
-// What lies before a draining worker. It only reads, so gates whose time has come, and that no claim has opened yet, are
-// looked through.
+// What lies before a draining worker. It only reads, so gates whose time has come, and that no claim has opened yet,
+// are looked through.
 #include <algorithm>
 #include <set>
 
@@ -36,7 +36,8 @@ class Look {
       for (std::int64_t lane = 0; lane < kLanes; ++lane) block(count_due(call_, queue_id, lane, kCountedMost));
       return;
     }
-    reply_.claimable = reply_.claimable || some_due(call_, queue_id, kCommonLane) || some_due(call_, queue_id, kAloneLane);
+    reply_.claimable =
+        reply_.claimable || some_due(call_, queue_id, kCommonLane) || some_due(call_, queue_id, kAloneLane);
     look_at_held(home, queue_id);
     for (std::int64_t lane = kFullLane; lane < kLanes; ++lane) look_at_keys(home, queue_id, lane);
   }
@@ -45,7 +46,8 @@ class Look {
   void block(std::int64_t jobs) { reply_.blocked = std::min(reply_.blocked + jobs, kCountedMost); }
 
   bool is_full(const Home& home, const std::optional<std::int64_t>& limit_id) {
-    return limit_id && home.settings.limit_per_key > 0 && key_slots_taken(call_, *limit_id) >= home.settings.limit_per_key;
+    return limit_id && home.settings.limit_per_key > 0 &&
+           key_slots_taken(call_, *limit_id) >= home.settings.limit_per_key;
   }
 
   // All of them wait for something, but for those whose slot has come to its end.
@@ -56,13 +58,17 @@ class Look {
       while (rows.next()) {
         const auto group_id = rows.maybe_integer(1);
         if (!group_id) free.insert(rows.integer(0));
-        else if (const auto head = head_of(call_, *group_id); head && !call_.db.number(kSlotOfGroup, *group_id, call_.now_us())) free.insert(*head);
+        else if (const auto head = head_of(call_, *group_id);
+                 head && !call_.db.number(kSlotOfGroup, *group_id, call_.now_us()))
+          free.insert(*head);
       }
     }
     std::int64_t let_out = 0;
     for (const std::int64_t seq : free) {
       const auto standing = find_standing(call_, seq);
-      if (!standing || standing->queue_id != queue_id || standing->lane != kHeldLane || standing->run_at > call_.wall_us()) continue;
+      if (!standing || standing->queue_id != queue_id || standing->lane != kHeldLane ||
+          standing->run_at > call_.wall_us())
+        continue;
       if (call_.db.number(kSlotOfJob, seq, call_.now_us()) || is_full(home, standing->limit_id)) continue;
       let_out += 1;
       reply_.claimable = true;

@@ -21,7 +21,8 @@ BatchTable& batch_of(sqlite3_vtab_cursor* cursor) { return *reinterpret_cast<Tab
 std::size_t& row_of(sqlite3_vtab_cursor* cursor) { return reinterpret_cast<Cursor*>(cursor)->row; }
 
 int connect_table(sqlite3* db, void* batch, int, const char* const*, sqlite3_vtab** out, char**) {
-  const int code = sqlite3_declare_vtab(db, "CREATE TABLE batch(n, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17)");
+  const int code = sqlite3_declare_vtab(
+      db, "CREATE TABLE batch(n, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17)");
   if (code != SQLITE_OK) return code;
   auto* table = new (std::nothrow) Table{{}, static_cast<BatchTable*>(batch)};
   if (!table) return SQLITE_NOMEM;

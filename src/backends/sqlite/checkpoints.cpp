@@ -34,8 +34,8 @@ std::optional<Error> Checkpoints::run() {
   const bool large = ::stat((path_ + "-wal").c_str(), &wal) == 0 && wal.st_size > kWalBytesLarge;
   FENCELINE_CRASH_POINT(sqlite_checkpoint_before);
   sqlite3_busy_timeout(db_.handle(), 0);
-  const int code =
-      sqlite3_wal_checkpoint_v2(db_.handle(), "main", large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  const int code = sqlite3_wal_checkpoint_v2(
+      db_.handle(), "main", large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   const SqliteFailure failure{sqlite3_extended_errcode(db_.handle()), sqlite3_errmsg(db_.handle())};
   sqlite3_busy_timeout(db_.handle(), 2000);
   FENCELINE_CRASH_POINT(sqlite_checkpoint_after);

@@ -1,5 +1,5 @@
-// When the log of a store goes back into its file. Only in the writers' turn, so that no commit and no second checkpoint can
-// overlap it, by whichever connection has just committed.
+// When the log of a store goes back into its file. Only in the writers' turn, so that no commit and no second
+// checkpoint can overlap it, by whichever connection has just committed.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ class Checkpoints {
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  // After a commit, in the turn. Never waits for a reader: a later commit tries again. An error: the disk failed, and nothing
-  // may be written any more.
+  // After a commit, in the turn. Never waits for a reader: a later commit tries again. An error: the disk failed, and
+  // nothing may be written any more.
   std::optional<Error> run_if_due();
   // The same at once: a log that cannot grow on a full disk may still be emptied into the file, and then there is room.
   std::optional<Error> run();

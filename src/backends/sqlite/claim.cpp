@@ -23,8 +23,10 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kRepeated = "SELECT id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4 ORDER BY id";
-constexpr const char* kOfRequest = "SELECT id, queue_id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 ORDER BY id";
+constexpr const char* kRepeated =
+    "SELECT id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4 ORDER BY id";
+constexpr const char* kOfRequest =
+    "SELECT id, queue_id, seqs FROM claim WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 ORDER BY id";
 constexpr const char* kForgetClaims =
     "DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE live = 0 AND until <= ?1 ORDER BY until LIMIT ?2)";
 constexpr const char* kAddClaim = R"sql(
@@ -39,9 +41,11 @@ constexpr const char* kDue = R"sql(
   WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
 constexpr const char* kTaken = R"sql(
   DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
-constexpr const char* kLeft = "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+constexpr const char* kLeft =
+    "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-// Rows that are forgotten beyond those that a claim may add, so that the table shrinks however many queues a worker serves.
+// Rows that are forgotten beyond those that a claim may add, so that the table shrinks however many queues a worker
+// serves.
 constexpr std::int64_t kForgottenBeside = 16;
 
 // Jobs on their way to a worker: the rows to write and the answers to give, in the order of their grants.
@@ -104,7 +108,8 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
     if (chosen.size() > before) {
       const Delivery& last = chosen.deliveries.back();
       call.db.execute(kTaken, queue_id, lane, rank, last.run_at, row_first);
-      if (last.seq < row_last) call.db.execute(kLeft, queue_id, lane, rank, last.run_at, last.seq + 1, row_last - last.seq - 1);
+      if (last.seq < row_last)
+        call.db.execute(kLeft, queue_id, lane, rank, last.run_at, last.seq + 1, row_last - last.seq - 1);
     }
     return chosen.size() < full;
   });
@@ -139,7 +144,8 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
     delivery.losses_in_row += 1;
     delivery.state = JobState::dead;
     delivery.finished_at = call.wall_us();
-    delivery.error = "lost " + std::to_string(delivery.losses_in_row) + " deliveries in a row: its workers died or were cut off";
+    delivery.error =
+        "lost " + std::to_string(delivery.losses_in_row) + " deliveries in a row: its workers died or were cut off";
   }
   finish(call, lost, JobState::running);
   return {};
@@ -235,8 +241,8 @@ std::optional<std::vector<ClaimedJob>> repeated(Call& call, const ClaimRequest& 
   std::sort(held.begin(), held.end(), [](const Delivery& a, const Delivery& b) { return a.place < b.place; });
   std::vector<ClaimedJob> jobs;
   for (const Delivery& delivery : held)
-    jobs.push_back({to_job(call, delivery, true), Duration{delivery.lease_end - call.now_us()}, delivery.previous_owner.has_value(),
-                    delivery.previous_owner.value_or("")});
+    jobs.push_back({to_job(call, delivery, true), Duration{delivery.lease_end - call.now_us()},
+                    delivery.previous_owner.has_value(), delivery.previous_owner.value_or("")});
   return jobs;
 }
 
@@ -275,12 +281,14 @@ void find_room(Call& call, std::vector<Served>& served) {
 }
 
 bool alone_could_start(Call& call, const std::vector<Served>& served) {
-  return std::any_of(served.begin(), served.end(),
-                     [&](const Served& queue) { return queue.at_most(1) > 0 && some_due(call, queue.queue_id, kAloneLane); });
+  return std::any_of(served.begin(), served.end(), [&](const Served& queue) {
+    return queue.at_most(1) > 0 && some_due(call, queue.queue_id, kAloneLane);
+  });
 }
 
 // A first claim: buries, chooses and grants. Sets alone_waiting.
-Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, std::vector<Served>& served, ClaimReply& reply) {
+Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, std::vector<Served>& served,
+                        ClaimReply& reply) {
   const auto limit = static_cast<std::size_t>(request.limit);
   std::vector<Delivery> dead;
   std::vector<Delivery> alone;
@@ -295,7 +303,8 @@ Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns
   Grants chosen;
   if (!request.holds_others) {
     if (!alone.empty()) take_over(call, std::move(alone.front()), chosen);
-    for (const Served& queue : served) take_due(call, queue.queue_id, kAloneLane, queue.at_most(chosen.empty() ? 1 : 0), chosen);
+    for (const Served& queue : served)
+      take_due(call, queue.queue_id, kAloneLane, queue.at_most(chosen.empty() ? 1 : 0), chosen);
   } else {
     reply.alone_waiting = !alone.empty() || alone_could_start(call, served);
   }
@@ -303,7 +312,8 @@ Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns
     for (Delivery& delivery : common) {
       if (chosen.size() < limit) take_over(call, std::move(delivery), chosen);
     }
-    for (const Served& queue : served) take_due(call, queue.queue_id, kCommonLane, queue.at_most(limit - chosen.size()), chosen);
+    for (const Served& queue : served)
+      take_due(call, queue.queue_id, kCommonLane, queue.at_most(limit - chosen.size()), chosen);
   }
   if (auto ok = grant(call, request, ns_id, chosen); !ok) return ok;
   for (std::size_t i = 0; i < chosen.size(); ++i) complete(call, request.owner, chosen.deliveries[i], chosen.jobs[i]);
@@ -337,9 +347,10 @@ Result<ClaimReply> claim(Call& call, const ClaimRequest& request) {
     if (request.holds_others) {
       find_room(call, served);
       const std::vector<Delivery> expired = run_out(call, ids_of(served), 0);
-      reply.alone_waiting = alone_could_start(call, served) || std::any_of(expired.begin(), expired.end(), [](const Delivery& delivery) {
-                              return delivery.losses_in_row + 1 >= kLossesBeforeAlone && delivery.losses_in_row + 1 < kLossesInRowMax;
-                            });
+      reply.alone_waiting =
+          alone_could_start(call, served) || std::any_of(expired.begin(), expired.end(), [](const Delivery& delivery) {
+            return delivery.losses_in_row + 1 >= kLossesBeforeAlone && delivery.losses_in_row + 1 < kLossesInRowMax;
+          });
     }
   } else if (call.db.number(kIsOrdered, *ns_id, request.owner)) {
     reply.ordered = true;

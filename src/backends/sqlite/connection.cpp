@@ -1,5 +1,5 @@
-// Connections for the application's own tables. Whoever writes has the writers' turn, as the store's own writer has, from
-// BEGIN to COMMIT and through a checkpoint that is due.
+// Connections for the application's own tables. Whoever writes has the writers' turn, as the store's own writer has,
+// from BEGIN to COMMIT and through a checkpoint that is due.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -24,7 +24,8 @@ constexpr const char* kLockFence = "SELECT fence FROM fenceline_lock WHERE ns_id
 sqlite::TableGate::JobFence find_job_fence(SqliteConnectionParts& parts, const JobId& id) {
   sqlite::Call call(*parts.db, parts.names, parts.clock, parts.entered);
   const auto ns_id = call.names.find_namespace(parts.ns);
-  if (const auto seq = ns_id ? sqlite::find_seq(call, *ns_id, id) : std::nullopt) return {true, sqlite::find_delivery(call, *seq).fence, 0};
+  if (const auto seq = ns_id ? sqlite::find_seq(call, *ns_id, id) : std::nullopt)
+    return {true, sqlite::find_delivery(call, *seq).fence, 0};
   return {false, 0, call.db.number(kFloor).value_or(0)};
 }
 
@@ -35,9 +36,11 @@ std::optional<Fence> find_lock_fence(SqliteConnectionParts& parts, const std::st
 
 }  // namespace
 
-SqliteConnectionParts::SqliteConnectionParts(Runtime& used_runtime, const Clock& used_clock, Log log, const sqlite::OwnNames& names_of_ours,
-                                             sqlite::Writer& its_writer, sqlite::WakeFile& its_wakes, std::unique_ptr<sqlite::LockFile> lock_file,
-                                             std::unique_ptr<sqlite::Database> database, std::string file, std::string namespace_name, int checkpoint_pages)
+SqliteConnectionParts::SqliteConnectionParts(Runtime& used_runtime, const Clock& used_clock, Log log,
+                                             const sqlite::OwnNames& names_of_ours, sqlite::Writer& its_writer,
+                                             sqlite::WakeFile& its_wakes, std::unique_ptr<sqlite::LockFile> lock_file,
+                                             std::unique_ptr<sqlite::Database> database, std::string file,
+                                             std::string namespace_name, int checkpoint_pages)
     : runtime(used_runtime),
       clock(used_clock),
       own(names_of_ours),
@@ -51,8 +54,9 @@ SqliteConnectionParts::SqliteConnectionParts(Runtime& used_runtime, const Clock&
       names(*db),
       checkpoints(*db, log, path, checkpoint_pages),
       rules(*db, own),
-      gate(*db, rules, ns, [this](const JobId& id) { return find_job_fence(*this, id); },
-           [this](const std::string& resource) { return find_lock_fence(*this, resource); }) {}
+      gate(
+          *db, rules, ns, [this](const JobId& id) { return find_job_fence(*this, id); },
+          [this](const std::string& resource) { return find_lock_fence(*this, resource); }) {}
 
 // A wait for the turn has no time-out of its own, so it is done on a thread that is told to stop at the deadline.
 Result<void> SqliteConnectionParts::take_turn(Duration timeout) {
@@ -100,7 +104,8 @@ Result<void> SqliteConnectionParts::begin(Duration timeout) {
 
 void SqliteConnectionParts::end() {
   const sqlite::ApplicationRules::Ours ours(rules);
-  // A commit that was not made is no error to anyone: what cannot be rolled back is rolled back by who opens the file next.
+  // A commit that was not made is no error to anyone: what cannot be rolled back is rolled back by who opens the file
+  // next.
   if (db->in_transaction()) sqlite3_exec(db->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   open = false;
   rules.leave_transaction();
@@ -124,10 +129,14 @@ Result<void> SqliteConnectionParts::commit() {
   } catch (const sqlite::SqliteFailure& failure) {
     Error error = failure.error(path);
     const int primary = failure.code & 0xff;
-    if (primary == SQLITE_CONSTRAINT) error = {Code::conflict, "the commit was refused: " + failure.message + "; nothing was changed"};
-    else if (primary == SQLITE_BUSY) error = {Code::refused, "the commit was refused: " + failure.message + "; reset your statements first; nothing was changed"};
+    if (primary == SQLITE_CONSTRAINT)
+      error = {Code::conflict, "the commit was refused: " + failure.message + "; nothing was changed"};
+    else if (primary == SQLITE_BUSY)
+      error = {Code::refused,
+               "the commit was refused: " + failure.message + "; reset your statements first; nothing was changed"};
     else if (committing && failure.is_io_error()) error = writer.mark_broken(std::move(error));
-    else if (committing && error.code == Code::unavailable) error.code = Code::in_doubt;  // its frames may be in the log already
+    else if (committing && error.code == Code::unavailable)
+      error.code = Code::in_doubt;  // its frames may be in the log already
     if (db->in_transaction()) sqlite3_exec(db->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
     if (error.code == Code::full) {
       if (const auto failed = checkpoints.run()) writer.mark_broken(*failed);
@@ -156,15 +165,16 @@ Result<SqliteConnection> SqliteStore::connect(const SqliteConnectOptions& option
     static const sqlite::OwnNames own(parts_->clock);
     auto db = std::make_unique<sqlite::Database>(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX);
     sqlite::configure(*db, parts_->options.synchronous == SqliteSync::full ? "FULL" : "NORMAL");
-    // A statement outside a transaction is refused when it commits; until then nothing of it may reach the log, where it would meet a checkpoint.
+    // A statement outside a transaction is refused when it commits; until then nothing of it may reach the log, where
+    // it would meet a checkpoint.
     db->run_script("PRAGMA cache_spill = OFF");
     // After a fork nothing of this is the child's to close.
     const auto close = [](SqliteConnectionParts* parts) {
       if (::getpid() == parts->pid) delete parts;
     };
     return SqliteConnection(std::shared_ptr<SqliteConnectionParts>(
-        new SqliteConnectionParts(parts_->runtime, parts_->clock, parts_->log, own, *parts_->writer, *parts_->wakes, std::move(*locks), std::move(db), path,
-                                  options.ns, parts_->options.checkpoint_pages),
+        new SqliteConnectionParts(parts_->runtime, parts_->clock, parts_->log, own, *parts_->writer, *parts_->wakes,
+                                  std::move(*locks), std::move(db), path, options.ns, parts_->options.checkpoint_pages),
         close));
   } catch (const sqlite::SqliteFailure& failure) {
     return std::unexpected(failure.error(path));
@@ -175,8 +185,11 @@ sqlite3* SqliteConnection::handle() const { return parts_->db->handle(); }
 std::string SqliteConnection::refusal() const { return parts_->rules.refusal(); }
 
 Result<SqliteTransaction> SqliteConnection::begin(Duration timeout) {
-  if (::getpid() != parts_->pid) return fail(Code::refused, "the connection was opened before a fork; open the store and connect again in this process");
-  if (parts_->open) return fail(Code::refused, "a transaction of this connection is open already; end it first, or connect once more");
+  if (::getpid() != parts_->pid)
+    return fail(Code::refused,
+                "the connection was opened before a fork; open the store and connect again in this process");
+  if (parts_->open)
+    return fail(Code::refused, "a transaction of this connection is open already; end it first, or connect once more");
   if (auto begun = parts_->begin(timeout); !begun) return std::unexpected(begun.error());
   return SqliteTransaction(parts_);
 }
@@ -205,7 +218,8 @@ Result<void> SqliteConnection::unprotect_table(const std::string& table, Duratio
   return transaction->commit();
 }
 
-Result<void> guarded(SqliteConnection& connection, const Job& job, const std::function<Result<void>(SqliteTransaction&)>& body) {
+Result<void> guarded(SqliteConnection& connection, const Job& job,
+                     const std::function<Result<void>(SqliteTransaction&)>& body) {
   Result<SqliteTransaction> transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ok = transaction->guard(job); !ok) return ok;
@@ -213,7 +227,8 @@ Result<void> guarded(SqliteConnection& connection, const Job& job, const std::fu
   return transaction->commit();
 }
 
-Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence fence, const std::function<Result<void>(SqliteTransaction&)>& body) {
+Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence fence,
+                     const std::function<Result<void>(SqliteTransaction&)>& body) {
   Result<SqliteTransaction> transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ok = transaction->guard_lock(lock, fence); !ok) return ok;

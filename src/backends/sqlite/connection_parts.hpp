@@ -23,8 +23,9 @@ namespace fenceline {
 
 // Its mutable half lives while a transaction is open: then it has the writers' turn.
 struct SqliteConnectionParts {
-  SqliteConnectionParts(Runtime& used_runtime, const Clock& used_clock, Log log, const sqlite::OwnNames& names_of_ours, sqlite::Writer& its_writer,
-                        sqlite::WakeFile& its_wakes, std::unique_ptr<sqlite::LockFile> lock_file, std::unique_ptr<sqlite::Database> database,
+  SqliteConnectionParts(Runtime& used_runtime, const Clock& used_clock, Log log, const sqlite::OwnNames& names_of_ours,
+                        sqlite::Writer& its_writer, sqlite::WakeFile& its_wakes,
+                        std::unique_ptr<sqlite::LockFile> lock_file, std::unique_ptr<sqlite::Database> database,
                         std::string file, std::string namespace_name, int checkpoint_pages);
 
   Runtime& runtime;
@@ -43,9 +44,9 @@ struct SqliteConnectionParts {
   sqlite::TableGate gate;
   AscendingUuids ids;
 
-  bool open = false;          // a transaction
-  Instant entered{};          // when it was asked for
-  std::int64_t schema = -1;   // version of the schema whose protected tables are known
+  bool open = false;         // a transaction
+  Instant entered{};         // when it was asked for
+  std::int64_t schema = -1;  // version of the schema whose protected tables are known
   std::set<sqlite::QueueName> awakened;
 
   // Waits for the turn and begins. Errors: unavailable, broken.

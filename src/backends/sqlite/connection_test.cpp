@@ -43,7 +43,8 @@ TEST_F(ApplicationConnection, SqlCannotEndTheTransaction) {
   make_table("CREATE TABLE account (id, cents)");
   SqliteTransaction transaction = must(connection.begin());
   must(transaction.execute("INSERT INTO account VALUES (1, 1)"));
-  for (const char* sql : {"COMMIT", "ROLLBACK", "BEGIN", "END"}) EXPECT_EQ(code_of(transaction.execute(sql)), Code::refused) << sql;
+  for (const char* sql : {"COMMIT", "ROLLBACK", "BEGIN", "END"})
+    EXPECT_EQ(code_of(transaction.execute(sql)), Code::refused) << sql;
   must(transaction.commit());
   EXPECT_EQ(text_of("SELECT count(*) FROM account"), "1");
   EXPECT_EQ(code_of(transaction.commit()), Code::refused);
@@ -54,11 +55,26 @@ TEST_F(ApplicationConnection, TheStoresTablesCannotBeWrittenBySql) {
   must(store->enqueue(test::one_job(1)));
   make_table("CREATE TABLE mine (x)");
   SqliteTransaction transaction = must(connection.begin());
-  for (const char* sql :
-       {"DELETE FROM job", "UPDATE main.Job SET priority = 1", "INSERT INTO trail VALUES (1, '', 1, '', '', '', '')", "DROP TABLE run", "ALTER TABLE job ADD COLUMN x",
-        "CREATE INDEX i ON job (priority)", "CREATE TRIGGER t AFTER INSERT ON job BEGIN SELECT 1; END", "CREATE TEMP TABLE job (x)", "CREATE VIEW batch AS SELECT 1",
-        "CREATE TABLE batch (x)", "CREATE TABLE fenceline_mine (x)", "SELECT * FROM batch", "PRAGMA user_version = 9", "PRAGMA wal_checkpoint", "PRAGMA journal_mode = DELETE",
-        "PRAGMA writable_schema = 1", "PRAGMA recursive_triggers = 0", "PRAGMA wal_autocheckpoint = 1", "ATTACH ':memory:' AS other", "ANALYZE"}) {
+  for (const char* sql : {"DELETE FROM job",
+                          "UPDATE main.Job SET priority = 1",
+                          "INSERT INTO trail VALUES (1, '', 1, '', '', '', '')",
+                          "DROP TABLE run",
+                          "ALTER TABLE job ADD COLUMN x",
+                          "CREATE INDEX i ON job (priority)",
+                          "CREATE TRIGGER t AFTER INSERT ON job BEGIN SELECT 1; END",
+                          "CREATE TEMP TABLE job (x)",
+                          "CREATE VIEW batch AS SELECT 1",
+                          "CREATE TABLE batch (x)",
+                          "CREATE TABLE fenceline_mine (x)",
+                          "SELECT * FROM batch",
+                          "PRAGMA user_version = 9",
+                          "PRAGMA wal_checkpoint",
+                          "PRAGMA journal_mode = DELETE",
+                          "PRAGMA writable_schema = 1",
+                          "PRAGMA recursive_triggers = 0",
+                          "PRAGMA wal_autocheckpoint = 1",
+                          "ATTACH ':memory:' AS other",
+                          "ANALYZE"}) {
     const auto refused = transaction.execute(sql);
     EXPECT_EQ(code_of(refused), Code::refused) << sql;
     EXPECT_TRUE(refused || refused.error().message.find("not authorized") == std::string::npos) << sql;
@@ -85,7 +101,9 @@ TEST_F(ApplicationConnection, TakesTurnsWithTheStoreAndNamesWhoIsInTheWay) {
   SqliteTransaction transaction = must(connection.begin());
   const auto waited = second.begin(20ms);
   EXPECT_EQ(code_of(waited), Code::unavailable);
-  EXPECT_NE(waited.error().message.find("process " + std::to_string(::getpid()) + " holds the write lock"), std::string::npos) << waited.error().message;
+  EXPECT_NE(waited.error().message.find("process " + std::to_string(::getpid()) + " holds the write lock"),
+            std::string::npos)
+      << waited.error().message;
   EnqueueRequest request = test::one_job(1);
   request.timeout = 20ms;
   const auto enqueued = store->enqueue(request);
@@ -138,7 +156,9 @@ TEST_F(ApplicationConnection, AStatementOutOfTurnWritesNothingIntoTheLogBeforeIt
   make_table("CREATE TABLE bulk (bytes BLOB)");
   const auto log_size = [&] { return std::filesystem::file_size(options().path + "-wal"); };
   const auto before = log_size();
-  const std::string many = "INSERT INTO bulk WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 320) SELECT zeroblob(100000) FROM n";
+  const std::string many =
+      "INSERT INTO bulk WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 320) SELECT "
+      "zeroblob(100000) FROM n";
   EXPECT_NE(raw(connection.handle(), many.c_str()), "");
   EXPECT_EQ(log_size(), before);
 }
@@ -149,7 +169,8 @@ TEST_F(ApplicationConnection, DoesNotCrossAFork) {
   must(transaction.execute("INSERT INTO line VALUES (1)"));
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool refused = code_of(transaction.execute("SELECT 1")) == Code::refused && code_of(transaction.commit()) == Code::refused;
+    const bool refused =
+        code_of(transaction.execute("SELECT 1")) == Code::refused && code_of(transaction.commit()) == Code::refused;
     ::_exit(refused && code_of(connection.begin()) == Code::refused ? 0 : 1);
   }
   int status = -1;

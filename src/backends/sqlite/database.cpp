@@ -24,7 +24,8 @@ Error SqliteFailure::error(std::string_view store) const {
   if (code == SQLITE_IOERR_SHMSIZE) return {Code::full, opening + "the disk is full"};
   switch (code & 0xff) {
     case SQLITE_FULL: return {Code::full, opening + "the disk is full"};
-    case SQLITE_IOERR: return {Code::broken, opening + "i/o error (" + message + ", sqlite code " + std::to_string(code) + ")"};
+    case SQLITE_IOERR:
+      return {Code::broken, opening + "i/o error (" + message + ", sqlite code " + std::to_string(code) + ")"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return {Code::broken, opening + "the file is damaged (" + message + ")"};
     case SQLITE_READONLY:
@@ -32,7 +33,8 @@ Error SqliteFailure::error(std::string_view store) const {
     case SQLITE_AUTH: return {Code::refused, opening + "it is read-only (" + message + ")"};
     case SQLITE_CANTOPEN: return {Code::refused, opening + "it cannot be opened (" + message + ")"};
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return {Code::unavailable, opening + "a connection from outside fenceline holds its lock (" + message + ")"};
+    case SQLITE_LOCKED:
+      return {Code::unavailable, opening + "a connection from outside fenceline holds its lock (" + message + ")"};
     case SQLITE_NOMEM: return {Code::unavailable, opening + "out of memory"};
     default: return {Code::unavailable, opening + message + " (sqlite code " + std::to_string(code) + ")"};
   }
@@ -80,7 +82,8 @@ Database::~Database() {
 
 sqlite3_stmt* Database::prepared(const char* sql) {
   sqlite3_stmt*& statement = statements_[sql];
-  if (!statement && sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) raise(db_);
+  if (!statement && sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK)
+    raise(db_);
   check(sqlite3_stmt_busy(statement) == 0, "a statement is used inside itself");
   return statement;
 }

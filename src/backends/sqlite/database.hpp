@@ -26,8 +26,8 @@ struct SqliteFailure {
   bool is_io_error() const;
 };
 
-// SQLite counts its memory for the whole process behind one lock, which every thread takes at every allocation. For a program that does not read the
-// count; before its first connection.
+// SQLite counts its memory for the whole process behind one lock, which every thread takes at every allocation. For a
+// program that does not read the count; before its first connection.
 void count_no_memory();
 
 struct Bytes {

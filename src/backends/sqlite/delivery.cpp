@@ -31,18 +31,21 @@ constexpr const char* kFindAgain = R"sql(
 constexpr const char* kPastOfFirst = R"sql(
   SELECT past FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
 
-// c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key, c10 past
+// c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key,
+// c10 past
 constexpr const char* kPutRunning = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags, limit_id, past)
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 FROM batch)sql";
 
-// The same for first deliveries of plain jobs, as most are: what they share is said once. ?1 claim, ?2 fence, ?3 lease end
+// The same for first deliveries of plain jobs, as most are: what they share is said once. ?1 claim, ?2 fence, ?3 lease
+// end
 constexpr const char* kPutRunningAlike = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
   SELECT c0, c1, ?1, c3, ?2, ?3, c6, 1, 0 FROM batch)sql";
 
 // The row that begins before the number and holds it; the half of it from there on, and the rest.
-constexpr const char* kAcross = "SELECT seq, more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq < ?1) AND seq + more >= ?1";
+constexpr const char* kAcross =
+    "SELECT seq, more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq < ?1) AND seq + more >= ?1";
 constexpr const char* kCopyRest = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
   SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run WHERE seq = ?1)sql";
@@ -55,7 +58,9 @@ constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FR
 
 constexpr const char* kProgress = "SELECT percent, word FROM note WHERE seq = ?1 AND percent IS NOT NULL";
 
-bool of_one_grant(const Delivery& a, const Delivery& b) { return a.claim_id == b.claim_id && a.fence == b.fence && a.lease_end == b.lease_end; }
+bool of_one_grant(const Delivery& a, const Delivery& b) {
+  return a.claim_id == b.claim_id && a.fence == b.fence && a.lease_end == b.lease_end;
+}
 
 // First deliveries of plain jobs under one fence of one claim.
 bool are_alike_in_run(const std::vector<Delivery>& deliveries, const std::vector<std::string>& pasts) {
@@ -93,8 +98,8 @@ class ClaimsOfBatch {
   std::int64_t started_at_ = 0;
 };
 
-// Looks for running jobs. Cheap for numbers that ascend: neighbours share a row, or their rows follow each other. Nothing may
-// change `run` meanwhile.
+// Looks for running jobs. Cheap for numbers that ascend: neighbours share a row, or their rows follow each other.
+// Nothing may change `run` meanwhile.
 class RunWalk {
  public:
   explicit RunWalk(Call& call) : call_(call), claims_(call) {}
@@ -197,7 +202,8 @@ std::vector<Delivery> find_running_under(Call& call, std::int64_t claim_id, cons
   return found;
 }
 
-std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids) {
+std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id,
+                                                     const std::vector<const JobId*>& ids) {
   std::vector<std::optional<Delivery>> found(ids.size());
   std::vector<std::int64_t> seqs(ids.size());
   IdWalk numbers(call, ns_id);
@@ -244,8 +250,8 @@ void put_running(Call& call, const std::vector<Delivery>& deliveries) {
   for (std::size_t i = 0; i < deliveries.size(); ++i) {
     const Delivery& d = deliveries[i];
     const Delivery* before = put.empty() ? nullptr : &deliveries[put.back().at];
-    if (before && d.seq == before->seq + put.back().more + 1 && d.run_at == before->run_at && of_one_grant(d, *before) &&
-        is_first_of_plain(d, pasts[i]) && is_first_of_plain(*before, pasts[put.back().at]))
+    if (before && d.seq == before->seq + put.back().more + 1 && d.run_at == before->run_at &&
+        of_one_grant(d, *before) && is_first_of_plain(d, pasts[i]) && is_first_of_plain(*before, pasts[put.back().at]))
       put.back().more += 1;
     else put.push_back({i});
   }
@@ -278,11 +284,14 @@ void drop_running(Call& call, const std::vector<Delivery>& deliveries) {
 
 void renew_running(Call& call, const std::vector<Delivery>& deliveries, std::int64_t lease_end) {
   change_running(
-      call, deliveries, [&](const SeqRange& range) { call.db.execute(kRenewRange, range.first, range.last, lease_end); },
+      call, deliveries,
+      [&](const SeqRange& range) { call.db.execute(kRenewRange, range.first, range.last, lease_end); },
       [&] { call.db.execute(kRenewRunning, lease_end); });
 }
 
-std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id) { return IdWalk(call, ns_id).find(id); }
+std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId& id) {
+  return IdWalk(call, ns_id).find(id);
+}
 
 JobId id_of(Call& call, std::int64_t seq) {
   JobWalk job(call);

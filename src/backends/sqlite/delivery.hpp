@@ -1,4 +1,5 @@
-// The changing half of a job, whichever of the tables ready, run, waiting and done it stands in, and its moves between them.
+// The changing half of a job, whichever of the tables ready, run, waiting and done it stands in, and its moves between
+// them.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct Delivery {
   std::string error;
   // running only
   std::int64_t claim_id = 0;
-  std::int64_t place = 0;     // in the reply of its claim
-  bool shares_row = false;    // with others that run, when it was found
+  std::int64_t place = 0;   // in the reply of its claim
+  bool shares_row = false;  // with others that run, when it was found
   std::int64_t lease_end = 0;
   std::optional<std::string> previous_owner;
   // running, and finished by a settle
@@ -64,10 +65,11 @@ std::optional<std::int64_t> find_seq(Call& call, std::int64_t ns_id, const JobId
 JobId id_of(Call& call, std::int64_t seq);
 
 // Of many jobs at once, in this order; empty: no such job in this namespace.
-std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id, const std::vector<const JobId*>& ids);
+std::vector<std::optional<Delivery>> find_deliveries(Call& call, std::int64_t ns_id,
+                                                     const std::vector<const JobId*>& ids);
 
-// Each is one statement for all rows, or a few. put_running takes them in the order of the reply, none of them running. What
-// is ready is put by enter_ready() of gates.hpp.
+// Each is one statement for all rows, or a few. put_running takes them in the order of the reply, none of them running.
+// What is ready is put by enter_ready() of gates.hpp.
 void put_running(Call& call, const std::vector<Delivery>& deliveries);
 void drop_running(Call& call, const std::vector<Delivery>& deliveries);
 void renew_running(Call& call, const std::vector<Delivery>& deliveries, std::int64_t lease_end);

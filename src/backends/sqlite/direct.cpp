@@ -33,7 +33,9 @@ Result<void> DirectConnection::run(const Body& body) {
     ran = run_locked(body, awakened);
   }
   if (ran && !awakened.empty()) {
-    listeners_.tell([&](const Listener& listener) { return std::ranges::any_of(listener.names, [&](const QueueName& name) { return awakened.contains(name); }); });
+    listeners_.tell([&](const Listener& listener) {
+      return std::ranges::any_of(listener.names, [&](const QueueName& name) { return awakened.contains(name); });
+    });
   }
   return ran;
 }

@@ -22,11 +22,14 @@ class DirectConnection {
  public:
   using Body = std::function<bool(Call&)>;  // what it wrote is kept if it returns true
 
-  DirectConnection(const Clock& clock, std::unique_ptr<Database> db) : clock_(clock), db_(std::move(db)), names_(*db_) {}
+  DirectConnection(const Clock& clock, std::unique_ptr<Database> db)
+      : clock_(clock), db_(std::move(db)), names_(*db_) {}
 
   Result<void> run(const Body& body);
   // Callbacks run on the caller of run(), after it changed something. The handle waits for one under way.
-  std::unique_ptr<Watch> watch(std::vector<QueueName> names, std::function<void()> on_change) { return listeners_.add(std::move(names), {}, std::move(on_change)); }
+  std::unique_ptr<Watch> watch(std::vector<QueueName> names, std::function<void()> on_change) {
+    return listeners_.add(std::move(names), {}, std::move(on_change));
+  }
 
  private:
   Result<void> run_locked(const Body& body, std::set<QueueName>& awakened);

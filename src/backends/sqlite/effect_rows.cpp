@@ -5,7 +5,8 @@ namespace {
 
 // Columns as the schema has them: see read_effect().
 constexpr const char* kFind = "SELECT * FROM effect WHERE seq = ?1 AND name = ?2";
-constexpr const char* kOfNamespace = "SELECT * FROM effect INDEXED BY effect_ns WHERE ns_id = ?1 AND number > ?2 ORDER BY number";
+constexpr const char* kOfNamespace =
+    "SELECT * FROM effect INDEXED BY effect_ns WHERE ns_id = ?1 AND number > ?2 ORDER BY number";
 constexpr const char* kIntentsOfNamespace = R"sql(
   SELECT * FROM effect INDEXED BY effect_intent WHERE ns_id = ?1 AND state = 1 AND number > ?2 ORDER BY number)sql";
 constexpr const char* kOfJob = "SELECT * FROM effect WHERE seq = ?1 AND number > ?2 ORDER BY number";
@@ -18,7 +19,8 @@ constexpr const char* kWrite = R"sql(
     exit_status = ?12, resolved_by = ?13, result = ?14 WHERE number = ?1)sql";
 constexpr const char* kCount = "SELECT count(*) FROM effect WHERE seq = ?1";
 constexpr const char* kIntentOfJob = "SELECT 1 FROM effect WHERE seq = ?1 AND state = 1 LIMIT 1";
-constexpr const char* kIntentIn = "SELECT 1 FROM effect INDEXED BY effect_intent WHERE ns_id = ?1 AND state = 1 LIMIT 1";
+constexpr const char* kIntentIn =
+    "SELECT 1 FROM effect INDEXED BY effect_intent WHERE ns_id = ?1 AND state = 1 LIMIT 1";
 constexpr const char* kWaitedFor = "SELECT name FROM effect WHERE seq = ?1 AND held = 1 ORDER BY name";
 constexpr const char* kWaitForNone = "UPDATE effect SET held = 0 WHERE seq = ?1 AND held = 1";
 
@@ -55,8 +57,9 @@ std::optional<EffectRow> find_effect(Call& call, std::int64_t seq, const std::st
 }
 
 void each_effect(Call& call, const EffectSearch& search, const std::function<bool(EffectRow)>& visit) {
-  auto rows = search.seq ? call.db.query(kOfJob, *search.seq, search.after)
-                         : call.db.query(search.intents ? kIntentsOfNamespace : kOfNamespace, search.ns_id, search.after);
+  auto rows = search.seq
+                  ? call.db.query(kOfJob, *search.seq, search.after)
+                  : call.db.query(search.intents ? kIntentsOfNamespace : kOfNamespace, search.ns_id, search.after);
   while (rows.next() && visit(read_effect(rows, search.with_result))) {
   }
 }
@@ -68,12 +71,13 @@ void write_effect(Call& call, std::int64_t ns_id, const EffectRow& row) {
   const std::int64_t began_at = e.began_at.time_since_epoch().count();
   const int held = e.held ? 1 : 0;
   if (row.number == 0) {
-    call.db.execute(kAdd, ns_id, row.seq, e.name, state, held, policy, Bytes{e.digest}, e.fence, e.call, e.actor, e.doubts, began_at);
+    call.db.execute(kAdd, ns_id, row.seq, e.name, state, held, policy, Bytes{e.digest}, e.fence, e.call, e.actor,
+                    e.doubts, began_at);
     return;
   }
   const auto status = e.exit_status ? std::optional<std::int64_t>(*e.exit_status) : std::nullopt;
-  call.db.execute(kWrite, row.number, state, held, policy, Bytes{e.digest}, e.fence, e.call, e.actor, e.doubts, began_at, in_us(e.ended_at), status,
-                  e.resolved_by, Bytes{e.result});
+  call.db.execute(kWrite, row.number, state, held, policy, Bytes{e.digest}, e.fence, e.call, e.actor, e.doubts,
+                  began_at, in_us(e.ended_at), status, e.resolved_by, Bytes{e.result});
 }
 
 std::int64_t count_effects(Call& call, std::int64_t seq) { return call.db.number(kCount, seq).value_or(0); }

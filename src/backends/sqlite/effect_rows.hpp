@@ -1,5 +1,5 @@
-// Rows of `effect`. A job has them from the first effect that it began until retention takes it away; one without effects costs
-// nothing here.
+// Rows of `effect`. A job has them from the first effect that it began until retention takes it away; one without
+// effects costs nothing here.
 #pragma once
 
 #include <cstdint>

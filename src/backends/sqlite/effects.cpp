@@ -64,7 +64,8 @@ void begin(Call& call, std::int64_t ns_id, const BeginEffectRequest& request, Ef
 
 Result<BeginEffectReply> begin_first(Call& call, const Found& found, const BeginEffectRequest& request) {
   if (count_effects(call, found.job->seq) >= kEffectsOfAJobMost)
-    return fail(Code::refused, "job " + to_string(request.job) + " has " + std::to_string(kEffectsOfAJobMost) + " effects already");
+    return fail(Code::refused,
+                "job " + to_string(request.job) + " has " + std::to_string(kEffectsOfAJobMost) + " effects already");
   EffectRow row{.number = 0, .seq = found.job->seq, .effect = {}};
   row.effect.name = request.name;
   begin(call, found.ns_id, request, row);
@@ -76,7 +77,8 @@ Result<BeginEffectReply> meet(Call& call, Found& found, const BeginEffectRequest
   Effect& effect = row.effect;
   const std::string of_job = "effect " + request.name + " of job " + to_string(request.job);
   if (effect.state == EffectState::none) {
-    if (effect.call == request.call) return fail(Code::refused, "this call of " + of_job + " has ended as none; begin again with a new one");
+    if (effect.call == request.call)
+      return fail(Code::refused, "this call of " + of_job + " has ended as none; begin again with a new one");
     effect.doubts = 0;
     begin(call, found.ns_id, request, row);
     return BeginEffectReply{.verdict = EffectVerdict::act};
@@ -85,10 +87,12 @@ Result<BeginEffectReply> meet(Call& call, Found& found, const BeginEffectRequest
     return fail(Code::conflict, of_job + " was " + (effect.state == EffectState::done ? "done" : "begun") +
                                     " for another command or request; give this one another name");
   if (effect.state == EffectState::done)
-    return BeginEffectReply{.verdict = EffectVerdict::done, .result = std::move(effect.result), .exit_status = effect.exit_status};
+    return BeginEffectReply{
+        .verdict = EffectVerdict::done, .result = std::move(effect.result), .exit_status = effect.exit_status};
   const EffectVerdict in_its_way = request.in_doubt == InDoubt::probe ? EffectVerdict::probe : EffectVerdict::again;
   const bool under_this_fence = effect.fence == request.fence;
-  if (under_this_fence && effect.call == request.call) return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way};
+  if (under_this_fence && effect.call == request.call)
+    return BeginEffectReply{.verdict = effect.doubts == 0 ? EffectVerdict::act : in_its_way};
   if (under_this_fence && effect.call != request.dead_call)
     return BeginEffectReply{.verdict = EffectVerdict::busy, .call = effect.call, .actor = effect.actor};
   if (request.in_doubt == InDoubt::hold) {
@@ -134,7 +138,8 @@ Result<BeginEffectReply> begin_effect(Call& call, const BeginEffectRequest& requ
   Found found = look_for(call, request.ns, request.job);
   if (std::string reason = not_held(call, found, request.fence); !reason.empty()) {
     if (waits_for_it(call, found, request)) return BeginEffectReply{.verdict = EffectVerdict::held};
-    return BeginEffectReply{.verdict = EffectVerdict::lost, .refusal = Refusal{request.job, request.fence, found.fence(), std::move(reason)}};
+    return BeginEffectReply{.verdict = EffectVerdict::lost,
+                            .refusal = Refusal{request.job, request.fence, found.fence(), std::move(reason)}};
   }
   std::optional<EffectRow> row = find_effect(call, found.job->seq, request.name);
   return row ? meet(call, found, request, *row) : begin_first(call, found, request);
@@ -150,9 +155,11 @@ Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& r
   std::optional<EffectRow> row = find_effect(call, found.job->seq, request.name);
   if (!row || row->effect.call != request.call || row->effect.fence != request.fence) return refused("other_call");
   Effect& effect = row->effect;
-  const bool known_better = effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
+  const bool known_better =
+      effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
   if (effect.state != EffectState::intent && !known_better) {
-    const bool same = request.end != EffectEnd::held && (effect.state == EffectState::done) == (request.end == EffectEnd::done);
+    const bool same =
+        request.end != EffectEnd::held && (effect.state == EffectState::done) == (request.end == EffectEnd::done);
     return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
   }
   if (request.end == EffectEnd::held) {
@@ -166,7 +173,8 @@ Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& r
   }
   end_effect(call, found, *row, request.end == EffectEnd::done ? EffectState::done : EffectState::none);
   if (known_better)
-    enter_in_trail(call, request.ns, {"worker", "its own call says so"}, "effect_resolved", to_string(request.job) + " " + request.name + " done");
+    enter_in_trail(call, request.ns, {"worker", "its own call says so"}, "effect_resolved",
+                   to_string(request.job) + " " + request.name + " done");
   return FinishEffectReply{};
 }
 
@@ -179,13 +187,16 @@ Result<void> resolve_effect(Call& call, const ResolveEffectRequest& request) {
   Effect& effect = row->effect;
   const EffectState wanted = request.done ? EffectState::done : EffectState::none;
   if (effect.state == wanted) return {};
-  if (effect.state != EffectState::intent) return fail(Code::refused, of_job + " is not in doubt: it is " + std::string(to_string(effect.state)));
+  if (effect.state != EffectState::intent)
+    return fail(Code::refused, of_job + " is not in doubt: it is " + std::string(to_string(effect.state)));
   if (!request.call.empty() && request.call != effect.call)
     return fail(Code::refused, of_job + " was begun again since by another call; look at it again");
   if (!is_in_doubt(call, *found.job, effect))
     return fail(Code::refused, of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
   if (call.db.number(kSlotOfDelivery, found.job->seq, effect.fence, call.now_us()))
-    return fail(Code::refused, of_job + ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
+    return fail(
+        Code::refused,
+        of_job + ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
   effect.resolved_by = request.act.actor;
   effect.result = request.result;
   end_effect(call, found, *row, wanted);
@@ -198,7 +209,11 @@ Result<EffectsReply> effects(Call& call, const EffectsRequest& request) {
   EffectsReply reply;
   const auto ns_id = call.names.find_namespace(request.ns);
   if (!ns_id) return reply;
-  EffectSearch search{.ns_id = *ns_id, .seq = {}, .intents = request.in_doubt, .after = request.after, .with_result = request.with_result};
+  EffectSearch search{.ns_id = *ns_id,
+                      .seq = {},
+                      .intents = request.in_doubt,
+                      .after = request.after,
+                      .with_result = request.with_result};
   if (request.job) {
     search.seq = find_seq(call, *ns_id, *request.job);
     if (!search.seq) return reply;

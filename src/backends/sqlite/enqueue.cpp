@@ -1,5 +1,5 @@
-// Adding jobs. A first attempt without unique keys is a few statements for the whole batch; only when some id may be there
-// already, or a key is asked for, are the jobs looked at one by one.
+// Adding jobs. A first attempt without unique keys is a few statements for the whole batch; only when some id may be
+// there already, or a key is asked for, are the jobs looked at one by one.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,8 +21,8 @@
 namespace fenceline::sqlite {
 namespace {
 
-// c0 number, c1 more, c2 id, c3 last id, c4 queue, c5 priority, c6 attempts, c7 run time, c8 flags, c9 group, c10 limit key, c11
-// extras, c12 other ids, c13 payload
+// c0 number, c1 more, c2 id, c3 last id, c4 queue, c5 priority, c6 attempts, c7 run time, c8 flags, c9 group, c10 limit
+// key, c11 extras, c12 other ids, c13 payload
 constexpr const char* kInsertJobs = R"sql(
   INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, group_id, limit_id, extras, ids, payload)
   SELECT c0, c1, ?1, c2, c3, c4, c5, c6, ?2, nullif(c7, ?2), c8, c9, c10, c11, c12, c13 FROM batch)sql";
@@ -59,8 +59,8 @@ struct Added {
 
 // Whether nothing but id and payload tells the two apart, and neither has ties.
 bool are_alike(const Added& a, const Added& b) {
-  return a.flags == 0 && b.flags == 0 && a.extras.empty() && b.extras.empty() && a.queue_id == b.queue_id && a.run_at == b.run_at &&
-         a.job->priority == b.job->priority && a.job->attempts_max == b.job->attempts_max;
+  return a.flags == 0 && b.flags == 0 && a.extras.empty() && b.extras.empty() && a.queue_id == b.queue_id &&
+         a.run_at == b.run_at && a.job->priority == b.job->priority && a.job->attempts_max == b.job->attempts_max;
 }
 
 // What a set of jobs has to do with others.
@@ -111,7 +111,8 @@ void insert_jobs(Call& call, std::int64_t ns_id, const std::vector<Added>& added
     const JobId& id = added[i].job->id;
     const bool ascends = !largest || *largest < id;  // otherwise the ranges of two rows might overlap
     const Added* before = rows.empty() ? nullptr : &added[rows.back().at];
-    if (!before || !ascends || !are_alike(*before, added[i]) || !add_to_row(rows.back(), *before->job, *added[i - 1].job, *added[i].job))
+    if (!before || !ascends || !are_alike(*before, added[i]) ||
+        !add_to_row(rows.back(), *before->job, *added[i - 1].job, *added[i].job))
       rows.push_back({.at = i, .alone = alone || !ascends});
     if (ascends) largest = &id;
   }
@@ -122,7 +123,9 @@ void insert_jobs(Call& call, std::int64_t ns_id, const std::vector<Added>& added
       case 0: return Value::integer(first + static_cast<std::int64_t>(row.at));
       case 1: return Value::integer(row.more);
       case 2: return Value::blob(as_bytes(one.job->id));
-      case 3: return row.more > 0 ? Value::blob(as_bytes(added[row.at + static_cast<std::size_t>(row.more)].job->id)) : Value{};
+      case 3:
+        return row.more > 0 ? Value::blob(as_bytes(added[row.at + static_cast<std::size_t>(row.more)].job->id))
+                            : Value{};
       case 4: return Value::integer(one.queue_id);
       case 5: return Value::integer(one.job->priority);
       case 6: return Value::integer(one.job->attempts_max);
@@ -144,7 +147,8 @@ void insert_members(Call& call, const std::vector<Added>& added, std::int64_t fi
     if (added[i].group_id) members.push_back(i);
   }
   call.db.batch().show(members.size(), [&](std::size_t row, int column) {
-    return Value::integer(column == 0 ? *added[members[row]].group_id : first + static_cast<std::int64_t>(members[row]));
+    return Value::integer(column == 0 ? *added[members[row]].group_id
+                                      : first + static_cast<std::int64_t>(members[row]));
   });
   call.db.execute(kInsertMembers);
 }
@@ -177,12 +181,14 @@ void insert_ready(Call& call, const std::vector<Added>& added, std::int64_t firs
   call.db.execute(kInsertReady);
 }
 
-// None of them is there. `alone`: their ids may lie among those of rows that hold several jobs, so each gets a row of its own.
+// None of them is there. `alone`: their ids may lie among those of rows that hold several jobs, so each gets a row of
+// its own.
 void insert(Call& call, std::int64_t ns_id, std::vector<Added>& added, bool alone) {
   Ties ties;
   std::set<std::int64_t> groups_taken;
   for (Added& one : added) {
-    one.run_at = std::max(call.wall_us(), one.job->at ? one.job->at->time_since_epoch().count() : call.wall_us() + one.job->delay.count());
+    one.run_at = std::max(call.wall_us(), one.job->at ? one.job->at->time_since_epoch().count()
+                                                      : call.wall_us() + one.job->delay.count());
     tie(call, one, groups_taken, ties);
   }
   const std::int64_t first = next_seq(call);
@@ -199,16 +205,17 @@ void insert(Call& call, std::int64_t ns_id, std::vector<Added>& added, bool alon
   for (const auto& [home_id, limit_id] : ties.limit_keys) choose_of_key(call, home_id, limit_id);
 }
 
-// Whether some of the ids may be there already, or lie among those of others: asked for all of them at once, then, as another
-// producer may be at work, for stretches that ascend.
+// Whether some of the ids may be there already, or lie among those of others: asked for all of them at once, then, as
+// another producer may be at work, for stretches that ascend.
 bool may_be_there(Call& call, std::int64_t ns_id, const std::vector<Added>& wanted) {
-  const auto [least, most] =
-      std::minmax_element(wanted.begin(), wanted.end(), [](const Added& a, const Added& b) { return a.job->id < b.job->id; });
+  const auto [least, most] = std::minmax_element(wanted.begin(), wanted.end(),
+                                                 [](const Added& a, const Added& b) { return a.job->id < b.job->id; });
   if (!may_be_there(call, ns_id, least->job->id, most->job->id)) return false;
   constexpr std::size_t kStretchMost = 64;  // short ones seldom lie across those of another producer
   for (std::size_t i = 0, next = 0; i < wanted.size(); i = next) {
     // From the one before, if both may stand in one row: nothing of others may lie between them.
-    const bool goes_on = i > 0 && wanted[i - 1].job->id < wanted[i].job->id && of_one_millisecond(wanted[i - 1].job->id, wanted[i].job->id);
+    const bool goes_on = i > 0 && wanted[i - 1].job->id < wanted[i].job->id &&
+                         of_one_millisecond(wanted[i - 1].job->id, wanted[i].job->id);
     const JobId& first = wanted[goes_on ? i - 1 : i].job->id;
     for (next = i + 1; next < wanted.size() && next - i < kStretchMost; ++next) {
       if (!(wanted[next - 1].job->id < wanted[next].job->id) || !of_one_millisecond(first, wanted[next].job->id)) break;
@@ -219,8 +226,8 @@ bool may_be_there(Call& call, std::int64_t ns_id, const std::vector<Added>& want
 }
 
 std::unexpected<Error> key_conflict(const NewJob& wanted, const JobId& holder, JobState state) {
-  return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " + to_string(holder) + " (" +
-                                  std::string(to_string(state)) + ") with another payload");
+  return fail(Code::conflict, "key '" + wanted.key + "' of queue " + wanted.queue + " is taken by job " +
+                                  to_string(holder) + " (" + std::string(to_string(state)) + ") with another payload");
 }
 
 // Who answers for each job of a request, looked at one by one.
@@ -234,13 +241,16 @@ class Lookup {
     const NewJob& job = *wanted.job;
     if (const auto seq = ids_.find(job.id)) {
       JobWalk there(call_);
-      const bool same = there.find(*seq) && first_queue(*seq, there.queue_id()) == wanted.queue_id && there.payload() == job.payload;
+      const bool same =
+          there.find(*seq) && first_queue(*seq, there.queue_id()) == wanted.queue_id && there.payload() == job.payload;
       if (!same)
-        return fail(Code::conflict, "job " + to_string(job.id) + " is there already with another queue, stage or payload");
+        return fail(Code::conflict,
+                    "job " + to_string(job.id) + " is there already with another queue, stage or payload");
       return job.id;
     }
     if (some_alias_) {
-      if (auto alias = call_.db.query(kAlias, ns_id_, Bytes{as_bytes(job.id)}); alias.next()) return aliased(wanted, alias);
+      if (auto alias = call_.db.query(kAlias, ns_id_, Bytes{as_bytes(job.id)}); alias.next())
+        return aliased(wanted, alias);
     }
     if (job.key.empty()) return std::nullopt;
     return by_key(wanted);
@@ -257,9 +267,10 @@ class Lookup {
   Result<std::optional<JobId>> aliased(const Added& wanted, const Rows& alias) {
     const JobId holder = as_id(alias.bytes(0));
     const bool there = !alias.is_null(1);
-    if (there && (call_.names.home_of(alias.integer(1)) != call_.names.home_of(wanted.queue_id) || !same_json(alias.bytes(2), wanted.job->payload)))
-      return fail(Code::conflict,
-                  "job " + to_string(wanted.job->id) + " stands for job " + to_string(holder) + ", which has another queue or payload");
+    if (there && (call_.names.home_of(alias.integer(1)) != call_.names.home_of(wanted.queue_id) ||
+                  !same_json(alias.bytes(2), wanted.job->payload)))
+      return fail(Code::conflict, "job " + to_string(wanted.job->id) + " stands for job " + to_string(holder) +
+                                      ", which has another queue or payload");
     return holder;
   }
   Result<std::optional<JobId>> by_key(const Added& wanted) {
@@ -324,7 +335,8 @@ Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
     added.queue_id = same ? last->queue_id : call.names.intern_queue(ns_id, job.queue, job.stage);
     keys = keys || !job.key.empty();
   }
-  if (keys || call.db.number(kSomeAlias, ns_id) || may_be_there(call, ns_id, wanted)) return enqueue_one_by_one(call, ns_id, wanted);
+  if (keys || call.db.number(kSomeAlias, ns_id) || may_be_there(call, ns_id, wanted))
+    return enqueue_one_by_one(call, ns_id, wanted);
   insert(call, ns_id, wanted, false);
   reply.ids.reserve(request.jobs.size());
   for (const NewJob& job : request.jobs) reply.ids.push_back(job.id);

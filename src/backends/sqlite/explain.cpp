@@ -26,7 +26,8 @@ std::vector<JobId> holders(Call& call, const char* sql, std::int64_t of) {
   auto rows = call.db.query(sql, of, call.now_us(), static_cast<std::int64_t>(kHoldersShown));
   while (rows.next()) {
     const std::int64_t last = rows.integer(0) + rows.integer(1);
-    for (std::int64_t seq = rows.integer(0); seq <= last && ids.size() < kHoldersShown; ++seq) ids.push_back(id_of(call, seq));
+    for (std::int64_t seq = rows.integer(0); seq <= last && ids.size() < kHoldersShown; ++seq)
+      ids.push_back(id_of(call, seq));
   }
   return ids;
 }
@@ -56,11 +57,12 @@ void explain_workers(Call& call, const std::string& ns, JobFacts& facts) {
   const Result<std::vector<WorkerRow>> rows = workers(call, ns);
   for (const WorkerRow& row : *rows) {
     const WorkerReport& report = row.report;
-    const bool serves =
-        report.stage == facts.job.stage && std::find(report.queues.begin(), report.queues.end(), facts.job.queue) != report.queues.end();
+    const bool serves = report.stage == facts.job.stage &&
+                        std::find(report.queues.begin(), report.queues.end(), facts.job.queue) != report.queues.end();
     if (!serves || call.wall - row.seen_at > report.ttl) continue;
     if (row.order == WorkerOrder::work) facts.workers += 1;
-    if (row.order == WorkerOrder::quiet && facts.quiet_workers.size() < kHoldersShown) facts.quiet_workers.push_back(report.owner);
+    if (row.order == WorkerOrder::quiet && facts.quiet_workers.size() < kHoldersShown)
+      facts.quiet_workers.push_back(report.owner);
   }
 }
 
@@ -79,7 +81,8 @@ Result<std::optional<JobFacts>> facts(Call& call, const std::string& ns, const J
   facts.paused = home.paused;
   if (delivery.state == JobState::waiting) facts.effects_in_doubt = waited_for(call, *seq);
   if (delivery.state == JobState::ready || delivery.state == JobState::waiting) {
-    if (delivery.state == JobState::ready && delivery.run_at > call.wall_us()) facts.due_in = Duration{delivery.run_at - call.wall_us()};
+    if (delivery.state == JobState::ready && delivery.run_at > call.wall_us())
+      facts.due_in = Duration{delivery.run_at - call.wall_us()};
     explain_group(call, delivery, facts);
     explain_limits(call, home, delivery, facts);
   }

@@ -9,7 +9,17 @@ namespace fenceline::sqlite {
 namespace {
 
 // Each field is its number, its length and its bytes; what has its default is left out. Numbers are never reused.
-enum class Field : unsigned char { key = 1, key_for, group, limit_key, timeout, backoff_first, backoff_most, tag, traceparent };
+enum class Field : unsigned char {
+  key = 1,
+  key_for,
+  group,
+  limit_key,
+  timeout,
+  backoff_first,
+  backoff_most,
+  tag,
+  traceparent
+};
 
 void add(std::string& out, Field field, std::string_view bytes) {
   const auto size = static_cast<std::uint16_t>(bytes.size());

@@ -1,5 +1,5 @@
-// What few jobs set, in one column: unique key, group, limit key, timeout, backoff, tags, trace context. Null for a job that
-// sets none of them.
+// What few jobs set, in one column: unique key, group, limit key, timeout, backoff, tags, trace context. Null for a job
+// that sets none of them.
 #pragma once
 
 #include <string>

@@ -32,7 +32,8 @@ Result<std::string> canonical_path(const std::string& path) {
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::canonical(path, error);
   if (!error) return whole.string();
-  if (std::filesystem::is_symlink(path, error)) return fail(Code::refused, "store " + path + " is a link that leads nowhere");
+  if (std::filesystem::is_symlink(path, error))
+    return fail(Code::refused, "store " + path + " is a link that leads nowhere");
   const std::filesystem::path folder = std::filesystem::canonical(folder_of(path), error);
   if (error) return fail(Code::not_found, "store " + path + ": its folder cannot be used: " + error.message());
   return (folder / std::filesystem::path(path).filename()).string();
@@ -53,9 +54,10 @@ Result<void> check_filesystem(const std::string& path, bool accept_shared) {
   const Result<FilesystemFacts> facts = filesystem_facts(path);
   if (!facts) return std::unexpected(facts.error());
   if (facts->shared && !accept_shared)
-    return fail(Code::refused,
-                "store " + path + " is on " + *facts->shared +
-                    ", whose locks do not hold between machines; move it to a local disk, or allow it with --accept shared-fs");
+    return fail(
+        Code::refused,
+        "store " + path + " is on " + *facts->shared +
+            ", whose locks do not hold between machines; move it to a local disk, or allow it with --accept shared-fs");
   if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0)
     return fail(Code::refused, "store " + path + ": its folder is read-only for you (" + std::strerror(errno) + ")");
   if (::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), R_OK | W_OK) != 0)

@@ -21,14 +21,16 @@ constexpr const char* kEnded = R"sql(
 void note_ended(Call& call, const std::vector<Delivery>& finished) {
   std::map<std::pair<std::int64_t, int>, std::vector<std::int64_t>> ended;  // by queue and kind
   for (const Delivery& d : finished) ended[{d.queue_id, d.state == JobState::done ? 0 : 1}].push_back(d.seq);
-  for (const auto& [place, seqs] : ended) call.db.execute(kEnded, place.first, place.second, call.wall_us(), Bytes{pack_ranges(seqs)});
+  for (const auto& [place, seqs] : ended)
+    call.db.execute(kEnded, place.first, place.second, call.wall_us(), Bytes{pack_ranges(seqs)});
 }
 
 }  // namespace
 
 void look_again(Call& call, const Delivery& finished) {
   const std::vector<std::int64_t> seqs{finished.seq};
-  call.db.execute(kEnded, finished.queue_id, finished.state == JobState::done ? 0 : 1, finished.finished_at, Bytes{pack_ranges(seqs)});
+  call.db.execute(kEnded, finished.queue_id, finished.state == JobState::done ? 0 : 1, finished.finished_at,
+                  Bytes{pack_ranges(seqs)});
 }
 
 void finish(Call& call, std::vector<Delivery>& finished, JobState from) {

@@ -16,7 +16,8 @@ constexpr const char* kFind = R"sql(
   SELECT fence, run_at, deliveries, past, state, finished_at, started_at, owner, result, seq, more FROM done
   WHERE seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND seq + more >= ?1)sql";
 
-// c0 number, c1 more, c2 state, c3 time of finish, c4 fence, c5 run time, c6 deliveries, c7 start, c8 owner, c9 past, c10 result
+// c0 number, c1 more, c2 state, c3 time of finish, c4 fence, c5 run time, c6 deliveries, c7 start, c8 owner, c9 past,
+// c10 result
 constexpr const char* kPut = R"sql(
   INSERT INTO done (seq, more, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 FROM batch)sql";
@@ -81,8 +82,9 @@ void part_before(Call& call, std::int64_t seq) {
 
 // Whether the second, with the next number, may stand in the row of the first.
 bool share_a_row(const Delivery& a, const std::string& past_of_a, const Delivery& b, const std::string& past_of_b) {
-  return a.state == JobState::done && b.state == JobState::done && is_first_of_plain(a, past_of_a) && is_first_of_plain(b, past_of_b) &&
-         a.queue_id == b.queue_id && a.finished_at == b.finished_at && a.fence == b.fence && a.run_at == b.run_at && a.started_at == b.started_at && a.owner == b.owner;
+  return a.state == JobState::done && b.state == JobState::done && is_first_of_plain(a, past_of_a) &&
+         is_first_of_plain(b, past_of_b) && a.queue_id == b.queue_id && a.finished_at == b.finished_at &&
+         a.fence == b.fence && a.run_at == b.run_at && a.started_at == b.started_at && a.owner == b.owner;
 }
 
 }  // namespace
@@ -113,9 +115,10 @@ void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
   for (std::size_t i = 0; i < deliveries.size(); ++i) {
     const Delivery& d = deliveries[i];
     Row* last = rows.empty() ? nullptr : &rows.back();
-    const bool joins = last && d.seq == deliveries[last->at].seq + last->more + 1 &&
-                       share_a_row(deliveries[last->at], pasts[last->at], d, pasts[i]) &&
-                       std::max(last->results.size(), deliveries[last->at].result.size()) + d.result.size() <= kResultsMost;
+    const bool joins =
+        last && d.seq == deliveries[last->at].seq + last->more + 1 &&
+        share_a_row(deliveries[last->at], pasts[last->at], d, pasts[i]) &&
+        std::max(last->results.size(), deliveries[last->at].result.size()) + d.result.size() <= kResultsMost;
     if (!joins) {
       rows.push_back({i});
       continue;

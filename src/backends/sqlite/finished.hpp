@@ -1,6 +1,6 @@
-// Rows of `done`. Plain jobs that were done by their first delivery and follow each other, as those of a batch do, share a
-// row: the columns say what they share, and their results stand one after the other. Only retention takes such jobs
-// away; dead and cancelled ones, which may be retried, have rows of their own.
+// Rows of `done`. Plain jobs that were done by their first delivery and follow each other, as those of a batch do,
+// share a row: the columns say what they share, and their results stand one after the other. Only retention takes such
+// jobs away; dead and cancelled ones, which may be retried, have rows of their own.
 #pragma once
 
 #include <cstdint>

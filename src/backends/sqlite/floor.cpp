@@ -1,4 +1,5 @@
-// The floor below every fence that is granted from now on, raised by an operator when gates remember more than the store.
+// The floor below every fence that is granted from now on, raised by an operator when gates remember more than the
+// store.
 #include <algorithm>
 #include <string>
 
@@ -24,8 +25,8 @@ Result<Fence> raise_floor(Call& call, const RaiseFloorRequest& request) {
   if (request.floor > ahead) {
     const Fence most = std::max({ahead, floor, call.db.number(kLargest).value_or(0)});
     if (request.floor > most)
-      return fail(Code::refused,
-                  "a floor of " + std::to_string(request.floor) + " is more than a day ahead of the store's clock; at most " + std::to_string(most));
+      return fail(Code::refused, "a floor of " + std::to_string(request.floor) +
+                                     " is more than a day ahead of the store's clock; at most " + std::to_string(most));
   }
   call.db.execute(kRaise, request.floor);
   enter_in_trail(call, request.ns, request.act, "floor_raised", std::to_string(request.floor));

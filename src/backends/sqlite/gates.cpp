@@ -18,16 +18,19 @@ constexpr const char* kPutReady = R"sql(
   INSERT INTO ready (queue_id, lane, rank, run_at, seq, fence, deliveries, limit_id, past)
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8 FROM batch)sql";
 
-constexpr const char* kAgain = "SELECT queue_id, lane, rank, run_at, limit_id, past FROM ready WHERE seq = ?1 AND deliveries > 0";
+constexpr const char* kAgain =
+    "SELECT queue_id, lane, rank, run_at, limit_id, past FROM ready WHERE seq = ?1 AND deliveries > 0";
 constexpr const char* kLaneOf = R"sql(
   SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
 // A plain job stands in the common lane, perhaps in the middle of a row.
 constexpr const char* kRowBefore = R"sql(
   SELECT seq, more FROM ready WHERE queue_id = ?1 AND lane = 0 AND rank = ?2 AND run_at = ?3 AND seq <= ?4 ORDER BY seq DESC LIMIT 1)sql";
-constexpr const char* kPutRow = "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+constexpr const char* kPutRow =
+    "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kMove = R"sql(
   UPDATE ready SET lane = ?6 WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5)sql";
-constexpr const char* kDrop = "DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5";
+constexpr const char* kDrop =
+    "DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5";
 
 constexpr const char* kFindGroup = "SELECT id FROM grp WHERE home_id = ?1 AND name = ?2";
 constexpr const char* kAddGroup = "INSERT INTO grp (home_id, name) VALUES (?1, ?2)";
@@ -44,13 +47,15 @@ bool slot_taken(Call& call, std::int64_t seq) { return call.db.number(kSlotOfJob
 
 // Whether group and own slot let the job out of the held lane.
 bool is_held(Call& call, const Delivery& delivery) {
-  if (delivery.group_id && (head_of(call, *delivery.group_id) != delivery.seq || call.db.number(kSlotOfGroup, *delivery.group_id))) return true;
+  if (delivery.group_id &&
+      (head_of(call, *delivery.group_id) != delivery.seq || call.db.number(kSlotOfGroup, *delivery.group_id)))
+    return true;
   return slot_taken(call, delivery.seq);
 }
 
 // A job that nothing but its limit key may still hold. Returns whether the key has to be looked at.
-std::pair<std::int64_t, bool> open_lane(Call& call, std::int64_t queue_id, const std::optional<std::int64_t>& limit_id, std::int64_t run_at,
-                                        bool alone) {
+std::pair<std::int64_t, bool> open_lane(Call& call, std::int64_t queue_id, const std::optional<std::int64_t>& limit_id,
+                                        std::int64_t run_at, bool alone) {
   const std::int64_t beside = alone ? 1 : 0;
   if (!limit_id || per_key_most(call, call.names.home_of(queue_id)) == 0) return {kCommonLane + beside, false};
   return {(run_at <= call.wall_us() ? kFullLane : kEarlyLane) + beside, true};
@@ -80,7 +85,12 @@ std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
   if (auto again = call.db.query(kAgain, seq); again.next()) {
     Delivery delivery;
     unpack_past(again.bytes(5), delivery);
-    return Standing{again.integer(0), again.integer(1), again.integer(2), again.integer(3), seq, again.maybe_integer(4),
+    return Standing{again.integer(0),
+                    again.integer(1),
+                    again.integer(2),
+                    again.integer(3),
+                    seq,
+                    again.maybe_integer(4),
                     must_run_alone(delivery.losses_in_row)};
   }
   Standing standing{.seq = seq};
@@ -158,7 +168,9 @@ std::int64_t intern_group(Call& call, std::int64_t home_id, const std::string& n
 
 std::optional<std::int64_t> head_of(Call& call, std::int64_t group_id) { return call.db.number(kHead, group_id); }
 
-bool group_is_free(Call& call, std::int64_t group_id) { return !head_of(call, group_id) && !call.db.number(kSlotOfGroup, group_id); }
+bool group_is_free(Call& call, std::int64_t group_id) {
+  return !head_of(call, group_id) && !call.db.number(kSlotOfGroup, group_id);
+}
 
 void join_group(Call& call, std::int64_t group_id, std::int64_t place, std::int64_t seq) {
   call.db.execute(kJoin, group_id, place, seq);
@@ -184,7 +196,8 @@ Fence floor_of_fences(Call& call) { return call.db.number(kFloor).value_or(0); }
 Result<Fence> mint_fence(Call& call, const Delivery& delivery, Fence floor) {
   const Fence own = std::max(delivery.fence, floor);
   if (!delivery.group_id) return next_fence(own, call.wall);
-  const Result<Fence> fence = next_fence(std::max(own, call.db.number(kGroupFence, *delivery.group_id).value_or(0)), call.wall);
+  const Result<Fence> fence =
+      next_fence(std::max(own, call.db.number(kGroupFence, *delivery.group_id).value_or(0)), call.wall);
   if (fence) call.db.execute(kNoteFence, *delivery.group_id, *fence);
   return fence;
 }

@@ -1,5 +1,5 @@
-// J7 and J8 where only this backend can be looked at: what a claim costs behind blocked jobs, in steps of SQLite's machine
-// and not in time; counters against counted rows; many claimers at once.
+// J7 and J8 where only this backend can be looked at: what a claim costs behind blocked jobs, in steps of SQLite's
+// machine and not in time; counters against counted rows; many claimers at once.
 #include "backends/sqlite/gates.hpp"
 
 #include <gtest/gtest.h>
@@ -71,17 +71,22 @@ TEST(BlockedJobs, J8_DelayedOnesOfALimitKeyMakeNoClaimDearer) {
 }
 
 TEST(BlockedJobs, J8_DelayedOnesOfAHigherPriorityMakeNoClaimDearer) {
-  expect_flat([](SteppedStore& store, int blocked) { store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked); });
+  expect_flat([](SteppedStore& store, int blocked) {
+    store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked);
+  });
 }
 
 // Each has a time of its own, so that no two of them share a row.
 TEST(BlockedJobs, J8_AMillionDelayedOnesOfAHigherPriorityMakeNoClaimDearer) {
-  const auto block = [](SteppedStore& store, int blocked) { store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked, 1us); };
+  const auto block = [](SteppedStore& store, int blocked) {
+    store.add({.id = {}, .queue = "q", .priority = 10, .delay = 24h}, blocked, 1us);
+  };
   const std::int64_t few = steps_behind(100, block);
   EXPECT_LE(steps_behind(1'000'000, block), few + few / 10);
 }
 
-// Of a key under a large limit, with many let out: who comes or goes is compared with the last of them, and they are counted.
+// Of a key under a large limit, with many let out: who comes or goes is compared with the last of them, and they are
+// counted.
 TEST(BlockedJobs, J8_OneMoreOfALimitKeyCostsAFewStepsForEachThatIsLetOut) {
   const auto steps_of_enqueue = [](int let_out) {
     SteppedStore store;
@@ -101,7 +106,8 @@ TEST(BlockedJobs, J8_TheEndOfAJobOfALimitKeyLetsTheNextOneOutAtTheSameCost) {
     store.set_limit_per_key(1);
     store.add({.id = {}, .queue = "q", .limit_key = "k"}, waiting + 1);
     const ClaimedJob claimed = store.claim().at(0);
-    store.run(&sqlite::settle, SettleRequest{.ns = "default", .owner = "a", .settlements = {{claimed.job.id, claimed.job.fence, {}}}});
+    store.run(&sqlite::settle,
+              SettleRequest{.ns = "default", .owner = "a", .settlements = {{claimed.job.id, claimed.job.fence, {}}}});
     const std::int64_t steps = store.last_steps();
     EXPECT_EQ(store.claim(10).size(), 1u);
     return steps;
@@ -119,7 +125,8 @@ TEST(BlockedJobs, APlainJobIsGrantedAndSettledWithoutALookAtGatesOfOthers) {
     }
     store.add({.id = {}, .queue = "q"}, 1000);
     SettleRequest settle{.ns = "default", .owner = "a"};
-    for (const ClaimedJob& claimed : store.claim(1000)) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+    for (const ClaimedJob& claimed : store.claim(1000))
+      settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
     std::int64_t steps = store.last_steps();
     EXPECT_EQ(settle.settlements.size(), 1000u);
     store.run(&sqlite::settle, settle);
@@ -211,13 +218,17 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
       (SELECT count(*) FROM ready r WHERE r.queue_id = j.queue_id AND j.seq BETWEEN r.seq AND r.seq + r.more))sql"),
             0)
       << "a job stands in exactly one table";
-  EXPECT_EQ(db->number("SELECT count(*) FROM claim c WHERE c.live <> (SELECT coalesce(sum(more + 1), 0) FROM run r WHERE r.claim_id = c.id)"), 0);
+  EXPECT_EQ(db->number("SELECT count(*) FROM claim c WHERE c.live <> (SELECT coalesce(sum(more + 1), 0) FROM run r "
+                       "WHERE r.claim_id = c.id)"),
+            0);
   EXPECT_EQ(db->number(R"sql(
     SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq) OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
             0)
       << "a group has its unfinished jobs";
   EXPECT_GT(db->number("SELECT count(*) FROM fenceline_item").value_or(0), 0);
-  EXPECT_EQ(db->number("SELECT count(*) FROM fenceline_item i WHERE NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = i.seq)"), 0) << "an item goes with its job";
+  EXPECT_EQ(
+      db->number("SELECT count(*) FROM fenceline_item i WHERE NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = i.seq)"), 0)
+      << "an item goes with its job";
   EXPECT_GT(db->number("SELECT count(*) FROM fenceline_schedule WHERE ticks > 0").value_or(0), 0);
   EXPECT_EQ(db->number(R"sql(
     SELECT count(*) FROM fenceline_schedule s WHERE s.ticks <> (SELECT count(*) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name) +
@@ -244,9 +255,11 @@ TEST(RemovedNamespaces, LeaveNothingButTheirNamesAndTheTrail) {
     return name == "meta" || name == "namespace" || name == "home" || name == "queue" || name == "trail";
   });
   const auto rows_of = [&](const std::string& table) { return db->pragma_text("SELECT count(*) FROM " + table); };
-  EXPECT_GT(std::count_if(tables.begin(), tables.end(), [&](const std::string& table) { return rows_of(table) != "0"; }), 8)
+  EXPECT_GT(
+      std::count_if(tables.begin(), tables.end(), [&](const std::string& table) { return rows_of(table) != "0"; }), 8)
       << "the stream has filled most of them";
-  for (const char* ns : {"one", "two", "none", "untouched"}) must(store->remove_namespace(ns, {.actor = "ada", .reason = "over"}));
+  for (const char* ns : {"one", "two", "none", "untouched"})
+    must(store->remove_namespace(ns, {.actor = "ada", .reason = "over"}));
   for (const std::string& table : tables) EXPECT_EQ(rows_of(table), "0") << table;
   EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(ready + running + done + dead + cancelled), 0) FROM queue"), "0");
   EXPECT_EQ(db->pragma_text("SELECT coalesce(sum(running_most + per_key_most), 0) FROM home"), "0");
@@ -281,7 +294,8 @@ class ManyClaimers : public SqliteFile {
             int most = most_at_work;
             while (now > most && !most_at_work.compare_exchange_weak(most, now)) {
             }
-            for (const ClaimedJob& claimed : reply->jobs) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+            for (const ClaimedJob& claimed : reply->jobs)
+              settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
             at_work -= static_cast<int>(reply->jobs.size());
             EXPECT_TRUE(must(store->settle(settle)).refused.empty());
             done += reply->jobs.size();
@@ -304,7 +318,9 @@ class ManyClaimersOnALimit : public ManyClaimers {
     must(store.set_queue({.ns = "default", .queue = "q", .change = {.limit = 1}, .act = {.actor = "ada"}}));
   }
 };
-TEST_F(ManyClaimersOnALimit, J7_NeverTwoInAQueueWithALimitOfOne) { expect_one_at_a_time({.id = {}, .queue = "q"}, 150); }
+TEST_F(ManyClaimersOnALimit, J7_NeverTwoInAQueueWithALimitOfOne) {
+  expect_one_at_a_time({.id = {}, .queue = "q"}, 150);
+}
 
 class ManyClaimersOnAKey : public ManyClaimers {
  protected:
@@ -312,7 +328,9 @@ class ManyClaimersOnAKey : public ManyClaimers {
     must(store.set_queue({.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = {.actor = "ada"}}));
   }
 };
-TEST_F(ManyClaimersOnAKey, J7_NeverTwoOfALimitKey) { expect_one_at_a_time({.id = {}, .queue = "q", .limit_key = "k"}, 150); }
+TEST_F(ManyClaimersOnAKey, J7_NeverTwoOfALimitKey) {
+  expect_one_at_a_time({.id = {}, .queue = "q", .limit_key = "k"}, 150);
+}
 
 }  // namespace
 }  // namespace fenceline::test

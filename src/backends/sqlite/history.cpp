@@ -21,7 +21,8 @@ std::optional<int> as_status(const std::optional<std::int64_t>& status) {
 void add(Call& call, std::int64_t seq, const Attempt& attempt) {
   const auto status = attempt.exit_status ? std::optional<std::int64_t>(*attempt.exit_status) : std::nullopt;
   call.db.execute(kAdd, seq, attempt.delivery, attempt.fence, attempt.started_at.time_since_epoch().count(),
-                  attempt.ended_at->time_since_epoch().count(), static_cast<int>(attempt.end), status, attempt.owner, attempt.error);
+                  attempt.ended_at->time_since_epoch().count(), static_cast<int>(attempt.end), status, attempt.owner,
+                  attempt.error);
   call.db.execute(kTrim, seq, attempt.delivery - static_cast<std::int64_t>(kAttemptsKept));
 }
 
@@ -70,8 +71,9 @@ Result<std::vector<Attempt>> attempts(Call& call, const std::string& ns, const J
   {
     auto rows = call.db.query(kOf, *seq, delivery.deliveries - static_cast<std::int64_t>(kAttemptsKept));
     while (rows.next()) {
-      found.push_back({rows.integer(0), rows.integer(1), rows.text(6), wall_time(rows.integer(2)), wall_time(rows.integer(3)),
-                       static_cast<AttemptEnd>(rows.integer(4)), as_status(rows.maybe_integer(5)), rows.text(7)});
+      found.push_back({rows.integer(0), rows.integer(1), rows.text(6), wall_time(rows.integer(2)),
+                       wall_time(rows.integer(3)), static_cast<AttemptEnd>(rows.integer(4)),
+                       as_status(rows.maybe_integer(5)), rows.text(7)});
     }
   }
   if (delivery.state == JobState::running) found.push_back(begun(delivery));

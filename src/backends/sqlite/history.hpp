@@ -1,5 +1,5 @@
-// Deliveries that came to an end, for people: one row for each, at most kAttemptsKept of a job. The delivery at hand, and
-// the one that finished the job, stand in its own row.
+// Deliveries that came to an end, for people: one row for each, at most kAttemptsKept of a job. The delivery at hand,
+// and the one that finished the job, stand in its own row.
 #pragma once
 
 #include <cstdint>

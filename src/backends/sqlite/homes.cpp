@@ -74,7 +74,9 @@ Home read_home(Call& call, std::int64_t home_id) {
   return home;
 }
 
-int per_key_most(Call& call, std::int64_t home_id) { return static_cast<int>(call.db.number(kPerKeyMost, home_id).value_or(0)); }
+int per_key_most(Call& call, std::int64_t home_id) {
+  return static_cast<int>(call.db.number(kPerKeyMost, home_id).value_or(0));
+}
 
 bool is_limited(Call& call, std::int64_t home_id) { return call.db.number(kIsLimited, home_id).has_value(); }
 
@@ -103,8 +105,9 @@ void awaken_stages(Call& call, std::int64_t home_id) {
 void write_depths(Call& call) {
   const auto of = [](const Call::Depths& depths, JobState state) { return depths[static_cast<std::size_t>(state)]; };
   for (const auto& [queue_id, depths] : call.depths) {
-    call.db.execute(kDepths, queue_id, of(depths, JobState::ready), of(depths, JobState::running), of(depths, JobState::waiting),
-                    of(depths, JobState::done), of(depths, JobState::dead), of(depths, JobState::cancelled));
+    call.db.execute(kDepths, queue_id, of(depths, JobState::ready), of(depths, JobState::running),
+                    of(depths, JobState::waiting), of(depths, JobState::done), of(depths, JobState::dead),
+                    of(depths, JobState::cancelled));
   }
   call.depths.clear();
 }
@@ -121,7 +124,8 @@ Result<void> set_queue(Call& call, const SetQueueRequest& request) {
   after.keep_dead = change.keep_dead.value_or(before.keep_dead);
   call.db.execute(kSet, home_id, after.limit, after.limit_per_key, after.keep_done.count(), after.keep_dead.count());
   if (after == before) return {};
-  if (after.limit_per_key != before.limit_per_key) change_per_key_most(call, home_id, before.limit_per_key, after.limit_per_key);
+  if (after.limit_per_key != before.limit_per_key)
+    change_per_key_most(call, home_id, before.limit_per_key, after.limit_per_key);
   awaken_stages(call, home_id);
   enter_in_trail(call, request.ns, request.act, "queue_set", described(request));
   return {};
@@ -154,13 +158,15 @@ Result<std::vector<QueueRow>> queues(Call& call, const std::string& ns) {
     while (rows.next()) {
       QueueRow& queue = all.emplace_back(rows.integer(0), QueueRow{}).second;
       queue.queue = rows.text(1);
-      for (std::size_t state = 0; state < queue.depth.size(); ++state) queue.depth[state] = rows.integer(2 + static_cast<int>(state));
+      for (std::size_t state = 0; state < queue.depth.size(); ++state)
+        queue.depth[state] = rows.integer(2 + static_cast<int>(state));
     }
   }
   const std::int64_t newest = call.db.number("SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1").value_or(0);
   for (auto& [home_id, queue] : all) {
     const Home home = read_home(call, home_id);
-    const bool has_jobs = std::any_of(queue.depth.begin(), queue.depth.end(), [](std::int64_t depth) { return depth > 0; });
+    const bool has_jobs =
+        std::any_of(queue.depth.begin(), queue.depth.end(), [](std::int64_t depth) { return depth > 0; });
     if (!has_jobs && !home.paused && home.settings == QueueSettings{}) continue;
     queue.newest = newest;
     queue.settings = home.settings;

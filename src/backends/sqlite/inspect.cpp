@@ -34,11 +34,13 @@ constexpr const char* kTagged = R"sql(
                              (SELECT 2 FROM waiting w WHERE w.seq = t.seq), 0))
   ORDER BY t.seq LIMIT ?4)sql";
 
-// Of the rows of ready jobs those of one queue, or of all, whatever their number: they are not kept in the order of enqueue.
+// Of the rows of ready jobs those of one queue, or of all, whatever their number: they are not kept in the order of
+// enqueue.
 constexpr const char* kReady = R"sql(
   SELECT r.seq, r.more FROM queue q CROSS JOIN ready r ON r.queue_id = q.id WHERE q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) AND r.seq + r.more > ?2 ORDER BY r.seq LIMIT ?4)sql";
 
-constexpr const char* kEnter = "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+constexpr const char* kEnter =
+    "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kTrail = R"sql(
   SELECT at, ns, actor, act, subject, reason FROM
     (SELECT * FROM trail WHERE ns IN ('', ?1) ORDER BY n DESC LIMIT ?2) ORDER BY n)sql";
@@ -47,29 +49,36 @@ constexpr const char* kTrail = R"sql(
 void add_jobs(Rows&& rows, std::int64_t after, std::size_t most, std::vector<std::int64_t>& seqs) {
   while (rows.next()) {
     const std::int64_t last = rows.integer(0) + rows.integer(1);
-    for (std::int64_t seq = std::max(rows.integer(0), after + 1); seq <= last && seqs.size() < most; ++seq) seqs.push_back(seq);
+    for (std::int64_t seq = std::max(rows.integer(0), after + 1); seq <= last && seqs.size() < most; ++seq)
+      seqs.push_back(seq);
   }
 }
 
-// Of all jobs, or of the ready ones. These are soon found where most are ready; where many others come first, the ready ones themselves are looked through.
-std::vector<std::int64_t> list_jobs_or_ready(Call& call, const JobsRequest& request, std::int64_t ns_id, std::int64_t after, std::size_t most) {
+// Of all jobs, or of the ready ones. These are soon found where most are ready; where many others come first, the ready
+// ones themselves are looked through.
+std::vector<std::int64_t> list_jobs_or_ready(Call& call, const JobsRequest& request, std::int64_t ns_id,
+                                             std::int64_t after, std::size_t most) {
   constexpr std::size_t kRowsAtOnce = 1000;
   constexpr int kStepsMost = 5;
   std::vector<std::int64_t> seqs;
   for (int step = 0; seqs.size() < most; ++step) {
     if (request.state && step == kStepsMost) {
-      add_jobs(call.db.query(kReady, ns_id, after, request.queue.value_or(""), static_cast<std::int64_t>(most - seqs.size())), after, most, seqs);
+      add_jobs(call.db.query(kReady, ns_id, after, request.queue.value_or(""),
+                             static_cast<std::int64_t>(most - seqs.size())),
+               after, most, seqs);
       break;
     }
     const std::vector<JobsOfRow> rows = job_rows(call, after, std::numeric_limits<std::int64_t>::max(), kRowsAtOnce);
     if (rows.empty()) break;
     after = rows.back().numbers.last;
     for (const JobsOfRow& row : rows) {
-      if (row.ns_id != ns_id || (request.queue && call.names.queue_name(row.queue_id).queue != *request.queue)) continue;
+      if (row.ns_id != ns_id || (request.queue && call.names.queue_name(row.queue_id).queue != *request.queue))
+        continue;
       if (request.state) {
         for (const std::int64_t seq : ready_among(call, row.numbers, most - seqs.size())) seqs.push_back(seq);
       } else {
-        for (std::int64_t seq = row.numbers.first; seq <= row.numbers.last && seqs.size() < most; ++seq) seqs.push_back(seq);
+        for (std::int64_t seq = row.numbers.first; seq <= row.numbers.last && seqs.size() < most; ++seq)
+          seqs.push_back(seq);
       }
       if (seqs.size() == most) break;
     }
@@ -88,7 +97,8 @@ std::vector<std::int64_t> list_numbers(Call& call, const JobsRequest& request, s
   const std::string queue = request.queue.value_or("");
   const int state = request.state ? static_cast<int>(*request.state) : -1;
   if (!request.tag.empty()) read(call.db.query(kTagged, ns_id, after, queue, most, request.tag, state));
-  else if (!request.state || request.state == JobState::ready) return list_jobs_or_ready(call, request, ns_id, after, static_cast<std::size_t>(most));
+  else if (!request.state || request.state == JobState::ready)
+    return list_jobs_or_ready(call, request, ns_id, after, static_cast<std::size_t>(most));
   else if (request.state == JobState::running) read(call.db.query(kRunning, ns_id, after, queue, most));
   else if (request.state == JobState::waiting) read(call.db.query(kWaiting, ns_id, after, queue, most));
   else if (request.state == JobState::done) read(call.db.query(kDone, ns_id, after, queue, most));
@@ -115,7 +125,8 @@ Result<JobsReply> list_jobs(Call& call, const JobsRequest& request) {
     seqs.pop_back();
     reply.next = seqs.back();
   }
-  for (const std::int64_t seq : seqs) reply.jobs.push_back(to_job(call, find_delivery(call, seq), request.with_payload));
+  for (const std::int64_t seq : seqs)
+    reply.jobs.push_back(to_job(call, find_delivery(call, seq), request.with_payload));
   return reply;
 }
 
@@ -129,7 +140,8 @@ Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int lim
   std::vector<TrailEntry> entries;
   auto rows = call.db.query(kTrail, ns, limit);
   while (rows.next())
-    entries.push_back({WallTime{Duration{rows.integer(0)}}, rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)});
+    entries.push_back(
+        {WallTime{Duration{rows.integer(0)}}, rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)});
   return entries;
 }
 
@@ -140,7 +152,8 @@ Result<std::vector<std::string>> namespaces(Call& call) {
   return names;
 }
 
-void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what, const std::string& subject) {
+void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what,
+                    const std::string& subject) {
   call.db.execute(kEnter, ns, call.wall_us(), act.actor, what, subject, act.reason);
 }
 

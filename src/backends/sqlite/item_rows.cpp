@@ -5,7 +5,9 @@ namespace {
 
 constexpr const char* kFind = "SELECT revision, request, first_queue_id FROM fenceline_item WHERE seq = ?1";
 constexpr const char* kRecord = "SELECT record FROM fenceline_item WHERE seq = ?1";
-constexpr const char* kPut = "INSERT OR REPLACE INTO fenceline_item (seq, revision, request, first_queue_id, record) VALUES (?1, ?2, ?3, ?4, ?5)";
+constexpr const char* kPut =
+    "INSERT OR REPLACE INTO fenceline_item (seq, revision, request, first_queue_id, record) VALUES (?1, ?2, ?3, ?4, "
+    "?5)";
 
 }  // namespace
 

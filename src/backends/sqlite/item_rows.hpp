@@ -1,4 +1,5 @@
-// Rows of `fenceline_item`: what change_items keeps of a job, from the first change on. A job that nobody changed so costs nothing here.
+// Rows of `fenceline_item`: what change_items keeps of a job, from the first change on. A job that nobody changed so
+// costs nothing here.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 namespace fenceline::sqlite {
 
 struct ItemRow {
-  std::int64_t revision = 0;  // 0: it has none
-  std::string request;        // that changed it last
+  std::int64_t revision = 0;        // 0: it has none
+  std::string request;              // that changed it last
   std::int64_t first_queue_id = 0;  // the stage at which it was enqueued
 };
 

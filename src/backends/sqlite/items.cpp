@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kSetStage = "UPDATE job SET queue_id = ?2 WHERE seq = ?1";
 
 // Why it is not made; empty: it is.
-std::string refusal(Call& call, const Delivery& delivery, const ItemRow& item, const ItemChange& change, const std::string& owner) {
+std::string refusal(Call& call, const Delivery& delivery, const ItemRow& item, const ItemChange& change,
+                    const std::string& owner) {
   if (change.fence) {
     if (delivery.fence != *change.fence) return "superseded";
     if (delivery.owner != owner) return "other_owner";
@@ -30,7 +31,8 @@ std::string refusal(Call& call, const Delivery& delivery, const ItemRow& item, c
   } else {
     if (is_finished(delivery.state)) return "finished";
     if (change.only && *change.only != delivery.state) return "state";
-    if (change.place && delivery.state == JobState::waiting && !waited_for(call, delivery.seq).empty()) return "effect_in_doubt";
+    if (change.place && delivery.state == JobState::waiting && !waited_for(call, delivery.seq).empty())
+      return "effect_in_doubt";
   }
   return item.revision == change.revision ? "" : "changed";
 }
@@ -39,7 +41,8 @@ std::string refusal(Call& call, const Delivery& delivery, const ItemRow& item, c
 void end_by_holder(Call& call, const Placement& place, Delivery& delivery) {
   const bool failed = !place.error.empty();
   const OutcomeKind kind = failed ? OutcomeKind::failed : OutcomeKind::done;
-  if (!is_finished(place.state)) end_attempt(call, delivery, attempt_end(kind), {.kind = kind, .result = {}, .error = place.error});
+  if (!is_finished(place.state))
+    end_attempt(call, delivery, attempt_end(kind), {.kind = kind, .result = {}, .error = place.error});
   leave_claims(call, {delivery});
   drop_running(call, {delivery});
   delivery.last_outcome = static_cast<std::int64_t>(kind);
@@ -57,7 +60,8 @@ void end_by_holder(Call& call, const Placement& place, Delivery& delivery) {
 
 // Its state still counts as before: in the depths of the new stage.
 void enter_stage(Call& call, std::int64_t ns_id, const std::string& stage, Delivery& delivery) {
-  const std::int64_t queue_id = call.names.intern_queue(ns_id, std::string(call.names.queue_name(delivery.queue_id).queue), stage);
+  const std::int64_t queue_id =
+      call.names.intern_queue(ns_id, std::string(call.names.queue_name(delivery.queue_id).queue), stage);
   if (queue_id == delivery.queue_id) return;
   call.db.execute(kSetStage, delivery.seq, queue_id);
   call.left(delivery.queue_id, delivery.state);
@@ -112,7 +116,9 @@ Result<ItemsReply> list_items(Call& call, const ItemsRequest& request) {
   if (!ns_id) return reply;
   for (const JobId& id : request.ids) {
     const auto seq = find_seq(call, *ns_id, id);
-    if (seq) reply.items.push_back({to_job(call, find_delivery(call, *seq), false), find_item(call, *seq).revision, record_of(call, *seq)});
+    if (seq)
+      reply.items.push_back(
+          {to_job(call, find_delivery(call, *seq), false), find_item(call, *seq).revision, record_of(call, *seq)});
   }
   return reply;
 }
@@ -146,7 +152,8 @@ Result<ChangeItemsReply> change_items(Call& call, const ChangeItemsRequest& requ
     item.request = request.request;
     put_item(call, *seq, item, change.record);
     const Act act{request.act.actor, change.reason.empty() ? request.act.reason : change.reason};
-    enter_in_trail(call, request.ns, act, change.act, to_string(change.id) + (change.about.empty() ? "" : " " + change.about));
+    enter_in_trail(call, request.ns, act, change.act,
+                   to_string(change.id) + (change.about.empty() ? "" : " " + change.about));
   }
   choosing.choose();
   return reply;

@@ -21,7 +21,8 @@ constexpr const char* kById = "SELECT seq, ids FROM job WHERE ns_id = ?1 AND id 
 // The only row with others that can hold the id in its middle: their ranges of ids do not overlap.
 constexpr const char* kAround = R"sql(
   SELECT seq, ids, id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id LIMIT 1)sql";
-constexpr const char* kFirstBetween = "SELECT id FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4";
+constexpr const char* kFirstBetween =
+    "SELECT id FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4";
 constexpr const char* kSharedFrom = R"sql(
   SELECT ids, id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id)sql";
 constexpr const char* kSomeBetween = "SELECT 1 FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 LIMIT 1";
@@ -41,8 +42,10 @@ constexpr const char* kCutRow = R"sql(
 constexpr const char* kDropRange = "DELETE FROM job WHERE seq BETWEEN ?1 AND ?2";
 
 // The last number of the row that holds this one.
-constexpr const char* kRunsUpTo = "SELECT seq + more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq <= ?1) AND seq + more >= ?1";
-constexpr const char* kDoneUpTo = "SELECT seq + more FROM done WHERE seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND seq + more >= ?1";
+constexpr const char* kRunsUpTo =
+    "SELECT seq + more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq <= ?1) AND seq + more >= ?1";
+constexpr const char* kDoneUpTo =
+    "SELECT seq + more FROM done WHERE seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND seq + more >= ?1";
 
 constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kMillisecondBytes = 6;  // of a UUIDv7
@@ -74,14 +77,18 @@ struct Half {
 };
 
 Half half_of(std::string_view ids, const std::vector<std::string_view>& payloads, std::size_t from, std::size_t to) {
-  Half half{static_cast<std::int64_t>(to - from) - 1, std::string(ids.substr(from * kIdBytes, (to - from) * kIdBytes)), {}};
+  Half half{
+      static_cast<std::int64_t>(to - from) - 1, std::string(ids.substr(from * kIdBytes, (to - from) * kIdBytes)), {}};
   if (half.more == 0) half.payloads = payloads[from];
-  else for (std::size_t i = from; i < to; ++i) add_payload(half.payloads, payloads[i]);
+  else
+    for (std::size_t i = from; i < to; ++i) add_payload(half.payloads, payloads[i]);
   return half;
 }
 
 // Empty for a job alone.
-std::optional<Bytes> if_shared(const Half& half, std::string_view bytes) { return half.more > 0 ? std::optional(Bytes{bytes}) : std::nullopt; }
+std::optional<Bytes> if_shared(const Half& half, std::string_view bytes) {
+  return half.more > 0 ? std::optional(Bytes{bytes}) : std::nullopt;
+}
 
 // No row holds jobs on both sides of it from now on.
 void part_before(Call& call, std::int64_t seq) {
@@ -101,14 +108,17 @@ void part_before(Call& call, std::int64_t seq) {
     before = half_of(ids, payloads, 0, middle);
     after = half_of(ids, payloads, middle, size);
   }
-  call.db.execute(kCutRow, first, before->more, if_shared(*before, before->last()), if_shared(*before, before->others()), Bytes{before->payloads});
-  call.db.execute(kCopyRest, first, seq, after->more, Bytes{after->id()}, if_shared(*after, after->last()), if_shared(*after, after->others()),
-                  Bytes{after->payloads});
+  call.db.execute(kCutRow, first, before->more, if_shared(*before, before->last()),
+                  if_shared(*before, before->others()), Bytes{before->payloads});
+  call.db.execute(kCopyRest, first, seq, after->more, Bytes{after->id()}, if_shared(*after, after->last()),
+                  if_shared(*after, after->others()), Bytes{after->payloads});
 }
 
 }  // namespace
 
-bool of_one_millisecond(const JobId& a, const JobId& b) { return as_bytes(a).substr(0, kMillisecondBytes) == as_bytes(b).substr(0, kMillisecondBytes); }
+bool of_one_millisecond(const JobId& a, const JobId& b) {
+  return as_bytes(a).substr(0, kMillisecondBytes) == as_bytes(b).substr(0, kMillisecondBytes);
+}
 
 bool add_to_row(JobRow& row, const NewJob& first, const NewJob& last, const NewJob& next) {
   if (row.alone) return false;
@@ -209,10 +219,12 @@ std::optional<std::int64_t> IdWalk::find(const JobId& id) {
   return find_in_row(bytes);
 }
 
-std::vector<JobId> ids_between(Call& call, std::int64_t ns_id, const JobId& first, const JobId& last, std::size_t most) {
+std::vector<JobId> ids_between(Call& call, std::int64_t ns_id, const JobId& first, const JobId& last,
+                               std::size_t most) {
   std::vector<JobId> found;
   {
-    auto rows = call.db.query(kFirstBetween, ns_id, Bytes{as_bytes(first)}, Bytes{as_bytes(last)}, static_cast<std::int64_t>(most));
+    auto rows = call.db.query(kFirstBetween, ns_id, Bytes{as_bytes(first)}, Bytes{as_bytes(last)},
+                              static_cast<std::int64_t>(most));
     while (rows.next()) found.push_back(as_id(rows.bytes(0)));
   }
   // Rows that hold several follow each other in the order of their ids.

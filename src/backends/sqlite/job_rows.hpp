@@ -1,6 +1,7 @@
-// Rows of `job`. Plain jobs of one call that share all but id and payload share a row, as long as it stays within a page: their
-// ids and payloads stand one after the other. Their ids ascend, and no two such rows of a namespace overlap in their
-// ranges of ids, so that an id in the middle of one is found by one seek. Whoever changes one of the jobs parts the row.
+// Rows of `job`. Plain jobs of one call that share all but id and payload share a row, as long as it stays within a
+// page: their ids and payloads stand one after the other. Their ids ascend, and no two such rows of a namespace overlap
+// in their ranges of ids, so that an id in the middle of one is found by one seek. Whoever changes one of the jobs
+// parts the row.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,18 @@ namespace fenceline::sqlite {
 
 // A row of jobs on their way in.
 struct JobRow {
-  std::size_t at;              // the first of them in the request
-  bool alone = false;          // takes no others
+  std::size_t at;      // the first of them in the request
+  bool alone = false;  // takes no others
   std::int64_t more = 0;
-  std::string ids;             // of the others
-  std::string payloads;        // of all, if there are others
+  std::string ids;       // of the others
+  std::string payloads;  // of all, if there are others
 };
 bool of_one_millisecond(const JobId& a, const JobId& b);
 // Whether the row takes one more job, which then stands in it. What they must share is the caller's to look at.
 bool add_to_row(JobRow& row, const NewJob& first, const NewJob& last, const NewJob& next);
 
-// Whether some job of the namespace may have an id from `first` to `last`, or some row of others lies across them; false: neither.
+// Whether some job of the namespace may have an id from `first` to `last`, or some row of others lies across them;
+// false: neither.
 bool may_be_there(Call& call, std::int64_t ns_id, const JobId& first, const JobId& last);
 
 // Looks at jobs. Cheap for numbers that ascend. One at a time on a connection, and nothing may change `job` meanwhile.

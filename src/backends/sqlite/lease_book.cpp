@@ -1,9 +1,9 @@
 #include "backends/sqlite/lease_book.hpp"
 
-#include "backends/sqlite/seq_ranges.hpp"
-
 #include <algorithm>
 #include <tuple>
+
+#include "backends/sqlite/seq_ranges.hpp"
 
 namespace fenceline::sqlite {
 namespace {
@@ -20,7 +20,8 @@ constexpr const char* kOfOthers = R"sql(
   SELECT id, bound, exact, seqs FROM claim INDEXED BY claim_bound
   WHERE queue_id = ?1 AND live > 0 AND owner <> ?2 ORDER BY bound)sql";
 
-constexpr const char* kSomeAlive = "SELECT 1 FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound > ?2 LIMIT 1";
+constexpr const char* kSomeAlive =
+    "SELECT 1 FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound > ?2 LIMIT 1";
 constexpr const char* kPastBound =
     "SELECT id, exact, seqs FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound <= ?2";
 
@@ -42,12 +43,14 @@ void correct_bounds(Call& call, const std::vector<Correction>& corrections) {
 }
 
 Correction corrected(std::int64_t claim_id, const std::vector<Delivery>& live) {
-  const auto [first, last] =
-      std::minmax_element(live.begin(), live.end(), [](const Delivery& a, const Delivery& b) { return a.lease_end < b.lease_end; });
+  const auto [first, last] = std::minmax_element(
+      live.begin(), live.end(), [](const Delivery& a, const Delivery& b) { return a.lease_end < b.lease_end; });
   return {claim_id, first->lease_end, first->lease_end == last->lease_end};
 }
 
-bool earlier(const Delivery& a, const Delivery& b) { return std::tie(a.lease_end, a.seq) < std::tie(b.lease_end, b.seq); }
+bool earlier(const Delivery& a, const Delivery& b) {
+  return std::tie(a.lease_end, a.seq) < std::tie(b.lease_end, b.seq);
+}
 
 // True if whatever else follows at `bound` or later cannot be among the first `enough`.
 bool complete(std::vector<Delivery>& found, std::size_t enough, std::int64_t bound) {
@@ -57,7 +60,8 @@ bool complete(std::vector<Delivery>& found, std::size_t enough, std::int64_t bou
   return last->lease_end < bound;
 }
 
-std::vector<Delivery> run_out_of(Call& call, const char* sql, std::int64_t queue_id, std::optional<std::size_t> enough) {
+std::vector<Delivery> run_out_of(Call& call, const char* sql, std::int64_t queue_id,
+                                 std::optional<std::size_t> enough) {
   std::vector<Delivery> found;
   std::vector<Correction> corrections;
   {
@@ -92,14 +96,16 @@ std::vector<Delivery> members(Call& call, std::int64_t claim_id, std::string_vie
 std::vector<Delivery> run_out(Call& call, const std::vector<std::int64_t>& queues, std::size_t enough) {
   std::vector<Delivery> found;
   for (const std::int64_t queue_id : queues) {
-    for (Delivery& delivery : run_out_of(call, kRunOutLossy, queue_id, std::nullopt)) found.push_back(std::move(delivery));
+    for (Delivery& delivery : run_out_of(call, kRunOutLossy, queue_id, std::nullopt))
+      found.push_back(std::move(delivery));
     for (Delivery& delivery : run_out_of(call, kRunOut, queue_id, enough)) found.push_back(std::move(delivery));
   }
   std::sort(found.begin(), found.end(), earlier);
   return found;
 }
 
-std::optional<std::int64_t> next_lease_end(Call& call, const std::vector<std::int64_t>& queues, const std::string& except_owner) {
+std::optional<std::int64_t> next_lease_end(Call& call, const std::vector<std::int64_t>& queues,
+                                           const std::string& except_owner) {
   std::optional<std::int64_t> next;
   std::vector<Correction> corrections;
   const auto take = [&](std::int64_t end) {
@@ -143,7 +149,8 @@ std::int64_t count_run_out(Call& call, std::int64_t queue_id, std::int64_t most)
   std::int64_t count = 0;
   auto rows = call.db.query(kPastBound, queue_id, call.now_us());
   while (count < most && rows.next()) {
-    for (const Delivery& delivery : members(call, rows.integer(0), rows.bytes(2))) count += delivery.lease_end <= call.now_us() ? 1 : 0;
+    for (const Delivery& delivery : members(call, rows.integer(0), rows.bytes(2)))
+      count += delivery.lease_end <= call.now_us() ? 1 : 0;
   }
   return std::min(count, most);
 }

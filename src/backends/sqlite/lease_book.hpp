@@ -18,7 +18,8 @@ namespace fenceline::sqlite {
 std::vector<Delivery> run_out(Call& call, const std::vector<std::int64_t>& queues, std::size_t enough);
 
 // The first lease end that lies ahead, of owners other than this one. Corrects bounds.
-std::optional<std::int64_t> next_lease_end(Call& call, const std::vector<std::int64_t>& queues, const std::string& except_owner);
+std::optional<std::int64_t> next_lease_end(Call& call, const std::vector<std::int64_t>& queues,
+                                           const std::string& except_owner);
 
 // Whether some lease of these queues is alive, and whether some has run out. Only reads.
 struct LeaseCensus {

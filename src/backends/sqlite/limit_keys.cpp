@@ -38,7 +38,8 @@ constexpr const char* kEarlyOf = R"sql(
 constexpr const char* kWorstOf = R"sql(
   SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
   ORDER BY rank DESC, run_at DESC, seq DESC LIMIT 1)sql";
-constexpr const char* kCountOf = "SELECT count(*) FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3";
+constexpr const char* kCountOf =
+    "SELECT count(*) FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3";
 
 constexpr const char* kCameDue = R"sql(
   SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
@@ -50,12 +51,15 @@ constexpr const char* kLook = "UPDATE queue SET looked_at = ?2 WHERE id = ?1";
 // In one claim; the rest comes in with the next.
 constexpr std::int64_t kCameDueMost = 10'000;
 
-bool sooner(const Standing& a, const Standing& b) { return std::tie(a.rank, a.run_at, a.seq) < std::tie(b.rank, b.run_at, b.seq); }
+bool sooner(const Standing& a, const Standing& b) {
+  return std::tie(a.rank, a.run_at, a.seq) < std::tie(b.rank, b.run_at, b.seq);
+}
 
 std::vector<Standing> all_of_key(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t lane) {
   std::vector<Standing> all;
   auto rows = call.db.query(kAllOf, limit_id, queue_id, lane);
-  while (rows.next()) all.push_back({queue_id, lane, rows.integer(0), rows.integer(1), rows.integer(2), limit_id, false});
+  while (rows.next())
+    all.push_back({queue_id, lane, rows.integer(0), rows.integer(1), rows.integer(2), limit_id, false});
   return all;
 }
 
@@ -83,14 +87,15 @@ void take_back_early(Call& call, std::int64_t limit_id, std::int64_t queue_id, s
   std::int64_t after = std::numeric_limits<std::int64_t>::min();
   while (const auto rank = call.db.number(kNextRankOf, limit_id, queue_id, kCommonLane + beside, after)) {
     auto rows = call.db.query(kEarlyOf, limit_id, queue_id, kCommonLane + beside, *rank, call.wall_us());
-    while (rows.next()) early.push_back({queue_id, kCommonLane + beside, *rank, rows.integer(0), rows.integer(1), limit_id, false});
+    while (rows.next())
+      early.push_back({queue_id, kCommonLane + beside, *rank, rows.integer(0), rows.integer(1), limit_id, false});
     after = *rank;
   }
   for (const Standing& standing : early) move_to_lane(call, standing, kEarlyLane + beside);
 }
 
-// Few come or go at a time, so only the ends of the two lanes are looked at: who is let out and stays so costs no more than
-// being counted.
+// Few come or go at a time, so only the ends of the two lanes are looked at: who is let out and stays so costs no more
+// than being counted.
 void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, std::int64_t beside, std::int64_t free) {
   const std::int64_t open = kCommonLane + beside;
   const std::int64_t full = kFullLane + beside;
@@ -123,11 +128,13 @@ std::vector<std::int64_t> keys_of(Call& call, std::int64_t home_id) {
 
 // Moves what `sql` finds in the lane, priority by priority, to another lane; remembers whose they are.
 template <class Find>
-void move_found(Call& call, std::int64_t queue_id, std::int64_t from, std::int64_t to, std::set<std::int64_t>& keys, Find find) {
+void move_found(Call& call, std::int64_t queue_id, std::int64_t from, std::int64_t to, std::set<std::int64_t>& keys,
+                Find find) {
   std::vector<Standing> found;
   each_rank(call, queue_id, from, [&](std::int64_t rank) {
     auto rows = find(rank);
-    while (rows.next()) found.push_back({queue_id, from, rank, rows.integer(0), rows.integer(1), rows.integer(2), false});
+    while (rows.next())
+      found.push_back({queue_id, from, rank, rows.integer(0), rows.integer(1), rows.integer(2), false});
     return true;
   });
   for (const Standing& standing : found) {
@@ -141,9 +148,9 @@ void choose_in_queue(Call& call, std::int64_t limit_id, std::int64_t queue_id, i
   for (const std::int64_t beside : {0, 1}) choose_in_lane(call, limit_id, queue_id, beside, free);
 }
 
-// Lanes say who is due as of `looked_at`, so whoever looks at them says when, and no look may be behind the last one: if the
-// wall clock was set back, what is not due any more goes back first. Otherwise it would stand among the due ones, and
-// nobody would let it in when its time comes again.
+// Lanes say who is due as of `looked_at`, so whoever looks at them says when, and no look may be behind the last one:
+// if the wall clock was set back, what is not due any more goes back first. Otherwise it would stand among the due
+// ones, and nobody would let it in when its time comes again.
 void look_at(Call& call, std::int64_t queue_id, int most) {
   const std::int64_t looked_at = call.db.number(kLookedAt, queue_id).value_or(0);
   if (looked_at == call.wall_us()) return;
@@ -151,10 +158,12 @@ void look_at(Call& call, std::int64_t queue_id, int most) {
   if (looked_at < call.wall_us()) return;
   std::set<std::int64_t> keys;
   for (const std::int64_t beside : {0, 1}) {
-    move_found(call, queue_id, kFullLane + beside, kEarlyLane + beside, keys,
-               [&, beside](std::int64_t rank) { return call.db.query(kNoLongerDue, queue_id, kFullLane + beside, rank, call.wall_us()); });
+    move_found(call, queue_id, kFullLane + beside, kEarlyLane + beside, keys, [&, beside](std::int64_t rank) {
+      return call.db.query(kNoLongerDue, queue_id, kFullLane + beside, rank, call.wall_us());
+    });
   }
-  for (const std::int64_t limit_id : keys_of(call, call.names.home_of(queue_id))) choose_in_queue(call, limit_id, queue_id, most);
+  for (const std::int64_t limit_id : keys_of(call, call.names.home_of(queue_id)))
+    choose_in_queue(call, limit_id, queue_id, most);
 }
 
 }  // namespace
@@ -165,7 +174,9 @@ std::int64_t intern_limit_key(Call& call, std::int64_t home_id, const std::strin
   return call.db.last_insert_rowid();
 }
 
-std::int64_t key_slots_taken(Call& call, std::int64_t limit_id) { return call.db.number(kTakenNow, limit_id, call.now_us()).value_or(0); }
+std::int64_t key_slots_taken(Call& call, std::int64_t limit_id) {
+  return call.db.number(kTakenNow, limit_id, call.now_us()).value_or(0);
+}
 
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id) {
   const int most = per_key_most(call, home_id);
@@ -210,7 +221,8 @@ void change_per_key_most(Call& call, std::int64_t home_id, int before, int after
         }
         if (after > 0) continue;
         for (const std::int64_t lane : {kFullLane, kEarlyLane}) {
-          for (const Standing& standing : all_of_key(call, limit_id, queue_id, lane + beside)) move_to_lane(call, standing, kCommonLane + beside);
+          for (const Standing& standing : all_of_key(call, limit_id, queue_id, lane + beside))
+            move_to_lane(call, standing, kCommonLane + beside);
         }
       }
     }

@@ -1,7 +1,7 @@
-// The limit of running jobs of one key in a queue. Of a key with n free slots the n best due jobs of each queue and lane
-// stand in the open lanes, so that a claim may take all that it meets there; the others wait in lanes of their own. Who
-// is let out is chosen anew whenever a job of the key comes, goes, or becomes due. None of this while the queue has no
-// limit for each key.
+// The limit of running jobs of one key in a queue. Of a key with n free slots the n best due jobs of each queue and
+// lane stand in the open lanes, so that a claim may take all that it meets there; the others wait in lanes of their
+// own. Who is let out is chosen anew whenever a job of the key comes, goes, or becomes due. None of this while the
+// queue has no limit for each key.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ std::int64_t key_slots_taken(Call& call, std::int64_t limit_id);
 // Chooses anew who of the key is let out, in all stages of the queue.
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id);
 
-// While it stands, keys are only remembered (by queue and key), and chosen of once at the end: many jobs of one key come or
-// go at the price of one choice. Nothing may be claimed meanwhile.
+// While it stands, keys are only remembered (by queue and key), and chosen of once at the end: many jobs of one key
+// come or go at the price of one choice. Nothing may be claimed meanwhile.
 class ChoosingOnce {
  public:
   explicit ChoosingOnce(Call& call) : call_(call) { call_.choose_later.emplace(); }

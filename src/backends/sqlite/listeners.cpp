@@ -4,13 +4,15 @@ namespace fenceline::sqlite {
 
 class Listeners::Handle final : public Watch {
  public:
-  Handle(Listeners& listeners, std::shared_ptr<Listener> listener) : listeners_(listeners), listener_(std::move(listener)) {}
+  Handle(Listeners& listeners, std::shared_ptr<Listener> listener)
+      : listeners_(listeners), listener_(std::move(listener)) {}
   ~Handle() override {
     {
       const std::lock_guard lock(listeners_.mutex_);
       std::erase(listeners_.all_, listener_);
     }
-    for (int calls = listener_->calls_under_way; calls != 0; calls = listener_->calls_under_way) listener_->calls_under_way.wait(calls);
+    for (int calls = listener_->calls_under_way; calls != 0; calls = listener_->calls_under_way)
+      listener_->calls_under_way.wait(calls);
   }
 
  private:
@@ -18,7 +20,8 @@ class Listeners::Handle final : public Watch {
   std::shared_ptr<Listener> listener_;
 };
 
-std::unique_ptr<Watch> Listeners::add(std::vector<QueueName> names, std::vector<std::uint32_t> seen, std::function<void()> on_change) {
+std::unique_ptr<Watch> Listeners::add(std::vector<QueueName> names, std::vector<std::uint32_t> seen,
+                                      std::function<void()> on_change) {
   auto listener = std::make_shared<Listener>();
   listener->names = std::move(names);
   listener->seen = std::move(seen);

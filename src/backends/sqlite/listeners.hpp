@@ -22,9 +22,12 @@ struct Listener {
 
 class Listeners {
  public:
-  // Until the handle goes away, which waits for a call under way: what the callback uses may be gone after that. This must outlive it.
-  std::unique_ptr<Watch> add(std::vector<QueueName> names, std::vector<std::uint32_t> seen, std::function<void()> on_change);
-  // Calls those for whom `concerns` is true; it may change what they have seen, and is asked under a mutex that is never held across a callback.
+  // Until the handle goes away, which waits for a call under way: what the callback uses may be gone after that. This
+  // must outlive it.
+  std::unique_ptr<Watch> add(std::vector<QueueName> names, std::vector<std::uint32_t> seen,
+                             std::function<void()> on_change);
+  // Calls those for whom `concerns` is true; it may change what they have seen, and is asked under a mutex that is
+  // never held across a callback.
   void tell(const std::function<bool(Listener&)>& concerns);
 
  private:

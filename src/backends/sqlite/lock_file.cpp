@@ -25,8 +25,8 @@ constexpr off_t kPidAt = 16;
 constexpr std::size_t kPidBytes = 16;
 constexpr int kNapMillis = 1;
 constexpr int kTickMillis = 250;
-// From which age on, in ticks, a step may be gone to at once: after half a second the third, then the second, the first, and after
-// 4 s the lock itself, which alone keeps writers apart.
+// From which age on, in ticks, a step may be gone to at once: after half a second the third, then the second, the
+// first, and after 4 s the lock itself, which alone keeps writers apart.
 constexpr std::array<int, 5> kOldEnough{16, 8, 4, 2, 0};
 
 struct flock bytes(off_t first, off_t count, int type) {
@@ -37,7 +37,9 @@ struct flock bytes(off_t first, off_t count, int type) {
   lock.l_len = count;
   return lock;
 }
-struct flock one_byte(off_t byte, int type) { return bytes(byte, 1, type); }
+struct flock one_byte(off_t byte, int type) {
+  return bytes(byte, 1, type);
+}
 
 off_t pid_at(off_t step) { return kPidAt + step * static_cast<off_t>(kPidBytes); }
 
@@ -88,7 +90,8 @@ bool make_waits_interruptible() {
   // Looked at each time: the application may have taken the signal since.
   struct sigaction there {};
   ::sigaction(SIGURG, nullptr, &there);
-  const bool is_ours_to_set = (there.sa_flags & SA_SIGINFO) == 0 && (there.sa_handler == SIG_DFL || there.sa_handler == SIG_IGN);
+  const bool is_ours_to_set =
+      (there.sa_flags & SA_SIGINFO) == 0 && (there.sa_handler == SIG_DFL || there.sa_handler == SIG_IGN);
   if (!is_ours_to_set) return (there.sa_flags & SA_RESTART) == 0;
   struct sigaction wake {};
   wake.sa_handler = ignore_signal;

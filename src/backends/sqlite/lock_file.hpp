@@ -1,10 +1,11 @@
 // The writers' turn, over all processes of one store: `<file>-lock`.
 //
-// A lock of one word is unfair: who releases it takes it again at once, and of a crowd that waits any one may be next, so
-// that one of two hundred can wait for ever. So there is a stair. The lock itself is byte 0; the steps are bytes 1 to 4, and who
-// stands on one waits for the next one down: they are served in turn. At the foot of the stair (step 4) the crowd
-// pushes; who has waited long passes it by and goes to a lower step at once, in the end to the lock itself, and so waits among fewer
-// and older ones. Nobody who stands on a step and is stopped there keeps the others waiting for more than some seconds.
+// A lock of one word is unfair: who releases it takes it again at once, and of a crowd that waits any one may be next,
+// so that one of two hundred can wait for ever. So there is a stair. The lock itself is byte 0; the steps are bytes 1
+// to 4, and who stands on one waits for the next one down: they are served in turn. At the foot of the stair (step 4)
+// the crowd pushes; who has waited long passes it by and goes to a lower step at once, in the end to the lock itself,
+// and so waits among fewer and older ones. Nobody who stands on a step and is stopped there keeps the others waiting
+// for more than some seconds.
 //
 // Byte 5 is held shared by everyone who has the store open. All are OFD locks, so the kernel frees them when their
 // process dies. They show no pid, so whoever has one writes its own into the file.

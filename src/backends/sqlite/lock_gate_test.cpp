@@ -16,7 +16,8 @@ class GuardedByALock : public GuardedFile {
     make_table("INSERT INTO account VALUES ('ana', 100)");
   }
   LockGrant take(const std::string& name, const std::string& owner) {
-    const AcquireReply reply = must(store->acquire({.ns = "default", .names = {name}, .owner = owner, .request = "r", .ttl = seconds{30}}));
+    const AcquireReply reply =
+        must(store->acquire({.ns = "default", .names = {name}, .owner = owner, .request = "r", .ttl = seconds{30}}));
     if (reply.grants.empty()) throw std::runtime_error("not granted: " + reply.held->reason);
     return reply.grants.front();
   }
@@ -103,7 +104,8 @@ class ProtectedByALock : public GuardedByALock {
   }
   std::optional<Code> insert(const LockGrant& by, const std::string& text) {
     SqliteTransaction transaction = must(connection.begin());
-    const auto wrote = transaction.execute("INSERT INTO line (lock, fence, text) VALUES (?1, ?2, ?3)", {by.resource, by.fence, text});
+    const auto wrote =
+        transaction.execute("INSERT INTO line (lock, fence, text) VALUES (?1, ?2, ?3)", {by.resource, by.fence, text});
     return wrote ? code_of(transaction.commit()) : wrote.error().code;
   }
   std::string lines() { return text_of("SELECT text FROM line ORDER BY id"); }

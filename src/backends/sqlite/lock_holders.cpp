@@ -29,7 +29,8 @@ std::vector<pid_t> holders(const std::string& path, const std::string& kind, lon
     std::string number, type, how, its_kind, place;
     long pid = 0, from = 0, to = 0;
     if (!(words >> number >> type >> how >> its_kind >> pid >> place >> from >> to)) continue;
-    if (its_kind != kind || !place.ends_with(inode) || from > last || to < first || pid <= 0 || pid == ::getpid()) continue;
+    if (its_kind != kind || !place.ends_with(inode) || from > last || to < first || pid <= 0 || pid == ::getpid())
+      continue;
     if (std::ranges::find(found, static_cast<pid_t>(pid)) == found.end()) found.push_back(static_cast<pid_t>(pid));
   }
   return found;
@@ -45,8 +46,12 @@ std::string line_of(pid_t pid, const std::string& file, const std::string& begin
 
 }  // namespace
 
-std::vector<pid_t> readers_from_outside(const std::string& path) { return holders(path, "READ", kFirstReadByte, kLastReadByte); }
-std::vector<pid_t> writers_from_outside(const std::string& path) { return holders(path, "WRITE", kWriteByte, kWriteByte); }
+std::vector<pid_t> readers_from_outside(const std::string& path) {
+  return holders(path, "READ", kFirstReadByte, kLastReadByte);
+}
+std::vector<pid_t> writers_from_outside(const std::string& path) {
+  return holders(path, "WRITE", kWriteByte, kWriteByte);
+}
 
 bool is_stopped(pid_t pid) { return line_of(pid, "status", "State:").find('T') != std::string::npos; }
 

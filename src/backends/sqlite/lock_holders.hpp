@@ -1,4 +1,5 @@
-// Who holds SQLite's own locks, of other programs than this process: as the kernel lists them. The file itself is not opened, which would end our own locks on it.
+// Who holds SQLite's own locks, of other programs than this process: as the kernel lists them. The file itself is not
+// opened, which would end our own locks on it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +9,8 @@
 
 namespace fenceline::sqlite {
 
-// Processes with a transaction that reads, or writes, by the log of this database. Those of another container may be missing.
+// Processes with a transaction that reads, or writes, by the log of this database. Those of another container may be
+// missing.
 std::vector<pid_t> readers_from_outside(const std::string& path);
 std::vector<pid_t> writers_from_outside(const std::string& path);
 

@@ -10,14 +10,18 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kResources = "SELECT resource FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource >= ?3 ORDER BY resource";
+constexpr const char* kResources =
+    "SELECT resource FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource >= ?3 ORDER BY resource";
 constexpr const char* kHolders = R"sql(
   SELECT owner, place, granted_at, lease_end FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2 AND released = 0
   ORDER BY granted_at, owner LIMIT ?3)sql";
-constexpr const char* kHoldersCount = "SELECT count(*) FROM fenceline_lock_holder INDEXED BY fenceline_lock_last WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
+constexpr const char* kHoldersCount =
+    "SELECT count(*) FROM fenceline_lock_holder INDEXED BY fenceline_lock_last WHERE ns_id = ?1 AND resource = ?2 AND "
+    "released = 0";
 constexpr const char* kWaiters = R"sql(
   SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn LIMIT ?4)sql";
-constexpr const char* kWaitersCount = "SELECT count(*) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3";
+constexpr const char* kWaitersCount =
+    "SELECT count(*) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3";
 constexpr const char* kSeenAtGates = "SELECT 1 FROM sqlite_schema WHERE name = 'fenceline_fence'";
 constexpr const char* kSeenAtGate = "SELECT fence FROM fenceline_fence WHERE ns = ?1 AND resource = ?2";
 
@@ -54,14 +58,17 @@ bool gates_remember(Call& call) { return call.db.number(kSeenAtGates).has_value(
 
 class Inventory {
  public:
-  Inventory(Call& call, const std::string& ns, std::int64_t ns_id) : call_(call), ns_(ns), ns_id_(ns_id), gates_(gates_remember(call)) {}
+  Inventory(Call& call, const std::string& ns, std::int64_t ns_id)
+      : call_(call), ns_(ns), ns_id_(ns_id), gates_(gates_remember(call)) {}
 
   LockRow show(const LockRecord& lock) {
     LockRow row{.resource = lock.resource, .fence = lock.fence, .mode = lock.mode, .pattern = lock.pattern};
     if (lock.mode == LockMode::shared) add_holders(row);
-    else if (lock.lease && !lock.lease->released) row.holders.push_back(shown(lock.lease->owner, lock.lease->place, lock.lease->granted_at, lock.lease->lease_end));
+    else if (lock.lease && !lock.lease->released)
+      row.holders.push_back(shown(lock.lease->owner, lock.lease->place, lock.lease->granted_at, lock.lease->lease_end));
     row.holders_count = std::max(row.holders_count, static_cast<std::int64_t>(row.holders.size()));
-    if (const std::int64_t from = lock.free_from(); from > call_.now_us()) row.free_in = Duration{from - call_.now_us()};
+    if (const std::int64_t from = lock.free_from(); from > call_.now_us())
+      row.free_in = Duration{from - call_.now_us()};
     add_waiters(row);
     if (gates_) row.seen_at_gate = call_.db.number(kSeenAtGate, ns_, lock.resource);
     return row;
@@ -82,10 +89,13 @@ class Inventory {
     const std::int64_t unheard_since = call_.now_us() - Duration{kLockWaiterKeptFor}.count();
     {
       auto rows = call_.db.query(kWaiters, ns_id_, row.resource, unheard_since, kShown);
-      while (rows.next()) row.waiters.push_back({rows.text(0), rows.text(1), wall_time(rows.integer(2)), static_cast<LockMode>(rows.integer(3))});
+      while (rows.next())
+        row.waiters.push_back(
+            {rows.text(0), rows.text(1), wall_time(rows.integer(2)), static_cast<LockMode>(rows.integer(3))});
     }
     row.waiters_count = static_cast<std::int64_t>(row.waiters.size());
-    if (row.waiters_count == kShown) row.waiters_count = call_.db.number(kWaitersCount, ns_id_, row.resource, unheard_since).value_or(0);
+    if (row.waiters_count == kShown)
+      row.waiters_count = call_.db.number(kWaitersCount, ns_id_, row.resource, unheard_since).value_or(0);
   }
 
   Call& call_;
@@ -102,7 +112,9 @@ struct Over {
   LockMode mode;
   bool unclean;
 
-  bool operator<(const Over& other) const { return std::tie(free_from, resource) < std::tie(other.free_from, other.resource); }
+  bool operator<(const Over& other) const {
+    return std::tie(free_from, resource) < std::tie(other.free_from, other.resource);
+  }
 };
 
 }  // namespace
@@ -134,8 +146,9 @@ Result<std::optional<LockRow>> show_lock(Call& call, const std::string& ns, cons
   return std::optional(Inventory(call, ns, *ns_id).show(*lock));
 }
 
-// look_at is never later than the moment at which the lock may go: whatever happens to one makes it free at that moment or later. So a look in its order, that goes on until
-// no lock that was not looked at can be among the first, finds the longest free ones. Those that are in use are put off until they could go at the earliest.
+// look_at is never later than the moment at which the lock may go: whatever happens to one makes it free at that moment
+// or later. So a look in its order, that goes on until no lock that was not looked at can be among the first, finds the
+// longest free ones. Those that are in use are put off until they could go at the earliest.
 TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int limit) {
   const std::int64_t now = call.now_us();
   const std::int64_t kept = Duration{kFreeLockKeptFor}.count();

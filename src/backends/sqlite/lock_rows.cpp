@@ -6,10 +6,13 @@
 namespace fenceline::sqlite {
 namespace {
 
-#define FENCELINE_LOCK_COLUMNS                                                                                                            \
-  "resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, freed, delay, bar, place, pattern, previous, broken, ended, minted, unclean"
-constexpr const char* kFind = "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kFindSlots = "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource < ?3";
+#define FENCELINE_LOCK_COLUMNS                                                                                    \
+  "resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, freed, delay, bar, place, pattern, " \
+  "previous, broken, ended, minted, unclean"
+constexpr const char* kFind =
+    "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
+constexpr const char* kFindSlots =
+    "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource < ?3";
 #undef FENCELINE_LOCK_COLUMNS
 
 constexpr const char* kLastHolder = R"sql(
@@ -30,27 +33,40 @@ constexpr const char* kJoin = R"sql(
   INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until, released, place, previous)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9))sql";
 // Whether one of those to be forgotten did not release; null: there is none.
-constexpr const char* kOverHolders = "SELECT max(released = 0) FROM fenceline_lock_holder INDEXED BY fenceline_lock_known WHERE ns_id = ?1 AND resource = ?2 AND known_until <= ?3";
-constexpr const char* kForgetOverHolders = "DELETE FROM fenceline_lock_holder INDEXED BY fenceline_lock_known WHERE ns_id = ?1 AND resource = ?2 AND known_until <= ?3";
+constexpr const char* kOverHolders =
+    "SELECT max(released = 0) FROM fenceline_lock_holder INDEXED BY fenceline_lock_known WHERE ns_id = ?1 AND resource "
+    "= ?2 AND known_until <= ?3";
+constexpr const char* kForgetOverHolders =
+    "DELETE FROM fenceline_lock_holder INDEXED BY fenceline_lock_known WHERE ns_id = ?1 AND resource = ?2 AND "
+    "known_until <= ?3";
 constexpr const char* kUnclean = "UPDATE fenceline_lock SET unclean = 1 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kPattern = "UPDATE fenceline_lock SET pattern = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kRenew = "UPDATE fenceline_lock SET lease_end = ?3 WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kRenewHolder = "UPDATE fenceline_lock_holder SET lease_end = ?4, known_until = ?5 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
+constexpr const char* kRenewHolder =
+    "UPDATE fenceline_lock_holder SET lease_end = ?4, known_until = ?5 WHERE ns_id = ?1 AND resource = ?2 AND owner = "
+    "?3";
 constexpr const char* kFree = "UPDATE fenceline_lock SET freed = ?3 WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kFreeHolder = "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
+constexpr const char* kFreeHolder =
+    "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
 constexpr const char* kBreak = R"sql(
   UPDATE fenceline_lock SET fence = ?3, freed = ?4, delay = 0, bar = NULL, bar_wall = NULL, broken = ?5, ended = fence, minted = ?3, unclean = 1 WHERE ns_id = ?1 AND resource = ?2)sql";
-constexpr const char* kFreeHolders = "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
+constexpr const char* kFreeHolders =
+    "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
 
-constexpr const char* kWaiters = "SELECT turn, owner, request, mode, heard FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn";
-constexpr const char* kForgetWaiters = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard <= ?3";
+constexpr const char* kWaiters =
+    "SELECT turn, owner, request, mode, heard FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 "
+    "ORDER BY turn";
+constexpr const char* kForgetWaiters =
+    "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard <= ?3";
 constexpr const char* kTakePlace = R"sql(
   INSERT INTO fenceline_lock_waiter (ns_id, name, turn, owner, request, mode, heard, since, place)
   SELECT ?1, ?2, 1 + coalesce((SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8)sql";
-constexpr const char* kKeepPlace = "UPDATE fenceline_lock_waiter SET heard = ?4 WHERE ns_id = ?1 AND name = ?2 AND turn = ?3";
+constexpr const char* kKeepPlace =
+    "UPDATE fenceline_lock_waiter SET heard = ?4 WHERE ns_id = ?1 AND name = ?2 AND turn = ?3";
 constexpr const char* kGoToTheEnd = R"sql(
   UPDATE fenceline_lock_waiter SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2) WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
-constexpr const char* kLeave = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND owner = ?3 AND request = ?4";
+constexpr const char* kLeave =
+    "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND owner = ?3 AND request = ?4";
 
 LockRecord read_lock(const Rows& row) {
   LockRecord lock;
@@ -67,13 +83,16 @@ LockRecord read_lock(const Rows& row) {
     lock.broken = {row.integer(15), row.integer(16)};
   }
   lock.unclean = row.integer(17) != 0;
-  if (lock.mode == LockMode::exclusive) lock.lease = LockLease{row.text(4), row.text(5), row.text(11), row.text(13), row.integer(6), row.integer(7), !row.is_null(8)};
+  if (lock.mode == LockMode::exclusive)
+    lock.lease = LockLease{row.text(4),    row.text(5),    row.text(11),   row.text(13),
+                           row.integer(6), row.integer(7), !row.is_null(8)};
   return lock;
 }
 
 std::optional<LockLease> read_holder(Rows& row) {
   if (!row.next()) return std::nullopt;
-  return LockLease{row.text(0), row.text(1), row.text(5), row.text(6), row.integer(2), row.integer(3), row.integer(4) != 0};
+  return LockLease{row.text(0),    row.text(1),    row.text(5),        row.text(6),
+                   row.integer(2), row.integer(3), row.integer(4) != 0};
 }
 
 void add_last_holder(Call& call, std::int64_t ns_id, LockRecord& lock) {
@@ -128,7 +147,8 @@ std::optional<LockLease> lease_of(Call& call, std::int64_t ns_id, const LockReco
   return read_holder(row);
 }
 
-void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockGrant& grant, const std::optional<LockRecord>& before) {
+void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockGrant& grant,
+                 const std::optional<LockRecord>& before) {
   if (before && before->mode == LockMode::shared) call.db.execute(kForgetHolders, ns_id, grant.resource);
   const bool shared = request.mode == LockMode::shared;
   const Duration barred = request.to_its_end ? request.ttl : request.hold_at_least;
@@ -137,11 +157,14 @@ void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, 
   const std::int64_t bar = has_bar ? call.now_us() + barred.count() : 0;
   const std::int64_t bar_wall = has_bar ? call.wall_us() + barred.count() : 0;
   const std::string nobody;
-  call.db.execute(kGrant, ns_id, grant.resource, grant.fence, static_cast<int>(request.mode), request.to_its_end ? 1 : 0, shared ? nobody : request.owner,
-                  shared ? nobody : request.request, call.wall_us(), lease_end, request.delay.count(), bar, bar_wall, shared ? nobody : request.place, request.pattern,
-                  grant.previous_owner, call.now_us() + Duration{kFreeLockKeptFor}.count(), grant.previous_owner.empty() ? 0 : 1);
+  call.db.execute(kGrant, ns_id, grant.resource, grant.fence, static_cast<int>(request.mode),
+                  request.to_its_end ? 1 : 0, shared ? nobody : request.owner, shared ? nobody : request.request,
+                  call.wall_us(), lease_end, request.delay.count(), bar, bar_wall, shared ? nobody : request.place,
+                  request.pattern, grant.previous_owner, call.now_us() + Duration{kFreeLockKeptFor}.count(),
+                  grant.previous_owner.empty() ? 0 : 1);
   if (!shared) return;
-  call.db.execute(kJoin, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end, lease_end + request.ttl.count(), request.place, grant.previous_owner);
+  call.db.execute(kJoin, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end,
+                  lease_end + request.ttl.count(), request.place, grant.previous_owner);
 }
 
 void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockRecord& lock) {
@@ -150,7 +173,8 @@ void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, c
     call.db.execute(kForgetOverHolders, ns_id, lock.resource, call.now_us());
   }
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
-  call.db.execute(kJoin, ns_id, lock.resource, request.owner, request.request, call.wall_us(), lease_end, lease_end + request.ttl.count(), request.place, std::string());
+  call.db.execute(kJoin, ns_id, lock.resource, request.owner, request.request, call.wall_us(), lease_end,
+                  lease_end + request.ttl.count(), request.place, std::string());
   if (lock.pattern != request.pattern) call.db.execute(kPattern, ns_id, lock.resource, request.pattern);
 }
 
@@ -173,22 +197,28 @@ void end_phase(Call& call, std::int64_t ns_id, const LockRecord& lock, Fence fen
 std::vector<LockPlace> live_waiters(Call& call, std::int64_t ns_id, const std::string& name) {
   std::vector<LockPlace> places;
   auto rows = call.db.query(kWaiters, ns_id, name, unheard_since(call));
-  while (rows.next()) places.push_back({rows.integer(0), rows.text(1), rows.text(2), static_cast<LockMode>(rows.integer(3)), rows.integer(4)});
+  while (rows.next())
+    places.push_back(
+        {rows.integer(0), rows.text(1), rows.text(2), static_cast<LockMode>(rows.integer(3)), rows.integer(4)});
   return places;
 }
 
 void take_place(Call& call, std::int64_t ns_id, const std::string& name, const AcquireRequest& request) {
   call.db.execute(kForgetWaiters, ns_id, name, unheard_since(call));
-  call.db.execute(kTakePlace, ns_id, name, request.owner, request.request, static_cast<int>(request.mode), call.now_us(), call.wall_us(), request.place);
+  call.db.execute(kTakePlace, ns_id, name, request.owner, request.request, static_cast<int>(request.mode),
+                  call.now_us(), call.wall_us(), request.place);
 }
 
 void keep_place(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn) {
   call.db.execute(kKeepPlace, ns_id, name, turn, call.now_us());
 }
 
-void go_to_the_end(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn) { call.db.execute(kGoToTheEnd, ns_id, name, turn); }
+void go_to_the_end(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn) {
+  call.db.execute(kGoToTheEnd, ns_id, name, turn);
+}
 
-bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner, const std::string& request) {
+bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner,
+                 const std::string& request) {
   call.db.execute(kLeave, ns_id, name, owner, request);
   return call.db.changes() > 0;
 }

@@ -1,5 +1,5 @@
-// The rows of locks, of those who share one, and of those who wait. An exclusive lock is one row, whatever happens to it; shared phases and queues have tables of
-// their own, which are empty for most names.
+// The rows of locks, of those who share one, and of those who wait. An exclusive lock is one row, whatever happens to
+// it; shared phases and queues have tables of their own, which are empty for most names.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct LockRecord {
   bool to_its_end = false;
   std::string pattern;
   std::int64_t delay = 0;
-  std::int64_t bar = kSinceEver;    // not granted before
-  std::int64_t freed = kSinceEver;  // the last release or break of the phase
+  std::int64_t bar = kSinceEver;             // not granted before
+  std::int64_t freed = kSinceEver;           // the last release or break of the phase
   std::optional<std::string> break_request;  // of the last break, of this phase or one before
   BreakReply broken;                         // its answer
   bool unclean = false;                      // some fence of it was ended by a takeover or a break
@@ -47,7 +47,8 @@ struct LockRecord {
   std::int64_t free_from() const;
 };
 
-// Both only read. The second: the resources "name#2" and so on that are known, up to this number, at their places; [0] is the name itself.
+// Both only read. The second: the resources "name#2" and so on that are known, up to this number, at their places; [0]
+// is the name itself.
 std::optional<LockRecord> find_lock(Call& call, std::int64_t ns_id, const std::string& resource);
 std::vector<std::optional<LockRecord>> find_slots(Call& call, std::int64_t ns_id, const std::string& name, int slots);
 
@@ -55,7 +56,8 @@ std::vector<std::optional<LockRecord>> find_slots(Call& call, std::int64_t ns_id
 std::optional<LockLease> lease_of(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner);
 
 // Begins a phase: a grant to one, or the first of a shared phase. `before` is what stood there.
-void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockGrant& grant, const std::optional<LockRecord>& before);
+void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockGrant& grant,
+                 const std::optional<LockRecord>& before);
 // A shared phase that has holders gets one more.
 void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockRecord& lock);
 void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, Duration ttl);
@@ -78,12 +80,14 @@ void keep_place(Call& call, std::int64_t ns_id, const std::string& name, std::in
 // Behind all that wait for this name now.
 void go_to_the_end(Call& call, std::int64_t ns_id, const std::string& name, std::int64_t turn);
 // Whether it had one.
-bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner, const std::string& request);
+bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner,
+                 const std::string& request);
 
 // The part of tidy() that concerns locks.
 TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int limit);
-// The locks of a namespace are about to be forgotten: what gates remember of one, or must remember because it was unclean, becomes its last fence. Else a holder
-// from before a takeover or a break, who comes back after that, would be let in.
+// The locks of a namespace are about to be forgotten: what gates remember of one, or must remember because it was
+// unclean, becomes its last fence. Else a holder from before a takeover or a break, who comes back after that, would be
+// let in.
 void tell_gates(Call& call, const std::string& ns, std::int64_t ns_id);
 // So that everybody who waits for one of them, or has one, is told.
 void wake_all_locks(Call& call, const std::string& ns, std::int64_t ns_id);

@@ -15,7 +15,8 @@ std::unique_ptr<Watch> LockWatches::watch(std::vector<QueueName> names, std::fun
   std::vector<std::uint32_t> seen = wakes_.counts(names);
   std::unique_ptr<Watch> watch = listeners_.add(std::move(names), std::move(seen), std::move(on_change));
   if (!started_.exchange(true)) {
-    task_ = runtime_.spawn("sqlite_lock_watch", [this](std::stop_token stop) { wakes_.follow_all(stop, [this] { tell(); }); });
+    task_ = runtime_.spawn("sqlite_lock_watch",
+                           [this](std::stop_token stop) { wakes_.follow_all(stop, [this] { tell(); }); });
   }
   return watch;
 }

@@ -98,9 +98,11 @@ Result<BreakReply> break_lock(Call& call, const BreakRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   const std::optional<LockRecord> lock = ns_id ? find_lock(call, *ns_id, request.resource) : std::nullopt;
   if (lock && lock->break_request == request.request) return lock->broken;
-  if (!lock || lock->free_from() <= call.now_us()) return fail(Code::not_found, "lock " + request.resource + " is not held");
+  if (!lock || lock->free_from() <= call.now_us())
+    return fail(Code::not_found, "lock " + request.resource + " is not held");
   if (request.only && *request.only != lock->fence)
-    return fail(Code::refused, "lock " + request.resource + " has fence " + std::to_string(lock->fence) + " now, not " + std::to_string(*request.only));
+    return fail(Code::refused, "lock " + request.resource + " has fence " + std::to_string(lock->fence) + " now, not " +
+                                   std::to_string(*request.only));
   const Result<Fence> fence = next_fence(std::max(floor_of_fences(call), lock->fence), call.wall);
   if (!fence) return std::unexpected(fence.error());
   end_phase(call, *ns_id, *lock, *fence, request.request);

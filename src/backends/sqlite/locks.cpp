@@ -12,17 +12,20 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kWithdrawn = "SELECT 1 FROM fenceline_lock_withdrawn WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4";
+constexpr const char* kWithdrawn =
+    "SELECT 1 FROM fenceline_lock_withdrawn WHERE ns_id = ?1 AND owner = ?2 AND request = ?3 AND until > ?4";
 
 using Slots = std::vector<std::optional<LockRecord>>;
 
-std::string resource_of(const std::string& name, std::size_t slot) { return slot == 0 ? name : name + "#" + std::to_string(slot + 1); }
+std::string resource_of(const std::string& name, std::size_t slot) {
+  return slot == 0 ? name : name + "#" + std::to_string(slot + 1);
+}
 
 // How a request stands to one of its names.
 struct RequestStanding {
-  std::size_t slot = 0;                  // to be granted; if not now, the one that is free first
-  std::int64_t free_from = kSinceEver;   // that one
-  std::int64_t may_have = kSinceEver;    // one of them
+  std::size_t slot = 0;                 // to be granted; if not now, the one that is free first
+  std::int64_t free_from = kSinceEver;  // that one
+  std::int64_t may_have = kSinceEver;   // one of them
   bool joins = false;
   std::int64_t ahead = 0;
   std::optional<std::int64_t> turn = std::nullopt;  // its own place in the queue
@@ -30,7 +33,8 @@ struct RequestStanding {
 };
 
 // What a request that was granted before is told; empty: it was not.
-std::optional<Result<AcquireReply>> granted_before(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::vector<Slots>& known) {
+std::optional<Result<AcquireReply>> granted_before(Call& call, std::int64_t ns_id, const AcquireRequest& request,
+                                                   const std::vector<Slots>& known) {
   AcquireReply reply;
   reply.waited = call.waited;
   reply.left = Duration::max();
@@ -47,10 +51,12 @@ std::optional<Result<AcquireReply>> granted_before(Call& call, std::int64_t ns_i
   }
   if (!found) return std::nullopt;
   if (reply.grants.size() == request.names.size()) return reply;
-  return fail(Code::lost, "the lease of " + request.names.front() + " that this request was granted has ended; ask anew");
+  return fail(Code::lost,
+              "the lease of " + request.names.front() + " that this request was granted has ended; ask anew");
 }
 
-RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name, const Slots& slots) {
+RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name,
+                      const Slots& slots) {
   RequestStanding standing;
   bool exclusive_ahead = false;
   const std::vector<LockPlace> waiters = live_waiters(call, ns_id, name);
@@ -70,12 +76,14 @@ RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& requ
     return standing;
   }
   std::vector<std::pair<std::int64_t, std::size_t>> free;
-  for (std::size_t slot = 0; slot < slots.size(); ++slot) free.emplace_back(slots[slot] ? slots[slot]->free_from() : kSinceEver, slot);
+  for (std::size_t slot = 0; slot < slots.size(); ++slot)
+    free.emplace_back(slots[slot] ? slots[slot]->free_from() : kSinceEver, slot);
   std::ranges::sort(free);
   standing.may_have = std::numeric_limits<std::int64_t>::max();
   for (std::size_t j = 0; j < free.size(); ++j) {
     const std::int64_t turns = std::max<std::int64_t>(0, counted - static_cast<std::int64_t>(j));
-    standing.may_have = std::min(standing.may_have, std::max(free[j].first, free.front().first + turns * Duration{kLockTurn}.count()));
+    standing.may_have =
+        std::min(standing.may_have, std::max(free[j].first, free.front().first + turns * Duration{kLockTurn}.count()));
   }
   std::tie(standing.free_from, standing.slot) = free.front();
   if (standing.may_have > call.now_us()) return standing;
@@ -92,7 +100,8 @@ RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& requ
   return standing;
 }
 
-LockHeld held_by(Call& call, const std::string& name, const RequestStanding& standing, const std::optional<LockRecord>& lock) {
+LockHeld held_by(Call& call, const std::string& name, const RequestStanding& standing,
+                 const std::optional<LockRecord>& lock) {
   LockHeld held{.resource = resource_of(name, standing.slot), .reason = "turn"};
   if (!lock) return held;
   held.fence = lock->fence;
@@ -104,8 +113,8 @@ LockHeld held_by(Call& call, const std::string& name, const RequestStanding& sta
   return held;
 }
 
-Result<LockGrant> grant(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name, const RequestStanding& standing,
-                        const std::optional<LockRecord>& lock, Fence floor) {
+Result<LockGrant> grant(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name,
+                        const RequestStanding& standing, const std::optional<LockRecord>& lock, Fence floor) {
   if (standing.joins) {
     join_phase(call, ns_id, request, *lock);
     return LockGrant{name, lock->fence, ""};
@@ -122,7 +131,8 @@ Result<LockGrant> grant(Call& call, std::int64_t ns_id, const AcquireRequest& re
 
 Result<AcquireReply> acquire(Call& call, const AcquireRequest& request) {
   const std::int64_t ns_id = call.names.intern_namespace(request.ns);
-  if (call.db.number(kWithdrawn, ns_id, request.owner, request.request, call.now_us())) return fail(Code::refused, "this request was withdrawn; ask anew");
+  if (call.db.number(kWithdrawn, ns_id, request.owner, request.request, call.now_us()))
+    return fail(Code::refused, "this request was withdrawn; ask anew");
   std::vector<Slots> known;
   for (const std::string& name : request.names) known.push_back(find_slots(call, ns_id, name, request.slots));
   if (auto before = granted_before(call, ns_id, request, known)) return std::move(*before);
@@ -135,7 +145,8 @@ Result<AcquireReply> acquire(Call& call, const AcquireRequest& request) {
     const RequestStanding& standing = standings.emplace_back(stand(call, ns_id, request, request.names[i], known[i]));
     all_from = std::max(all_from, standing.may_have);
     reply.ahead = std::max(reply.ahead, standing.ahead);
-    if (standing.may_have > call.now_us() && !reply.held) reply.held = held_by(call, request.names[i], standing, known[i][standing.slot]);
+    if (standing.may_have > call.now_us() && !reply.held)
+      reply.held = held_by(call, request.names[i], standing, known[i][standing.slot]);
   }
   if (reply.held) {
     reply.again_in = std::max<Duration>(Duration{all_from - call.now_us()}, std::chrono::milliseconds{1});

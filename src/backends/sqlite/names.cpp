@@ -48,8 +48,9 @@ std::int64_t Names::intern_queue(std::int64_t ns_id, const std::string& queue, c
 
 const Names::QueueRow& Names::row(std::int64_t queue_id) {
   if (const auto known = queue_rows_.find(queue_id); known != queue_rows_.end()) return known->second;
-  auto rows =
-      db_.query("SELECT n.name, q.name, q.stage, q.home_id FROM queue q JOIN namespace n ON n.id = q.ns_id WHERE q.id = ?1", queue_id);
+  auto rows = db_.query(
+      "SELECT n.name, q.name, q.stage, q.home_id FROM queue q JOIN namespace n ON n.id = q.ns_id WHERE q.id = ?1",
+      queue_id);
   check(rows.next(), "a job names a queue that has a row");
   return queue_rows_[queue_id] = {{rows.text(0), rows.text(1), rows.text(2)}, rows.integer(3)};
 }

@@ -23,8 +23,8 @@ constexpr const char* kChunks = "SELECT n, delivery, at, bytes FROM log WHERE se
 constexpr const char* kDropped = "SELECT dropped FROM note WHERE seq = ?1";
 
 struct Lengths {
-  std::int64_t chunks = 0;    // that ever came: each has the next number
-  std::int64_t kept = 0;      // bytes
+  std::int64_t chunks = 0;  // that ever came: each has the next number
+  std::int64_t kept = 0;    // bytes
   std::int64_t dropped = 0;
   std::int64_t delivery = 0;  // the one that logged last
   std::int64_t sent = 0;      // how far that one has logged
@@ -73,7 +73,8 @@ void add_to_log(Call& call, const Delivery& delivery, const Note& note) {
   lengths.kept += size - seen;
   call.db.execute(kAddChunk, delivery.seq, lengths.chunks, delivery.deliveries, call.wall_us(), Bytes{added});
   trim_log(call, delivery.seq, lengths);
-  call.db.execute(kSetLengths, delivery.seq, lengths.chunks, lengths.kept, lengths.dropped, lengths.delivery, lengths.sent);
+  call.db.execute(kSetLengths, delivery.seq, lengths.chunks, lengths.kept, lengths.dropped, lengths.delivery,
+                  lengths.sent);
 }
 
 }  // namespace

@@ -23,17 +23,21 @@ std::string boot_id_of(Database& db) {
 std::int64_t wall_us(Clock& clock) { return clock.wall_now().time_since_epoch().count(); }
 
 std::unexpected<Error> not_set_up(const SqliteOptions& options) {
-  return fail(Code::not_found, "store " + options.path + " is not there yet; check the path, or set it up: fenceline migrate --store sqlite:" + options.path);
+  return fail(Code::not_found,
+              "store " + options.path +
+                  " is not there yet; check the path, or set it up: fenceline migrate --store sqlite:" + options.path);
 }
 
 std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create) {
-  auto db = std::make_unique<Database>(options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (may_create ? SQLITE_OPEN_CREATE : 0));
+  auto db = std::make_unique<Database>(
+      options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (may_create ? SQLITE_OPEN_CREATE : 0));
   configure(*db, synchronous_word(options.synchronous));
   return db;
 }
 
-// A lock's lease ends at this very moment, so that a delay runs from here on; its bar is what is left of it as wall time, and never more than
-// it was at the grant: a clock that begins years ago would bar it for as long. Whoever waited is gone.
+// A lock's lease ends at this very moment, so that a delay runs from here on; its bar is what is left of it as wall
+// time, and never more than it was at the grant: a clock that begins years ago would bar it for as long. Whoever waited
+// is gone.
 constexpr const char* kEndLocks = R"sql(
   UPDATE fenceline_lock SET lease_end = ?1, freed = CASE WHEN freed IS NOT NULL THEN ?1 END, bar = ?1 + min(bar_wall - granted_at, max(0, bar_wall - ?2)), look_at = ?1 + ?3)sql";
 
@@ -50,8 +54,8 @@ void change_boot(Database& db, Clock& clock, const std::string& old_boot, const 
     db.execute("DELETE FROM fenceline_lock_waiter");
     db.execute("DELETE FROM fenceline_lock_withdrawn");
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", clock.boot_id());
-    db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'boot_changed', ?3, ?4)", wall_us(clock), actor,
-               clock.boot_id(), "every lease of boot " + old_boot + " has ended");
+    db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'boot_changed', ?3, ?4)",
+               wall_us(clock), actor, clock.boot_id(), "every lease of boot " + old_boot + " has ended");
     db.execute("COMMIT");
   } catch (const SqliteFailure&) {
     if (db.in_transaction()) db.execute("ROLLBACK");
@@ -82,7 +86,8 @@ bool own_presence_soon(Runtime& runtime, LockFile& locks) {
 }
 
 // In the writers' turn.
-Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFile& locks, const SqliteOptions& options) {
+Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFile& locks,
+                                         const SqliteOptions& options) {
   auto db = connect(options, options.may_create);
   const Result<FileState> state = inspect_database(*db, options.path);
   if (!state) return std::unexpected(state.error());
@@ -96,11 +101,13 @@ Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFil
     return fail(Code::refused, "store " + options.path + " cannot use a write-ahead log on this file system");
   if (const std::string old_boot = boot_id_of(*db); old_boot != clock.boot_id()) {
     if (!own_presence_soon(runtime, locks))
-      return fail(Code::refused, "store " + options.path + " is open in a process of another boot (" + old_boot + ", here " +
-                                     clock.boot_id() + "): their clocks cannot be compared; close it there first");
+      return fail(Code::refused, "store " + options.path + " is open in a process of another boot (" + old_boot +
+                                     ", here " + clock.boot_id() +
+                                     "): their clocks cannot be compared; close it there first");
     change_boot(*db, clock, old_boot, options.actor);
   }
-  if (!locks.share_presence()) return fail(Code::unavailable, "store " + options.path + " is being opened under another boot id");
+  if (!locks.share_presence())
+    return fail(Code::unavailable, "store " + options.path + " is being opened under another boot id");
   return db;
 }
 

@@ -7,7 +7,9 @@ namespace fenceline::sqlite {
 namespace {
 
 // 0: empty.
-void add_maybe(std::string& out, const std::optional<std::int64_t>& number) { add_number(out, number ? *number + 1 : 0); }
+void add_maybe(std::string& out, const std::optional<std::int64_t>& number) {
+  add_number(out, number ? *number + 1 : 0);
+}
 
 std::optional<std::int64_t> take_maybe(std::string_view& bytes) {
   const std::int64_t number = take_number(bytes);

@@ -4,10 +4,14 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kFind = "SELECT spec, revision, changed_at FROM fenceline_pipeline WHERE ns_id = ?1 AND name = ?2";
-constexpr const char* kPut = "INSERT OR REPLACE INTO fenceline_pipeline (ns_id, name, revision, changed_at, spec) VALUES (?1, ?2, ?3, ?4, ?5)";
-constexpr const char* kCount = "SELECT count(*) FROM fenceline_pipeline INDEXED BY fenceline_pipeline_there WHERE ns_id = ?1 AND spec <> ''";
-constexpr const char* kAll = "SELECT name, spec, revision, changed_at FROM fenceline_pipeline WHERE ns_id = ?1 AND spec <> '' ORDER BY name";
+constexpr const char* kFind =
+    "SELECT spec, revision, changed_at FROM fenceline_pipeline WHERE ns_id = ?1 AND name = ?2";
+constexpr const char* kPut =
+    "INSERT OR REPLACE INTO fenceline_pipeline (ns_id, name, revision, changed_at, spec) VALUES (?1, ?2, ?3, ?4, ?5)";
+constexpr const char* kCount =
+    "SELECT count(*) FROM fenceline_pipeline INDEXED BY fenceline_pipeline_there WHERE ns_id = ?1 AND spec <> ''";
+constexpr const char* kAll =
+    "SELECT name, spec, revision, changed_at FROM fenceline_pipeline WHERE ns_id = ?1 AND spec <> '' ORDER BY name";
 
 PipelineRow find(Call& call, std::int64_t ns_id, const std::string& name) {
   PipelineRow row;
@@ -28,15 +32,18 @@ Result<PipelineRow> put_pipeline(Call& call, const PutPipelineRequest& request) 
   if (row.spec == request.spec) return row;
   const bool is_there = !row.spec.empty();
   if (request.revision != (is_there ? row.revision : 0))
-    return fail(Code::conflict, "pipeline " + request.name + (is_there ? " was changed" : " is not there") + "; read it again");
+    return fail(Code::conflict,
+                "pipeline " + request.name + (is_there ? " was changed" : " is not there") + "; read it again");
   if (!is_there && call.db.number(kCount, ns_id).value_or(0) >= kPipelinesMax)
-    return fail(Code::refused, "namespace " + request.ns + " has " + std::to_string(kPipelinesMax) + " pipelines already; remove one first");
+    return fail(Code::refused, "namespace " + request.ns + " has " + std::to_string(kPipelinesMax) +
+                                   " pipelines already; remove one first");
   row.spec = request.spec;
   row.revision += 1;
   row.changed_at = call.wall;
   call.db.execute(kPut, ns_id, row.name, row.revision, call.wall_us(), row.spec);
   call.ordered.insert(request.ns);
-  enter_in_trail(call, request.ns, request.act, row.spec.empty() ? "pipeline_removed" : "pipeline_applied", request.name);
+  enter_in_trail(call, request.ns, request.act, row.spec.empty() ? "pipeline_removed" : "pipeline_applied",
+                 request.name);
   return row;
 }
 

@@ -5,8 +5,10 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kNextRank = "SELECT rank FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank > ?3 ORDER BY rank LIMIT 1";
-constexpr const char* kSomeDue = "SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT 1";
+constexpr const char* kNextRank =
+    "SELECT rank FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank > ?3 ORDER BY rank LIMIT 1";
+constexpr const char* kSomeDue =
+    "SELECT 1 FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT 1";
 constexpr const char* kNextRun = R"sql(
   SELECT run_at FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 ORDER BY run_at LIMIT 1)sql";
 constexpr const char* kCountDue = R"sql(
@@ -57,7 +59,8 @@ std::int64_t count_ahead(Call& call, const std::vector<std::int64_t>& queues, st
   for (const std::int64_t queue_id : queues) {
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-        ahead = std::min(most, ahead + call.db.number(kCountAhead, queue_id, lane, rank, call.wall_us(), most - ahead).value_or(0));
+        ahead = std::min(
+            most, ahead + call.db.number(kCountAhead, queue_id, lane, rank, call.wall_us(), most - ahead).value_or(0));
         return ahead < most;
       });
     }

@@ -11,13 +11,13 @@
 
 namespace fenceline::sqlite {
 
-// Whatever stands in the first two lanes and is due can be granted, if its queue is not paused and has room: nobody in front of a
-// free job is looked at. The others wait behind gates (see gates.hpp), where they cost nothing.
+// Whatever stands in the first two lanes and is due can be granted, if its queue is not paused and has room: nobody in
+// front of a free job is looked at. The others wait behind gates (see gates.hpp), where they cost nothing.
 inline constexpr std::int64_t kCommonLane = 0;
 inline constexpr std::int64_t kAloneLane = 1;  // jobs that must run alone
 inline constexpr std::int64_t kHeldLane = 2;   // not the head of their group, or a revoked delivery still has the slot
-// Jobs of a limit key in a queue with a limit per key, beside those that have a free slot: due, or not yet. The ones that
-// must run alone stand in the lane after.
+// Jobs of a limit key in a queue with a limit per key, beside those that have a free slot: due, or not yet. The ones
+// that must run alone stand in the lane after.
 inline constexpr std::int64_t kFullLane = 3;
 inline constexpr std::int64_t kEarlyLane = 5;
 inline constexpr std::int64_t kLanes = 7;

@@ -63,8 +63,9 @@ std::vector<std::string> split(std::string_view joined) {
 
 Result<void> report_worker(Call& call, const WorkerReport& report) {
   const std::int64_t ns_id = call.names.intern_namespace(report.ns);
-  call.db.execute(kReportWorker, ns_id, report.owner, call.wall_us(), report.host, report.pid, report.version, join(report.queues),
-                  report.stage, report.concurrency, report.ttl.count(), Bytes{pack_holdings(report.holding)});
+  call.db.execute(kReportWorker, ns_id, report.owner, call.wall_us(), report.host, report.pid, report.version,
+                  join(report.queues), report.stage, report.concurrency, report.ttl.count(),
+                  Bytes{pack_holdings(report.holding)});
   // After it: the one that reports is here, whatever the clock says, and keeps its order.
   call.db.execute(kForgetWorkers, ns_id, call.wall_us() - kWorkerForgottenAfter.count());
   return {};
@@ -104,10 +105,12 @@ Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns) {
 Result<void> order_worker(Call& call, const OrderRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   const auto told = ns_id ? call.db.number(kTold, *ns_id, request.owner) : std::nullopt;
-  if (!told) return fail(Code::not_found, "no worker " + request.owner + " is known; `fenceline workers list` shows them");
+  if (!told)
+    return fail(Code::not_found, "no worker " + request.owner + " is known; `fenceline workers list` shows them");
   const auto before = static_cast<WorkerOrder>(*told);
   if (before == request.order) return {};
-  if (before == WorkerOrder::stop) return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");
+  if (before == WorkerOrder::stop)
+    return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");
   call.db.execute(kTell, *ns_id, request.owner, static_cast<int>(request.order));
   enter_in_trail(call, request.ns, request.act, "worker_" + std::string(to_string(request.order)), request.owner);
   call.ordered.insert(request.ns);

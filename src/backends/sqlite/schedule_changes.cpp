@@ -8,19 +8,27 @@
 namespace fenceline::sqlite {
 namespace {
 
-std::unexpected<Error> read_again(const std::string& name, const std::string& why) { return fail(Code::conflict, "schedule " + name + " " + why + "; read it again"); }
+std::unexpected<Error> read_again(const std::string& name, const std::string& why) {
+  return fail(Code::conflict, "schedule " + name + " " + why + "; read it again");
+}
 
-Result<void> settle_account(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const ChangeScheduleRequest& request, std::vector<NewJob>& jobs) {
+Result<void> settle_account(Call& call, std::int64_t ns_id, ScheduleRecord& schedule,
+                            const ChangeScheduleRequest& request, std::vector<NewJob>& jobs) {
   const std::string refused = refusal_of(call, ns_id, schedule, *request.step);
-  if (refused == "early") return fail(Code::refused, "a step of schedule " + request.name + " leads beyond the store's clock, which shows " + utc_text(call.wall));
-  if (!refused.empty()) return read_again(request.name, refused == "covers" ? "fired a tick that was to be skipped" : "has its account at " + utc_text(schedule.row.resolved_to));
+  if (refused == "early")
+    return fail(Code::refused, "a step of schedule " + request.name + " leads beyond the store's clock, which shows " +
+                                   utc_text(call.wall));
+  if (!refused.empty())
+    return read_again(request.name, refused == "covers" ? "fired a tick that was to be skipped"
+                                                        : "has its account at " + utc_text(schedule.row.resolved_to));
   take_step(call, ns_id, schedule, *request.step, {request.request, request.owner, request.place}, jobs);
   schedule.changed.duplicates = schedule.moved.duplicates;
   return {};
 }
 
 // A name that has no row begins where the namespace says. `there`: as it was removed.
-ScheduleRecord begin_schedule(const Call& call, const std::string& name, std::optional<ScheduleRecord> there, const ScheduleCount& count) {
+ScheduleRecord begin_schedule(const Call& call, const std::string& name, std::optional<ScheduleRecord> there,
+                              const ScheduleCount& count) {
   ScheduleRecord schedule;
   if (there) {
     schedule = std::move(*there);
@@ -43,10 +51,14 @@ void begin_at_the_clock(Call& call, std::int64_t ns_id, ScheduleRecord& schedule
 }
 
 Result<void> rewind(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const ChangeScheduleRequest& request) {
-  if (schedule.row.resolved_to != request.from) return read_again(request.name, "has its account at " + utc_text(schedule.row.resolved_to));
+  if (schedule.row.resolved_to != request.from)
+    return read_again(request.name, "has its account at " + utc_text(schedule.row.resolved_to));
   const WallTime least = std::max(schedule.row.bar, schedule.row.counts_from);
-  if (request.to < least) return fail(Code::refused, "schedule " + request.name + " can be moved back to " + utc_text(least) + " and no further");
-  if (!open_ranges_after(call, ns_id, schedule, request.to, request.kept)) return read_again(request.name, "has other ranges of skipped ticks");
+  if (request.to < least)
+    return fail(Code::refused,
+                "schedule " + request.name + " can be moved back to " + utc_text(least) + " and no further");
+  if (!open_ranges_after(call, ns_id, schedule, request.to, request.kept))
+    return read_again(request.name, "has other ranges of skipped ticks");
   schedule.row.resolved_to = request.to;
   schedule.moved = {request.request, {}};
   return {};
@@ -70,7 +82,8 @@ std::string trail_subject(const ChangeScheduleRequest& request) {
   return request.name;
 }
 
-ChangeScheduleReply reply_of(Call& call, std::int64_t ns_id, ScheduleRecord schedule, std::vector<WallTime> duplicates) {
+ChangeScheduleReply reply_of(Call& call, std::int64_t ns_id, ScheduleRecord schedule,
+                             std::vector<WallTime> duplicates) {
   schedule.row.spec = spec_of(call, ns_id, schedule.row.name);
   return {std::move(schedule.row), std::move(duplicates), call.wall};
 }
@@ -89,7 +102,8 @@ Result<ChangeScheduleReply> change_schedule(Call& call, const ChangeScheduleRequ
   if (is_there && added) return read_again(request.name, "is there already");
   if (is_there && found->row.revision != request.revision) return read_again(request.name, "was changed");
   const bool pauses = request.change == ScheduleChange::pause;
-  if ((pauses || request.change == ScheduleChange::resume) && found->row.paused.has_value() == pauses) return reply_of(call, ns_id, std::move(*found), {});
+  if ((pauses || request.change == ScheduleChange::resume) && found->row.paused.has_value() == pauses)
+    return reply_of(call, ns_id, std::move(*found), {});
 
   ScheduleCount count = schedule_count(call, ns_id);
   const bool runs = request.change == ScheduleChange::run;
@@ -106,7 +120,9 @@ Result<ChangeScheduleReply> change_schedule(Call& call, const ChangeScheduleRequ
       if (added || schedule.row.resolved_to > call.wall) begin_at_the_clock(call, ns_id, schedule, request.request);
       schedule.row.counts_from = schedule.row.resolved_to;
       break;
-    case ScheduleChange::pause: schedule.row.paused = SchedulePause{call.wall, request.act.actor, request.act.reason}; break;
+    case ScheduleChange::pause:
+      schedule.row.paused = SchedulePause{call.wall, request.act.actor, request.act.reason};
+      break;
     case ScheduleChange::resume: schedule.row.paused.reset(); break;
     case ScheduleChange::remove: schedule.row.removed = true; break;
     case ScheduleChange::rewind:

@@ -9,7 +9,9 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kLastFired = "SELECT tick, job FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick <= ?3 ORDER BY tick DESC LIMIT ?4";
+constexpr const char* kLastFired =
+    "SELECT tick, job FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick <= ?3 ORDER BY tick DESC LIMIT "
+    "?4";
 
 // Both halves come in their order, so nothing is sorted.
 constexpr const char* kTicks = R"sql(
@@ -37,7 +39,8 @@ void add_unfinished(Call& call, std::int64_t ns_id, std::vector<ScheduleRow>& sc
   for (const Fired& one : fired) ids.push_back(&one.job);
   const std::vector<std::optional<Delivery>> deliveries = find_deliveries(call, ns_id, ids);
   for (std::size_t i = 0; i < fired.size(); ++i) {
-    if (deliveries[i] && !is_finished(deliveries[i]->state)) fired[i].schedule->unfinished.push_back({fired[i].tick, fired[i].job, deliveries[i]->state});
+    if (deliveries[i] && !is_finished(deliveries[i]->state))
+      fired[i].schedule->unfinished.push_back({fired[i].tick, fired[i].job, deliveries[i]->state});
   }
   for (ScheduleRow& schedule : schedules) std::ranges::sort(schedule.unfinished, {}, &UnfinishedRun::tick);
 }
@@ -66,7 +69,8 @@ Result<SchedulesReply> list_schedules(Call& call, const SchedulesRequest& reques
   if (!request.names.empty()) {
     found = find_named(call, *ns_id, request.names);
   } else {
-    found = request.changed_after ? changed_schedules(call, *ns_id, *request.changed_after, request.limit + 1) : schedules_after(call, *ns_id, request.after, request.limit + 1);
+    found = request.changed_after ? changed_schedules(call, *ns_id, *request.changed_after, request.limit + 1)
+                                  : schedules_after(call, *ns_id, request.after, request.limit + 1);
     reply.more = found.size() > static_cast<std::size_t>(request.limit);
     if (reply.more) found.pop_back();
   }
@@ -82,7 +86,8 @@ Result<TicksReply> list_ticks(Call& call, const TicksRequest& request) {
   if (!ns_id) return reply;
   const std::int64_t after = request.after ? us(*request.after) : std::numeric_limits<std::int64_t>::min();
   const std::int64_t before = request.before ? us(*request.before) : std::numeric_limits<std::int64_t>::max();
-  auto rows = call.db.query(request.fired_only ? kFiredTicks : kTicks, *ns_id, request.schedule, after, before, request.limit + 1);
+  auto rows = call.db.query(request.fired_only ? kFiredTicks : kTicks, *ns_id, request.schedule, after, before,
+                            request.limit + 1);
   while (rows.next()) {
     if (reply.ticks.size() == static_cast<std::size_t>(request.limit)) {
       reply.next = reply.ticks.back().tick;

@@ -5,11 +5,13 @@
 namespace fenceline::sqlite {
 namespace {
 
-#define FENCELINE_SCHEDULE_COLUMNS                                                                                                                     \
-  "s.name, s.revision, s.version, s.removed, s.resolved_to, s.counts_from, s.fired_to, s.bar, s.created_at, s.changed_at, s.paused_at, s.paused_by, " \
+#define FENCELINE_SCHEDULE_COLUMNS                                                                            \
+  "s.name, s.revision, s.version, s.removed, s.resolved_to, s.counts_from, s.fired_to, s.bar, s.created_at, " \
+  "s.changed_at, s.paused_at, s.paused_by, "                                                                  \
   "s.pause_reason, s.changed, s.changed_duplicates, s.moved, s.moved_duplicates, s.ticks"
 constexpr int kSpecColumn = 18;
-constexpr const char* kFind = "SELECT " FENCELINE_SCHEDULE_COLUMNS " FROM fenceline_schedule s WHERE s.ns_id = ?1 AND s.name = ?2";
+constexpr const char* kFind =
+    "SELECT " FENCELINE_SCHEDULE_COLUMNS " FROM fenceline_schedule s WHERE s.ns_id = ?1 AND s.name = ?2";
 constexpr const char* kChanged = "SELECT " FENCELINE_SCHEDULE_COLUMNS R"sql(, p.spec
   FROM fenceline_schedule s INDEXED BY fenceline_schedule_version CROSS JOIN fenceline_schedule_spec p ON p.ns_id = s.ns_id AND p.name = s.name
   WHERE s.ns_id = ?1 AND s.version > ?2 ORDER BY s.version LIMIT ?3)sql";
@@ -27,7 +29,9 @@ constexpr const char* kPut = R"sql(
     fired_to = excluded.fired_to, bar = excluded.bar, created_at = excluded.created_at, changed_at = excluded.changed_at, paused_at = excluded.paused_at, paused_by = excluded.paused_by,
     pause_reason = excluded.pause_reason, changed = excluded.changed, changed_duplicates = excluded.changed_duplicates, moved = excluded.moved, moved_duplicates = excluded.moved_duplicates,
     ticks = excluded.ticks)sql";
-constexpr const char* kPutSpec = "INSERT INTO fenceline_schedule_spec (ns_id, name, spec) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET spec = excluded.spec";
+constexpr const char* kPutSpec =
+    "INSERT INTO fenceline_schedule_spec (ns_id, name, spec) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET spec = "
+    "excluded.spec";
 constexpr const char* kPutAccount = R"sql(
   UPDATE fenceline_schedule SET resolved_to = ?3, fired_to = ?4, moved = ?5, moved_duplicates = ?6, ticks = ?7 WHERE ns_id = ?1 AND name = ?2)sql";
 
@@ -41,7 +45,9 @@ std::string pack_instants(const std::vector<WallTime>& instants) {
   for (const WallTime instant : instants) add_number(bytes, us(instant));
   return bytes;
 }
-std::optional<Bytes> maybe_bytes(const std::string& bytes) { return bytes.empty() ? std::nullopt : std::optional(Bytes{bytes}); }
+std::optional<Bytes> maybe_bytes(const std::string& bytes) {
+  return bytes.empty() ? std::nullopt : std::optional(Bytes{bytes});
+}
 
 std::vector<WallTime> unpack_instants(std::string_view bytes) {
   std::vector<WallTime> instants;
@@ -90,7 +96,8 @@ std::vector<ScheduleRecord> changed_schedules(Call& call, std::int64_t ns_id, st
   return read_with_specs(call.db.query(kChanged, ns_id, after, most));
 }
 
-std::vector<ScheduleRecord> schedules_after(Call& call, std::int64_t ns_id, const std::string& after, std::int64_t most) {
+std::vector<ScheduleRecord> schedules_after(Call& call, std::int64_t ns_id, const std::string& after,
+                                            std::int64_t most) {
   return read_with_specs(call.db.query(kAfter, ns_id, after, most));
 }
 
@@ -99,23 +106,29 @@ ScheduleCount schedule_count(Call& call, std::int64_t ns_id) {
   return row.next() ? ScheduleCount{row.integer(0), wall_time(row.integer(1))} : ScheduleCount{};
 }
 
-void put_schedule_count(Call& call, std::int64_t ns_id, const ScheduleCount& count) { call.db.execute(kPutCount, ns_id, count.version, us(count.bar)); }
+void put_schedule_count(Call& call, std::int64_t ns_id, const ScheduleCount& count) {
+  call.db.execute(kPutCount, ns_id, count.version, us(count.bar));
+}
 
 void put_schedule(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule) {
   const ScheduleRow& row = schedule.row;
   const std::string changed = pack_instants(schedule.changed.duplicates);
   const std::string moved = pack_instants(schedule.moved.duplicates);
   const SchedulePause pause = row.paused.value_or(SchedulePause{});
-  call.db.execute(kPut, ns_id, row.name, row.revision, row.version, row.removed ? 1 : 0, us(row.resolved_to), us(row.counts_from), us(row.fired_to), us(row.bar), us(row.created_at),
-                  us(row.changed_at), row.paused ? std::optional(us(pause.at)) : std::nullopt, pause.by, pause.reason, schedule.changed.id, maybe_bytes(changed), schedule.moved.id,
-                  maybe_bytes(moved), schedule.ticks);
+  call.db.execute(kPut, ns_id, row.name, row.revision, row.version, row.removed ? 1 : 0, us(row.resolved_to),
+                  us(row.counts_from), us(row.fired_to), us(row.bar), us(row.created_at), us(row.changed_at),
+                  row.paused ? std::optional(us(pause.at)) : std::nullopt, pause.by, pause.reason, schedule.changed.id,
+                  maybe_bytes(changed), schedule.moved.id, maybe_bytes(moved), schedule.ticks);
 }
 
-void put_spec(Call& call, std::int64_t ns_id, const std::string& name, const std::string& spec) { call.db.execute(kPutSpec, ns_id, name, spec); }
+void put_spec(Call& call, std::int64_t ns_id, const std::string& name, const std::string& spec) {
+  call.db.execute(kPutSpec, ns_id, name, spec);
+}
 
 void put_account(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule) {
   const std::string moved = pack_instants(schedule.moved.duplicates);
-  call.db.execute(kPutAccount, ns_id, schedule.row.name, us(schedule.row.resolved_to), us(schedule.row.fired_to), schedule.moved.id, maybe_bytes(moved), schedule.ticks);
+  call.db.execute(kPutAccount, ns_id, schedule.row.name, us(schedule.row.resolved_to), us(schedule.row.fired_to),
+                  schedule.moved.id, maybe_bytes(moved), schedule.ticks);
 }
 
 }  // namespace fenceline::sqlite

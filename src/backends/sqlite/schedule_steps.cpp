@@ -7,8 +7,11 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kFire = "INSERT OR IGNORE INTO fenceline_tick (ns_id, schedule, tick, job, at, owner, place) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-constexpr const char* kFiredBetween = "SELECT 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick BETWEEN ?3 AND ?4 LIMIT 1";
+constexpr const char* kFire =
+    "INSERT OR IGNORE INTO fenceline_tick (ns_id, schedule, tick, job, at, owner, place) VALUES (?1, ?2, ?3, ?4, ?5, "
+    "?6, ?7)";
+constexpr const char* kFiredBetween =
+    "SELECT 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick BETWEEN ?3 AND ?4 LIMIT 1";
 
 // The range that begins at that moment or before it, as the last that does.
 constexpr const char* kRangeBefore = R"sql(
@@ -17,7 +20,8 @@ constexpr const char* kSkip = R"sql(
   INSERT INTO fenceline_tick_range (ns_id, schedule, first, last, count, reason, at, owner, place) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
 constexpr const char* kJoin = R"sql(
   UPDATE fenceline_tick_range SET last = ?4, count = count + ?5, at = ?6, owner = ?7, place = ?8 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3)sql";
-constexpr const char* kCut = "UPDATE fenceline_tick_range SET last = ?4, count = ?5 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
+constexpr const char* kCut =
+    "UPDATE fenceline_tick_range SET last = ?4, count = ?5 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 constexpr const char* kDropAfter = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3";
 constexpr const char* kDrop = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 
@@ -32,14 +36,18 @@ bool fired_between(Call& call, std::int64_t ns_id, const std::string& name, Wall
 }
 
 // Ticks of an earlier spec stay apart: who moves the account back must be able to count what is kept.
-void skip(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const SkippedTicks& range, const TickWriter& writer) {
+void skip(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const SkippedTicks& range,
+          const TickWriter& writer) {
   const std::string& name = schedule.row.name;
   const std::optional<SkippedTicks> before = range_before(call, ns_id, name, range.first);
-  if (before && before->reason == range.reason && before->last > schedule.row.counts_from && !fired_between(call, ns_id, name, before->last, range.first)) {
-    call.db.execute(kJoin, ns_id, name, us(before->first), us(range.last), range.count, call.wall_us(), writer.owner, writer.place);
+  if (before && before->reason == range.reason && before->last > schedule.row.counts_from &&
+      !fired_between(call, ns_id, name, before->last, range.first)) {
+    call.db.execute(kJoin, ns_id, name, us(before->first), us(range.last), range.count, call.wall_us(), writer.owner,
+                    writer.place);
     return;
   }
-  call.db.execute(kSkip, ns_id, name, us(range.first), us(range.last), range.count, range.reason, call.wall_us(), writer.owner, writer.place);
+  call.db.execute(kSkip, ns_id, name, us(range.first), us(range.last), range.count, range.reason, call.wall_us(),
+                  writer.owner, writer.place);
   schedule.ticks += 1;
 }
 
@@ -53,16 +61,20 @@ std::string refusal_of(Call& call, std::int64_t ns_id, const ScheduleRecord& sch
   if (schedule.row.revision != step.revision) return "changed";
   if (schedule.row.resolved_to != step.from) return "moved";
   if (step.to > call.wall) return "early";
-  const bool covers = std::ranges::any_of(step.skipped, [&](const SkippedTicks& range) { return fired_between(call, ns_id, step.schedule, range.first, range.last); });
+  const bool covers = std::ranges::any_of(step.skipped, [&](const SkippedTicks& range) {
+    return fired_between(call, ns_id, step.schedule, range.first, range.last);
+  });
   return covers ? "covers" : "";
 }
 
-void take_step(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const TickStep& step, const TickWriter& writer, std::vector<NewJob>& jobs) {
+void take_step(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const TickStep& step, const TickWriter& writer,
+               std::vector<NewJob>& jobs) {
   schedule.moved = {writer.request, {}};
   for (const FiredTick& fired : step.fired) {
     bool first = fired.tick > schedule.row.bar;
     if (first) {
-      call.db.execute(kFire, ns_id, step.schedule, us(fired.tick), Bytes{as_bytes(fired.job.id)}, call.wall_us(), writer.owner, writer.place);
+      call.db.execute(kFire, ns_id, step.schedule, us(fired.tick), Bytes{as_bytes(fired.job.id)}, call.wall_us(),
+                      writer.owner, writer.place);
       first = call.db.changes() > 0;
     }
     if (!first) {
@@ -82,16 +94,19 @@ Result<void> enqueue_all(Call& call, const std::string& ns, std::vector<NewJob> 
   const EnqueueRequest request{.ns = ns, .jobs = std::move(jobs)};
   const Result<EnqueueReply> reply = enqueue(call, request);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->existing > 0) return fail(Code::conflict, "the job of a tick is there already, or its id stands for another one");
+  if (reply->existing > 0)
+    return fail(Code::conflict, "the job of a tick is there already, or its id stands for another one");
   return {};
 }
 
-bool open_ranges_after(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, WallTime to, const std::optional<SkippedTicks>& kept) {
+bool open_ranges_after(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, WallTime to,
+                       const std::optional<SkippedTicks>& kept) {
   const std::string& name = schedule.row.name;
   std::optional<SkippedTicks> across = range_before(call, ns_id, name, to);
   if (across && across->last <= to) across.reset();
   if (across.has_value() != kept.has_value()) return false;
-  if (across && (kept->first != across->first || kept->reason != across->reason || kept->count >= across->count)) return false;
+  if (across && (kept->first != across->first || kept->reason != across->reason || kept->count >= across->count))
+    return false;
   if (across) call.db.execute(kCut, ns_id, name, us(kept->first), us(kept->last), kept->count);
   call.db.execute(kDropAfter, ns_id, name, us(to));
   schedule.ticks -= call.db.changes();

@@ -1,4 +1,5 @@
-// What of ticks and schedules is forgotten. Of fired ticks that go the largest stays as the bar, so that none of them fires again (S1).
+// What of ticks and schedules is forgotten. Of fired ticks that go the largest stays as the bar, so that none of them
+// fires again (S1).
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -13,21 +14,26 @@ namespace {
 // Up to where rows of a schedule may go: a bar after its account would end ticks that are open.
 #define FENCELINE_GOES_UP_TO "CASE WHEN s.removed THEN 9223372036854775807 ELSE s.resolved_to END"
 
-// A range's age is that of its last tick, its place that of its first. At most one of a schedule is old at its first and not at its last.
+// A range's age is that of its last tick, its place that of its first. At most one of a schedule is old at its first
+// and not at its last.
 constexpr const char* kOld = R"sql(
   SELECT tick, schedule, 1 FROM fenceline_tick t INDEXED BY fenceline_tick_age
-  WHERE ns_id = ?1 AND tick <= ?2 AND tick <= (SELECT )sql" FENCELINE_GOES_UP_TO R"sql( FROM fenceline_schedule s WHERE s.ns_id = t.ns_id AND s.name = t.schedule)
+  WHERE ns_id = ?1 AND tick <= ?2 AND tick <= (SELECT )sql" FENCELINE_GOES_UP_TO
+                             R"sql( FROM fenceline_schedule s WHERE s.ns_id = t.ns_id AND s.name = t.schedule)
   UNION ALL
   SELECT first, schedule, 0 FROM fenceline_tick_range INDEXED BY fenceline_tick_range_age WHERE ns_id = ?1 AND first <= ?2 AND last <= ?2
   ORDER BY 1, 2 LIMIT ?3)sql";
-constexpr const char* kFull = "SELECT name, ticks, " FENCELINE_GOES_UP_TO " FROM fenceline_schedule s INDEXED BY fenceline_schedule_full WHERE ns_id = ?1 AND ticks > 10000";
+constexpr const char* kFull =
+    "SELECT name, ticks, " FENCELINE_GOES_UP_TO
+    " FROM fenceline_schedule s INDEXED BY fenceline_schedule_full WHERE ns_id = ?1 AND ticks > 10000";
 #undef FENCELINE_GOES_UP_TO
 constexpr const char* kNext = R"sql(
   SELECT tick, 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3 AND tick <= ?4
   UNION ALL SELECT first, 0 FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3 ORDER BY 1 LIMIT 1)sql";
 
 constexpr const char* kForgetTick = "DELETE FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick = ?3";
-constexpr const char* kForgetRange = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
+constexpr const char* kForgetRange =
+    "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 constexpr const char* kRaiseBar = R"sql(
   UPDATE fenceline_schedule SET bar = max(bar, ?3), fired_to = max(fired_to, ?3), ticks = ticks - ?4 WHERE ns_id = ?1 AND name = ?2)sql";
 
@@ -47,12 +53,14 @@ struct Over {
   bool operator<(const Over& other) const { return std::tie(tick, schedule) < std::tie(other.tick, other.schedule); }
 };
 
-std::optional<Over> next_of(Call& call, std::int64_t ns_id, const std::string& schedule, std::int64_t after, std::int64_t up_to) {
+std::optional<Over> next_of(Call& call, std::int64_t ns_id, const std::string& schedule, std::int64_t after,
+                            std::int64_t up_to) {
   auto row = call.db.query(kNext, ns_id, schedule, after, up_to);
   return row.next() ? std::optional(Over{row.integer(0), schedule, row.integer(1) != 0}) : std::nullopt;
 }
 
-// Of schedules with too many rows the smallest, up to `most` over all of them: a seek for each that is met, and one for each such schedule.
+// Of schedules with too many rows the smallest, up to `most` over all of them: a seek for each that is met, and one for
+// each such schedule.
 void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>& over) {
   struct Excess {
     std::int64_t rows;
@@ -71,7 +79,8 @@ void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>
     Over smallest = std::move(heads.extract(heads.begin()).value());
     Excess& excess = too_many.at(smallest.schedule);
     if (--excess.rows > 0) {
-      if (auto next = next_of(call, ns_id, smallest.schedule, smallest.tick, excess.up_to)) heads.insert(std::move(*next));
+      if (auto next = next_of(call, ns_id, smallest.schedule, smallest.tick, excess.up_to))
+        heads.insert(std::move(*next));
     }
     over.insert(std::move(smallest));
   }
@@ -81,7 +90,8 @@ void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>
 std::set<Over> find_over(Call& call, std::int64_t ns_id, std::size_t most, bool& more) {
   std::set<Over> over;
   {
-    auto rows = call.db.query(kOld, ns_id, call.wall_us() - Duration{kTicksKeptFor}.count(), static_cast<std::int64_t>(most + 1));
+    auto rows = call.db.query(kOld, ns_id, call.wall_us() - Duration{kTicksKeptFor}.count(),
+                              static_cast<std::int64_t>(most + 1));
     while (rows.next()) over.insert(over.end(), {rows.integer(0), rows.text(1), rows.integer(2) != 0});
   }
   add_excess(call, ns_id, most + 1, over);
@@ -110,7 +120,8 @@ std::size_t forget_removed(Call& call, std::int64_t ns_id, std::size_t most, boo
   std::vector<std::string> names;
   WallTime bar{};
   {
-    auto rows = call.db.query(kRemnants, ns_id, call.wall_us() - Duration{kRemovedScheduleKeptFor}.count(), static_cast<std::int64_t>(most + 1));
+    auto rows = call.db.query(kRemnants, ns_id, call.wall_us() - Duration{kRemovedScheduleKeptFor}.count(),
+                              static_cast<std::int64_t>(most + 1));
     while (names.size() < most && rows.next()) {
       names.push_back(rows.text(0));
       bar = std::max(bar, wall_time(rows.integer(1)));

@@ -15,13 +15,13 @@ namespace fenceline::sqlite {
 namespace {
 
 // A table for each state: a claim does not rewrite the job, and no index mentions what a renewal changes. A job is
-// `ready` if it has a row in ready, `running` if in run, `waiting` if in waiting, finished if in done; it always has exactly
-// one of the four (J4).
+// `ready` if it has a row in ready, `running` if in run, `waiting` if in waiting, finished if in done; it always has
+// exactly one of the four (J4).
 //
-// seq is the order of enqueue and never used twice. queue_id names (namespace, queue, stage), home_id the queue with all
-// its stages. rank is -priority, so that all columns ascend. lane: see ready_lanes.hpp. Times named *_at are wall time
-// in microseconds, lease ends and `until` of a claim are instants of the boot in meta. Rarely set things are null and
-// cost a byte: a plain job pays for nothing that it does not use.
+// seq is the order of enqueue and never used twice. queue_id names (namespace, queue, stage), home_id the queue with
+// all its stages. rank is -priority, so that all columns ascend. lane: see ready_lanes.hpp. Times named *_at are wall
+// time in microseconds, lease ends and `until` of a claim are instants of the boot in meta. Rarely set things are null
+// and cost a byte: a plain job pays for nothing that it does not use.
 constexpr const char* kTables = R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- first_seq: none of its jobs is older; 0: it has none. A listing starts there and not at the first job of all.
@@ -246,18 +246,20 @@ std::int64_t big_endian(const Header& header, std::size_t at) {
 Result<void> check_version(std::int64_t version, const std::string& path) {
   if ((version >= kSchemaUpgraded && version <= kSchemaVersion) || version == 0) return {};
   if (version < kSchemaVersion)
-    return fail(Code::refused, "store " + path + " was made by a version of fenceline that was never released (schema " + std::to_string(version) +
-                                   ", this one knows " + std::to_string(kSchemaVersion) + "); name another file");
-  return fail(Code::refused, "store " + path + " was made by a newer fenceline (schema " + std::to_string(version) + ", this one knows " +
-                                 std::to_string(kSchemaVersion) + "); use that version");
+    return fail(Code::refused, "store " + path +
+                                   " was made by a version of fenceline that was never released (schema " +
+                                   std::to_string(version) + ", this one knows " + std::to_string(kSchemaVersion) +
+                                   "); name another file");
+  return fail(Code::refused, "store " + path + " was made by a newer fenceline (schema " + std::to_string(version) +
+                                 ", this one knows " + std::to_string(kSchemaVersion) + "); use that version");
 }
 
 std::unexpected<Error> not_ours(const std::string& path) {
   return fail(Code::refused, "store " + path + " is a SQLite database of another application; name another file");
 }
 
-// Through a file of SQLite's, but without a lock or a transaction: a descriptor of our own would, when it is closed, take
-// the locks away from every other connection that this process has on the file.
+// Through a file of SQLite's, but without a lock or a transaction: a descriptor of our own would, when it is closed,
+// take the locks away from every other connection that this process has on the file.
 Result<void> read_header(const std::string& path, Header& header) {
   try {
     const Database db(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX);
@@ -283,7 +285,8 @@ Result<FileState> inspect_file(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode)) return fail(Code::refused, "store " + path + " is not a regular file");
   if (status.st_nlink > 1)
-    return fail(Code::refused, "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
+    return fail(Code::refused,
+                "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
   if (status.st_size == 0) return FileState::empty;
   Header header{};
   if (auto ok = read_header(path, header); !ok) return std::unexpected(ok.error());
@@ -333,7 +336,8 @@ void change_schema(Database& db, const std::function<void()>& body) {
   FENCELINE_CRASH_POINT(sqlite_migrate_after);
 }
 
-constexpr const char* kEnterChange = "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, ?3, ?4, '')";
+constexpr const char* kEnterChange =
+    "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, ?3, ?4, '')";
 
 }  // namespace
 
@@ -355,16 +359,18 @@ void upgrade(Database& db, std::int64_t at, const std::string& actor) {
     if (from < kSchemaWithLocks) db.run_script(kLockTables);
     if (from < kSchemaWithSchedules) db.run_script(kScheduleTables);
     db.run_script(kPipelineTables);
-    db.execute(kEnterChange, at, actor, std::string("store_migrated"), "schema " + std::to_string(from) + " to " + std::to_string(kSchemaVersion));
+    db.execute(kEnterChange, at, actor, std::string("store_migrated"),
+               "schema " + std::to_string(from) + " to " + std::to_string(kSchemaVersion));
   });
 }
 
 void configure(Database& db, const std::string& synchronous) {
   // Checkpoints are ours alone, pages are never mapped (a lost file would be a signal), and deleted rows need not be
   // overwritten. The busy timeout is only a net below the writers' turn: nothing of ours meets it.
-  db.run_script("PRAGMA synchronous = " + synchronous +
-                "; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384;"
-                " PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000");
+  db.run_script(
+      "PRAGMA synchronous = " + synchronous +
+      "; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384;"
+      " PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000");
 }
 
 }  // namespace fenceline::sqlite

@@ -13,7 +13,8 @@ inline constexpr std::int64_t kApplicationId = 0x66'6e'63'6c;  // "fncl", in the
 inline constexpr std::int64_t kSchemaVersion = 8;              // PRAGMA user_version: with pipelines
 inline constexpr std::int64_t kSchemaWithSchedules = 7;
 inline constexpr std::int64_t kSchemaWithLocks = 6;
-inline constexpr std::int64_t kSchemaUpgraded = 5;             // from this one on a file gets the tables that it lacks when it is opened
+inline constexpr std::int64_t kSchemaUpgraded =
+    5;  // from this one on a file gets the tables that it lacks when it is opened
 
 enum class FileState {
   empty,  // missing, no bytes, no tables, or not finished: may be set up
@@ -34,13 +35,15 @@ void make_tables(Database& db);
 // go into the first rows. Throws SqliteFailure.
 void migrate(Database& db, std::int64_t at, const std::string& boot_id, const std::string& actor);
 
-// Adds what an older file lacks, likewise. Nothing that was there is changed: processes of a version before that have the file open go on.
+// Adds what an older file lacks, likewise. Nothing that was there is changed: processes of a version before that have
+// the file open go on.
 void upgrade(Database& db, std::int64_t at, const std::string& actor);
 
 // Settings that every connection needs. `synchronous` is FULL or NORMAL.
 void configure(Database& db, const std::string& synchronous);
 
-// What a database of this version lacks: tables, columns, indexes, each "index job_group is missing". Tables of the application are its own.
+// What a database of this version lacks: tables, columns, indexes, each "index job_group is missing". Tables of the
+// application are its own.
 struct MissingPart {
   std::string what;
   std::string statement;  // that makes it; empty for a column

@@ -20,10 +20,12 @@ using Parts = std::map<std::string, Part>;
 Parts parts_of(Database& db) {
   Parts parts;
   {
-    auto rows = db.query("SELECT name, type, sql, tbl_name FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL");
+    auto rows = db.query(
+        "SELECT name, type, sql, tbl_name FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL");
     while (rows.next()) parts[rows.text(0)] = {rows.text(1), rows.text(2), rows.text(3), {}};
   }
-  auto rows = db.query("SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'");
+  auto rows =
+      db.query("SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'");
   while (rows.next()) parts[rows.text(0)].columns.push_back(rows.text(1));
   return parts;
 }
@@ -46,11 +48,13 @@ std::vector<MissingPart> missing_parts(Database& db) {
     const auto there = found.find(name);
     if (there == found.end()) {
       // With its table an index comes back too.
-      if (own.kind == "table" || found.contains(own.table)) missing.push_back({own.kind + " " + name + " is missing", own.statement});
+      if (own.kind == "table" || found.contains(own.table))
+        missing.push_back({own.kind + " " + name + " is missing", own.statement});
       continue;
     }
     for (const std::string& column : own.columns) {
-      if (std::ranges::find(there->second.columns, column) == there->second.columns.end()) missing.push_back({"column " + name + "." + column + " is missing", ""});
+      if (std::ranges::find(there->second.columns, column) == there->second.columns.end())
+        missing.push_back({"column " + name + "." + column + " is missing", ""});
     }
   }
   return missing;

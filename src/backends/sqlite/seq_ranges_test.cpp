@@ -8,7 +8,8 @@ namespace fenceline::sqlite {
 namespace {
 
 TEST(SeqRanges, PackedNumbersComeBackInTheirOrder) {
-  const std::vector<std::vector<std::int64_t>> cases{{}, {1}, {1, 2, 3}, {7, 8, 3, 4, 1}, {5, 5}, {std::int64_t{1} << 60, 2, 3, (std::int64_t{1} << 53) + 1}};
+  const std::vector<std::vector<std::int64_t>> cases{
+      {}, {1}, {1, 2, 3}, {7, 8, 3, 4, 1}, {5, 5}, {std::int64_t{1} << 60, 2, 3, (std::int64_t{1} << 53) + 1}};
   for (const auto& seqs : cases) EXPECT_EQ(unpack_ranges(pack_ranges(seqs)), seqs);
 }
 

@@ -11,7 +11,8 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kAttemptsMax = "SELECT attempts_max FROM job WHERE seq = (SELECT max(seq) FROM job WHERE seq <= ?1)";
+constexpr const char* kAttemptsMax =
+    "SELECT attempts_max FROM job WHERE seq = (SELECT max(seq) FROM job WHERE seq <= ?1)";
 
 // What is known of each job of a request, in its order; empty: no such job in this namespace.
 template <class Items>

@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kKeep = R"sql(
   INSERT OR REPLACE INTO slot (seq, ns_id, home_id, queue_id, group_id, limit_id, fence, lease_end, owner)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
-constexpr const char* kEnded = "SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE home_id = ?1 AND lease_end <= ?2";
+constexpr const char* kEnded =
+    "SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE home_id = ?1 AND lease_end <= ?2";
 constexpr const char* kOfJob = R"sql(
   SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE seq = ?1 AND owner = ?2 AND fence = ?3)sql";
 constexpr const char* kFree = "DELETE FROM slot WHERE seq = ?1";
@@ -49,8 +50,8 @@ void free_slots(Call& call, const std::vector<Slot>& slots) {
 
 void keep_slot(Call& call, std::int64_t ns_id, const Delivery& delivery) {
   if (delivery.lease_end <= call.now_us()) return;
-  call.db.execute(kKeep, delivery.seq, ns_id, call.names.home_of(delivery.queue_id), delivery.queue_id, delivery.group_id, delivery.limit_id,
-                  delivery.fence, delivery.lease_end, delivery.owner);
+  call.db.execute(kKeep, delivery.seq, ns_id, call.names.home_of(delivery.queue_id), delivery.queue_id,
+                  delivery.group_id, delivery.limit_id, delivery.fence, delivery.lease_end, delivery.owner);
 }
 
 void free_ended_slots(Call& call, std::int64_t home_id) {
@@ -64,7 +65,8 @@ Result<void> stopped(Call& call, const StoppedRequest& request) {
   if (!ns_id) return {};
   std::vector<Slot> slots;
   for (const Holding& holding : request.jobs) {
-    if (const auto seq = find_seq(call, *ns_id, holding.id)) read_slots(call.db.query(kOfJob, *seq, request.owner, holding.fence), slots);
+    if (const auto seq = find_seq(call, *ns_id, holding.id))
+      read_slots(call.db.query(kOfJob, *seq, request.owner, holding.fence), slots);
   }
   free_slots(call, slots);
   return {};

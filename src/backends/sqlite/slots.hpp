@@ -1,5 +1,6 @@
-// Slots of deliveries that an operator, or a doubt about an effect, ended: kept until their worker says stopped, or their lease would have ended. The
-// next claim on the queue clears away what has ended; until then whoever only reads looks at the lease end.
+// Slots of deliveries that an operator, or a doubt about an effect, ended: kept until their worker says stopped, or
+// their lease would have ended. The next claim on the queue clears away what has ended; until then whoever only reads
+// looks at the lease end.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,8 @@ class SqliteHarness final : public StoreHarness {
 
  private:
   void open() {
-    store_ = must(SqliteStore::open(runtime_, clock_, Log(null_log_sink()), {.path = on_file_ ? folder_ / "store.db" : ":memory:"}));
+    store_ = must(SqliteStore::open(runtime_, clock_, Log(null_log_sink()),
+                                    {.path = on_file_ ? folder_ / "store.db" : ":memory:"}));
   }
 
   bool on_file_;
@@ -57,7 +58,8 @@ void run_seeds(std::uint64_t seeds, int operations, bool on_file) {
     ThreadRuntime runtime;
     TemporaryFolder folder;
     MemoryStore oracle(clock);
-    const auto store = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), {.path = on_file ? folder / "store.db" : ":memory:"}));
+    const auto store = must(
+        SqliteStore::open(runtime, clock, Log(null_log_sink()), {.path = on_file ? folder / "store.db" : ":memory:"}));
     const DifferentialReport report = run_differential(oracle, *store, clock, {.seed = seed, .operations = operations});
     ASSERT_FALSE(report.difference) << "seed " << seed << ": " << *report.difference;
     for (const auto& [cell, times] : report.seen) total[cell] += times;
@@ -73,7 +75,8 @@ TEST(SqliteDifferential, JobsThatShareARowAreAsIfEachHadItsOwn) {
     ThreadRuntime runtime;
     MemoryStore oracle(clock);
     const auto store = must(SqliteStore::open(runtime, clock, Log(null_log_sink()), {.path = ":memory:"}));
-    const DifferentialReport report = run_differential(oracle, *store, clock, {.seed = seed, .operations = 3'000, .alike = true});
+    const DifferentialReport report =
+        run_differential(oracle, *store, clock, {.seed = seed, .operations = 3'000, .alike = true});
     ASSERT_FALSE(report.difference) << "seed " << seed << ": " << *report.difference;
   }
 }

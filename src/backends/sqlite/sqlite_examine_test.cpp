@@ -1,4 +1,5 @@
-// What the doctor sees of a file: what another program did to it is seen, and gone when the command that the finding names was run.
+// What the doctor sees of a file: what another program did to it is seen, and gone when the command that the finding
+// names was run.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -18,7 +19,9 @@ class SqliteExamine : public SqliteFile {
   // In another process, as somebody with a tool of his own would.
   void run_outside(const std::string& sql, bool stays_open) const {
     sqlite3* outside = nullptr;
-    if (sqlite3_open(options().path.c_str(), &outside) != SQLITE_OK || sqlite3_exec(outside, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) ::_exit(1);
+    if (sqlite3_open(options().path.c_str(), &outside) != SQLITE_OK ||
+        sqlite3_exec(outside, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+      ::_exit(1);
     if (!stays_open) ::_exit(0);
   }
 };
@@ -44,7 +47,8 @@ TEST_F(SqliteExamine, AReaderFromOutsideThatLetsTheLogGrowIsNamedAndEnded) {
   reader.end(SIGKILL);  // and reaped
   enqueue_a_mebibyte();
   enqueue_a_mebibyte();  // after the checkpoint that followed the one before
-  EXPECT_EQ(named_in(must(store->examine()), "wal_size").status, FindingStatus::ok) << named_in(must(store->examine()), "wal_size").detail;
+  EXPECT_EQ(named_in(must(store->examine()), "wal_size").status, FindingStatus::ok)
+      << named_in(must(store->examine()), "wal_size").detail;
 }
 
 TEST_F(SqliteExamine, AWriterFromOutsideIsNamedAndEnded) {
@@ -73,7 +77,9 @@ TEST_F(SqliteExamine, AProcessOfOursThatHoldsTheLockIsLookedAtFirst) {
 
 TEST_F(SqliteExamine, WhatWasDroppedIsNamedAndMadeAnew) {
   { const auto made = open(); }
-  ASSERT_TRUE(run_line("sqlite3 " + options().path + " 'DROP TABLE fenceline_item; DROP INDEX fenceline_schedule_version; CREATE TABLE of_the_application (x)'"));
+  ASSERT_TRUE(run_line(
+      "sqlite3 " + options().path +
+      " 'DROP TABLE fenceline_item; DROP INDEX fenceline_schedule_version; CREATE TABLE of_the_application (x)'"));
   Finding found;
   {
     const auto store = open();
@@ -83,7 +89,8 @@ TEST_F(SqliteExamine, WhatWasDroppedIsNamedAndMadeAnew) {
   EXPECT_EQ(found.detail, "table fenceline_item is missing, index fenceline_schedule_version is missing");
   ASSERT_TRUE(run_line(found.remedy)) << found.remedy;
   const auto store = open();
-  EXPECT_EQ(named_in(must(store->examine()), "schema").status, FindingStatus::ok) << named_in(must(store->examine()), "schema").detail;
+  EXPECT_EQ(named_in(must(store->examine()), "schema").status, FindingStatus::ok)
+      << named_in(must(store->examine()), "schema").detail;
 }
 
 TEST_F(SqliteExamine, WhatIsMadeAnewWaitsForWhoHasTheFileOpen) {
@@ -94,7 +101,8 @@ TEST_F(SqliteExamine, WhatIsMadeAnewWaitsForWhoHasTheFileOpen) {
     const auto store = open();
     found = named_in(must(store->examine()), "schema");
   }
-  const std::size_t ended = found.remedy.find("fuser -k -TERM "), waited = found.remedy.find("while fuser -s "), changed = found.remedy.find("sqlite3 ");
+  const std::size_t ended = found.remedy.find("fuser -k -TERM "), waited = found.remedy.find("while fuser -s "),
+                    changed = found.remedy.find("sqlite3 ");
   EXPECT_LT(ended, waited) << found.remedy;
   EXPECT_LT(waited, changed) << found.remedy;
   ASSERT_NE(changed, std::string::npos) << found.remedy;

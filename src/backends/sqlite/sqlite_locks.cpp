@@ -37,7 +37,8 @@ Result<LocksReply> SqliteStore::locks(const LocksRequest& request) {
 Result<std::optional<LockRow>> SqliteStore::lock(const std::string& ns, const std::string& resource) {
   if (auto ok = check_name("namespace", ns); !ok) return std::unexpected(ok.error());
   if (auto ok = check_lock_resource(resource); !ok) return std::unexpected(ok.error());
-  return read<std::optional<LockRow>>(*parts_, [&](sqlite::Call& call) { return sqlite::show_lock(call, ns, resource); });
+  return read<std::optional<LockRow>>(*parts_,
+                                      [&](sqlite::Call& call) { return sqlite::show_lock(call, ns, resource); });
 }
 
 Result<BreakReply> SqliteStore::break_lock(const BreakRequest& request) {

@@ -1,4 +1,5 @@
-// What locks promise on a file: over a boot, beside a wall clock that is moved, between two stores, in shared commits, and when nobody wants them any more.
+// What locks promise on a file: over a boot, beside a wall clock that is moved, between two stores, in shared commits,
+// and when nobody wants them any more.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -49,8 +50,10 @@ class SqliteLocks : public SqliteFile {
   }
   std::int64_t rows() {
     const auto db = sqlite::open_reader(options());
-    return db->number("SELECT (SELECT count(*) FROM fenceline_lock) + (SELECT count(*) FROM fenceline_lock_holder)"
-                      " + (SELECT count(*) FROM fenceline_lock_waiter) + (SELECT count(*) FROM fenceline_lock_withdrawn)")
+    return db
+        ->number(
+            "SELECT (SELECT count(*) FROM fenceline_lock) + (SELECT count(*) FROM fenceline_lock_holder)"
+            " + (SELECT count(*) FROM fenceline_lock_waiter) + (SELECT count(*) FROM fenceline_lock_withdrawn)")
         .value();
   }
 };
@@ -59,7 +62,8 @@ TEST_F(SqliteLocks, ARebootEndsALease) {
   auto store = open();
   const LockGrant first = granted(*store, of("a", "ana"));
   reboot(store, "boot-2");
-  const RenewReply renewed = must(store->renew({.ns = "default", .locks = {{"a", "ana", first.fence}}, .ttl = seconds{60}}));
+  const RenewReply renewed =
+      must(store->renew({.ns = "default", .locks = {{"a", "ana", first.fence}}, .ttl = seconds{60}}));
   ASSERT_EQ(renewed.refused.size(), 1u);
   EXPECT_EQ(renewed.refused[0].reason, "expired");
   const LockGrant second = granted(*store, of("a", "bob"));
@@ -232,7 +236,8 @@ class SharedCommits : public SqliteLocks {
 TEST_F(SharedCommits, SixtyFourCallersNeedOneForTheirGrantsAndOneForTheirReleases) {
   const sqlite::OpenedFile file = must(sqlite::open_file(runtime_, clock_, options()));
   sqlite::WakeFile wakes("");
-  sqlite::Writer writer(runtime_, clock_, Log(null_log_sink()), *file.writer, *file.locks, wakes, {options().path, 1000});
+  sqlite::Writer writer(runtime_, clock_, Log(null_log_sink()), *file.writer, *file.locks, wakes,
+                        {options().path, 1000});
   constexpr std::size_t kCallers = 64;
   std::vector<std::optional<LockGrant>> grants(kCallers);
   const auto owner = [](std::size_t i) { return "owner-" + std::to_string(i); };
@@ -257,7 +262,8 @@ TEST_F(SharedCommits, SixtyFourCallersNeedOneForTheirGrantsAndOneForTheirRelease
 TEST_F(SharedCommits, APlainLockIsOneRowThatIsWrittenOnceByAGrantAndOnceByARelease) {
   const sqlite::OpenedFile file = must(sqlite::open_file(runtime_, clock_, options()));
   sqlite::WakeFile wakes("");
-  sqlite::Writer writer(runtime_, clock_, Log(null_log_sink()), *file.writer, *file.locks, wakes, {options().path, 1000});
+  sqlite::Writer writer(runtime_, clock_, Log(null_log_sink()), *file.writer, *file.locks, wakes,
+                        {options().path, 1000});
   std::int64_t changes = 0;
   for (const std::string owner : {"first", "second", "third"}) {
     must(writer.run(1, 0, kCallTimeout, [&](sqlite::Call& call) {
@@ -280,8 +286,12 @@ class OlderFile : public SqliteLocks {
     must(store->enqueue(one_job(1)));
     store.reset();
     run("DROP TABLE fenceline_pipeline; DROP TABLE fenceline_item");
-    if (version < 7) run("DROP TABLE fenceline_schedule; DROP TABLE fenceline_schedule_count; DROP TABLE fenceline_schedule_spec; DROP TABLE fenceline_tick; DROP TABLE fenceline_tick_range");
-    if (version < 6) run("DROP TABLE fenceline_lock; DROP TABLE fenceline_lock_holder; DROP TABLE fenceline_lock_waiter; DROP TABLE fenceline_lock_withdrawn");
+    if (version < 7)
+      run("DROP TABLE fenceline_schedule; DROP TABLE fenceline_schedule_count; DROP TABLE fenceline_schedule_spec; "
+          "DROP TABLE fenceline_tick; DROP TABLE fenceline_tick_range");
+    if (version < 6)
+      run("DROP TABLE fenceline_lock; DROP TABLE fenceline_lock_holder; DROP TABLE fenceline_lock_waiter; DROP TABLE "
+          "fenceline_lock_withdrawn");
     run("PRAGMA user_version = " + std::to_string(version));
   }
   void run(const std::string& sql) {
@@ -328,7 +338,9 @@ TEST_F(OlderFile, WithSchedulesGetsPipelinesAndKeepsItsJobs) {
   change.fence = claim.job.fence;
   change.place = Placement{.stage = "two", .result = {}, .error = {}};
   change.act = "item_advanced";
-  EXPECT_TRUE(must(store->change_items({.ns = "default", .owner = "w", .request = "1", .changes = {change}, .act = {"w", ""}})).refused.empty());
+  EXPECT_TRUE(
+      must(store->change_items({.ns = "default", .owner = "w", .request = "1", .changes = {change}, .act = {"w", ""}}))
+          .refused.empty());
   EXPECT_EQ(must(store->job("default", claim.job.id))->stage, "two");
 }
 
@@ -337,7 +349,8 @@ TEST_F(OlderFile, IsUpgradedUnderAConnectionOfTheVersionBeforeWhichGoesOn) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(options().path.c_str(), &db), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
-  const char* sql = "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('default', 0, '', 'older', '', '')";
+  const char* sql =
+      "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('default', 0, '', 'older', '', '')";
   ASSERT_EQ(sqlite3_prepare_v2(db, sql, -1, &statement, nullptr), SQLITE_OK);
   const auto store = open();
   EXPECT_EQ(sqlite3_step(statement), SQLITE_DONE) << sqlite3_errmsg(db);
@@ -359,7 +372,8 @@ class FreeLocks : public SqliteLocks {
   TidyReply tidy(Store& store, int limit) { return must(store.tidy({.ns = "default", .limit = limit})); }
   std::string names(Store& store) {
     std::string text;
-    for (const LockRow& lock : must(store.locks({.ns = "default"})).locks) text += (text.empty() ? "" : " ") + lock.resource;
+    for (const LockRow& lock : must(store.locks({.ns = "default"})).locks)
+      text += (text.empty() ? "" : " ") + lock.resource;
     return text;
   }
   void take_and_free(Store& store, const std::string& name) {

@@ -6,8 +6,8 @@
 
 namespace fenceline {
 
-using sqlite::Weight;
 using sqlite::read;
+using sqlite::Weight;
 using sqlite::write;
 
 Result<PipelineRow> SqliteStore::put_pipeline(const PutPipelineRequest& request) {
@@ -28,7 +28,8 @@ Result<ItemsReply> SqliteStore::items(const ItemsRequest& request) {
 Result<ChangeItemsReply> SqliteStore::change_items(const ChangeItemsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   Weight weight{request.changes.size(), 0};
-  for (const ItemChange& change : request.changes) weight.bytes += change.record.size() + (change.place ? change.place->result.size() : 0);
+  for (const ItemChange& change : request.changes)
+    weight.bytes += change.record.size() + (change.place ? change.place->result.size() : 0);
   return write(*parts_, request, weight, request.timeout, &sqlite::change_items);
 }
 

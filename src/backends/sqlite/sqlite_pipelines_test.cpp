@@ -1,5 +1,5 @@
-// What pipelines promise on a file: an advance is whole or has not happened, over a death at any point; of several who decide on the same item one does; and
-// what a change costs does not grow with the jobs beside it.
+// What pipelines promise on a file: an advance is whole or has not happened, over a death at any point; of several who
+// decide on the same item one does; and what a change costs does not grow with the jobs beside it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -31,7 +31,11 @@ ItemChange advancing(const ClaimedJob& claim, std::int64_t revision, const std::
 }
 
 ChangeItemsRequest changing(std::vector<ItemChange> changes, const std::string& request) {
-  return {.ns = "default", .owner = "w", .request = request, .changes = std::move(changes), .act = {.actor = "ada", .reason = {}}};
+  return {.ns = "default",
+          .owner = "w",
+          .request = request,
+          .changes = std::move(changes),
+          .act = {.actor = "ada", .reason = {}}};
 }
 
 Item item_of(Store& store, const JobId& id) { return must(store.items({.ns = "default", .ids = {id}})).items.at(0); }
@@ -69,7 +73,9 @@ TEST_P(DeathWhileAdvancing, P2_TheAdvanceIsWholeOrHasNotHappenedAndItsRepeatIsTh
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEachPoint, DeathWhileAdvancing,
-                         testing::Values(Death{CrashPoint::sqlite_locked, false}, Death{CrashPoint::sqlite_begun, false}, Death{CrashPoint::sqlite_commit_before, false},
+                         testing::Values(Death{CrashPoint::sqlite_locked, false},
+                                         Death{CrashPoint::sqlite_begun, false},
+                                         Death{CrashPoint::sqlite_commit_before, false},
                                          Death{CrashPoint::sqlite_commit_after, true}));
 
 TEST_F(SqlitePipelines, P2_OfSeveralStoresThatDecideOnTheSameItemOneDoes) {
@@ -87,7 +93,8 @@ TEST_F(SqlitePipelines, P2_OfSeveralStoresThatDecideOnTheSameItemOneDoes) {
       std::int64_t revision = 0;
       for (int n = 0; revision < kChanges; ++n) {
         const std::string request = std::to_string(i) + "-" + std::to_string(n);
-        const ChangeItemsReply reply = must(store.change_items(changing({moving(job_id(1), revision, "s" + std::to_string(revision % 3))}, request)));
+        const ChangeItemsReply reply = must(
+            store.change_items(changing({moving(job_id(1), revision, "s" + std::to_string(revision % 3))}, request)));
         ++(reply.refused.empty() ? made : refused);
         revision = reply.refused.empty() ? revision + 1 : reply.refused.at(0).revision;
       }
@@ -97,7 +104,8 @@ TEST_F(SqlitePipelines, P2_OfSeveralStoresThatDecideOnTheSameItemOneDoes) {
   EXPECT_EQ(made, kChanges);
   EXPECT_GT(refused, 0) << "or they never met";
   EXPECT_EQ(item_of(*stores[0], job_id(1)).revision, kChanges);
-  EXPECT_EQ(must(stores[0]->trail("default", 1000)).size(), static_cast<std::size_t>(kChanges) + 1) << "and the creation of the store";
+  EXPECT_EQ(must(stores[0]->trail("default", 1000)).size(), static_cast<std::size_t>(kChanges) + 1)
+      << "and the creation of the store";
 }
 
 TEST_F(SqlitePipelines, AChangeWakesThoseWhoWatchTheNewStageInAnotherStore) {

@@ -6,8 +6,8 @@
 
 namespace fenceline {
 
-using sqlite::Weight;
 using sqlite::read;
+using sqlite::Weight;
 using sqlite::write;
 
 namespace {

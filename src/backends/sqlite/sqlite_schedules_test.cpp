@@ -1,4 +1,5 @@
-// What schedules promise on a file: over a death, a reopening and a boot, with several who all believe they lead; and that what a verb costs does not grow with what happened before.
+// What schedules promise on a file: over a death, a reopening and a boot, with several who all believe they lead; and
+// that what a verb costs does not grow with what happened before.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,12 +19,19 @@ namespace {
 using namespace std::chrono_literals;
 
 ChangeScheduleRequest putting(const std::string& name, std::int64_t revision = 0) {
-  return {.ns = "default", .name = name, .revision = revision, .spec = "a spec", .request = "put-" + name + std::to_string(revision), .owner = "ada", .act = {.actor = "ada"}};
+  return {.ns = "default",
+          .name = name,
+          .revision = revision,
+          .spec = "a spec",
+          .request = "put-" + name + std::to_string(revision),
+          .owner = "ada",
+          .act = {.actor = "ada"}};
 }
 
 // So many ticks a second apart, from where the account stands.
 TickStep firing(const ScheduleRow& row, int ticks, std::uint64_t first_job) {
-  TickStep step{.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = row.resolved_to + ticks * 1s};
+  TickStep step{
+      .schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = row.resolved_to + ticks * 1s};
   for (int i = 1; i <= ticks; ++i) {
     NewJob job{.id = job_id(first_job++), .queue = "q"};
     job.tags = {"schedule:" + row.name};
@@ -34,18 +42,27 @@ TickStep firing(const ScheduleRow& row, int ticks, std::uint64_t first_job) {
 
 TickStep skipping(const ScheduleRow& row, const std::string& reason) {
   const WallTime tick = row.resolved_to + 1s;
-  return {.schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = tick, .fired = {}, .skipped = {{tick, tick, 1, reason}}};
+  return {.schedule = row.name,
+          .revision = row.revision,
+          .from = row.resolved_to,
+          .to = tick,
+          .fired = {},
+          .skipped = {{tick, tick, 1, reason}}};
 }
 
 StepRequest stepping(std::vector<TickStep> steps, const std::string& request, const std::string& owner = "node-a") {
   return {.ns = "default", .steps = std::move(steps), .request = request, .owner = owner, .place = "host:1"};
 }
 
-ScheduleRow row_of(Store& store, const std::string& name = "s") { return must(store.schedules({.ns = "default", .names = {name}})).schedules.at(0); }
+ScheduleRow row_of(Store& store, const std::string& name = "s") {
+  return must(store.schedules({.ns = "default", .names = {name}})).schedules.at(0);
+}
 
 class SqliteSchedules : public SqliteFile {
  protected:
-  std::vector<TickRow> ticks(Store& store) { return must(store.ticks({.ns = "default", .schedule = "s", .limit = 1000})).ticks; }
+  std::vector<TickRow> ticks(Store& store) {
+    return must(store.ticks({.ns = "default", .schedule = "s", .limit = 1000})).ticks;
+  }
 };
 
 TEST_F(SqliteSchedules, SurviveAReopeningAndABoot) {
@@ -96,7 +113,9 @@ TEST_P(DeathWhileFiring, S1_LeavesTicksWithTheirJobsAndTheAccountOrNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEachPoint, DeathWhileFiring,
-                         testing::Values(Death{CrashPoint::sqlite_locked, false}, Death{CrashPoint::sqlite_begun, false}, Death{CrashPoint::sqlite_commit_before, false},
+                         testing::Values(Death{CrashPoint::sqlite_locked, false},
+                                         Death{CrashPoint::sqlite_begun, false},
+                                         Death{CrashPoint::sqlite_commit_before, false},
                                          Death{CrashPoint::sqlite_commit_after, true}));
 
 TEST_F(SqliteSchedules, S1_SeveralStoresThatAllBelieveTheyLeadFireEachTickOnce) {
@@ -115,7 +134,10 @@ TEST_F(SqliteSchedules, S1_SeveralStoresThatAllBelieveTheyLeadFireEachTickOnce) 
       ScheduleRow at_hand = row;
       for (int n = 0; at_hand.resolved_to < row.resolved_to + kTicks * 1s; ++n) {
         const std::string request = std::to_string(i) + "-" + std::to_string(n);
-        const StepAnswer answer = must(store.step_ticks(stepping({firing(at_hand, 1, static_cast<std::uint64_t>(i * 100'000 + n + 1))}, request, "node-" + std::to_string(i)))).answers.at(0);
+        const StepAnswer answer =
+            must(store.step_ticks(stepping({firing(at_hand, 1, static_cast<std::uint64_t>(i * 100'000 + n + 1))},
+                                           request, "node-" + std::to_string(i))))
+                .answers.at(0);
         ++(answer.refused.empty() ? taken : moved);
         EXPECT_TRUE(answer.refused.empty() || answer.refused == "moved") << answer.refused;
         at_hand.resolved_to = answer.resolved_to;
@@ -138,7 +160,8 @@ TEST_F(SqliteSchedules, AChangeAndAFiredTickWakeThoseWhoWatchInAnotherStore) {
   const auto other = open();
   const auto changed = runtime_.make_event();
   const auto ready = runtime_.make_event();
-  const auto orders = other->watch({.ns = "default", .queues = {}, .stage = "", .orders = true}, [&] { changed->notify(); });
+  const auto orders =
+      other->watch({.ns = "default", .queues = {}, .stage = "", .orders = true}, [&] { changed->notify(); });
   const auto jobs = other->watch({.ns = "default", .queues = {"q"}}, [&] { ready->notify(); });
   const ScheduleRow row = must(one->change_schedule(putting("s"))).schedule;
   EXPECT_TRUE(changed->wait_until(runtime_.now() + 10s));
@@ -169,7 +192,8 @@ TEST_F(SqliteSchedules, ExamineNamesAccountsAndBarsThatLieAheadOfTheClock) {
   must(store->step_ticks(stepping({firing(ahead.at(1), 1, 1)}, "ahead")));
   EXPECT_EQ(must(store->tidy({.ns = "default"})).removed, 1);
   clock_.set_wall(now);
-  for (const ScheduleRow& row : ahead) EXPECT_EQ(must(store->change_schedule(putting(row.name, row.revision))).schedule.resolved_to, now);
+  for (const ScheduleRow& row : ahead)
+    EXPECT_EQ(must(store->change_schedule(putting(row.name, row.revision))).schedule.resolved_to, now);
   EXPECT_EQ(finding().status, FindingStatus::warning) << "its bar still is";
   EXPECT_EQ(finding().detail, "1 of 3 are accounted for beyond the store's clock, up to 2023-11-14T22:13:21Z");
 }
@@ -178,7 +202,9 @@ TEST_F(SqliteSchedules, ExamineNamesAccountsAndBarsThatLieAheadOfTheClock) {
 class LongHistory {
  public:
   ScheduleRow put(const std::string& name) { return store_.run(&sqlite::change_schedule, putting(name)).schedule; }
-  StepAnswer step(TickStep step) { return store_.run(&sqlite::step_ticks, stepping({std::move(step)}, std::to_string(++last_))).answers.at(0); }
+  StepAnswer step(TickStep step) {
+    return store_.run(&sqlite::step_ticks, stepping({std::move(step)}, std::to_string(++last_))).answers.at(0);
+  }
   // So many ticks that fired, and as many ranges between them.
   void let_pass(ScheduleRow row, int ticks) {
     store_.clock().advance(2s * ticks + 1s);
@@ -196,7 +222,9 @@ class LongHistory {
     store_.run(verb, request);
     return store_.last_steps();
   }
-  ScheduleRow row(const std::string& name) { return store_.run(&sqlite::list_schedules, SchedulesRequest{.ns = "default", .names = {name}}).schedules.at(0); }
+  ScheduleRow row(const std::string& name) {
+    return store_.run(&sqlite::list_schedules, SchedulesRequest{.ns = "default", .names = {name}}).schedules.at(0);
+  }
   SteppedStore& store() { return store_; }
   std::uint64_t next() { return ++last_; }
 
@@ -224,11 +252,14 @@ std::map<std::string, std::int64_t> steps_after(int ticks) {
   steps["skips"] = history.steps(&sqlite::step_ticks, stepping({skipping(history.row("s"), "missed")}, "skips"));
   steps["joins"] = history.steps(&sqlite::step_ticks, stepping({skipping(history.row("s"), "missed")}, "joins"));
   steps["repeat"] = history.steps(&sqlite::step_ticks, stepping({skipping(history.row("s"), "missed")}, "joins"));
-  steps["unfinished"] = history.steps(&sqlite::list_schedules, SchedulesRequest{.ns = "default", .names = {"s"}, .unfinished = true});
-  steps["changed"] = history.steps(&sqlite::list_schedules, SchedulesRequest{.ns = "default", .changed_after = 2 * ticks + 1});
+  steps["unfinished"] =
+      history.steps(&sqlite::list_schedules, SchedulesRequest{.ns = "default", .names = {"s"}, .unfinished = true});
+  steps["changed"] =
+      history.steps(&sqlite::list_schedules, SchedulesRequest{.ns = "default", .changed_after = 2 * ticks + 1});
   steps["all"] = history.steps(&sqlite::list_schedules, SchedulesRequest{.ns = "default"});
   steps["ticks"] = history.steps(&sqlite::list_ticks, TicksRequest{.ns = "default", .schedule = "s", .limit = 20});
-  steps["fired"] = history.steps(&sqlite::list_ticks, TicksRequest{.ns = "default", .schedule = "s", .fired_only = true, .limit = 20});
+  steps["fired"] = history.steps(&sqlite::list_ticks,
+                                 TicksRequest{.ns = "default", .schedule = "s", .fired_only = true, .limit = 20});
   steps["tidy"] = history.steps(&sqlite::tidy, TidyRequest{.ns = "default", .limit = 100});
   const ScheduleRow at_hand = history.row("s");
   ChangeScheduleRequest rewind = putting("s", at_hand.revision);
@@ -244,7 +275,8 @@ std::map<std::string, std::int64_t> steps_after(int ticks) {
 TEST(LongHistories, MakeNoVerbOfSchedulesDearer) {
   const auto few = steps_after(50);
   const auto many = steps_after(1000);
-  for (const auto& [verb, steps] : few) EXPECT_LE(many.at(verb), steps + steps / 10) << verb << ": after 2000 rows, against " << steps << " after 100";
+  for (const auto& [verb, steps] : few)
+    EXPECT_LE(many.at(verb), steps + steps / 10) << verb << ": after 2000 rows, against " << steps << " after 100";
 }
 
 TEST(LongHistories, AreTidiedStepByStepAtACostThatDoesNotGrowWithThem) {
@@ -264,7 +296,9 @@ TEST(LongHistories, LoseTheirFirstRowsWhenThereAreTooManyAndNoneOfThemFiresAgain
   const ScheduleRow begun = history.put("s");
   history.store().clock().advance(12h);
   const int too_many = 30;
-  for (int rows = 0; rows < kTicksKeptMost + too_many; rows += 1003) history.step(firing(history.row("s"), std::min(1003, kTicksKeptMost + too_many - rows), 1 + static_cast<std::uint64_t>(rows)));
+  for (int rows = 0; rows < kTicksKeptMost + too_many; rows += 1003)
+    history.step(firing(history.row("s"), std::min(1003, kTicksKeptMost + too_many - rows),
+                        1 + static_cast<std::uint64_t>(rows)));
   TidyReply tidied = history.store().run(&sqlite::tidy, TidyRequest{.ns = "default", .limit = 20});
   EXPECT_EQ(tidied.removed, 20);
   EXPECT_TRUE(tidied.more);
@@ -284,7 +318,8 @@ TEST_F(SqliteSchedules, OfAThousandThatAreDueAllFireInOneCall) {
     SqliteOptions quick = options();
     quick.synchronous = SqliteSync::normal;
     const auto store = must(try_open(quick));
-    for (int i = 0; i < kSchedulesAtOnceMax; ++i) rows.push_back(must(store->change_schedule(putting("s" + std::to_string(i)))).schedule);
+    for (int i = 0; i < kSchedulesAtOnceMax; ++i)
+      rows.push_back(must(store->change_schedule(putting("s" + std::to_string(i)))).schedule);
   }
   const auto store = open();
   const char* text = std::getenv("FENCELINE_STEPS");
@@ -308,7 +343,8 @@ TEST_F(SqliteSchedules, OfAThousandThatAreDueAllFireInOneCall) {
   const Instant asked = runtime_.now();
   const SchedulesReply reply = must(store->schedules({.ns = "default", .names = names, .unfinished = true}));
   RecordProperty("unfinished_us", static_cast<int>((runtime_.now() - asked).count()));
-  for (const ScheduleRow& row : reply.schedules) EXPECT_EQ(row.unfinished.size(), static_cast<std::size_t>(std::min(calls, kOverlapLooked)));
+  for (const ScheduleRow& row : reply.schedules)
+    EXPECT_EQ(row.unfinished.size(), static_cast<std::size_t>(std::min(calls, kOverlapLooked)));
 }
 
 }  // namespace

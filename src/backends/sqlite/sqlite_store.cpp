@@ -13,8 +13,8 @@
 namespace fenceline {
 namespace {
 
-using sqlite::Weight;
 using sqlite::read;
+using sqlite::Weight;
 using sqlite::write;
 
 Weight weight_of(const EnqueueRequest& request) {
@@ -64,8 +64,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& 
     if (!path) return std::unexpected(path.error());
     options.path = std::move(*path);
   }
-  auto parts = std::make_unique<Parts>(
-      Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
+  auto parts = std::make_unique<Parts>(Parts{runtime, clock, log, std::move(options), given_path, ::getpid(), nullptr,
+                                             nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
   const SqliteOptions& chosen = parts->options;
   if (chosen.path == ":memory:") {
     try {
@@ -175,11 +175,14 @@ std::unique_ptr<Watch> SqliteStore::watch(const WatchRequest& request, std::func
   if (request.orders) queues.push_back(sqlite::orders_of(request.ns));
   for (const std::string& name : request.locks) queues.push_back(sqlite::lock_name(request.ns, name));
   if (parts_->direct) return parts_->direct->watch(std::move(queues), std::move(on_change));
-  if (request.queues.empty() && !request.orders) return parts_->lock_watches->watch(std::move(queues), std::move(on_change));
+  if (request.queues.empty() && !request.orders)
+    return parts_->lock_watches->watch(std::move(queues), std::move(on_change));
   sqlite::WakeFile& wakes = *parts_->wakes;
   // Counted here: what happens before its thread first runs is told, too.
   return std::make_unique<FollowingWatch>(parts_->runtime.spawn(
-      "sqlite_watch", [&wakes, queues, seen = wakes.counts(queues), tell = std::move(on_change)](std::stop_token stop) { wakes.follow(queues, seen, stop, tell); }));
+      "sqlite_watch", [&wakes, queues, seen = wakes.counts(queues), tell = std::move(on_change)](std::stop_token stop) {
+        wakes.follow(queues, seen, stop, tell);
+      }));
 }
 
 }  // namespace fenceline

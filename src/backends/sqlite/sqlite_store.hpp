@@ -37,7 +37,7 @@ struct SqliteOptions {
   Duration open_timeout = kCallTimeout;
 };
 
-class SqliteConnection;       // fenceline/sqlite.hpp
+class SqliteConnection;  // fenceline/sqlite.hpp
 struct SqliteConnectOptions;
 
 class SqliteStore final : public Store {
@@ -50,8 +50,8 @@ class SqliteStore final : public Store {
   // No call may be under way, and no watch alive.
   ~SqliteStore() override;
 
-  // A connection for the application's own tables in the same file; see fenceline/sqlite.hpp. The store must outlive it.
-  // Errors: refused (in memory, or after a fork), invalid, broken, full, unavailable.
+  // A connection for the application's own tables in the same file; see fenceline/sqlite.hpp. The store must outlive
+  // it. Errors: refused (in memory, or after a fork), invalid, broken, full, unavailable.
   Result<SqliteConnection> connect(const SqliteConnectOptions& options);
 
   SqliteStore(const SqliteStore&) = delete;

@@ -48,7 +48,9 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
   bool is_mounted() const { return mounted_; }
-  bool make_read_only() const { return ::mount("tmpfs", where_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0; }
+  bool make_read_only() const {
+    return ::mount("tmpfs", where_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
   std::string operator/(const std::string& name) const { return where_ + "/" + name; }
 
  private:
@@ -207,7 +209,8 @@ TEST_F(SqliteFile, ALogThatFillsTheDiskIsEmptiedIntoTheFile) {
   must(store->enqueue(one_job(1)));
   const ClaimedJob held = must(store->claim(a_claim("a", "1"))).jobs.at(0);
   const auto renew = [&] {
-    return code_of(store->extend({.ns = "default", .owner = "a", .jobs = {{held.job.id, held.job.fence}}, .ttl = std::chrono::seconds{30}}));
+    return code_of(store->extend(
+        {.ns = "default", .owner = "a", .jobs = {{held.job.id, held.job.fence}}, .ttl = std::chrono::seconds{30}}));
   };
   int full = 0;
   for (int i = 0; i < 600; ++i) {  // each needs a page or two of the log, and the disk has 256
@@ -248,8 +251,8 @@ TEST_F(SqliteFile, ARebootEndsEveryLease) {
   clock_.reboot("boot-2");
   store = open();
   EXPECT_EQ(must(store->trail("default", 1)).at(0).act, "boot_changed");
-  const ExtendReply extended =
-      must(store->extend({.ns = "default", .owner = "a", .jobs = {{job_id(1), first.job.fence}}, .ttl = std::chrono::seconds{30}}));
+  const ExtendReply extended = must(store->extend(
+      {.ns = "default", .owner = "a", .jobs = {{job_id(1), first.job.fence}}, .ttl = std::chrono::seconds{30}}));
   ASSERT_EQ(extended.refused.size(), 1u);
   EXPECT_EQ(extended.refused[0].reason, "expired");
   const ClaimReply again = must(store->claim(a_claim("b", "3")));
@@ -266,11 +269,13 @@ TEST_F(SqliteFile, ClaimsFromManyQueuesDoNotPileUp) {
   for (std::uint64_t q = 0; q < kQueues; ++q) claim.queues.push_back("q" + std::to_string(q));
   for (std::uint64_t round = 1; round <= 4; ++round) {
     EnqueueRequest added{.ns = "default"};
-    for (std::uint64_t q = 0; q < kQueues; ++q) added.jobs.push_back({.id = job_id(round * kQueues + q), .queue = claim.queues[q]});
+    for (std::uint64_t q = 0; q < kQueues; ++q)
+      added.jobs.push_back({.id = job_id(round * kQueues + q), .queue = claim.queues[q]});
     must(store->enqueue(added));
     claim.request = std::to_string(round);
     SettleRequest settle{.ns = "default", .owner = "a"};
-    for (const ClaimedJob& claimed : must(store->claim(claim)).jobs) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+    for (const ClaimedJob& claimed : must(store->claim(claim)).jobs)
+      settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
     ASSERT_EQ(settle.settlements.size(), kQueues);
     must(store->settle(settle));
     clock_.advance(claim.ttl);
@@ -286,10 +291,14 @@ TEST_F(SqliteFile, ReadyJobsBehindManyDoneOnesAreListedInTheirOrder) {
   for (std::uint64_t n = 1; n <= kDone; ++n) added.jobs.push_back({.id = job_id(n), .queue = "q", .tags = {"own-row"}});
   must(store->enqueue(added));
   SettleRequest settle{.ns = "default", .owner = "a"};
-  for (const ClaimedJob& claimed : must(store->claim(a_claim("a", "1", static_cast<int>(kDone)))).jobs) settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
+  for (const ClaimedJob& claimed : must(store->claim(a_claim("a", "1", static_cast<int>(kDone)))).jobs)
+    settle.settlements.push_back({claimed.job.id, claimed.job.fence, {}});
   ASSERT_EQ(settle.settlements.size(), kDone);
   must(store->settle(settle));
-  added.jobs = {{.id = job_id(kDone + 1), .queue = "q", .priority = -1}, {.id = job_id(kDone + 2), .queue = "r"}, {.id = job_id(kDone + 3), .queue = "q"}, {.id = job_id(kDone + 4), .queue = "q"}};
+  added.jobs = {{.id = job_id(kDone + 1), .queue = "q", .priority = -1},
+                {.id = job_id(kDone + 2), .queue = "r"},
+                {.id = job_id(kDone + 3), .queue = "q"},
+                {.id = job_id(kDone + 4), .queue = "q"}};
   must(store->enqueue(added));
   JobsRequest request{.ns = "default", .state = JobState::ready, .limit = 3};
   const JobsReply page = must(store->jobs(request));
@@ -343,8 +352,8 @@ TEST_F(SqliteFile, ExamineFindsAHealthyStoreHealthy) {
   auto store = open();
   for (const Finding& finding : must(store->examine()))
     EXPECT_EQ(finding.status, FindingStatus::ok) << finding.name << ": " << finding.detail;
-  for (const char* name :
-       {"class", "version", "schema", "synchronous", "wal_size", "filesystem", "disk_space", "boot_id", "meta", "schedules", "write_lock"})
+  for (const char* name : {"class", "version", "schema", "synchronous", "wal_size", "filesystem", "disk_space",
+                           "boot_id", "meta", "schedules", "write_lock"})
     EXPECT_TRUE(find(must(store->examine()), name)) << name;
 }
 
@@ -418,7 +427,8 @@ TEST_F(SqliteFile, OpeningItAgainTakesNoLockFromThoseWhoHaveItOpen) {
     std::ifstream locks("/proc/locks");
     int held = 0;
     for (std::string line; std::getline(locks, line);) {
-      if (line.find(" POSIX ") != std::string::npos && line.find(" " + std::to_string(::getpid()) + " ") != std::string::npos &&
+      if (line.find(" POSIX ") != std::string::npos &&
+          line.find(" " + std::to_string(::getpid()) + " ") != std::string::npos &&
           line.find(inode) != std::string::npos)
         ++held;
     }
@@ -437,7 +447,10 @@ TEST_F(SqliteFile, IsRefusedInAChildOfAFork) {
   const auto store = open();
   const pid_t child = ::fork();
   if (child == 0)
-    ::_exit(code_of(store->jobs({.ns = "default"})) == Code::refused && code_of(store->enqueue(one_job(1))) == Code::refused ? 0 : 1);
+    ::_exit(code_of(store->jobs({.ns = "default"})) == Code::refused &&
+                    code_of(store->enqueue(one_job(1))) == Code::refused
+                ? 0
+                : 1);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

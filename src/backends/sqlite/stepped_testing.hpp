@@ -51,7 +51,8 @@ class SteppedStore {
     return run(&sqlite::claim, a_claim("a", std::to_string(++last_), limit)).jobs;
   }
   void set_limit_per_key(int most) {
-    run(&sqlite::set_queue, SetQueueRequest{.ns = "default", .queue = "q", .change = {.limit_per_key = most}, .act = {.actor = "ada"}});
+    run(&sqlite::set_queue,
+        SetQueueRequest{.ns = "default", .queue = "q", .change = {.limit_per_key = most}, .act = {.actor = "ada"}});
   }
   std::int64_t count(const char* sql) { return db_->number(sql).value_or(-1); }
 

@@ -42,7 +42,8 @@ Result<Reply> write(Parts& parts, const Request& request, Weight weight, Duratio
   if (auto ok = check_process(parts.pid); !ok) return std::unexpected(ok.error());
   if (parts.direct) {
     std::optional<Result<Reply>> reply;
-    const Result<void> ran = parts.direct->run([&](Call& call) { return kept(call, reply.emplace(verb(call, request))); });
+    const Result<void> ran =
+        parts.direct->run([&](Call& call) { return kept(call, reply.emplace(verb(call, request))); });
     return ran ? std::move(*reply) : Result<Reply>(std::unexpected(ran.error()));
   }
   struct Shared {

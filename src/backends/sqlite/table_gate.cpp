@@ -23,9 +23,12 @@ constexpr const char* kRemembered = "SELECT fence FROM fenceline_fence WHERE ns 
 constexpr const char* kRemember =
     "INSERT INTO fenceline_fence (ns, resource, fence) VALUES (?1, ?2, ?3)"
     " ON CONFLICT DO UPDATE SET fence = excluded.fence WHERE excluded.fence > fence";
-constexpr const char* kProtected = "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'fenceline\\_gate\\_%' ESCAPE '\\'";
-constexpr const char* kTableKind = "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)";
-constexpr const char* kTableName = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)";
+constexpr const char* kProtected =
+    "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'fenceline\\_gate\\_%' ESCAPE '\\'";
+constexpr const char* kTableKind =
+    "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)";
+constexpr const char* kTableName =
+    "SELECT name FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)";
 constexpr const char* kColumns = "SELECT name, pk FROM pragma_table_xinfo(?1) ORDER BY pk";
 
 std::string text_at(sqlite3_value** values, int at) {
@@ -58,7 +61,9 @@ std::string quoted(std::string_view name, char quote) {
 std::string identifier(std::string_view name) { return quoted(name, '"'); }
 std::string literal(std::string_view text) { return quoted(text, '\''); }
 
-std::string trigger_name(const char* kind, const std::string& table) { return identifier("fenceline_gate_" + std::string(kind) + "_" + table); }
+std::string trigger_name(const char* kind, const std::string& table) {
+  return identifier("fenceline_gate_" + std::string(kind) + "_" + table);
+}
 
 // How a row of the table is found again.
 struct RowKey {
@@ -78,12 +83,18 @@ struct RowKey {
 
 }  // namespace
 
-TableGate::TableGate(Database& db, ApplicationRules& rules, std::string namespace_name, FindJob find_job, FindLock find_lock)
-    : db_(db), rules_(rules), ns_(std::move(namespace_name)), find_job_(std::move(find_job)), find_lock_(std::move(find_lock)) {
+TableGate::TableGate(Database& db, ApplicationRules& rules, std::string namespace_name, FindJob find_job,
+                     FindLock find_lock)
+    : db_(db),
+      rules_(rules),
+      ns_(std::move(namespace_name)),
+      find_job_(std::move(find_job)),
+      find_lock_(std::move(find_lock)) {
   const ApplicationRules::Ours ours(rules_);
   // Otherwise a REPLACE would remove rows without asking their DELETE trigger.
   db_.run_script("PRAGMA recursive_triggers = ON");
-  sqlite3_create_function_v2(db_.handle(), kFunction, At::count, SQLITE_UTF8 | SQLITE_INNOCUOUS, this, &on_call, nullptr, nullptr, nullptr);
+  sqlite3_create_function_v2(db_.handle(), kFunction, At::count, SQLITE_UTF8 | SQLITE_INNOCUOUS, this, &on_call,
+                             nullptr, nullptr, nullptr);
 }
 
 void TableGate::begin() {
@@ -119,8 +130,8 @@ Result<Fence> TableGate::in_force(const std::string& table, const std::optional<
                               (resource ? "\"" + *resource + "\"" : "resource") + ", fence) first");
 }
 
-// assign: before an UPDATE that assigns the fence column; update: after any; insert: after; delete: before; stamp: which fence a
-// row shall have that was written in silence.
+// assign: before an UPDATE that assigns the fence column; update: after any; insert: after; delete: before; stamp:
+// which fence a row shall have that was written in silence.
 Result<Fence> TableGate::pass(sqlite3_value** values) {
   const std::string what = text_at(values, At::op);
   const std::string name = text_at(values, At::table);
@@ -130,12 +141,15 @@ Result<Fence> TableGate::pass(sqlite3_value** values) {
   const Fence before = std::max<Fence>(0, fence_at(values, At::old_fence));
   const Fence after = fence_at(values, At::new_fence);
   if (text_at(values, At::ns) != ns_)
-    return fail(Code::lost, "table " + name + " is protected for namespace " + text_at(values, At::ns) + "; this connection is of " + ns_);
+    return fail(Code::lost, "table " + name + " is protected for namespace " + text_at(values, At::ns) +
+                                "; this connection is of " + ns_);
   if (what == "stamp") return in_force(name, to);
-  if (after < 0 || (what == "assign" && after == 0)) return fail(Code::lost, "table " + name + ": what was assigned to its fence column is no fence");
+  if (after < 0 || (what == "assign" && after == 0))
+    return fail(Code::lost, "table " + name + ": what was assigned to its fence column is no fence");
 
   const bool is_update = what == "update";
-  // What was looked at before the UPDATE counts for this very change only: a row that a constraint kept as it was leaves its mark behind.
+  // What was looked at before the UPDATE counts for this very change only: a row that a constraint kept as it was
+  // leaves its mark behind.
   const auto looked_at = is_update ? assigned_.extract(row) : Assigned::node_type{};
   const bool assigned = looked_at && looked_at.mapped() == std::pair(to, after);
   const bool assigns = what == "assign" || (what == "insert" && after > 0) || assigned;
@@ -143,11 +157,13 @@ Result<Fence> TableGate::pass(sqlite3_value** values) {
   Result<Fence> fence = after;
   if (!assigns) fence = in_force(name, what == "delete" ? from : to);
   if (!fence || (is_update && assigns)) return fence;  // the BEFORE trigger has looked at it
-  if (!assigns && changes_hands) return fail(Code::lost, "table " + name + ": a row that changes hands must be given its fence");
+  if (!assigns && changes_hands)
+    return fail(Code::lost, "table " + name + ": a row that changes hands must be given its fence");
   if (assigns) {
     const Result<Fence> acting = in_force(name, to);
     if (acting && *acting != *fence)
-      return fail(Code::lost, "table " + name + ": fence " + std::to_string(*fence) + " was assigned under act_as of fence " + std::to_string(*acting));
+      return fail(Code::lost, "table " + name + ": fence " + std::to_string(*fence) +
+                                  " was assigned under act_as of fence " + std::to_string(*acting));
   }
   // Who has the row now must let it go under its own fence.
   const Result<Fence> giving = changes_hands ? in_force(name, from) : fence;
@@ -175,7 +191,9 @@ Result<void> TableGate::check(const std::string& resource, Fence fence) {
     if (known == jobs_.end()) known = jobs_.emplace(resource, find_job_(*id)).first;
     const JobFence& job = known->second;
     if (job.is_job) return job.newest == fence ? Result<void>() : stale("job " + resource, fence, job.newest);
-    if (fence <= job.floor) return fail(Code::lost, "job " + resource + " is gone from the store, and its fences with it; nothing was written");
+    if (fence <= job.floor)
+      return fail(Code::lost,
+                  "job " + resource + " is gone from the store, and its fences with it; nothing was written");
   }
   if (const auto newest = find_lock_(resource)) {
     if (*newest != fence) return stale("lock " + resource, fence, *newest);
@@ -200,7 +218,8 @@ Result<void> TableGate::act_as(const std::string& resource, Fence fence) {
 Result<void> TableGate::guard_lock(const std::string& resource, Fence fence) {
   if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is no fence of a lock");
   const auto newest = find_lock_(resource);
-  if (!newest) return fail(Code::not_found, "nothing is known of lock " + resource + ": it was never held, or is free for long");
+  if (!newest)
+    return fail(Code::not_found, "nothing is known of lock " + resource + ": it was never held, or is free for long");
   if (*newest != fence) return stale("lock " + resource, fence, *newest);
   seen_[resource] = fence;
   return {};
@@ -231,8 +250,10 @@ Result<void> TableGate::protect(const ProtectedTable& wanted, const OwnNames& ow
   {
     auto rows = db_.query(kTableKind, wanted.table);
     if (!rows.next()) return fail(Code::not_found, "there is no table " + wanted.table);
-    if (own.include(wanted.table) || lower_case(wanted.table).starts_with("sqlite_")) return fail(Code::refused, "table " + wanted.table + " is not yours to protect");
-    if (rows.bytes(0) != "table") return fail(Code::refused, wanted.table + " is a " + rows.text(0) + "; only plain tables can be protected");
+    if (own.include(wanted.table) || lower_case(wanted.table).starts_with("sqlite_"))
+      return fail(Code::refused, "table " + wanted.table + " is not yours to protect");
+    if (rows.bytes(0) != "table")
+      return fail(Code::refused, wanted.table + " is a " + rows.text(0) + "; only plain tables can be protected");
     has_rowid = rows.integer(1) == 0;
   }
   if (auto rows = db_.query(kTableName, wanted.table); rows.next()) name = rows.text(0);
@@ -246,42 +267,52 @@ Result<void> TableGate::protect(const ProtectedTable& wanted, const OwnNames& ow
     }
   }
   for (const std::string& column : {wanted.fence_column, wanted.resource_column}) {
-    if (!column.empty() && !columns.contains(lower_case(column))) return fail(Code::not_found, "table " + name + " has no column " + column);
+    if (!column.empty() && !columns.contains(lower_case(column)))
+      return fail(Code::not_found, "table " + name + " has no column " + column);
   }
   if (wanted.fence_column.empty()) return fail(Code::invalid, "which column of table " + name + " has the fence?");
   for (const char* rowid : {"rowid", "_rowid_", "oid"}) {
     if (has_rowid && row_key.columns.empty() && !columns.contains(rowid)) row_key.columns.emplace_back(rowid);
   }
-  if (row_key.columns.empty()) return fail(Code::refused, "table " + name + " hides its rowid behind columns of that name");
+  if (row_key.columns.empty())
+    return fail(Code::refused, "table " + name + " hides its rowid behind columns of that name");
 
   unprotect(name);
   make_memory();
   const std::string fence = identifier(wanted.fence_column);
   const std::string on = " ON " + identifier(name) + " ";
-  const auto resource_of = [&](const char* row) { return wanted.resource_column.empty() ? "NULL" : row + identifier(wanted.resource_column); };
+  const auto resource_of = [&](const char* row) {
+    return wanted.resource_column.empty() ? "NULL" : row + identifier(wanted.resource_column);
+  };
   const auto call = [&](const char* what, bool has_old, bool has_new) {
-    return std::string(kFunction) + "(" + literal(what) + ", " + literal(ns_) + ", " + literal(name) + ", " + (has_old ? row_key.of_old() : "NULL") + ", " +
-           (has_old ? resource_of("OLD.") : "NULL") + ", " + (has_new ? resource_of("NEW.") : "NULL") + ", " + (has_old ? "OLD." + fence : "NULL") + ", " +
+    return std::string(kFunction) + "(" + literal(what) + ", " + literal(ns_) + ", " + literal(name) + ", " +
+           (has_old ? row_key.of_old() : "NULL") + ", " + (has_old ? resource_of("OLD.") : "NULL") + ", " +
+           (has_new ? resource_of("NEW.") : "NULL") + ", " + (has_old ? "OLD." + fence : "NULL") + ", " +
            (has_new ? "NEW." + fence : "NULL") + ")";
   };
-  // The function itself says why. RAISE stands beside it because it is what makes SQLite keep the means to undo a statement.
+  // The function itself says why. RAISE stands beside it because it is what makes SQLite keep the means to undo a
+  // statement.
   const auto ask = [&](const char* what, bool has_old, bool has_new) {
     return "SELECT RAISE(ABORT, 'refused by fenceline') WHERE " + call(what, has_old, has_new) + " IS NULL; ";
   };
   const auto stamp = [&](bool has_old) {
-    return "UPDATE " + identifier(name) + " SET " + fence + " = " + call("stamp", has_old, true) + " WHERE " + row_key.where_new() + "; " + ask("stamp", has_old, true);
+    return "UPDATE " + identifier(name) + " SET " + fence + " = " + call("stamp", has_old, true) + " WHERE " +
+           row_key.where_new() + "; " + ask("stamp", has_old, true);
   };
-  db_.run_script("CREATE TRIGGER " + trigger_name("assign", name) + " BEFORE UPDATE OF " + fence + on + "BEGIN " + ask("assign", true, true) + "END");
-  db_.run_script("CREATE TRIGGER " + trigger_name("delete", name) + " BEFORE DELETE" + on + "BEGIN " + ask("delete", true, false) + "END");
-  db_.run_script("CREATE TRIGGER " + trigger_name("update", name) + " AFTER UPDATE" + on + "WHEN " + call("update", true, true) + " IS NOT NEW." + fence +
-                 " BEGIN " + stamp(true) + "END");
-  db_.run_script("CREATE TRIGGER " + trigger_name("insert", name) + " AFTER INSERT" + on + "WHEN " + call("insert", false, true) + " IS NOT NEW." + fence +
-                 " BEGIN " + stamp(false) + "END");
+  db_.run_script("CREATE TRIGGER " + trigger_name("assign", name) + " BEFORE UPDATE OF " + fence + on + "BEGIN " +
+                 ask("assign", true, true) + "END");
+  db_.run_script("CREATE TRIGGER " + trigger_name("delete", name) + " BEFORE DELETE" + on + "BEGIN " +
+                 ask("delete", true, false) + "END");
+  db_.run_script("CREATE TRIGGER " + trigger_name("update", name) + " AFTER UPDATE" + on + "WHEN " +
+                 call("update", true, true) + " IS NOT NEW." + fence + " BEGIN " + stamp(true) + "END");
+  db_.run_script("CREATE TRIGGER " + trigger_name("insert", name) + " AFTER INSERT" + on + "WHEN " +
+                 call("insert", false, true) + " IS NOT NEW." + fence + " BEGIN " + stamp(false) + "END");
   return {};
 }
 
 void TableGate::unprotect(const std::string& table) {
-  for (const char* kind : {"assign", "delete", "update", "insert"}) db_.run_script("DROP TRIGGER IF EXISTS " + trigger_name(kind, table));
+  for (const char* kind : {"assign", "delete", "update", "insert"})
+    db_.run_script("DROP TRIGGER IF EXISTS " + trigger_name(kind, table));
 }
 
 }  // namespace fenceline::sqlite

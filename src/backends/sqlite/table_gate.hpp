@@ -1,10 +1,11 @@
-// Tables of the application that take no write under an older fence: the triggers, and the SQL function that they ask. The
-// function is known to connections of ours only, so every other connection fails to compile a write, with its name as the reason.
+// Tables of the application that take no write under an older fence: the triggers, and the SQL function that they ask.
+// The function is known to connections of ours only, so every other connection fails to compile a write, with its name
+// as the reason.
 //
 // A statement's fence is what it assigns to the fence column, or that of act_as(). That it assigns the column is
-// seen by a BEFORE UPDATE OF trigger, which leaves the row's key for the AFTER UPDATE trigger: a row that comes there without
-// it was changed by a statement that is silent on the fence. What is checked holds until the end of the transaction, since
-// nobody else can write meanwhile.
+// seen by a BEFORE UPDATE OF trigger, which leaves the row's key for the AFTER UPDATE trigger: a row that comes there
+// without it was changed by a statement that is silent on the fence. What is checked holds until the end of the
+// transaction, since nobody else can write meanwhile.
 #pragma once
 
 #include <functional>
@@ -37,7 +38,8 @@ class TableGate {
   // The newest fence of a lock; empty: nothing is known of it.
   using FindLock = std::function<std::optional<Fence>(const std::string& resource)>;
 
-  // Registers the function; must stay where it is as long as the connection is open. Both looks may throw SqliteFailure.
+  // Registers the function; must stay where it is as long as the connection is open. Both looks may throw
+  // SqliteFailure.
   TableGate(Database& db, ApplicationRules& rules, std::string ns, FindJob find_job, FindLock find_lock);
   TableGate(const TableGate&) = delete;
   TableGate& operator=(const TableGate&) = delete;
@@ -46,7 +48,8 @@ class TableGate {
   void begin();
   // Errors: lost, invalid. Throws SqliteFailure.
   Result<void> act_as(const std::string& resource, Fence fence);
-  // Whether this is the newest fence of the lock; then it is seen. Errors: lost, not_found, invalid. Throws SqliteFailure.
+  // Whether this is the newest fence of the lock; then it is seen. Errors: lost, not_found, invalid. Throws
+  // SqliteFailure.
   Result<void> guard_lock(const std::string& resource, Fence fence);
   // Writes down the largest fences of resources that are no jobs, in the transaction. Throws SqliteFailure.
   void remember();

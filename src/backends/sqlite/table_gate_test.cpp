@@ -57,7 +57,8 @@ TEST_F(ProtectedTables, AnOlderFenceIsRefusedAndAnEqualOneAccepted) {
   EXPECT_NE(message.find("is under fence 5; fence 4 is stale"), std::string::npos) << message;
   EXPECT_EQ(write("UPDATE line SET fence = 5, text = 'b'"), ok);
   EXPECT_EQ(write("UPDATE line SET text = 'c', fence = 7"), ok);
-  EXPECT_EQ(write("INSERT INTO line (owner, fence, text) VALUES ('x', 6, 'd')"), Code::lost);  // another row of the same resource
+  EXPECT_EQ(write("INSERT INTO line (owner, fence, text) VALUES ('x', 6, 'd')"),
+            Code::lost);  // another row of the same resource
   EXPECT_EQ(write("INSERT INTO line (owner, fence, text) VALUES ('y', 6, 'd')"), ok);
   EXPECT_EQ(lines(), "1,x,7,c;2,y,6,d");
 }
@@ -100,14 +101,22 @@ TEST_F(ProtectedTables, ReplaceAndUpsertAreNoWayAround) {
   EXPECT_EQ(write("REPLACE INTO line (id, owner, text) VALUES (1, 'x', 'new')", x(4)), Code::lost);
   EXPECT_EQ(write("REPLACE INTO line (id, owner, text) VALUES (9, 'x', 'b')", x(6)), Code::lost);  // would remove y's
   EXPECT_EQ(write("REPLACE INTO line (id, owner, text) VALUES (1, 'x', 'new')", x(6)), ok);
-  EXPECT_EQ(write("INSERT INTO line (id, owner, fence, text) VALUES (1, 'x', 7, 'up') ON CONFLICT (id) DO UPDATE SET text = excluded.text"), Code::lost);
-  EXPECT_EQ(write("INSERT INTO line (id, owner, fence, text) VALUES (1, 'x', 7, 'up') ON CONFLICT (id) DO UPDATE SET text = excluded.text, fence = excluded.fence"), ok);
-  EXPECT_EQ(write("INSERT INTO line (id, owner, fence, text) VALUES (1, 'x', 6, 'no') ON CONFLICT (id) DO UPDATE SET text = excluded.text, fence = excluded.fence"), Code::lost);
+  EXPECT_EQ(write("INSERT INTO line (id, owner, fence, text) VALUES (1, 'x', 7, 'up') ON CONFLICT (id) DO UPDATE SET "
+                  "text = excluded.text"),
+            Code::lost);
+  EXPECT_EQ(write("INSERT INTO line (id, owner, fence, text) VALUES (1, 'x', 7, 'up') ON CONFLICT (id) DO UPDATE SET "
+                  "text = excluded.text, fence = excluded.fence"),
+            ok);
+  EXPECT_EQ(write("INSERT INTO line (id, owner, fence, text) VALUES (1, 'x', 6, 'no') ON CONFLICT (id) DO UPDATE SET "
+                  "text = excluded.text, fence = excluded.fence"),
+            Code::lost);
   EXPECT_EQ(lines(), "1,x,7,up;2,y,5,b");
 }
 
 TEST_F(ProtectedTables, WithoutARowidTheyAreProtectedToo) {
-  make_table("CREATE TABLE line (id TEXT, part INTEGER, owner TEXT, fence INTEGER, text TEXT, PRIMARY KEY (id, part)) WITHOUT ROWID");
+  make_table(
+      "CREATE TABLE line (id TEXT, part INTEGER, owner TEXT, fence INTEGER, text TEXT, PRIMARY KEY (id, part)) WITHOUT "
+      "ROWID");
   must(connection.protect_table({.table = "LINE", .fence_column = "Fence", .resource_column = "OWNER"}));
   EXPECT_EQ(write("INSERT INTO line VALUES ('a', 1, 'x', NULL, 't')", x(5)), ok);
   EXPECT_EQ(write("INSERT INTO line VALUES ('a', 2, 'x', 6, 't')"), ok);
@@ -122,7 +131,9 @@ TEST_F(ProtectedTables, WithoutARowidTheyAreProtectedToo) {
 TEST_F(ProtectedTables, CascadesOfForeignKeysAskToo) {
   ASSERT_EQ(raw(connection.handle(), "PRAGMA foreign_keys = ON"), "");
   make_table("CREATE TABLE book (id INTEGER PRIMARY KEY)");
-  make_table("CREATE TABLE line (id INTEGER PRIMARY KEY, book REFERENCES book ON DELETE CASCADE ON UPDATE CASCADE, owner TEXT, fence INTEGER)");
+  make_table(
+      "CREATE TABLE line (id INTEGER PRIMARY KEY, book REFERENCES book ON DELETE CASCADE ON UPDATE CASCADE, owner "
+      "TEXT, fence INTEGER)");
   must(connection.protect_table({.table = "line", .resource_column = "owner"}));
   EXPECT_EQ(write("INSERT INTO book VALUES (1)"), ok);
   EXPECT_EQ(write("INSERT INTO line VALUES (1, 1, 'x', 5)"), ok);
@@ -156,7 +167,8 @@ TEST_F(ProtectedTables, E3_TheNewestGrantOfAJobCountsBeforeItsHolderHasWritten) 
   const Job stale = claimed();
   const std::string id = to_string(stale.id);
   const auto insert = [&](const Job& by, const std::string& text) {
-    return write("INSERT INTO line (owner, fence, text) VALUES ('" + id + "', " + std::to_string(by.fence) + ", '" + text + "')");
+    return write("INSERT INTO line (owner, fence, text) VALUES ('" + id + "', " + std::to_string(by.fence) + ", '" +
+                 text + "')");
   };
   EXPECT_EQ(insert(stale, "a"), ok);
   const Job newest = taken_over();  // and has written nothing yet
@@ -166,7 +178,8 @@ TEST_F(ProtectedTables, E3_TheNewestGrantOfAJobCountsBeforeItsHolderHasWritten) 
   EXPECT_EQ(write("UPDATE line SET text = 'late', fence = fence"), Code::lost);
   EXPECT_EQ(write("UPDATE line SET text = 'late'", std::pair(id, stale.fence)), Code::lost);
   EXPECT_EQ(write("DELETE FROM line", std::pair(id, stale.fence)), Code::lost);
-  EXPECT_EQ(write("UPDATE line SET text = 'late', fence = " + std::to_string(newest.fence + 1)), Code::lost);  // never granted
+  EXPECT_EQ(write("UPDATE line SET text = 'late', fence = " + std::to_string(newest.fence + 1)),
+            Code::lost);  // never granted
   EXPECT_EQ(lines(), "1," + id + "," + std::to_string(stale.fence) + ",a");
   EXPECT_EQ(write("UPDATE line SET text = 'b'", std::pair(id, newest.fence)), ok);
   EXPECT_EQ(lines(), "1," + id + "," + std::to_string(newest.fence) + ",b");
@@ -176,7 +189,9 @@ TEST_F(ProtectedTables, AJobThatIsGoneWritesNothing) {
   protect_lines();
   const Job job = claimed();
   must(store->remove_namespace("default", {.actor = "test", .reason = {}}));
-  EXPECT_EQ(write("INSERT INTO line (owner, text) VALUES ('" + to_string(job.id) + "', 'late')", std::pair(to_string(job.id), job.fence)), Code::lost);
+  EXPECT_EQ(write("INSERT INTO line (owner, text) VALUES ('" + to_string(job.id) + "', 'late')",
+                  std::pair(to_string(job.id), job.fence)),
+            Code::lost);
 }
 
 TEST_F(ProtectedTables, WithoutAResourceColumnEachRowStandsForItself) {
@@ -219,10 +234,12 @@ TEST_F(ProtectedTables, OtherConnectionsAreRefusedAndToldWhy) {
   EXPECT_EQ(write("INSERT INTO line (owner, fence, text) VALUES ('x', 5, 'a')"), ok);
   sqlite3* shell = nullptr;
   ASSERT_EQ(sqlite3_open(options().path.c_str(), &shell), SQLITE_OK);
-  for (const char* sql : {"UPDATE line SET text = 'b'", "UPDATE line SET fence = 99", "DELETE FROM line", "INSERT INTO line (owner, fence) VALUES ('x', 99)",
+  for (const char* sql : {"UPDATE line SET text = 'b'", "UPDATE line SET fence = 99", "DELETE FROM line",
+                          "INSERT INTO line (owner, fence) VALUES ('x', 99)",
                           "REPLACE INTO line (id, owner, fence) VALUES (1, 'x', 99)"}) {
     const std::string said = raw(shell, sql);
-    EXPECT_NE(said.find("fenceline_protects_this_table_write_through_SqliteStore_connect"), std::string::npos) << sql << ": " << said;
+    EXPECT_NE(said.find("fenceline_protects_this_table_write_through_SqliteStore_connect"), std::string::npos)
+        << sql << ": " << said;
   }
   EXPECT_EQ(text_of(shell, "SELECT text FROM line"), "a");  // reading is free
   sqlite3_close(shell);
@@ -233,7 +250,9 @@ TEST_F(ProtectedTables, OtherConnectionsAreRefusedAndToldWhy) {
 
 TEST_F(ProtectedTables, AreNotUndoneBySqlButByACall) {
   protect_lines();
-  for (const char* sql : {"DROP TRIGGER fenceline_gate_update_line", "DROP TABLE line", "ALTER TABLE line RENAME TO other", "ALTER TABLE Line ADD COLUMN more", "DROP TABLE fenceline_fence", "DELETE FROM fenceline_fence"})
+  for (const char* sql :
+       {"DROP TRIGGER fenceline_gate_update_line", "DROP TABLE line", "ALTER TABLE line RENAME TO other",
+        "ALTER TABLE Line ADD COLUMN more", "DROP TABLE fenceline_fence", "DELETE FROM fenceline_fence"})
     EXPECT_EQ(write(sql), Code::refused) << sql;
   must(connection.protect_table({.table = "line", .resource_column = "owner"}));  // again: ok
   EXPECT_EQ(write("INSERT INTO line (owner, text) VALUES ('x', 'a')"), Code::lost);
@@ -257,7 +276,8 @@ TEST_F(ProtectedTables, WhatCannotBeProtectedIsSaid) {
   make_table("CREATE TABLE \"odd \"\"name\"\"'s\" (id INTEGER, \"fence it\" INTEGER)");
   EXPECT_EQ(code_of(connection.protect_table({.table = "none"})), Code::not_found);
   EXPECT_EQ(code_of(connection.protect_table({.table = "plain"})), Code::not_found);
-  EXPECT_EQ(code_of(connection.protect_table({.table = "plain", .fence_column = "x", .resource_column = "y"})), Code::not_found);
+  EXPECT_EQ(code_of(connection.protect_table({.table = "plain", .fence_column = "x", .resource_column = "y"})),
+            Code::not_found);
   EXPECT_EQ(code_of(connection.protect_table({.table = "look"})), Code::refused);
   EXPECT_EQ(code_of(connection.protect_table({.table = "job"})), Code::refused);
   must(connection.protect_table({.table = "odd \"name\"'s", .fence_column = "fence it"}));

@@ -1,5 +1,5 @@
-// Retention: finished jobs whose time is over go, and with them what nobody can ask for any more. Deleting never lowers a
-// fence: the floor is raised in the same step.
+// Retention: finished jobs whose time is over go, and with them what nobody can ask for any more. Deleting never lowers
+// a fence: the floor is raised in the same step.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,7 +22,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kHomes = "SELECT id FROM home WHERE ns_id = ?1 ORDER BY id";
-constexpr const char* kEnded = "SELECT at, n, seqs FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at <= ?3 ORDER BY at, n";
+constexpr const char* kEnded =
+    "SELECT at, n, seqs FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at <= ?3 ORDER BY at, n";
 constexpr const char* kForgetEnded = "DELETE FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kAskAgain = R"sql(
   INSERT INTO ended (queue_id, kind, at, n, seqs)
@@ -33,7 +34,8 @@ constexpr const char* kState = R"sql(
   WHERE d.seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND d.seq + d.more >= ?1)sql";
 constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
-constexpr const char* kKeyUntil = "SELECT until FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3 AND until > ?4";
+constexpr const char* kKeyUntil =
+    "SELECT until FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3 AND until > ?4";
 
 // Kinds of `ended`: done, and dead or cancelled, by when they finished; the same that had their unique key when their
 // retention was over, by when to ask again.
@@ -47,13 +49,17 @@ constexpr std::size_t kLooksForEach = 10;
 constexpr const char* kForgetKey = "DELETE FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3";
 constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = ?2 AND seq = ?3";
 // c0 number
-constexpr const char* kForgetRows[] = {
-    "DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)", "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",     "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
-    "DELETE FROM effect WHERE seq IN (SELECT c0 FROM batch)",  "DELETE FROM fenceline_item WHERE seq IN (SELECT c0 FROM batch)"};
+constexpr const char* kForgetRows[] = {"DELETE FROM attempt WHERE seq IN (SELECT c0 FROM batch)",
+                                       "DELETE FROM note WHERE seq IN (SELECT c0 FROM batch)",
+                                       "DELETE FROM log WHERE seq IN (SELECT c0 FROM batch)",
+                                       "DELETE FROM slot WHERE seq IN (SELECT c0 FROM batch)",
+                                       "DELETE FROM effect WHERE seq IN (SELECT c0 FROM batch)",
+                                       "DELETE FROM fenceline_item WHERE seq IN (SELECT c0 FROM batch)"};
 
 constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
-constexpr const char* kRaiseSeqFloor = "UPDATE meta SET value = max(value, coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0)) WHERE key = 'seq_floor'";
+constexpr const char* kRaiseSeqFloor =
+    "UPDATE meta SET value = max(value, coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0)) WHERE key "
+    "= 'seq_floor'";
 constexpr const char* kJobOfGroup = "SELECT 1 FROM job WHERE group_id = ?1 LIMIT 1";
 constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
 constexpr const char* kForgetGroup = "DELETE FROM grp WHERE id = ?1";
@@ -72,7 +78,9 @@ struct Over {
   std::optional<std::int64_t> group_id;
   std::optional<std::int64_t> limit_id;
 
-  bool operator<(const Over& other) const { return std::tie(finished_at, seq) < std::tie(other.finished_at, other.seq); }
+  bool operator<(const Over& other) const {
+    return std::tie(finished_at, seq) < std::tie(other.finished_at, other.seq);
+  }
 };
 
 // A row of `ended` with what is still to be said of it.
@@ -90,7 +98,11 @@ using Place = std::tuple<std::int64_t, int, std::int64_t>;  // in `ended`: queue
 class Retention {
  public:
   Retention(Call& call, std::int64_t ns_id, std::size_t most)
-      : call_(call), ns_id_(ns_id), most_(most), looks_left_(most * kLooksForEach), some_doubt_(some_intent_in(call, ns_id)) {}
+      : call_(call),
+        ns_id_(ns_id),
+        most_(most),
+        looks_left_(most * kLooksForEach),
+        some_doubt_(some_intent_in(call, ns_id)) {}
 
   // Looks for the oldest that may go, as many as one step removes and one more.
   void look(std::int64_t queue_id, int kind, Duration keep) {
@@ -151,17 +163,19 @@ class Retention {
     const int kind = state == JobState::done ? kDone : kNotDone;
     if (kind != row.kind % kAskedAgain || found.integer(6) != row.queue_id) return std::nullopt;
     if (row.kind < kAskedAgain && finished_at != row.at) return std::nullopt;
-    return Over{finished_at, seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3), found.maybe_integer(4)};
+    return Over{
+        finished_at,           seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3),
+        found.maybe_integer(4)};
   }
 
-  // Where a job that has to stay is met next: it is not looked at in every step until then. One that was retried since, or
-  // whose queue keeps jobs longer now, is back among those that wait for the end of their retention.
+  // Where a job that has to stay is met next: it is not looked at in every step until then. One that was retried since,
+  // or whose queue keeps jobs longer now, is back among those that wait for the end of their retention.
   std::optional<Place> asked_again_at(const Over& over, std::int64_t finished_until) {
     const int kind = over.state == JobState::done ? kDone : kNotDone;
     if (over.finished_at > finished_until) return Place{over.queue_id, kind, over.finished_at};
     if ((over.flags & kHasUniqueKey) == 0) return std::nullopt;
-    const auto until =
-        call_.db.number(kKeyUntil, call_.names.home_of(over.queue_id), extras_of(call_, over.seq).key, over.seq, call_.wall_us());
+    const auto until = call_.db.number(kKeyUntil, call_.names.home_of(over.queue_id), extras_of(call_, over.seq).key,
+                                       over.seq, call_.wall_us());
     if (!until) return std::nullopt;
     return Place{over.queue_id, kind + kAskedAgain, *until};
   }
@@ -247,7 +261,8 @@ constexpr const char* kRemoveAll[] = {
     "DELETE FROM fenceline_tick_range WHERE ns_id = ?1",
     "DELETE FROM fenceline_pipeline WHERE ns_id = ?1",
     // Names stay, as numbers that others have remembered: as if they had never been used.
-    "UPDATE queue SET ready = 0, running = 0, waiting = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE ns_id = ?1",
+    "UPDATE queue SET ready = 0, running = 0, waiting = 0, done = 0, dead = 0, cancelled = 0, looked_at = 0 WHERE "
+    "ns_id = ?1",
     "UPDATE home SET running_most = 0, per_key_most = 0, keep_done = NULL, keep_dead = NULL, paused_at = NULL, "
     "paused_by = NULL, pause_reason = NULL WHERE ns_id = ?1",
     "UPDATE namespace SET first_seq = 0 WHERE id = ?1",
@@ -256,10 +271,10 @@ constexpr const char* kRemoveAll[] = {
 // Of each of its jobs, by ranges of their numbers: no row holds jobs of two namespaces.
 constexpr const char* kNumbers = "SELECT seq, more FROM job WHERE ns_id = ?1";
 constexpr const char* kRemoveNumbers[] = {
-    "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2",  "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM attempt WHERE seq BETWEEN ?1 AND ?2",
-    "DELETE FROM note WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM log WHERE seq BETWEEN ?1 AND ?2",
-    "DELETE FROM waiting WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM effect WHERE seq BETWEEN ?1 AND ?2",
-    "DELETE FROM fenceline_item WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2",     "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM attempt WHERE seq BETWEEN ?1 AND ?2", "DELETE FROM note WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM log WHERE seq BETWEEN ?1 AND ?2",     "DELETE FROM waiting WHERE seq BETWEEN ?1 AND ?2",
+    "DELETE FROM effect WHERE seq BETWEEN ?1 AND ?2",  "DELETE FROM fenceline_item WHERE seq BETWEEN ?1 AND ?2",
 };
 constexpr const char* kLargestOfNumbers = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0), coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0),

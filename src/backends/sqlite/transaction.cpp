@@ -47,8 +47,8 @@ Result<Reply> call_store(SqliteConnectionParts& parts, const std::function<Resul
 Error no_job(const JobId& job) { return {Code::not_found, "there is no job " + to_string(job)}; }
 
 Error lost(const JobId& job, Fence sent, Fence newest) {
-  return {Code::lost, "job " + to_string(job) + " is under fence " + std::to_string(newest) + "; fence " + std::to_string(sent) +
-                          (sent < newest ? " is stale" : " was never granted")};
+  return {Code::lost, "job " + to_string(job) + " is under fence " + std::to_string(newest) + "; fence " +
+                          std::to_string(sent) + (sent < newest ? " is stale" : " was never granted")};
 }
 
 struct Finalize {
@@ -59,7 +59,8 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 int bind(sqlite3_stmt* statement, int at, const SqlValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return sqlite3_bind_int64(statement, at, *integer);
   if (const auto* real = std::get_if<double>(&value)) return sqlite3_bind_double(statement, at, *real);
-  if (const auto* text = std::get_if<std::string>(&value)) return sqlite3_bind_text64(statement, at, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return sqlite3_bind_text64(statement, at, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
   return sqlite3_bind_null(statement, at);
 }
 
@@ -96,8 +97,10 @@ sqlite3* SqliteTransaction::handle() const { return parts_ ? parts_->db->handle(
 
 Result<void> SqliteTransaction::check_open() const {
   if (!parts_) return fail(Code::refused, "the transaction is over");
-  if (::getpid() != parts_->pid) return fail(Code::refused, "the transaction was opened before a fork: it is the other process's");
-  if (!parts_->db->in_transaction()) return fail(Code::refused, "the transaction was rolled back by SQLite; begin another one");
+  if (::getpid() != parts_->pid)
+    return fail(Code::refused, "the transaction was opened before a fork: it is the other process's");
+  if (!parts_->db->in_transaction())
+    return fail(Code::refused, "the transaction was rolled back by SQLite; begin another one");
   return {};
 }
 
@@ -121,13 +124,15 @@ Result<std::int64_t> SqliteTransaction::execute(std::string_view sql, std::initi
   sqlite3* const db = parts_->db->handle();
   sqlite3_stmt* compiled = nullptr;
   const char* rest = nullptr;
-  if (sqlite3_prepare_v2(db, sql.data(), static_cast<int>(sql.size()), &compiled, &rest) != SQLITE_OK) return std::unexpected(error_of(*parts_));
+  if (sqlite3_prepare_v2(db, sql.data(), static_cast<int>(sql.size()), &compiled, &rest) != SQLITE_OK)
+    return std::unexpected(error_of(*parts_));
   const Statement statement(compiled);
   if (!statement) return fail(Code::invalid, "there is no statement");
   if (std::string_view(rest, sql.data() + sql.size()).find_first_not_of(" \t\r\n;") != std::string_view::npos)
     return fail(Code::invalid, "one statement at a time");
   if (sqlite3_bind_parameter_count(compiled) != static_cast<int>(values.size()))
-    return fail(Code::invalid, "the statement has " + std::to_string(sqlite3_bind_parameter_count(compiled)) + " parameters, not " + std::to_string(values.size()));
+    return fail(Code::invalid, "the statement has " + std::to_string(sqlite3_bind_parameter_count(compiled)) +
+                                   " parameters, not " + std::to_string(values.size()));
   int at = 0;
   for (const SqlValue& value : values) {
     if (bind(compiled, ++at, value) != SQLITE_OK) return std::unexpected(error_of(*parts_));
@@ -156,7 +161,8 @@ Result<void> SqliteTransaction::guard(const JobId& job, Fence fence) {
 Result<void> SqliteTransaction::guard_lock(std::string_view resource, Fence fence) {
   if (auto ok = check_open(); !ok) return ok;
   if (auto ok = check_lock_resource(resource); !ok) return ok;
-  return call_store<void>(*parts_, [&](sqlite::Call&) { return parts_->gate.guard_lock(std::string(resource), fence); });
+  return call_store<void>(*parts_,
+                          [&](sqlite::Call&) { return parts_->gate.guard_lock(std::string(resource), fence); });
 }
 
 Result<void> SqliteTransaction::act_as(std::string_view resource, Fence fence) {
@@ -167,8 +173,10 @@ Result<void> SqliteTransaction::act_as(std::string_view resource, Fence fence) {
 Result<EffectOnceReply> SqliteTransaction::effect_done(const JobId& job, Fence fence, const EffectOnce& wanted) {
   if (auto ok = check_open(); !ok) return std::unexpected(ok.error());
   if (auto ok = check_effect_name(wanted.name); !ok) return std::unexpected(ok.error());
-  if (wanted.digest.empty() || wanted.digest.size() > kEffectDigestBytesMax) return fail(Code::invalid, "digest must have 1 to 128 bytes");
-  if (wanted.result.size() > kEffectResultBytesMax) return fail(Code::invalid, "the result of an effect has at most 1 MiB");
+  if (wanted.digest.empty() || wanted.digest.size() > kEffectDigestBytesMax)
+    return fail(Code::invalid, "digest must have 1 to 128 bytes");
+  if (wanted.result.size() > kEffectResultBytesMax)
+    return fail(Code::invalid, "the result of an effect has at most 1 MiB");
   if (auto ok = guard(job, fence); !ok) return std::unexpected(ok.error());
   return call_store<EffectOnceReply>(*parts_, [&](sqlite::Call& call) -> Result<EffectOnceReply> {
     const std::int64_t ns_id = call.names.find_namespace(parts_->ns).value();
@@ -177,15 +185,25 @@ Result<EffectOnceReply> SqliteTransaction::effect_done(const JobId& job, Fence f
     std::optional<sqlite::EffectRow> row = sqlite::find_effect(call, seq, wanted.name);
     if (row && row->effect.state != EffectState::none && row->effect.digest != wanted.digest)
       return fail(Code::conflict, of_job + " was begun for another command or request; give this one another name");
-    if (row && row->effect.state == EffectState::done) return EffectOnceReply{.done_before = true, .result = std::move(row->effect.result)};
-    if (row && row->effect.state == EffectState::intent) return fail(Code::conflict, of_job + " was begun outside a transaction, and may have happened");
+    if (row && row->effect.state == EffectState::done)
+      return EffectOnceReply{.done_before = true, .result = std::move(row->effect.result)};
+    if (row && row->effect.state == EffectState::intent)
+      return fail(Code::conflict, of_job + " was begun outside a transaction, and may have happened");
     if (!row) {
       if (sqlite::count_effects(call, seq) >= kEffectsOfAJobMost)
-        return fail(Code::refused, "job " + to_string(job) + " has " + std::to_string(kEffectsOfAJobMost) + " effects already");
+        return fail(Code::refused,
+                    "job " + to_string(job) + " has " + std::to_string(kEffectsOfAJobMost) + " effects already");
       row = sqlite::EffectRow{.number = 0, .seq = seq, .effect = {}};
     }
     // Begun and ended in one step: an intent that could be in doubt is never seen by anybody.
-    row->effect = Effect{.job = job, .name = wanted.name, .state = EffectState::done, .digest = wanted.digest, .fence = fence, .began_at = call.wall, .ended_at = call.wall, .result = wanted.result};
+    row->effect = Effect{.job = job,
+                         .name = wanted.name,
+                         .state = EffectState::done,
+                         .digest = wanted.digest,
+                         .fence = fence,
+                         .began_at = call.wall,
+                         .ended_at = call.wall,
+                         .result = wanted.result};
     sqlite::write_effect(call, ns_id, *row);
     if (row->number == 0) {  // a new row has no result yet
       row->number = call.db.last_insert_rowid();
@@ -202,24 +220,29 @@ Result<void> SqliteTransaction::settle(const JobId& job, Fence fence, const Outc
     if (!there) return std::unexpected(there.error());
     if (!*there) return std::unexpected(no_job(job));
     // A fence has one owner, so the fence alone will do.
-    const SettleRequest request{.ns = parts_->ns, .owner = (*there)->owner, .settlements = {{.id = job, .fence = fence, .outcome = outcome}}};
+    const SettleRequest request{
+        .ns = parts_->ns, .owner = (*there)->owner, .settlements = {{.id = job, .fence = fence, .outcome = outcome}}};
     if (auto ok = check_request(request); !ok) return ok;
     const Result<SettleReply> reply = sqlite::settle(call, request);
     if (!reply) return std::unexpected(reply.error());
     if (reply->refused.empty()) return {};
     const Refusal& refusal = reply->refused.front();
     if (refusal.reason == "superseded") return std::unexpected(lost(job, fence, refusal.current));
-    return fail(Code::lost, "job " + to_string(job) + " has another outcome already: it is " + std::string(to_string((*there)->state)));
+    return fail(Code::lost, "job " + to_string(job) + " has another outcome already: it is " +
+                                std::string(to_string((*there)->state)));
   });
 }
 
-Result<JobId> SqliteTransaction::enqueue(std::string_view queue, std::string_view payload, const EnqueueOptions& options) {
+Result<JobId> SqliteTransaction::enqueue(std::string_view queue, std::string_view payload,
+                                         const EnqueueOptions& options) {
   Result<std::vector<JobId>> ids = enqueue_many(queue, {std::string(payload)}, options);
   if (!ids) return std::unexpected(ids.error());
   return ids->front();
 }
 
-Result<std::vector<JobId>> SqliteTransaction::enqueue_many(std::string_view queue, const std::vector<std::string>& payloads, const EnqueueOptions& options) {
+Result<std::vector<JobId>> SqliteTransaction::enqueue_many(std::string_view queue,
+                                                           const std::vector<std::string>& payloads,
+                                                           const EnqueueOptions& options) {
   if (auto ok = check_open(); !ok) return std::unexpected(ok.error());
   EnqueueRequest request{.ns = parts_->ns, .jobs = {}};
   NewJob job = new_job(queue, options);

@@ -33,7 +33,8 @@ TEST_F(GuardedTransaction, E3_StatementsAndOutcomeAreOneCommit) {
   EXPECT_EQ(after.result, "paid");
   // What the worker says later is a repeat; another outcome is not.
   const auto settle = [&](OutcomeKind kind) {
-    return must(store->settle({.ns = "default", .owner = "a", .settlements = {{job.id, job.fence, {.kind = kind}}}})).refused.size();
+    return must(store->settle({.ns = "default", .owner = "a", .settlements = {{job.id, job.fence, {.kind = kind}}}}))
+        .refused.size();
   };
   EXPECT_EQ(settle(OutcomeKind::done), 0U);
   EXPECT_EQ(settle(OutcomeKind::failed), 1U);
@@ -113,7 +114,8 @@ TEST_F(GuardedTransaction, E3_AProcessThatDiesBeforeTheCommitLeavesNothing) {
     if (!opened) ::_exit(2);
     auto own = (*opened)->connect({});
     auto transaction = own->begin();
-    const bool wrote = transaction && transaction->guard(job) && transaction->execute("INSERT INTO account VALUES ('ana', 5)") && transaction->settle(job, {});
+    const bool wrote = transaction && transaction->guard(job) &&
+                       transaction->execute("INSERT INTO account VALUES ('ana', 5)") && transaction->settle(job, {});
     ::_exit(wrote ? 0 : 1);  // with the transaction open
   }
   int status = -1;
@@ -146,7 +148,13 @@ TEST_F(GuardedTransaction, E3_AnEffectIsDoneInTheCommitOfItsStatementsAndOnce) {
   EXPECT_FALSE(effects.effects.front().in_doubt);
   EXPECT_EQ(effects.effects.front().result, "one");
   // Outside a transaction it is replayed too; under another digest it is another thing.
-  const auto begun = must(store->begin_effect({.ns = "default", .job = second.id, .fence = second.fence, .name = "book", .digest = "ana+5", .call = "c", .actor = "p"}));
+  const auto begun = must(store->begin_effect({.ns = "default",
+                                               .job = second.id,
+                                               .fence = second.fence,
+                                               .name = "book",
+                                               .digest = "ana+5",
+                                               .call = "c",
+                                               .actor = "p"}));
   EXPECT_EQ(begun.verdict, EffectVerdict::done);
   SqliteTransaction transaction = must(connection.begin());
   EXPECT_EQ(code_of(transaction.effect_done(second, {.name = "book", .digest = "ben+5"})), Code::conflict);
@@ -155,7 +163,8 @@ TEST_F(GuardedTransaction, E3_AnEffectIsDoneInTheCommitOfItsStatementsAndOnce) {
 
 TEST_F(GuardedTransaction, AnEffectThatWasBegunOutsideIsNotGuessedAbout) {
   const Job job = claimed();
-  must(store->begin_effect({.ns = "default", .job = job.id, .fence = job.fence, .name = "book", .digest = "d", .call = "c", .actor = "p"}));
+  must(store->begin_effect(
+      {.ns = "default", .job = job.id, .fence = job.fence, .name = "book", .digest = "d", .call = "c", .actor = "p"}));
   SqliteTransaction transaction = must(connection.begin());
   EXPECT_EQ(code_of(transaction.effect_done(job, {.name = "book", .digest = "d"})), Code::conflict);
 }
@@ -194,13 +203,16 @@ TEST_F(GuardedTransaction, ASavepointThatIsRolledBackTakesItsJobsWithIt) {
   ASSERT_EQ(jobs.jobs.size(), 1U);
   EXPECT_EQ(jobs.jobs.front().id, kept);
   EXPECT_EQ(jobs.jobs.front().queue, "second");
-  const auto claim = must(store->claim({.ns = "default", .queues = {"first", "second"}, .owner = "a", .request = "1", .limit = 9, .ttl = 30s}));
+  const auto claim = must(store->claim(
+      {.ns = "default", .queues = {"first", "second"}, .owner = "a", .request = "1", .limit = 9, .ttl = 30s}));
   EXPECT_EQ(claim.jobs.size(), 1U);
 }
 
 TEST_F(GuardedTransaction, AFailedOutcomeGivesTheJobToTheNext) {
   const Job job = claimed();
-  must(guarded(connection, job, [&](SqliteTransaction& transaction) { return transaction.settle(job, {.kind = OutcomeKind::failed, .error = "no money"}); }));
+  must(guarded(connection, job, [&](SqliteTransaction& transaction) {
+    return transaction.settle(job, {.kind = OutcomeKind::failed, .error = "no money"});
+  }));
   EXPECT_EQ(must(store->job("default", job.id))->state, JobState::ready);
   EXPECT_GT(claim("b").fence, job.fence);
 }

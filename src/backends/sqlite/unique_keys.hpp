@@ -1,5 +1,5 @@
-// J6: one unfinished job for a unique key in its queue, and a while beyond; and the ids that stand for another job because
-// of it.
+// J6: one unfinished job for a unique key in its queue, and a while beyond; and the ids that stand for another job
+// because of it.
 #pragma once
 
 #include <cstdint>

@@ -34,15 +34,19 @@ struct Call {
   Names& names;
   Instant now;
   WallTime wall;
-  Duration waited;                  // by the store, before this moment
-  std::set<std::int64_t> awakened;  // queues in which something became claimable, or soon will
-  std::set<std::string> ordered;    // namespaces in which some worker has new orders
-  std::set<QueueName> freed;        // locks that may be had; see lock_name()
+  Duration waited;                        // by the store, before this moment
+  std::set<std::int64_t> awakened;        // queues in which something became claimable, or soon will
+  std::set<std::string> ordered;          // namespaces in which some worker has new orders
+  std::set<QueueName> freed;              // locks that may be had; see lock_name()
   std::map<std::int64_t, Depths> depths;  // what the call changed; see write_depths()
   std::optional<std::set<std::pair<std::int64_t, std::int64_t>>> choose_later;  // see ChoosingOnce
 
-  void came(std::int64_t queue_id, JobState to, std::int64_t jobs = 1) { depths[queue_id][static_cast<std::size_t>(to)] += jobs; }
-  void left(std::int64_t queue_id, JobState from, std::int64_t jobs = 1) { depths[queue_id][static_cast<std::size_t>(from)] -= jobs; }
+  void came(std::int64_t queue_id, JobState to, std::int64_t jobs = 1) {
+    depths[queue_id][static_cast<std::size_t>(to)] += jobs;
+  }
+  void left(std::int64_t queue_id, JobState from, std::int64_t jobs = 1) {
+    depths[queue_id][static_cast<std::size_t>(from)] -= jobs;
+  }
   void moved(std::int64_t queue_id, JobState from, JobState to, std::int64_t jobs = 1) {
     left(queue_id, from, jobs);
     came(queue_id, to, jobs);
@@ -55,7 +59,9 @@ void write_depths(Call& call);
 // The name under which orders of a namespace are waited for; no queue has it.
 inline QueueName orders_of(const std::string& ns) { return {ns, "", "orders"}; }
 // The name under which a lock is waited for, given one of its resources; no stage has it.
-inline QueueName lock_name(const std::string& ns, const std::string& resource) { return {ns, resource.substr(0, resource.find('#')), "#lock"}; }
+inline QueueName lock_name(const std::string& ns, const std::string& resource) {
+  return {ns, resource.substr(0, resource.find('#')), "#lock"};
+}
 
 // Writing.
 Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request);
@@ -116,10 +122,12 @@ Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns);
 Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int limit);
 
 // The ids of those of these queues that have a row, in the request's order.
-std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues, const std::string& stage);
+std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues,
+                                       const std::string& stage);
 
 // In the trail, in the transaction of the act.
-void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what, const std::string& subject);
+void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what,
+                    const std::string& subject);
 
 inline WallTime wall_time(std::int64_t us) { return WallTime{Duration{us}}; }
 inline JobId as_id(std::string_view bytes) {
@@ -127,6 +135,8 @@ inline JobId as_id(std::string_view bytes) {
   std::memcpy(id.bytes.data(), bytes.data(), id.bytes.size());
   return id;
 }
-inline std::string_view as_bytes(const JobId& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
+inline std::string_view as_bytes(const JobId& id) {
+  return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
+}
 
 }  // namespace fenceline::sqlite

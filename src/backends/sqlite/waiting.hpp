@@ -1,5 +1,5 @@
-// Rows of `waiting`: jobs that nobody runs and nobody may claim until a person has spoken. Their deliveries are over, at no
-// cost; a group's head that waits still holds its group, as it stays a member.
+// Rows of `waiting`: jobs that nobody runs and nobody may claim until a person has spoken. Their deliveries are over,
+// at no cost; a group's head that waits still holds its group, as it stays a member.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,8 @@ WakeFile::WakeFile(const std::string& path) {
     if (fill(file)) mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     ::close(file);
   }
-  if (mapped == MAP_FAILED) mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   check(mapped != MAP_FAILED, "a page of memory can be had");
   counters_ = static_cast<std::uint32_t*>(mapped);
 }
@@ -69,7 +70,8 @@ void WakeFile::bump(const std::set<QueueName>& queues) {
   bump_slot(kEveryQueue);
 }
 
-void WakeFile::follow(const std::vector<QueueName>& queues, std::vector<std::uint32_t> seen, std::stop_token stop, const std::function<void()>& on_change) {
+void WakeFile::follow(const std::vector<QueueName>& queues, std::vector<std::uint32_t> seen, std::stop_token stop,
+                      const std::function<void()>& on_change) {
   std::vector<std::size_t> slots;
   for (const QueueName& queue : queues) slots.push_back(slot_of(queue));
   // A futex is one word: who follows several queues wakes for every one, and looks.

@@ -24,7 +24,8 @@ class WakeFile {
 
   void bump(const std::set<QueueName>& queues);
   // Calls back whenever one of the queues was bumped since `seen`, their counts, on this thread, until `stop`.
-  void follow(const std::vector<QueueName>& queues, std::vector<std::uint32_t> seen, std::stop_token stop, const std::function<void()>& on_change);
+  void follow(const std::vector<QueueName>& queues, std::vector<std::uint32_t> seen, std::stop_token stop,
+              const std::function<void()>& on_change);
   // The same after any bump, and once at the start: who is concerned is found by the counts.
   void follow_all(std::stop_token stop, const std::function<void()>& on_change);
   // Another one after each bump of this name, and perhaps of others.

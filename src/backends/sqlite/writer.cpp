@@ -30,7 +30,8 @@ std::string describe_holder(std::optional<pid_t> holder) {
   return "process " + pid + " holds the write lock" + state;
 }
 
-Writer::Writer(Runtime& runtime, const Clock& clock, Log log, Database& db, LockFile& locks, WakeFile& wakes, WriterOptions options)
+Writer::Writer(Runtime& runtime, const Clock& clock, Log log, Database& db, LockFile& locks, WakeFile& wakes,
+               WriterOptions options)
     : runtime_(runtime),
       clock_(clock),
       log_(log),
@@ -51,8 +52,8 @@ void Writer::start_once() {
 
 Result<void> Writer::run(std::size_t rows, std::size_t bytes, Duration timeout, Body body) {
   const Instant deadline = runtime_.now() + timeout;
-  auto pending =
-      std::make_shared<Pending>(Pending{rows, bytes, clock_.now(), std::move(body), Stage::queued, std::nullopt, runtime_.make_event()});
+  auto pending = std::make_shared<Pending>(
+      Pending{rows, bytes, clock_.now(), std::move(body), Stage::queued, std::nullopt, runtime_.make_event()});
   {
     const std::lock_guard lock(mutex_);
     if (broken_) return std::unexpected(*broken_);
@@ -70,8 +71,10 @@ Result<void> Writer::run(std::size_t rows, std::size_t bytes, Duration timeout, 
   std::optional<pid_t> holder;
   if (!in_time) holder = locks_.turn_holder();
   const std::lock_guard lock(mutex_);
-  if (pending->stage == Stage::answered) return pending->error ? Result<void>(std::unexpected(*pending->error)) : Result<void>();
-  if (pending->stage == Stage::begun) return fail(Code::in_doubt, "store " + options_.path + ": the commit did not end in time");
+  if (pending->stage == Stage::answered)
+    return pending->error ? Result<void>(std::unexpected(*pending->error)) : Result<void>();
+  if (pending->stage == Stage::begun)
+    return fail(Code::in_doubt, "store " + options_.path + ": the commit did not end in time");
   std::erase(queue_, pending);
   const std::string why = blocked_ ? "a connection from outside fenceline holds its lock" : describe_holder(holder);
   return fail(Code::unavailable, "store " + options_.path + ": " + why + "; nothing was changed");

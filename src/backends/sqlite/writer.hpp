@@ -43,7 +43,8 @@ class Writer {
   using Body = std::function<bool(Call&)>;
 
   // All must outlive the writer. `db` is its own from now on.
-  Writer(Runtime& runtime, const Clock& clock, Log log, Database& db, LockFile& locks, WakeFile& wakes, WriterOptions options);
+  Writer(Runtime& runtime, const Clock& clock, Log log, Database& db, LockFile& locks, WakeFile& wakes,
+         WriterOptions options);
   // Ends the thread, also out of a wait for the turn. No call may be under way.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -58,8 +59,8 @@ class Writer {
   // How many calls stand in the queue, not begun.
   std::size_t waiting() const;
   std::optional<Error> broken() const;
-  // From now on nothing is written in this process, and everyone is told so: also by a connection of the application that met
-  // the same disk. The error as it is told.
+  // From now on nothing is written in this process, and everyone is told so: also by a connection of the application
+  // that met the same disk. The error as it is told.
   Error mark_broken(Error error);
 
  private:

@@ -36,7 +36,8 @@ class SqliteWriter : public SqliteFile {
     Rig(Runtime& runtime, Clock& clock, const SqliteOptions& options)
         : file(must(sqlite::open_file(runtime, clock, options))),
           wakes(""),
-          writer(runtime, clock, Log(null_log_sink()), *file.writer, *file.locks, wakes, {options.path, options.checkpoint_pages}) {}
+          writer(runtime, clock, Log(null_log_sink()), *file.writer, *file.locks, wakes,
+                 {options.path, options.checkpoint_pages}) {}
     sqlite::OpenedFile file;
     sqlite::WakeFile wakes;
     Writer writer;
@@ -175,7 +176,8 @@ TEST_F(SqliteWriter, WhoHasWaitedLongPassesByAStepThatIsNotLeft) {
     ASSERT_EQ(::fcntl(other, F_OFD_SETLK, &step_of_another), 0);
     EXPECT_TRUE(must(turn->take_turn({}))) << "step " << step;
     turn->end_turn();
-    EXPECT_EQ(turn->turn_holder().has_value(), step == 1) << "who stands on the last step may be in the way, and is named";
+    EXPECT_EQ(turn->turn_holder().has_value(), step == 1)
+        << "who stands on the last step may be in the way, and is named";
   }
   ::close(other);
 }
@@ -192,7 +194,8 @@ TEST_F(SqliteWriter, APausedHolderIsNamedAndItsDeathFreesTheTurn) {
     request.timeout = std::chrono::milliseconds{200};
     const auto refused = store->enqueue(request);
     ASSERT_EQ(code_of(refused), Code::unavailable);
-    EXPECT_NE(refused.error().message.find("process " + std::to_string(child.pid())), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("process " + std::to_string(child.pid())), std::string::npos)
+        << refused.error().message;
     EXPECT_NE(refused.error().message.find("stopped"), std::string::npos);
     EXPECT_TRUE(store->jobs({.ns = "default"})) << "readers do not wait for writers";
     bool named = false;
@@ -267,8 +270,10 @@ TEST_P(SqliteDeath, OfAWriterLeavesAllOrNothingAndTheTurnFree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEachPoint, SqliteDeath,
-                         testing::Values(Death{CrashPoint::sqlite_locked, false}, Death{CrashPoint::sqlite_begun, false},
-                                         Death{CrashPoint::sqlite_commit_before, false}, Death{CrashPoint::sqlite_commit_after, true},
+                         testing::Values(Death{CrashPoint::sqlite_locked, false},
+                                         Death{CrashPoint::sqlite_begun, false},
+                                         Death{CrashPoint::sqlite_commit_before, false},
+                                         Death{CrashPoint::sqlite_commit_after, true},
                                          Death{CrashPoint::sqlite_checkpoint_before, true},
                                          Death{CrashPoint::sqlite_checkpoint_after, true}));
 
@@ -374,7 +379,8 @@ std::atomic<bool> shared_memory_is_full = false;
 int (*real_map)(sqlite3_file*, int, int, int, void volatile**) = nullptr;
 
 int map_without_room(sqlite3_file* file, int region, int size, int extend, void volatile** out) {
-  return shared_memory_is_full && region > 0 && extend != 0 ? SQLITE_IOERR_SHMSIZE : real_map(file, region, size, extend, out);
+  return shared_memory_is_full && region > 0 && extend != 0 ? SQLITE_IOERR_SHMSIZE
+                                                            : real_map(file, region, size, extend, out);
 }
 
 int open_with_full_shared_memory(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out) {
@@ -429,13 +435,16 @@ TEST_F(SqliteFile, ManyThreadsOnTwoStoresLoseAndDoubleNothing) {
         must(store.enqueue(one_job(static_cast<std::uint64_t>(1 + t * kJobs + i))));
         for (const ClaimedJob& claimed : must(store.claim(a_claim(owner, std::to_string(i), 2))).jobs) {
           ++granted;
-          must(store.settle({.ns = "default", .owner = owner, .settlements = {{claimed.job.id, claimed.job.fence, {.result = "ok"}}}}));
+          must(store.settle({.ns = "default",
+                             .owner = owner,
+                             .settlements = {{claimed.job.id, claimed.job.fence, {.result = "ok"}}}}));
         }
       }
     });
   }
   threads.clear();
-  for (const ClaimedJob& rest : must(one->claim(a_claim("last", "1", 1000))).jobs) granted += rest.job.deliveries == 1 ? 1 : 1000;
+  for (const ClaimedJob& rest : must(one->claim(a_claim("last", "1", 1000))).jobs)
+    granted += rest.job.deliveries == 1 ? 1 : 1000;
   EXPECT_EQ(granted, kThreads * kJobs);
 }
 

@@ -19,22 +19,29 @@ using nlohmann::json;
 constexpr int kPage = 100;
 constexpr Duration kSecondaryPause = std::chrono::minutes{1};  // GitHub asks for at least that if it does not say more
 
-Account account_of(const json& user) { return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "login")}; }
+Account account_of(const json& user) {
+  return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "login")};
+}
 
 std::string message_of(const http::Response& response) {
   const json body = json::parse(response.body, nullptr, false);
   return body.is_object() ? text_at(body, "message") : std::string();
 }
 
-// Both limits come as 403 or 429: the primary one with nothing left, the secondary one with Retry-After or in words alone.
+// Both limits come as 403 or 429: the primary one with nothing left, the secondary one with Retry-After or in words
+// alone.
 std::optional<Trouble> limit_of(const http::Response& response, const Served& served) {
   if (response.status != 403 && response.status != 429) return std::nullopt;
   const std::optional<std::string> after = response.header("retry-after");
   const bool used_up = response.header("x-ratelimit-remaining") == "0";
   const std::string message = message_of(response);
-  const bool secondary = message.find("secondary rate limit") != std::string::npos || message.find("abuse detection") != std::string::npos;
+  const bool secondary =
+      message.find("secondary rate limit") != std::string::npos || message.find("abuse detection") != std::string::npos;
   if (!after && !used_up && !secondary && response.status != 429) return std::nullopt;
-  Trouble limited{.kind = TroubleKind::limited, .message = used_up ? "its primary limit is used up" : "its secondary limit is reached", .come_back = std::nullopt, .served = served};
+  Trouble limited{.kind = TroubleKind::limited,
+                  .message = used_up ? "its primary limit is used up" : "its secondary limit is reached",
+                  .come_back = std::nullopt,
+                  .served = served};
   if (after) {
     limited.come_back = std::chrono::seconds{std::strtoll(after->c_str(), nullptr, 10)};
   } else if (used_up && served.limit) {
@@ -81,17 +88,23 @@ Comment comment_of(const json& comment) {
                .text = text_of(text_at(comment, "body")),
                .created_at = time_of(text_at(comment, "created_at")),
                .edited_at = std::nullopt};
-  if (const WallTime updated = time_of(text_at(comment, "updated_at")); updated > read.created_at) read.edited_at = updated;
+  if (const WallTime updated = time_of(text_at(comment, "updated_at")); updated > read.created_at)
+    read.edited_at = updated;
   return read;
 }
 
 std::optional<Move> move_of(const json& event) {
-  constexpr std::array<std::pair<std::string_view, MoveKind>, 4> kKinds{
-      {{"labeled", MoveKind::label_added}, {"unlabeled", MoveKind::label_removed}, {"closed", MoveKind::closed}, {"reopened", MoveKind::reopened}}};
+  constexpr std::array<std::pair<std::string_view, MoveKind>, 4> kKinds{{{"labeled", MoveKind::label_added},
+                                                                         {"unlabeled", MoveKind::label_removed},
+                                                                         {"closed", MoveKind::closed},
+                                                                         {"reopened", MoveKind::reopened}}};
   const std::string name = text_at(event, "event");
   const auto kind = std::ranges::find(kKinds, name, &std::pair<std::string_view, MoveKind>::first);
   if (kind == kKinds.end()) return std::nullopt;
-  return Move{.kind = kind->second, .what = text_at(member(event, "label"), "name"), .by = account_of(member(event, "actor")), .at = time_of(text_at(event, "created_at"))};
+  return Move{.kind = kind->second,
+              .what = text_at(member(event, "label"), "name"),
+              .by = account_of(member(event, "actor")),
+              .at = time_of(text_at(event, "created_at"))};
 }
 
 class Github final : public Tracker {
@@ -101,10 +114,15 @@ class Github final : public Tracker {
         repository_(std::move(options.repository)),
         place_{.tracker = "github",
                .base = std::move(options.base),
-               .headers = {{"Authorization", "Bearer " + options.token}, {"Accept", "application/vnd.github+json"}, {"X-GitHub-Api-Version", "2022-11-28"}},
-               .client = http::Client({.user_agent = "fenceline/" + std::string(kVersion), .ca_file = std::move(options.ca_file)})} {}
+               .headers = {{"Authorization", "Bearer " + options.token},
+                           {"Accept", "application/vnd.github+json"},
+                           {"X-GitHub-Api-Version", "2022-11-28"}},
+               .client = http::Client(
+                   {.user_agent = "fenceline/" + std::string(kVersion), .ca_file = std::move(options.ca_file)})} {}
 
-  Capabilities capabilities() const override { return {.labels = true, .ordered_ids = true, .edit_times = true, .edits = true, .moves = true, .swap = false}; }
+  Capabilities capabilities() const override {
+    return {.labels = true, .ordered_ids = true, .edit_times = true, .edits = true, .moves = true, .swap = false};
+  }
   std::string place() const override { return "github:" + lower_case(repository_); }
 
   Answer<Account> who_am_i() override {
@@ -123,7 +141,8 @@ class Github final : public Tracker {
     std::map<std::int64_t, ItemState> found;  // by number: pages may shift while they are read
     const std::string labels = request.stage.empty() ? "" : "labels=" + http::escaped(request.stage) + "&";
     const std::string since = request.changed_after ? "&since=" + http::escaped(utc_text(*request.changed_after)) : "";
-    const std::string path = repository_path() + "/issues?" + labels + "state=" + (request.closed ? "closed" : "open") + "&sort=created&direction=asc" + since;
+    const std::string path = repository_path() + "/issues?" + labels + "state=" + (request.closed ? "closed" : "open") +
+                             "&sort=created&direction=asc" + since;
     const auto all = every_page(verb, path, kItemsMax, [&](const json& issue) {
       if (!issue.contains("pull_request")) found.insert_or_assign(number_at(issue, "number"), state_of(issue));
     });
@@ -145,9 +164,11 @@ class Github final : public Tracker {
       item.state = state_of(*body);
     }
     if (request.comments) {
-      const auto all = every_page(verb, issue_path(request.item) + "/comments?", kCommentsMax + kPage, [&](const json& comment) { item.comments.push_back(comment_of(comment)); });
+      const auto all = every_page(verb, issue_path(request.item) + "/comments?", kCommentsMax + kPage,
+                                  [&](const json& comment) { item.comments.push_back(comment_of(comment)); });
       if (!all) return std::unexpected(all.error());
-      if (item.comments.size() > static_cast<std::size_t>(kCommentsMax)) return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
+      if (item.comments.size() > static_cast<std::size_t>(kCommentsMax))
+        return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
     }
     if (request.moves) {
       item.moves.emplace();
@@ -176,7 +197,9 @@ class Github final : public Tracker {
     return labels_after(verb, std::move(response));
   }
 
-  Answer<Nothing> set_status(const ItemId&, const std::string&) override { return trouble(TroubleKind::refused, "github has labels, no statuses"); }
+  Answer<Nothing> set_status(const ItemId&, const std::string&) override {
+    return trouble(TroubleKind::refused, "github has labels, no statuses");
+  }
 
   Answer<Nothing> set_open(const ItemId& item, bool open) override {
     HttpVerb verb = asking((open ? "the reopening of issue " : "the closing of issue ") + item);
@@ -205,18 +228,24 @@ class Github final : public Tracker {
     return verb.answer(Nothing{});
   }
 
-  Answer<Swapped> swap(const SwapRequest&) override { return trouble(TroubleKind::refused, "github has no compare-and-swap"); }
+  Answer<Swapped> swap(const SwapRequest&) override {
+    return trouble(TroubleKind::refused, "github has no compare-and-swap");
+  }
 
  private:
   HttpVerb asking(std::string what) { return HttpVerb(place_, clock_, std::move(what), limit_of); }
   std::string repository_path() const { return "/repos/" + repository_; }
   std::string issue_path(const ItemId& item) const { return repository_path() + "/issues/" + http::escaped(item); }
-  std::string comment_path(const CommentId& comment) const { return repository_path() + "/issues/comments/" + http::escaped(comment); }
+  std::string comment_path(const CommentId& comment) const {
+    return repository_path() + "/issues/comments/" + http::escaped(comment);
+  }
 
   // `path` has a query, if only its question mark.
-  std::expected<void, Trouble> every_page(HttpVerb& verb, const std::string& path, int most, const std::function<void(const json&)>& take) {
+  std::expected<void, Trouble> every_page(HttpVerb& verb, const std::string& path, int most,
+                                          const std::function<void(const json&)>& take) {
     for (int page = 1; (page - 1) * kPage < most; ++page) {
-      const auto response = verb.get(path + (path.ends_with('?') ? "" : "&") + "per_page=" + std::to_string(kPage) + "&page=" + std::to_string(page));
+      const auto response = verb.get(path + (path.ends_with('?') ? "" : "&") + "per_page=" + std::to_string(kPage) +
+                                     "&page=" + std::to_string(page));
       if (!response) return std::unexpected(response.error());
       if (response->status != 200) return verb.fail(*response);
       const auto body = verb.json(*response);
@@ -237,7 +266,8 @@ class Github final : public Tracker {
     return verb.answer(LabelsAfter{.labels = labels_of(*body)});
   }
 
-  Answer<Comment> comment_from(const HttpVerb& verb, std::expected<http::Response, Trouble> response, int expected) const {
+  Answer<Comment> comment_from(const HttpVerb& verb, std::expected<http::Response, Trouble> response,
+                               int expected) const {
     if (!response) return std::unexpected(response.error());
     if (response->status != expected) return verb.fail(*response);
     const auto body = verb.json(*response);
@@ -252,6 +282,8 @@ class Github final : public Tracker {
 
 }  // namespace
 
-std::unique_ptr<Tracker> open_github(const Clock& clock, GithubOptions options) { return std::make_unique<Github>(clock, std::move(options)); }
+std::unique_ptr<Tracker> open_github(const Clock& clock, GithubOptions options) {
+  return std::make_unique<Github>(clock, std::move(options));
+}
 
 }  // namespace fenceline::tracker

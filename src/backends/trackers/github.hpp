@@ -13,7 +13,7 @@ struct GithubOptions {
   std::string base = "https://api.github.com";
   std::string repository;  // "owner/name"
   std::string token;
-  std::string ca_file;     // empty: the machine's own authorities
+  std::string ca_file;  // empty: the machine's own authorities
 };
 
 std::unique_ptr<Tracker> open_github(const Clock& clock, GithubOptions options);

@@ -16,7 +16,9 @@ const std::string kDate = "Date: Mon, 16 Nov 2026 14:00:00 GMT\r\n";
 
 class GithubTest : public testing::Test {
  protected:
-  std::unique_ptr<Tracker> at(const ScriptedHttp& server) { return open_github(runtime_, {.base = server.url(""), .repository = "o/r", .token = "s3cret"}); }
+  std::unique_ptr<Tracker> at(const ScriptedHttp& server) {
+    return open_github(runtime_, {.base = server.url(""), .repository = "o/r", .token = "s3cret"});
+  }
   // What a read is answered if the server says so.
   Trouble trouble_of(int status, const std::string& body, const std::string& headers = "") {
     ScriptedHttp server([&](const HttpAsked&) { return ScriptedHttp::answer(status, body, kDate + headers); });
@@ -63,14 +65,18 @@ TEST_F(GithubTest, AHungUpWriteIsInDoubtARefusedConnectionIsNot) {
     for (const HttpAsked& asked : server.asked()) posts += asked.method == "POST";
     EXPECT_EQ(posts, 1);
   }
-  const auto gone = open_github(runtime_, {.base = "http://127.0.0.1:" + std::to_string(port), .repository = "o/r", .token = "s3cret"});
+  const auto gone = open_github(
+      runtime_, {.base = "http://127.0.0.1:" + std::to_string(port), .repository = "o/r", .token = "s3cret"});
   EXPECT_EQ(gone->post("17", "hello").error().kind, TroubleKind::unavailable);
 }
 
 TEST_F(GithubTest, AnUnchangedListIsNotCharged) {
   ScriptedHttp server([](const HttpAsked& asked) {
     if (asked.head.find("If-None-Match: \"e\"") != std::string::npos) return ScriptedHttp::answer(304, "", kDate);
-    return ScriptedHttp::answer(200, R"([{"number":3,"title":"t","state":"open","labels":[{"name":"stage:ready"}],"user":{"id":7,"login":"ana"}}])", kDate + "ETag: \"e\"\r\n");
+    return ScriptedHttp::answer(
+        200,
+        R"([{"number":3,"title":"t","state":"open","labels":[{"name":"stage:ready"}],"user":{"id":7,"login":"ana"}}])",
+        kDate + "ETag: \"e\"\r\n");
   });
   const auto github = at(server);
   EXPECT_EQ(github->list({.stage = "stage:ready"})->served.cost, (Cost{.requests = 1, .charged = 1}));
@@ -82,7 +88,9 @@ TEST_F(GithubTest, AnUnchangedListIsNotCharged) {
 
 TEST_F(GithubTest, PagesThatShiftGiveEachItemOnceAndPullRequestsAreNoItems) {
   ScriptedHttp server([](const HttpAsked& asked) {
-    if (asked.target.ends_with("&page=1")) return ScriptedHttp::answer(200, R"([{"number":1},{"number":2},{"number":9,"pull_request":{}}])", kDate + "Link: <x>; rel=\"next\"\r\n");
+    if (asked.target.ends_with("&page=1"))
+      return ScriptedHttp::answer(200, R"([{"number":1},{"number":2},{"number":9,"pull_request":{}}])",
+                                  kDate + "Link: <x>; rel=\"next\"\r\n");
     return ScriptedHttp::answer(200, R"([{"number":2},{"number":3},"odd",7])", kDate);
   });
   const auto listed = at(server)->list({.stage = "stage:ready"});
@@ -94,8 +102,11 @@ TEST_F(GithubTest, PagesThatShiftGiveEachItemOnceAndPullRequestsAreNoItems) {
 
 TEST_F(GithubTest, ReadsOnlyCommentsInOneRequest) {
   ScriptedHttp server([](const HttpAsked&) {
-    return ScriptedHttp::answer(200, R"([{"id":5,"body":"a\r\nb","user":{"id":7},"created_at":"2026-11-16T13:00:00Z","updated_at":"2026-11-16T13:00:00Z"},)"
-                                     R"({"id":6,"body":null,"user":null,"created_at":"2026-11-16T13:00:00Z","updated_at":"2026-11-16T13:00:01Z"}])", kDate);
+    return ScriptedHttp::answer(
+        200,
+        R"([{"id":5,"body":"a\r\nb","user":{"id":7},"created_at":"2026-11-16T13:00:00Z","updated_at":"2026-11-16T13:00:00Z"},)"
+        R"({"id":6,"body":null,"user":null,"created_at":"2026-11-16T13:00:00Z","updated_at":"2026-11-16T13:00:01Z"}])",
+        kDate);
   });
   const auto read = at(server)->read({.item = "17", .state = false});
   ASSERT_TRUE(read);
@@ -119,8 +130,11 @@ TEST_F(GithubTest, TheTokenGoesInAHeaderAndIsInNoMessage) {
 
 TEST(TrackerTime, ReadsWhatTrackersWriteAndNothingElse) {
   EXPECT_EQ(time_of("2026-11-16T14:00:00Z"), WallTime(std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 14h));
-  EXPECT_EQ(time_of("2026-11-16T14:00:00.123Z"), WallTime(std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 14h + 123ms));
-  for (const char* odd : {"", "yesterday", "2026-02-30T14:00:00Z", "2026-11-16T25:00:00Z", "2026-11-16T14:00:00", "2026-11-16T14:00:00.1x3Z"}) EXPECT_EQ(time_of(odd), WallTime{}) << odd;
+  EXPECT_EQ(time_of("2026-11-16T14:00:00.123Z"),
+            WallTime(std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 14h + 123ms));
+  for (const char* odd : {"", "yesterday", "2026-02-30T14:00:00Z", "2026-11-16T25:00:00Z", "2026-11-16T14:00:00",
+                          "2026-11-16T14:00:00.1x3Z"})
+    EXPECT_EQ(time_of(odd), WallTime{}) << odd;
 }
 
 TEST(TrackerText, IsCutBetweenCharacters) {

@@ -18,12 +18,15 @@ constexpr std::size_t kDeliveryIdMost = 100;
 http::HttpResponse said(int status, std::string words) { return {.status = status, .body = std::move(words) + "\n"}; }
 
 bool is_delivery_id(const std::string& text) {
-  return !text.empty() && text.size() <= kDeliveryIdMost && std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  return !text.empty() && text.size() <= kDeliveryIdMost &&
+         std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
 }  // namespace
 
-GithubWebhook::GithubWebhook(Log log, GithubWebhookOptions options) : log_(log), options_(std::move(options)) { check(!options_.secret.empty(), "a webhook without a secret"); }
+GithubWebhook::GithubWebhook(Log log, GithubWebhookOptions options) : log_(log), options_(std::move(options)) {
+  check(!options_.secret.empty(), "a webhook without a secret");
+}
 
 http::HttpResponse GithubWebhook::answer(const http::HttpRequest& request) {
   if (request.method != "POST") return said(405, "deliveries come by POST");
@@ -37,12 +40,14 @@ http::HttpResponse GithubWebhook::answer(const http::HttpRequest& request) {
   if (!is_new(delivery, signature)) return said(200, "it came before");
   const std::string event = request.header("x-github-event").value_or("");
   if (event != "issues" && event != "issue_comment") return said(200, "not about an issue");
-  if (!request.header("content-type").value_or("").starts_with("application/json")) return said(415, "set the webhook's content type to application/json");
+  if (!request.header("content-type").value_or("").starts_with("application/json"))
+    return said(415, "set the webhook's content type to application/json");
   const nlohmann::json body = nlohmann::json::parse(request.body, nullptr, false);
   const nlohmann::json issue = member(body, "issue");
   const std::int64_t number = number_at(issue, "number");
   if (number <= 0) return said(400, "it names no issue");
-  if (lower_case(text_at(member(body, "repository"), "full_name")) != lower_case(options_.repository)) return said(200, "of another repository");
+  if (lower_case(text_at(member(body, "repository"), "full_name")) != lower_case(options_.repository))
+    return said(200, "of another repository");
   if (issue.contains("pull_request")) return said(200, "a pull request");
   const std::string sender = std::to_string(number_at(member(body, "sender"), "id"));
   if (std::ranges::find(options_.workers, sender) != options_.workers.end()) return said(200, "our own doing");

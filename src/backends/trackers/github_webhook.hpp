@@ -1,7 +1,9 @@
-// What GitHub tells by itself, as an HttpHandler: which issue changed. Nothing of what is told is believed; it is a hint to look.
+// What GitHub tells by itself, as an HttpHandler: which issue changed. Nothing of what is told is believed; it is a
+// hint to look.
 //
-// The signature is over the raw body, and is looked at before anything else is (X9). No time is signed, so an old delivery can be sent again by whoever has heard it: it is known by its id and by
-// its signature, and in the worst case costs a look.
+// The signature is over the raw body, and is looked at before anything else is (X9). No time is signed, so an old
+// delivery can be sent again by whoever has heard it: it is known by its id and by its signature, and in the worst case
+// costs a look.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +21,11 @@
 namespace fenceline::tracker {
 
 struct GithubWebhookOptions {
-  std::string secret;                                // never empty
-  std::string repository;                            // "owner/name"; those of others are passed over
-  std::vector<std::string> workers;                  // ids of accounts whose own doings are no news
-  std::function<void(const ItemId&)> hint;           // called by several threads
-  std::size_t remembered_most = 4096;                // deliveries
+  std::string secret;                       // never empty
+  std::string repository;                   // "owner/name"; those of others are passed over
+  std::vector<std::string> workers;         // ids of accounts whose own doings are no news
+  std::function<void(const ItemId&)> hint;  // called by several threads
+  std::size_t remembered_most = 4096;       // deliveries
 };
 
 // Safe to call from several threads.
@@ -31,7 +33,8 @@ class GithubWebhook {
  public:
   GithubWebhook(Log log, GithubWebhookOptions options);
 
-  // 202: it was a hint; 200: it was none (a ping, one that came before, of something else); 401: the signature is missing or wrong; 400, 405, 415: no delivery.
+  // 202: it was a hint; 200: it was none (a ping, one that came before, of something else); 401: the signature is
+  // missing or wrong; 400, 405, 415: no delivery.
   http::HttpResponse answer(const http::HttpRequest& request);
 
  private:

@@ -20,14 +20,20 @@ class Counting final : public LogSink {
 // A delivery as GitHub sends them, with what we read of it and some of what we do not.
 json labelled(int issue, int sender = 583231) {
   return {{"action", "labeled"},
-          {"issue", {{"number", issue}, {"title", "Ümlaut \\ \"quoted\""}, {"state", "open"}, {"labels", {{{"name", "stage:ready"}}}}, {"updated_at", "2026-11-16T14:00:00Z"}}},
+          {"issue",
+           {{"number", issue},
+            {"title", "Ümlaut \\ \"quoted\""},
+            {"state", "open"},
+            {"labels", {{{"name", "stage:ready"}}}},
+            {"updated_at", "2026-11-16T14:00:00Z"}}},
           {"repository", {{"id", 1}, {"full_name", "Acme/Docs"}}},
           {"sender", {{"id", sender}, {"login", "someone"}}}};
 }
 
 class GithubWebhookTest : public testing::Test {
  protected:
-  http::HttpRequest delivery(const std::string& body, const std::string& event = "issues", const std::string& secret = "s3cret") {
+  http::HttpRequest delivery(const std::string& body, const std::string& event = "issues",
+                             const std::string& secret = "s3cret") {
     return {.method = "POST",
             .target = "/",
             .headers = {{"content-type", "application/json"},
@@ -45,7 +51,12 @@ class GithubWebhookTest : public testing::Test {
   int deliveries_ = 0;
   std::vector<ItemId> hints_;
   Counting log_;
-  GithubWebhook hook_{Log(log_), {.secret = "s3cret", .repository = "acme/docs", .workers = {"99"}, .hint = [this](const ItemId& item) { hints_.push_back(item); }, .remembered_most = 3}};
+  GithubWebhook hook_{Log(log_),
+                      {.secret = "s3cret",
+                       .repository = "acme/docs",
+                       .workers = {"99"},
+                       .hint = [this](const ItemId& item) { hints_.push_back(item); },
+                       .remembered_most = 3}};
 };
 
 TEST_F(GithubWebhookTest, TellsWhichIssueChanged) {
@@ -115,7 +126,9 @@ TEST_F(GithubWebhookTest, OurOwnDoingsPullRequestsAndOtherRepositoriesAreNoHints
 }
 
 TEST_F(GithubWebhookTest, WhatIsSignedAndOddIsRefusedWithoutHarm) {
-  for (const char* odd : {"", "[]", "null", "7", "{", "{\"issue\":7}", "{\"issue\":{\"number\":\"17\"}}", "{\"issue\":{\"number\":-1}}", "{\"issue\":{\"number\":1e99}}"}) EXPECT_EQ(status(delivery(odd)), 400) << odd;
+  for (const char* odd : {"", "[]", "null", "7", "{", "{\"issue\":7}", "{\"issue\":{\"number\":\"17\"}}",
+                          "{\"issue\":{\"number\":-1}}", "{\"issue\":{\"number\":1e99}}"})
+    EXPECT_EQ(status(delivery(odd)), 400) << odd;
   http::HttpRequest form = delivery("payload=%7B%7D");
   set(form, "content-type", "application/x-www-form-urlencoded");
   EXPECT_EQ(status(form), 415);

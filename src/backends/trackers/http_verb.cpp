@@ -24,25 +24,31 @@ void HttpVerb::note(const http::Response& response, bool charged) {
   if (!left || !reset) return;
   const WallTime whole_at(std::chrono::seconds{std::strtoll(reset->c_str(), nullptr, 10)});
   const WallTime now = response.date().value_or(served_.now);
-  served_.limit = Limit{.left = std::strtoll(left->c_str(), nullptr, 10), .whole_in = whole_at > now ? whole_at - now : Duration{0}};
+  served_.limit = Limit{.left = std::strtoll(left->c_str(), nullptr, 10),
+                        .whole_in = whole_at > now ? whole_at - now : Duration{0}};
 }
 
 std::expected<http::Response, Trouble> HttpVerb::get(const std::string& path) {
   const std::optional<Duration> left = time_left();
   if (!left) return fail(TroubleKind::unavailable, "no answer in time");
-  std::expected<http::Fetched, http::Failure> fetched = place_.cache.fetch(place_.client, {.url = place_.base + path, .headers = place_.headers, .timeout = *left});
+  std::expected<http::Fetched, http::Failure> fetched =
+      place_.cache.fetch(place_.client, {.url = place_.base + path, .headers = place_.headers, .timeout = *left});
   if (!fetched) return fail(TroubleKind::unavailable, fetched.error().message);
   note(fetched->response, !fetched->unchanged);
   return std::move(fetched->response);
 }
 
-std::expected<http::Response, Trouble> HttpVerb::change(const std::string& method, const std::string& path, const std::string& body) {
+std::expected<http::Response, Trouble> HttpVerb::change(const std::string& method, const std::string& path,
+                                                        const std::string& body) {
   const std::optional<Duration> left = time_left();
   if (!left) return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "no answer in time");
-  http::Request request{.method = method, .url = place_.base + path, .headers = place_.headers, .body = body, .timeout = *left};
+  http::Request request{
+      .method = method, .url = place_.base + path, .headers = place_.headers, .body = body, .timeout = *left};
   if (!body.empty()) request.headers.push_back({"Content-Type", "application/json"});
   std::expected<http::Response, http::Failure> response = place_.client.send(request);
-  if (!response) return fail(changes_ || response.error().sent ? TroubleKind::in_doubt : TroubleKind::unavailable, response.error().message);
+  if (!response)
+    return fail(changes_ || response.error().sent ? TroubleKind::in_doubt : TroubleKind::unavailable,
+                response.error().message);
   changes_ = true;
   note(*response, true);
   return std::move(*response);
@@ -50,7 +56,8 @@ std::expected<http::Response, Trouble> HttpVerb::change(const std::string& metho
 
 std::expected<nlohmann::json, Trouble> HttpVerb::json(const http::Response& response) const {
   nlohmann::json value = nlohmann::json::parse(response.body, nullptr, false);
-  if (value.is_discarded()) return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "its answer is no JSON");
+  if (value.is_discarded())
+    return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "its answer is no JSON");
   return value;
 }
 
@@ -74,11 +81,13 @@ std::unexpected<Trouble> HttpVerb::fail(const http::Response& response) const {
     case 409: return fail(TroubleKind::conflict, why);
     case 429: {
       std::unexpected<Trouble> limited = fail(TroubleKind::limited, why);
-      if (const std::optional<std::string> after = response.header("retry-after")) limited.error().come_back = std::chrono::seconds{std::strtoll(after->c_str(), nullptr, 10)};
+      if (const std::optional<std::string> after = response.header("retry-after"))
+        limited.error().come_back = std::chrono::seconds{std::strtoll(after->c_str(), nullptr, 10)};
       return limited;
     }
     // Whoever says when to come back has not begun; a proxy's 503 may follow a write that was taken.
-    case 503: return fail(changes_ && !response.header("retry-after") ? TroubleKind::in_doubt : TroubleKind::unavailable, why);
+    case 503:
+      return fail(changes_ && !response.header("retry-after") ? TroubleKind::in_doubt : TroubleKind::unavailable, why);
     default: break;
   }
   if (response.status >= 500) return fail(TroubleKind::in_doubt, why);
@@ -98,10 +107,13 @@ WallTime time_of(const std::string& text) {
   int hour = 0;
   int minute = 0;
   int second = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6 || !text.ends_with('Z')) return {};
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6 ||
+      !text.ends_with('Z'))
+    return {};
   const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{month}, std::chrono::day{day}};
   if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return {};
-  WallTime time = std::chrono::sys_days{date} + std::chrono::hours{hour} + std::chrono::minutes{minute} + std::chrono::seconds{second};
+  WallTime time = std::chrono::sys_days{date} + std::chrono::hours{hour} + std::chrono::minutes{minute} +
+                  std::chrono::seconds{second};
   if (text.size() > 20 && text[19] == '.') {
     int micros = 0;
     int unit = 100'000;

@@ -1,4 +1,5 @@
-// What the drivers share: the requests of one verb under one deadline, what they cost, and the words of a server made into a Trouble.
+// What the drivers share: the requests of one verb under one deadline, what they cost, and the words of a server made
+// into a Trouble.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,9 +16,9 @@ namespace fenceline::tracker {
 
 // What a driver talks to. Safe to use from several threads.
 struct HttpPlace {
-  std::string tracker;                 // for messages: "github"
-  std::string base;                    // "https://api.github.com", without a slash at its end
-  std::vector<http::Header> headers;   // of every request: credentials stand here
+  std::string tracker;                // for messages: "github"
+  std::string base;                   // "https://api.github.com", without a slash at its end
+  std::vector<http::Header> headers;  // of every request: credentials stand here
   http::Client client;
   http::EtagCache cache{};
 };
@@ -33,7 +34,8 @@ class HttpVerb {
   // What is unchanged since it was last asked for is not charged.
   std::expected<http::Response, Trouble> get(const std::string& path);
   // `body` is JSON, or empty.
-  std::expected<http::Response, Trouble> change(const std::string& method, const std::string& path, const std::string& body);
+  std::expected<http::Response, Trouble> change(const std::string& method, const std::string& path,
+                                                const std::string& body);
 
   // A body that can be read as JSON; a read that cannot be is unavailable, a change in_doubt.
   std::expected<nlohmann::json, Trouble> json(const http::Response& response) const;

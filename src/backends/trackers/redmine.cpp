@@ -23,7 +23,9 @@ struct Status {
   bool closed = false;
 };
 
-Account account_of(const json& user) { return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "name")}; }
+Account account_of(const json& user) {
+  return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "name")};
+}
 
 class Redmine final : public Tracker {
  public:
@@ -33,7 +35,8 @@ class Redmine final : public Tracker {
         place_{.tracker = "redmine",
                .base = std::move(options.base),
                .headers = {{"X-Redmine-API-Key", std::move(options.key)}, {"Accept", "application/json"}},
-               .client = http::Client({.user_agent = "fenceline/" + std::string(kVersion), .ca_file = std::move(options.ca_file)})} {}
+               .client = http::Client(
+                   {.user_agent = "fenceline/" + std::string(kVersion), .ca_file = std::move(options.ca_file)})} {}
 
   Capabilities capabilities() const override {
     // Redmine 5.0 does not say when a journal was edited.
@@ -64,8 +67,9 @@ class Redmine final : public Tracker {
       which = std::to_string((*status)->id);
     }
     if (request.changed_after) which += "&updated_on=" + http::escaped(">=" + utc_text(*request.changed_after));
-    const std::string path =
-        "/issues.json?project_id=" + http::escaped(project_) + "&subproject_id=%21%2A&status_id=" + which + "&sort=id&limit=" + std::to_string(kPage) + "&offset=";
+    const std::string path = "/issues.json?project_id=" + http::escaped(project_) +
+                             "&subproject_id=%21%2A&status_id=" + which + "&sort=id&limit=" + std::to_string(kPage) +
+                             "&offset=";
     for (int offset = 0; offset < kItemsMax; offset += kPage) {
       const auto response = verb.get(path + std::to_string(offset));
       if (!response) return std::unexpected(response.error());
@@ -89,8 +93,12 @@ class Redmine final : public Tracker {
     return verb.answer(std::move(item->item));
   }
 
-  Answer<LabelsAfter> add_labels(const ItemId&, const std::vector<std::string>&) override { return trouble(TroubleKind::refused, "redmine has no labels"); }
-  Answer<LabelsAfter> remove_label(const ItemId&, const std::string&) override { return trouble(TroubleKind::refused, "redmine has no labels"); }
+  Answer<LabelsAfter> add_labels(const ItemId&, const std::vector<std::string>&) override {
+    return trouble(TroubleKind::refused, "redmine has no labels");
+  }
+  Answer<LabelsAfter> remove_label(const ItemId&, const std::string&) override {
+    return trouble(TroubleKind::refused, "redmine has no labels");
+  }
 
   Answer<Nothing> set_status(const ItemId& item, const std::string& status) override {
     HttpVerb verb(place_, clock_, "status " + status + " of issue " + item);
@@ -107,7 +115,9 @@ class Redmine final : public Tracker {
     if (!read) return std::unexpected(read.error());
     if (read->item.state->open == open) return verb.answer(Nothing{});
     const auto status = std::ranges::find(**known, !open, &Status::closed);
-    if (status == (*known)->end()) return verb.fail(TroubleKind::refused, open ? "it has no status that is open" : "it has no status that closes an issue");
+    if (status == (*known)->end())
+      return verb.fail(TroubleKind::refused,
+                       open ? "it has no status that is open" : "it has no status that closes an issue");
     return put_status(verb, item, *status);
   }
 
@@ -143,7 +153,9 @@ class Redmine final : public Tracker {
 
   Answer<Swapped> swap(const SwapRequest& request) override {
     HttpVerb verb(place_, clock_, "issue " + request.item + " as version " + request.version);
-    if (request.version.empty() || request.version.size() > 15 || request.version.find_first_not_of("0123456789") != std::string::npos) return verb.fail(TroubleKind::refused, "that is no version");
+    if (request.version.empty() || request.version.size() > 15 ||
+        request.version.find_first_not_of("0123456789") != std::string::npos)
+      return verb.fail(TroubleKind::refused, "that is no version");
     json issue = json::object();
     if (!request.comment.empty()) issue["notes"] = request.comment;
     if (request.status || request.open) {
@@ -175,7 +187,8 @@ class Redmine final : public Tracker {
     if (response.status == 409) return true;
     if (response.status != 422) return false;
     const json body = json::parse(response.body, nullptr, false);
-    return !body.is_discarded() && body.is_object() && member(body, "errors").is_array() && member(body, "errors").empty();
+    return !body.is_discarded() && body.is_object() && member(body, "errors").is_array() &&
+           member(body, "errors").empty();
   }
 
   std::expected<Statuses, Trouble> statuses(HttpVerb& verb) {
@@ -194,7 +207,9 @@ class Redmine final : public Tracker {
     if (!body) return std::unexpected(body.error());
     auto read = std::make_shared<std::vector<Status>>();
     for (const json& status : member(*body, "issue_statuses"))
-      if (status.is_object()) read->push_back({.id = number_at(status, "id"), .name = text_at(status, "name"), .closed = flag_at(status, "is_closed")});
+      if (status.is_object())
+        read->push_back(
+            {.id = number_at(status, "id"), .name = text_at(status, "name"), .closed = flag_at(status, "is_closed")});
     const std::lock_guard lock(mutex_);
     statuses_ = read;
     return statuses_;
@@ -233,12 +248,15 @@ class Redmine final : public Tracker {
     if (response->status != 204 && response->status != 200) return verb.fail(*response);
     const auto read = read_issue(verb, item);
     if (!read) return verb.fail(TroubleKind::in_doubt, "it was taken, and could not be read back");
-    if (read->item.state->status != status.name) return verb.fail(TroubleKind::refused, "its workflow has no way to the status '" + status.name + "' for this account");
+    if (read->item.state->status != status.name)
+      return verb.fail(TroubleKind::refused,
+                       "its workflow has no way to the status '" + status.name + "' for this account");
     return verb.answer(Nothing{});
   }
 
   std::expected<void, Trouble> write_journal(HttpVerb& verb, const CommentId& comment, const std::string& text) {
-    const auto response = verb.change("PUT", "/journals/" + http::escaped(comment) + ".json", json{{"journal", {{"notes", text}}}}.dump());
+    const auto response = verb.change("PUT", "/journals/" + http::escaped(comment) + ".json",
+                                      json{{"journal", {{"notes", text}}}}.dump());
     if (!response) return std::unexpected(response.error());
     if (response->status != 204 && response->status != 200) return verb.fail(*response);
     return {};
@@ -274,7 +292,8 @@ class Redmine final : public Tracker {
       ++read.journals;
       take_journal(journal, **known, read.item);
     }
-    if (read.item.comments.size() > static_cast<std::size_t>(kCommentsMax)) return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
+    if (read.item.comments.size() > static_cast<std::size_t>(kCommentsMax))
+      return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
     read.item.state->version = std::to_string(read.journals + 1 + beyond(item));
     return read;
   }
@@ -283,12 +302,17 @@ class Redmine final : public Tracker {
     const Account by = account_of(member(journal, "user"));
     const WallTime at = time_of(text_at(journal, "created_on"));
     if (const std::string notes = text_at(journal, "notes"); !notes.empty() && notes != kEmptied)
-      item.comments.push_back({.id = std::to_string(number_at(journal, "id")), .author = by, .text = text_of(notes), .created_at = at, .edited_at = std::nullopt});
+      item.comments.push_back({.id = std::to_string(number_at(journal, "id")),
+                               .author = by,
+                               .text = text_of(notes),
+                               .created_at = at,
+                               .edited_at = std::nullopt});
     for (const json& detail : member(journal, "details")) {
       if (!detail.is_object() || text_at(detail, "name") != "status_id") continue;
       const std::string id = text_at(detail, "new_value");
       const auto status = std::ranges::find_if(known, [&](const Status& one) { return std::to_string(one.id) == id; });
-      item.moves->push_back({.kind = MoveKind::status_set, .what = status != known.end() ? status->name : "#" + id, .by = by, .at = at});
+      item.moves->push_back(
+          {.kind = MoveKind::status_set, .what = status != known.end() ? status->name : "#" + id, .by = by, .at = at});
     }
   }
 
@@ -308,13 +332,15 @@ class Redmine final : public Tracker {
     issue["lock_version"] = version;
     const auto response = verb.change("PUT", issue_path(item), json{{"issue", issue}}.dump());
     if (!response) return std::unexpected(response.error());
-    if (response->status == 204 || response->status == 200) return verb.answer(Swapped{.version = std::to_string(version + 1), .comment = std::nullopt});
+    if (response->status == 204 || response->status == 200)
+      return verb.answer(Swapped{.version = std::to_string(version + 1), .comment = std::nullopt});
     if (is_stale(*response)) return verb.fail(TroubleKind::conflict, "it is another one by now");
     return verb.fail(*response);
   }
 
-  // After a refused swap: if nothing changed since the version was reckoned, it was reckoned wrong. An update that changes nothing is taken under the right number alone, and adds one to it; if no journal
-  // came meanwhile, that is the version now. Never less than one more than there are journals. A vain search goes on where it ended.
+  // After a refused swap: if nothing changed since the version was reckoned, it was reckoned wrong. An update that
+  // changes nothing is taken under the right number alone, and adds one to it; if no journal came meanwhile, that is
+  // the version now. Never less than one more than there are journals. A vain search goes on where it ended.
   std::optional<Found> find_version(HttpVerb& verb, const ItemId& item, std::int64_t refused) {
     const auto before = read_issue(verb, item);
     if (!before || before->item.state->version != std::to_string(refused)) return std::nullopt;
@@ -362,6 +388,8 @@ class Redmine final : public Tracker {
 
 }  // namespace
 
-std::unique_ptr<Tracker> open_redmine(const Clock& clock, RedmineOptions options) { return std::make_unique<Redmine>(clock, std::move(options)); }
+std::unique_ptr<Tracker> open_redmine(const Clock& clock, RedmineOptions options) {
+  return std::make_unique<Redmine>(clock, std::move(options));
+}
 
 }  // namespace fenceline::tracker

@@ -1,8 +1,10 @@
 // Redmine as a tracker. A stage is an issue status of that name; a comment is a journal entry with notes.
 //
-// The compare-and-swap is `lock_version`, which Redmine takes but does not show: a new issue has 1, and each update adds one. So it is reckoned from the journals that are
-// read; a wrong number is always refused, never taken. Where it does not fit though nothing changed (somebody deleted a comment, or saved an issue unchanged), it is looked for with
-// updates that change nothing, and remembered. Comments of ours are never deleted, but emptied: a deleted one would take its place in that count, and perhaps its id, with it.
+// The compare-and-swap is `lock_version`, which Redmine takes but does not show: a new issue has 1, and each update
+// adds one. So it is reckoned from the journals that are read; a wrong number is always refused, never taken. Where it
+// does not fit though nothing changed (somebody deleted a comment, or saved an issue unchanged), it is looked for with
+// updates that change nothing, and remembered. Comments of ours are never deleted, but emptied: a deleted one would
+// take its place in that count, and perhaps its id, with it.
 #pragma once
 
 #include <map>

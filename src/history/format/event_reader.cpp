@@ -20,7 +20,8 @@ Result<void> EventReader::feed(std::string_view bytes) {
     const std::size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
     if (rest_.size() + part.size() > kLineBytesMax)
-      return fail(Code::invalid, name_ + ", line " + std::to_string(line_ + 1) + ": it is longer than 16 MiB; that is no history");
+      return fail(Code::invalid,
+                  name_ + ", line " + std::to_string(line_ + 1) + ": it is longer than 16 MiB; that is no history");
     if (end == std::string_view::npos) {
       rest_ += part;
       return {};
@@ -36,7 +37,9 @@ Result<void> EventReader::feed(std::string_view bytes) {
 Result<void> EventReader::end() {
   torn_ = !rest_.empty();
   rest_.clear();
-  if (line_ == 0) return fail(Code::invalid, name_ + (torn_ ? ", line 1: it has no end; that is no history" : " is empty; that is no history"));
+  if (line_ == 0)
+    return fail(Code::invalid,
+                name_ + (torn_ ? ", line 1: it has no end; that is no history" : " is empty; that is no history"));
   return {};
 }
 

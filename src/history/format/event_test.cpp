@@ -125,7 +125,8 @@ TEST(HistoryFormat, EveryFieldIsReadBackAsItWasWritten) {
 TEST(HistoryFormat, AFileWithoutLocksIsReadAsBefore) {
   const std::string claim = R"({"e":"ok","by":"w","n":2,"at":9,"jobs":[{"id":"j","queue":"q","fence":5,"left":3}]})";
   const std::string handler = R"({"e":"started","by":"w","at":9,"owner":"o","jobs":[{"id":"j","fence":5}]})";
-  EXPECT_EQ(read_all(kRecorder + "\n" + kInvoke + "\n" + claim + "\n" + handler + "\n"), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(read_all(kRecorder + "\n" + kInvoke + "\n" + claim + "\n" + handler + "\n"),
+            (std::vector<std::int64_t>{1, 2, 3, 4}));
   EXPECT_TRUE(parse_line(claim)->locks.empty());
 }
 
@@ -136,7 +137,8 @@ TEST(HistoryFormat, AnEventOfWorkIsAboutOneJobOrOneLock) {
 }
 
 TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
-  EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"verb":"tidy","speed":3})"), "there is no field 'speed'; a newer fenceline may have written it");
+  EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"verb":"tidy","speed":3})"),
+            "there is no field 'speed'; a newer fenceline may have written it");
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":"one","verb":"tidy"})"), "field 'n' has a value of the wrong kind");
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"n":2,"verb":"tidy"})"), "field 'n' stands there twice");
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"verb":"fly"})"), "there is no verb 'fly'");
@@ -145,8 +147,10 @@ TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w"})"), "a call without its number");
   EXPECT_EQ(refusal(R"({"e":"ok","n":1})"), "it does not say by whom it is");
   EXPECT_EQ(refusal(R"({"by":"w"})"), "it does not say what kind of event it is");
-  EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":2,"class":"B"})"), "the history is of format 2; this program reads format 1");
-  EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":1,"class":"E"})"), "class 'E' is none; there are A, B, C and D");
+  EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":2,"class":"B"})"),
+            "the history is of format 2; this program reads format 1");
+  EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":1,"class":"E"})"),
+            "class 'E' is none; there are A, B, C and D");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":1.5})"), "field 'at' is no whole number, or too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":18446744073709551615})"), "field 'at' is too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job, lock, tick or stage has no id");
@@ -157,7 +161,8 @@ TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
 
 TEST(HistoryFormat, NoBytesMakeItFallOver) {
   const std::string good = to_line(full_event());
-  for (std::size_t length = 0; length < good.size(); ++length) EXPECT_FALSE(parse_line(good.substr(0, length))) << length;
+  for (std::size_t length = 0; length < good.size(); ++length)
+    EXPECT_FALSE(parse_line(good.substr(0, length))) << length;
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (const char byte : {'\xff', '\xc0', '\0', '"', '{', '[', '9'}) {
       std::string bad = good;
@@ -173,7 +178,8 @@ TEST(HistoryFormat, NoBytesMakeItFallOver) {
 
 TEST(HistoryReader, GivesEachLineItsNumberHoweverTheBytesCome) {
   const std::string text = kRecorder + "\n" + kInvoke + "\r\n" + kInvoke + "\n";
-  for (const std::size_t piece : {1U, 2U, 63U, 100'000U}) EXPECT_EQ(*read_all(text, piece), (std::vector<std::int64_t>{1, 2, 3})) << piece;
+  for (const std::size_t piece : {1U, 2U, 63U, 100'000U})
+    EXPECT_EQ(*read_all(text, piece), (std::vector<std::int64_t>{1, 2, 3})) << piece;
 }
 
 TEST(HistoryReader, ATornLastLineIsCountedAndLeftOut) {
@@ -188,7 +194,8 @@ TEST(HistoryReader, ATornLastLineIsCountedAndLeftOut) {
 TEST(HistoryReader, SaysWhichLineIsWrong) {
   EXPECT_EQ(read_all(kRecorder + "\n\n").error().message, "f, line 2: it is not JSON in UTF-8 (at byte 1)");
   EXPECT_EQ(read_all(kRecorder + "\n" + kInvoke + "\nnonsense\n").error().message.substr(0, 10), "f, line 3:");
-  EXPECT_EQ(read_all(kInvoke + "\n").error().message, "f, line 1: no history begins like this; the first line names a recorder");
+  EXPECT_EQ(read_all(kInvoke + "\n").error().message,
+            "f, line 1: no history begins like this; the first line names a recorder");
   EXPECT_EQ(read_all("").error().message, "f is empty; that is no history");
   EXPECT_EQ(read_all("x").error().message, "f, line 1: it has no end; that is no history");
 }

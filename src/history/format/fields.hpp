@@ -14,8 +14,9 @@ namespace fenceline::history {
 
 template <class Owner>
 struct Field {
-  using Where = std::variant<std::string Owner::*, std::int64_t Owner::*, bool Owner::*, std::optional<std::int64_t> Owner::*,
-                             std::vector<std::string> Owner::*, std::vector<JobPart> Owner::*>;
+  using Where =
+      std::variant<std::string Owner::*, std::int64_t Owner::*, bool Owner::*, std::optional<std::int64_t> Owner::*,
+                   std::vector<std::string> Owner::*, std::vector<JobPart> Owner::*>;
   std::string_view name;
   Where where;
 };

@@ -12,7 +12,8 @@ namespace {
 
 template <class Owner>
 const Field<Owner>* find_field(const std::vector<Field<Owner>>& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field<Owner>& field) { return field.name == name; });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const Field<Owner>& field) { return field.name == name; });
   return found == fields.end() ? nullptr : &*found;
 }
 
@@ -64,11 +65,12 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
   template <class Owner, class Value>
   bool put_into(Owner& owner, const Field<Owner>& where, Value value) {
     if constexpr (std::is_same_v<Value, std::int64_t>) {
-      if (const auto* optional = std::get_if<std::optional<std::int64_t> Owner::*>(&where.where)) return (owner.**optional = value, true);
+      if (const auto* optional = std::get_if<std::optional<std::int64_t> Owner::*>(&where.where))
+        return (owner.**optional = value, true);
     }
     const auto* member = std::get_if<Value Owner::*>(&where.where);
     if (member == nullptr) return wrong_type();
-    owner.**member = std::move(value);
+    owner.** member = std::move(value);
     return true;
   }
 
@@ -95,10 +97,13 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool value) override { return put(value); }
   bool number_integer(number_integer_t value) override { return put(static_cast<std::int64_t>(value)); }
   bool number_unsigned(number_unsigned_t value) override {
-    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return no("field '" + shown(name) + "' is too large");
+    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
+      return no("field '" + shown(name) + "' is too large");
     return put(static_cast<std::int64_t>(value));
   }
-  bool number_float(number_float_t, const string_t&) override { return no("field '" + shown(name) + "' is no whole number, or too large"); }
+  bool number_float(number_float_t, const string_t&) override {
+    return no("field '" + shown(name) + "' is no whole number, or too large");
+  }
   bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }
 
@@ -145,7 +150,8 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     }
     if (known.empty()) return no("there is no field '" + shown(name) + "'; a newer fenceline may have written it");
     std::vector<std::string_view>& before = of_job ? seen_of_job : seen;
-    if (std::find(before.begin(), before.end(), known) != before.end()) return no("field '" + shown(name) + "' stands there twice");
+    if (std::find(before.begin(), before.end(), known) != before.end())
+      return no("field '" + shown(name) + "' stands there twice");
     before.push_back(known);
     return true;
   }
@@ -164,7 +170,8 @@ Result<void> check_event(const Event& event) {
   switch (event.kind) {
     case Kind::recorder:
       if (event.version != kFormatVersion)
-        return fail(Code::invalid, "the history is of format " + std::to_string(event.version) + "; this program reads format " + std::to_string(kFormatVersion));
+        return fail(Code::invalid, "the history is of format " + std::to_string(event.version) +
+                                       "; this program reads format " + std::to_string(kFormatVersion));
       return check_class(event);
     case Kind::invoke:
       if (event.verb == Verb::none) return fail(Code::invalid, "an invoke without a verb");
@@ -178,7 +185,8 @@ Result<void> check_event(const Event& event) {
     case Kind::acted:
     case Kind::told:
     case Kind::ended:
-      if (event.jobs.size() + event.locks.size() != 1) return fail(Code::invalid, "the event of a handler is about one job, or one lock");
+      if (event.jobs.size() + event.locks.size() != 1)
+        return fail(Code::invalid, "the event of a handler is about one job, or one lock");
       return {};
     case Kind::rest:
     case Kind::crash: return {};

@@ -4,7 +4,9 @@
 
 namespace {
 // Never called: that it links is what counts.
-[[maybe_unused]] bool put(const fenceline::GatedFile& file) { return file.put({.fence = 1, .content = fenceline::kVersion}).has_value(); }
+[[maybe_unused]] bool put(const fenceline::GatedFile& file) {
+  return file.put({.fence = 1, .content = fenceline::kVersion}).has_value();
+}
 }  // namespace
 
 bool (*const kept)(const fenceline::GatedFile&) = &put;
