@@ -6,28 +6,28 @@
 namespace fenceline::audit {
 namespace {
 
-HistoryText granted_to_a() {
+HistoryText lease_granted_to_a() {
   HistoryText history;
   history.enqueue(0, 1, {.id = "j"}).claim(10, 12, "a", {.id = "j", .fence = 5});
   return history;
 }
 
 TEST(LeasePromises, L1_ARefusalThatNamesAFenceOlderThanItsGrantIsFound) {
-  EXPECT_EQ(granted_to_a().refused(20, 21, Verb::extend, "a", "j", 5, "superseded", 4).broken(), "L1");
+  EXPECT_EQ(lease_granted_to_a().refused(20, 21, Verb::extend, "a", "j", 5, "superseded", 4).broken(), "L1");
 }
 
 TEST(LeasePromises, L1_AnOutcomeUnderAFenceThatNobodyHadIsFound) {
-  EXPECT_EQ(granted_to_a().settle(20, 21, "a", "j", 6).broken(), "L1");
+  EXPECT_EQ(lease_granted_to_a().settle(20, 21, "a", "j", 6).broken(), "L1");
 }
 
 TEST(LeasePromises, L1_ARefusalThatNamesALaterGrantIsLawful) {
-  HistoryText history = granted_to_a();
+  HistoryText history = lease_granted_to_a();
   history.claim(10'020, 10'030, "b", {.id = "j", .fence = 9, .deliveries = 2, .losses_in_row = 1, .forced = true});
   EXPECT_EQ(history.refused(10'040, 10'041, Verb::settle, "a", "j", 5, "superseded", 9).broken(), "");
 }
 
 TEST(LeasePromises, L2_ALaterGrantUnderASmallerFenceIsFound) {
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .settle(20, 21, "a", "j", 5, "later")
                 .claim(30, 31, "b", {.id = "j", .fence = 4, .deliveries = 2})
                 .broken(),
@@ -35,7 +35,7 @@ TEST(LeasePromises, L2_ALaterGrantUnderASmallerFenceIsFound) {
 }
 
 TEST(LeasePromises, L2_TheSameFenceTwiceIsFound) {
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .settle(20, 21, "a", "j", 5, "later")
                 .claim(30, 31, "b", {.id = "j", .fence = 5, .deliveries = 2})
                 .broken(),
@@ -57,7 +57,7 @@ TEST(LeasePromises, L2_AGroupWhoseFencesGoBackIsFound) {
 }
 
 TEST(LeasePromises, L3_AGrantWhileAnotherLeaseLastsIsFoundWithTheLinesThatShowIt) {
-  HistoryText history = granted_to_a();
+  HistoryText history = lease_granted_to_a();
   history.extend(5'000, 5'010, "a", "j", 5)
       .claim(14'000, 14'010, "b", {.id = "j", .fence = 6, .deliveries = 2, .losses_in_row = 1, .forced = true});
   const Verdict verdict = history.verdict();
@@ -71,7 +71,7 @@ TEST(LeasePromises, L3_AGrantWhileAnotherLeaseLastsIsFoundWithTheLinesThatShowIt
 
 TEST(LeasePromises, L3_AGrantThatMayHaveComeJustAfterTheEndIsLawful) {
   // Asked at 9.9 s, answered at 10.05 s: the lease of 10 s was granted between 10 and 12 ms.
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .claim(9'900, 10'050, "b", {.id = "j", .fence = 6, .deliveries = 2, .losses_in_row = 1, .forced = true})
                 .broken(),
             "");
@@ -90,7 +90,7 @@ TEST(LeasePromises, L3_WhatTheStoreKeptWaitingIsNoPartOfTheLease) {
 }
 
 TEST(LeasePromises, L3_ALeaseThatWasSettledMayBeGrantedAtOnce) {
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .settle(20, 21, "a", "j", 5, "later")
                 .claim(22, 23, "b", {.id = "j", .fence = 6, .deliveries = 2})
                 .broken(),
@@ -98,7 +98,7 @@ TEST(LeasePromises, L3_ALeaseThatWasSettledMayBeGrantedAtOnce) {
 }
 
 TEST(LeasePromises, L3_AnOutcomeWithoutAnAnswerMayHaveEndedALease) {
-  HistoryText history = granted_to_a();
+  HistoryText history = lease_granted_to_a();
   history.call(20, 90, {.verb = Verb::settle, .owner = "a", .jobs = {{.id = "j", .fence = 5, .outcome = "later"}}},
                {.kind = Kind::unknown, .code = "in_doubt"});
   EXPECT_EQ(history.claim(30, 31, "b", {.id = "j", .fence = 6, .deliveries = 2}).broken(), "");
@@ -111,22 +111,22 @@ TEST(LeasePromises, L3_AGrantForLongerThanTheTtlIsFound) {
 }
 
 TEST(LeasePromises, L4_ARenewalAfterTheEndIsFound) {
-  EXPECT_EQ(granted_to_a().extend(10'100, 10'110, "a", "j", 5).broken(), "L4");
-  EXPECT_EQ(granted_to_a().extend(9'990, 10'110, "a", "j", 5).broken(), "");
+  EXPECT_EQ(lease_granted_to_a().extend(10'100, 10'110, "a", "j", 5).broken(), "L4");
+  EXPECT_EQ(lease_granted_to_a().extend(9'990, 10'110, "a", "j", 5).broken(), "");
 }
 
 TEST(LeasePromises, L4_ARenewalAfterARefusalAsExpiredIsFound) {
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .extend(5'000, 5'010, "a", "j", 5)
                 .refused(15'000, 15'500, Verb::extend, "a", "j", 5, "expired", 5)
                 .broken(),
             "");
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .refused(9'000, 10'500, Verb::extend, "a", "j", 5, "expired", 5)
                 .extend(9'000, 10'600, "a", "j", 5)
                 .broken(),
             "L4");
-  EXPECT_EQ(granted_to_a()
+  EXPECT_EQ(lease_granted_to_a()
                 .refused(9'900, 10'011, Verb::extend, "a", "j", 5, "expired", 5)
                 .extend(10'012, 10'020, "a", "j", 5)
                 .broken(),
@@ -134,36 +134,36 @@ TEST(LeasePromises, L4_ARenewalAfterARefusalAsExpiredIsFound) {
 }
 
 TEST(LeasePromises, L4_ARenewalForAnotherOrUnderAnOlderFenceIsFound) {
-  EXPECT_EQ(granted_to_a().extend(20, 21, "b", "j", 5).broken(), "L4");
-  HistoryText taken_over = granted_to_a();
+  EXPECT_EQ(lease_granted_to_a().extend(20, 21, "b", "j", 5).broken(), "L4");
+  HistoryText taken_over = lease_granted_to_a();
   taken_over.claim(10'020, 10'030, "b", {.id = "j", .fence = 9, .deliveries = 2, .losses_in_row = 1, .forced = true});
   EXPECT_EQ(HistoryText(taken_over).extend(10'040, 10'050, "a", "j", 5).broken(), "L4");
   EXPECT_EQ(HistoryText(taken_over).extend(10'040, 10'050, "b", "j", 9).broken(), "");
 }
 
 TEST(LeasePromises, L4_ALiveHolderThatIsRefusedIsFound) {
-  EXPECT_EQ(granted_to_a().refused(20, 21, Verb::extend, "a", "j", 5, "expired", 5).broken(), "L4");
-  EXPECT_EQ(granted_to_a().refused(9'000, 10'500, Verb::extend, "a", "j", 5, "expired", 5).broken(), "");
+  EXPECT_EQ(lease_granted_to_a().refused(20, 21, Verb::extend, "a", "j", 5, "expired", 5).broken(), "L4");
+  EXPECT_EQ(lease_granted_to_a().refused(9'000, 10'500, Verb::extend, "a", "j", 5, "expired", 5).broken(), "");
 }
 
 TEST(LeasePromises, L4_ARenewalWithoutAnAnswerMayHaveMovedTheEnd) {
-  HistoryText history = granted_to_a();
+  HistoryText history = lease_granted_to_a();
   history.call(9'000, 9'500, {.verb = Verb::extend, .owner = "a", .ttl = 10'000'000, .jobs = {{.id = "j", .fence = 5}}},
                {.kind = Kind::unknown});
   EXPECT_EQ(history.extend(15'000, 15'001, "a", "j", 5).broken(), "");
-  EXPECT_EQ(granted_to_a().extend(15'000, 15'001, "a", "j", 5).broken(), "L4");
+  EXPECT_EQ(lease_granted_to_a().extend(15'000, 15'001, "a", "j", 5).broken(), "L4");
   // Sent in the moment in which the claim was answered.
-  HistoryText at_once = granted_to_a();
+  HistoryText at_once = lease_granted_to_a();
   at_once.call(12, 9'500, {.verb = Verb::extend, .owner = "a", .ttl = 10'000'000, .jobs = {{.id = "j", .fence = 5}}},
                {.kind = Kind::unknown});
   EXPECT_EQ(at_once.extend(15'000, 15'001, "a", "j", 5).broken(), "");
 }
 
 TEST(LeasePromises, L5_AHandlerThatActsAfterItsLeaseOrUnderAnOlderFenceIsFound) {
-  EXPECT_EQ(granted_to_a().handler(10'100, Kind::acted, "a", "j", 5).broken(), "L5");
-  EXPECT_EQ(granted_to_a().handler(10'011, Kind::acted, "a", "j", 5).broken(), "");
-  EXPECT_EQ(granted_to_a().handler(10'100, Kind::ended, "a", "j", 5).broken(), "");
-  HistoryText again = granted_to_a();
+  EXPECT_EQ(lease_granted_to_a().handler(10'100, Kind::acted, "a", "j", 5).broken(), "L5");
+  EXPECT_EQ(lease_granted_to_a().handler(10'011, Kind::acted, "a", "j", 5).broken(), "");
+  EXPECT_EQ(lease_granted_to_a().handler(10'100, Kind::ended, "a", "j", 5).broken(), "");
+  HistoryText again = lease_granted_to_a();
   again.settle(20, 21, "a", "j", 5, "later").claim(30, 31, "b", {.id = "j", .fence = 6, .deliveries = 2});
   EXPECT_EQ(HistoryText(again).handler(40, Kind::acted, "a", "j", 5).broken(), "L5");
   EXPECT_EQ(HistoryText(again).handler(40, Kind::acted, "b", "j", 6).broken(), "");

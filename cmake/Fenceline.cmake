@@ -1,5 +1,10 @@
 # The few functions that keep every CMakeLists.txt short.
 
+# Several sources of a target are compiled as one: see FENCELINE_UNITY.
+function(fenceline_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FENCELINE_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+endfunction()
+
 # One target for a folder: every *.cpp but *_test.cpp, and the tests beside them as <name>_test.
 #   fenceline_library(services DEPENDS model store runtime [LINK PkgConfig::sqlite3])
 function(fenceline_library name)
@@ -15,7 +20,7 @@ function(fenceline_library name)
   if(sources)
     add_library(${target} STATIC ${sources})
     if(NOT name MATCHES "^(sqlite|sim_scenarios|sim_checks|postgres|redis|trackers|bench|history|http|model|runtime|services|check)$")
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ${FENCELINE_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+      fenceline_unity(${target})
     endif()
     target_link_libraries(${target} PUBLIC fenceline_settings ${arg_DEPENDS} PRIVATE ${arg_LINK})
   else()
@@ -24,6 +29,7 @@ function(fenceline_library name)
   endif()
   if(tests AND FENCELINE_TESTS)
     add_executable(${name}_test ${tests})
+    fenceline_unity(${name}_test)
     # What ships is optimised; compiling tests as well takes twice as long and shows nothing more.
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
     target_link_libraries(${name}_test PRIVATE ${target} ${arg_TEST_DEPENDS} GTest::gtest_main)

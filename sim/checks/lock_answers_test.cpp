@@ -17,10 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 using test::must;
 
-constexpr Duration kTtl = 10s;
+constexpr Duration kLockTtl = 10s;
 
 AcquireRequest asks(const std::string& owner) {
-  return {.ns = "default", .names = {"l"}, .owner = owner, .request = "try of " + owner, .ttl = kTtl};
+  return {.ns = "default", .names = {"l"}, .owner = owner, .request = "try of " + owner, .ttl = kLockTtl};
 }
 
 // A clock, our store behind the checks, and a way to tell the checks of what a wrong store answered.
@@ -30,15 +30,15 @@ class Judge final : private StoreObserver {
   Store& ours() { return recorded_; }
 
   // What a store that makes a mistake answers at this moment.
-  void granted(const AcquireRequest& request, Fence fence, const std::string& previous = "", Duration left = kTtl) {
+  void granted(const AcquireRequest& request, Fence fence, const std::string& previous = "", Duration left = kLockTtl) {
     says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.grants = {{"l", fence, previous}}, .left = left}));
   }
   void held(const AcquireRequest& request) {
     says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.held = LockHeld{.resource = "l", .reason = "held"},
-                                                                 .again_in = kTtl}));
+                                                                 .again_in = kLockTtl}));
   }
-  void renewed(const std::string& owner, Fence fence, Duration left = kTtl) {
-    says<RenewCall>(RenewRequest{.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kTtl},
+  void renewed(const std::string& owner, Fence fence, Duration left = kLockTtl) {
+    says<RenewCall>(RenewRequest{.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kLockTtl},
                     Result<RenewReply>(RenewReply{.left = left}));
   }
   void released(const std::string& owner, Fence fence) {
@@ -52,7 +52,7 @@ class Judge final : private StoreObserver {
     return reply.grants.empty() ? 0 : reply.grants.front().fence;
   }
   std::string our_renewal(const std::string& owner, Fence fence) {
-    const RenewReply reply = must(ours().renew({.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kTtl}));
+    const RenewReply reply = must(ours().renew({.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kLockTtl}));
     return reply.refused.empty() ? "" : reply.refused.front().reason;
   }
   std::string our_release(const std::string& owner, Fence fence) {
@@ -83,9 +83,9 @@ class Judge final : private StoreObserver {
 TEST(LockAnswers, B1_AWaiterWhoseOwnLeaseEndedIsGranted) {
   Judge wrong;
   wrong.granted(asks("holder"), 1);
-  const Duration lease_of_the_waiter = kTtl;  // from its question on
-  wrong.pass(kTtl);
-  ASSERT_LE(lease_of_the_waiter - kTtl, 0s);
+  const Duration lease_of_the_waiter = kLockTtl;  // from its question on
+  wrong.pass(kLockTtl);
+  ASSERT_LE(lease_of_the_waiter - kLockTtl, 0s);
   wrong.granted(asks("waiter"), 2, "holder");  // a lease that has ended
   wrong.pass(1s);
   wrong.granted(asks("next"), 3);  // so that the next one may have it
@@ -96,7 +96,7 @@ TEST(LockAnswers, B1_AWaiterWhoseOwnLeaseEndedIsGranted) {
   AcquireRequest waits = asks("waiter");
   waits.wait = true;
   EXPECT_EQ(right.our_grant(waits), 0);
-  right.pass(kTtl);
+  right.pass(kLockTtl);
   EXPECT_NE(right.our_grant(waits), 0) << "its lease begins when it takes the lock, by a call of its own";
   right.pass(1s);
   EXPECT_EQ(right.our_grant(asks("next")), 0);
@@ -124,13 +124,13 @@ TEST(LockAnswers, B7_AnOldLeaseOfTheSameOwnerIsTakenForTheNewOne) {
 TEST(LockAnswers, B14_B16_ARenewalOfALockThatExpired) {
   Judge wrong;
   wrong.granted(asks("a"), 1);
-  wrong.pass(kTtl);
+  wrong.pass(kLockTtl);
   wrong.renewed("a", 1);
   EXPECT_EQ(wrong.broken(), "L4");
 
   Judge right;
   const Fence a = right.our_grant(asks("a"));
-  right.pass(kTtl);
+  right.pass(kLockTtl);
   EXPECT_EQ(right.our_renewal("a", a), "expired");
   EXPECT_NE(right.our_grant(asks("b")), 0);
   EXPECT_EQ(right.our_renewal("a", a), "superseded");
@@ -140,7 +140,7 @@ TEST(LockAnswers, B14_B16_ARenewalOfALockThatExpired) {
 TEST(LockAnswers, B14_AReleaseThatSaysOkOfALockThatIsAnothers) {
   Judge wrong;
   wrong.granted(asks("a"), 1);
-  wrong.pass(kTtl);
+  wrong.pass(kLockTtl);
   wrong.granted(asks("b"), 2, "a");
   wrong.released("a", 1);
   EXPECT_EQ(wrong.broken(), "L4");
@@ -164,7 +164,7 @@ TEST(LockAnswers, B17_AClientThatBlocksItself) {
 TEST(LockAnswers, B19_B20_ALeaseThatIsMuchLongerThanItsTtl) {
   Judge renews;
   renews.granted(asks("a"), 1);
-  renews.renewed("a", 1, kTtl * 1000);
+  renews.renewed("a", 1, kLockTtl * 1000);
   EXPECT_EQ(renews.broken(), "L4");
   Judge grants;
   grants.granted(asks("a"), 1, "", 24h * 365 * 50);
@@ -172,7 +172,7 @@ TEST(LockAnswers, B19_B20_ALeaseThatIsMuchLongerThanItsTtl) {
 
   Judge right;
   right.our_grant(asks("a"));
-  right.pass(kTtl);
+  right.pass(kLockTtl);
   EXPECT_NE(right.our_grant(asks("b")), 0);
   EXPECT_EQ(right.broken(), "");
 }
@@ -182,7 +182,7 @@ TEST(LockAnswers, B19_B20_ALeaseThatIsMuchLongerThanItsTtl) {
 TEST(LockAnswers, B21_ALeaseThatIsMuchShorterThanItsTtl) {
   Judge wrong;
   wrong.granted(asks("a"), 1);
-  wrong.pass(kTtl / 1000);
+  wrong.pass(kLockTtl / 1000);
   wrong.granted(asks("b"), 2);
   EXPECT_EQ(wrong.broken(), "L3");
 

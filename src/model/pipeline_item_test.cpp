@@ -7,10 +7,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 12h;
+const WallTime kItemNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 12h;
 
 // ready -> review (automatic) -> publish (approval) -> announce (check)
-PipelineSpec docs() {
+PipelineSpec docs_item_spec() {
   PipelineSpec spec{.name = "docs",
                     .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
   spec.stages[2].gate = {
@@ -19,12 +19,12 @@ PipelineSpec docs() {
   return spec;
 }
 
-ItemNow at(std::string stage, JobState state = JobState::ready, ItemRecord record = {}) {
-  return {.stage = std::move(stage), .state = state, .run_at = kNow, .record = std::move(record)};
+ItemNow item_at(std::string stage, JobState state = JobState::ready, ItemRecord record = {}) {
+  return {.stage = std::move(stage), .state = state, .run_at = kItemNow, .record = std::move(record)};
 }
 
 // As the store would have it after the step.
-ItemNow after(const ItemNow& item, const ItemStep& step, WallTime now = kNow) {
+ItemNow after(const ItemNow& item, const ItemStep& step, WallTime now = kItemNow) {
   ItemNow next = item;
   next.record = step.record;
   if (!step.place) return next;
@@ -41,18 +41,19 @@ ItemStep must(const MaybeStep& step) {
 }
 
 ItemNow at_publish_gate() {
-  return after(at("review", JobState::running), advanced(docs(), at("review", JobState::running), 7, kNow));
+  return after(item_at("review", JobState::running),
+               advanced(docs_item_spec(), item_at("review", JobState::running), 7, kItemNow));
 }
 
 TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
   ItemRecord record{.generation = 3,
-                    .entered = kNow,
-                    .approvals = {{"ana", kNow, "fine"}, {"bo", kNow, ""}},
+                    .entered = kItemNow,
+                    .approvals = {{"ana", kItemNow, "fine"}, {"bo", kItemNow, ""}},
                     .overdue = true,
                     .returns = 2,
-                    .returned = ItemReturn{"publish", "review", {"cy", kNow, "a \"typo\""}},
-                    .hold = ItemWord{"ana", kNow, "ask legal"},
-                    .due = kNow + 7h,
+                    .returned = ItemReturn{"publish", "review", {"cy", kItemNow, "a \"typo\""}},
+                    .hold = ItemWord{"ana", kItemNow, "ask legal"},
+                    .due = kItemNow + 7h,
                     .moved_under = 99};
   EXPECT_EQ(parse_record(record_text(record)), record);
   EXPECT_EQ(parse_record(record_text({})), ItemRecord{});
@@ -66,263 +67,270 @@ TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
 }
 
 TEST(PipelineItem, P1_AnAcceptedOutcomeLeadsToTheNextStageOrItsGateNeverPastIt) {
-  const PipelineSpec spec = docs();
-  const ItemStep first = advanced(spec, at("", JobState::running), 5, kNow);
+  const PipelineSpec spec = docs_item_spec();
+  const ItemStep first = advanced(spec, item_at("", JobState::running), 5, kItemNow);
   EXPECT_EQ(first.place, (ItemPlace{.stage = "review"}));
   EXPECT_EQ(first.record.moved_under, 5);
   EXPECT_EQ(first.about, "ready -> review");
-  const ItemStep second = advanced(spec, at("review", JobState::running), 6, kNow);
+  const ItemStep second = advanced(spec, item_at("review", JobState::running), 6, kItemNow);
   EXPECT_EQ(second.place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 48h}));
   EXPECT_EQ(second.about, "review -> gate of publish");
   EXPECT_EQ(second.record.generation, 1);
-  const ItemStep third = advanced(spec, at("publish", JobState::running), 6, kNow);
+  const ItemStep third = advanced(spec, item_at("publish", JobState::running), 6, kItemNow);
   EXPECT_EQ(third.place, (ItemPlace{.stage = "gate:announce"}));
 }
 
 TEST(PipelineItem, P1_AGateOpensOnlyWhenEnoughDifferentPeopleWhoMayHaveApproved) {
-  const PipelineSpec spec = docs();
+  const PipelineSpec spec = docs_item_spec();
   ItemNow item = at_publish_gate();
-  EXPECT_EQ(approved(spec, item, "eve", "", kNow).error().code, Code::denied);
-  item = after(item, must(approved(spec, item, "ana", "fine", kNow)));
+  EXPECT_EQ(approved(spec, item, "eve", "", kItemNow).error().code, Code::denied);
+  item = after(item, must(approved(spec, item, "ana", "fine", kItemNow)));
   EXPECT_EQ(item.stage, "gate:publish");
-  EXPECT_EQ(*approved(spec, item, "ana", "again", kNow), std::nullopt) << "once a person";
-  const ItemStep last = must(approved(spec, item, "bo", "", kNow));
+  EXPECT_EQ(*approved(spec, item, "ana", "again", kItemNow), std::nullopt) << "once a person";
+  const ItemStep last = must(approved(spec, item, "bo", "", kItemNow));
   EXPECT_EQ(last.place, (ItemPlace{.stage = "publish"}));
   EXPECT_EQ(last.about, "publish, 2 of 2");
   EXPECT_EQ(last.act, "item_approved");
 }
 
 TEST(PipelineItem, P1_AnApprovalCountsForOneGenerationOnly) {
-  const PipelineSpec spec = docs();
+  const PipelineSpec spec = docs_item_spec();
   ItemNow item = at_publish_gate();
-  item = after(item, must(approved(spec, item, "ana", "", kNow)));
-  item = after(item, must(rejected(spec, item, {}, "bo", "typo", kNow)));
+  item = after(item, must(approved(spec, item, "ana", "", kItemNow)));
+  item = after(item, must(rejected(spec, item, {}, "bo", "typo", kItemNow)));
   EXPECT_EQ(item.stage, "review");
   EXPECT_EQ(item.record.approvals.size(), 0U);
-  item = after(item, advanced(spec, item, 8, kNow));
+  item = after(item, advanced(spec, item, 8, kItemNow));
   EXPECT_EQ(item.record.generation, 2);
   EXPECT_EQ(approvals_of(spec.stages[2].gate, item.record), 0);
-  EXPECT_EQ(must(approved(spec, item, "bo", "", kNow)).place, std::nullopt) << "one of two, whoever approved before";
+  EXPECT_EQ(must(approved(spec, item, "bo", "", kItemNow)).place, std::nullopt)
+      << "one of two, whoever approved before";
 }
 
 TEST(PipelineItem, WhoMayApproveNoMoreDoesNotCount) {
-  PipelineSpec spec = docs();
+  PipelineSpec spec = docs_item_spec();
   ItemNow item = at_publish_gate();
-  item = after(item, must(approved(spec, item, "ana", "", kNow)));
+  item = after(item, must(approved(spec, item, "ana", "", kItemNow)));
   spec.stages[2].gate.by = {"bo", "cy"};
-  EXPECT_EQ(must(approved(spec, item, "bo", "", kNow)).place, std::nullopt);
+  EXPECT_EQ(must(approved(spec, item, "bo", "", kItemNow)).place, std::nullopt);
 }
 
 TEST(PipelineItem, ThereIsNothingToApproveAwayFromAnApproval) {
-  const PipelineSpec spec = docs();
-  EXPECT_EQ(approved(spec, at("review"), "ana", "", kNow).error().code, Code::conflict);
-  EXPECT_EQ(approved(spec, at("gate:announce"), "ana", "", kNow).error().code, Code::conflict);
-  EXPECT_EQ(approved(spec, at("gone"), "ana", "", kNow).error().code, Code::conflict);
+  const PipelineSpec spec = docs_item_spec();
+  EXPECT_EQ(approved(spec, item_at("review"), "ana", "", kItemNow).error().code, Code::conflict);
+  EXPECT_EQ(approved(spec, item_at("gate:announce"), "ana", "", kItemNow).error().code, Code::conflict);
+  EXPECT_EQ(approved(spec, item_at("gone"), "ana", "", kItemNow).error().code, Code::conflict);
 }
 
 TEST(PipelineItem, WhatNobodyApprovedInTimeGoesTheWayThatTheFileSays) {
-  PipelineSpec spec = docs();
+  PipelineSpec spec = docs_item_spec();
   ItemNow item = at_publish_gate();
   item.state = JobState::running;
-  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 47h), std::nullopt) << "not yet";
-  EXPECT_EQ(look_again_in(spec, item, kNow + 47h), 1h);
-  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 48h);
+  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 47h), std::nullopt) << "not yet";
+  EXPECT_EQ(look_again_in(spec, item, kItemNow + 47h), 1h);
+  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h);
   EXPECT_EQ(back.place, (ItemPlace{.stage = "review"}));
   EXPECT_EQ(back.act, "item_expired");
   EXPECT_EQ(back.record.returns, 1);
   EXPECT_EQ(back.record.moved_under, 9);
   spec.stages[2].gate.then = GateEnd::approve;
-  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 48h)->place, (ItemPlace{.stage = "publish"}));
+  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h)->place,
+            (ItemPlace{.stage = "publish"}));
   spec.stages[2].gate.then = GateEnd::hold;
-  const ItemStep held_up = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow + 48h);
+  const ItemStep held_up = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h);
   EXPECT_EQ(held_up.place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
   item = after(item, held_up);
   EXPECT_EQ(waits_for(spec, item), "approval of publish by ana, bo or cy (0 of 2), overdue");
-  item = after(item, must(approved(spec, item, "ana", "", kNow + 50h)));
-  EXPECT_EQ(must(approved(spec, item, "cy", "", kNow + 50h)).place, (ItemPlace{.stage = "publish"}))
+  item = after(item, must(approved(spec, item, "ana", "", kItemNow + 50h)));
+  EXPECT_EQ(must(approved(spec, item, "cy", "", kItemNow + 50h)).place, (ItemPlace{.stage = "publish"}))
       << "late is not too late";
 }
 
 TEST(PipelineItem, ACheckLetsInSendsBackOrIsAskedAgain) {
-  const PipelineSpec spec = docs();
-  const ItemNow item = at("gate:announce", JobState::running, {.generation = 1, .entered = kNow});
-  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kNow)->place, (ItemPlace{.stage = "announce"}));
-  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::dead, "links are broken", kNow);
+  const PipelineSpec spec = docs_item_spec();
+  const ItemNow item = item_at("gate:announce", JobState::running, {.generation = 1, .entered = kItemNow});
+  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow)->place, (ItemPlace{.stage = "announce"}));
+  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::dead, "links are broken", kItemNow);
   EXPECT_EQ(back.place->stage, "gate:publish") << "a stage is entered through its gate, from wherever";
   EXPECT_EQ(back.record.returned->word.reason, "links are broken");
   for (const OutcomeKind said : {OutcomeKind::later, OutcomeKind::failed})
-    EXPECT_EQ(gate_looked_at(spec, item, 9, said, "", kNow), std::nullopt);
-  EXPECT_EQ(look_again_in(spec, item, kNow), 5min);
+    EXPECT_EQ(gate_looked_at(spec, item, 9, said, "", kItemNow), std::nullopt);
+  EXPECT_EQ(look_again_in(spec, item, kItemNow), 5min);
 }
 
 TEST(PipelineItem, BeyondTheCapOnLoopsAPersonIsAsked) {
-  PipelineSpec spec = docs();
+  PipelineSpec spec = docs_item_spec();
   spec.loops = 1;
-  ItemNow item = at("review");
-  item = after(item, must(rejected(spec, item, {}, "ana", "once", kNow)));
+  ItemNow item = item_at("review");
+  item = after(item, must(rejected(spec, item, {}, "ana", "once", kItemNow)));
   EXPECT_EQ(item.state, JobState::ready);
-  item = after(item, advanced(spec, item, 5, kNow));
-  item = after(item, must(rejected(spec, item, {}, "ana", "twice", kNow)));
+  item = after(item, advanced(spec, item, 5, kItemNow));
+  item = after(item, must(rejected(spec, item, {}, "ana", "twice", kItemNow)));
   EXPECT_EQ(item.stage, "");
   EXPECT_EQ(item.state, JobState::waiting);
   ASSERT_TRUE(item.record.hold);
   EXPECT_NE(waits_for(spec, item).find("a person to release it (it went back 2 times, more than loops = 1 allows)"),
             std::string::npos)
       << waits_for(spec, item);
-  item = after(item, must(released(spec, item, kNow)));
+  item = after(item, must(released(spec, item, kItemNow)));
   EXPECT_EQ(item.state, JobState::ready);
   EXPECT_FALSE(item.record.hold);
 }
 
 TEST(PipelineItem, ARejectionGoesToTheStageBeforeOrFurtherBackNeverOn) {
-  const PipelineSpec spec = docs();
+  const PipelineSpec spec = docs_item_spec();
   const ItemNow item = at_publish_gate();
-  EXPECT_EQ(must(rejected(spec, item, {}, "ana", "r", kNow)).place, (ItemPlace{.stage = "review"}));
-  EXPECT_EQ(must(rejected(spec, item, 0, "ana", "r", kNow)).place, (ItemPlace{.stage = ""}));
-  EXPECT_EQ(rejected(spec, item, 2, "ana", "r", kNow).error().code, Code::conflict);
-  EXPECT_EQ(rejected(spec, item, {}, "eve", "r", kNow).error().code, Code::denied);
-  EXPECT_EQ(rejected(spec, at(""), {}, "ana", "r", kNow).error().code, Code::conflict);
+  EXPECT_EQ(must(rejected(spec, item, {}, "ana", "r", kItemNow)).place, (ItemPlace{.stage = "review"}));
+  EXPECT_EQ(must(rejected(spec, item, 0, "ana", "r", kItemNow)).place, (ItemPlace{.stage = ""}));
+  EXPECT_EQ(rejected(spec, item, 2, "ana", "r", kItemNow).error().code, Code::conflict);
+  EXPECT_EQ(rejected(spec, item, {}, "eve", "r", kItemNow).error().code, Code::denied);
+  EXPECT_EQ(rejected(spec, item_at(""), {}, "ana", "r", kItemNow).error().code, Code::conflict);
 }
 
 TEST(PipelineItem, P1_AMoveGoesThroughTheGate) {
-  const PipelineSpec spec = docs();
-  const ItemStep on = must(moved(spec, at("review"), 2, "ana", "", kNow));
+  const PipelineSpec spec = docs_item_spec();
+  const ItemStep on = must(moved(spec, item_at("review"), 2, "ana", "", kItemNow));
   EXPECT_EQ(on.place->stage, "gate:publish");
   EXPECT_EQ(on.record.returns, 0);
-  EXPECT_EQ(moved(spec, at("gate:publish", JobState::waiting), 2, "ana", "", kNow).error().code, Code::conflict)
+  EXPECT_EQ(moved(spec, item_at("gate:publish", JobState::waiting), 2, "ana", "", kItemNow).error().code,
+            Code::conflict)
       << "it is at that gate: approve it";
-  EXPECT_EQ(moved(spec, at(""), 2, "ana", "", kNow).error().code, Code::conflict) << "past review";
-  EXPECT_EQ(*moved(spec, at("review"), 1, "ana", "", kNow), std::nullopt);
-  const ItemStep back = must(moved(spec, at("announce"), 2, "ana", "", kNow));
+  EXPECT_EQ(moved(spec, item_at(""), 2, "ana", "", kItemNow).error().code, Code::conflict) << "past review";
+  EXPECT_EQ(*moved(spec, item_at("review"), 1, "ana", "", kItemNow), std::nullopt);
+  const ItemStep back = must(moved(spec, item_at("announce"), 2, "ana", "", kItemNow));
   EXPECT_EQ(back.place->stage, "gate:publish");
   EXPECT_EQ(back.record.returns, 1);
-  EXPECT_EQ(must(moved(spec, at("gone", JobState::waiting), 3, "ana", "", kNow)).place->stage, "gate:announce")
+  EXPECT_EQ(must(moved(spec, item_at("gone", JobState::waiting), 3, "ana", "", kItemNow)).place->stage, "gate:announce")
       << "what is nowhere may go anywhere";
 }
 
 TEST(PipelineItem, AHoldKeepsAnItemWhereItIsOrWhereItsOutcomeLeads) {
-  const PipelineSpec spec = docs();
-  ItemNow item = at("review");
-  const ItemStep hold = must(held(spec, item, "ana", "ask legal", kNow));
+  const PipelineSpec spec = docs_item_spec();
+  ItemNow item = item_at("review");
+  const ItemStep hold = must(held(spec, item, "ana", "ask legal", kItemNow));
   EXPECT_EQ(hold.place, (ItemPlace{.stage = "review", .state = JobState::waiting, .fresh = false}));
   item = after(item, hold);
-  EXPECT_EQ(*held(spec, item, "bo", "", kNow), std::nullopt);
+  EXPECT_EQ(*held(spec, item, "bo", "", kItemNow), std::nullopt);
   EXPECT_EQ(waits_for(spec, item), "ana to release it (ask legal)");
-  EXPECT_EQ(must(released(spec, item, kNow)).place, (ItemPlace{.stage = "review", .fresh = false}));
+  EXPECT_EQ(must(released(spec, item, kItemNow)).place, (ItemPlace{.stage = "review", .fresh = false}));
 
-  ItemNow running = at("", JobState::running);
-  const ItemStep while_running = must(held(spec, running, "ana", "", kNow));
+  ItemNow running = item_at("", JobState::running);
+  const ItemStep while_running = must(held(spec, running, "ana", "", kItemNow));
   EXPECT_EQ(while_running.place, std::nullopt) << "its work ends first";
   running = after(running, while_running);
-  EXPECT_EQ(advanced(spec, running, 5, kNow).place, (ItemPlace{.stage = "review", .state = JobState::waiting}));
+  EXPECT_EQ(advanced(spec, running, 5, kItemNow).place, (ItemPlace{.stage = "review", .state = JobState::waiting}));
 }
 
 TEST(PipelineItem, AHoldDoesNotMakeAnItemRunSooner) {
-  const PipelineSpec spec = docs();
-  ItemNow item = at("review");
-  item.run_at = kNow + 7h;
-  item = after(item, must(held(spec, item, "ana", "", kNow)));
-  EXPECT_EQ(must(released(spec, item, kNow + 2h)).place, (ItemPlace{.stage = "review", .delay = 5h, .fresh = false}));
-  EXPECT_EQ(must(released(spec, item, kNow + 9h)).place->delay, Duration{0});
-  EXPECT_EQ(must(released(spec, item, kNow)).record.due, std::nullopt);
-  const ItemNow moved_on = after(item, must(moved(spec, item, 0, "ana", "", kNow)));
-  EXPECT_EQ(must(released(spec, moved_on, kNow)).place->delay, Duration{0}) << "that was of the other stage";
-  const ItemNow failed = after(item, put_on_hold(item, kNow + 1h));
-  EXPECT_EQ(must(released(spec, failed, kNow)).place->delay, 1h);
+  const PipelineSpec spec = docs_item_spec();
+  ItemNow item = item_at("review");
+  item.run_at = kItemNow + 7h;
+  item = after(item, must(held(spec, item, "ana", "", kItemNow)));
+  EXPECT_EQ(must(released(spec, item, kItemNow + 2h)).place,
+            (ItemPlace{.stage = "review", .delay = 5h, .fresh = false}));
+  EXPECT_EQ(must(released(spec, item, kItemNow + 9h)).place->delay, Duration{0});
+  EXPECT_EQ(must(released(spec, item, kItemNow)).record.due, std::nullopt);
+  const ItemNow moved_on = after(item, must(moved(spec, item, 0, "ana", "", kItemNow)));
+  EXPECT_EQ(must(released(spec, moved_on, kItemNow)).place->delay, Duration{0}) << "that was of the other stage";
+  const ItemNow failed = after(item, put_on_hold(item, kItemNow + 1h));
+  EXPECT_EQ(must(released(spec, failed, kItemNow)).place->delay, 1h);
 }
 
 TEST(PipelineItem, AnApprovalAfterItsTimeDoesNotCountIfTheFileSaysWhatThen) {
-  PipelineSpec spec = docs();
+  PipelineSpec spec = docs_item_spec();
   const ItemNow item = at_publish_gate();
-  EXPECT_TRUE(approved(spec, item, "ana", "", kNow + 48h));
+  EXPECT_TRUE(approved(spec, item, "ana", "", kItemNow + 48h));
   for (const GateEnd then : {GateEnd::reject, GateEnd::approve}) {
     spec.stages[2].gate.then = then;
-    const MaybeStep late = approved(spec, item, "ana", "", kNow + 48h + 1us);
+    const MaybeStep late = approved(spec, item, "ana", "", kItemNow + 48h + 1us);
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, Code::conflict);
     EXPECT_NE(late.error().message.find("was over at 2026-11-18T12:00:00Z"), std::string::npos) << late.error().message;
   }
   ItemNow unseen = item;
   unseen.state = JobState::waiting;
-  EXPECT_TRUE(approved(spec, unseen, "ana", "", kNow + 100h)) << "no worker would ever look at it";
+  EXPECT_TRUE(approved(spec, unseen, "ana", "", kItemNow + 100h)) << "no worker would ever look at it";
   spec.stages[2].gate.then = GateEnd::hold;
-  EXPECT_TRUE(approved(spec, item, "ana", "", kNow + 100h)) << "it waits on for people";
+  EXPECT_TRUE(approved(spec, item, "ana", "", kItemNow + 100h)) << "it waits on for people";
 }
 
 TEST(PipelineItem, AHeldItemAtAGateIsLetInByNobodyUntilItIsReleased) {
-  const PipelineSpec spec = docs();
+  const PipelineSpec spec = docs_item_spec();
   ItemNow item = at_publish_gate();
-  item = after(item, must(held(spec, item, "ana", "", kNow)));
+  item = after(item, must(held(spec, item, "ana", "", kItemNow)));
   EXPECT_EQ(item.state, JobState::waiting);
-  item = after(item, must(approved(spec, item, "ana", "", kNow)));
-  item = after(item, must(approved(spec, item, "bo", "", kNow)));
+  item = after(item, must(approved(spec, item, "ana", "", kItemNow)));
+  item = after(item, must(approved(spec, item, "bo", "", kItemNow)));
   EXPECT_EQ(item.stage, "gate:publish");
-  const ItemNow running{.stage = item.stage, .state = JobState::running, .run_at = kNow, .record = item.record};
-  EXPECT_EQ(gate_looked_at(spec, running, 9, OutcomeKind::done, "", kNow + 100h)->place->state, JobState::waiting);
-  EXPECT_EQ(must(released(spec, item, kNow)).place, (ItemPlace{.stage = "publish"})) << "enough had approved";
+  const ItemNow running{.stage = item.stage, .state = JobState::running, .run_at = kItemNow, .record = item.record};
+  EXPECT_EQ(gate_looked_at(spec, running, 9, OutcomeKind::done, "", kItemNow + 100h)->place->state, JobState::waiting);
+  EXPECT_EQ(must(released(spec, item, kItemNow)).place, (ItemPlace{.stage = "publish"})) << "enough had approved";
 }
 
 TEST(PipelineItem, TheLimitOfTimeGoesOnWhileAnItemIsHeld) {
-  const PipelineSpec spec = docs();
+  const PipelineSpec spec = docs_item_spec();
   ItemNow item = at_publish_gate();
-  item = after(item, must(held(spec, item, "ana", "", kNow)));
-  EXPECT_EQ(must(released(spec, item, kNow + 40h)).place,
+  item = after(item, must(held(spec, item, "ana", "", kItemNow)));
+  EXPECT_EQ(must(released(spec, item, kItemNow + 40h)).place,
             (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 8h, .fresh = false}));
-  EXPECT_EQ(must(released(spec, item, kNow + 90h)).place->delay, Duration{0});
+  EXPECT_EQ(must(released(spec, item, kItemNow + 90h)).place->delay, Duration{0});
 }
 
 TEST(PipelineItem, AHandlerSendsBackButNeverOn) {
-  const PipelineSpec spec = docs();
-  const ItemStep back = must(sent_back(spec, at("review", JobState::running), 0, 5, "worker", "no tests", kNow));
+  const PipelineSpec spec = docs_item_spec();
+  const ItemStep back =
+      must(sent_back(spec, item_at("review", JobState::running), 0, 5, "worker", "no tests", kItemNow));
   EXPECT_EQ(back.place, (ItemPlace{.stage = ""}));
   EXPECT_EQ(back.record.moved_under, 5);
   EXPECT_EQ(back.act, "item_returned");
-  EXPECT_EQ(sent_back(spec, at("review", JobState::running), 2, 5, "worker", "", kNow).error().code, Code::conflict);
-  EXPECT_EQ(sent_back(spec, at("gate:publish", JobState::running), 0, 5, "worker", "", kNow).error().code,
+  EXPECT_EQ(sent_back(spec, item_at("review", JobState::running), 2, 5, "worker", "", kItemNow).error().code,
+            Code::conflict);
+  EXPECT_EQ(sent_back(spec, item_at("gate:publish", JobState::running), 0, 5, "worker", "", kItemNow).error().code,
             Code::conflict);
 }
 
 TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
-  PipelineSpec spec = docs();
+  PipelineSpec spec = docs_item_spec();
   const ItemNow item = at_publish_gate();
-  EXPECT_EQ(fitted(spec, item, false, kNow + 1h), std::nullopt) << "it is where it should be";
-  EXPECT_EQ(fitted(spec, at("review"), false, kNow), std::nullopt);
+  EXPECT_EQ(fitted(spec, item, false, kItemNow + 1h), std::nullopt) << "it is where it should be";
+  EXPECT_EQ(fitted(spec, item_at("review"), false, kItemNow), std::nullopt);
   PipelineSpec edited = spec;
   edited.stages[2].gate = {};
-  EXPECT_EQ(fitted(edited, item, false, kNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
+  EXPECT_EQ(fitted(edited, item, false, kItemNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
   edited = spec;
   edited.stages[2].gate.within = Duration{0};
-  EXPECT_EQ(fitted(edited, item, false, kNow)->place,
+  EXPECT_EQ(fitted(edited, item, false, kItemNow)->place,
             (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
   edited = spec;
   edited.stages[2].gate.within = 72h;
-  EXPECT_EQ(fitted(edited, item, false, kNow + 1h)->place->delay, 71h) << "counted from when it came";
+  EXPECT_EQ(fitted(edited, item, false, kItemNow + 1h)->place->delay, 71h) << "counted from when it came";
   edited = spec;
   edited.stages[2].gate = {.kind = GateKind::check, .command = {"./ok"}};
-  EXPECT_EQ(fitted(edited, item, false, kNow)->place,
+  EXPECT_EQ(fitted(edited, item, false, kItemNow)->place,
             (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false}))
       << "not at the end of a time that is no more";
   edited = spec;
   edited.stages[2].gate.count = 1;
-  const ItemNow one = after(item, must(approved(spec, item, "ana", "", kNow)));
-  EXPECT_EQ(fitted(edited, one, false, kNow)->place, (ItemPlace{.stage = "publish"})) << "one is enough now";
+  const ItemNow one = after(item, must(approved(spec, item, "ana", "", kItemNow)));
+  EXPECT_EQ(fitted(edited, one, false, kItemNow)->place, (ItemPlace{.stage = "publish"})) << "one is enough now";
 }
 
 TEST(PipelineItem, WhatItWaitsForInWords) {
-  const PipelineSpec spec = docs();
-  EXPECT_EQ(waits_for(spec, at("review")), "");
+  const PipelineSpec spec = docs_item_spec();
+  EXPECT_EQ(waits_for(spec, item_at("review")), "");
   EXPECT_EQ(waits_for(spec, at_publish_gate()),
             "approval of publish by ana, bo or cy (0 of 2), until 2026-11-18T12:00:00Z, then reject");
-  EXPECT_EQ(waits_for(spec, at("gate:announce")), "check of announce: ./ok");
-  EXPECT_EQ(waits_for(spec, at("gone", JobState::waiting)), "a person to move it: 'gone' is no stage of this pipeline");
-  EXPECT_EQ(waits_for(spec, at("publish", JobState::done)), "");
+  EXPECT_EQ(waits_for(spec, item_at("gate:announce")), "check of announce: ./ok");
+  EXPECT_EQ(waits_for(spec, item_at("gone", JobState::waiting)),
+            "a person to move it: 'gone' is no stage of this pipeline");
+  EXPECT_EQ(waits_for(spec, item_at("publish", JobState::done)), "");
 }
 
 TEST(PipelineItem, ALongReasonIsCutInTheRecordAtAWholeLetter) {
-  const PipelineSpec spec = docs();
+  const PipelineSpec spec = docs_item_spec();
   std::string reason;
   for (int i = 0; i < 400; ++i) reason += "é";
-  const ItemStep step = must(held(spec, at("review"), "ana", reason, kNow));
+  const ItemStep step = must(held(spec, item_at("review"), "ana", reason, kItemNow));
   EXPECT_EQ(step.record.hold->reason.size(), 120U);
   EXPECT_EQ(step.reason, reason);
 }

@@ -15,7 +15,7 @@ PipelineSpec docs() {
   return spec;
 }
 
-std::string complaint(const PipelineSpec& spec) {
+std::string pipeline_complaint(const PipelineSpec& spec) {
   const Result<void> ok = check_pipeline(spec);
   return ok ? "" : ok.error().message;
 }
@@ -49,11 +49,11 @@ TEST(Pipeline, TextOfANewerVersionOrOfSomethingElseIsRefused) {
 }
 
 TEST(Pipeline, WhatCannotBeSaysWhy) {
-  EXPECT_EQ(complaint(docs()), "");
+  EXPECT_EQ(pipeline_complaint(docs()), "");
   const auto with = [](auto change) {
     PipelineSpec spec = docs();
     change(spec);
-    return complaint(spec);
+    return pipeline_complaint(spec);
   };
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages.clear(); }).find("at least one stage"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = "ready"; }).find("twice"), std::string::npos);

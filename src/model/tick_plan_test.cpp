@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using std::chrono::days;
 using std::chrono::sys_days;
 
-constexpr WallTime kNow = sys_days{std::chrono::year{2026} / 11 / 16} + 10h;
+constexpr WallTime kPlanNow = sys_days{std::chrono::year{2026} / 11 / 16} + 10h;
 
 TickRule rule(const ScheduleSpec& spec) { return rule_of(spec).value(); }
 
@@ -36,7 +36,7 @@ std::int64_t skipped(const TickPlan& plan) {
 }
 
 TEST(TickPlan, NothingIsOpenBetweenTwoTicks) {
-  const TickPlan empty = plan(every(1h), {.resolved_to = kNow, .now = kNow + 59min});
+  const TickPlan empty = plan(every(1h), {.resolved_to = kPlanNow, .now = kPlanNow + 59min});
   EXPECT_FALSE(empty.to);
   EXPECT_TRUE(empty.fire.empty() && empty.skip.empty());
 }
@@ -44,88 +44,88 @@ TEST(TickPlan, NothingIsOpenBetweenTwoTicks) {
 TEST(TickPlan, S2_ATickOfThisMomentFiresUnderEveryCatchUp) {
   for (const CatchUp catch_up : {CatchUp::all, CatchUp::latest, CatchUp::none}) {
     for (const Duration late : {Duration{0}, Duration{1min}}) {
-      const TickPlan made = plan(every(1h, catch_up), {.resolved_to = kNow - 1h, .now = kNow + late});
-      EXPECT_EQ(made.fire, std::vector{kNow});
-      EXPECT_EQ(made.to, kNow);
+      const TickPlan made = plan(every(1h, catch_up), {.resolved_to = kPlanNow - 1h, .now = kPlanNow + late});
+      EXPECT_EQ(made.fire, std::vector{kPlanNow});
+      EXPECT_EQ(made.to, kPlanNow);
       EXPECT_TRUE(made.skip.empty());
     }
   }
 }
 
 TEST(TickPlan, S2_LateTicksEndAsTheCatchUpSays) {
-  const PlanFacts facts{.resolved_to = kNow - 5h, .now = kNow + 30min};
+  const PlanFacts facts{.resolved_to = kPlanNow - 5h, .now = kPlanNow + 30min};
   const TickPlan all = plan(every(1h, CatchUp::all), facts);
-  EXPECT_EQ(all.fire, (std::vector{kNow - 4h, kNow - 3h, kNow - 2h, kNow - 1h, kNow}));
+  EXPECT_EQ(all.fire, (std::vector{kPlanNow - 4h, kPlanNow - 3h, kPlanNow - 2h, kPlanNow - 1h, kPlanNow}));
   const TickPlan latest = plan(every(1h, CatchUp::latest), facts);
-  EXPECT_EQ(latest.fire, std::vector{kNow});
-  EXPECT_EQ(latest.skip, (std::vector<SkippedTicks>{{kNow - 4h, kNow - 1h, 4, "superseded"}}));
+  EXPECT_EQ(latest.fire, std::vector{kPlanNow});
+  EXPECT_EQ(latest.skip, (std::vector<SkippedTicks>{{kPlanNow - 4h, kPlanNow - 1h, 4, "superseded"}}));
   const TickPlan none = plan(every(1h, CatchUp::none), facts);
   EXPECT_TRUE(none.fire.empty());
-  EXPECT_EQ(none.skip, (std::vector<SkippedTicks>{{kNow - 4h, kNow, 5, "missed"}}));
-  EXPECT_EQ(none.to, kNow);
+  EXPECT_EQ(none.skip, (std::vector<SkippedTicks>{{kPlanNow - 4h, kPlanNow, 5, "missed"}}));
+  EXPECT_EQ(none.to, kPlanNow);
 }
 
 TEST(TickPlan, S2_ALateTickDoesNotFireBesideOneThatIsOnTime) {
-  const TickPlan made = plan(every(1h), {.resolved_to = kNow - 3h, .now = kNow + 5s});
-  EXPECT_EQ(made.fire, std::vector{kNow});
-  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kNow - 2h, kNow - 1h, 2, "superseded"}}));
+  const TickPlan made = plan(every(1h), {.resolved_to = kPlanNow - 3h, .now = kPlanNow + 5s});
+  EXPECT_EQ(made.fire, std::vector{kPlanNow});
+  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kPlanNow - 2h, kPlanNow - 1h, 2, "superseded"}}));
 }
 
 TEST(TickPlan, S2_TheWindowAndTheCapBoundWhatFires) {
   ScheduleSpec spec = every(1h, CatchUp::all);
   spec.window = 10h;
   spec.cap = 3;
-  const TickPlan made = plan(spec, {.resolved_to = kNow - 24h, .now = kNow + 1min + 1s});
-  EXPECT_EQ(made.fire, (std::vector{kNow - 2h, kNow - 1h, kNow}));
-  EXPECT_EQ(made.skip,
-            (std::vector<SkippedTicks>{{kNow - 23h, kNow - 10h, 14, "window"}, {kNow - 9h, kNow - 3h, 7, "cap"}}));
+  const TickPlan made = plan(spec, {.resolved_to = kPlanNow - 24h, .now = kPlanNow + 1min + 1s});
+  EXPECT_EQ(made.fire, (std::vector{kPlanNow - 2h, kPlanNow - 1h, kPlanNow}));
+  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kPlanNow - 23h, kPlanNow - 10h, 14, "window"},
+                                                  {kPlanNow - 9h, kPlanNow - 3h, 7, "cap"}}));
 }
 
 TEST(TickPlan, StartAndEndBelongToTheSchedule) {
   ScheduleSpec spec = every(1h, CatchUp::all);
-  spec.starts = kNow - 3h;
-  spec.ends = kNow - 1h;
-  EXPECT_EQ(plan(spec, {.resolved_to = kNow - 24h, .now = kNow + 5h}).fire,
-            (std::vector{kNow - 3h, kNow - 2h, kNow - 1h}));
-  EXPECT_EQ(next_tick(spec, rule(spec), kNow - 24h), kNow - 3h);
-  EXPECT_EQ(next_tick(spec, rule(spec), kNow - 1h), std::nullopt);
+  spec.starts = kPlanNow - 3h;
+  spec.ends = kPlanNow - 1h;
+  EXPECT_EQ(plan(spec, {.resolved_to = kPlanNow - 24h, .now = kPlanNow + 5h}).fire,
+            (std::vector{kPlanNow - 3h, kPlanNow - 2h, kPlanNow - 1h}));
+  EXPECT_EQ(next_tick(spec, rule(spec), kPlanNow - 24h), kPlanNow - 3h);
+  EXPECT_EQ(next_tick(spec, rule(spec), kPlanNow - 1h), std::nullopt);
 }
 
 TEST(TickPlan, S1_ATickThatFiredBeforeTheAccountWasMovedBackIsNeitherFiredNorSkippedAgain) {
-  PlanFacts facts{.resolved_to = kNow - 5h, .now = kNow + 30min, .fired = {kNow - 3h, kNow}};
+  PlanFacts facts{.resolved_to = kPlanNow - 5h, .now = kPlanNow + 30min, .fired = {kPlanNow - 3h, kPlanNow}};
   const TickPlan none = plan(every(1h, CatchUp::none), facts);
-  EXPECT_EQ(none.skip,
-            (std::vector<SkippedTicks>{{kNow - 4h, kNow - 4h, 1, "missed"}, {kNow - 2h, kNow - 1h, 2, "missed"}}));
-  EXPECT_EQ(none.to, kNow) << "the account moves over what fired";
-  facts.fired = {kNow - 4h, kNow - 3h, kNow - 2h, kNow - 1h, kNow};
+  EXPECT_EQ(none.skip, (std::vector<SkippedTicks>{{kPlanNow - 4h, kPlanNow - 4h, 1, "missed"},
+                                                  {kPlanNow - 2h, kPlanNow - 1h, 2, "missed"}}));
+  EXPECT_EQ(none.to, kPlanNow) << "the account moves over what fired";
+  facts.fired = {kPlanNow - 4h, kPlanNow - 3h, kPlanNow - 2h, kPlanNow - 1h, kPlanNow};
   const TickPlan over = plan(every(1h, CatchUp::all), facts);
-  EXPECT_EQ(over.to, kNow);
+  EXPECT_EQ(over.to, kPlanNow);
   EXPECT_TRUE(over.fire.empty() && over.skip.empty());
 }
 
 TEST(TickPlan, ARangeIsCutAtATickOfAnEarlierRuleToo) {
-  const TickPlan none =
-      plan(every(1h, CatchUp::none), {.resolved_to = kNow - 3h, .now = kNow + 30min, .fired = {kNow - 90min}});
-  EXPECT_EQ(none.skip,
-            (std::vector<SkippedTicks>{{kNow - 2h, kNow - 2h, 1, "missed"}, {kNow - 1h, kNow, 2, "missed"}}));
+  const TickPlan none = plan(every(1h, CatchUp::none),
+                             {.resolved_to = kPlanNow - 3h, .now = kPlanNow + 30min, .fired = {kPlanNow - 90min}});
+  EXPECT_EQ(none.skip, (std::vector<SkippedTicks>{{kPlanNow - 2h, kPlanNow - 2h, 1, "missed"},
+                                                  {kPlanNow - 1h, kPlanNow, 2, "missed"}}));
 }
 
 TEST(TickPlan, SkipFiresNothingBesideAnUnfinishedJobAndOneTickOtherwise) {
-  PlanFacts facts{.resolved_to = kNow - 3s, .now = kNow};
+  PlanFacts facts{.resolved_to = kPlanNow - 3s, .now = kPlanNow};
   const TickPlan free = plan(every(1s, CatchUp::all, Overlap::skip), facts);
-  EXPECT_EQ(free.fire, std::vector{kNow});
-  EXPECT_EQ(free.skip, (std::vector<SkippedTicks>{{kNow - 2s, kNow - 1s, 2, "overlap"}}));
+  EXPECT_EQ(free.fire, std::vector{kPlanNow});
+  EXPECT_EQ(free.skip, (std::vector<SkippedTicks>{{kPlanNow - 2s, kPlanNow - 1s, 2, "overlap"}}));
   facts.unfinished_waiting = 1;
   const TickPlan busy = plan(every(1s, CatchUp::all, Overlap::skip), facts);
   EXPECT_TRUE(busy.fire.empty());
-  EXPECT_EQ(busy.skip, (std::vector<SkippedTicks>{{kNow - 2s, kNow, 3, "overlap"}}));
+  EXPECT_EQ(busy.skip, (std::vector<SkippedTicks>{{kPlanNow - 2s, kPlanNow, 3, "overlap"}}));
 }
 
 TEST(TickPlan, QueueOneLetsOneRunAndOneWait) {
   const auto fires = [](int waiting, int running) {
-    const TickPlan made =
-        plan(every(1s, CatchUp::all, Overlap::queue_one),
-             {.resolved_to = kNow - 3s, .now = kNow, .unfinished_waiting = waiting, .unfinished_running = running});
+    const TickPlan made = plan(
+        every(1s, CatchUp::all, Overlap::queue_one),
+        {.resolved_to = kPlanNow - 3s, .now = kPlanNow, .unfinished_waiting = waiting, .unfinished_running = running});
     EXPECT_EQ(static_cast<std::int64_t>(made.fire.size()) + skipped(made), 3);
     return made.fire.size();
   };
@@ -137,24 +137,24 @@ TEST(TickPlan, QueueOneLetsOneRunAndOneWait) {
 }
 
 TEST(TickPlan, CancelRunningFiresTheNewestAndCancelsOnlyForATickThatFires) {
-  PlanFacts facts{.resolved_to = kNow - 3s, .now = kNow, .unfinished_running = 1};
+  PlanFacts facts{.resolved_to = kPlanNow - 3s, .now = kPlanNow, .unfinished_running = 1};
   const TickPlan made = plan(every(1s, CatchUp::all, Overlap::cancel_running), facts);
-  EXPECT_EQ(made.fire, std::vector{kNow});
-  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kNow - 2s, kNow - 1s, 2, "overlap"}}));
+  EXPECT_EQ(made.fire, std::vector{kPlanNow});
+  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kPlanNow - 2s, kPlanNow - 1s, 2, "overlap"}}));
   EXPECT_TRUE(made.cancel_unfinished);
-  facts.now = kNow + 2h;
+  facts.now = kPlanNow + 2h;
   ScheduleSpec hourly = every(1h, CatchUp::none, Overlap::cancel_running);
-  facts.resolved_to = kNow;
-  facts.now = kNow + 90min;
+  facts.resolved_to = kPlanNow;
+  facts.now = kPlanNow + 90min;
   EXPECT_FALSE(plan(hourly, facts).cancel_unfinished);
 }
 
 TEST(TickPlan, APauseLeavesOneRangeBehind) {
   const ScheduleSpec spec = every(1h);
   const TickPlan made =
-      skip_ticks(spec, rule(spec), {.resolved_to = kNow - 48h, .now = kNow, .fired = {kNow}}, "paused");
-  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kNow - 47h, kNow - 1h, 47, "paused"}}));
-  EXPECT_EQ(made.to, kNow);
+      skip_ticks(spec, rule(spec), {.resolved_to = kPlanNow - 48h, .now = kPlanNow, .fired = {kPlanNow}}, "paused");
+  EXPECT_EQ(made.skip, (std::vector<SkippedTicks>{{kPlanNow - 47h, kPlanNow - 1h, 47, "paused"}}));
+  EXPECT_EQ(made.to, kPlanNow);
 }
 
 // A month of seconds, and two centuries of them, are planned at once: if ticks were looked at one by one the second
@@ -167,10 +167,10 @@ TEST(TickPlan, S2_WorkIsBoundedHoweverLongNobodyWasThere) {
     cron.cron = "* * * * * *";
     cron.zone = "Europe/Berlin";
     for (const ScheduleSpec& spec : {seconds, cron}) {
-      const TickPlan month = plan(spec, {.resolved_to = kNow - days{30}, .now = kNow});
+      const TickPlan month = plan(spec, {.resolved_to = kPlanNow - days{30}, .now = kPlanNow});
       EXPECT_EQ(static_cast<std::int64_t>(month.fire.size()) + skipped(month), 30 * 86'400);
-      const TickPlan centuries = plan(spec, {.resolved_to = kNow, .now = kRunAtMost});
-      EXPECT_EQ(static_cast<std::int64_t>(centuries.fire.size()) + skipped(centuries), (kRunAtMost - kNow) / 1s);
+      const TickPlan centuries = plan(spec, {.resolved_to = kPlanNow, .now = kRunAtMost});
+      EXPECT_EQ(static_cast<std::int64_t>(centuries.fire.size()) + skipped(centuries), (kRunAtMost - kPlanNow) / 1s);
       EXPECT_LE(month.fire.size(), 100U);
       EXPECT_LE(month.skip.size(), 4U);
     }
@@ -228,7 +228,7 @@ TEST(TickPlan, S2_EveryTickEndsOnceAsASlowReadingOfTheRulesSays) {
                                        "15,45 */2 * * *", "*/20 * * * * *", "0 0 * * 1-5", "@hourly"};
   const std::vector<std::string> zones{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe",
                                        "Asia/Kolkata"};
-  const std::vector<WallTime> moments{kNow, sys_days{std::chrono::year{2026} / 3 / 29} + 4h,
+  const std::vector<WallTime> moments{kPlanNow, sys_days{std::chrono::year{2026} / 3 / 29} + 4h,
                                       sys_days{std::chrono::year{2026} / 10 / 25} + 4h,
                                       sys_days{std::chrono::year{2026} / 11 / 1} + 9h};
   std::set<std::string> seen;

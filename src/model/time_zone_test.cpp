@@ -13,11 +13,11 @@ namespace {
 using namespace std::chrono;
 using test::must;
 
-WallTime utc(int y, unsigned m, unsigned d, int h = 0, int min = 0) {
+WallTime utc_time(int y, unsigned m, unsigned d, int h = 0, int min = 0) {
   return sys_days{year{y} / m / d} + hours{h} + minutes{min};
 }
 
-std::string error_of(std::string_view zone) {
+std::string zone_error_of(std::string_view zone) {
   const Result<void> ok = check_zone(zone);
   return ok ? "" : ok.error().message;
 }
@@ -25,14 +25,14 @@ std::string error_of(std::string_view zone) {
 TEST(TimeZone, NamesOfTheDatabaseAreKnown) {
   for (const std::string name : {"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "America/Port-au-Prince",
                                  "Etc/GMT+5", "US/Eastern", "EST5EDT", "Etc/UTC"})
-    EXPECT_EQ(error_of(name), "") << name;
+    EXPECT_EQ(zone_error_of(name), "") << name;
 }
 
 TEST(TimeZone, AnUnknownNameIsAnsweredWithTheNearest) {
-  EXPECT_EQ(error_of("Europe/Berln"), "unknown time zone 'Europe/Berln'; did you mean Europe/Berlin?");
-  EXPECT_EQ(error_of("europe/berlin"), "unknown time zone 'europe/berlin'; did you mean Europe/Berlin?");
-  EXPECT_EQ(error_of("America/NewYork"), "unknown time zone 'America/NewYork'; did you mean America/New_York?");
-  EXPECT_EQ(error_of("utc"), "unknown time zone 'utc'; write an IANA name such as Europe/Berlin or UTC");
+  EXPECT_EQ(zone_error_of("Europe/Berln"), "unknown time zone 'Europe/Berln'; did you mean Europe/Berlin?");
+  EXPECT_EQ(zone_error_of("europe/berlin"), "unknown time zone 'europe/berlin'; did you mean Europe/Berlin?");
+  EXPECT_EQ(zone_error_of("America/NewYork"), "unknown time zone 'America/NewYork'; did you mean America/New_York?");
+  EXPECT_EQ(zone_error_of("utc_time"), "unknown time zone 'utc_time'; write an IANA name such as Europe/Berlin or UTC");
 }
 
 TEST(TimeZone, WhatIsNoPlainNameOfAZoneIsRefused) {
@@ -71,43 +71,44 @@ TEST(TimeZone, WhatIsNoPlainNameOfAZoneIsRefused) {
                                        "Europe/-Berlin"};
   for (const std::string& name : names) {
     EXPECT_EQ(test::code_of(check_zone(name)), Code::invalid) << name;
-    for (const char c : error_of(name)) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << name;
+    for (const char c : zone_error_of(name)) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << name;
   }
 }
 
 TEST(TimeZone, WithoutADatabaseThereIsUtcAndItIsSaid) {
   ASSERT_EQ(setenv("TZDIR", "/nonexistent", 1), 0);
-  const std::string berlin = error_of("Europe/Berlin"), utc_error = error_of("UTC");
+  const std::string berlin = zone_error_of("Europe/Berlin"), utc_error = zone_error_of("UTC");
   ASSERT_EQ(unsetenv("TZDIR"), 0);
   EXPECT_EQ(berlin,
             "unknown time zone 'Europe/Berlin': there is no tz database in /nonexistent; install tzdata, or use UTC");
   EXPECT_EQ(utc_error, "");
-  EXPECT_EQ(error_of("Europe/Berlin"), "");
+  EXPECT_EQ(zone_error_of("Europe/Berlin"), "");
 }
 
 TEST(TimeZone, LocalTextHasTheOffsetOfItsTime) {
-  EXPECT_EQ(local_text(utc(2026, 3, 29, 0, 59), "Europe/Berlin"), "2026-03-29T01:59:00+01:00");
-  EXPECT_EQ(local_text(utc(2026, 3, 29, 1), "Europe/Berlin"), "2026-03-29T03:00:00+02:00");
-  EXPECT_EQ(local_text(utc(2026, 1, 1, 12), "America/New_York"), "2026-01-01T07:00:00-05:00");
-  EXPECT_EQ(local_text(utc(2026, 7, 1, 12), "Asia/Kathmandu"), "2026-07-01T17:45:00+05:45");
-  EXPECT_EQ(local_text(utc(2026, 1, 1, 12), "Europe/London"), "2026-01-01T12:00:00+00:00");
-  EXPECT_EQ(local_text(utc(2026, 1, 1, 12), "UTC"), "2026-01-01T12:00:00Z");
-  EXPECT_EQ(local_text(utc(2026, 1, 1, 12), "No/Where"), "2026-01-01T12:00:00Z");
-  EXPECT_EQ(local_text(utc(2026, 1, 1) + Duration{250'000}, "UTC"), "2026-01-01T00:00:00.250000Z");
-  EXPECT_EQ(local_text(utc(1970, 1, 1) - Duration{1}, "UTC"), "1969-12-31T23:59:59.999999Z");
-  EXPECT_EQ(local_text(utc(1971, 1, 1), "Africa/Monrovia"), "1970-12-31T23:15:30-00:44:30");
+  EXPECT_EQ(local_text(utc_time(2026, 3, 29, 0, 59), "Europe/Berlin"), "2026-03-29T01:59:00+01:00");
+  EXPECT_EQ(local_text(utc_time(2026, 3, 29, 1), "Europe/Berlin"), "2026-03-29T03:00:00+02:00");
+  EXPECT_EQ(local_text(utc_time(2026, 1, 1, 12), "America/New_York"), "2026-01-01T07:00:00-05:00");
+  EXPECT_EQ(local_text(utc_time(2026, 7, 1, 12), "Asia/Kathmandu"), "2026-07-01T17:45:00+05:45");
+  EXPECT_EQ(local_text(utc_time(2026, 1, 1, 12), "Europe/London"), "2026-01-01T12:00:00+00:00");
+  EXPECT_EQ(local_text(utc_time(2026, 1, 1, 12), "UTC"), "2026-01-01T12:00:00Z");
+  EXPECT_EQ(local_text(utc_time(2026, 1, 1, 12), "No/Where"), "2026-01-01T12:00:00Z");
+  EXPECT_EQ(local_text(utc_time(2026, 1, 1) + Duration{250'000}, "UTC"), "2026-01-01T00:00:00.250000Z");
+  EXPECT_EQ(local_text(utc_time(1970, 1, 1) - Duration{1}, "UTC"), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(local_text(utc_time(1971, 1, 1), "Africa/Monrovia"), "1970-12-31T23:15:30-00:44:30");
 }
 
 TEST(TimeZone, TheRulesGoOnBehindTheTableOfTransitions) {
-  EXPECT_EQ(local_text(utc(2099, 3, 29, 1), "Europe/Berlin"), "2099-03-29T03:00:00+02:00");
-  EXPECT_EQ(local_text(utc(2099, 3, 29, 0, 59), "Europe/Berlin"), "2099-03-29T01:59:00+01:00");
-  EXPECT_EQ(local_text(utc(2199, 7, 1, 12), "America/New_York"), "2199-07-01T08:00:00-04:00");
-  EXPECT_EQ(local_text(utc(2199, 7, 1, 12), "Europe/Dublin"), "2199-07-01T13:00:00+01:00");
+  EXPECT_EQ(local_text(utc_time(2099, 3, 29, 1), "Europe/Berlin"), "2099-03-29T03:00:00+02:00");
+  EXPECT_EQ(local_text(utc_time(2099, 3, 29, 0, 59), "Europe/Berlin"), "2099-03-29T01:59:00+01:00");
+  EXPECT_EQ(local_text(utc_time(2199, 7, 1, 12), "America/New_York"), "2199-07-01T08:00:00-04:00");
+  EXPECT_EQ(local_text(utc_time(2199, 7, 1, 12), "Europe/Dublin"), "2199-07-01T13:00:00+01:00");
 }
 
 TEST(TimeZone, StretchesFollowEachOtherAndTellWhatWasShown) {
   const TimeZone berlin = must(TimeZone::find("Europe/Berlin"));
-  const sys_seconds spring = floor<seconds>(utc(2026, 3, 29, 1)), autumn = floor<seconds>(utc(2026, 10, 25, 1));
+  const sys_seconds spring = floor<seconds>(utc_time(2026, 3, 29, 1)),
+                    autumn = floor<seconds>(utc_time(2026, 10, 25, 1));
   const Stretch winter = berlin.at(spring - seconds{1}), summer = berlin.at(spring), after = berlin.at(autumn);
   EXPECT_EQ(winter.end, spring);
   EXPECT_EQ(summer.begin, spring);

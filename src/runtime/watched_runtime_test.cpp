@@ -14,12 +14,12 @@ using namespace std::chrono_literals;
 constexpr Duration kSlice = 5ms;
 constexpr Duration kPatience = 500ms;  // more than a slice takes; a busy machine may be late once, so that who turns is
                                        // looked at until it was seen to
-constexpr Duration kSoon = 30s;        // a test that gets here has failed
+constexpr Duration kWatchedSoon = 30s;  // a test that gets here has failed
 
 // Looks again and again until it holds, on a clock that is not the watched one.
 template <class Holds>
 bool soon(Runtime& runtime, Holds holds) {
-  for (const Instant until = runtime.now() + kSoon; runtime.now() < until; runtime.sleep_for(5ms, {})) {
+  for (const Instant until = runtime.now() + kWatchedSoon; runtime.now() < until; runtime.sleep_for(5ms, {})) {
     if (holds()) return true;
   }
   return false;

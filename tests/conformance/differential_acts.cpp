@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Act kTester{"tester", "differential"};
+const Act kActTester{"tester", "differential"};
 constexpr std::size_t kLongLog = 600'000;  // two of them are more than is kept
 
 }  // namespace
@@ -58,7 +58,7 @@ void DifferentialStream::record() {
 }
 
 ActRequest DifferentialStream::made_up_act() {
-  ActRequest request{.request = std::to_string(++last_number_), .act = kTester};
+  ActRequest request{.request = std::to_string(++last_number_), .act = kActTester};
   std::set<JobId> ids;
   const std::uint64_t size = one_in(20) ? 0 : 1 + below(3);
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -148,7 +148,7 @@ void DifferentialStream::purge() {
                        .queue = one_in(2) ? "q" : "r",
                        .up_to = kAllOfThem,
                        .limit = static_cast<int>(1 + below(20)),
-                       .act = kTester};
+                       .act = kActTester};
   if (one_in(8)) request.queue = "none";
   if (one_in(10)) request.limit = 0;
   const auto reply =
@@ -159,7 +159,7 @@ void DifferentialStream::purge() {
 void DifferentialStream::set_queue() {
   static const std::vector<int> limits{0, 0, 0, 1, 2, 4};
   static const std::vector<Duration> keeps{24h, 48h, 24h * 10};
-  SetQueueRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .act = kTester};
+  SetQueueRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .act = kActTester};
   if (one_in(2)) request.change.limit = one_of(limits);
   if (one_in(2)) request.change.limit_per_key = one_of(limits);
   if (one_in(4)) request.change.keep_done = one_of(keeps);
@@ -171,7 +171,7 @@ void DifferentialStream::set_queue() {
 
 // A pause ends soon: a stream in which nothing is granted shows nothing.
 void DifferentialStream::pause() {
-  PauseRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .paused = one_in(4), .act = kTester};
+  PauseRequest request{.ns = any_namespace(), .queue = one_in(2) ? "q" : "r", .paused = one_in(4), .act = kActTester};
   if (one_in(30)) request.queue = "never";
   if (one_in(20)) request.queue = "a b";
   if (both("pause", request.ns + " " + request.queue, [&](Store& store) { return store.pause(request); }))
@@ -204,8 +204,10 @@ void DifferentialStream::tidy() {
 
 // Most often to go on: a stream in which nobody is granted anything shows nothing. A stop lasts until the row is gone.
 void DifferentialStream::order_worker() {
-  OrderRequest request{
-      .ns = any_namespace(), .owner = one_in(8) ? "unknown" : any_owner(), .order = WorkerOrder::work, .act = kTester};
+  OrderRequest request{.ns = any_namespace(),
+                       .owner = one_in(8) ? "unknown" : any_owner(),
+                       .order = WorkerOrder::work,
+                       .act = kActTester};
   if (one_in(4)) request.order = WorkerOrder::quiet;
   if (one_in(10)) request.order = WorkerOrder::stop;
   if (one_in(10)) request.owner = "";

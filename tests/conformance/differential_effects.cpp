@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::vector<std::string> kNames{"mail", "pay"};
-const Act kTester{"tester", "differential"};
+const std::vector<std::string> kEffectNames{"mail", "pay"};
+const Act kEffectTester{"tester", "differential"};
 
 std::string words(const BeginEffectRequest& request) {
   return request.ns + " " + to_string(request.job) + "@" + std::to_string(request.fence) + " " + request.name +
@@ -24,7 +24,7 @@ std::string words(const BeginEffectRequest& request) {
 // Most of them by the holder of a job, of these some for an effect that is in doubt; the others by anybody.
 BeginEffectRequest DifferentialStream::made_up_call() {
   BeginEffectRequest request{
-      .ns = any_namespace(), .job = {}, .name = one_of(kNames), .digest = one_in(6) ? "other" : "d"};
+      .ns = any_namespace(), .job = {}, .name = one_of(kEffectNames), .digest = one_in(6) ? "other" : "d"};
   request.call = "c" + std::to_string(++last_number_);
   request.actor = one_in(3) ? "" : "process " + std::to_string(below(100));
   request.in_doubt = static_cast<InDoubt>(below(3));
@@ -111,7 +111,7 @@ void DifferentialStream::hold_two(BeginEffectRequest request) {
                                               .ids = {request.job},
                                               .request = std::to_string(++last_number_),
                                               .only = {},
-                                              .act = kTester});
+                                              .act = kEffectTester});
   if (one_in(2)) return;
   const auto effects = oracle_.effects({.ns = request.ns, .job = request.job, .in_doubt = true});
   if (!effects->effects.empty()) send_resolve(request.ns, one_of(effects->effects));
@@ -160,8 +160,13 @@ void DifferentialStream::resolve_effect() {
 }
 
 void DifferentialStream::send_resolve(const std::string& ns, const std::optional<Effect>& effect) {
-  ResolveEffectRequest request{
-      .ns = ns, .job = {}, .name = one_of(kNames), .call = {}, .done = one_in(2), .result = {}, .act = kTester};
+  ResolveEffectRequest request{.ns = ns,
+                               .job = {},
+                               .name = one_of(kEffectNames),
+                               .call = {},
+                               .done = one_in(2),
+                               .result = {},
+                               .act = kEffectTester};
   if (effect) {
     request.job = effect->job;
     request.name = effect->name;
@@ -215,13 +220,13 @@ void DifferentialStream::compare_effects(EffectsRequest request) {
 void DifferentialStream::raise_floor() {
   const Fence wall = clock_.wall_now().time_since_epoch().count();
   RaiseFloorRequest request{
-      .ns = any_namespace(), .floor = wall + static_cast<Fence>(below(2'000'000)), .act = kTester};
+      .ns = any_namespace(), .floor = wall + static_cast<Fence>(below(2'000'000)), .act = kEffectTester};
   if (one_in(3)) request.floor -= Duration{40 * 24h}.count();
   if (one_in(4)) request.floor = wall + Duration{20 * 24h}.count();
   if (one_in(6)) request.floor = 0;
   // Of both: the first of all raises it from 0.
   const auto before = both("raise_floor", "1", [&](Store& store) {
-    return store.raise_floor({.ns = request.ns, .floor = 1, .act = kTester});
+    return store.raise_floor({.ns = request.ns, .floor = 1, .act = kEffectTester});
   });
   const auto reply =
       both("raise_floor", std::to_string(request.floor), [&](Store& store) { return store.raise_floor(request); });

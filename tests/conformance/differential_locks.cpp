@@ -8,16 +8,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBeat = 250ms;  // as in the rest of the stream: much ends at the very moment of a call
+constexpr Duration kLockBeat = 250ms;  // as in the rest of the stream: much ends at the very moment of a call
 constexpr std::size_t kAskedMost = 60;
 constexpr std::size_t kHeldMost = 100;
 
-const std::vector<std::string> kNamespaces{"one", "two"};
-const std::vector<std::string> kNames{"l", "m", "n/1"};
-const std::vector<std::string> kBadNames{"", "#", "a{b}", std::string("n\0l", 3), "l#2", std::string(129, 'x')};
-const Act kTester{"tester", "differential"};
+const std::vector<std::string> kLockNamespaces{"one", "two"};
+const std::vector<std::string> kLockNames{"l", "m", "n/1"};
+const std::vector<std::string> kBadLockNames{"", "#", "a{b}", std::string("n\0l", 3), "l#2", std::string(129, 'x')};
+const Act kLockTester{"tester", "differential"};
 
-void remember(auto& items, const auto& item, std::size_t most) {
+void remember_lock(auto& items, const auto& item, std::size_t most) {
   items.push_back(item);
   if (items.size() > most) items.pop_front();
 }
@@ -44,8 +44,8 @@ void DifferentialLocks::step() {
 AcquireRequest DifferentialLocks::made_up() {
   const std::string number = std::to_string(++last_number_);
   AcquireRequest request{
-      .ns = one_of(kNamespaces), .names = {one_of(kNames)}, .owner = "o" + number, .request = "t" + number};
-  request.ttl = 1s + kBeat * static_cast<std::int64_t>(below(one_in(8) ? 60 : 8));
+      .ns = one_of(kLockNamespaces), .names = {one_of(kLockNames)}, .owner = "o" + number, .request = "t" + number};
+  request.ttl = 1s + kLockBeat * static_cast<std::int64_t>(below(one_in(8) ? 60 : 8));
   request.wait = one_in(2);
   request.pattern = one_in(2) ? "item" : "p\xc3\xa9";
   request.place = "host:" + number;
@@ -59,14 +59,14 @@ AcquireRequest DifferentialLocks::made_up() {
     case 3: request.mode = LockMode::shared; break;
     case 4: {
       std::set<std::string> names;
-      for (std::uint64_t i = 0; i < 2 + below(2); ++i) names.insert(one_in(4) ? "s" : one_of(kNames));
+      for (std::uint64_t i = 0; i < 2 + below(2); ++i) names.insert(one_in(4) ? "s" : one_of(kLockNames));
       request.names.assign(names.begin(), names.end());
       if (one_in(3)) request.mode = LockMode::shared;
       break;
     }
     case 5: request.to_its_end = true; break;
-    case 6: request.hold_at_least = kBeat * static_cast<std::int64_t>(below(16)); break;
-    case 7: request.delay = kBeat * static_cast<std::int64_t>(below(16)); break;
+    case 6: request.hold_at_least = kLockBeat * static_cast<std::int64_t>(below(16)); break;
+    case 7: request.delay = kLockBeat * static_cast<std::int64_t>(below(16)); break;
     default: break;
   }
   // Against the rule: another try of an owner that has asked before.
@@ -80,7 +80,7 @@ void DifferentialLocks::acquire() {
   if (!asked_.empty() && one_in(2)) request = one_of_the_last(asked_, one_in(3) ? kAskedMost : 10);
   if (one_in(40)) {
     switch (below(6)) {
-      case 0: request.names = {one_of(kBadNames)}; break;
+      case 0: request.names = {one_of(kBadLockNames)}; break;
       case 1: request.names = {"m", "l"}; break;
       case 2: request.ttl = one_in(2) ? 0s : 25h; break;
       case 3: request.slots = one_in(2) ? 0 : 1001; break;
@@ -116,7 +116,7 @@ void DifferentialLocks::send(const AcquireRequest& request) {
   const bool held_before = asked_before && holds(request);
   const LockRow before = request.names.empty() ? LockRow{} : look(request.ns, request.names.front());
   const auto reply = both("acquire", text_of(request), [&](Store& store) { return store.acquire(request); });
-  if (!asked_before && (reply || reply.error().code != Code::invalid)) remember(asked_, request, kAskedMost);
+  if (!asked_before && (reply || reply.error().code != Code::invalid)) remember_lock(asked_, request, kAskedMost);
   if (!reply) return;
   if (!reply->grants.empty()) {
     const bool joined = request.mode == LockMode::shared && !held_before && before.fence == reply->grants.front().fence;
@@ -136,7 +136,7 @@ void DifferentialLocks::send(const AcquireRequest& request) {
     for (const LockGrant& grant : reply->grants) {
       if (!grant.previous_owner.empty()) note_("acquire", "forced");
       if (!held_before)
-        remember(held_, Remembered{request.ns, {grant.resource, request.owner, grant.fence}}, kHeldMost);
+        remember_lock(held_, Remembered{request.ns, {grant.resource, request.owner, grant.fence}}, kHeldMost);
     }
     return;
   }
@@ -149,23 +149,23 @@ void DifferentialLocks::with_no_fences_left() {
     const auto request = made_up();
     both("acquire", text_of(request), [&](Store& store) { return store.acquire(request); });
   }
-  const BreakRequest request{.ns = one_of(kNamespaces),
+  const BreakRequest request{.ns = one_of(kLockNamespaces),
                              .resource = any_resource(),
                              .only = {},
                              .request = "b" + std::to_string(++last_number_),
-                             .act = kTester};
+                             .act = kLockTester};
   both("break_lock", request.ns + " " + request.resource, [&](Store& store) { return store.break_lock(request); });
 }
 
 std::string DifferentialLocks::any_resource() {
   if (one_in(4)) return "s" + (one_in(2) ? "#" + std::to_string(2 + below(3)) : "");
-  return one_in(15) ? "never" : one_of(kNames);
+  return one_in(15) ? "never" : one_of(kLockNames);
 }
 
 std::vector<LockHolding> DifferentialLocks::some_locks(std::string& ns) {
   std::set<LockHolding> seen;
   std::vector<LockHolding> chosen;
-  ns = one_of(kNamespaces);
+  ns = one_of(kLockNamespaces);
   const std::uint64_t size = 1 + below(one_in(3) ? 5 : 1);
   for (std::uint64_t i = 0; i < size; ++i) {
     LockHolding lock{any_resource(), "o" + std::to_string(below(last_number_ + 1)), static_cast<Fence>(1 + below(9))};
@@ -186,7 +186,7 @@ std::vector<LockHolding> DifferentialLocks::some_locks(std::string& ns) {
 void DifferentialLocks::renew() {
   RenewRequest request;
   request.locks = some_locks(request.ns);
-  request.ttl = 1s + kBeat * static_cast<std::int64_t>(below(12));
+  request.ttl = 1s + kLockBeat * static_cast<std::int64_t>(below(12));
   if (one_in(40)) request.ttl = one_in(2) ? 0s : 25h;
   const auto reply =
       both("renew", request.ns + text_of(request.locks), [&](Store& store) { return store.renew(request); });
@@ -230,7 +230,7 @@ void DifferentialLocks::withdraw() {
   const bool held = holds(acquire);
   const auto reply = both("withdraw", text_of(acquire), [&](Store& store) { return store.withdraw(request); });
   if (!reply) return;
-  if (!known) remember(asked_, acquire, kAskedMost);  // it may still arrive
+  if (!known) remember_lock(asked_, acquire, kAskedMost);  // it may still arrive
   note_("withdraw", waited                    ? "left_queue"
                     : held && !holds(acquire) ? "freed"
                     : held                    ? "stays"
@@ -250,7 +250,7 @@ void DifferentialLocks::compare_page_by_page(LocksRequest request) {
 }
 
 void DifferentialLocks::locks() {
-  LocksRequest request{.ns = one_of(kNamespaces), .held = one_in(2), .limit = static_cast<int>(1 + below(5))};
+  LocksRequest request{.ns = one_of(kLockNamespaces), .held = one_in(2), .limit = static_cast<int>(1 + below(5))};
   if (one_in(3)) request.prefix = one_in(2) ? "s" : one_in(2) ? "s#" : "n/";
   if (one_in(10)) request.ns = "none";
   if (one_in(15)) request.limit = 0;
@@ -262,7 +262,7 @@ void DifferentialLocks::compare_everything() {
 }
 
 void DifferentialLocks::lock() {
-  const std::string ns = one_in(20) ? "a b" : one_of(kNamespaces);
+  const std::string ns = one_in(20) ? "a b" : one_of(kLockNamespaces);
   compare_lock(ns, any_resource());
 }
 
@@ -278,11 +278,11 @@ void DifferentialLocks::compare_lock(const std::string& ns, const std::string& r
 }
 
 void DifferentialLocks::break_lock() {
-  BreakRequest request{.ns = one_of(kNamespaces),
+  BreakRequest request{.ns = one_of(kLockNamespaces),
                        .resource = any_resource(),
                        .only = {},
                        .request = "b" + std::to_string(++last_number_),
-                       .act = kTester};
+                       .act = kLockTester};
   const bool repeat = !breaks_.empty() && one_in(4);
   if (repeat) request = one_of_the_last(breaks_, 3);
   else if (one_in(2)) request.only = std::max<Fence>(1, look(request.ns, request.resource).fence - (one_in(3) ? 1 : 0));
@@ -292,7 +292,7 @@ void DifferentialLocks::break_lock() {
                           [&](Store& store) { return store.break_lock(request); });
   if (!reply) return;
   note_("break_lock", reply->current > before ? "broken" : "repeat");
-  if (!repeat) remember(breaks_, request, 10);
+  if (!repeat) remember_lock(breaks_, request, 10);
 }
 
 }  // namespace fenceline::test

@@ -8,23 +8,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBeat = 250ms;  // as in the rest of the stream
-constexpr std::size_t kRemembered = 40;
+constexpr Duration kPipelineBeat = 250ms;  // as in the rest of the stream
+constexpr std::size_t kPipelinesRemembered = 40;
 constexpr std::uint64_t kStepOfTooMany = 500;
 
 const std::string kOwnStage = "gate:s";
-const std::vector<std::string> kNamespaces{"one", "two"};
-const std::vector<std::string> kQueues{"q", "r"};
-const std::vector<std::string> kOwners{"a", "b", "c", "d"};
+const std::vector<std::string> kPipelineNamespaces{"one", "two"};
+const std::vector<std::string> kPipelineQueues{"q", "r"};
+const std::vector<std::string> kPipelineOwners{"a", "b", "c", "d"};
 const std::vector<std::string> kStages{"", "", "", "s", "s", kOwnStage};
-const std::vector<std::string> kNames{"p", "P.2", "p-3", "q"};
+const std::vector<std::string> kPipelineNames{"p", "P.2", "p-3", "q"};
 const std::vector<std::string> kSpecs{"", "{}", "[1]", "{\"\xc3\xa9\":\"\\u0000\"}", std::string("nul\0", 4)};
 const std::vector<std::string> kActs{"item_advanced", "item_approved", "item_moved"};
-const Act kTester{"tester", "differential"};
+const Act kPipelineTester{"tester", "differential"};
 
-void remember(auto& items, const auto& item) {
+void remember_pipeline(auto& items, const auto& item) {
   items.push_back(item);
-  if (items.size() > kRemembered) items.pop_front();
+  if (items.size() > kPipelinesRemembered) items.pop_front();
 }
 
 }  // namespace
@@ -49,7 +49,10 @@ void DifferentialPipelines::step() {
 }
 
 void DifferentialPipelines::put_pipeline() {
-  PutPipelineRequest request{.ns = one_of(kNamespaces), .name = one_of(kNames), .spec = one_of(kSpecs), .act = kTester};
+  PutPipelineRequest request{.ns = one_of(kPipelineNamespaces),
+                             .name = one_of(kPipelineNames),
+                             .spec = one_of(kSpecs),
+                             .act = kPipelineTester};
   std::optional<PipelineRow> before;
   if (const auto rows = oracle_.pipelines(request.ns); rows) {
     for (const PipelineRow& row : *rows) {
@@ -71,23 +74,23 @@ void DifferentialPipelines::put_pipeline() {
 
 // As many as there may be, and one more.
 void DifferentialPipelines::put_too_many() {
-  PutPipelineRequest request{.ns = "many", .name = "", .spec = "{}", .act = kTester};
+  PutPipelineRequest request{.ns = "many", .name = "", .spec = "{}", .act = kPipelineTester};
   for (int i = 0; i <= kPipelinesMax; ++i) {
     request.name = "p" + std::to_string(i);
     both("put_pipeline", "many " + request.name, [&](Store& store) { return store.put_pipeline(request); });
   }
   both("pipelines", "many", [&](Store& store) { return store.pipelines("many"); });
-  both("remove_namespace", "many", [&](Store& store) { return store.remove_namespace("many", kTester); });
+  both("remove_namespace", "many", [&](Store& store) { return store.remove_namespace("many", kPipelineTester); });
 }
 
 void DifferentialPipelines::pipelines() {
-  const std::string ns = one_in(6) ? "a b" : one_in(6) ? "none" : one_of(kNamespaces);
+  const std::string ns = one_in(6) ? "a b" : one_in(6) ? "none" : one_of(kPipelineNamespaces);
   const auto rows = both("pipelines", ns, [&](Store& store) { return store.pipelines(ns); });
   if (rows) note_("pipelines", rows->empty() ? "none" : "some");
 }
 
 std::vector<Job> DifferentialPipelines::jobs_in(const std::string& ns, JobState state) {
-  const auto listed = oracle_.jobs({.ns = ns, .queue = one_of(kQueues), .state = state, .limit = 1000});
+  const auto listed = oracle_.jobs({.ns = ns, .queue = one_of(kPipelineQueues), .state = state, .limit = 1000});
   return listed ? listed->jobs : std::vector<Job>{};
 }
 
@@ -97,7 +100,7 @@ Item DifferentialPipelines::item(const std::string& ns, const JobId& id) {
 }
 
 void DifferentialPipelines::items() {
-  ItemsRequest request{.ns = one_in(15) ? "none" : one_of(kNamespaces), .ids = {}};
+  ItemsRequest request{.ns = one_in(15) ? "none" : one_of(kPipelineNamespaces), .ids = {}};
   const std::uint64_t size = 1 + below(6);
   std::set<JobId> ids;
   while (ids.size() < size) {
@@ -117,7 +120,7 @@ Placement DifferentialPipelines::made_up_place(const Job& job, bool by_holder) {
   Placement place;
   place.stage = one_of(kStages);
   place.fresh = !one_in(3);
-  if (one_in(4)) place.delay = kBeat * static_cast<std::int64_t>(below(8));
+  if (one_in(4)) place.delay = kPipelineBeat * static_cast<std::int64_t>(below(8));
   // Not too many end, and those that wait go on soon: a stream in which nothing can be claimed shows nothing.
   if (one_in(6)) place.state = static_cast<JobState>(3 + below(3));
   else if (job.state != JobState::waiting && one_in(5)) place.state = JobState::waiting;
@@ -137,7 +140,7 @@ ItemChange DifferentialPipelines::made_up_change(const std::string& ns, const Jo
   if (one_in(12)) change.revision += 1;
   if (job.state == JobState::running ? !one_in(3) : job.fence > 0 && one_in(6)) {
     change.fence = job.fence;
-    if (owner.empty()) owner = one_in(10) || job.owner.empty() ? one_of(kOwners) : job.owner;
+    if (owner.empty()) owner = one_in(10) || job.owner.empty() ? one_of(kPipelineOwners) : job.owner;
     if (one_in(15)) change.fence = *change.fence + 1;
   } else if (one_in(3)) {
     change.only = one_in(3) ? static_cast<JobState>(below(6)) : job.state;
@@ -150,11 +153,11 @@ ChangeItemsRequest DifferentialPipelines::made_up_changes() {
   static const std::vector<JobState> states{JobState::running, JobState::running,  JobState::running, JobState::waiting,
                                             JobState::waiting, JobState::ready,    JobState::ready,   JobState::done,
                                             JobState::dead,    JobState::cancelled};
-  ChangeItemsRequest request{.ns = one_of(kNamespaces),
+  ChangeItemsRequest request{.ns = one_of(kPipelineNamespaces),
                              .owner = "",
                              .request = "i" + std::to_string(++last_number_),
                              .changes = {},
-                             .act = kTester};
+                             .act = kPipelineTester};
   const std::uint64_t size = 1 + below(one_in(3) ? 5 : 1);
   std::set<JobId> ids;
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -164,7 +167,8 @@ ChangeItemsRequest DifferentialPipelines::made_up_changes() {
     if (!jobs.empty() && !one_in(20)) job = one_of(jobs);
     if (!ids.insert(job.id).second) continue;
     request.changes.push_back(made_up_change(request.ns, job, request.owner));
-    if (job.state == JobState::running) remember(deliveries_, Delivery{request.ns, job.owner, {job.id, job.fence}});
+    if (job.state == JobState::running)
+      remember_pipeline(deliveries_, Delivery{request.ns, job.owner, {job.id, job.fence}});
   }
   if (one_in(8) && !deliveries_.empty()) {  // by somebody who was late
     const Delivery& late = deliveries_[below(deliveries_.size())];
@@ -214,7 +218,7 @@ void DifferentialPipelines::send(const ChangeItemsRequest& request, bool repeat)
   for (const ItemChange& change : request.changes) before[change.id] = item(request.ns, change.id);
   const auto reply = both("change_items", text_of(request), [&](Store& store) { return store.change_items(request); });
   if (!reply) return;
-  if (!repeat) remember(changes_, request);
+  if (!repeat) remember_pipeline(changes_, request);
   std::set<JobId> refused;
   for (const ItemRefusal& refusal : reply->refused) {
     note_("change_items", refusal.reason);
@@ -249,7 +253,7 @@ void DifferentialPipelines::note_made(const ItemChange& change, const Job& befor
 
 void DifferentialPipelines::retry_waiting(const std::string& ns, const JobId& id) {
   const ActRequest retry{
-      .ns = ns, .ids = {id}, .request = "t" + std::to_string(++last_number_), .only = {}, .act = kTester};
+      .ns = ns, .ids = {id}, .request = "t" + std::to_string(++last_number_), .only = {}, .act = kPipelineTester};
   const auto reply = both("retry", text_of(retry), [&](Store& store) { return store.retry(retry); });
   if (reply && reply->refused.empty()) note_("retry", "waiting");
 }
@@ -268,11 +272,11 @@ void DifferentialPipelines::look_at_revoked(const std::string& ns, const Job& be
 
 // Only jobs that run: others would be changed at a time that never comes.
 void DifferentialPipelines::with_no_fences_left() {
-  ChangeItemsRequest request{.ns = one_of(kNamespaces),
+  ChangeItemsRequest request{.ns = one_of(kPipelineNamespaces),
                              .owner = "",
                              .request = "i" + std::to_string(++last_number_),
                              .changes = {},
-                             .act = kTester};
+                             .act = kPipelineTester};
   for (const Job& job : jobs_in(request.ns, JobState::running)) {
     ItemChange change{.id = job.id,
                       .revision = item(request.ns, job.id).revision,
@@ -293,13 +297,13 @@ void DifferentialPipelines::with_no_fences_left() {
 
 // Serves the stage that nobody else does.
 void DifferentialPipelines::work() {
-  ClaimRequest request{.ns = one_of(kNamespaces),
-                       .queues = kQueues,
+  ClaimRequest request{.ns = one_of(kPipelineNamespaces),
+                       .queues = kPipelineQueues,
                        .stage = kOwnStage,
-                       .owner = one_of(kOwners),
+                       .owner = one_of(kPipelineOwners),
                        .request = "g" + std::to_string(++last_number_)};
   request.limit = static_cast<int>(1 + below(3));
-  request.ttl = 1s + kBeat * static_cast<std::int64_t>(below(6));
+  request.ttl = 1s + kPipelineBeat * static_cast<std::int64_t>(below(6));
   compare_("claim", text_of(request), text_of(oracle_.claim(request)), text_of(store_.claim(request)));
 }
 

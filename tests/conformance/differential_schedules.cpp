@@ -8,25 +8,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBeat = 250ms;  // as in the rest of the stream
-constexpr std::size_t kRemembered = 30;
+constexpr Duration kScheduleBeat = 250ms;  // as in the rest of the stream
+constexpr std::size_t kSchedulesRemembered = 30;
 
-const std::vector<std::string> kNamespaces{"one", "two"};
-const std::vector<std::string> kNames{"a", "b.c", "d"};
+const std::vector<std::string> kScheduleNamespaces{"one", "two"};
+const std::vector<std::string> kScheduleNames{"a", "b.c", "d"};
 const std::vector<std::string> kReasons{"missed", "cap", "paus\xc3\xa9"};
 const std::vector<std::string> kPlaces{"", "host:1", "h\xc3\xb6st:2"};
-const Act kTester{"tester", "differential"};
+const Act kScheduleTester{"tester", "differential"};
 
-void remember(auto& items, const auto& item) {
+void remember_schedule(auto& items, const auto& item) {
   items.push_back(item);
-  if (items.size() > kRemembered) items.pop_front();
+  if (items.size() > kSchedulesRemembered) items.pop_front();
 }
 
 // Ticks are the whole beats of the wall clock.
-WallTime tick_after(WallTime at) { return WallTime{(at.time_since_epoch() / kBeat + 1) * kBeat}; }
-WallTime tick_at_most(WallTime at) { return WallTime{at.time_since_epoch() / kBeat * kBeat}; }
+WallTime tick_after(WallTime at) { return WallTime{(at.time_since_epoch() / kScheduleBeat + 1) * kScheduleBeat}; }
+WallTime tick_at_most(WallTime at) { return WallTime{at.time_since_epoch() / kScheduleBeat * kScheduleBeat}; }
 SkippedTicks range_of(WallTime first, WallTime last, const std::string& reason) {
-  return {first, last, (last - first) / kBeat + 1, reason};
+  return {first, last, (last - first) / kScheduleBeat + 1, reason};
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ std::vector<TickRow> DifferentialSchedules::fired_after(const std::string& ns, c
 }
 
 std::string DifferentialSchedules::any_name() {
-  return one_in(3) ? "rare-" + std::to_string(below(40)) : one_of(kNames);
+  return one_in(3) ? "rare-" + std::to_string(below(40)) : one_of(kScheduleNames);
 }
 
 ScheduleRow DifferentialSchedules::any_row(const std::string& ns) {
@@ -84,7 +84,7 @@ ScheduleRow DifferentialSchedules::any_row(const std::string& ns) {
   ScheduleRow row;
   row.name = one_in(2) ? "never" : any_name();
   row.revision = static_cast<std::int64_t>(1 + below(3));
-  row.resolved_to = now_ - kBeat * static_cast<std::int64_t>(below(8));
+  row.resolved_to = now_ - kScheduleBeat * static_cast<std::int64_t>(below(8));
   return row;
 }
 
@@ -92,7 +92,7 @@ NewJob DifferentialSchedules::made_up_job() {
   ++last_number_;
   NewJob job{.id = make_uuid7(now_, chance_(), last_number_), .queue = one_in(20) ? "q" : kTicksQueue};
   job.payload = "{\"tick\":" + std::to_string(last_number_) + "}";
-  if (one_in(3)) job.at = now_ + kBeat * (static_cast<std::int64_t>(below(8)) - 4);
+  if (one_in(3)) job.at = now_ + kScheduleBeat * (static_cast<std::int64_t>(below(8)) - 4);
   if (one_in(4)) job.group = "schedule:a";
   if (one_in(4)) job.priority = 1;
   if (one_in(3)) job.tags = {"schedule:a"};
@@ -104,15 +104,15 @@ TickStep DifferentialSchedules::made_up_step(const std::string& ns, const Schedu
   TickStep step{
       .schedule = row.name, .revision = row.revision, .from = row.resolved_to, .to = now_, .fired = {}, .skipped = {}};
   if (one_in(3))
-    step.to =
-        step.from + kBeat * static_cast<std::int64_t>(1 + below(8)) - Duration{static_cast<std::int64_t>(below(2))};
-  if (step.to <= step.from) step.to = step.from + kBeat * static_cast<std::int64_t>(1 + below(6));
+    step.to = step.from + kScheduleBeat * static_cast<std::int64_t>(1 + below(8)) -
+              Duration{static_cast<std::int64_t>(below(2))};
+  if (step.to <= step.from) step.to = step.from + kScheduleBeat * static_cast<std::int64_t>(1 + below(6));
   if (one_in(25)) step.revision += one_in(2) ? 1 : -1;
-  if (one_in(25)) step.from -= kBeat;
+  if (one_in(25)) step.from -= kScheduleBeat;
   std::set<WallTime> instants;
   const std::uint64_t wanted = below(6);
   for (std::uint64_t i = 0; i < wanted; ++i) {
-    const Duration away = kBeat * static_cast<std::int64_t>(below(8));
+    const Duration away = kScheduleBeat * static_cast<std::int64_t>(below(8));
     instants.insert(one_in(3) ? tick_at_most(step.to) - away : tick_after(step.from) + away);
   }
   const std::vector<TickRow> fired = fired_after(ns, row);
@@ -140,7 +140,7 @@ TickStep DifferentialSchedules::made_up_step(const std::string& ns, const Schedu
 }
 
 void DifferentialSchedules::step_ticks() {
-  StepRequest request{.ns = one_of(kNamespaces),
+  StepRequest request{.ns = one_of(kScheduleNamespaces),
                       .steps = {},
                       .request = "s" + std::to_string(++last_number_),
                       .owner = "leader-" + std::to_string(below(3)),
@@ -156,7 +156,7 @@ void DifferentialSchedules::step_ticks() {
   if (one_in(30)) spoil(request);
   const auto reply = both("step_ticks", text_of(request), [&](Store& store) { return store.step_ticks(request); });
   if (!reply) return;
-  if (!repeat) remember(steps_, request);
+  if (!repeat) remember_schedule(steps_, request);
   note_step(request, *reply, repeat);
 }
 
@@ -189,13 +189,13 @@ void DifferentialSchedules::note_step(const StepRequest& request, const StepRepl
     for (const FiredTick& fired : step.fired) {
       if (std::ranges::find(answer.duplicates, fired.tick) != answer.duplicates.end()) continue;
       note_("step_ticks", "fired");
-      remember(jobs_, std::pair{request.ns, fired.job.id});
+      remember_schedule(jobs_, std::pair{request.ns, fired.job.id});
     }
     for (const SkippedTicks& range : step.skipped) {
       TicksRequest look;
       look.ns = request.ns;
       look.schedule = step.schedule;
-      look.before = range.last + kBeat;
+      look.before = range.last + kScheduleBeat;
       look.limit = 1;
       const auto row = oracle_.ticks(look);
       const bool joined =
@@ -217,9 +217,10 @@ void DifferentialSchedules::make_rewind(ChangeScheduleRequest& request, const Sc
   std::erase_if(ranges, [](const TickRow& tick) { return tick.count == 1; });
   const WallTime least = std::max(row.bar, row.counts_from);
   const auto beats = [&](Duration room) {
-    return kBeat *
-           static_cast<std::int64_t>(1 + below(static_cast<std::uint64_t>(std::max<std::int64_t>(
-                                             1, one_in(3) ? room / kBeat : std::min<std::int64_t>(room / kBeat, 12)))));
+    return kScheduleBeat *
+           static_cast<std::int64_t>(
+               1 + below(static_cast<std::uint64_t>(std::max<std::int64_t>(
+                       1, one_in(3) ? room / kScheduleBeat : std::min<std::int64_t>(room / kScheduleBeat, 12)))));
   };
   request.from = row.resolved_to;
   request.to = request.from - beats(request.from - least);
@@ -228,9 +229,9 @@ void DifferentialSchedules::make_rewind(ChangeScheduleRequest& request, const Sc
     request.to = range.last - beats(range.last - range.tick);
   }
   if (now_ >= least && now_ < request.from && one_in(2)) request.to = now_;
-  if (one_in(8)) request.to = least - kBeat * static_cast<std::int64_t>(below(2));
-  if (request.to >= request.from) request.to = request.from - kBeat;
-  if (one_in(25)) request.from += kBeat;
+  if (one_in(8)) request.to = least - kScheduleBeat * static_cast<std::int64_t>(below(2));
+  if (request.to >= request.from) request.to = request.from - kScheduleBeat;
+  if (one_in(25)) request.from += kScheduleBeat;
   for (const TickRow& range : ranges) {
     if (range.tick <= request.to && range.last > request.to && !one_in(8))
       request.kept = range_of(range.tick, tick_at_most(request.to), range.reason);
@@ -254,7 +255,7 @@ ChangeScheduleRequest DifferentialSchedules::made_up_change(const std::string& n
   request.request = "c" + std::to_string(++last_number_);
   request.owner = "person";
   request.place = one_of(kPlaces);
-  request.act = kTester;
+  request.act = kScheduleTester;
   if (one_in(3)) {
     request.change = ScheduleChange::put;
     request.name = any_name();
@@ -318,7 +319,7 @@ void DifferentialSchedules::edit_moved_back(ChangeScheduleRequest& request) {
 }
 
 void DifferentialSchedules::change_schedule() {
-  ChangeScheduleRequest request = made_up_change(one_of(kNamespaces));
+  ChangeScheduleRequest request = made_up_change(one_of(kScheduleNamespaces));
   if (one_in(6)) edit_moved_back(request);
   const bool repeat = !changes_.empty() && one_in(8);
   if (repeat)
@@ -331,7 +332,7 @@ void DifferentialSchedules::change_schedule() {
   const auto reply =
       both("change_schedule", text_of(request), [&](Store& store) { return store.change_schedule(request); });
   if (!reply) return;
-  if (!repeat) remember(changes_, request);
+  if (!repeat) remember_schedule(changes_, request);
   if (repeat) return note_("change_schedule", "repeat");
   note_change(request, *reply, before);
 }
@@ -375,7 +376,7 @@ void DifferentialSchedules::compare_page_by_page(SchedulesRequest request) {
 
 void DifferentialSchedules::schedules() {
   SchedulesRequest request;
-  request.ns = one_in(10) ? "none" : one_of(kNamespaces);
+  request.ns = one_in(10) ? "none" : one_of(kScheduleNamespaces);
   request.unfinished = one_in(2);
   request.limit = static_cast<int>(one_in(2) ? 1 + below(4) : 1000);
   if (one_in(3)) {
@@ -406,19 +407,19 @@ void DifferentialSchedules::compare_page_by_page(TicksRequest request) {
 
 void DifferentialSchedules::ticks() {
   TicksRequest request;
-  request.ns = one_of(kNamespaces);
+  request.ns = one_of(kScheduleNamespaces);
   request.schedule = any_row(request.ns).name;
   request.fired_only = one_in(3);
   request.limit = static_cast<int>(1 + below(one_in(2) ? 4 : 1000));
-  if (one_in(4)) request.after = tick_at_most(now_) - kBeat * static_cast<std::int64_t>(below(40));
-  if (one_in(4)) request.before = tick_at_most(now_) - kBeat * static_cast<std::int64_t>(below(20));
+  if (one_in(4)) request.after = tick_at_most(now_) - kScheduleBeat * static_cast<std::int64_t>(below(40));
+  if (one_in(4)) request.before = tick_at_most(now_) - kScheduleBeat * static_cast<std::int64_t>(below(20));
   if (one_in(15)) request.limit = 0;
   compare_page_by_page(request);
 }
 
 // Jobs of ticks come to their end, most of them.
 void DifferentialSchedules::work() {
-  ClaimRequest claim{.ns = one_of(kNamespaces),
+  ClaimRequest claim{.ns = one_of(kScheduleNamespaces),
                      .queues = {kTicksQueue},
                      .stage = "",
                      .owner = "ticker",

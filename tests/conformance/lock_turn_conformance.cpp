@@ -12,7 +12,7 @@ AcquireRequest slot_of(AcquireRequest request, int slots) {
   return request;
 }
 
-AcquireRequest lasting(AcquireRequest request, Duration ttl) {
+AcquireRequest turn_lasting(AcquireRequest request, Duration ttl) {
   request.ttl = ttl;
   return request;
 }
@@ -24,10 +24,10 @@ std::vector<std::string> owners_of(const std::vector<LockWaiter>& waiters) {
 }
 
 TEST_P(LockConformance, WaitersAreServedInTheOrderInWhichTheyCame) {
-  LockHolding held = taken(lasting(taking("h"), 1h));
+  LockHolding held = taken(turn_lasting(taking("h"), 1h));
   std::vector<AcquireRequest> waiters;
   for (const char* owner : {"c", "a", "b"}) {
-    waiters.push_back(lasting(waiting(owner), 1h));
+    waiters.push_back(turn_lasting(waiting(owner), 1h));
     const AcquireReply reply = must(store().acquire(waiters.back()));
     EXPECT_EQ(reply.ahead, static_cast<std::int64_t>(waiters.size()) - 1);
     ASSERT_TRUE(reply.held);
@@ -59,7 +59,7 @@ TEST_P(LockConformance, NothingIsGrantedToAWaiterThatDoesNotAsk) {
 }
 
 TEST_P(LockConformance, AWaiterThatDiedCostsThoseBehindItOneTurn) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
   const AcquireRequest dies = waiting("dies");
   const AcquireRequest next = waiting("next");
   const AcquireRequest last = waiting("last");
@@ -76,12 +76,12 @@ TEST_P(LockConformance, AWaiterThatDiedCostsThoseBehindItOneTurn) {
 }
 
 TEST_P(LockConformance, WaitersThatDiedCostATurnEachOnce) {
-  LockHolding held = taken(lasting(taking("h"), 1h));
+  LockHolding held = taken(turn_lasting(taking("h"), 1h));
   constexpr int kDead = 20;
   for (int i = 0; i < kDead; ++i) EXPECT_EQ(tried(waiting("dead" + std::to_string(i))), "held");
   std::vector<AcquireRequest> alive;
   for (const char* owner : {"a", "b", "c"}) {
-    alive.push_back(lasting(waiting(owner), 1h));
+    alive.push_back(turn_lasting(waiting(owner), 1h));
     EXPECT_EQ(tried(alive.back()), "held");
   }
   let_time_pass(kMoment);
@@ -101,10 +101,10 @@ TEST_P(LockConformance, WaitersThatDiedCostATurnEachOnce) {
 }
 
 TEST_P(LockConformance, AWaiterThatAsksBeforeItsTurnKeepsItsPlaceAndOneThatDoesNotGoesToTheEnd) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
   const AcquireRequest dies = waiting("dies");
   const AcquireRequest slow = waiting("slow");
-  const AcquireRequest next = lasting(waiting("next"), 1h);
+  const AcquireRequest next = turn_lasting(waiting("next"), 1h);
   const AcquireRequest last = waiting("last");
   for (const AcquireRequest& request : {dies, slow, next, last}) EXPECT_EQ(tried(request), "held");
   let_time_pass(kMoment);
@@ -122,10 +122,10 @@ TEST_P(LockConformance, AWaiterThatAsksBeforeItsTurnKeepsItsPlaceAndOneThatDoesN
 
 TEST_P(LockConformance, WhoeverTakesOneOfSeveralFreeSlotsPassesNobodyForWhomThereIsAnother) {
   std::vector<LockHolding> held;
-  for (const char* owner : {"h1", "h2"}) held.push_back(taken(slot_of(lasting(taking(owner), 1h), 2)));
+  for (const char* owner : {"h1", "h2"}) held.push_back(taken(slot_of(turn_lasting(taking(owner), 1h), 2)));
   std::vector<AcquireRequest> waiters;
   for (const char* owner : {"a", "b", "c", "d"}) {
-    waiters.push_back(slot_of(lasting(waiting(owner), 1h), 2));
+    waiters.push_back(slot_of(turn_lasting(waiting(owner), 1h), 2));
     EXPECT_EQ(tried(waiters.back()), "held");
   }
   let_time_pass(kMoment);
@@ -140,8 +140,8 @@ TEST_P(LockConformance, WhoeverTakesOneOfSeveralFreeSlotsPassesNobodyForWhomTher
 }
 
 TEST_P(LockConformance, OneThatWaitsForSeveralAndDiedGoesToTheEndOfTheQueueInWhichItWasPassed) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
-  taken(lasting(taking("x", "m"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
+  taken(turn_lasting(taking("x", "m"), 1h));
   AcquireRequest both = waiting("both");
   both.names = {"l", "m"};
   EXPECT_EQ(tried(both), "held");
@@ -173,7 +173,7 @@ TEST_P(LockConformance, TurnsBeginWhenTheLockIsFreeHoweverItBecameFree) {
 }
 
 TEST_P(LockConformance, AWaiterThatAsksNoMoreHasLeftTheQueue) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
   const AcquireRequest silent = waiting("silent");
   const AcquireRequest alive = waiting("alive");
   EXPECT_EQ(tried(silent), "held");
@@ -190,7 +190,7 @@ TEST_P(LockConformance, AWaiterThatAsksNoMoreHasLeftTheQueue) {
 }
 
 TEST_P(LockConformance, ARequestThatDoesNotWaitComesAfterAllThatDo) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
   for (const char* owner : {"w1", "w2"}) EXPECT_EQ(tried(waiting(owner)), "held");
   EXPECT_EQ(released(held), "");
   const AcquireReply reply = must(store().acquire(taking("passes-by")));
@@ -206,8 +206,8 @@ TEST_P(LockConformance, ARequestThatDoesNotWaitComesAfterAllThatDo) {
 }
 
 TEST_P(LockConformance, OneThatWaitsForSeveralHoldsUpNobodyForEver) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
-  taken(lasting(taking("x", "m"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
+  taken(turn_lasting(taking("x", "m"), 1h));
   AcquireRequest both = waiting("both");
   both.names = {"l", "m"};
   const AcquireRequest one = waiting("one");
@@ -225,8 +225,8 @@ TEST_P(LockConformance, OneThatWaitsForSeveralHoldsUpNobodyForEver) {
 }
 
 TEST_P(LockConformance, SeveralAreGrantedWhenEachMayBeHad) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
-  const LockHolding other = taken(lasting(taking("h2", "m"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
+  const LockHolding other = taken(turn_lasting(taking("h2", "m"), 1h));
   const AcquireRequest before = waiting("before", "m");
   EXPECT_EQ(tried(before), "held");
   AcquireRequest both = waiting("both");
@@ -246,7 +246,7 @@ TEST_P(LockConformance, SeveralAreGrantedWhenEachMayBeHad) {
 }
 
 TEST_P(LockConformance, AWithdrawalLeavesTheQueue) {
-  const LockHolding held = taken(lasting(taking("h"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("h"), 1h));
   const AcquireRequest first = waiting("first");
   const AcquireRequest second = waiting("second");
   EXPECT_EQ(tried(first), "held");
@@ -320,7 +320,7 @@ TEST_P(LockConformance, APhaseEndsWithItsLastHolderAndTheNextHasAnotherFence) {
 
 TEST_P(LockConformance, L4_ASharedLeaseThatRanOutIsNotRenewedThoughItsPhaseGoesOn) {
   const LockHolding dies = taken(sharing("dies"));
-  const LockHolding lives = taken(lasting(sharing("lives"), 1h));
+  const LockHolding lives = taken(turn_lasting(sharing("lives"), 1h));
   let_time_pass(kTtl);
   EXPECT_EQ(renewed(dies), "expired");
   EXPECT_EQ(renewed({"l", "stranger", lives.fence}), "other_owner");
@@ -339,21 +339,21 @@ TEST_P(LockConformance, APhaseWhoseLeasesRanOutIsOver) {
 }
 
 TEST_P(LockConformance, SharersThatAreOverAreForgottenThoughTheirPhaseGoesOn) {
-  const LockHolding lives = taken(lasting(sharing("lives"), 1h));
+  const LockHolding lives = taken(turn_lasting(sharing("lives"), 1h));
   const LockHolding left = taken(sharing("left"));
   const LockHolding died = taken(sharing("died"));
   const LockHolding kept = taken(sharing("kept"));
   EXPECT_EQ(renewed(kept, 1h), "");
   EXPECT_EQ(released(left), "");
   let_time_pass(2 * kTtl - kMoment);
-  taken(lasting(sharing("a"), 1h));
+  taken(turn_lasting(sharing("a"), 1h));
   EXPECT_EQ(renewed(left), "released");
   EXPECT_EQ(released(left), "") << "a repeat";
   EXPECT_EQ(renewed(died), "expired");
   EXPECT_EQ(lock_row().holders_count, 4);
   let_time_pass(kMoment);
   EXPECT_EQ(renewed(died), "expired") << "nobody joined since";
-  taken(lasting(sharing("b"), 1h));
+  taken(turn_lasting(sharing("b"), 1h));
   EXPECT_EQ(renewed(left), "other_owner");
   EXPECT_EQ(released(died), "other_owner");
   EXPECT_EQ(lock_row().holders_count, 4);
@@ -363,7 +363,7 @@ TEST_P(LockConformance, SharersThatAreOverAreForgottenThoughTheirPhaseGoesOn) {
 }
 
 TEST_P(LockConformance, AnExclusiveWaiterStopsNewSharers) {
-  const LockHolding held = taken(lasting(sharing("a"), 1h));
+  const LockHolding held = taken(turn_lasting(sharing("a"), 1h));
   const AcquireRequest writer = waiting("writer");
   EXPECT_EQ(tried(writer), "held");
   AcquireRequest reader = sharing("b");
@@ -383,7 +383,7 @@ TEST_P(LockConformance, AnExclusiveWaiterStopsNewSharers) {
 }
 
 TEST_P(LockConformance, AmongSharersNobodyWaitsForATurn) {
-  const LockHolding held = taken(lasting(taking("x"), 1h));
+  const LockHolding held = taken(turn_lasting(taking("x"), 1h));
   std::vector<AcquireRequest> readers;
   for (const char* owner : {"a", "b", "c"}) {
     readers.push_back(sharing(owner));
@@ -398,7 +398,7 @@ TEST_P(LockConformance, AmongSharersNobodyWaitsForATurn) {
 }
 
 TEST_P(LockConformance, AnExclusiveWaiterThatDiedStopsSharersForOneTurn) {
-  const LockHolding held = taken(lasting(sharing("a"), 1h));
+  const LockHolding held = taken(turn_lasting(sharing("a"), 1h));
   EXPECT_EQ(tried(waiting("dies")), "held");
   AcquireRequest reader = sharing("b");
   reader.wait = true;
@@ -415,7 +415,7 @@ TEST_P(LockConformance, AnExclusiveWaiterThatDiedStopsSharersForOneTurn) {
 TEST_P(LockConformance, OfSeveralSlotsTheFirstThatIsFreeIsGranted) {
   const LockHolding one = taken(slot_of(taking("a"), 3));
   const LockHolding two = taken(slot_of(taking("b"), 3));
-  const LockHolding three = taken(slot_of(lasting(taking("c"), 2 * kTtl), 3));
+  const LockHolding three = taken(slot_of(turn_lasting(taking("c"), 2 * kTtl), 3));
   EXPECT_EQ(one.resource, "l");
   EXPECT_EQ(two.resource, "l#2");
   EXPECT_EQ(three.resource, "l#3");
@@ -451,8 +451,8 @@ TEST_P(LockConformance, APlainRequestIsOneForTheFirstSlot) {
 }
 
 TEST_P(LockConformance, OfSeveralFreeSlotsAsManyWaitersMayTakeOneAtOnce) {
-  const LockHolding one = taken(slot_of(lasting(taking("h1"), 1h), 2));
-  const LockHolding two = taken(slot_of(lasting(taking("h2"), 1h), 2));
+  const LockHolding one = taken(slot_of(turn_lasting(taking("h1"), 1h), 2));
+  const LockHolding two = taken(slot_of(turn_lasting(taking("h2"), 1h), 2));
   std::vector<AcquireRequest> waiters;
   for (const char* owner : {"a", "b", "c"}) {
     waiters.push_back(slot_of(waiting(owner), 2));
@@ -470,8 +470,8 @@ TEST_P(LockConformance, OfSeveralFreeSlotsAsManyWaitersMayTakeOneAtOnce) {
 }
 
 TEST_P(LockConformance, AWaiterForASlotThatDiedCostsOneTurn) {
-  const LockHolding one = taken(slot_of(lasting(taking("h1"), 1h), 2));
-  taken(slot_of(lasting(taking("h2"), 1h), 2));
+  const LockHolding one = taken(slot_of(turn_lasting(taking("h1"), 1h), 2));
+  taken(slot_of(turn_lasting(taking("h2"), 1h), 2));
   EXPECT_EQ(tried(slot_of(waiting("dies"), 2)), "held");
   const AcquireRequest next = slot_of(waiting("next"), 2);
   EXPECT_EQ(tried(next), "held");

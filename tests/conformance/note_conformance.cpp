@@ -32,7 +32,7 @@ LogReply log_of(Store& store, const JobId& id, std::int64_t after = 0, int limit
   return must(store.log({.ns = "default", .id = id, .after = after, .limit = limit})).value();
 }
 
-std::string text_of(const LogReply& reply) {
+std::string note_text_of(const LogReply& reply) {
   std::string text;
   for (const LogChunk& chunk : reply.chunks) text += chunk.bytes;
   return text;
@@ -77,12 +77,12 @@ TEST_P(NoteConformance, WhatWasLoggedAlreadyIsNotAddedTwice) {
   EXPECT_EQ(notes.log("ell", 1), "");
   EXPECT_EQ(notes.log("lo, you", 3), "");
   EXPECT_EQ(notes.log("", 10), "");
-  EXPECT_EQ(text_of(log_of(store(), id)), "hello, you");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "hello, you");
   EXPECT_EQ(log_of(store(), id).chunks.size(), 2u);
   EXPECT_EQ(notes.log("!", 20), "") << "what is missing is not waited for";
-  EXPECT_EQ(text_of(log_of(store(), id)), "hello, you!");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "hello, you!");
   EXPECT_EQ(notes.log("?", 15), "");
-  EXPECT_EQ(text_of(log_of(store(), id)), "hello, you!");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "hello, you!");
 }
 
 TEST_P(NoteConformance, AJobMayBeNamedMoreThanOnceInOneCall) {
@@ -98,7 +98,7 @@ TEST_P(NoteConformance, AJobMayBeNamedMoreThanOnceInOneCall) {
   EXPECT_EQ(reply.refused,
             (std::vector<Refusal>{{request.notes[1].id, fence, 0, "not_found"}, {id, fence + 1, fence, "superseded"}}));
   EXPECT_EQ(must(store().record(request)).refused, reply.refused);
-  EXPECT_EQ(text_of(log_of(store(), id)), "ab");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "ab");
   EXPECT_EQ(look(id).progress, (Progress{2, ""}));
 }
 
@@ -111,7 +111,7 @@ TEST_P(NoteConformance, J3_NothingIsRecordedUnderAnOlderFence) {
   const ClaimedJob second = claimed_as_next(id, "b");
   EXPECT_EQ(Notes(store(), first).log("x", 20), "superseded");
   EXPECT_EQ(Notes(store(), first).progress(50, ""), "superseded");
-  EXPECT_EQ(text_of(log_of(store(), id)), "first, late");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "first, late");
   EXPECT_FALSE(look(id).progress);
   EXPECT_EQ(Notes(store(), second).log("second", 0), "");
 }
@@ -122,7 +122,7 @@ TEST_P(NoteConformance, AFinishedJobStillTakesTheEndOfItsLog) {
   EXPECT_EQ(ended(claim), "");
   EXPECT_EQ(Notes(store(), claim).log("the end", 0), "");
   EXPECT_EQ(Notes(store(), claim).progress(100, "all"), "");
-  EXPECT_EQ(text_of(log_of(store(), id)), "the end");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "the end");
   EXPECT_EQ(look(id).progress, (Progress{100, "all"}));
 }
 
@@ -135,15 +135,15 @@ TEST_P(NoteConformance, OfALongLogTheEndIsKeptAndTheRestCounted) {
     EXPECT_EQ(notes.log(part, static_cast<std::int64_t>(all.size())), "");
     all += part;
     const LogReply reply = log_of(store(), id);
-    const std::string kept = text_of(reply);
+    const std::string kept = note_text_of(reply);
     EXPECT_LE(kept.size(), kLogBytesMax);
     EXPECT_EQ(kept, all.substr(all.size() - kept.size()));
     EXPECT_EQ(reply.dropped + static_cast<std::int64_t>(kept.size()), static_cast<std::int64_t>(all.size()));
     EXPECT_EQ(reply.dropped > 0, all.size() > kLogBytesMax);
   }
-  EXPECT_EQ(text_of(log_of(store(), id)).size(), kLogBytesMax) << "as much as may be";
+  EXPECT_EQ(note_text_of(log_of(store(), id)).size(), kLogBytesMax) << "as much as may be";
   EXPECT_EQ(notes.log(std::string(kLogBytesMax, 'z'), static_cast<std::int64_t>(all.size())), "");
-  EXPECT_EQ(text_of(log_of(store(), id)), std::string(kLogBytesMax, 'z'));
+  EXPECT_EQ(note_text_of(log_of(store(), id)), std::string(kLogBytesMax, 'z'));
   EXPECT_EQ(log_of(store(), id).dropped, static_cast<std::int64_t>(all.size()));
 }
 
@@ -156,12 +156,12 @@ TEST_P(NoteConformance, ALogIsReadPageByPageWhileItGrows) {
   std::int64_t at = 0;
   for (const char* part : {"a", "b", "c"}) EXPECT_EQ(notes.log(part, at++), "");
   const LogReply first = log_of(store(), id, 0, 2);
-  EXPECT_EQ(text_of(first), "ab");
+  EXPECT_EQ(note_text_of(first), "ab");
   const LogReply second = log_of(store(), id, first.next, 2);
-  EXPECT_EQ(text_of(second), "c");
+  EXPECT_EQ(note_text_of(second), "c");
   EXPECT_TRUE(log_of(store(), id, second.next).chunks.empty());
   EXPECT_EQ(notes.log("d", at), "");
-  EXPECT_EQ(text_of(log_of(store(), id, second.next)), "d");
+  EXPECT_EQ(note_text_of(log_of(store(), id, second.next)), "d");
 }
 
 TEST_P(NoteConformance, ThereIsNoLogOfAJobThatIsNotThere) {
@@ -178,7 +178,7 @@ TEST_P(NoteConformance, NotesOutliveTheProcess) {
   EXPECT_EQ(Notes(store(), claim).progress(1, "n"), "");
   if (!reopen()) GTEST_SKIP() << "this store keeps nothing";
   EXPECT_EQ(Notes(store(), claim).log("bcd", 1), "");
-  EXPECT_EQ(text_of(log_of(store(), id)), "abcd");
+  EXPECT_EQ(note_text_of(log_of(store(), id)), "abcd");
   EXPECT_EQ(look(id).progress, (Progress{1, "n"}));
 }
 

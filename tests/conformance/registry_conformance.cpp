@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-WorkerReport report_of(const std::string& owner) {
+WorkerReport registry_report_of(const std::string& owner) {
   return {.ns = "default",
           .owner = owner,
           .host = "host \"1\"",
@@ -20,7 +20,7 @@ WorkerReport report_of(const std::string& owner) {
 
 TEST_P(RegistryConformance, AWorkerIsListedAsItReported) {
   const WallTime now = wall();
-  WorkerReport report = report_of("a");
+  WorkerReport report = registry_report_of("a");
   report.holding = {{new_id(), 17}, {new_id(), kFenceMax}};
   must(store().report_worker(report));
   const std::vector<WorkerRow> rows = must(store().workers("default"));
@@ -32,7 +32,7 @@ TEST_P(RegistryConformance, AWorkerIsListedAsItReported) {
 
 TEST_P(RegistryConformance, AReportRenewsTheRowAndKeepsItsStart) {
   const WallTime start = wall();
-  WorkerReport report = report_of("a");
+  WorkerReport report = registry_report_of("a");
   must(store().report_worker(report));
   let_time_pass(10s);
   report.holding = {{new_id(), 1}};
@@ -46,9 +46,9 @@ TEST_P(RegistryConformance, AReportRenewsTheRowAndKeepsItsStart) {
 }
 
 TEST_P(RegistryConformance, TheStoreTellsHowLongAWorkerWasNotSeen) {
-  must(store().report_worker(report_of("a")));
+  must(store().report_worker(registry_report_of("a")));
   let_time_pass(10s);
-  must(store().report_worker(report_of("b")));
+  must(store().report_worker(registry_report_of("b")));
   let_time_pass(1s);
   const std::vector<WorkerRow> rows = must(store().workers("default"));
   ASSERT_EQ(rows.size(), 2u);
@@ -57,19 +57,19 @@ TEST_P(RegistryConformance, TheStoreTellsHowLongAWorkerWasNotSeen) {
 }
 
 TEST_P(RegistryConformance, WorkersAreListedByStartThenOwner) {
-  must(store().report_worker(report_of("z")));
+  must(store().report_worker(registry_report_of("z")));
   let_time_pass(1s);
-  must(store().report_worker(report_of("b")));
-  must(store().report_worker(report_of("a")));
-  must(store().report_worker(report_of("z")));
+  must(store().report_worker(registry_report_of("b")));
+  must(store().report_worker(registry_report_of("a")));
+  must(store().report_worker(registry_report_of("z")));
   std::vector<std::string> owners;
   for (const WorkerRow& row : must(store().workers("default"))) owners.push_back(row.report.owner);
   EXPECT_EQ(owners, (std::vector<std::string>{"z", "a", "b"}));
 }
 
 TEST_P(RegistryConformance, ARemovedWorkerIsGoneAndTheOthersStay) {
-  must(store().report_worker(report_of("a")));
-  must(store().report_worker(report_of("b")));
+  must(store().report_worker(registry_report_of("a")));
+  must(store().report_worker(registry_report_of("b")));
   must(store().remove_worker("default", "a"));
   must(store().remove_worker("default", "a"));
   must(store().remove_worker("default", "unknown"));
@@ -79,19 +79,19 @@ TEST_P(RegistryConformance, ARemovedWorkerIsGoneAndTheOthersStay) {
 }
 
 TEST_P(RegistryConformance, AWorkerThatWasNotSeenForADayIsForgottenByTheNextReport) {
-  must(store().report_worker(report_of("dead")));
+  must(store().report_worker(registry_report_of("dead")));
   let_time_pass(1h);
-  must(store().report_worker(report_of("quiet")));
+  must(store().report_worker(registry_report_of("quiet")));
   let_time_pass(kWorkerForgottenAfter - 1h);
   EXPECT_EQ(must(store().workers("default")).size(), 2u);
-  must(store().report_worker(report_of("new")));
+  must(store().report_worker(registry_report_of("new")));
   std::vector<std::string> owners;
   for (const WorkerRow& row : must(store().workers("default"))) owners.push_back(row.report.owner);
   EXPECT_EQ(owners, (std::vector<std::string>{"quiet", "new"}));
 }
 
 TEST_P(RegistryConformance, WorkersOfAnotherNamespaceAreNotSeen) {
-  must(store().report_worker(report_of("a")));
+  must(store().report_worker(registry_report_of("a")));
   EXPECT_TRUE(must(store().workers("other")).empty());
   must(store().remove_worker("other", "a"));
   EXPECT_EQ(must(store().workers("default")).size(), 1u);
@@ -100,7 +100,7 @@ TEST_P(RegistryConformance, WorkersOfAnotherNamespaceAreNotSeen) {
 TEST_P(RegistryConformance, ARowDecidesNothingAboutALease) {
   added(new_job());
   const ClaimedJob claim = claimed_by("a");
-  WorkerReport liar = report_of("b");
+  WorkerReport liar = registry_report_of("b");
   liar.holding = {holding_of(claim)};
   must(store().report_worker(liar));
   must(store().remove_worker("default", "a"));
@@ -110,7 +110,7 @@ TEST_P(RegistryConformance, ARowDecidesNothingAboutALease) {
 
 TEST_P(RegistryConformance, InvalidReportsChangeNothing) {
   const auto refused = [&](auto spoil) {
-    WorkerReport report = report_of("a");
+    WorkerReport report = registry_report_of("a");
     spoil(report);
     EXPECT_EQ(code_of(store().report_worker(report)), Code::invalid);
   };

@@ -6,7 +6,7 @@ namespace fenceline::test {
 namespace {
 
 using namespace std::chrono_literals;
-using Lines = std::vector<std::string>;
+using KeptLines = std::vector<std::string>;
 
 constexpr std::int64_t kMinutesADay = 24 * 60;
 
@@ -27,7 +27,7 @@ TEST_P(ScheduleConformance, S1_TicksAreKeptForAWeekAndThenTheBarStandsForThem) {
   row = schedule();
   EXPECT_EQ(row.bar, minute(5));
   EXPECT_EQ(row.fired_to, minute(9));
-  EXPECT_EQ(history(), (Lines{"6-8 missed", "9 fired"}));
+  EXPECT_EQ(history(), (KeptLines{"6-8 missed", "9 fired"}));
   EXPECT_EQ(tried(rewinding(row, 4)), "refused") << "not beyond the bar";
   row = changed(rewinding(row, 5));
   EXPECT_EQ(stepped(step(row, 9, {6, 9}, {skipping(7, 8)})).duplicates, std::vector{minute(9)});
@@ -51,7 +51,7 @@ TEST_P(ScheduleConformance, S1_ATickAtOrBeforeTheBarCountsAsThere) {
   EXPECT_EQ(row.bar, minute(2));
   set_minute(5);
   EXPECT_EQ(stepped(step(row, 3, {1, 2, 3})).duplicates, (std::vector{minute(1), minute(2)}));
-  EXPECT_EQ(history(), (Lines{"3 fired", "4 fired"}));
+  EXPECT_EQ(history(), (KeptLines{"3 fired", "4 fired"}));
   EXPECT_EQ(everything().size(), 3u);
 }
 
@@ -66,7 +66,7 @@ TEST_P(ScheduleConformance, S2_ASkippedRangeThatIsForgottenLeavesNoBar) {
   EXPECT_EQ(row.fired_to, minute(1));
   row = changed(rewinding(row, 1));
   EXPECT_TRUE(stepped(step(row, 5, {2, 5})).duplicates.empty());
-  EXPECT_EQ(history(), (Lines{"2 fired", "5 fired"}));
+  EXPECT_EQ(history(), (KeptLines{"2 fired", "5 fired"}));
 }
 
 TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
@@ -96,7 +96,7 @@ TEST_P(ScheduleConformance, OfOneScheduleTheLargestTicksAreKept) {
   EXPECT_EQ(schedule().bar, minute(3)) << "the largest of them that fired";
   EXPECT_EQ(ticks().size(), static_cast<std::size_t>(kTicksKeptMost));
   EXPECT_EQ(ticks().back().tick, minute(6));
-  EXPECT_EQ(history("other"), Lines{"1 fired"}) << "each is counted by itself";
+  EXPECT_EQ(history("other"), KeptLines{"1 fired"}) << "each is counted by itself";
   EXPECT_EQ(tidied(), 0);
 }
 
@@ -111,7 +111,7 @@ TEST_P(ScheduleConformance, S2_WhatFiredAfterTheAccountIsKeptSoThatNoOpenTickIsE
   row = schedule();
   EXPECT_EQ(row.bar, minute(1));
   EXPECT_EQ(row.fired_to, minute(5));
-  EXPECT_EQ(history(), (Lines{"3 fired", "5 fired"}));
+  EXPECT_EQ(history(), (KeptLines{"3 fired", "5 fired"}));
   EXPECT_EQ(stepped(step(row, 3, {2, 3})).duplicates, std::vector{minute(3)}) << "the tick between was open, and fires";
   EXPECT_EQ(tidied(), 2) << "what the account has come to goes";
   row = schedule();

@@ -6,8 +6,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr OutcomeKind kKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later,
-                                  OutcomeKind::given_back};
+constexpr OutcomeKind kSettledKinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead, OutcomeKind::later,
+                                         OutcomeKind::given_back};
 
 TEST_P(JobConformance, L4_ARenewalStartsTheTtlAgainAndKeepsTheFence) {
   const JobId id = added(new_job());

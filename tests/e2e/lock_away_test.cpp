@@ -15,7 +15,7 @@ namespace fenceline::e2e {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
+using AwayClock = std::chrono::steady_clock;
 
 // A port of this machine. Nobody is there; or somebody who takes connections and never says a word.
 class Port {
@@ -52,7 +52,7 @@ int events(const std::string& text, const std::string& name) {
   return count;
 }
 
-bool comes(const Workplace& place, const std::string& name) {
+bool lock_comes(const Workplace& place, const std::string& name) {
   return eventually([&] { return std::filesystem::exists(place.file(name)); });
 }
 
@@ -62,12 +62,12 @@ TEST(LockAway, AClassThatFailsOpenRunsItsCommandWithoutALockAndSaysSo) {
   place.write("fenceline.toml", "[lock.bold]\nttl = \"5m\"\nwait = \"1s\"\non_acquire_error = \"open\"\n");
   const Words bold{"lock", "deploy", "--class", "bold"};
   const Words says{"--", "sh", "-c", "echo \"$FENCELINE_LOCK|$FENCELINE_FENCE|$FENCELINE_LOCKS\"; cat; exit 3"};
-  const auto began = Clock::now();
+  const auto began = AwayClock::now();
   Setting setting = closed.setting();
   setting.input = "through\n";
   const Ended ran = place.fenceline(joined(bold, says), setting);
   EXPECT_EQ(ran.status, 3) << ran.err;
-  EXPECT_GE(Clock::now() - began, 1s) << "the store had its time to come back";
+  EXPECT_GE(AwayClock::now() - began, 1s) << "the store had its time to come back";
   EXPECT_EQ(ran.out, "deploy||{}\nthrough\n");
   EXPECT_TRUE(one_line(ran.err) && has(ran.err, "nothing keeps others out now")) << ran.err;
   const Ended told = place.fenceline(joined(bold, joined({"-n", "--json"}, says)), closed.setting());
@@ -85,7 +85,7 @@ TEST(LockAway, ASignalReachesACommandThatRunsWithoutItsLock) {
   const auto run = place.start({"lock", "deploy", "--class", "bold", "--", "sh", "-c",
                                 "trap 'exit 9' TERM; echo > begun; while :; do sleep 0.02; done"},
                                closed.setting());
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(lock_comes(place, "begun"));
   run->signal(SIGTERM);
   EXPECT_EQ(run->wait().status, 9);
 }
@@ -93,10 +93,10 @@ TEST(LockAway, ASignalReachesACommandThatRunsWithoutItsLock) {
 TEST(LockAway, OtherwiseItIsWaitedForAndThen69) {
   const Workplace place;
   const Port closed(false);
-  const auto began = Clock::now();
+  const auto began = AwayClock::now();
   const Ended ended = place.fenceline({"lock", "deploy", "-w", "1.5", "--", "touch", "ran"}, closed.setting());
   EXPECT_EQ(ended.status, 69);
-  EXPECT_GE(Clock::now() - began, 1500ms);
+  EXPECT_GE(AwayClock::now() - began, 1500ms);
   EXPECT_TRUE(one_line(ended.err) && has(ended.err, "cannot reach")) << ended.err;
   const Ended once =
       place.fenceline({"lock", "deploy", "-n", "-E", "3", "--json", "--", "touch", "ran"}, closed.setting());
@@ -110,10 +110,10 @@ TEST(LockAway, OtherwiseItIsWaitedForAndThen69) {
 TEST(LockAway, AServerThatSaysNothingDoesNotMakeTheWaitLonger) {
   const Workplace place;
   const Port silent(true);
-  const auto began = Clock::now();
+  const auto began = AwayClock::now();
   const Ended ended = place.fenceline({"lock", "deploy", "-w", "1", "--", "touch", "ran"}, silent.setting());
   EXPECT_EQ(ended.status, 69) << ended.err;
-  EXPECT_LT(Clock::now() - began, 8s) << "a call by itself may take ten";
+  EXPECT_LT(AwayClock::now() - began, 8s) << "a call by itself may take ten";
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(place.file("ran")));
 }

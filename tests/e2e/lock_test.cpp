@@ -11,7 +11,7 @@ namespace {
 
 bool exists(const Workplace& place, const std::string& name) { return std::filesystem::exists(place.file(name)); }
 // With a whole line in it: a shell makes the file before it writes.
-bool comes(const Workplace& place, const std::string& name) {
+bool becomes_true(const Workplace& place, const std::string& name) {
   return eventually([&] { return Workplace::read(place.file(name)).ends_with('\n'); });
 }
 bool is_alive(const std::string& pid) {
@@ -19,7 +19,9 @@ bool is_alive(const std::string& pid) {
   const std::size_t end = status.rfind(')');
   return end != std::string::npos && status[end + 2] != 'Z' && status[end + 2] != 'X';
 }
-Json shown(const Workplace& place, const std::string& resource) { return answer(place, {"locks", "show", resource}); }
+Json lock_shown(const Workplace& place, const std::string& resource) {
+  return answer(place, {"locks", "show", resource});
+}
 
 TEST(Lock, RunsItsCommandWithTheFenceAndPassesItsStatusOn) {
   const Workplace place;
@@ -48,7 +50,7 @@ TEST(Lock, RunsItsCommandWithTheFenceAndPassesItsStatusOn) {
 TEST(Lock, IsHeldWhileItsCommandRunsAndFreeAfterIt) {
   const Workplace place;
   const auto run = place.start({"lock", "deploy", "--", "sh", "-c", "echo > begun; read line"});
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(becomes_true(place, "begun"));
   const Ended none = place.fenceline({"lock", "deploy", "-n", "--", "touch", "second"});
   EXPECT_EQ(none.status, 75);
   EXPECT_TRUE(one_line(none.err) && has(none.err, "deploy")) << none.err;
@@ -62,17 +64,17 @@ TEST(Lock, IsHeldWhileItsCommandRunsAndFreeAfterIt) {
   EXPECT_EQ(quiet.err, "");
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--wait", "100ms", "--", "touch", "second"}).status, 75);
   EXPECT_FALSE(exists(place, "second"));
-  const Json row = shown(place, "deploy");
+  const Json row = lock_shown(place, "deploy");
   EXPECT_EQ(row["state"], "held");
   EXPECT_TRUE(has(row["holders"][0]["place"], ":" + std::to_string(run->pid()))) << row.dump();
   EXPECT_GT(row["holders"][0]["left_ms"], 1000);
   const auto waits = place.start({"lock", "deploy", "-w", "30", "--", "touch", "third"});
-  EXPECT_TRUE(eventually([&] { return shown(place, "deploy")["waiters_count"] == 1; }));
+  EXPECT_TRUE(eventually([&] { return lock_shown(place, "deploy")["waiters_count"] == 1; }));
   run->feed("go\n");
   EXPECT_EQ(run->wait().status, 0);
   EXPECT_EQ(waits->wait().status, 0);
   EXPECT_TRUE(exists(place, "third"));
-  EXPECT_EQ(shown(place, "deploy")["state"], "free");
+  EXPECT_EQ(lock_shown(place, "deploy")["state"], "free");
 }
 
 TEST(Lock, SignalsGoToTheCommand) {
@@ -85,13 +87,13 @@ TEST(Lock, SignalsGoToTheCommand) {
                                                                {SIGQUIT, "QUIT"}}) {
     const auto run = place.start(
         {"lock", "deploy", "--", "sh", "-c", "trap 'exit 9' " + name + "; echo > begun; while :; do sleep 0.02; done"});
-    ASSERT_TRUE(comes(place, "begun"));
+    ASSERT_TRUE(becomes_true(place, "begun"));
     run->signal(signal);
     EXPECT_EQ(run->wait().status, 9) << name;
     std::filesystem::remove(place.file("begun"));
   }
   const auto run = place.start({"lock", "deploy", "--", "sh", "-c", "echo > begun; exec sleep 60"});
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(becomes_true(place, "begun"));
   run->signal(SIGTERM);
   EXPECT_EQ(run->wait().status, 143);
   EXPECT_EQ(place.fenceline({"lock", "deploy", "-n", "--", "true"}).status, 0) << "it was not given back";
@@ -103,14 +105,14 @@ TEST(Lock, ASignalToItAloneReachesTheCommandOnceAndOneToTheGroupAtMostTwice) {
       "trap 'echo x >> told' TERM; echo > begun; while ! [ -e enough ]; do sleep 0.02; done; exit 6";
   for (const bool group : {false, true}) {
     const auto run = place.start({"lock", "deploy", "--", "sh", "-c", counts});
-    ASSERT_TRUE(comes(place, "begun"));
+    ASSERT_TRUE(becomes_true(place, "begun"));
     ASSERT_EQ(::kill(group ? -run->pid() : run->pid(), SIGTERM), 0);
-    EXPECT_TRUE(comes(place, "told"));
+    EXPECT_TRUE(becomes_true(place, "told"));
     place.write("enough", "");
     EXPECT_EQ(run->wait().status, 6) << "the command decides how it ends";
     const std::size_t told = lines_of(Workplace::read(place.file("told"))).size();
     EXPECT_LE(told, group ? 2U : 1U);
-    EXPECT_EQ(shown(place, "deploy")["state"], "free");
+    EXPECT_EQ(lock_shown(place, "deploy")["state"], "free");
     for (const char* name : {"begun", "told", "enough"}) std::filesystem::remove(place.file(name));
   }
 }
@@ -118,14 +120,14 @@ TEST(Lock, ASignalToItAloneReachesTheCommandOnceAndOneToTheGroupAtMostTwice) {
 TEST(Lock, ASignalWhileItWaitsEndsTheWait) {
   const Workplace place;
   const auto run = place.start({"lock", "deploy", "--", "sh", "-c", "echo > begun; read line"});
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(becomes_true(place, "begun"));
   const auto waits = place.start({"lock", "deploy", "-w", "60", "--", "touch", "second"});
-  ASSERT_TRUE(eventually([&] { return shown(place, "deploy")["waiters_count"] == 1; }));
+  ASSERT_TRUE(eventually([&] { return lock_shown(place, "deploy")["waiters_count"] == 1; }));
   waits->signal(SIGTERM);
   const Ended ended = waits->wait();
   EXPECT_EQ(ended.status, 143);
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
-  EXPECT_EQ(shown(place, "deploy")["waiters_count"], 0);
+  EXPECT_EQ(lock_shown(place, "deploy")["waiters_count"], 0);
   EXPECT_FALSE(exists(place, "second"));
 }
 
@@ -135,7 +137,7 @@ TEST(Lock, L5_TheCommandOfAStoppedHolderIsGoneBeforeAnotherHasTheLock) {
   const std::string works =
       "trap '' TERM; echo $$ > first; while :; do date +%s%N > beat.new; mv beat.new beat; sleep 0.01; done";
   const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c", works});
-  ASSERT_TRUE(comes(place, "beat"));
+  ASSERT_TRUE(becomes_true(place, "beat"));
   run->signal(SIGSTOP);
   const Ended next = place.fenceline({"lock", "deploy", "--wait", "40s", "--", "sh", "-c", "date +%s%N; cat beat"});
   EXPECT_EQ(next.status, 0) << next.err;
@@ -153,7 +155,7 @@ TEST(Lock, L5_AKilledHolderTakesItsCommandAndAllItStartedWithIt) {
   const Workplace place;
   const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c",
                                 "setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
-  ASSERT_TRUE(comes(place, "child"));
+  ASSERT_TRUE(becomes_true(place, "child"));
   run->signal(SIGKILL);
   EXPECT_EQ(run->wait().status, 137);
   for (const char* name : {"child", "grandchild"})
@@ -167,7 +169,7 @@ TEST(Lock, L5_ACommandWhoseGuardianIsStoppedIsGoneSoonAfterTheLockIsLost) {
   const auto run =
       place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c",
                    "echo $PPID > guardian; setsid sleep 60 & echo $! > grandchild; echo $$ > child; wait"});
-  ASSERT_TRUE(comes(place, "child"));
+  ASSERT_TRUE(becomes_true(place, "child"));
   const int guardian = std::stoi(Workplace::read(place.file("guardian")));
   ASSERT_NE(guardian, run->pid());
   ASSERT_EQ(::kill(guardian, SIGSTOP), 0);
@@ -182,7 +184,7 @@ TEST(Lock, WhatIsIgnoredFromTheStartStaysIgnored) {
   const std::string under_nohup =
       "trap '' HUP; exec " + program() + " lock deploy -- sh -c 'echo $$ > child; read line; exit 4'";
   const auto run = place.start({"lock", "outer", "--", "sh", "-c", under_nohup});
-  ASSERT_TRUE(comes(place, "child"));
+  ASSERT_TRUE(becomes_true(place, "child"));
   const pid_t child = std::stoi(Workplace::read(place.file("child")));
   EXPECT_EQ(::kill(child, SIGHUP), 0);
   run->signal(SIGHUP);  // goes to the inner one, which ignores it
@@ -195,8 +197,8 @@ TEST(Lock, WhatIsIgnoredFromTheStartStaysIgnored) {
 TEST(Lock, ABrokenOneEndsItsCommandWith76AndIsInTheTrail) {
   const Workplace place;
   const auto run = place.start({"lock", "deploy", "--ttl", "6s", "--", "sh", "-c", "echo > begun; exec sleep 60"});
-  ASSERT_TRUE(comes(place, "begun"));
-  const std::string fence = shown(place, "deploy")["fence"].dump();
+  ASSERT_TRUE(becomes_true(place, "begun"));
+  const std::string fence = lock_shown(place, "deploy")["fence"].dump();
   const Ended other = place.fenceline({"locks", "break", "deploy", "--fence", "5"});
   EXPECT_EQ(other.status, 76);
   EXPECT_TRUE(one_line(other.err)) << other.err;
@@ -218,22 +220,22 @@ TEST(Lock, SharedSlotsAndSeveralAtOnce) {
   const Workplace place;
   const std::string waits = "echo \"$FENCELINE_LOCK $FENCELINE_LOCKS\" > $0.new; mv $0.new $0; read line";
   const auto reader = place.start({"lock", "table", "--shared", "--", "sh", "-c", waits, "r1"});
-  ASSERT_TRUE(comes(place, "r1"));
+  ASSERT_TRUE(becomes_true(place, "r1"));
   EXPECT_EQ(place.fenceline({"lock", "table", "--shared", "-n", "--", "true"}).status, 0);
   EXPECT_EQ(place.fenceline({"lock", "table", "-n", "--", "true"}).status, 75);
   const auto first = place.start({"lock", "gpu", "--slots", "2", "--", "sh", "-c", waits, "s1"});
-  ASSERT_TRUE(comes(place, "s1"));
+  ASSERT_TRUE(becomes_true(place, "s1"));
   const auto second = place.start({"lock", "gpu", "--slots", "2", "--", "sh", "-c", waits, "s2"});
-  ASSERT_TRUE(comes(place, "s2"));
+  ASSERT_TRUE(becomes_true(place, "s2"));
   EXPECT_EQ(place.fenceline({"lock", "gpu", "--slots", "2", "-n", "--", "true"}).status, 75);
   EXPECT_TRUE(Workplace::read(place.file("s1")).starts_with("gpu "));
   EXPECT_TRUE(Workplace::read(place.file("s2")).starts_with("gpu#2 "));
   const auto both = place.start({"lock", "b", "a", "--", "sh", "-c", waits, "both"});
-  ASSERT_TRUE(comes(place, "both"));
+  ASSERT_TRUE(becomes_true(place, "both"));
   const std::string told = Workplace::read(place.file("both"));
   const Json fences = Json::parse(told.substr(told.find(' ')));
-  EXPECT_EQ(fences["a"], shown(place, "a")["fence"]);
-  EXPECT_EQ(fences["b"], shown(place, "b")["fence"]);
+  EXPECT_EQ(fences["a"], lock_shown(place, "a")["fence"]);
+  EXPECT_EQ(fences["b"], lock_shown(place, "b")["fence"]);
   EXPECT_EQ(place.fenceline({"lock", "c", "b", "-n", "--", "true"}).status, 75);
   EXPECT_EQ(place.fenceline({"lock", "c", "-n", "--", "true"}).status, 0) << "all or none";
   const Json held = answer(place, {"locks", "list", "--held"})["locks"];
@@ -253,7 +255,7 @@ TEST(Lock, L6_ALoopIsNotHadAgainInItsWindow) {
   EXPECT_EQ(place.fenceline(sweep).status, 75) << "done, but its window is not over";
   EXPECT_EQ(place.fenceline({"lock", "sweep", "--class", "loop", "-E", "0", "--", "touch", "again"}).status, 0);
   EXPECT_FALSE(exists(place, "again"));
-  EXPECT_NE(shown(place, "sweep")["state"], "free");
+  EXPECT_NE(lock_shown(place, "sweep")["state"], "free");
   EXPECT_EQ(place.fenceline({"lock", "sweep", "--wait", "20s", "--", "true"}).status, 0) << "the window is over";
   ASSERT_EQ(place.fenceline({"lock", "sweep", "--pattern", "loop", "--ttl", "1h", "--", "true"}).status, 0);
   EXPECT_EQ(place.fenceline({"locks", "break", "sweep"}).status, 0);
@@ -263,7 +265,8 @@ TEST(Lock, L6_ALoopIsNotHadAgainInItsWindow) {
 TEST(Lock, AWindowThatIsOverIsFreeAndNothingWentWrong) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"lock", "sweep", "--pattern", "loop", "--ttl", "1s", "--", "true"}).status, 0);
-  EXPECT_TRUE(eventually([&] { return shown(place, "sweep")["state"] == "free"; })) << shown(place, "sweep").dump();
+  EXPECT_TRUE(eventually([&] { return lock_shown(place, "sweep")["state"] == "free"; }))
+      << lock_shown(place, "sweep").dump();
 }
 
 TEST(Lock, HoldAtLeastKeepsOthersOutThoughTheCommandIsDone) {
@@ -273,7 +276,7 @@ TEST(Lock, HoldAtLeastKeepsOthersOutThoughTheCommandIsDone) {
   EXPECT_EQ(none.status, 75);
   EXPECT_TRUE(has(none.err, "lock tick is kept for ") && has(none.err, " more after its last holder, fence "))
       << none.err;
-  EXPECT_EQ(shown(place, "tick")["state"], "resting");
+  EXPECT_EQ(lock_shown(place, "tick")["state"], "resting");
   EXPECT_EQ(place.fenceline({"lock", "tick", "--wait", "20s", "--", "true"}).status, 0);
 }
 
@@ -294,7 +297,7 @@ TEST(Lock, ATimeoutEndsTheCommandAndGivesTheLockBack) {
 TEST(Lock, ALongCommandKeepsItsLock) {
   const Workplace place;
   const auto run = place.start({"lock", "deploy", "--ttl", "4s", "--", "sh", "-c", "echo > begun; sleep 6; exit 4"});
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(becomes_true(place, "begun"));
   EXPECT_EQ(place.fenceline({"lock", "deploy", "--wait", "5s", "--", "true"}).status, 75);
   EXPECT_EQ(run->wait().status, 4);
 }
@@ -302,10 +305,10 @@ TEST(Lock, ALongCommandKeepsItsLock) {
 TEST(Lock, ItsFenceIsCheckedAtAGateAndTheInventorySaysSo) {
   const Workplace place;
   ASSERT_EQ(place.fenceline({"lock", "team/report", "--", "sh", "-c", "echo $FENCELINE_FENCE > old"}).status, 0);
-  EXPECT_EQ(shown(place, "team/report")["at_gate"], "never");
+  EXPECT_EQ(lock_shown(place, "team/report")["at_gate"], "never");
   const std::string in_lock = program() + " gate run - - -- sh -c 'echo new > report'";
   ASSERT_EQ(place.fenceline({"lock", "team/report", "--", "sh", "-c", in_lock}).status, 0);
-  EXPECT_EQ(shown(place, "team/report")["at_gate"], "newest");
+  EXPECT_EQ(lock_shown(place, "team/report")["at_gate"], "newest");
   const std::string old = trimmed(Workplace::read(place.file("old")));
   const Setting late{.input = "late\n", .env = {{"FENCELINE_LOCK", "team/report"}, {"FENCELINE_FENCE", old}}};
   EXPECT_EQ(place.fenceline({"gate", "run", "-", "-", "--", "sh", "-c", "echo late > report"}, late).status, 76);
@@ -314,7 +317,7 @@ TEST(Lock, ItsFenceIsCheckedAtAGateAndTheInventorySaysSo) {
   EXPECT_TRUE(has(put.err, "the store has granted")) << put.err;
   EXPECT_EQ(Workplace::read(place.file("report")), "new\n");
   ASSERT_EQ(place.fenceline({"lock", "team/report", "--", "true"}).status, 0);
-  EXPECT_EQ(shown(place, "team/report")["at_gate"], "older");
+  EXPECT_EQ(lock_shown(place, "team/report")["at_gate"], "older");
   EXPECT_TRUE(has(place.fenceline({"locks", "list"}).out, "team/report\tfree\titem\texclusive\t"))
       << place.fenceline({"locks", "list"}).out;
 }
@@ -335,7 +338,7 @@ TEST(Lock, ClassesOfTheFile) {
               "[lock.nightly]\nttl = \"5m\"\nwait = \"0s\"\ncontention = \"skip\"\nhold_at_least = \"1m\"\npattern = "
               "\"fenced\"\n[lock.job]\nfailures = 5\n");
   ASSERT_EQ(place.fenceline({"lock", "backup", "--class", "nightly", "--", "true"}).status, 0);
-  const Json row = shown(place, "backup");
+  const Json row = lock_shown(place, "backup");
   EXPECT_EQ(row["pattern"], "fenced");
   EXPECT_EQ(row["state"], "resting");
   EXPECT_EQ(place.fenceline({"lock", "backup", "--class", "nightly", "--", "true"}).status, 75);
@@ -445,13 +448,13 @@ TEST(Elect, OneLeadsAndTheNextTakesOverWhenItsCommandEnds) {
   const Workplace place;
   const std::string leads = "echo $FENCELINE_FENCE > $0.new; mv $0.new $0; read line; exit 5";
   const auto a = place.start({"elect", "chief", "--", "sh", "-c", leads, "a"});
-  ASSERT_TRUE(comes(place, "a"));
+  ASSERT_TRUE(becomes_true(place, "a"));
   const auto b = place.start({"elect", "chief", "--", "sh", "-c", leads, "b"});
-  ASSERT_TRUE(eventually([&] { return shown(place, "chief")["waiters_count"] == 1; }));
+  ASSERT_TRUE(eventually([&] { return lock_shown(place, "chief")["waiters_count"] == 1; }));
   EXPECT_FALSE(exists(place, "b"));
   a->feed("go\n");
   EXPECT_EQ(a->wait().status, 5) << "it stepped down, and passed the status on";
-  ASSERT_TRUE(comes(place, "b"));
+  ASSERT_TRUE(becomes_true(place, "b"));
   EXPECT_GT(std::stoll(Workplace::read(place.file("b"))), std::stoll(Workplace::read(place.file("a"))));
   b->signal(SIGTERM);
   EXPECT_EQ(b->wait().status, 143);
@@ -461,9 +464,9 @@ TEST(Elect, OneThatWasToldToEndDoesNotCampaignAgainAfterALoss) {
   const Workplace place;
   const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c",
                                 "trap 'echo > told' TERM; echo > begun; while :; do sleep 0.05; done"});
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(becomes_true(place, "begun"));
   run->signal(SIGTERM);
-  ASSERT_TRUE(comes(place, "told"));
+  ASSERT_TRUE(becomes_true(place, "told"));
   EXPECT_EQ(place.fenceline({"locks", "break", "chief"}).status, 0);
   EXPECT_EQ(run->wait().status, 143);
 }
@@ -472,9 +475,9 @@ TEST(Elect, AHangUpIsForTheCommandAndNoReasonToEndAfterALoss) {
   const Workplace place;
   const auto run = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c",
                                 "trap 'echo > reloaded' HUP; echo x >> begun; while :; do sleep 0.05; done"});
-  ASSERT_TRUE(comes(place, "begun"));
+  ASSERT_TRUE(becomes_true(place, "begun"));
   run->signal(SIGHUP);
-  ASSERT_TRUE(comes(place, "reloaded"));
+  ASSERT_TRUE(becomes_true(place, "reloaded"));
   EXPECT_EQ(place.fenceline({"locks", "break", "chief"}).status, 0);
   EXPECT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("begun"))).size() == 2; })) << run->err();
   run->signal(SIGTERM);
@@ -486,7 +489,7 @@ TEST(Elect, AfterALossItCampaignsAgainUnlessOnce) {
   const std::string leads = "echo $FENCELINE_FENCE >> $0; exec sleep 60";
   const auto again = place.start({"elect", "chief", "--ttl", "6s", "--", "sh", "-c", leads, "again"});
   const auto once = place.start({"elect", "other", "--ttl", "6s", "--once", "--", "sh", "-c", leads, "once"});
-  ASSERT_TRUE(comes(place, "again") && comes(place, "once"));
+  ASSERT_TRUE(becomes_true(place, "again") && becomes_true(place, "once"));
   EXPECT_EQ(place.fenceline({"locks", "break", "chief"}).status, 0);
   EXPECT_EQ(place.fenceline({"locks", "break", "other"}).status, 0);
   EXPECT_EQ(once->wait().status, 76);

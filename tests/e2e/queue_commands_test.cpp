@@ -14,11 +14,11 @@ void enqueue_many(const Workplace& place, const std::string& queue, int count) {
 }
 
 // Runs a command at a terminal of its own, with this typed into it; what it wrote to stdout and stderr.
-Ended at_a_terminal(const Workplace& place, const std::string& words, const std::string& typed) {
+Ended queues_at_a_terminal(const Workplace& place, const std::string& words, const std::string& typed) {
   return place.run({"script", "-qec", "'" + program() + "' " + words, "/dev/null"}, {.input = typed});
 }
 
-bool no_script() { return Workplace().run({"bash", "-c", "command -v script"}).status != 0; }
+bool no_script_for_queues() { return Workplace().run({"bash", "-c", "command -v script"}).status != 0; }
 
 TEST(Queue, ListAndShowTellHowManyJobsAreWhere) {
   const Workplace place;
@@ -120,14 +120,14 @@ TEST(Queue, APurgeThatIsInterruptedLeavesWholeStepsAndSaysHowMany) {
 }
 
 TEST(Queue, PurgeTakesYesOrNoAtATerminal) {
-  if (no_script()) GTEST_SKIP() << "script is not here";
+  if (no_script_for_queues()) GTEST_SKIP() << "script is not here";
   const Workplace place;
   enqueue_many(place, "q", 2);
-  const Ended no = at_a_terminal(place, "queue purge q", "n\n");
+  const Ended no = queues_at_a_terminal(place, "queue purge q", "n\n");
   EXPECT_EQ(no.status, 1) << no.out;
   EXPECT_TRUE(has(no.out, "this cancels 2 jobs of queue q. [y/N] ") && has(no.out, "nothing was changed")) << no.out;
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["ready"], 2);
-  const Ended yes = at_a_terminal(place, "queue purge q", "y\n");
+  const Ended yes = queues_at_a_terminal(place, "queue purge q", "y\n");
   EXPECT_EQ(yes.status, 0) << yes.out;
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["cancelled"], 2);
 }
@@ -203,7 +203,7 @@ TEST(Workers, AQuietOneClaimsNothingUntilItIsResumedAndAStoppedOneEnds) {
 }
 
 TEST(Queue, TablesFitTheTerminalAndColoursCanBeSwitchedOff) {
-  if (no_script()) GTEST_SKIP() << "script is not here";
+  if (no_script_for_queues()) GTEST_SKIP() << "script is not here";
   const Workplace place;
   enqueue_many(place, "a-queue-with-a-rather-long-name-for-a-table", 1);
   ASSERT_EQ(place

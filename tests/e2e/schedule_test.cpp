@@ -13,7 +13,7 @@ namespace {
 const Words kNightly{"schedule", "add",           "nightly", "--cron", "30 2 * * *",
                      "--tz",     "Europe/Berlin", "--queue", "reports"};
 
-std::vector<std::string> acts(const Workplace& place) {
+std::vector<std::string> schedule_acts(const Workplace& place) {
   std::vector<std::string> out;
   for (const Json& entry : Json(answer(place, {"trail"})["trail"])) {
     const std::string act = entry["act"];
@@ -22,7 +22,7 @@ std::vector<std::string> acts(const Workplace& place) {
   return out;
 }
 
-void refused(const Workplace& place, const Words& words, int status, const std::string& says) {
+void schedule_refused(const Workplace& place, const Words& words, int status, const std::string& says) {
   const Ended ended = place.fenceline(words);
   EXPECT_EQ(ended.status, status) << ended.out << ended.err;
   EXPECT_TRUE(one_line(ended.err) && has(ended.err, says)) << "'" << says << "' in: " << ended.err;
@@ -59,8 +59,8 @@ TEST(Schedule, AddShowListPauseResumeRunAndRemove) {
   EXPECT_EQ(show(place, id)["tags"], Json::array({"schedule:nightly"}));
   EXPECT_TRUE(place.fenceline({"schedule", "remove", "nightly"}).out.starts_with("nightly is removed"));
   EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 0U);
-  EXPECT_EQ(acts(place), (std::vector<std::string>{"schedule_added", "schedule_changed", "schedule_paused",
-                                                   "schedule_resumed", "schedule_run", "schedule_removed"}));
+  EXPECT_EQ(schedule_acts(place), (std::vector<std::string>{"schedule_added", "schedule_changed", "schedule_paused",
+                                                            "schedule_resumed", "schedule_run", "schedule_removed"}));
 }
 
 TEST(Schedule, NextShowsBothClocksAcrossAChangeAndNeedsNoStore) {
@@ -83,25 +83,25 @@ TEST(Schedule, NextShowsBothClocksAcrossAChangeAndNeedsNoStore) {
 TEST(Schedule, BadInputIsOneLineThatSaysWhatIsPossibleAndChangesNothing) {
   const Workplace place;
   const auto add = [](const Words& words) { return joined({"schedule", "add", "s", "--queue", "q"}, words); };
-  refused(place, add({"--cron", "61 * * * *"}), 65, "minute");
-  refused(place, add({"--cron", "0 0 31 2 *"}), 65, "31");
-  refused(place, add({"--cron", "@daily", "--tz", "Europe/Berln"}), 65, "Europe/Berlin");
-  refused(place, add({"--cron", "@daily", "--payload", "{"}), 65, "payload");
-  refused(place, add({"--cron", "@daily", "--payload", "\"${now}\""}), 65, "${now}");
-  refused(place, add({}), 64, "--every");
-  refused(place, add({"--cron", "@daily", "--every", "1h"}), 64, "--every");
-  refused(place, add({"--every", "1500ms"}), 65, "whole seconds");
-  refused(place, add({"--every", "1h", "--tz", "Europe/Berlin"}), 65, "zone");
-  refused(place, add({"--every", "1h", "--catch-up", "some"}), 64, "all|latest|none");
-  refused(place, add({"--every", "1h", "--overlap", "queue_one"}), 64, "queue-one");
-  refused(place, add({"--every", "1h", "--cap", "0"}), 64, "--cap");
-  refused(place, add({"--every", "1h", "--window", "1s"}), 64, "--window");
-  refused(place, add({"--every", "1h", "--starts", "tomorrow"}), 64, "--starts");
-  refused(place, {"schedule", "add", "-s", "--every", "1h"}, 64, "");
-  refused(place, {"schedule", "add", "s", "--every", "1h"}, 64, "--queue");
-  refused(place, {"schedule", "add", "s s", "--every", "1h", "--queue", "q"}, 65, "schedule");
-  refused(place, {"schedule", "next"}, 64, "--cron");
-  refused(place, {"schedule", "next", "--cron", "* * * *"}, 65, "");
+  schedule_refused(place, add({"--cron", "61 * * * *"}), 65, "minute");
+  schedule_refused(place, add({"--cron", "0 0 31 2 *"}), 65, "31");
+  schedule_refused(place, add({"--cron", "@daily", "--tz", "Europe/Berln"}), 65, "Europe/Berlin");
+  schedule_refused(place, add({"--cron", "@daily", "--payload", "{"}), 65, "payload");
+  schedule_refused(place, add({"--cron", "@daily", "--payload", "\"${now}\""}), 65, "${now}");
+  schedule_refused(place, add({}), 64, "--every");
+  schedule_refused(place, add({"--cron", "@daily", "--every", "1h"}), 64, "--every");
+  schedule_refused(place, add({"--every", "1500ms"}), 65, "whole seconds");
+  schedule_refused(place, add({"--every", "1h", "--tz", "Europe/Berlin"}), 65, "zone");
+  schedule_refused(place, add({"--every", "1h", "--catch-up", "some"}), 64, "all|latest|none");
+  schedule_refused(place, add({"--every", "1h", "--overlap", "queue_one"}), 64, "queue-one");
+  schedule_refused(place, add({"--every", "1h", "--cap", "0"}), 64, "--cap");
+  schedule_refused(place, add({"--every", "1h", "--window", "1s"}), 64, "--window");
+  schedule_refused(place, add({"--every", "1h", "--starts", "tomorrow"}), 64, "--starts");
+  schedule_refused(place, {"schedule", "add", "-s", "--every", "1h"}, 64, "");
+  schedule_refused(place, {"schedule", "add", "s", "--every", "1h"}, 64, "--queue");
+  schedule_refused(place, {"schedule", "add", "s s", "--every", "1h", "--queue", "q"}, 65, "schedule");
+  schedule_refused(place, {"schedule", "next"}, 64, "--cron");
+  schedule_refused(place, {"schedule", "next", "--cron", "* * * *"}, 65, "");
   EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "what is wrong does not even make a store";
 }
 
@@ -118,9 +118,9 @@ TEST(Schedule, ANameThatIsNotThereIs66WithTheNearest) {
                                                {"rewind", "--to", "2026-01-01T00:00:00Z"}}) {
     Words typed{"schedule", words[0], "nihgtly"};
     typed.insert(typed.end(), words.begin() + 1, words.end());
-    refused(place, typed, 66, "did you mean 'nightly'?");
+    schedule_refused(place, typed, 66, "did you mean 'nightly'?");
   }
-  refused(place, {"schedule", "show", "other"}, 66, "schedule list");
+  schedule_refused(place, {"schedule", "show", "other"}, 66, "schedule list");
 }
 
 // A worker in whose namespace a schedule ticks each second, until `enough`.
@@ -175,10 +175,11 @@ TEST(Schedule, AnIntervalMissedWhilePausedIsOneRangeAndARewindOpensIt) {
   EXPECT_EQ(range["reason"], "paused");
   EXPECT_GE(range["count"], 2);
   EXPECT_TRUE(range["job"].is_null());
-  refused(place, {"schedule", "rewind", "s", "--to", "2020-01-01T00:00:00Z"}, 65, "use that moment or a later one");
-  refused(place, {"schedule", "rewind", "s"}, 64, "--to");
+  schedule_refused(place, {"schedule", "rewind", "s", "--to", "2020-01-01T00:00:00Z"}, 65,
+                   "use that moment or a later one");
+  schedule_refused(place, {"schedule", "rewind", "s"}, 64, "--to");
   ASSERT_EQ(place.fenceline({"schedule", "rewind", "s", "--to", from, "--reason", "they count"}).status, 0);
-  EXPECT_EQ(acts(place).back(), "schedule_rewound");
+  EXPECT_EQ(schedule_acts(place).back(), "schedule_rewound");
   EXPECT_EQ(answer(place, {"schedule", "show", "s"})["resolved_to"], from);
   EXPECT_EQ(answer(place, {"schedule", "show", "s"})["next"], range["tick"]);
 }
@@ -264,10 +265,10 @@ TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
             names[0].get<std::string>() + " would be changed\n");
   EXPECT_EQ(answer(place, {"schedule", "show", names[0].get<std::string>()})["cron"], "30 2 * * *");
   place.write("tab", "CRON_TZ=UTC\n@daily other\n30 25 * * * backup\n");
-  refused(place, {"schedule", "import", "tab", "--queue", "cron"}, 65, "tab:3: ");
+  schedule_refused(place, {"schedule", "import", "tab", "--queue", "cron"}, 65, "tab:3: ");
   EXPECT_EQ(answer(place, {"schedule", "list"})["schedules"].size(), 2U);
-  refused(place, {"schedule", "import", "tab"}, 64, "--queue");
-  refused(place, {"schedule", "import", "none", "--queue", "cron"}, 66, "none");
+  schedule_refused(place, {"schedule", "import", "tab"}, 64, "--queue");
+  schedule_refused(place, {"schedule", "import", "none", "--queue", "cron"}, 66, "none");
   EXPECT_EQ(
       place.fenceline({"schedule", "import", "-", "--queue", "cron", "--tz", "UTC"}, {.input = "@daily x\n"}).status,
       0);

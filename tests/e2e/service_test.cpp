@@ -63,7 +63,7 @@ class Manager {
   int socket_;
 };
 
-bool is_stopped(const Running& process) {
+bool service_is_stopped(const Running& process) {
   return eventually([&] {
     const std::string stat = Workplace::read("/proc/" + std::to_string(process.pid()) + "/stat");
     const std::size_t end = stat.rfind(')');
@@ -93,7 +93,7 @@ TEST(Service, AStoppedWorkerGivesNoSignOfLifeUntilItGoesOn) {
   ASSERT_TRUE(manager.hears("READY=1"));
   ASSERT_TRUE(manager.hears("WATCHDOG=1"));
   worker->signal(SIGSTOP);
-  ASSERT_TRUE(is_stopped(*worker));
+  ASSERT_TRUE(service_is_stopped(*worker));
   manager.forget();
   EXPECT_EQ(manager.next(1'500), "");
   worker->signal(SIGCONT);

@@ -19,7 +19,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-void enqueue(const Workplace& place, int count, const std::string& payload = "null") {
+void enqueue_for_work(const Workplace& place, int count, const std::string& payload = "null") {
   std::string lines;
   for (int i = 0; i < count; ++i) lines += payload + "\n";
   const Ended ended = place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines});
@@ -37,7 +37,7 @@ Json last_event(const std::string& log, const std::string& name) {
 
 TEST(Work, GivesEachJobToACommandAndKeepsItsResult) {
   const Workplace place;
-  enqueue(place, 5, R"({"to":"a"})");
+  enqueue_for_work(place, 5, R"({"to":"a"})");
   const Ended ended = place.fenceline({"work", "q", "--drain", "--json", "--", "cat"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   const Json report = Json::parse(ended.out);
@@ -76,7 +76,7 @@ TEST(Work, AnExitStatusDecides) {
 
 TEST(Work, J2_SeveralWorkersShareAQueueAndRunEachJobOnce) {
   const Workplace place;
-  enqueue(place, 60);
+  enqueue_for_work(place, 60);
   std::vector<std::unique_ptr<Running>> workers;
   for (int i = 0; i < 3; ++i)
     workers.push_back(
@@ -92,10 +92,10 @@ TEST(Work, J2_SeveralWorkersShareAQueueAndRunEachJobOnce) {
 
 TEST(Work, AnEnqueueOfAnotherProcessWakesAnIdleWorker) {
   const Workplace place;
-  enqueue(place, 1);
+  enqueue_for_work(place, 1);
   const auto worker = place.start({"work", "q", "--", "sh", "-c", "echo >> ran"});
   ASSERT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("ran"))).size() == 1; }));
-  enqueue(place, 1);
+  enqueue_for_work(place, 1);
   EXPECT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("ran"))).size() == 2; }));
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().status, 0);
@@ -103,7 +103,7 @@ TEST(Work, AnEnqueueOfAnotherProcessWakesAnIdleWorker) {
 
 TEST(Work, AGracefulStopGivesRunningJobsBackUnharmed) {
   const Workplace place;
-  enqueue(place, 3);
+  enqueue_for_work(place, 3);
   const auto worker = place.start({"work", "q", "--concurrency", "2", "--drain-timeout", "0s", "--ttl", "5s", "--",
                                    "sh", "-c", "echo >> ran; sleep 1000"});
   ASSERT_TRUE(eventually([&] { return lines_of(Workplace::read(place.file("ran"))).size() == 2; }));
@@ -120,7 +120,7 @@ TEST(Work, AGracefulStopGivesRunningJobsBackUnharmed) {
 
 TEST(Work, AGracefulStopLetsACommandFinishInTime) {
   const Workplace place;
-  enqueue(place, 1);
+  enqueue_for_work(place, 1);
   const auto worker = place.start({"work", "q", "--ttl", "1s", "--", "sh", "-c", "echo > ran; sleep 1.5; echo whole"});
   ASSERT_TRUE(eventually([&] { return !Workplace::read(place.file("ran")).empty(); }));
   worker->signal(SIGTERM);
@@ -130,7 +130,7 @@ TEST(Work, AGracefulStopLetsACommandFinishInTime) {
 
 TEST(Work, AJobOfAKilledWorkerIsTakenOverUnderALargerFence) {
   const Workplace place;
-  enqueue(place, 1);
+  enqueue_for_work(place, 1);
   const auto first =
       place.start({"work", "q", "--ttl", "1s", "--", "sh", "-c", "echo $FENCELINE_FENCE >> fences; sleep 1000"});
   ASSERT_TRUE(eventually([&] { return !Workplace::read(place.file("fences")).empty(); }));
@@ -152,7 +152,7 @@ TEST(Work, AJobOfAKilledWorkerIsTakenOverUnderALargerFence) {
 
 TEST(Work, WhatACommandSaysToStderrArrivesInWholeLines) {
   const Workplace place;
-  enqueue(place, 20);
+  enqueue_for_work(place, 20);
   const Ended ended = place.fenceline({"work", "q", "--drain", "--concurrency", "4", "--", "sh", "-c",
                                        "printf 'half '; printf 'one ' >&2; printf 'line' >&2"});
   int whole = 0;

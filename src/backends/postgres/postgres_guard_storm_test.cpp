@@ -16,11 +16,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kWriters = 16;
-constexpr int kJobs = 6;
+constexpr int kGuardedJobs = 6;
 constexpr std::array kLevels{"read committed", "repeatable read", "serializable"};
 
 // FENCELINE_GUARD_SECONDS: how long writers write; a moment by default.
-Duration storm_time() {
+Duration guard_storm_time() {
   const char* text = std::getenv("FENCELINE_GUARD_SECONDS");
   const int seconds = text ? std::atoi(text) : 0;
   return seconds > 0 ? std::chrono::seconds{seconds} : 4s;
@@ -45,8 +45,8 @@ struct Known {
 
 TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTakenOver) {
   std::vector<JobId> ids;
-  for (int i = 0; i < kJobs; ++i) ids.push_back(added());
-  std::array<Known, kJobs> known;
+  for (int i = 0; i < kGuardedJobs; ++i) ids.push_back(added());
+  std::array<Known, kGuardedJobs> known;
   const auto index_of = [&](const JobId& id) {
     return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
   };
@@ -54,7 +54,7 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
   std::atomic<int> takeovers = 0, again = 0, violations = 0;
   std::mutex odd_mutex;
   std::string odd;
-  const Instant end = runtime_.now() + storm_time();
+  const Instant end = runtime_.now() + guard_storm_time();
 
   std::vector<Task> tasks;
   // One takes all jobs over, again and again: their leases never last.
@@ -65,7 +65,7 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
                                             .stage = "",
                                             .owner = "taker",
                                             .request = "t" + std::to_string(n),
-                                            .limit = kJobs,
+                                            .limit = kGuardedJobs,
                                             .ttl = 30s}))
                             .jobs;
       for (const ClaimedJob& one : jobs) {
@@ -84,7 +84,7 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
       AppSession app = session();
       while (runtime_.now() < end) {
         const std::size_t level = any(kLevels.size());
-        const std::size_t at = any(kJobs);
+        const std::size_t at = any(kGuardedJobs);
         const Fence fence = known[at].newest;
         if (fence == 0) continue;
         const std::string job = "'" + to_string(ids[at]) + "'", number = std::to_string(fence);
@@ -122,7 +122,7 @@ TEST_F(PostgresGuardStorm, E3_OfSixteenWritersNoneCommitsUnderAFenceThatWasTaken
 
   EXPECT_EQ(violations, 0);
   EXPECT_EQ(odd, "");
-  EXPECT_GT(takeovers, 10 * kJobs);
+  EXPECT_GT(takeovers, 10 * kGuardedJobs);
   for (std::size_t level = 0; level < kLevels.size(); ++level) {
     EXPECT_GT(committed[level], 0) << kLevels[level];
     EXPECT_GT(stale[level], 0) << kLevels[level];

@@ -21,7 +21,7 @@ using redis::Value;
 
 // Generous, for a machine that is busy: nothing here waits for it to pass.
 constexpr Duration kTtl = 10min;
-constexpr Duration kSoon = 60s;
+constexpr Duration kDrillSoon = 60s;
 
 std::string folder() { return redis::test::from_environment("FENCELINE_TEST_REDIS_FOLDER"); }
 
@@ -38,7 +38,7 @@ class OtherServer {
     child_ = must(spawn_child({.program = "sh",
                                .arguments = {"sh", "-c", line + " >/dev/null 2>&1 </dev/null", "sh", folder()},
                                .dies_with_us = true}));
-    while (!redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kSoon))
+    while (!redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kDrillSoon))
       runtime_.sleep_for(1ms, {});
   }
   ~OtherServer() {
@@ -53,8 +53,8 @@ class OtherServer {
   std::string url() const { return "unix:" + socket(); }
   Value operator()(const Command& command) {
     const auto connection =
-        must(redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kSoon));
-    return must(connection->call(command, runtime_.now() + kSoon));
+        must(redis::Connection::connect(runtime_, must(redis::parse_address(url())), runtime_.now() + kDrillSoon));
+    return must(connection->call(command, runtime_.now() + kDrillSoon));
   }
   bool says(const std::string& line) {
     return (*this)(Command("INFO").arg("replication")).text.find(line) != std::string::npos;
@@ -107,7 +107,7 @@ class RedisDrills : public testing::Test {
     return must(store.renew({.ns = "default", .locks = {{name, owner, fence}}, .ttl = kTtl})).refused.empty();
   }
   bool until(const std::function<bool()>& is) {
-    for (const Instant end = runtime_.now() + kSoon; runtime_.now() < end; runtime_.sleep_for(2ms, {})) {
+    for (const Instant end = runtime_.now() + kDrillSoon; runtime_.now() < end; runtime_.sleep_for(2ms, {})) {
       if (is()) return true;
     }
     return false;

@@ -13,14 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Act kAct{"ann", "the end"};
+const Act kLeftoversAct{"ann", "the end"};
 
 class RedisLeftovers : public testing::TestWithParam<bool> {
  protected:
   void cancel_all(const std::string& ns) {
     for (const JobState state : {JobState::ready, JobState::running, JobState::waiting}) {
       for (;;) {
-        ActRequest request{.ns = ns, .request = "end", .act = kAct};
+        ActRequest request{.ns = ns, .request = "end", .act = kLeftoversAct};
         for (const Job& job : must(store_->jobs({.ns = ns, .state = state, .limit = 1000})).jobs)
           request.ids.push_back(job.id);
         if (request.ids.empty()) break;
@@ -30,16 +30,16 @@ class RedisLeftovers : public testing::TestWithParam<bool> {
   }
   void end_all(const std::string& ns) {
     for (const QueueRow& row : must(store_->queues(ns))) {
-      must(store_->pause({.ns = ns, .queue = row.queue, .paused = false, .act = kAct}));
+      must(store_->pause({.ns = ns, .queue = row.queue, .paused = false, .act = kLeftoversAct}));
       const QueueChange change{
           .limit = 0, .limit_per_key = 0, .keep_done = kKeepDoneDefault, .keep_dead = kKeepDeadDefault};
-      must(store_->set_queue({.ns = ns, .queue = row.queue, .change = change, .act = kAct}));
+      must(store_->set_queue({.ns = ns, .queue = row.queue, .change = change, .act = kLeftoversAct}));
     }
     cancel_all(ns);
     clock_.advance(25h);
     for (const Effect& effect : must(store_->effects({.ns = ns, .job = {}, .in_doubt = true, .limit = 1000})).effects)
       must(store_->resolve_effect(
-          {.ns = ns, .job = effect.job, .name = effect.name, .call = {}, .result = {}, .act = kAct}));
+          {.ns = ns, .job = effect.job, .name = effect.name, .call = {}, .result = {}, .act = kLeftoversAct}));
     for (const ScheduleRow& row :
          must(store_->schedules({.ns = ns, .names = {}, .changed_after = {}, .after = ""})).schedules) {
       ChangeScheduleRequest request{.ns = ns,
@@ -52,11 +52,12 @@ class RedisLeftovers : public testing::TestWithParam<bool> {
                                     .job = {},
                                     .request = "end",
                                     .owner = "ann"};
-      request.act = kAct;
+      request.act = kLeftoversAct;
       must(store_->change_schedule(request));
     }
     for (const PipelineRow& row : must(store_->pipelines(ns)))
-      must(store_->put_pipeline({.ns = ns, .name = row.name, .spec = "", .revision = row.revision, .act = kAct}));
+      must(store_->put_pipeline(
+          {.ns = ns, .name = row.name, .spec = "", .revision = row.revision, .act = kLeftoversAct}));
     for (const WorkerRow& row : must(store_->workers(ns))) must(store_->remove_worker(ns, row.report.owner));
     clock_.advance(400 * 24h);
     for (int step = 0; step < 1000; ++step) {

@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Act kAct{"ann", "because"};
-constexpr Duration kPatience = 60s;  // of calls with many jobs, on a machine that has much else to do
+const Act kListsAct{"ann", "because"};
+constexpr Duration kListsPatience = 60s;  // of calls with many jobs, on a machine that has much else to do
 
 class RedisLists : public testing::Test {
  protected:
@@ -25,7 +25,7 @@ class RedisLists : public testing::Test {
     return job;
   }
   void add(std::vector<NewJob> jobs) {
-    must(store_->enqueue({.ns = "default", .jobs = std::move(jobs), .timeout = kPatience}));
+    must(store_->enqueue({.ns = "default", .jobs = std::move(jobs), .timeout = kListsPatience}));
   }
   std::vector<JobId> add_plain(int count, const std::string& queue = "q") {
     std::vector<NewJob> jobs;
@@ -42,18 +42,18 @@ class RedisLists : public testing::Test {
                                .request = std::to_string(++last_),
                                .limit = limit,
                                .ttl = 30s,
-                               .timeout = kPatience}))
+                               .timeout = kListsPatience}))
         .jobs;
   }
   void end(const std::vector<ClaimedJob>& jobs, const Outcome& outcome = {.kind = OutcomeKind::done, .result = "r"}) {
-    SettleRequest request{.ns = "default", .owner = "a", .settlements = {}, .timeout = kPatience};
+    SettleRequest request{.ns = "default", .owner = "a", .settlements = {}, .timeout = kListsPatience};
     for (const ClaimedJob& job : jobs) request.settlements.push_back({job.job.id, job.job.fence, outcome});
     EXPECT_TRUE(must(store_->settle(request)).refused.empty());
   }
   std::int64_t tidied(int limit = 1000) {
     std::int64_t removed = 0;
     for (int step = 0; step < 100; ++step) {
-      const TidyReply reply = must(store_->tidy({.ns = "default", .limit = limit, .timeout = kPatience}));
+      const TidyReply reply = must(store_->tidy({.ns = "default", .limit = limit, .timeout = kListsPatience}));
       removed += reply.removed;
       if (!reply.more) return removed;
     }
@@ -92,7 +92,7 @@ TEST_F(RedisLists, AFilterThatFindsLittleGoesInShortScripts) {
   add({rare});
   add_plain(5'000);
   const std::int64_t before = scripts_run();
-  const JobsReply page = must(store_->jobs({.ns = "default", .tag = "rare", .timeout = kPatience}));
+  const JobsReply page = must(store_->jobs({.ns = "default", .tag = "rare", .timeout = kListsPatience}));
   ASSERT_EQ(page.jobs.size(), 1u);
   EXPECT_EQ(page.jobs[0].id, rare.id);
   EXPECT_FALSE(page.next);
@@ -116,8 +116,8 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
                               .end = EffectEnd::held}));
   const auto listed = [&](JobState state, std::int64_t after = 0, int limit = 100) {
     const std::int64_t before = scripts_run();
-    const JobsReply page =
-        must(store_->jobs({.ns = "default", .state = state, .after = after, .limit = limit, .timeout = kPatience}));
+    const JobsReply page = must(
+        store_->jobs({.ns = "default", .state = state, .after = after, .limit = limit, .timeout = kListsPatience}));
     EXPECT_EQ(scripts_run() - before, 1) << to_string(state);
     for (const Job& job : page.jobs) EXPECT_EQ(job.state, state);
     return page;
@@ -139,10 +139,10 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   first.group = second.group = "g";
   urgent.priority = 9;
   add({first, second, urgent, gone, plain});
-  must(store_->cancel({.ns = "default", .ids = {gone.id}, .request = "x", .act = kAct}));
+  must(store_->cancel({.ns = "default", .ids = {gone.id}, .request = "x", .act = kListsAct}));
   const std::int64_t before = scripts_run();
   const JobsReply few =
-      must(store_->jobs({.ns = "default", .queue = "few", .state = JobState::ready, .timeout = kPatience}));
+      must(store_->jobs({.ns = "default", .queue = "few", .state = JobState::ready, .timeout = kListsPatience}));
   EXPECT_EQ(scripts_run() - before, 1);
   ASSERT_EQ(few.jobs.size(), 4u);
   EXPECT_EQ(few.jobs[0].id, first.id);
@@ -151,14 +151,16 @@ TEST_F(RedisLists, FewThatRunWaitOrEndedBadlyAreFoundAmongManyByOneScript) {
   EXPECT_EQ(few.jobs[3].id, plain.id);
   // What an older version made to wait is in no set: all are looked through then.
   admin_(redis::Command("DEL").arg(keys_.prefix() + ":{default}:waiting"));
-  EXPECT_EQ(must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience})).jobs.front().id,
-            last[1].job.id);
+  EXPECT_EQ(
+      must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kListsPatience})).jobs.front().id,
+      last[1].job.id);
   // And one that it let go on is still there, so that as many are there as wait.
   const JobId other = last[2].job.id;
   admin_(redis::Command("SADD")
              .arg(keys_.prefix() + ":{default}:waiting")
              .arg(std::string(reinterpret_cast<const char*>(other.bytes.data()), other.bytes.size())));
-  const JobsReply waiting = must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kPatience}));
+  const JobsReply waiting =
+      must(store_->jobs({.ns = "default", .state = JobState::waiting, .timeout = kListsPatience}));
   ASSERT_EQ(waiting.jobs.size(), 1u);
   EXPECT_EQ(waiting.jobs.front().id, last[1].job.id);
 }
@@ -172,7 +174,8 @@ TEST_F(RedisLists, APageOfLargePayloadsGoesInShortScripts) {
     add({large});
   }
   const std::int64_t before = scripts_run();
-  const JobsReply page = must(store_->jobs({.ns = "default", .limit = 10, .with_payload = true, .timeout = kPatience}));
+  const JobsReply page =
+      must(store_->jobs({.ns = "default", .limit = 10, .with_payload = true, .timeout = kListsPatience}));
   EXPECT_GE(scripts_run() - before, 2);
   ASSERT_EQ(page.jobs.size(), 10u);
   for (std::size_t i = 0; i < page.jobs.size(); ++i) {
@@ -213,7 +216,7 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
   const std::vector<JobId> idle = add_plain(5);
   add_plain(1'500, "r");
   PurgeReply reply = must(store_->purge(
-      {.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kAct, .timeout = kPatience}));
+      {.ns = "default", .queue = "q", .up_to = kAllOfThem, .limit = 3, .act = kListsAct, .timeout = kListsPatience}));
   EXPECT_EQ(reply.cancelled, 3);
   EXPECT_TRUE(reply.more);
   reply = must(store_->purge({.ns = "default",
@@ -221,8 +224,8 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
                               .after = reply.next,
                               .up_to = kAllOfThem,
                               .limit = 3,
-                              .act = kAct,
-                              .timeout = kPatience}));
+                              .act = kListsAct,
+                              .timeout = kListsPatience}));
   EXPECT_EQ(reply.cancelled, 2);
   EXPECT_FALSE(reply.more);
   const QueueRow row = must(store_->queues("default")).front();
@@ -234,7 +237,7 @@ TEST_F(RedisLists, APurgeFindsTheFewThatAreIdleAmongManyThatAreNot) {
 
 TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
   must(store_->set_queue(
-      {.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
+      {.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kListsAct, .timeout = kListsPatience}));
   std::vector<NewJob> jobs;
   for (int i = 0; i < 1'300; ++i) {
     jobs.push_back(new_job());
@@ -244,7 +247,7 @@ TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
   EXPECT_EQ(claim(300).size(), 2u);
   const std::int64_t before = scripts_run();
   must(store_->set_queue(
-      {.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
+      {.ns = "default", .queue = "q", .change = {.limit_per_key = 0}, .act = kListsAct, .timeout = kListsPatience}));
   EXPECT_GE(scripts_run() - before, 3);
   std::size_t granted = 0;
   for (int i = 0; i < 20 && granted < 1'298; ++i) granted += claim(300).size();
@@ -253,7 +256,7 @@ TEST_F(RedisLists, JobsOfAFullLimitKeyAreLetGoInStepsWhenTheLimitIsTakenBack) {
 
 TEST_F(RedisLists, J8_WhatACallerThatIsGoneLeftParkedIsLetGoByClaims) {
   must(store_->set_queue(
-      {.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
+      {.ns = "default", .queue = "q", .change = {.limit_per_key = 1}, .act = kListsAct, .timeout = kListsPatience}));
   std::vector<NewJob> jobs;
   for (int i = 0; i < 1'200; ++i) {
     jobs.push_back(new_job());
@@ -299,8 +302,8 @@ TEST_F(RedisLists, APurgeAmongClaimsLeavesNoJobBehindAndTakesNoneThatRuns) {
                                  .after = step.next,
                                  .up_to = kAllOfThem,
                                  .limit = 5,
-                                 .act = kAct,
-                                 .timeout = kPatience}));
+                                 .act = kListsAct,
+                                 .timeout = kListsPatience}));
       cancelled += step.cancelled;
     }
   }
@@ -370,8 +373,11 @@ TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
   alias.id = new_job().id;
   add({alias});
   must(store_->open_batch({.ns = "default", .name = "monday"}));
-  must(store_->set_queue(
-      {.ns = "default", .queue = "q", .change = {.limit = 3, .limit_per_key = 1}, .act = kAct, .timeout = kPatience}));
+  must(store_->set_queue({.ns = "default",
+                          .queue = "q",
+                          .change = {.limit = 3, .limit_per_key = 1},
+                          .act = kListsAct,
+                          .timeout = kListsPatience}));
   for (int round = 0; round < 60; ++round) {
     for (const std::string queue : {"q", "r"}) {
       const std::vector<ClaimedJob> claimed = claim(3, queue);
@@ -399,9 +405,13 @@ TEST_F(RedisLists, WhatIsOverLeavesNothingBehind) {
     }
     clock_.advance(1min);
   }
-  must(store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kAct, .timeout = kPatience}));
-  must(store_->set_queue(
-      {.ns = "default", .queue = "q", .change = {.limit = 0, .limit_per_key = 0}, .act = kAct, .timeout = kPatience}));
+  must(
+      store_->purge({.ns = "default", .queue = "q", .up_to = kAllOfThem, .act = kListsAct, .timeout = kListsPatience}));
+  must(store_->set_queue({.ns = "default",
+                          .queue = "q",
+                          .change = {.limit = 0, .limit_per_key = 0},
+                          .act = kListsAct,
+                          .timeout = kListsPatience}));
   clock_.advance(60 * 24h);
   EXPECT_EQ(tidied(7), 40);
   // The last numbers that were given, and what people did.

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 using redis::Command;
 using redis::Value;
 
-constexpr Duration kTtl = 1h;
-constexpr Duration kSoon = 30s;  // long enough for a machine that is busy
+constexpr Duration kLockTtl = 1h;
+constexpr Duration kLockSoon = 30s;  // long enough for a machine that is busy
 
 class RedisLocks : public testing::Test {
  protected:
@@ -27,7 +27,7 @@ class RedisLocks : public testing::Test {
             .names = {name},
             .owner = owner,
             .request = "r-" + owner,
-            .ttl = kTtl,
+            .ttl = kLockTtl,
             .pattern = "item",
             .place = "host:" + owner};
   }
@@ -51,7 +51,7 @@ class RedisLocks : public testing::Test {
     return reply.refused.empty() ? "" : reply.refused.front().reason;
   }
   std::string renewed(const LockHolding& lock) {
-    const RenewReply reply = must(store_->renew({.ns = "default", .locks = {lock}, .ttl = kTtl}));
+    const RenewReply reply = must(store_->renew({.ns = "default", .locks = {lock}, .ttl = kLockTtl}));
     return reply.refused.empty() ? "" : reply.refused.front().reason;
   }
   std::string key(const std::string& what) const { return keys_.prefix() + ":{default}:" + what; }
@@ -68,7 +68,7 @@ class RedisLocks : public testing::Test {
     return at == std::string::npos ? 0 : std::stoll(stats.substr(stats.find('=', at) + 1));
   }
   bool comes_about(const std::function<bool()>& what) {
-    for (const Instant end = runtime_.now() + kSoon; runtime_.now() < end; runtime_.sleep_for(1ms, {})) {
+    for (const Instant end = runtime_.now() + kLockSoon; runtime_.now() < end; runtime_.sleep_for(1ms, {})) {
       if (what()) return true;
     }
     return what();
@@ -128,7 +128,7 @@ TEST_F(RedisLocks, ARepeatIsKnownByTheLongestPlaceAndPattern) {
 
 TEST_F(RedisLocks, WhatIsNotPlainIsReleasedByAScript) {
   AcquireRequest bar = asking("a");
-  bar.hold_at_least = kTtl;
+  bar.hold_at_least = kLockTtl;
   EXPECT_EQ(released(taken(bar)), "");
   EXPECT_EQ(tried(asking("b")), "barred") << "the bar stays";
   AcquireRequest loop = asking("c", "loop");
@@ -212,7 +212,7 @@ TEST_F(RedisLocks, NothingIsLeftOfANamespaceButItsTrail) {
   EXPECT_EQ(released(taken(asking("a"))), "");
   taken(asking("b"));
   EXPECT_EQ(tried(waiting("c")), "held");
-  must(store_->withdraw({.ns = "default", .names = {"l"}, .owner = "d", .request = "r", .ttl = kTtl}));
+  must(store_->withdraw({.ns = "default", .names = {"l"}, .owner = "d", .request = "r", .ttl = kLockTtl}));
   must(store_->report_worker({.ns = "default", .owner = "w", .queues = {"q"}, .ttl = 30s}));
   must(store_->remove_namespace("default", {"ann", "over"}));
   const Value left = admin_(Command("KEYS").arg(keys_.prefix() + ":{*"));

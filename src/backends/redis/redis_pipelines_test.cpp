@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Act kAct{"ann", "because"};
-constexpr Duration kPatience = 60s;  // on a machine that has much else to do
+const Act kPipelinesAct{"ann", "because"};
+constexpr Duration kPipelinesPatience = 60s;  // on a machine that has much else to do
 
 class RedisPipelines : public testing::Test {
  protected:
@@ -55,15 +55,19 @@ class RedisPipelines : public testing::Test {
             .owner = "a",
             .request = next_request(),
             .changes = std::move(changes),
-            .act = kAct,
-            .timeout = kPatience};
+            .act = kPipelinesAct,
+            .timeout = kPipelinesPatience};
   }
   Result<ChangeItemsReply> change(std::vector<ItemChange> changes) {
     return store_->change_items(changing(std::move(changes)));
   }
   Result<PipelineRow> put(const std::string& name, const std::string& spec, std::int64_t revision) {
-    return store_->put_pipeline(
-        {.ns = "default", .name = name, .spec = spec, .revision = revision, .act = kAct, .timeout = kPatience});
+    return store_->put_pipeline({.ns = "default",
+                                 .name = name,
+                                 .spec = spec,
+                                 .revision = revision,
+                                 .act = kPipelinesAct,
+                                 .timeout = kPipelinesPatience});
   }
   Item item(const JobId& id) { return must(store_->items({.ns = "default", .ids = {id}})).items.at(0); }
   std::string next_request() { return "r" + std::to_string(++last_); }
@@ -152,7 +156,7 @@ TEST_F(RedisPipelines, AFullServerRefusesAChangeWholeAndStillRemovesAPipeline) {
 TEST_F(RedisPipelines, L2_FencesAreComparedAndAnsweredToTheLastDigit) {
   constexpr Fence kLast = (Fence{1} << 53) - 1;
   clock_.set_wall(WallTime{Duration{kLast - 3}});
-  must(store_->raise_floor({.ns = "default", .floor = kLast - 3, .act = kAct}));
+  must(store_->raise_floor({.ns = "default", .floor = kLast - 3, .act = kPipelinesAct}));
   const JobId id = enqueue();
   const ClaimedJob claimed = claim("").at(0);
   ASSERT_EQ(claimed.job.fence, kLast - 2);
@@ -177,7 +181,7 @@ TEST_F(RedisPipelines, ItemsWithLargePayloadsComeInSeveralShortScripts) {
   std::vector<JobId> asked_for = ids;
   asked_for.insert(asked_for.begin() + 5, make_uuid7(clock_.wall_now(), 1, 1));  // nobody has it
   admin_(redis::Command("CONFIG").arg("RESETSTAT"));
-  const ItemsReply reply = must(store_->items({.ns = "default", .ids = asked_for, .timeout = kPatience}));
+  const ItemsReply reply = must(store_->items({.ns = "default", .ids = asked_for, .timeout = kPipelinesPatience}));
   ASSERT_EQ(reply.items.size(), ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(reply.items[i].job.id, ids[i]);
@@ -201,7 +205,8 @@ TEST_F(RedisPipelines, ManyWhoChangeOneItemAllComeToTheirTurn) {
   for (int i = 0; i < kPeople; ++i) stores.push_back(keys_.open(runtime_, clock_));
   const auto takes_its_turns = [&](std::size_t person) {
     for (int turn = 0; turn < kTurns;) {
-      const Item now = must(stores[person]->items({.ns = "default", .ids = {id}, .timeout = kPatience})).items.at(0);
+      const Item now =
+          must(stores[person]->items({.ns = "default", .ids = {id}, .timeout = kPipelinesPatience})).items.at(0);
       ItemChange next = moved(id, turn % 2 ? "even" : "odd", now.revision);
       next.record = now.record + static_cast<char>('a' + person);
       const std::vector<ItemRefusal> refused = must(stores[person]->change_items(changing({next}))).refused;
@@ -238,7 +243,7 @@ TEST_F(RedisPipelines, RetentionAndTheEndOfANamespaceLeaveNothingOfAnItem) {
 
   EXPECT_TRUE(must(change({moved(enqueue(), "review")})).refused.empty());
   must(put("p", "spec", 0));
-  must(store_->remove_namespace("default", kAct));
+  must(store_->remove_namespace("default", kPipelinesAct));
   std::string left;
   for (const redis::Value& key : admin_(redis::Command("KEYS").arg(keys_.prefix() + ":{default}:*")).items)
     left += key.text.substr(keys_.prefix().size()) + " ";

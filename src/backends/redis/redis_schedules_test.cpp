@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Act kAct{"ann", "because"};
+const Act kSchedulesAct{"ann", "because"};
 constexpr Duration kPatience = 60s;  // on a machine that has much else to do
 
 class RedisSchedules : public testing::Test {
@@ -41,7 +41,7 @@ class RedisSchedules : public testing::Test {
                                   .timeout = kPatience};
     request.request = next_request();
     request.owner = "ann";
-    request.act = kAct;
+    request.act = kSchedulesAct;
     return must(store_->change_schedule(request)).schedule;
   }
   std::vector<ScheduleRow> put(int count, const std::string& spec = "{}") {
@@ -315,7 +315,7 @@ TEST_F(RedisSchedules, S1_TheServersClockSaysWhatIsEarly) {
                             .request = "put",
                             .owner = "ann",
                             .place = "",
-                            .act = kAct};
+                            .act = kSchedulesAct};
   ScheduleRow row = must(store->change_schedule(put)).schedule;
   const StepReply early = must(store->step_ticks(firing({row}, row.resolved_to + 1h)));
   EXPECT_EQ(early.answers[0].refused, "early");

@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 using test::FakeServer;
 using test::must;
 
-constexpr Duration kSoon = 30s;  // long enough for a machine that is busy
-const Script kAdd("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+constexpr Duration kTroubleSoon = 30s;  // long enough for a machine that is busy
+const Script kTroubleAdd("return redis.call('INCRBY', KEYS[1], ARGV[1])");
 
 class RedisTrouble : public testing::Test {
  protected:
@@ -27,10 +27,10 @@ class RedisTrouble : public testing::Test {
   void pause_writes() { admin_(Command("CLIENT").arg("PAUSE").arg(60'000).arg("WRITE")); }
   void unpause() { admin_(Command("CLIENT").arg("UNPAUSE")); }
   std::int64_t count() { return whole_number(admin_(Command("GET").key("fl:n"))).value_or(0); }
-  static Result<Value> add(Client& client, Duration timeout = kSoon) {
-    return client.call(Command(kAdd).key("fl:n").arg(1), CallKind::change, timeout);
+  static Result<Value> add(Client& client, Duration timeout = kTroubleSoon) {
+    return client.call(Command(kTroubleAdd).key("fl:n").arg(1), CallKind::change, timeout);
   }
-  static Result<Value> look(Client& client, Duration timeout = kSoon) {
+  static Result<Value> look(Client& client, Duration timeout = kTroubleSoon) {
     return client.call(Command("GET").key("fl:n"), CallKind::look, timeout);
   }
 
@@ -116,7 +116,7 @@ TEST_F(RedisTrouble, AStoppedServerIsLeftWithinTheDeadlineAndFoundAgain) {
   ASSERT_FALSE(behind);
   EXPECT_EQ(behind.error().code, Code::unavailable) << "nothing of it was sent, and it never will be";
   EXPECT_EQ(must(look(client)).text, "1");
-  EXPECT_EQ(must(client.call(Command("STRLEN").key("fl:large"), CallKind::look, kSoon)).integer, 8 << 20);
+  EXPECT_EQ(must(client.call(Command("STRLEN").key("fl:large"), CallKind::look, kTroubleSoon)).integer, 8 << 20);
 }
 
 TEST_F(RedisTrouble, AnIdleConnectionThatTheServerEndedIsNoDoubt) {
@@ -140,7 +140,8 @@ void count_under(Runtime& runtime, Client& client, int callers, const std::funct
   for (int c = 0; c < callers; ++c) {
     tasks.push_back(runtime.spawn("adder", [&](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        const Result<Value> answer = client.call(Command(kAdd).key("fl:n").arg(1), CallKind::change, kSoon);
+        const Result<Value> answer =
+            client.call(Command(kTroubleAdd).key("fl:n").arg(1), CallKind::change, kTroubleSoon);
         if (answer) ++done;
         else if (answer.error().code == Code::in_doubt) ++perhaps;
         else if (answer.error().code != Code::unavailable) ++others;
@@ -296,44 +297,44 @@ TEST_F(RedisTrouble, TlsIsBelievedOnlyWithTheRightAuthorityAndName) {
   const std::string url = test::from_environment("FENCELINE_TEST_REDIS_TLS");
   const std::string place = url.substr(0, url.find('?'));
   Client right(runtime_, test::options_for(url));
-  EXPECT_EQ(must(right.call(Command("PING"), CallKind::look, kSoon)).text, "PONG");
+  EXPECT_EQ(must(right.call(Command("PING"), CallKind::look, kTroubleSoon)).text, "PONG");
   const std::string folder = test::from_environment("FENCELINE_TEST_REDIS_FOLDER");
   const std::string numeric = std::string(place).replace(place.find("localhost"), 9, "127.0.0.1");
   Client by_address(runtime_, test::options_for(numeric + "?ca=" + folder + "/ca.crt"));
-  EXPECT_TRUE(by_address.call(Command("PING"), CallKind::look, kSoon));
+  EXPECT_TRUE(by_address.call(Command("PING"), CallKind::look, kTroubleSoon));
   // Its own certificate is no authority, the system knows none of it, and its name is another.
   for (const std::string& option : {std::string(""), "?ca=" + folder + "/server.crt&server_name=example.org",
                                     "?server_name=example.org&ca=" + folder + "/ca.crt"}) {
     Client wrong(runtime_, test::options_for(place + option));
-    const Result<Value> answer = wrong.call(Command("PING"), CallKind::look, kSoon);
+    const Result<Value> answer = wrong.call(Command("PING"), CallKind::look, kTroubleSoon);
     ASSERT_FALSE(answer) << option;
     EXPECT_EQ(answer.error().code, Code::denied) << option << answer.error().message;
     EXPECT_NE(answer.error().message.find("not believed"), std::string::npos);
   }
   Client no_file(runtime_, test::options_for(place + "?ca=" + folder + "/redis.conf"));
-  EXPECT_EQ(no_file.call(Command("PING"), CallKind::look, kSoon).error().code, Code::invalid);
+  EXPECT_EQ(no_file.call(Command("PING"), CallKind::look, kTroubleSoon).error().code, Code::invalid);
 }
 
 TEST_F(RedisTrouble, TlsAndPlainDoNotMix) {
   const std::string tls = test::from_environment("FENCELINE_TEST_REDIS_TLS");
   const std::string plain = test::from_environment("FENCELINE_TEST_REDIS_ACL");
   Client to_tls(runtime_, test::options_for("redis" + tls.substr(6, tls.find('?') - 6) + "?connect_timeout=2s"));
-  EXPECT_EQ(to_tls.call(Command("PING"), CallKind::look, kSoon).error().code, Code::unavailable);
+  EXPECT_EQ(to_tls.call(Command("PING"), CallKind::look, kTroubleSoon).error().code, Code::unavailable);
   Client to_plain(runtime_, test::options_for("rediss" + plain.substr(5) + "&connect_timeout=2s"));
-  EXPECT_EQ(to_plain.call(Command("PING"), CallKind::look, kSoon).error().code, Code::unavailable);
+  EXPECT_EQ(to_plain.call(Command("PING"), CallKind::look, kTroubleSoon).error().code, Code::unavailable);
 }
 
 TEST_F(RedisTrouble, AUserThatMayNotIsDenied) {
   const std::string url = test::from_environment("FENCELINE_TEST_REDIS_ACL");
   Client limited(runtime_, test::options_for(url));
-  must(limited.call(Command("SET").key("limited:a").arg("1"), CallKind::change, kSoon));
-  const Result<Value> other = limited.call(Command(kAdd).key("fl:n").arg(1), CallKind::change, kSoon);
+  must(limited.call(Command("SET").key("limited:a").arg("1"), CallKind::change, kTroubleSoon));
+  const Result<Value> other = limited.call(Command(kTroubleAdd).key("fl:n").arg(1), CallKind::change, kTroubleSoon);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::denied) << other.error().message;
   const std::string place = url.substr(url.find('@') + 1);
   for (const std::string who : {"limited:wrong@", "nobody:x@", ""}) {
     Client stranger(runtime_, test::options_for("redis://" + who + place));
-    const Result<Value> answer = stranger.call(Command("PING"), CallKind::look, kSoon);
+    const Result<Value> answer = stranger.call(Command("PING"), CallKind::look, kTroubleSoon);
     ASSERT_FALSE(answer) << who;
     EXPECT_EQ(answer.error().code, Code::denied) << answer.error().message;
     EXPECT_EQ(answer.error().message.find("wrong"), std::string::npos)

@@ -42,12 +42,12 @@ Item item_of(Store& store, const JobId& id) { return must(store.items({.ns = "de
 
 class SqlitePipelines : public SqliteFile {};
 
-struct Death {
+struct PipelineDeath {
   CrashPoint point;
   bool happened;
 };
 
-class DeathWhileAdvancing : public SqliteFile, public testing::WithParamInterface<Death> {};
+class DeathWhileAdvancing : public SqliteFile, public testing::WithParamInterface<PipelineDeath> {};
 
 TEST_P(DeathWhileAdvancing, P2_TheAdvanceIsWholeOrHasNotHappenedAndItsRepeatIsTheSame) {
   auto store = open();
@@ -73,10 +73,10 @@ TEST_P(DeathWhileAdvancing, P2_TheAdvanceIsWholeOrHasNotHappenedAndItsRepeatIsTh
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEachPoint, DeathWhileAdvancing,
-                         testing::Values(Death{CrashPoint::sqlite_locked, false},
-                                         Death{CrashPoint::sqlite_begun, false},
-                                         Death{CrashPoint::sqlite_commit_before, false},
-                                         Death{CrashPoint::sqlite_commit_after, true}));
+                         testing::Values(PipelineDeath{CrashPoint::sqlite_locked, false},
+                                         PipelineDeath{CrashPoint::sqlite_begun, false},
+                                         PipelineDeath{CrashPoint::sqlite_commit_before, false},
+                                         PipelineDeath{CrashPoint::sqlite_commit_after, true}));
 
 TEST_F(SqlitePipelines, P2_OfSeveralStoresThatDecideOnTheSameItemOneDoes) {
   constexpr int kStores = 3;

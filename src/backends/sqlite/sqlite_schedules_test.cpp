@@ -81,12 +81,12 @@ TEST_F(SqliteSchedules, SurviveAReopeningAndABoot) {
   EXPECT_EQ(ticks(*store), ticks_before);
 }
 
-struct Death {
+struct ScheduleDeath {
   CrashPoint point;
   bool happened;
 };
 
-class DeathWhileFiring : public SqliteSchedules, public testing::WithParamInterface<Death> {};
+class DeathWhileFiring : public SqliteSchedules, public testing::WithParamInterface<ScheduleDeath> {};
 
 TEST_P(DeathWhileFiring, S1_LeavesTicksWithTheirJobsAndTheAccountOrNothing) {
   ScheduleRow row;
@@ -113,10 +113,10 @@ TEST_P(DeathWhileFiring, S1_LeavesTicksWithTheirJobsAndTheAccountOrNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEachPoint, DeathWhileFiring,
-                         testing::Values(Death{CrashPoint::sqlite_locked, false},
-                                         Death{CrashPoint::sqlite_begun, false},
-                                         Death{CrashPoint::sqlite_commit_before, false},
-                                         Death{CrashPoint::sqlite_commit_after, true}));
+                         testing::Values(ScheduleDeath{CrashPoint::sqlite_locked, false},
+                                         ScheduleDeath{CrashPoint::sqlite_begun, false},
+                                         ScheduleDeath{CrashPoint::sqlite_commit_before, false},
+                                         ScheduleDeath{CrashPoint::sqlite_commit_after, true}));
 
 TEST_F(SqliteSchedules, S1_SeveralStoresThatAllBelieveTheyLeadFireEachTickOnce) {
   constexpr int kStores = 3;
