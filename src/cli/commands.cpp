@@ -1,11 +1,16 @@
 // The list of commands, in the order of the manual.
-#include "cli/command.hpp"
-#include "cli/drill_operator.hpp"
-#include "cli/pipeline_commands.hpp"
-#include "cli/schedule_commands.hpp"
-#include "cli/top.hpp"
-#include "cli/tracker_place.hpp"
-#include "cli/workers.hpp"
+#include "cli/commands.hpp"
+
+#include "benches/bench.hpp"
+#include "cli/frame/completion.hpp"
+#include "cli/frame/man_page.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/locks/commands.hpp"
+#include "cli/operate/commands.hpp"
+#include "cli/pipelines/commands.hpp"
+#include "cli/prove/commands.hpp"
+#include "cli/schedules/commands.hpp"
+#include "drills/commands.hpp"
 
 namespace fenceline::cli {
 
@@ -91,8 +96,8 @@ std::vector<CommandSpec> all_commands() {
   commands.push_back(audit_command());
   commands.push_back(bench_command());
   commands.push_back(config_show_command());
-  commands.push_back(completion_command());
-  commands.push_back(man_command());
+  commands.push_back(completion_command(all_commands));
+  commands.push_back(man_command(all_commands));
   commands.push_back(version_command());
   commands.push_back(guardian_command());
   commands.push_back(drill_worker_command());

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "backends/sqlite/database.hpp"
-#include "cli/command.hpp"
-#include "cli/config.hpp"
-#include "cli/help.hpp"
-#include "cli/output.hpp"
-#include "cli/parse.hpp"
-#include "cli/signals.hpp"
-#include "cli/stderr_log.hpp"
-#include "cli/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/frame/config.hpp"
+#include "cli/frame/help.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/parse.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/frame/stderr_log.hpp"
+#include "cli/frame/text.hpp"
 #include "runtime/thread_runtime.hpp"
 
 namespace fenceline::cli {

@@ -1,0 +1,27 @@
+// Help, made from the commands themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/frame/command.hpp"
+
+namespace fenceline::cli {
+
+// What `fenceline` alone prints.
+std::string overview_text(const std::vector<CommandSpec>& commands);
+
+// `fenceline help` and `fenceline help COMMAND`.
+std::string program_help(const std::vector<CommandSpec>& commands);
+std::string command_help(const CommandSpec& command);
+// `fenceline help job`: all commands of that first word.
+std::string group_help(const std::vector<CommandSpec>& commands, const std::string& group);
+
+// What help and the manual page both list: a word, and what it means.
+using HelpRows = std::vector<std::pair<std::string, std::string>>;
+HelpRows environment_rows();
+HelpRows exit_code_rows();
+std::string usage_line(const CommandSpec& command);  // "fenceline job show ID [OPTIONS]"
+std::string shown(const OptionSpec& option);         // "-f, --follow", "--limit N"
+
+}  // namespace fenceline::cli

@@ -1,0 +1,153 @@
+#include "cli/frame/lock_settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+
+#include "base/duration_text.hpp"
+#include "base/nearest.hpp"
+#include "cli/frame/text.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+struct Key {
+  std::string name;
+  std::function<std::string(const LockOptions&)> text;
+  std::function<Result<void>(LockOptions&, const std::string&)> set;
+  bool number = false;
+};
+
+Key duration_key(std::string name, Duration LockOptions::*member, DurationRange range) {
+  return {std::move(name), [member](const LockOptions& options) { return format_duration(options.*member); },
+          [member, range](LockOptions& options, const std::string& text) -> Result<void> {
+            const Result<Duration> parsed = parse_duration(text, range);
+            if (!parsed) return std::unexpected(parsed.error());
+            options.*member = *parsed;
+            return {};
+          }};
+}
+
+// One of some words.
+template <class Word>
+Key word_key(std::string name, Word LockOptions::*member, std::optional<Word> (*parse)(std::string_view),
+             std::string words) {
+  return {std::move(name), [member](const LockOptions& options) { return std::string(to_string(options.*member)); },
+          [member, parse, words](LockOptions& options, const std::string& text) -> Result<void> {
+            const std::optional<Word> word = parse(text);
+            if (!word) return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use " + words);
+            options.*member = *word;
+            return {};
+          }};
+}
+
+Result<void> set_failures(LockOptions& options, const std::string& text) {
+  int number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc{} || end != text.data() + text.size() || number < 1 || number > kRenewalTriesMax)
+    return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use a whole number from 1 to " +
+                                   std::to_string(kRenewalTriesMax));
+  options.renewal_tries = number;
+  return {};
+}
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> all{
+      word_key("pattern", &LockOptions::pattern, parse_lock_pattern, "item, loop, fenced or layered"),
+      duration_key("ttl", &LockOptions::ttl, kTtlRange),
+      duration_key("renewal", &LockOptions::renew_every, {Duration{0}, kTtlRange.most}),
+      {"failures", [](const LockOptions& options) { return std::to_string(options.renewal_tries); }, set_failures,
+       true},
+      duration_key("wait", &LockOptions::wait, kWaitRange),
+      word_key("contention", &LockOptions::contention, parse_contention, "skip, retry or in_turn"),
+      word_key("on_acquire_error", &LockOptions::on_acquire_error, parse_on_store_error, "closed or open"),
+      word_key("on_renewal_error", &LockOptions::on_renewal_error, parse_on_store_error, "closed or open"),
+      word_key("on_release_error", &LockOptions::on_release_error, parse_on_release_error, "report or ignore"),
+      duration_key("hold_at_least", &LockOptions::hold_at_least, kWaitRange),
+      duration_key("delay", &LockOptions::delay, kWaitRange),
+      duration_key("every", &LockOptions::every, kWaitRange),
+  };
+  return all;
+}
+
+const Key& key_of(std::string_view name) { return *std::ranges::find(keys(), name, &Key::name); }
+
+const std::vector<std::string>& presets() {
+  static const std::vector<std::string> names{"job", "loop", "run", "writer"};
+  return names;
+}
+
+std::string prefix_of(const std::string& name) { return "lock." + name + "."; }
+
+}  // namespace
+
+std::vector<std::string> lock_keys() {
+  std::vector<std::string> names;
+  for (const Key& key : keys()) names.push_back(key.name);
+  return names;
+}
+
+bool is_lock_number(std::string_view key) {
+  return std::ranges::any_of(keys(), [&](const Key& known) { return known.name == key && known.number; });
+}
+
+std::string lock_value(const LockOptions& options, std::string_view key) { return key_of(key).text(options); }
+
+Result<void> set_lock_value(LockOptions& options, std::string_view key, const std::string& text) {
+  return key_of(key).set(options, text);
+}
+
+LockOptions lock_class_base(std::string_view name) { return lock_preset(name).value_or(LockOptions{}); }
+
+std::vector<Setting> lock_settings(const std::string& path,
+                                   const std::map<std::string, std::map<std::string, LockFileValue>>& classes) {
+  std::set<std::string> names(presets().begin(), presets().end());
+  for (const auto& [name, values] : classes) names.insert(name);
+  std::vector<Setting> settings;
+  for (const std::string& name : names) {
+    const auto of_file = classes.find(name);
+    const LockOptions base = lock_class_base(name);
+    for (const Key& key : keys()) {
+      const bool always = key.name == "pattern" || key.name == "ttl";
+      if (of_file != classes.end()) {
+        // The renewal of a preset goes with its ttl.
+        if (key.name == "renewal" && of_file->second.contains("ttl") && !of_file->second.contains("renewal")) continue;
+        if (const auto value = of_file->second.find(key.name); value != of_file->second.end()) {
+          settings.push_back(
+              {prefix_of(name) + key.name, value->second.value,
+               value->second.line == kNoLine ? "default" : path + ":" + std::to_string(value->second.line)});
+          continue;
+        }
+      }
+      if (always || key.text(base) != key.text(LockOptions{}))
+        settings.push_back({prefix_of(name) + key.name, key.text(base), "default"});
+    }
+  }
+  return settings;
+}
+
+Result<LockOptions> find_lock_class(const Invocation& invocation, const std::string& name) {
+  LockOptions options = lock_class_base(name);
+  options.renew_every = Duration{0};  // what the preset has of it stands among the settings, if it still counts
+  bool found = false;
+  std::vector<std::string> names;
+  for (const Setting& setting : invocation.settings) {
+    if (!setting.name.starts_with("lock.")) continue;
+    const std::size_t dot = setting.name.rfind('.');
+    const std::string of = setting.name.substr(5, dot - 5);
+    if (names.empty() || names.back() != of) names.push_back(of);
+    if (of != name) continue;
+    found = true;
+    if (auto ok = set_lock_value(options, setting.name.substr(dot + 1), setting.value); !ok)
+      return fail(Code::invalid, setting.origin + ": " + setting.name + " " + ok.error().message);
+  }
+  if (found) return options;
+  const std::optional<std::string> near = nearest(name, names);
+  return fail(Code::not_found,
+              "no lock class is called '" + printable(name, 40) + "'; " +
+                  (near ? "did you mean '" + *near + "'?"
+                        : "there are job, loop, run, writer and those that fenceline.toml has as [lock.NAME]"));
+}
+
+}  // namespace fenceline::cli

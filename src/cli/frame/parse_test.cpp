@@ -1,0 +1,131 @@
+#include "cli/frame/parse.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fenceline::cli {
+namespace {
+
+const std::vector<CommandSpec>& commands() {
+  static const std::vector<CommandSpec> specs{
+      {.name = "enqueue",
+       .arguments = {{"QUEUE", ""}},
+       .options = {{"--payload", "JSON", ""}, {"--priority", "N", ""}}},
+      {.name = "jobs", .options = {{"--all", "", ""}}},
+      {.name = "job show", .arguments = {{"ID", ""}}},
+      {.name = "job wait", .arguments = {{"ID", ""}}},
+      {.name = "work",
+       .arguments = {{"QUEUE", "", true, true}},
+       .options = {{"--ttl", "D", ""}},
+       .takes_command = true},
+      {.name = "version"},
+      {.name = "secret", .hidden = true},
+  };
+  return specs;
+}
+
+Parsed parsed(const std::vector<std::string>& words) {
+  Result<Parsed> result = parse(commands(), words);
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? std::move(*result) : Parsed{};
+}
+
+std::string complaint(const std::vector<std::string>& words, int status = kExitUsage) {
+  const Result<Parsed> result = parse(commands(), words);
+  if (result) return "";
+  EXPECT_EQ(exit_code(result.error()), status);
+  return error_text(result.error());
+}
+
+TEST(Parse, GlobalOptionsStandBeforeOrAfterTheCommand) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--store", "sqlite:x", "--json", "enqueue", "mail"},
+                                             {"enqueue", "--json", "mail", "--store", "sqlite:x"},
+                                             {"--store=sqlite:x", "enqueue", "mail", "--json"}}) {
+    const Parsed p = parsed(words);
+    ASSERT_TRUE(p.command);
+    EXPECT_EQ(p.command->name, "enqueue");
+    EXPECT_EQ(p.invocation.value("--store"), "sqlite:x");
+    EXPECT_TRUE(p.invocation.json);
+    EXPECT_EQ(p.invocation.argument("QUEUE"), "mail");
+  }
+}
+
+TEST(Parse, AQueueMayBeNamedLikeACommand) {
+  EXPECT_EQ(parsed({"enqueue", "jobs"}).invocation.argument("QUEUE"), "jobs");
+}
+
+TEST(Parse, ValuesAreTakenAsTheyAre) {
+  const Parsed p = parsed({"enqueue", "[a,b]", "--payload", "[1,2]", "--priority", "-5"});
+  EXPECT_EQ(p.invocation.argument("QUEUE"), "[a,b]");
+  EXPECT_EQ(p.invocation.value("--payload"), "[1,2]");
+  EXPECT_EQ(p.invocation.value("--priority"), "-5");
+  EXPECT_EQ(parsed({"enqueue", "q", "--payload", "{}"}).invocation.value("--payload"), "{}");
+  EXPECT_EQ(parsed({"enqueue", "q", "--payload", ""}).invocation.value("--payload"), "");
+  EXPECT_EQ(parsed({"enqueue", "q", "--payload=\"a=b\""}).invocation.value("--payload"), "\"a=b\"");
+}
+
+TEST(Parse, OfAnOptionGivenTwiceTheLastCounts) {
+  EXPECT_EQ(parsed({"enqueue", "q", "--payload", "1", "--payload", "2"}).invocation.value("--payload"), "2");
+}
+
+TEST(Parse, TwoWordsNameACommand) {
+  EXPECT_EQ(parsed({"job", "show", "x"}).command->name, "job show");
+  EXPECT_NE(complaint({"job"}).find("'fenceline job show', 'fenceline job wait'"), std::string::npos);
+  EXPECT_NE(complaint({"job", "shwo", "x"}).find("did you mean 'job show'?"), std::string::npos);
+}
+
+TEST(Parse, WhatFollowsTwoDashesIsNotLookedInto) {
+  const Parsed p = parsed({"work", "a", "b", "--ttl", "5s", "--", "cmd", "--ttl", "--help", "--"});
+  EXPECT_EQ(p.invocation.arguments.at("QUEUE"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(p.invocation.command, (std::vector<std::string>{"cmd", "--ttl", "--help", "--"}));
+  EXPECT_EQ(p.invocation.value("--ttl"), "5s");
+}
+
+TEST(Parse, ACommandThatRunsOneNeedsIt) {
+  EXPECT_NE(complaint({"work", "a"}).find("needs a command behind '--'"), std::string::npos);
+  EXPECT_NE(complaint({"work", "a", "--"}).find("needs a command behind '--'"), std::string::npos);
+  EXPECT_NE(complaint({"jobs", "--", "x"}).find("takes nothing behind '--'"), std::string::npos);
+}
+
+TEST(Parse, SuggestsTheNearestName) {
+  EXPECT_NE(complaint({"enqeue", "q"}).find("did you mean 'enqueue'?"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", "q", "--priorty", "5"}).find("did you mean '--priority'?"), std::string::npos);
+  EXPECT_EQ(complaint({"job", "foo"}).find("did you mean"), std::string::npos) << "a word of its own is no slip";
+  EXPECT_NE(complaint({"--jsn", "jobs"}).find("did you mean '--json'?"), std::string::npos);
+  EXPECT_EQ(complaint({"secre"}).find("secret"), std::string::npos) << "a hidden command was named";
+}
+
+TEST(Parse, SaysWhatIsMissingOrTooMuch) {
+  EXPECT_NE(complaint({"enqueue"}).find("needs QUEUE"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", "a", "b"}).find("'b' is one argument too many"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", "a", "--payload"}).find("--payload needs a value (JSON)"), std::string::npos);
+  EXPECT_FALSE(complaint({"jobs", "--all=no"}).empty());
+  EXPECT_FALSE(complaint({"--store"}).empty());
+  EXPECT_FALSE(complaint({"--"}).empty());
+}
+
+TEST(Parse, BytesThatAreNotTextAreRefused) {
+  EXPECT_NE(complaint({"enqueue", "\xff"}, kExitBadInput).find("not text in UTF-8"), std::string::npos);
+  EXPECT_NE(complaint({"work", "a", "--", "\xc3"}, kExitBadInput).find("argument 4"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", std::string("a\0b", 3)}, kExitBadInput).find("not text in UTF-8"), std::string::npos);
+}
+
+TEST(Parse, HelpIsAskedForInEveryWay) {
+  EXPECT_EQ(parsed({}).wish, Parsed::Wish::overview);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"help"}, {"--help"}, {"-h"}, {"--json", "--help"}}) {
+    EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
+    EXPECT_EQ(parsed(words).command, nullptr);
+  }
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"help", "job", "show"}, {"job", "show", "--help"}, {"job", "show", "-h"}}) {
+    EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
+    EXPECT_EQ(parsed(words).command->name, "job show");
+  }
+  EXPECT_NE(complaint({"help", "jbos"}).find("did you mean 'jobs'?"), std::string::npos);
+}
+
+TEST(Parse, ALongNameIsNotRepeatedInFull) { EXPECT_LT(complaint({std::string(10'240, 'q')}).size(), 200U); }
+
+}  // namespace
+}  // namespace fenceline::cli

@@ -1,0 +1,93 @@
+#include "cli/frame/trace_settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.hpp"
+#include "cli/frame/config.hpp"
+#include "cli/frame/text.hpp"
+#include "fenceline/version.hpp"
+#include "runtime/host.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+std::optional<std::string> first_of(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (std::optional<std::string> value = from_environment(name)) return value;
+  }
+  return std::nullopt;
+}
+
+Setting setting_of(const Invocation& invocation, std::string_view name) {
+  const auto found = std::ranges::find(invocation.settings, name, &Setting::name);
+  return found == invocation.settings.end() ? Setting{} : *found;
+}
+
+// "name=value,other=value", values written as in a URL. What is wrong with them is said without them: they are secrets.
+Result<std::vector<http::Header>> headers_from_environment() {
+  std::vector<http::Header> headers;
+  std::string rest = first_of({"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"}).value_or("");
+  while (!rest.empty()) {
+    const std::string pair = rest.substr(0, rest.find(','));
+    rest.erase(0, std::min(rest.size(), pair.size() + 1));
+    const std::size_t equals = pair.find('=');
+    const std::string name = one_line(pair.substr(0, equals));
+    const std::optional<std::string> value =
+        equals == std::string::npos ? std::nullopt : percent_decoded(pair.substr(equals + 1));
+    const bool possible =
+        value && !name.empty() && name.find_first_of(" :\"") == std::string::npos && one_line(*value) == *value;
+    if (!possible)
+      return std::unexpected(
+          usage_error("OTEL_EXPORTER_OTLP_HEADERS is not NAME=VALUE,NAME=VALUE with values written as in a URL"));
+    headers.push_back({name, *value});
+  }
+  return headers;
+}
+
+Result<std::string> url_of(const Setting& setting, bool whole) {
+  std::string url = setting.value;
+  const bool possible = (url.starts_with("http://") || url.starts_with("https://")) && url.size() > 8 &&
+                        url.find_first_of(" @?#") == std::string::npos;
+  if (!possible) {
+    const std::string text =
+        setting.origin +
+        ": the collector of traces is no address like http://HOST:4318, without user, password and query";
+    return std::unexpected(setting.origin.starts_with("OTEL_") ? usage_error(text) : Error{Code::invalid, text});
+  }
+  if (whole) return url;
+  while (url.ends_with('/')) url.pop_back();
+  return url + "/v1/traces";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<traces::Exporter>> open_traces(const Invocation& invocation) {
+  if (from_environment("OTEL_SDK_DISABLED") == "true" || from_environment("OTEL_TRACES_EXPORTER") == "none")
+    return nullptr;
+  Setting endpoint = setting_of(invocation, "trace.endpoint");
+  const std::optional<std::string> whole = from_environment("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+  if (whole) endpoint = {endpoint.name, *whole, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"};
+  if (endpoint.value.empty()) return nullptr;
+  // A collector of that protocol listens on another port, and would not understand a word.
+  const std::string protocol =
+      first_of({"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"}).value_or("http/json");
+  if (protocol == "grpc" && endpoint.origin.starts_with("OTEL_")) {
+    Log(*invocation.log_sink).warn("traces_off", {{"reason", "protocol_grpc"}});
+    return nullptr;
+  }
+  Result<std::string> url = url_of(endpoint, whole.has_value());
+  if (!url) return std::unexpected(url.error());
+  Result<std::vector<http::Header>> headers = headers_from_environment();
+  if (!headers) return std::unexpected(headers.error());
+  traces::ExporterOptions options{.url = std::move(*url), .headers = std::move(*headers)};
+  options.origin = {.service = setting_of(invocation, "trace.service").value,
+                    .version = std::string(kVersion),
+                    .host = host_name(),
+                    .pid = ::getpid()};
+  return std::make_unique<traces::Exporter>(*invocation.runtime, Log(*invocation.log_sink), std::move(options));
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,15 @@
+// Where spans go: [trace] of fenceline.toml, and the variables that OpenTelemetry's own programs read.
+#pragma once
+
+#include <memory>
+
+#include "cli/frame/command.hpp"
+#include "traces/exporter.hpp"
+
+namespace fenceline::cli {
+
+// Nothing: traces are off, as they are unless somebody names a collector. Errors: usage, invalid (a URL or headers that
+// are not possible).
+Result<std::unique_ptr<traces::Exporter>> open_traces(const Invocation& invocation);
+
+}  // namespace fenceline::cli

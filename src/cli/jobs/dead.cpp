@@ -1,0 +1,208 @@
+// fenceline dead list and dead redrive: the dead letters.
+#include <algorithm>
+
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/progress_bar.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/jobs/act_report.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/job_list.hpp"
+#include "cli/jobs/queue_view.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr std::int64_t kStep = 1000;
+constexpr std::int64_t kMost = 1'000'000'000;
+constexpr std::size_t kNamed = 20;  // refusals that are told one by one
+
+Result<int> run_list(Invocation& invocation) {
+  Result<JobsRequest> request = list_request(invocation);
+  if (!request) return std::unexpected(request.error());
+  request->state = JobState::dead;
+  return list_jobs(invocation, std::move(*request));
+}
+
+// Retries dead jobs in steps, and remembers what was refused.
+class Redrive {
+ public:
+  Redrive(Invocation& invocation, Store& store, Act act)
+      : invocation_(invocation), store_(store), act_(std::move(act)), progress_(*invocation.runtime, "jobs redriven") {}
+
+  Result<void> these(const std::vector<JobId>& ids) {
+    for (auto from = ids.begin(); from != ids.end() && !invocation_.stop.stop_requested();) {
+      const auto to = from + std::min<std::ptrdiff_t>(kStep, ids.end() - from);
+      const Result<std::vector<JobId>> others = retry({from, to});
+      if (!others) return std::unexpected(others.error());
+      for (const JobId& id : *others) refused_.push_back({id, "not dead", std::nullopt});
+      from = to;
+    }
+    return {};
+  }
+
+  // Up to `most` of them, those that are longest in the store first. One that dies again meanwhile is not taken twice:
+  // the list goes forward only, and ends after as many as there were. Nor is one that somebody else redrove since it
+  // was listed: it is as wanted, only not by us.
+  Result<void> all(const JobsRequest& which, std::int64_t most) {
+    JobsRequest request = which;
+    for (std::int64_t seen = 0; seen < most && !invocation_.stop.stop_requested();) {
+      request.limit = static_cast<int>(std::min(kStep, most - seen));
+      const Result<JobsReply> page = store_.jobs(request);
+      if (!page) return std::unexpected(page.error());
+      std::vector<JobId> ids;
+      for (const Job& job : page->jobs) ids.push_back(job.id);
+      if (ids.empty()) break;
+      seen += static_cast<std::int64_t>(ids.size());
+      if (auto others = retry(std::move(ids)); !others) return std::unexpected(others.error());
+      progress_.show(done_, static_cast<double>(seen) / static_cast<double>(most));
+      if (!page->next) break;
+      request.after = *page->next;
+    }
+    return {};
+  }
+
+  Result<int> report(const Result<void>& ended) {
+    progress_.end();
+    if (!ended)
+      return fail(ended.error().code,
+                  error_text(ended.error()) + "; " + counted(done_, "job") + " redriven before that");
+    if (invocation_.json)
+      print_line("{\"redriven\":" + std::to_string(done_) + ",\"refused\":" + refusals_json(refused_) + "}");
+    else print_line(std::to_string(done_));
+    flush_output();
+    for (std::size_t i = 0; i < std::min(kNamed, refused_.size()); ++i)
+      tell("fenceline: " + error_text(refusal_error(refused_[i], invocation_.ns)));
+    if (refused_.size() > kNamed)
+      tell("fenceline: " + counted(static_cast<std::int64_t>(refused_.size() - kNamed), "job") + " more refused");
+    if (invocation_.stop.stop_requested()) {
+      tell("fenceline: interrupted; " + counted(done_, "job") + " redriven, run it again for the rest");
+      return interrupted_exit();
+    }
+    return refused_.empty() ? kExitOk : exit_code(refusal_error(refused_.front(), invocation_.ns));
+  }
+
+ private:
+  // Returns those that are not dead: the store looks in the same step, since a retry would stop one that runs by now.
+  Result<std::vector<JobId>> retry(std::vector<JobId> ids) {
+    const ActRequest request{.ns = invocation_.ns,
+                             .ids = std::move(ids),
+                             .request = fresh_request(*invocation_.runtime),
+                             .only = JobState::dead,
+                             .act = act_};
+    const Result<ActReply> reply = sure(invocation_, [&] { return store_.retry(request); });
+    if (!reply) return std::unexpected(reply.error());
+    done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());
+    std::vector<JobId> others;
+    for (const ActRefusal& refusal : reply->refused) {
+      if (refusal.reason == "state") others.push_back(refusal.id);
+      else refused_.push_back(refusal);
+    }
+    return others;
+  }
+
+  Invocation& invocation_;
+  Store& store_;
+  const Act act_;
+  ProgressBar progress_;
+  std::int64_t done_ = 0;
+  std::vector<ActRefusal> refused_;
+};
+
+// The depths of queues know nothing of tags: such jobs are counted one by one.
+Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, JobsRequest which) {
+  std::int64_t count = 0;
+  if (which.tag.empty()) {
+    const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
+    if (!rows) return std::unexpected(rows.error());
+    for (const QueueRow& row : *rows) {
+      if (!which.queue || row.queue == *which.queue) count += row.depth_of(JobState::dead);
+    }
+    return count;
+  }
+  which.limit = static_cast<int>(kStep);
+  for (bool more = true; more && !invocation.stop.stop_requested();) {
+    const Result<JobsReply> page = store.jobs(which);
+    if (!page) return std::unexpected(page.error());
+    count += static_cast<std::int64_t>(page->jobs.size());
+    more = page->next.has_value();
+    which.after = page->next.value_or(0);
+  }
+  return count;
+}
+
+std::string named(const JobsRequest& which) {
+  return (which.queue ? " of queue " + *which.queue : " of all queues") +
+         (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60));
+}
+
+Result<int> run_redrive(Invocation& invocation) {
+  const bool by_id = invocation.arguments.contains("ID");
+  if (by_id && (invocation.has("--queue") || invocation.has("--tag") || invocation.has("--limit")))
+    return std::unexpected(usage_error("ids go with neither --queue, --tag nor --limit; leave one of them out"));
+  JobsRequest which{.ns = invocation.ns, .queue = invocation.value("--queue"), .state = JobState::dead};
+  if (which.queue) {
+    if (auto ok = check_name("queue", *which.queue); !ok) return std::unexpected(ok.error());
+  }
+  if (const auto tag = invocation.value("--tag")) {
+    if (auto ok = check_key("tag", *tag); !ok) return std::unexpected(ok.error());
+    which.tag = *tag;
+  }
+  const Result<std::int64_t> limit = invocation.number("--limit", kMost, 1, kMost);
+  if (!limit) return std::unexpected(limit.error());
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+
+  if (by_id) {
+    const Result<std::vector<JobId>> ids = ids_of(invocation, **store);
+    if (!ids) return std::unexpected(ids.error());
+    Redrive redrive(invocation, **store, *act);
+    return redrive.report(redrive.these(*ids));
+  }
+  if (which.queue) {
+    if (const Result<QueueRow> row = find_queue(invocation, **store, *which.queue); !row)
+      return std::unexpected(row.error());
+  }
+  const Result<std::int64_t> dead = count_dead(invocation, **store, which);
+  if (!dead) return std::unexpected(dead.error());
+  const std::int64_t most = std::min(*dead, *limit);
+  if (most > 0) {
+    const Result<bool> meant = confirmed(invocation, "this redrives " + counted(most, "dead job") + named(which) + ".");
+    if (!meant) return std::unexpected(meant.error());
+    if (!*meant) return kExitFound;
+  }
+  Redrive redrive(invocation, **store, *act);
+  return redrive.report(redrive.all(which, most));
+}
+
+}  // namespace
+
+CommandSpec dead_list_command() {
+  return {.name = "dead list",
+          .summary = "Lists the dead jobs: those that failed for good and wait for a person.",
+          .options = list_options(),
+          .examples = {{"fenceline dead list --queue mail", "what failed for good, and with which error"}},
+          .run = run_list};
+}
+
+CommandSpec dead_redrive_command() {
+  return {.name = "dead redrive",
+          .summary = "Makes dead jobs claimable again with all their attempts, and prints how many.",
+          .arguments = {{"ID",
+                         "only these, whole or by their first 8 characters or more; all of --queue, or of all queues, "
+                         "if none is given",
+                         false, true}},
+          .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
+                                       {"--tag", "TAG", "only jobs with this tag"},
+                                       {"--limit", "N", "at most so many, those that are longest here first"},
+                                       {"--yes", "", "do not ask"}}),
+          .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
+                       {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
+                        "all of a queue, for a script"}},
+          .run = run_redrive};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,165 @@
+// fenceline effects list: what of jobs' side effects has happened, and what nobody knows of.
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/utf8.hpp"
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/frame/table.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/jobs/commands.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string doubt_of(const Effect& effect) { return effect.held ? "held" : effect.in_doubt ? "in doubt" : ""; }
+
+Json as_json(const Effect& effect, bool with_result) {
+  Json out{{"job", to_string(effect.job)},
+           {"name", effect.name},
+           {"state", to_string(effect.state)},
+           {"in_doubt", effect.in_doubt},
+           {"held", effect.held},
+           {"policy", to_string(effect.policy)},
+           {"doubts", effect.doubts},
+           {"fence", effect.fence},
+           {"actor", effect.actor},
+           {"key", idempotency_key(effect.job, effect.name)},
+           {"began_at", format_time(effect.began_at)},
+           {"ended_at", effect.ended_at ? Json(format_time(*effect.ended_at)) : Json(nullptr)},
+           {"exit_status", effect.exit_status ? Json(*effect.exit_status) : Json(nullptr)},
+           {"resolved_by", effect.resolved_by.empty() ? Json(nullptr) : Json(effect.resolved_by)}};
+  if (with_result && effect.state == EffectState::done)
+    out["result"] = is_valid_utf8(effect.result) ? Json(effect.result) : Json{{"base64", base64(effect.result)}};
+  else if (with_result) out["result"] = nullptr;
+  return out;
+}
+
+// Prints pages as they come.
+class EffectPages {
+ public:
+  explicit EffectPages(const Invocation& invocation) : invocation_(invocation) {}
+
+  bool page(const std::vector<Effect>& effects) {
+    if (!invocation_.json) return print_table(table_of(effects), std::exchange(first_, false));
+    for (const Effect& effect : effects) {
+      const std::string text =
+          as_json(effect, invocation_.has("--result")).dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (!print((std::exchange(first_, false) ? "{\"effects\":[" : ",") + text)) return false;
+    }
+    return true;
+  }
+
+  void end(std::optional<std::int64_t> next) {
+    if (invocation_.json) {
+      if (first_) print("{\"effects\":[");
+      print_line("],\"next\":" + (next ? "\"" + std::to_string(*next) + "\"" : std::string("null")) + "}");
+    } else if (next) {
+      flush_output();
+      tell("fenceline: more effects follow; go on with --after " + std::to_string(*next) + ", or use --all");
+    }
+  }
+
+ private:
+  Table table_of(const std::vector<Effect>& effects) const {
+    Table table{{{.name = "job", .whole = true},
+                 {.name = "effect", .whole = true},
+                 {"state"},
+                 {"doubt"},
+                 {.name = "policy", .spare = true},
+                 {.name = "doubts", .right = true, .spare = true},
+                 {.name = "began", .spare = true},
+                 {.name = "ended", .wide_only = true},
+                 {.name = "status", .wide_only = true, .right = true},
+                 {.name = "fence", .wide_only = true},
+                 {.name = "resolved_by", .spare = true}},
+                {}};
+    const WallTime now = invocation_.runtime->wall_now();
+    for (const Effect& effect : effects) {
+      const std::string began = stdout_is_terminal() ? short_time(effect.began_at, now) : format_time(effect.began_at);
+      table.rows.push_back(
+          {to_string(effect.job), effect.name,
+           Cell(std::string(to_string(effect.state)), effect.state == EffectState::done ? Tone::good : Tone::plain),
+           Cell(doubt_of(effect), Tone::warning), std::string(to_string(effect.policy)), std::to_string(effect.doubts),
+           began, effect.ended_at ? format_time(*effect.ended_at) : "",
+           effect.exit_status ? std::to_string(*effect.exit_status) : "", std::to_string(effect.fence),
+           effect.resolved_by});
+    }
+    return table;
+  }
+
+  const Invocation& invocation_;
+  bool first_ = true;
+};
+
+Result<EffectsRequest> request_from(const Invocation& invocation) {
+  if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--after")))
+    return std::unexpected(usage_error("--all goes with neither --limit nor --after; leave one of them out"));
+  if (invocation.has("--result") && !invocation.json)
+    return std::unexpected(usage_error("--result goes with --json; results may be anything"));
+  const Result<std::int64_t> limit = invocation.number("--limit", invocation.has("--all") ? 1000 : 100, 1, 1000);
+  if (!limit) return std::unexpected(limit.error());
+  const Result<std::int64_t> after = invocation.number("--after", 0, 0, std::numeric_limits<std::int64_t>::max());
+  if (!after) return std::unexpected(after.error());
+  return EffectsRequest{.ns = invocation.ns,
+                        .in_doubt = invocation.has("--in-doubt"),
+                        .after = *after,
+                        .limit = static_cast<int>(*limit),
+                        .with_result = invocation.has("--result")};
+}
+
+Result<int> run(Invocation& invocation) {
+  Result<EffectsRequest> request = request_from(invocation);
+  if (!request) return std::unexpected(request.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  if (const auto text = invocation.value("--job")) {
+    const Result<JobId> id = find_id(*text, invocation.ns, **store);
+    if (!id) return std::unexpected(id.error());
+    const Result<std::optional<Job>> job = (*store)->job(invocation.ns, *id);
+    if (!job) return std::unexpected(job.error());
+    if (!*job) return std::unexpected(no_such_job(*id, invocation.ns));
+    request->job = *id;
+  }
+  EffectPages pages(invocation);
+  while (true) {
+    const Result<EffectsReply> reply = (*store)->effects(*request);
+    if (!reply) return std::unexpected(reply.error());
+    if (!pages.page(reply->effects)) return kExitOk;  // nobody reads on
+    if (!invocation.has("--all") || !reply->next) {
+      pages.end(reply->next);
+      return kExitOk;
+    }
+    if (invocation.stop.stop_requested()) return interrupted_exit();
+    request->after = *reply->next;
+  }
+}
+
+}  // namespace
+
+CommandSpec effects_list_command() {
+  return {.name = "effects list",
+          .summary = "Lists the side effects that jobs recorded: which happened, and of which nobody knows.",
+          .options = {{"--job", "ID", "only those of this job; the beginning of its id will do"},
+                      {"--in-doubt", "", "only those that may or may not have happened, and that nobody is at"},
+                      {"--result", "", "with --json: what they gave back"},
+                      {"--limit", "N", "how many, 1 to 1000; default 100"},
+                      {"--after", "CURSOR", "go on where a page ended: its 'next'"},
+                      {"--all", "", "every page"}},
+          .sections = {{"Columns",
+                        {{"state", "none: it did not happen; intent: it was begun; done: it happened"},
+                         {"doubt",
+                          "in doubt: it was begun, and its holder is gone; held: and its job waits for 'fenceline "
+                          "effects resolve'"},
+                         {"policy", "what the handler declared for doubts: hold, repeat or probe"},
+                         {"doubts", "how often it was begun again though it may have happened"}}}},
+          .examples = {{"fenceline effects list --in-doubt", "what an operator must find out"},
+                       {"fenceline effects list --job $ID --json --result | jq .effects", "all that a job did"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

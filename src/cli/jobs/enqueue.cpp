@@ -1,0 +1,107 @@
+// fenceline enqueue: one job, or a file of payloads in batches. Ids are made here, before the store is asked, so
+// that an answer that got lost is repeated and adds nothing (J1). Input is checked before a store is opened:
+// what is wrong does not even create one.
+#include "cli/frame/line_reader.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/enqueue_lines.hpp"
+#include "cli/jobs/enqueue_options.hpp"
+#include "cli/jobs/sender.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<std::string> payload_from_options(const Invocation& invocation) {
+  if (const auto text = invocation.value("--payload")) return *text;
+  const auto file = invocation.value("--payload-file");
+  if (!file) return "null";
+  Result<std::string> text = read_file(*file, kPayloadBytesMax + 2);  // a newline at its end is the editor's
+  if (!text && text.error().code == Code::invalid)
+    return fail(Code::invalid, "the payload in '" + printable(*file, 200) +
+                                   "' is too large; at most 1 MiB, keep big data elsewhere and send its address");
+  if (text && text->ends_with('\n')) text->pop_back();
+  if (text && text->ends_with('\r')) text->pop_back();
+  return text;
+}
+
+// The job that has the key may be one that will not run again by itself.
+std::string there_already(const Invocation& invocation, Store& store, const JobId& id) {
+  const std::string there = "a job with this key and payload was there already";
+  const Result<std::optional<Job>> job = store.job(invocation.ns, id);
+  if (!job || !*job || !is_finished((*job)->state)) return there;
+  const std::string state(to_string((*job)->state));
+  if ((*job)->state == JobState::done) return there + ": it is done, and keeps its key for --key-for";
+  return there + ": it is " + state + " and runs only after 'fenceline job retry " + to_string(id) + "'";
+}
+
+Result<int> enqueue_one(Invocation& invocation, NewJob job) {
+  Result<std::string> payload = payload_from_options(invocation);
+  if (!payload) return std::unexpected(payload.error());
+  job.payload = without_byte_order_mark(std::move(*payload));
+  if (job.payload.empty())
+    return fail(Code::invalid, "the payload is empty; write JSON, or leave the option out for null");
+  if (auto ok = check_payload(job.payload); !ok) return std::unexpected(ok.error());
+  Sender sender(invocation);
+  job.id = sender.new_id();
+  const std::string id = to_string(job.id);
+  const Result<std::vector<JobId>> ids = sender.send({std::move(job)});
+  if (!ids) {
+    if (ids.error().code == Code::in_doubt)
+      return fail(Code::in_doubt,
+                  ids.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
+    if (ids.error().code == Code::conflict && invocation.has("--key"))
+      return fail(Code::conflict, ids.error().message +
+                                      "; wait until it is finished and its --key-for is over, run it again with "
+                                      "'fenceline job retry', or use another key");
+    return std::unexpected(ids.error());
+  }
+  sender.end();
+  if (invocation.json) return kExitOk;
+  print_line(to_string(ids->at(0)));
+  if (sender.existing() == 0) return kExitOk;
+  const Result<Store*> store = sender.store();
+  if (store) tell("fenceline: " + there_already(invocation, **store, ids->at(0)));
+  return kExitOk;
+}
+
+Result<int> run(Invocation& invocation) {
+  const int sources =
+      int{invocation.has("--payload")} + int{invocation.has("--payload-file")} + int{invocation.has("--jsonl")};
+  if (sources > 1)
+    return std::unexpected(usage_error("more than one of --payload, --payload-file and --jsonl was given; give one"));
+  Result<NewJob> job = job_from_options(invocation);
+  if (!job) return std::unexpected(job.error());
+  if (const auto name = invocation.value("--batch")) {
+    if (!invocation.has("--jsonl"))
+      return std::unexpected(usage_error("--batch without --jsonl; give the file of lines, or --key for one job"));
+    if (auto ok = check_key("batch name", *name); !ok) return std::unexpected(ok.error());
+  }
+  if (const auto file = invocation.value("--jsonl")) return enqueue_lines(invocation, *job, *file);
+  return enqueue_one(invocation, std::move(*job));
+}
+
+}  // namespace
+
+CommandSpec enqueue_command() {
+  std::vector<OptionSpec> options{
+      {"--payload", "JSON", "what the handler gets on stdin; default null"},
+      {"--payload-file", "FILE", "the same from a file, - for stdin"},
+      {"--jsonl", "FILE", "one job for each line, - for stdin; prints how many"},
+      {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"},
+      {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"}};
+  for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
+  return {.name = "enqueue",
+          .summary = "Adds a job to a queue, or one for each line of a file, and prints the ids.",
+          .arguments = {{"QUEUE", "1 to 128 letters, digits, '.', '_', '-' or ':'"}},
+          .options = std::move(options),
+          .examples = {{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "one job"},
+                       {"fenceline enqueue thumbs --jsonl pictures.jsonl --batch monday",
+                        "one for each line; repeat it if it was interrupted"},
+                       {"fenceline enqueue report --at '2026-11-16 06:00' --key report-16", "at a time, and only once"},
+                       {"fenceline enqueue sync --group customer-7 --timeout 5m",
+                        "one at a time for this customer, in order"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

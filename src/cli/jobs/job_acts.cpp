@@ -1,0 +1,63 @@
+// fenceline job retry and job cancel.
+
+#include "cli/frame/acts.hpp"
+#include "cli/jobs/act_report.hpp"
+#include "cli/jobs/commands.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Verb = Result<ActReply> (Store::*)(const ActRequest&);
+
+Result<int> act_on(Invocation& invocation, Verb verb, std::string_view done) {
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  Result<std::vector<JobId>> ids = ids_of(invocation, **store);
+  if (!ids) return std::unexpected(ids.error());
+  const ActRequest request{
+      .ns = invocation.ns, .ids = std::move(*ids), .request = fresh_request(*invocation.runtime), .act = *act};
+  const Result<ActReply> reply = sure(invocation, [&] { return ((**store).*verb)(request); });
+  if (!reply) return std::unexpected(reply.error());
+  return report_act(invocation, request.ids, *reply, done);
+}
+
+const SectionSpec kSeveral{
+    "Of several",
+    {{"not there, refused", "is named; the others are changed all the same, the exit status is that of the first"},
+     {"no id, or of several", "nothing is changed"}}};
+
+Result<int> run_retry(Invocation& invocation) { return act_on(invocation, &Store::retry, "made claimable"); }
+Result<int> run_cancel(Invocation& invocation) { return act_on(invocation, &Store::cancel, "cancelled"); }
+
+}  // namespace
+
+CommandSpec job_retry_command() {
+  return {
+      .name = "job retry",
+      .summary = "Makes jobs claimable now; dead and cancelled ones start anew. Prints their ids.",
+      .arguments = {{"ID", kIdsHelp, true, true}},
+      .options = with_act_options(),
+      .sections = {{"What becomes of a job",
+                    {{"dead, cancelled", "ready, with all its attempts; the last of its group"},
+                     {"ready", "it loses its delay"},
+                     {"running", "its process is stopped within a second, and it is run again"},
+                     {"waiting", "refused: say first what became of its effect, with 'effects resolve'"},
+                     {"done", "refused: enqueue it anew"}}},
+                   kSeveral},
+      .examples = {{"fenceline job retry $ID --reason 'the disk has room again'", "once more, from the first attempt"}},
+      .run = run_retry};
+}
+
+CommandSpec job_cancel_command() {
+  return {.name = "job cancel",
+          .summary = "Cancels jobs; the process of one that runs is stopped within a second. Prints their ids.",
+          .arguments = {{"ID", kIdsHelp, true, true}},
+          .options = with_act_options(),
+          .sections = {kSeveral},
+          .examples = {{"fenceline job cancel $ID --reason 'wrong address'", "stop it for good"}},
+          .run = run_cancel};
+}
+
+}  // namespace fenceline::cli

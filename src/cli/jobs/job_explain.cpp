@@ -1,0 +1,96 @@
+// fenceline job explain: why a job does not run, or what became of it.
+#include <nlohmann/json.hpp>
+
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/explain_item.hpp"
+#include "services/pipeline_book.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kEntriesLookedAt = 10'000;
+
+// The job was cancelled, or its queue purged: by the very step that finished it.
+bool ended(const TrailEntry& entry, const Job& job) {
+  if (entry.at != job.finished_at) return false;
+  const bool itself = entry.act == "job_cancelled" && entry.subject == to_string(job.id);
+  return itself || (entry.act == "queue_purged" && entry.subject.starts_with(job.queue + ":"));
+}
+
+// Those that the sentences name. Empty if they are long ago.
+KnownActs known_acts(const Invocation& invocation, Store& store, const JobFacts& facts) {
+  KnownActs acts;
+  const bool cancelled = facts.job.state == JobState::cancelled;
+  if (!cancelled && facts.quiet_workers.empty()) return acts;
+  const Result<std::vector<TrailEntry>> trail = store.trail(invocation.ns, kEntriesLookedAt);
+  if (!trail) return acts;
+  for (const TrailEntry& entry : *trail) {  // the newest one last
+    if (cancelled && ended(entry, facts.job)) acts.ended = Act{entry.actor, entry.reason};
+    if (entry.act == "worker_quiet") acts.quieted[entry.subject] = {entry.actor, entry.reason};
+  }
+  return acts;
+}
+
+// A job that does not wait may have left a doubt all the same: its worker died, or it was cancelled.
+void add_doubts(const Invocation& invocation, Store& store, const Job& job, std::vector<Reason>& reasons) {
+  const Result<EffectsReply> doubts = store.effects({.ns = invocation.ns, .job = job.id, .in_doubt = true});
+  if (!doubts) return;
+  for (const Effect& effect : doubts->effects)
+    reasons.push_back({"effect_in_doubt", "nobody knows whether its effect " + effect.name +
+                                              " has happened; its next delivery decides by '" +
+                                              std::string(to_string(effect.policy)) +
+                                              "', or say what you found out: fenceline effects resolve " +
+                                              to_string(job.id) + " " + effect.name + " --done, or --none"});
+}
+
+// What its pipeline has to say, if it is an item of one.
+void add_pipeline(const Invocation& invocation, Store& store, const JobFacts& facts, std::vector<Reason>& reasons) {
+  const Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store, invocation.ns, facts.job.queue);
+  if (!pipeline || !*pipeline) return;
+  const Result<ItemsReply> read = store.items({.ns = invocation.ns, .ids = {facts.job.id}});
+  if (!read || read->items.empty()) return;
+  const Result<ItemNow> item = item_now(read->items.front());
+  if (item) reasons = explain_item((*pipeline)->spec, *item, facts, std::move(reasons));
+}
+
+// Errors: not_found.
+Result<void> explain_one(const Invocation& invocation, Store& store, const JobId& id) {
+  const Result<std::optional<JobFacts>> facts = store.facts(invocation.ns, id);
+  if (!facts) return std::unexpected(facts.error());
+  if (!*facts) return std::unexpected(no_such_job(id, invocation.ns));
+  const Job& job = (*facts)->job;
+  std::vector<Reason> reasons =
+      explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
+  if (job.state != JobState::waiting) add_doubts(invocation, store, job, reasons);
+  add_pipeline(invocation, store, **facts, reasons);
+  if (!invocation.json) {
+    print_line("job " + to_string(id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
+    for (const Reason& reason : reasons) print_line("- " + reason.sentence);
+    return {};
+  }
+  Json list = Json::array();
+  for (const Reason& reason : reasons) list.push_back({{"reason", reason.name}, {"text", reason.sentence}});
+  print_line(
+      Json{{"id", to_string(id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
+  return {};
+}
+
+Result<int> run(Invocation& invocation) { return look_at_each(invocation, explain_one); }
+
+}  // namespace
+
+CommandSpec job_explain_command() {
+  return {
+      .name = "job explain",
+      .summary = "Says why jobs do not run, who has them, or what became of them: one sentence for each reason.",
+      .arguments = {{"ID", kIdsHelp, true, true}},
+      .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
+                   {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
+      .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,88 @@
+#include "cli/jobs/job_view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace fenceline::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+Job job() {
+  Job out;
+  out.queue = "mail";
+  out.state = JobState::done;
+  out.payload = "{ \"n\": 12345678901234567890.10 }";
+  out.fence = kFenceMax;
+  out.owner = "w";
+  out.lease_left = -1ms;
+  out.result = "ok";
+  out.created_at = WallTime{1'700'000'000'000'000us};
+  return out;
+}
+
+TEST(JobView, HasTheFieldsThatScriptsRelyOn) {
+  const auto json = nlohmann::ordered_json::parse(job_json(job(), {}));
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items()) names.push_back(name);
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "id",          "queue",         "stage",      "state",      "priority",       "created_at",  "run_at",
+          "finished_at", "attempts_max",  "fence",      "owner",      "lease_left_ms",  "deliveries",  "failures",
+          "losses",      "losses_in_row", "laters",     "progress",   "tags",           "key",         "key_for_ms",
+          "group",       "limit_key",     "timeout_ms", "backoff_ms", "backoff_max_ms", "traceparent", "exit_status",
+          "error"}));
+  EXPECT_EQ(json["fence"], kFenceMax);
+  EXPECT_EQ(json["lease_left_ms"], -1);
+  EXPECT_TRUE(json["finished_at"].is_null());
+  EXPECT_EQ(json["created_at"], "2023-11-14T22:13:20.000000Z");
+}
+
+TEST(JobView, PayloadAndResultShowOnRequestOnly) {
+  EXPECT_EQ(job_json(job(), {}).find("12345678901234567890"), std::string::npos);
+  const std::string shown = job_json(job(), {.result = true, .payload = true});
+  EXPECT_NE(shown.find(",\"result\":\"ok\",\"payload\":{\"n\":12345678901234567890.10}}"), std::string::npos) << shown;
+  for (const std::vector<Cell>& row : job_table({job()}).rows) {
+    for (const Cell& cell : row) EXPECT_EQ(cell.text.find("1234567890"), std::string::npos);
+  }
+}
+
+TEST(JobView, AResultThatIsNotTextIsBase64) {
+  Job foreign = job();
+  foreign.result = "\xff\xfe";
+  EXPECT_EQ(nlohmann::json::parse(job_json(foreign, {.result = true}))["result"]["base64"], "//4=");
+}
+
+TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
+  const std::vector<Attempt> attempts{
+      {.delivery = 1,
+       .fence = 7,
+       .owner = "w",
+       .started_at = WallTime{1'700'000'000s},
+       .ended_at = WallTime{1'700'000'002s},
+       .end = AttemptEnd::failed,
+       .exit_status = 3,
+       .error = "no route"},
+      {.delivery = 2, .fence = 8, .owner = "w", .started_at = WallTime{1'700'000'100s}}};
+  const Table card = job_card(job(), attempts, {.result = true});
+  std::map<std::string, std::string> fields;
+  for (const auto& row : card.rows) fields[row[0].text] = row[1].text;
+  EXPECT_EQ(fields["attempt 1"], "failed after 2s, from 2023-11-14T22:13:20.000000Z, fence 7, by w: no route");
+  EXPECT_EQ(fields["attempt 2"], "running, from 2023-11-14T22:15:00.000000Z, fence 8, by w");
+  EXPECT_EQ(fields["result"], "ok");
+  const auto json = nlohmann::json::parse(attempts_json(attempts));
+  EXPECT_EQ(json[0]["exit_status"], 3);
+  EXPECT_EQ(json[1]["end"], "running");
+  EXPECT_TRUE(json[1]["ended_at"].is_null());
+}
+
+TEST(JobView, EveryRowHasACellForEveryColumn) {
+  const Table table = job_table({job(), job()});
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+}
+
+}  // namespace
+}  // namespace fenceline::cli

@@ -1,0 +1,123 @@
+// fenceline job wait: until jobs are finished; their status becomes this program's own.
+#include <utility>
+
+#include "base/duration_text.hpp"
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/job_looks.hpp"
+#include "cli/jobs/job_view.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+// 0 for done; of a dead job the status of its command, if it had one that tells.
+int status_of(const Job& job) {
+  if (job.state == JobState::done) return kExitOk;
+  if (job.state == JobState::dead && job.exit_status.value_or(0) != 0) return *job.exit_status;
+  return kExitFound;
+}
+
+class Waiting {
+ public:
+  explicit Waiting(Invocation& invocation, Store& store) : invocation_(invocation), store_(store) {}
+
+  // Errors: not_found.
+  Result<Job> look(const JobId& id) {
+    const Result<std::optional<Job>> job = store_.job(invocation_.ns, id);
+    if (!job) return std::unexpected(job.error());
+    if (!*job) return std::unexpected(no_such_job(id, invocation_.ns));
+    return **job;
+  }
+
+  // Empty: not in time, or asked to stop.
+  Result<std::optional<Job>> finished(const JobId& id, std::optional<Instant> until) {
+    std::optional<JobLooks> looks;
+    bool told = false;
+    while (true) {
+      Result<Job> job = look(id);
+      if (!job) return std::unexpected(job.error());
+      if (is_finished(job->state)) return std::move(*job);
+      if (job->state == JobState::waiting && !std::exchange(told, true))
+        tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) +
+             "'");
+      if (until && invocation_.runtime->now() >= *until) return std::nullopt;
+      if (!looks) looks.emplace(invocation_, store_, *job);
+      if (!looks->wait(until)) return std::nullopt;
+    }
+  }
+
+ private:
+  Invocation& invocation_;
+  Store& store_;
+};
+
+void print_finished(const Job& job, bool json, bool only) {
+  if (json) {
+    print_line(job_json(job, {.result = true}));
+  } else if (job.state == JobState::done) {
+    // In a pipe, one result is passed on as it is, byte for byte.
+    print_foreign(job.result);
+    if (!job.result.empty() && !job.result.ends_with('\n') && (!only || stdout_is_terminal())) print("\n");
+  } else {
+    tell("fenceline: job " + to_string(job.id) + " is " + std::string(to_string(job.state)) +
+         (job.state == JobState::dead && !job.error.empty() ? ": " + printable(one_line(job.error), 400) : ""));
+  }
+  flush_output();
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<Duration> patience =
+      invocation.duration("--timeout", kWaitRange.most, kWaitRange.least, kWaitRange.most);
+  if (!patience) return std::unexpected(patience.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<JobId>> ids = ids_of(invocation, **store);
+  if (!ids) return std::unexpected(ids.error());
+
+  Waiting waiting(invocation, **store);
+  for (const JobId& id : *ids) {  // first of all: a mistyped id must not wait for its turn
+    if (const Result<Job> job = waiting.look(id); !job) return std::unexpected(job.error());
+  }
+  const std::optional<Instant> until =
+      invocation.has("--timeout") ? std::optional(invocation.runtime->now() + *patience) : std::nullopt;
+  int status = kExitOk;
+  bool in_time = true;
+  for (const JobId& id : *ids) {  // to the last one, also when the time is over: some may be finished
+    const Result<std::optional<Job>> job = waiting.finished(id, until);
+    if (!job) return std::unexpected(job.error());
+    if (!*job) {
+      if (invocation.stop.stop_requested()) return interrupted_exit();
+      tell("fenceline: job " + to_string(id) + " is not finished after " + format_duration(*patience) +
+           "; see 'fenceline job explain " + to_string(id) + "'");
+      in_time = false;
+      continue;
+    }
+    print_finished(**job, invocation.json, ids->size() == 1);
+    if (status == kExitOk) status = status_of(**job);
+  }
+  return in_time ? status : kExitTryLater;
+}
+
+}  // namespace
+
+CommandSpec job_wait_command() {
+  return {.name = "job wait",
+          .summary = "Waits until jobs are finished, prints their results and ends with their status.",
+          .arguments = {{"ID", kIdsHelp, true, true}},
+          .options = {{"--timeout", "D", "give up after so long, 0s to 24h; default never"}},
+          .sections = {{"Exit status, of the first job that was not done",
+                        {{"75", "some job was not finished in time: this goes before all others"},
+                         {"0", "done"},
+                         {"of the command", "dead, and its last attempt ended with a status that is not 0"},
+                         {"1", "dead otherwise, or cancelled"},
+                         {"66", "no such job"}}}},
+          .examples = {{"fenceline job wait $(fenceline enqueue thumbs --payload '\"a.png\"')",
+                        "run something elsewhere, and get its result"},
+                       {"fenceline job wait $ID --timeout 5m || echo failed", "for a script"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,63 @@
+// fenceline progress: how far a command that `fenceline work` runs is with its job.
+#include <charconv>
+
+#include "cli/frame/job_at_hand.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/jobs/commands.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr int kTries = 3;  // of a call whose answer got lost; a repeat says the same
+
+Result<Note> note_from(const Invocation& invocation) {
+  const Result<Holding> job = job_at_hand("progress");
+  if (!job) return std::unexpected(job.error());
+
+  const std::string text = invocation.argument("PERCENT");
+  int percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc{} || end != text.data() + text.size() || percent < 0 || percent > 100)
+    return std::unexpected(
+        usage_error("progress '" + printable(text, 40) + "' is no percentage; use a whole number from 0 to 100"));
+  return Note{.id = job->id,
+              .fence = job->fence,
+              .progress = Progress{.percent = percent, .note = invocation.argument("NOTE")}};
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<Note> note = note_from(invocation);
+  if (!note) return std::unexpected(note.error());
+  const RecordRequest request{.ns = invocation.ns, .notes = {*note}};
+  if (const Result<void> ok = check_request(request); !ok) return std::unexpected(ok.error());
+  Result<std::unique_ptr<Store>> store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  Result<RecordReply> reply = (*store)->record(request);
+  for (int tries = 1; tries < kTries && !reply && reply.error().code == Code::in_doubt; ++tries)
+    reply = (*store)->record(request);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->refused.empty()) return kExitOk;
+  const Refusal& refusal = reply->refused.front();
+  if (refusal.reason == "not_found")
+    return fail(Code::not_found, "there is no job " + to_string(refusal.id) + " in namespace " + invocation.ns);
+  return fail(Code::lost, "fence " + std::to_string(refusal.sent) + " is stale: job " + to_string(refusal.id) +
+                              " is under fence " + std::to_string(refusal.current) + "; stop working on it");
+}
+
+}  // namespace
+
+CommandSpec progress_command() {
+  return {.name = "progress",
+          .summary = "Says how far the job at hand is; for commands that 'fenceline work' runs.",
+          .arguments = {{.name = "PERCENT", .help = "0 to 100", .required = true},
+                        {.name = "NOTE", .help = "a few words, at most 1 KiB", .required = false}},
+          .options = {},
+          .sections = {{"Taken from the environment, as 'fenceline work' sets it",
+                        {{"FENCELINE_JOB, FENCELINE_FENCE", "which job, and under which fence"},
+                         {"FENCELINE_STORE, FENCELINE_NAMESPACE", "where it is"}}}},
+          .examples = {{"fenceline progress 40 \"page 4 of 10\"",
+                        "shown by fenceline job show; exits with 76 if another worker has the job now"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,65 @@
+// fenceline queue list and queue show: how many jobs are where, and what was set.
+#include "cli/frame/output.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/queue_view.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<int> run_list(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<QueueRow>> rows = (*store)->queues(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  if (!invocation.json) {
+    print_table(
+        queue_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
+    return kExitOk;
+  }
+  std::string list;
+  for (const QueueRow& row : *rows) list += (list.empty() ? "" : ",") + queue_json(row);
+  print_line("{\"queues\":[" + list + "]}");
+  return kExitOk;
+}
+
+Result<int> run_show(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<QueueRow> row = find_queue(invocation, **store);
+  if (!row) return std::unexpected(row.error());
+  if (invocation.json) print_line(queue_json(*row));
+  else print_card(queue_card(*row));
+  return kExitOk;
+}
+
+SectionSpec queue_columns() {
+  return {"Numbers",
+          {{"ready", "not started, or to be tried again; held back ones included"},
+           {"not_due",
+            "of these: their time has not come, by --delay, --at or a pause between attempts; counted up to 10000"},
+           {"oldest_ready_at", "since when the first of the others could have run"},
+           {"running to cancelled", "as 'fenceline help jobs' explains the states"}}};
+}
+
+}  // namespace
+
+CommandSpec queue_list_command() {
+  return {.name = "queue list",
+          .summary = "Lists queues: how many jobs are in which state, what was set, who paused them.",
+          .sections = {queue_columns()},
+          .examples = {{"fenceline queue list", "where does work pile up?"},
+                       {"fenceline queue list --json | jq '.queues[] | select(.dead > 0)'",
+                        "queues with dead jobs, for a script"}},
+          .run = run_list};
+}
+
+CommandSpec queue_show_command() {
+  return {.name = "queue show",
+          .summary = "Shows one queue: its jobs by state and its settings.",
+          .arguments = {{"QUEUE", "its name"}},
+          .sections = {queue_columns()},
+          .examples = {{"fenceline queue show mail", "one queue"}},
+          .run = run_show};
+}
+
+}  // namespace fenceline::cli

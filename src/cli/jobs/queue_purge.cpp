@@ -1,0 +1,75 @@
+// fenceline queue purge: cancels what waits in a queue, in steps that can be interrupted.
+#include <algorithm>
+
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/progress_bar.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/queue_view.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr int kStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
+
+Result<int> end(const Invocation& invocation, std::int64_t cancelled) {
+  print_line(invocation.json ? "{\"cancelled\":" + std::to_string(cancelled) + "}" : std::to_string(cancelled));
+  return kExitOk;
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<QueueRow> row = find_queue(invocation, **store);
+  if (!row) return std::unexpected(row.error());
+  const std::int64_t all = row->depth_of(JobState::ready) + row->depth_of(JobState::waiting);
+  if (all == 0) return end(invocation, 0);
+  const Result<bool> meant =
+      confirmed(invocation, "this cancels " + counted(all, "job") + " of queue " + row->queue + ".");
+  if (!meant) return std::unexpected(meant.error());
+  if (!*meant) return kExitFound;
+
+  ProgressBar progress(*invocation.runtime, "jobs cancelled");
+  std::int64_t cancelled = 0;
+  bool more = true;
+  std::int64_t after = 0;
+  while (more) {
+    if (invocation.stop.stop_requested()) {
+      progress.end();
+      tell("fenceline: interrupted; " + counted(cancelled, "job") + " cancelled, run it again for the rest");
+      return interrupted_exit();
+    }
+    // What comes in after the question stays, whatever workers take meanwhile.
+    const PurgeRequest request{
+        .ns = invocation.ns, .queue = row->queue, .after = after, .up_to = row->newest, .limit = kStep, .act = *act};
+    const Result<PurgeReply> reply = sure(invocation, [&] { return (*store)->purge(request); });
+    if (!reply) {
+      progress.end();
+      return fail(reply.error().code,
+                  error_text(reply.error()) + "; " + counted(cancelled, "job") + " cancelled before that");
+    }
+    cancelled += reply->cancelled;
+    after = reply->next;
+    more = reply->more;
+    progress.show(cancelled, std::min(1.0, static_cast<double>(cancelled) / static_cast<double>(all)));
+  }
+  progress.end();
+  return end(invocation, cancelled);
+}
+
+}  // namespace
+
+CommandSpec queue_purge_command() {
+  return {.name = "queue purge",
+          .summary = "Cancels all jobs of a queue that wait to run, and prints how many.",
+          .arguments = {{"QUEUE", "its name"}},
+          .options = with_act_options({{"--yes", "", "do not ask"}}),
+          .examples = {{"fenceline queue purge mail --reason 'sent by hand'", "says how many, and asks"},
+                       {"fenceline queue purge mail --yes", "for a script"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

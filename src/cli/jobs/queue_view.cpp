@@ -1,0 +1,117 @@
+#include "cli/jobs/queue_view.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/duration_text.hpp"
+#include "base/nearest.hpp"
+#include "cli/frame/text.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kStates{JobState::ready, JobState::running, JobState::waiting,
+                             JobState::done,  JobState::dead,    JobState::cancelled};
+
+std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
+
+std::string or_none(int limit) { return limit == 0 ? "" : std::to_string(limit); }
+
+// What is not counted to its end says so.
+std::string not_due(const QueueRow& row) { return std::to_string(row.ahead) + (row.ahead == kAheadCounted ? "+" : ""); }
+
+// In a column of a table there is room for who and when; the reason follows as far as it goes.
+std::string pause_words(const std::optional<QueuePause>& pause, std::optional<WallTime> now) {
+  if (!pause) return "";
+  const std::string since = now ? " " + short_time(pause->at, *now) : " since " + format_time(pause->at);
+  return "by " + pause->by + since + (pause->reason.empty() ? "" : ": " + pause->reason);
+}
+
+std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
+  std::vector<Cell> out{row.queue};
+  for (const JobState state : kStates) {
+    const std::int64_t depth = row.depth_of(state);
+    out.push_back({std::to_string(depth), state == JobState::dead && depth > 0 ? Tone::bad : Tone::plain});
+    if (state == JobState::ready) out.push_back(not_due(row));
+  }
+  out.insert(out.end(), {or_none(row.settings.limit),
+                         or_none(row.settings.limit_per_key),
+                         format_duration(row.settings.keep_done),
+                         format_duration(row.settings.keep_dead),
+                         row.oldest_ready_at ? format_time(*row.oldest_ready_at) : "",
+                         {pause_words(row.paused, now), Tone::warning}});
+  return out;
+}
+
+// Where no job waits for a person, on a terminal that place is better used.
+std::vector<Column> columns(bool some_wait) {
+  std::vector<Column> out{{.name = "queue", .whole = true}};
+  for (const JobState state : kStates) {
+    out.push_back(
+        {.name = std::string(to_string(state)), .wide_only = state == JobState::waiting && !some_wait, .right = true});
+    if (state == JobState::ready) out.push_back({.name = "not_due", .right = true});
+  }
+  out.insert(out.end(), {{.name = "limit", .right = true, .spare = true},
+                         {.name = "limit_per_key", .right = true, .spare = true},
+                         {.name = "keep_done", .wide_only = true},
+                         {.name = "keep_dead", .wide_only = true},
+                         {.name = "oldest_ready_at", .wide_only = true},
+                         {.name = "paused"}});
+  return out;
+}
+
+}  // namespace
+
+std::string queue_json(const QueueRow& row) {
+  Json paused = nullptr;
+  if (row.paused)
+    paused = {{"by", row.paused->by}, {"at", format_time(row.paused->at)}, {"reason", row.paused->reason}};
+  Json out{{"queue", row.queue}};
+  for (const JobState state : kStates) {
+    out[std::string(to_string(state))] = row.depth_of(state);
+    if (state == JobState::ready) out["not_due"] = row.ahead;
+  }
+  out["limit"] = row.settings.limit;
+  out["limit_per_key"] = row.settings.limit_per_key;
+  out["keep_done_ms"] = milliseconds(row.settings.keep_done);
+  out["keep_dead_ms"] = milliseconds(row.settings.keep_dead);
+  out["oldest_ready_at"] = row.oldest_ready_at ? Json(format_time(*row.oldest_ready_at)) : Json(nullptr);
+  out["paused"] = paused;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Table queue_table(const std::vector<QueueRow>& rows, std::optional<WallTime> now) {
+  Table table{
+      columns(std::ranges::any_of(rows, [](const QueueRow& row) { return row.depth_of(JobState::waiting) > 0; })), {}};
+  for (const QueueRow& row : rows) table.rows.push_back(cells(row, now));
+  return table;
+}
+
+Table queue_card(const QueueRow& row) {
+  Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
+  const std::vector<Cell> values = cells(row, std::nullopt);
+  const std::vector<Column> names = columns(true);
+  for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
+  return table;
+}
+
+Result<QueueRow> find_queue(const Invocation& invocation, Store& store) {
+  return find_queue(invocation, store, invocation.argument("QUEUE"));
+}
+
+Result<QueueRow> find_queue(const Invocation& invocation, Store& store, const std::string& queue) {
+  if (auto ok = check_name("queue", queue); !ok) return std::unexpected(ok.error());
+  const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  const auto found = std::ranges::find(*rows, queue, &QueueRow::queue);
+  if (found != rows->end()) return *found;
+  std::vector<std::string> names;
+  for (const QueueRow& row : *rows) names.push_back(row.queue);
+  const std::optional<std::string> near = nearest(queue, names);
+  return fail(Code::not_found, "no queue " + queue + " in namespace " + invocation.ns + "; " +
+                                   (near ? "did you mean '" + *near + "'?" : "'fenceline queue list' names them"));
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,325 @@
+// fenceline work: a worker that runs a command for each job, under a guardian.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/duration_text.hpp"
+#include "cli/frame/config.hpp"
+#include "cli/frame/measured.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/place.hpp"
+#include "cli/frame/schedule_settings.hpp"
+#include "cli/frame/service.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/frame/trace_settings.hpp"
+#include "cli/frame/work_options.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/pipelines/tracker_place.hpp"
+#include "cli/pipelines/tracker_webhook.hpp"
+#include "fenceline/version.hpp"
+#include "history/work_history.hpp"
+#include "library/open_store.hpp"
+#include "library/open_tracker.hpp"
+#include "model/trust.hpp"
+#include "runtime/actor.hpp"
+#include "runtime/child_process.hpp"
+#include "runtime/host.hpp"
+#include "runtime/process_tree.hpp"
+#include "services/command_handler.hpp"
+#include "services/history_handler.hpp"
+#include "services/stage_worker.hpp"
+#include "services/worker.hpp"
+#include "traces/traced_handler.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr int kExitNotExecutable = 126;  // as env and timeout do
+constexpr int kExitNoCommand = 127;
+constexpr rlim_t kFilesForACommand = 8;
+constexpr rlim_t kFilesBeside = 128;
+
+// A common limit of 1024 is less than many commands at once need.
+void make_room_for_files(int concurrency) {
+  rlimit files{};
+  const rlim_t needed = static_cast<rlim_t>(concurrency) * kFilesForACommand + kFilesBeside;
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
+  files.rlim_cur = std::min(files.rlim_max, needed);
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+Result<WorkerOptions> options_from(const Invocation& invocation) {
+  const Result<std::int64_t> concurrency =
+      invocation.number("--concurrency", std::min(usable_cores(), kConcurrencyMax), 1, kConcurrencyMax);
+  if (!concurrency) return std::unexpected(concurrency.error());
+  const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{30}, kTtlRange.least, kTtlRange.most);
+  if (!ttl) return std::unexpected(ttl.error());
+  const Result<Duration> grace =
+      invocation.duration("--drain-timeout", std::chrono::seconds{30}, kWaitRange.least, kWaitRange.most);
+  if (!grace) return std::unexpected(grace.error());
+  WorkerOptions options{.ns = invocation.ns,
+                        .queues = invocation.arguments.at("QUEUE"),
+                        .stage = invocation.value("--stage").value_or(""),
+                        .concurrency = static_cast<int>(*concurrency),
+                        .ttl = *ttl,
+                        .drain_grace = *grace,
+                        .drain = invocation.has("--drain"),
+                        .strict = invocation.has("--strict"),
+                        .schedules = !invocation.has("--no-schedules"),
+                        .actor = this_actor(*invocation.runtime),
+                        .host = host_name(),
+                        .pid = ::getpid(),
+                        .version = std::string(kVersion)};
+  // Here, so that a name that cannot be does not even create a store.
+  const WorkerReport as_reported{
+      .ns = options.ns, .owner = "checked", .queues = options.queues, .stage = options.stage, .ttl = options.ttl};
+  std::vector<std::string> sorted = options.queues;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    return fail(Code::invalid, "queue '" + printable(*twice, 60) + "' was named twice; name it once");
+  if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
+  return options;
+}
+
+std::string as_json(const WorkReport& report) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::int64_t number) {
+    text += (text.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(number);
+  };
+  add("claimed", report.claimed);
+  add("takeovers", report.takeovers);
+  add("done", report.done);
+  add("failed", report.failed);
+  add("later", report.later);
+  add("given_back", report.given_back);
+  add("refused", report.refused);
+  add("lost", report.lost);
+  add("revoked", report.revoked);
+  add("held", report.held);
+  add("ahead", report.ahead);
+  add("blocked", report.blocked);
+  return text + "}";
+}
+
+std::string as_words(const WorkReport& report, bool drained) {
+  std::string text =
+      "fenceline: " + std::to_string(report.done) + " done, " + std::to_string(report.failed) + " failed";
+  const auto add = [&](std::int64_t number, std::string_view what) {
+    if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
+  };
+  add(report.later, "to be tried later");
+  add(report.given_back, "given back");
+  add(report.takeovers, "taken over");
+  add(report.lost, "leases lost");
+  add(report.refused, "late writes refused");
+  add(report.revoked, "cancelled or retried while they ran");
+  add(report.held, "waiting for 'fenceline effects resolve'");
+  if (!drained) return text;
+  if (report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
+  if (report.blocked > 0)
+    text +=
+        (report.ahead > 0 ? ", " : "; ") + std::to_string(report.blocked) + " held back by a group, a limit or a pause";
+  return text;
+}
+
+// Runs the check of a gate as the worker's own command is run.
+class CheckHandler final : public Handler {
+ public:
+  CheckHandler(CommandHandler& commands, std::vector<std::string> words)
+      : commands_(commands), words_(std::move(words)) {}
+  RunResult run(const Run& run) override {
+    const WatchedRuntime::Away away;
+    return commands_.run(run, words_, EndPolicy{});
+  }
+
+ private:
+  CommandHandler& commands_;
+  const std::vector<std::string> words_;
+};
+
+// The same, written down.
+class NotedCheck final : public Handler {
+ public:
+  NotedCheck(history::Recorder& recorder, CommandHandler& commands, std::vector<std::string> words)
+      : check_(commands, std::move(words)), noted_(recorder, check_) {}
+  RunResult run(const Run& run) override { return noted_.run(run); }
+
+ private:
+  CheckHandler check_;
+  HistoryHandler noted_;
+};
+
+// The schedules that fenceline.toml declares are made what it says. A store that went away is waited for; what else
+// keeps one from that is said, and is no reason to leave the jobs undone. Errors: invalid (a declaration).
+Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
+  const Result<std::vector<NamedSpec>> declared = declared_schedules(invocation);
+  if (!declared) return std::unexpected(declared.error());
+  if (declared->empty()) return {};
+  ScheduleActs acts(*invocation.runtime, store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  while (true) {
+    const Result<ReconcileReport> report =
+        acts.reconcile(*declared, {.actor = login_name(), .reason = "declared in fenceline.toml"});
+    if (report) {
+      if (!report->added.empty() || !report->changed.empty())
+        tell("fenceline: schedules of fenceline.toml: " + std::to_string(report->added.size()) + " added, " +
+             std::to_string(report->changed.size()) + " changed");
+      for (const auto& [name, error] : report->failed)
+        tell("fenceline: schedule " + name + " is not yet what fenceline.toml says: " + error_text(error) +
+             "; the worker starts, and the next one that does tries again");
+      return {};
+    }
+    if (report.error().code == Code::invalid) return std::unexpected(report.error());
+    if (report.error().code != Code::unavailable && report.error().code != Code::in_doubt) {
+      tell("fenceline: schedules of fenceline.toml are not yet what it says: " + error_text(report.error()) +
+           "; the worker starts, and the next one that does tries again");
+      return {};
+    }
+    if (!invocation.runtime->sleep_for(std::chrono::seconds{1}, invocation.stop))
+      return {};  // asked to stop: the worker ends at once
+  }
+}
+
+Result<int> run(Invocation& invocation) {
+  if (invocation.command.empty())
+    return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
+  if (is_tracker_url(invocation.store_url)) return work_on_tracker(invocation);
+  if (invocation.has("--webhook"))
+    return std::unexpected(
+        usage_error("--webhook is for GitHub as an issue tracker; a store of jobs tells its workers by itself"));
+  Result<WorkerOptions> options = options_from(invocation);
+  if (!options) return std::unexpected(options.error());
+  const Result<EndPolicy> ends = ends_from(invocation);
+  if (!ends) return std::unexpected(ends.error());
+  if (const Result<std::string> program = find_program(invocation.command.front()); !program) {
+    tell("fenceline: " + error_text(program.error()));
+    return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
+  }
+  Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, kCallTimeout);
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
+  const Result<std::unique_ptr<traces::Exporter>> spans = open_traces(invocation);
+  if (!spans) return std::unexpected(spans.error());
+  Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
+  if (!store) return std::unexpected(store.error());
+  if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
+
+  const SaidOfWorker said{.ttl = invocation.has("--ttl"), .concurrency = invocation.has("--concurrency")};
+  const Result<KnownPipelines> pipelines = fit_to_stage(*invocation.runtime, **store, *options, said, invocation.stop);
+  if (!pipelines) return std::unexpected(pipelines.error());
+
+  make_room_for_files(options->concurrency);
+  CommandHandler handler(*invocation.runtime, {.command = invocation.command,
+                                               .store_url = from_any_folder(invocation.store_url),
+                                               .ns = invocation.ns,
+                                               .ends = *ends,
+                                               .clean_env = invocation.has("--clean-env"),
+                                               .grace = LeaseTimes::of(options->ttl).grace,
+                                               .owns_children = become_subreaper()});
+  std::unique_ptr<history::WorkHistory> noted;
+  if (const std::optional<std::string> path = invocation.value("--history")) {
+    Result<std::unique_ptr<history::WorkHistory>> opened =
+        history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
+    if (!opened) return std::unexpected(opened.error());
+    noted = std::move(*opened);
+  }
+  std::optional<HistoryHandler> noted_handler;
+  if (noted) noted_handler.emplace(noted->recorder(), handler);
+  Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
+  std::optional<traces::TracedHandler> traced_handler;
+  if (*spans) traced_handler.emplace(*invocation.runtime, **spans, invocation.ns, chosen_handler);
+  Handler& outer_handler = *spans ? static_cast<Handler&>(*traced_handler) : chosen_handler;
+  MakeCheck make_check;
+  if (invocation.has("--run-checks")) {
+    make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
+      if (noted) return std::make_unique<NotedCheck>(noted->recorder(), handler, stage.gate.command);
+      return std::make_unique<CheckHandler>(handler, stage.gate.command);
+    };
+  }
+  Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
+  ServiceStore service_store(service, measured.store());
+  ServiceHandler service_handler(measured.handler(outer_handler));
+  const Task attending = service.attend([&] { return service_store.describe(); });
+  const Result<WorkReport> report = work_stages(service.runtime(), measured.log(), service_store, service_handler,
+                                                *options, std::move(make_check), invocation.stop);
+  if (!report) return std::unexpected(report.error());
+  if (invocation.json) print_line(as_json(*report));
+  tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec work_command() {
+  return {
+      .name = "work",
+      .summary = "Runs a command for each job of some queues.",
+      .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
+      .options = {{"--stage", "S",
+                   "serve the jobs of this stage; of a pipeline the first one if not given, else those without one"},
+                  {"--concurrency", "N",
+                   "run so many at a time; what the stage says or the cores of this machine if not given"},
+                  {"--ttl", "DURATION",
+                   "lease time, renewed while a command runs: 1s to 24h, what the stage says or 30s if not given"},
+                  {"--drain", "",
+                   "end when no job is running, by anyone, or could be claimed now; schedules do not keep it up"},
+                  {"--history", "FILE",
+                   "write every call to the store into FILE, added to what is there; see fenceline audit"},
+                  {"--drain-timeout", "DURATION",
+                   "what running commands get at a stop before they are told to end; 30s if not given"},
+                  {"--on", "END=OUTCOME",
+                   "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, "
+                   "later or done",
+                   true},
+                  {"--strict", "", "end this process if a handler works on without its lease"},
+                  {"--run-checks", "",
+                   "run the check commands of the gates of these pipelines, as the store has them: whoever can write "
+                   "the store says what runs here"},
+                  pipeline_file_option(),
+                  {"--idempotent", "",
+                   "on an issue tracker: work that is done twice does no harm; without it no work is done there"},
+                  {"--expect", "DURATION", "on an issue tracker: how long an item takes; measured if not given"},
+                  {"--poll", "DURATION",
+                   "on an issue tracker: how often to look for items: 1s to 1h, 30s if not given"},
+                  metrics_option(),
+                  webhook_option(),
+                  {"--no-schedules", "", "take no part in firing the ticks of schedules"},
+                  {"--clean-env", "", "give the command only what is about its job, and PATH"}},
+      .sections = {{"The command, started anew for each job and never through a shell",
+                    {{"stdin", "the job's payload, at most 1 MiB"},
+                     {"stdout", "becomes the job's result, at most 1 MiB"},
+                     {"stderr",
+                      "goes to the worker's stderr and into the job's log (1 MiB); the end of it is kept as the error "
+                      "of a failure"},
+                     {"environment",
+                      "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, "
+                      "FENCELINE_STAGE, "
+                      "FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
+                     {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},
+                     {"what must not happen twice", "fenceline effect NAME -- CMD ARG..., from inside the command"},
+                     {"exit 0", "done"},
+                     {"exit 65", "dead at once"},
+                     {"exit 75", "again later at no cost: after 1s, then doubling to 1m"},
+                     {"else", "a failure: again with growing delays, dead after --max-attempts of enqueue"},
+                     {"--timeout of enqueue",
+                      "TERM when it is over, KILL up to 5s later; if it then does not end with 0, a failure unless "
+                      "--on timeout=... says otherwise"},
+                     {"job cancel", "TERM, KILL 0.3s later; whatever it then says does not count"}}},
+                   {"Signals",
+                    {{"INT, TERM",
+                      "claim no more, wait for what runs (--drain-timeout), TERM it, end with 0; a job whose command "
+                      "this ended goes back at no cost, whatever --on says"},
+                     {"a second one", "end at once: what runs is killed, and is taken over when its lease ends"}}}},
+      .examples = {{"fenceline work mail -- ./send-mail", "until a signal"},
+                   {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose",
+                    "end when both queues are empty"},
+                   {"fenceline work scan --on 3=done --on timeout=dead -- ./scan",
+                    "status 3 is fine here, and too slow once is too slow"},
+                   {"fenceline work docs --stage review --run-checks -- ./review",
+                    "one stage of a pipeline; exit 0 moves the item on, and 'fenceline stage move --to S --reason R' "
+                    "sends it back"}},
+      .takes_command = true,
+      .run = run};
+}
+
+}  // namespace fenceline::cli

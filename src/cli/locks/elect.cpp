@@ -1,0 +1,121 @@
+// fenceline elect: runs a command while this process leads.
+#include <atomic>
+
+#include "base/duration_text.hpp"
+#include "cli/frame/measured.hpp"
+#include "cli/frame/open_within.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/place.hpp"
+#include "cli/frame/service.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/locks/commands.hpp"
+#include "cli/locks/locked_command.hpp"
+#include "services/election.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<ElectionOptions> options_from(const Invocation& invocation) {
+  ElectionOptions options{.name = invocation.argument("NAME")};
+  if (auto ok = check_lock_name(options.name); !ok) return std::unexpected(ok.error());
+  const Result<Duration> ttl = invocation.duration("--ttl", options.ttl, kTtlRange.least, kTtlRange.most);
+  if (!ttl) return std::unexpected(ttl.error());
+  options.ttl = *ttl;
+  const Result<Duration> delay = invocation.duration("--delay", options.delay, kWaitRange.least, kWaitRange.most);
+  if (!delay) return std::unexpected(delay.error());
+  options.delay = *delay;
+  return options;
+}
+
+int interrupted() {
+  tell("fenceline: interrupted while it campaigned; nothing was run");
+  return interrupted_exit();
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<ElectionOptions> options = options_from(invocation);
+  if (!options) return std::unexpected(options.error());
+  if (const std::optional<int> missing = command_missing(invocation)) return *missing;
+  const LockLog log(invocation);
+  Service service(*invocation.runtime, log.log(), invocation.stop, kCallTimeout);
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
+  Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->name, invocation.runtime->now());
+  if (!store && may_repeat(store.error().code) && !was_interrupted(invocation.stop)) {
+    tell("fenceline: " + store.error().message + "; waiting for it");
+    store = open_within(invocation, log.log(), options->name, Instant::max());
+  }
+  if (!store && was_interrupted(invocation.stop)) return interrupted();
+  if (!store) return std::unexpected(store.error());
+
+  const Result<LockHistory> history = LockHistory::open(invocation, **store);
+  if (!history) return std::unexpected(history.error());
+  const Measured measured(invocation, *metrics_port, log.sink(), history->store());
+  LockClient locks(service.runtime(), measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  Election election(locks, *options);
+  std::atomic<Fence> term = 0;  // 0: it campaigns
+  service.ready();
+  const Task attending = service.attend([&] {
+    return term == 0 ? "campaigns for " + options->name : "leads " + options->name + ", term " + std::to_string(term);
+  });
+  while (true) {
+    LockedEnd end;
+    const auto lead = [&](const Term& now) {
+      const WatchedRuntime::Away away;  // for as long as the command takes
+      term = now.number;
+      history->started(now.held);
+      end = run_locked(invocation, lease_of(now.held), std::nullopt);
+      history->ended(now.held, end.lost);
+      term = 0;
+    };
+    const Result<TermEnd> served = election.serve(lead, invocation.stop);
+    tidy_now_and_then(invocation, **store);
+    if (!served && was_interrupted(invocation.stop)) return interrupted();
+    if (!served) return std::unexpected(served.error());
+    if (end.interrupted || (*served == TermEnd::stepped_down && !end.lost)) return end.status;
+    // Somebody wanted an end, and the lead was lost on the way to it.
+    if (end.asked_to_end != 0) return 128 + end.asked_to_end;
+    if (invocation.has("--once"))
+      return fail(Code::lost,
+                  "the lead of " + options->name + " was lost, and the command was ended; another may lead already");
+    tell("fenceline: the lead of " + options->name + " was lost, and the command was ended; campaigning again");
+  }
+}
+
+}  // namespace
+
+CommandSpec elect_command() {
+  return {
+      .name = "elect",
+      .summary = "Campaigns for a name, and runs a command while it leads; the term's number is the command's fence.",
+      .arguments = {{"NAME", "what is led: a lock's name"}},
+      .options =
+          {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
+           {"--delay", "DURATION",
+            "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
+           {"--once", "", "after a loss end with 76 instead of campaigning again"},
+           metrics_option(),
+           {"--history", "FILE", kHistoryHelp}},
+      .sections = {{"What happens when",
+                    {{"it is elected",
+                      "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the "
+                      "term, signals go to it"},
+                     {"the command ends",
+                      "it steps down at once, and passes the status on; start it again to campaign again"},
+                     {"the lead is lost",
+                      "the command is ended before another can lead; then it campaigns again and starts the command "
+                      "anew when it is elected, unless --once"},
+                     {"INT or TERM while it campaigns", "it leaves the queue, and ends with 128 + N"},
+                     {"the store is away",
+                      "it waits for it, also at the start, as long as it takes; a leader loses its lead when it cannot "
+                      "renew in time"}}},
+                   {"Exit status",
+                    {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
+                     {"76", "with --once: the lead was lost"}}}},
+      .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},
+                   {"fenceline elect primary --ttl 5s --once -- ./serve", "under a supervisor that starts it again"}},
+      .takes_command = true,
+      .run = run};
+}
+
+}  // namespace fenceline::cli

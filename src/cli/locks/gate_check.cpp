@@ -1,0 +1,51 @@
+// fenceline gate check: would a write under this fence pass? It only tells, and the answer may be old by the time it is
+// read.
+#include "cli/frame/output.hpp"
+#include "cli/locks/commands.hpp"
+#include "cli/locks/gates.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<int> run(Invocation& invocation) {
+  const Result<std::string> resource = gate_resource(invocation);
+  if (!resource) return std::unexpected(resource.error());
+  const Result<Fence> fence = gate_fence(invocation);
+  if (!fence) return std::unexpected(fence.error());
+  const Result<GateAt> at = gate_at(invocation, *resource);
+  if (!at) return std::unexpected(at.error());
+  const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::optional<Fence>> newest = store->ask();
+  if (!newest) return std::unexpected(newest.error());
+  const Result<std::optional<GateRecord>> record = look_at_gate(at->path);
+  if (!record) return std::unexpected(record.error());
+  if (*record && (*record)->resource != at->resource)
+    return fail(Code::conflict, at->path + " is the gate of " + (*record)->resource + ", not of " + at->resource +
+                                    "; use its own, or another file");
+  const Fence remembered = *record ? (*record)->fence : 0;
+  GateAnswer answer = judge_fence(*fence, remembered, *newest);
+  answer.remembered = remembered;  // a look is not remembered
+  const Result<int> told = tell_gate(invocation, *resource, *fence, answer);
+  if (told && !invocation.json) print_line("fence " + std::to_string(*fence) + " of " + *resource + " would pass now");
+  return told;
+}
+
+}  // namespace
+
+CommandSpec gate_check_command() {
+  return {.name = "gate check",
+          .summary = "Tells whether a write under this fence would pass its gate now. It changes nothing.",
+          .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
+          .options = {{"--file", "FILE", "the gate of that file, as 'gate put' keeps it"}, gates_option()},
+          .sections = {{"Answers",
+                        {{"exit 0", "it would pass: no larger fence was there"},
+                         {"exit 76, stale", "somebody else has the lease now: stop the work"},
+                         {"exit 76, behind", "the store was set back: 'fenceline gate rebase' lifts it"},
+                         {"a write after it",
+                          "may come too late all the same: write by 'gate put', or under 'gate run'"}}}},
+          .examples = {{"fenceline gate check - - || exit 76", "in a handler: does it make sense to go on?"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,51 @@
+// fenceline gate put: replaces a file, whole and durably, unless a newer holder has written it.
+#include "cli/frame/line_reader.hpp"
+#include "cli/locks/commands.hpp"
+#include "cli/locks/gates.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<int> run(Invocation& invocation) {
+  const Result<std::string> resource = gate_resource(invocation);
+  if (!resource) return std::unexpected(resource.error());
+  const Result<Fence> fence = gate_fence(invocation);
+  if (!fence) return std::unexpected(fence.error());
+  const Result<Duration> wait = gate_wait(invocation);
+  if (!wait) return std::unexpected(wait.error());
+  const std::string file = invocation.argument("FILE");
+  const std::string from = invocation.value("--from").value_or("-");
+  // Before the gate is held: a slow reader must not keep others out.
+  const Result<std::string> content = read_file(from, kGatedContentBytesMax);
+  if (!content) return std::unexpected(content.error());
+  const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
+  if (!store) return std::unexpected(store.error());
+  const GatedFile gated({.path = file, .resource = gate_of_file(invocation, *resource, file).resource, .wait = *wait});
+  const Result<GateAnswer> answer = gated.put(
+      {.fence = *fence, .content = *content, .newest = [&] { return store->ask(); }, .stop = invocation.stop});
+  if (!answer) return std::unexpected(answer.error());
+  return tell_gate(invocation, *resource, *fence, *answer);
+}
+
+}  // namespace
+
+CommandSpec gate_put_command() {
+  return {
+      .name = "gate put",
+      .summary = "Replaces a file, whole and on the disk, unless a write under a newer fence was there.",
+      .arguments = {{"RESOURCE", kGateResourceHelp},
+                    {"FENCE", kGateFenceHelp},
+                    {"FILE", "the file; what its gate remembers lies beside it, in FILE.gate"}},
+      .options = {{"--from", "FILE", "the new content, at most 64 MiB; - or nothing for stdin"}, gate_wait_option()},
+      .sections = {{"What is kept and what is not",
+                    {{"a crash, at any step",
+                      "the old content or the new, never a mixture; the same fence may write it again"},
+                     {"mode, owner, group", "as they were, as far as you may set them"},
+                     {"links, folders, devices", "are refused; other names of the same file keep the old content"}}}},
+      .examples = {{"make-report | fenceline gate put - - report.csv",
+                    "in a handler: refused with 76 if another worker has the job now"},
+                   {"fenceline gate put reports 42 report.csv --from new.csv", "under a fence of your own"}},
+      .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,122 @@
+#include "cli/locks/gates.hpp"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/duration_text.hpp"
+#include "cli/frame/config.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/text.hpp"
+#include "model/job.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr std::string_view kAtHand = "-";
+constexpr Duration kWaitDefault = std::chrono::seconds{10};
+
+Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* argument, const char* variable) {
+  const std::string typed = invocation.argument(argument);
+  if (typed != kAtHand) return typed;
+  if (const std::optional<std::string> value = from_environment(variable)) return *value;
+  return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " +
+                                     argument + ", or run it under fenceline work or fenceline lock"));
+}
+
+}  // namespace
+
+OptionSpec gates_option() {
+  return {"--gates", "DIR", "where gates keep what they remember; default the store's file and '-gates'"};
+}
+
+OptionSpec gate_wait_option() {
+  return {"--wait", "D", "how long to wait for one who holds the gate, 0s to 24h; default 10s; then exit 75"};
+}
+
+Result<std::string> gate_resource(const Invocation& invocation) {
+  // Of a lock that is held in a handler, the lock: it is the inner one, and FENCELINE_FENCE is its.
+  const Result<std::string> resource =
+      typed_or_at_hand(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
+  if (!resource || check_lock_resource(*resource)) return resource;
+  if (auto ok = check_name("resource", *resource); !ok) return std::unexpected(ok.error());
+  return *resource;
+}
+
+Result<Fence> gate_fence(const Invocation& invocation) {
+  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
+  if (!text) return std::unexpected(text.error());
+  Fence fence = 0;
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
+  if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
+    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
+                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
+  return fence;
+}
+
+Result<Duration> gate_wait(const Invocation& invocation) {
+  return invocation.duration("--wait", kWaitDefault, kWaitRange.least, kWaitRange.most);
+}
+
+Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& resource) {
+  NewestGrant newest;
+  std::optional<JobId> job = parse_uuid(resource);
+  const std::string lock = from_environment("FENCELINE_LOCK").value_or("");
+  const bool fence_at_hand = invocation.argument("FENCE") == kAtHand;
+  if (!job && !lock.empty() && (fence_at_hand || resource == lock)) newest.lock_ = lock;
+  else if (!job && fence_at_hand) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
+  if (!job && newest.lock_.empty()) return newest;
+  Result<std::unique_ptr<Store>> store = invocation.open_store(false);
+  if (!store && store.error().code == Code::not_found) return newest;
+  if (!store) return std::unexpected(store.error());
+  newest.store_ = std::move(*store);
+  newest.ns_ = invocation.ns;
+  if (job) newest.job_ = *job;
+  return newest;
+}
+
+Result<std::optional<Fence>> NewestGrant::ask() const {
+  if (!store_) return std::nullopt;
+  if (!lock_.empty()) {
+    const Result<std::optional<LockRow>> row = store_->lock(ns_, lock_);
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    return (*row)->fence;
+  }
+  const Result<std::optional<Job>> job = store_->job(ns_, job_);
+  if (!job) return std::unexpected(job.error());
+  if (!*job) return std::nullopt;
+  return (*job)->fence;
+}
+
+Error gate_refusal(const std::string& resource, Fence fence, const GateAnswer& answer) {
+  const std::string what =
+      "fence " + std::to_string(fence) + " of " + resource + " is " + std::string(to_string(answer.verdict)) + ": ";
+  if (answer.verdict == GateVerdict::behind)
+    return {
+        Code::lost,
+        what + "it is the store's newest, but the gate has let " + std::to_string(answer.remembered) +
+            " through before, so the store was set back; run 'fenceline gate rebase', and have the job granted anew"};
+  if (answer.newest && fence < *answer.newest)
+    return {Code::lost, what + "the store has granted " + std::to_string(*answer.newest) +
+                            " since; stop this work, someone else has it now"};
+  return {Code::lost, what + "the gate has let " + std::to_string(answer.remembered) +
+                          " through; stop this work, someone else has it now"};
+}
+
+Result<int> tell_gate(const Invocation& invocation, const std::string& resource, Fence fence,
+                      const GateAnswer& answer) {
+  if (invocation.json) {
+    nlohmann::ordered_json json{{"resource", resource},
+                                {"fence", fence},
+                                {"verdict", to_string(answer.verdict)},
+                                {"remembered", nullptr},
+                                {"newest", nullptr}};
+    if (answer.remembered != 0) json["remembered"] = answer.remembered;
+    if (answer.newest) json["newest"] = *answer.newest;
+    print_line(json.dump());
+  }
+  if (!answer.accepted()) return std::unexpected(gate_refusal(resource, fence, answer));
+  return kExitOk;
+}
+
+}  // namespace fenceline::cli

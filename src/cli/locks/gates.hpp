@@ -1,0 +1,54 @@
+// What the commands of write gates have in common: whose gate, under which fence, where its memory lies, and what the
+// store at hand says of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/frame/command.hpp"
+#include "cli/frame/gate_place.hpp"
+#include "fenceline/gated_file.hpp"
+#include "gates/gate_memory.hpp"
+
+namespace fenceline::cli {
+
+inline constexpr const char* kGateResourceHelp =
+    "whose fences they are: a job's id, its group, a lock, any name; - for the lock or job at hand (FENCELINE_LOCK, "
+    "FENCELINE_JOB)";
+inline constexpr const char* kGateFenceHelp =
+    "the fence of the writer's lease; - for that of the lock or job at hand (FENCELINE_FENCE)";
+
+OptionSpec gates_option();
+OptionSpec gate_wait_option();
+
+// Errors: usage (no fence; - outside of a handler), invalid (a resource that is no name).
+Result<std::string> gate_resource(const Invocation& invocation);
+Result<Fence> gate_fence(const Invocation& invocation);
+Result<Duration> gate_wait(const Invocation& invocation);
+
+// Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of
+// another resource, for that of the lock or job at hand if the fence is taken from it. Whether there is such a store is
+// found out at once; it is asked later, when the gate is held.
+class NewestGrant {
+ public:
+  // Errors: as opening the store, but one that is not there is none.
+  static Result<NewestGrant> of(Invocation& invocation, const std::string& resource);
+  Result<std::optional<Fence>> ask() const;
+
+ private:
+  std::unique_ptr<Store> store_;  // none: it is not asked
+  std::string ns_;
+  JobId job_{};
+  std::string lock_;  // empty: it is about the job
+};
+
+// Why a fence was refused: stale and behind apart, with what to do.
+Error gate_refusal(const std::string& resource, Fence fence, const GateAnswer& answer);
+
+// With --json, one object: {"resource":…,"fence":…,"verdict":…,"remembered":…,"newest":…}, and a refusal as an error.
+Result<int> tell_gate(const Invocation& invocation, const std::string& resource, Fence fence, const GateAnswer& answer);
+
+}  // namespace fenceline::cli

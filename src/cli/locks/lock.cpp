@@ -1,0 +1,283 @@
+// fenceline lock: runs a command while it holds a lock.
+#include <charconv>
+#include <cmath>
+
+#include "base/duration_text.hpp"
+#include "cli/frame/lock_settings.hpp"
+#include "cli/frame/measured.hpp"
+#include "cli/frame/open_within.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/place.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/locks/commands.hpp"
+#include "cli/locks/locked_command.hpp"
+#include "services/lock_client.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+constexpr Duration kWaitDefault = std::chrono::seconds{10};
+constexpr int kStatusMost = 255;
+
+// As flock takes it: seconds, with a fraction if need be.
+Result<Duration> seconds_of(const std::string& text) {
+  double seconds = 0;
+  const auto [end, problem] =
+      std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+  const double most = std::chrono::duration<double>(kWaitRange.most).count();
+  if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(seconds) || seconds < 0 ||
+      seconds > most)
+    return std::unexpected(
+        usage_error("-w '" + printable(text, 40) +
+                    "' is not possible; use a number of seconds from 0 to 86400, or --wait with a unit"));
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+// How long to wait, in the first of the three ways that was used.
+Result<void> read_wait(const Invocation& invocation, LockOptions& options) {
+  if (invocation.has("--nonblock") + invocation.has("--wait") + invocation.has("-w") > 1)
+    return std::unexpected(usage_error("-n, -w and --wait exclude each other; give one of them"));
+  if (invocation.has("--nonblock")) {
+    options.wait = Duration{0};
+    options.contention = Contention::skip;
+    return {};
+  }
+  const Result<Duration> wait = invocation.has("-w")
+                                    ? seconds_of(*invocation.value("-w"))
+                                    : invocation.duration("--wait", options.wait, kWaitRange.least, kWaitRange.most);
+  if (!wait) return std::unexpected(wait.error());
+  // Whoever says how long to wait wants to, whatever the class does on contention.
+  if ((invocation.has("-w") || invocation.has("--wait")) && *wait > Duration{0} &&
+      options.contention == Contention::skip)
+    options.contention = Contention::in_turn;
+  options.wait = *wait;
+  return {};
+}
+
+Result<LockOptions> class_of(const Invocation& invocation) {
+  const std::optional<std::string> name = invocation.value("--class");
+  const std::optional<std::string> pattern = invocation.value("--pattern");
+  if (name && pattern)
+    return std::unexpected(usage_error("--class and --pattern exclude each other; a class has its own pattern"));
+  if (name) return find_lock_class(invocation, *name);
+  LockOptions options{.wait = kWaitDefault};
+  if (!pattern) return options;
+  const std::optional<LockPattern> parsed = parse_lock_pattern(*pattern);
+  if (!parsed)
+    return std::unexpected(
+        usage_error("--pattern '" + printable(*pattern, 40) + "' is none; use item, loop, fenced or layered"));
+  options.pattern = *parsed;
+  // A sweep that somebody else does in this window need not be done again.
+  if (options.pattern == LockPattern::loop) {
+    options.wait = Duration{0};
+    options.contention = Contention::skip;
+  }
+  return options;
+}
+
+Result<LockOptions> options_from(const Invocation& invocation) {
+  Result<LockOptions> options = class_of(invocation);
+  if (!options) return options;
+  options->names = invocation.arguments.at("KEY");
+  for (const std::string& name : options->names) {
+    if (auto ok = check_lock_name(name); !ok) return std::unexpected(ok.error());
+  }
+  const Result<Duration> ttl = invocation.duration("--ttl", options->ttl, kTtlRange.least, kTtlRange.most);
+  if (!ttl) return std::unexpected(ttl.error());
+  if (*ttl != options->ttl) options->renew_every = Duration{0};  // a class's own goes with its ttl
+  options->ttl = *ttl;
+  if (auto ok = read_wait(invocation, *options); !ok) return std::unexpected(ok.error());
+  const Result<std::int64_t> slots = invocation.number("--slots", 1, 1, kLockSlotsMax);
+  if (!slots) return std::unexpected(slots.error());
+  if (invocation.has("--shared") && invocation.has("--slots"))
+    return std::unexpected(usage_error("--shared and --slots exclude each other; give one of them"));
+  options->slots = static_cast<int>(*slots);
+  if (invocation.has("--shared")) options->mode = LockMode::shared;
+  const Result<Duration> hold =
+      invocation.duration("--hold-at-least", options->hold_at_least, kWaitRange.least, kWaitRange.most);
+  if (!hold) return std::unexpected(hold.error());
+  options->hold_at_least = *hold;
+  const Result<Duration> delay = invocation.duration("--delay", options->delay, kWaitRange.least, kWaitRange.most);
+  if (!delay) return std::unexpected(delay.error());
+  options->delay = *delay;
+  if (auto ok = check_options(*options); !ok)
+    return std::unexpected(usage_error(ok.error().message + "; see 'fenceline help lock'"));
+  return options;
+}
+
+Result<std::optional<Duration>> timeout_from(const Invocation& invocation) {
+  if (!invocation.has("--timeout")) return std::nullopt;
+  const Result<Duration> timeout = invocation.duration("--timeout", {}, kTimeoutRange.least, kTimeoutRange.most);
+  if (!timeout) return std::unexpected(timeout.error());
+  return *timeout;
+}
+
+// Not obtained: the status that was asked for, in words.
+Result<int> not_obtained(const Invocation& invocation, const LockOptions& options, const Error& error, int status) {
+  if (was_interrupted(invocation.stop)) {
+    tell("fenceline: interrupted while it waited; the lock is not held, and nothing was run");
+    return interrupted_exit();
+  }
+  // The request that had no answer was taken back, or will be, or ends by itself: there is nothing to look for.
+  if (error.code == Code::in_doubt)
+    return fail(Code::unavailable,
+                error.message + "; the command was not run, and if the lock was granted it is free again within " +
+                    format_duration(options.ttl));
+  if (error.code != Code::held) return std::unexpected(error);
+  // Whoever says that it is no failure, as cron does, need not be told of it every minute.
+  if (status != kExitOk && !invocation.has("--quiet")) tell("fenceline: " + error_text(error));
+  return status;
+}
+
+bool does_not_wait(const LockOptions& options) {
+  return options.contention == Contention::skip || options.wait == Duration{0};
+}
+
+void tell_that_it_is_open() {
+  tell("fenceline: the store is away, and the lock's class says to go on: nothing keeps others out now");
+}
+
+// Without a lock and without a fence: the store could not even be opened.
+int run_open(Invocation& invocation, const Log& log, const LockOptions& options, std::optional<Duration> timeout) {
+  log.warn("lock_failed_open", {{"lock", options.names.front()}, {"owner", ""}, {"fence", 0}, {"at", "acquire"}});
+  tell_that_it_is_open();
+  TrustDeadline trust(invocation.runtime->now() + kOpenFor);
+  return run_locked(invocation,
+                    {.resource = options.names.front(),
+                     .grants = {},
+                     .times = times_of(options),
+                     .trust = trust,
+                     .stop = {},
+                     .lost = [] { return false; }},
+                    timeout)
+      .status;
+}
+
+Error loss_of(const HeldLock& held) {
+  const std::string why = held.why_lost();
+  return {Code::lost, "lock " + held.resource() + " was lost" + (why.empty() ? "" : " (" + why + ")") +
+                          " while the command ran, and it was ended; what it did last may be refused by a gate"};
+}
+
+Result<int> run(Invocation& invocation) {
+  const Instant began = invocation.runtime->now();
+  Result<LockOptions> options = options_from(invocation);
+  if (!options) return std::unexpected(options.error());
+  const Result<std::optional<Duration>> timeout = timeout_from(invocation);
+  if (!timeout) return std::unexpected(timeout.error());
+  const Result<std::int64_t> conflict = invocation.number("--conflict-exit-code", kExitTryLater, 0, kStatusMost);
+  if (!conflict) return std::unexpected(conflict.error());
+  if (const std::optional<int> missing = command_missing(invocation)) return *missing;
+
+  Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
+  if (!metrics_port) return std::unexpected(metrics_port.error());
+  const LockLog log(invocation);
+  const Instant deadline = does_not_wait(*options) ? began : began + options->wait;
+  const Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->names.front(), deadline);
+  if (!store && options->on_acquire_error == OnStoreError::open && store_is_away(store.error().code) &&
+      !was_interrupted(invocation.stop))
+    return run_open(invocation, Measured(invocation, *metrics_port, log.sink()).log(), *options, *timeout);
+  if (!store) return not_obtained(invocation, *options, store.error(), static_cast<int>(*conflict));
+  // What it took to reach the store is part of the wait; whoever waited for it is not refused a question.
+  if (!does_not_wait(*options))
+    options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
+
+  const Result<LockHistory> history = LockHistory::open(invocation, **store);
+  if (!history) return std::unexpected(history.error());
+  const Measured measured(invocation, *metrics_port, log.sink(), history->store());
+  LockClient locks(*invocation.runtime, measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  Result<HeldLock> held = locks.acquire(*options, invocation.stop);
+  if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
+  if (held->failed_open()) tell_that_it_is_open();
+  history->started(*held);
+  const LockedEnd end = run_locked(invocation, lease_of(*held), *timeout);
+  history->ended(*held, end.lost);
+  const Result<void> released = held->release();
+  tidy_now_and_then(invocation, **store);
+  if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
+  if (!released)
+    tell("fenceline: " + released.error().message + "; it is free again within " + format_duration(options->ttl));
+  return end.status;
+}
+
+}  // namespace
+
+CommandSpec lock_command() {
+  return {
+      .name = "lock",
+      .summary =
+          "Runs a command while it holds a lock, with its fence; the command is ended before the lock could be lost.",
+      .arguments = {{.name = "KEY",
+                     .help = "the lock's name: 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' and '='; of "
+                             "several, all or none",
+                     .repeated = true}},
+      .options = {{"--class", "C", "a lock class: job, loop, run, writer, or one that fenceline.toml has as [lock.C]"},
+                  {"--pattern", "item|loop|fenced|layered",
+                   "without a class: released at the end (default), or held for its whole ttl (loop)"},
+                  {"--ttl", "DURATION",
+                   "lease time, renewed while the command runs: 1s to 24h, 30s if not given; with the pattern loop, "
+                   "the window"},
+                  {"--wait", "DURATION", "how long to wait for it, in turn: 0s to 24h, 10s if not given"},
+                  {"-w", "SECONDS", "the same as flock has it: a number of seconds"},
+                  {.name = "--nonblock", .value = "", .help = "do not wait", .letter = "-n"},
+                  {.name = "--conflict-exit-code",
+                   .value = "STATUS",
+                   .help = "exit status if it was not obtained, 0 to 255; default 75. With 0 nothing is said of it",
+                   .letter = "-E"},
+                  {.name = "--quiet", .value = "", .help = "say nothing if it was not obtained", .letter = "-q"},
+                  {"--shared", "", "beside others who hold it so, and no one else"},
+                  {"--slots", "N", "so many holders at a time, 1 to 1000; everybody must say the same"},
+                  {"--hold-at-least", "DURATION",
+                   "from the grant on nobody else has it before, though the command is done: for short commands of "
+                   "several machines' cron; at most 24h"},
+                  {"--delay", "DURATION",
+                   "after it was lost, not released, nobody has it for so long: for targets that cannot check a fence; "
+                   "at most 24h"},
+                  metrics_option(),
+                  {"--timeout", "DURATION", "end the command after so long: TERM, and KILL up to 5s later; 1s to 30d"},
+                  {"--history", "FILE", kHistoryHelp}},
+      .sections =
+          {{"The command, never through a shell",
+            {{"stdin, stdout, stderr", "are those of 'fenceline lock'; other open files are not passed on"},
+             {"FENCELINE_LOCK", "what is held: the name, or name#3 of several slots; of several names the first"},
+             {"FENCELINE_FENCE", "its fence: give it to what you write to, 'fenceline gate run - - -- CMD' does"},
+             {"FENCELINE_LOCKS", "all that is held, as JSON: {\"name\":fence}"},
+             {"FENCELINE_STORE, FENCELINE_NAMESPACE", "so that fenceline in the command works on the same store"},
+             {"signals",
+              "HUP, INT, QUIT, TERM, USR1 and USR2 that are sent to 'fenceline lock' go to the command; a terminal's "
+              "Ctrl-C reaches both, and so does what is sent to the whole process group: the command gets that twice. "
+              "What was ignored from the start, as under nohup, stays so"},
+             {"what cannot be ended",
+              "a command of another user (sudo), or one that asks somebody else to work (docker run): the fence is "
+              "what guards its writes"}}},
+           {"Before the lock could be lost",
+            {{"it cannot be renewed",
+              "TERM to the command and all it started at ttl - ttl/10 - ttl/6, KILL at ttl - ttl/10: before the store "
+              "gives it to another"},
+             {"'fenceline lock' is stopped or killed",
+              "its guardian, a process of its own, does the same; at once if it was killed"},
+             {"'fenceline locks break'", "the same, as soon as it is known: with the next renewal, at the latest"}}},
+           {"The pattern loop",
+            {{"for", "what many machines' cron start at the same time, and one shall do"},
+             {"the window",
+              "is the ttl: nobody gets the lock again before it is over, whether the command is done, failed or died"},
+             {"contention", "no wait: whoever does not get it ends with 75 (or -E 0)"}}},
+           {"Exit status",
+            {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
+             {"69",
+              "the store was not reached in the time that the lock is waited for; the command was not run, unless its "
+              "class says on_acquire_error = \"open\""},
+             {"75", "not obtained (or -E); the command was not run"},
+             {"76", "the lock was lost, and the command was ended"}}}},
+      .examples = {{"fenceline lock deploy -- ./deploy.sh", "one at a time, waiting 10s for its turn"},
+                   {"fenceline lock sweep --class loop -E 0 -- ./sweep",
+                    "from cron on every machine: one of them, once a minute"},
+                   {"fenceline lock report -n -- sh -c './report | fenceline gate put - - r.csv'",
+                    "a late writer is refused by its fence"},
+                   {"fenceline lock gpu --slots 4 -w 600 -- ./train", "four at a time"}},
+      .takes_command = true,
+      .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,52 @@
+// fenceline migrate: sets an empty store up, or brings an older one to this version's schema.
+#include <nlohmann/json.hpp>
+
+#include "backends/postgres/grants.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/operate/commands.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+// Nobody is asked: the script is for somebody who may read it first.
+Result<int> print_grants(const Invocation& invocation, const std::string& role) {
+  if (!postgres::is_postgres_url(invocation.store_url))
+    return std::unexpected(usage_error("--grants-for is about roles of PostgreSQL; a file has owners and modes"));
+  const Result<postgres::Dsn> dsn = postgres::parse_dsn(invocation.store_url);
+  if (!dsn) return std::unexpected(usage_error(dsn.error().message));
+  const Result<std::string> script = postgres::grants_for(*dsn, role);
+  if (!script) return std::unexpected(usage_error("--grants-for: " + script.error().message));
+  if (invocation.json)
+    print_line(nlohmann::ordered_json{{"script", *script}}.dump(-1, ' ', false,
+                                                                nlohmann::ordered_json::error_handler_t::replace));
+  else print_line(script->substr(0, script->size() - 1));
+  return kExitOk;
+}
+
+Result<int> run(Invocation& invocation) {
+  if (const auto role = invocation.value("--grants-for")) return print_grants(invocation, *role);
+  const auto store = invocation.open_store(true, true);
+  if (!store) return std::unexpected(store.error());
+  const StoreProfile profile = (*store)->profile();
+  const std::string guarantee(1, letter(profile.guarantee));
+  if (invocation.json)
+    print_line(nlohmann::ordered_json{{"store", profile.url}, {"kind", profile.kind}, {"class", guarantee}}.dump());
+  else print_line(profile.url + " is up to date (class " + guarantee + ")");
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec migrate_command() {
+  return {
+      .name = "migrate",
+      .summary = "Sets an empty store up, or brings an older one up to date. Repeating it does nothing.",
+      .options = {{"--grants-for", "ROLE",
+                   "change nothing: print the SQL that gives a PostgreSQL role what a worker needs"}},
+      .examples = {{"fenceline migrate --store sqlite:/var/lib/app/fenceline.db",
+                    "make the store before anything uses it"},
+                   {"fenceline migrate --grants-for app | psql app_db", "then let a role work that does not own it"}},
+      .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,112 @@
+// fenceline workers list: who says that it works here. For people; no lease depends on it.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/duration_text.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/table.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/operate/commands.hpp"
+#include "cli/operate/workers.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json as_json(const WorkerRow& row) {
+  Json holding = Json::array();
+  for (const Holding& held : row.report.holding)
+    holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
+  return {{"owner", row.report.owner},
+          {"host", row.report.host},
+          {"pid", row.report.pid},
+          {"version", row.report.version},
+          {"queues", row.report.queues},
+          {"stage", row.report.stage},
+          {"concurrency", row.report.concurrency},
+          {"ttl_ms", std::chrono::floor<std::chrono::milliseconds>(row.report.ttl).count()},
+          {"started_at", format_time(row.started_at)},
+          {"seen_at", format_time(row.seen_at)},
+          {"order", to_string(row.order)},
+          {"gone", is_gone(row)},
+          {"holding", holding}};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
+  return out;
+}
+
+// A whole time stamp would be cut beside an owner: people get how long ago it was.
+std::string seen(const WorkerRow& row) {
+  if (!stdout_is_terminal()) return format_time(row.seen_at);
+  const auto ago = std::chrono::floor<std::chrono::seconds>(std::max(Duration{0}, row.unseen));
+  return format_duration(ago) + " ago";
+}
+
+Cell order_cell(const WorkerRow& row) {
+  if (is_gone(row)) return {"gone", Tone::faint};
+  return {std::string(to_string(row.order)), row.order == WorkerOrder::work ? Tone::plain : Tone::warning};
+}
+
+Table worker_table(const std::vector<WorkerRow>& rows) {
+  Table table{{{.name = "owner", .whole = true},
+               {"host"},
+               {"pid", false, true},
+               {"version", true},
+               {"queues"},
+               {"stage", true},
+               {"concurrency", true, true},
+               {"ttl", true, true},
+               {"started_at", true},
+               {"seen_at"},
+               {"order"},
+               {"held_then", false, true}},
+              {}};
+  for (const WorkerRow& row : rows) {
+    const WorkerReport& report = row.report;
+    table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues),
+                          report.stage, std::to_string(report.concurrency), format_duration(report.ttl),
+                          format_time(row.started_at), seen(row), order_cell(row),
+                          std::to_string(report.holding.size())});
+  }
+  return table;
+}
+
+Result<int> run(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  if (!invocation.json) {
+    print_table(worker_table(*rows));
+    return kExitOk;
+  }
+  Json workers = Json::array();
+  for (const WorkerRow& row : *rows) workers.push_back(as_json(row));
+  print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return kExitOk;
+}
+
+}  // namespace
+
+std::string worker_json(const WorkerRow& row) {
+  return as_json(row).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+CommandSpec workers_list_command() {
+  return {.name = "workers list",
+          .summary = "Lists the workers of a namespace, when they were last seen and how many jobs they held then.",
+          .sections =
+              {{"Columns",
+                {{"order",
+                  "work, quiet or stop, as 'workers quiet' and its like said; gone: not seen for longer than its ttl"},
+                 {"held_then", "how many jobs it held when it was last seen: every third of its ttl"}}}},
+          .examples = {{"fenceline workers list", "who works here"},
+                       {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,96 @@
+// fenceline workers quiet, workers stop and workers resume: what an operator wants of workers that run somewhere.
+#include <nlohmann/json.hpp>
+
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/operate/commands.hpp"
+#include "doctor/state.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<std::vector<std::string>> owners_of(const Invocation& invocation, Store& store) {
+  if (const auto typed = invocation.arguments.find("OWNER"); typed != invocation.arguments.end()) return typed->second;
+  const Result<std::vector<WorkerRow>> rows = store.workers(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  std::vector<std::string> owners;
+  std::int64_t gone = 0;
+  for (const WorkerRow& row : *rows) {
+    if (is_gone(row)) gone += 1;
+    else owners.push_back(row.report.owner);
+  }
+  // To act on the dead in silence would look as if somebody obeyed.
+  if (gone > 0)
+    tell("fenceline: " + counted(gone, "worker") +
+         " left out, not seen for longer than a lease: gone, see 'fenceline workers list'");
+  if (owners.empty()) tell("fenceline: no worker of namespace " + invocation.ns + " is alive; nobody was told");
+  return owners;
+}
+
+Error with_name(const Error& error, const std::string& owner) {
+  if (error.code == Code::not_found)
+    return {error.code, "no worker '" + printable(owner, 60) + "' is known here; 'fenceline workers list' names them"};
+  if (error.code == Code::refused)
+    return {Code::conflict, "worker " + printable(owner, 60) + " was told to stop, and ends; start another one"};
+  return error;
+}
+
+Result<int> order(Invocation& invocation, WorkerOrder wanted) {
+  if (invocation.has("--all") == invocation.arguments.contains("OWNER"))
+    return std::unexpected(usage_error("name workers, or give --all; 'fenceline workers list' names them"));
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<std::string>> owners = owners_of(invocation, **store);
+  if (!owners) return std::unexpected(owners.error());
+  nlohmann::ordered_json told = nlohmann::ordered_json::array();
+  int status = kExitOk;
+  for (const std::string& owner : *owners) {
+    const OrderRequest request{.ns = invocation.ns, .owner = owner, .order = wanted, .act = *act};
+    if (const Result<void> ok = sure(invocation, [&] { return (*store)->order_worker(request); }); !ok) {
+      if (invocation.has("--all") && (ok.error().code == Code::not_found || ok.error().code == Code::refused))
+        continue;  // it ended, or will
+      tell("fenceline: " + error_text(with_name(ok.error(), owner)));
+      if (status == kExitOk) status = exit_code(with_name(ok.error(), owner));
+      continue;
+    }
+    told.push_back(owner);
+    if (!invocation.json) print_line(owner);
+  }
+  if (invocation.json) print_line(nlohmann::ordered_json{{"owners", told}, {"order", to_string(wanted)}}.dump());
+  return status;
+}
+
+CommandSpec order_command(std::string name, std::string summary, std::vector<ExampleSpec> examples,
+                          WorkerOrder wanted) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
+          .options = with_act_options({{"--all", "", "all workers of the namespace that are not gone"}}),
+          .examples = std::move(examples),
+          .run = [wanted](Invocation& invocation) { return order(invocation, wanted); }};
+}
+
+}  // namespace
+
+CommandSpec workers_quiet_command() {
+  return order_command(
+      "workers quiet",
+      "Lets workers claim nothing more, from now on; they finish what they have and stay, until resumed.",
+      {{"fenceline workers quiet --all --reason 'upgrade'", "before a change"}}, WorkerOrder::quiet);
+}
+
+CommandSpec workers_stop_command() {
+  return order_command("workers stop",
+                       "Ends workers as SIGTERM does: they finish what they have, within their grace, and go.",
+                       {{"fenceline workers stop $OWNER", "one that runs somewhere else"}}, WorkerOrder::stop);
+}
+
+CommandSpec workers_resume_command() {
+  return order_command("workers resume", "Lets quiet workers claim again.",
+                       {{"fenceline workers resume --all", "after a change"}}, WorkerOrder::work);
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,101 @@
+#include "cli/pipelines/board_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a column counts; a check that runs is still a wait.
+constexpr std::array<std::string_view, 5> kCounted{"ready", "running", "waiting", "held", "dead"};
+
+std::int64_t count(const Board& board, const std::string& stage, std::string_view state) {
+  return std::ranges::count_if(board.rows, [&](const BoardRow& row) {
+    return row.stage == stage && (row.state == state || (state == "waiting" && row.state == "checking"));
+  });
+}
+
+// Those of the pipeline, then what rows name beside them.
+std::vector<std::string> all_stages(const Board& board) {
+  std::vector<std::string> stages = board.stages;
+  for (const BoardRow& row : board.rows) {
+    if (std::ranges::find(stages, row.stage) == stages.end()) stages.push_back(row.stage);
+  }
+  return stages;
+}
+
+std::vector<const BoardRow*> by_stage(const Board& board) {
+  const std::vector<std::string> stages = all_stages(board);
+  std::vector<const BoardRow*> rows;
+  for (const BoardRow& row : board.rows) rows.push_back(&row);
+  const auto place = [&](const BoardRow* row) {
+    return std::pair(std::ranges::find(stages, row->stage) - stages.begin(), !row->at_gate);
+  };
+  std::ranges::stable_sort(rows, {}, place);
+  return rows;
+}
+
+Tone tone_of(const std::string& state) {
+  if (state == "dead") return Tone::bad;
+  if (state == "held" || state == "waiting") return Tone::warning;
+  return state == "done" ? Tone::good : state == "cancelled" ? Tone::faint : Tone::plain;
+}
+
+}  // namespace
+
+std::string board_json(const Board& board) {
+  Json stages = Json::array();
+  for (const std::string& stage : all_stages(board)) {
+    Json one{{"name", stage}};
+    for (const std::string_view state : kCounted) one[std::string(state)] = count(board, stage, state);
+    stages.push_back(std::move(one));
+  }
+  Json items = Json::array();
+  for (const BoardRow* row : by_stage(board)) {
+    items.push_back({{"id", row->id},
+                     {"title", row->title},
+                     {"stage", row->stage},
+                     {"at_gate", row->at_gate},
+                     {"state", row->state},
+                     {"holder", row->holder},
+                     {"waits_for", row->waits_for},
+                     {"generation", row->generation},
+                     {"returns", row->returns}});
+  }
+  return Json{{"pipeline", board.pipeline},   {"stages", stages}, {"done", board.done},
+              {"cancelled", board.cancelled}, {"items", items},   {"more", board.more}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Table board_summary(const Board& board) {
+  Table table{{{.name = board.pipeline, .whole = true}}, {}};
+  for (const std::string_view state : kCounted) table.columns.push_back({.name = std::string(state), .right = true});
+  for (const std::string& stage : all_stages(board)) {
+    std::vector<Cell> cells{stage};
+    for (const std::string_view state : kCounted) {
+      const std::int64_t number = count(board, stage, state);
+      cells.push_back({std::to_string(number), number == 0 ? Tone::faint : tone_of(std::string(state))});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table board_table(const Board& board) {
+  Table table{{{.name = "id", .whole = true},
+               {.name = "stage"},
+               {.name = "state"},
+               {.name = "holder", .spare = true},
+               {.name = "title", .spare = true},
+               {.name = "waits_for"}},
+              {}};
+  for (const BoardRow* row : by_stage(board))
+    table.rows.push_back(
+        {row->id, row->stage, {row->state, tone_of(row->state)}, row->holder, row->title, row->waits_for});
+  return table;
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,197 @@
+#include "cli/pipelines/pipeline_view.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/duration_text.hpp"
+#include "base/nearest.hpp"
+#include "cli/frame/text.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
+
+Json or_null(Duration duration) { return duration == Duration{0} ? Json(nullptr) : Json(milliseconds(duration)); }
+Json or_null(int number) { return number == 0 ? Json(nullptr) : Json(number); }
+std::string or_empty(Duration duration) { return duration == Duration{0} ? "" : format_duration(duration); }
+std::string or_empty(int number) { return number == 0 ? "" : std::to_string(number); }
+
+Json gate_json(const StageGate& gate) {
+  if (gate.kind == GateKind::automatic) return {{"kind", "automatic"}};
+  if (gate.kind == GateKind::check)
+    return {{"kind", "check"}, {"command", gate.command}, {"every_ms", milliseconds(gate.every)}};
+  return {{"kind", "approval"},
+          {"count", gate.count},
+          {"by", gate.by},
+          {"within_ms", or_null(gate.within)},
+          {"then", gate.within == Duration{0} ? Json(nullptr) : Json(to_string(gate.then))}};
+}
+
+Json word_json(const ItemWord& word) {
+  return {{"by", word.by}, {"at", format_time(word.at)}, {"reason", word.reason}};
+}
+
+std::string words(const ItemWord& word) {
+  return "by " + word.by + " at " + format_time(word.at) + (word.reason.empty() ? "" : ": " + word.reason);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+}  // namespace
+
+std::string pipeline_json(const PipelineRow& row, const PipelineSpec& spec) {
+  Json stages = Json::array();
+  for (const StageSpec& stage : spec.stages) {
+    stages.push_back({{"name", stage.name},
+                      {"ttl_ms", or_null(stage.ttl)},
+                      {"timeout_ms", or_null(stage.timeout)},
+                      {"attempts", or_null(stage.attempts)},
+                      {"concurrency", or_null(stage.concurrency)},
+                      {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
+                      {"gate", gate_json(stage.gate)}});
+  }
+  return Json{{"name", spec.name},   {"revision", row.revision},  {"changed_at", format_time(row.changed_at)},
+              {"loops", spec.loops}, {"critical", spec.critical}, {"stages", stages}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Table pipelines_table(const std::vector<PipelineRow>& rows) {
+  Table table{{{.name = "name", .whole = true},
+               {.name = "stages"},
+               {.name = "loops", .right = true},
+               {.name = "critical"},
+               {.name = "revision", .right = true, .spare = true},
+               {.name = "changed_at", .wide_only = true}},
+              {}};
+  for (const PipelineRow& row : rows) {
+    const Result<PipelineSpec> spec = parse_pipeline(row.spec);
+    if (!spec) {
+      table.rows.push_back({row.name,
+                            {spec.error().message, Tone::bad},
+                            "",
+                            "",
+                            std::to_string(row.revision),
+                            format_time(row.changed_at)});
+      continue;
+    }
+    std::string stages;
+    for (const std::string& name : spec->names()) stages += (stages.empty() ? "" : " -> ") + name;
+    table.rows.push_back({row.name, stages, std::to_string(spec->loops), spec->critical ? "yes" : "no",
+                          std::to_string(row.revision), format_time(row.changed_at)});
+  }
+  return table;
+}
+
+Table stages_table(const PipelineSpec& spec) {
+  Table table{{{.name = "stage", .whole = true},
+               {.name = "gate"},
+               {.name = "ttl", .right = true},
+               {.name = "timeout", .right = true},
+               {.name = "attempts", .right = true},
+               {.name = "concurrency", .right = true},
+               {.name = "moves", .spare = true}},
+              {}};
+  for (std::size_t i = 0; i < spec.stages.size(); ++i) {
+    const StageSpec& stage = spec.stages[i];
+    table.rows.push_back({stage.name, i == 0 ? "" : gate_words(stage.gate), or_empty(stage.ttl),
+                          or_empty(stage.timeout), or_empty(stage.attempts), or_empty(stage.concurrency),
+                          stage.moves ? joined(*stage.moves) : ""});
+  }
+  return table;
+}
+
+std::string item_json(const PipelineSpec& spec, const ItemNow& item) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  const std::optional<WallTime> deadline = deadline_of(spec, item);
+  const ItemRecord& record = item.record;
+  Json approvals = Json::array();
+  for (const ItemWord& approval : record.approvals) approvals.push_back(word_json(approval));
+  Json returned = nullptr;
+  if (record.returned)
+    returned = {{"from", record.returned->from},
+                {"to", record.returned->to},
+                {"by", record.returned->word.by},
+                {"at", format_time(record.returned->word.at)},
+                {"reason", record.returned->word.reason}};
+  return Json{{"pipeline", spec.name},
+              {"stage", at ? spec.stages[at->stage].name : item.stage},
+              {"at_gate", at && at->at_gate},
+              {"generation", record.generation},
+              {"approvals", approvals},
+              {"deadline", deadline ? Json(format_time(*deadline)) : Json(nullptr)},
+              {"overdue", record.overdue},
+              {"returns", record.returns},
+              {"returned", returned},
+              {"held", record.hold ? word_json(*record.hold) : Json(nullptr)},
+              {"waits_for", waits_for(spec, item)}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<std::vector<Cell>> item_fields(const PipelineSpec& spec, const ItemNow& item) {
+  const ItemRecord& record = item.record;
+  std::vector<std::vector<Cell>> rows;
+  rows.push_back({"waits_for", waits_for(spec, item)});
+  rows.push_back({"held", record.hold ? words(*record.hold) : ""});
+  for (const ItemWord& approval : record.approvals) rows.push_back({"approved", words(approval)});
+  rows.push_back({"generation", std::to_string(record.generation)});
+  rows.push_back({"returns", std::to_string(record.returns)});
+  rows.push_back({"returned", record.returned ? record.returned->from + " -> " + record.returned->to + " " +
+                                                    words(record.returned->word)
+                                              : ""});
+  return rows;
+}
+
+Result<FoundPipeline> find_pipeline(const Invocation& invocation, Store& store, const std::string& name) {
+  if (auto ok = check_name("pipeline", name); !ok) return std::unexpected(ok.error());
+  Result<std::vector<PipelineRow>> rows = store.pipelines(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  const auto row = std::ranges::find(*rows, name, &PipelineRow::name);
+  if (row == rows->end()) {
+    std::vector<std::string> names;
+    for (const PipelineRow& one : *rows) names.push_back(one.name);
+    const std::optional<std::string> near = nearest(name, names);
+    return fail(Code::not_found, "no pipeline " + name + " in namespace " + invocation.ns + "; " +
+                                     (near ? "did you mean '" + *near + "'?" : "'fenceline pipeline show' lists them"));
+  }
+  Result<PipelineSpec> spec = parse_pipeline(row->spec);
+  if (!spec) return fail(spec.error().code, "pipeline " + name + ": " + spec.error().message);
+  return FoundPipeline{std::move(*row), std::move(*spec)};
+}
+
+StageNames::StageNames(Store& store, const std::string& ns) {
+  Result<KnownPipelines> known = read_pipelines(store, ns);
+  if (known) known_ = std::move(*known);
+}
+
+const PipelineSpec* StageNames::of(const std::string& queue) const {
+  const auto found = known_.find(queue);
+  return found == known_.end() ? nullptr : &found->second.spec;
+}
+
+void StageNames::name(Job& job) const {
+  const PipelineSpec* const spec = job.stage.empty() ? of(job.queue) : nullptr;
+  if (spec != nullptr) job.stage = spec->first().name;
+}
+
+Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue,
+                                     const std::string& stage) {
+  if (stage.empty()) return stage;
+  const Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store, ns, queue);
+  if (!pipeline) return std::unexpected(pipeline.error());
+  if (!*pipeline) return stage;
+  const PipelineSpec& spec = (*pipeline)->spec;
+  const Result<std::size_t> named = stage_named(spec, stage);
+  if (!named) return std::unexpected(named.error());
+  if (*named == 0) return std::string();
+  return fail(Code::conflict, "an item of pipeline " + spec.name + " begins at its first stage, " + spec.first().name +
+                                  "; leave --stage out, and move it on with: fenceline stage move ID --to " + stage);
+}
+
+}  // namespace fenceline::cli

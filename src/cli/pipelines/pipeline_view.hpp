@@ -1,0 +1,52 @@
+// Pipelines and their items as people and scripts see them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/frame/command.hpp"
+#include "cli/frame/table.hpp"
+#include "services/item_acts.hpp"
+#include "services/pipeline_book.hpp"
+
+namespace fenceline::cli {
+
+// One JSON object on one line.
+std::string pipeline_json(const PipelineRow& row, const PipelineSpec& spec);
+// A line for each pipeline.
+Table pipelines_table(const std::vector<PipelineRow>& rows);
+// A line for each stage.
+Table stages_table(const PipelineSpec& spec);
+
+// What is known of an item beside its job: a JSON object.
+std::string item_json(const PipelineSpec& spec, const ItemNow& item);
+// For a card: one field a line.
+std::vector<std::vector<Cell>> item_fields(const PipelineSpec& spec, const ItemNow& item);
+
+// The row of that name, and what it says. Errors: invalid, not_found, with the nearest name.
+struct FoundPipeline {
+  PipelineRow row;
+  PipelineSpec spec;
+};
+Result<FoundPipeline> find_pipeline(const Invocation& invocation, Store& store, const std::string& name);
+
+// Names the first stage of pipelines, which has no name in the store. What cannot be read is left as it is: a look at
+// jobs must not fail for it.
+class StageNames {
+ public:
+  StageNames(Store& store, const std::string& ns);
+  void name(Job& job) const;
+  const PipelineSpec* of(const std::string& queue) const;
+
+ private:
+  KnownPipelines known_;
+};
+
+// The stage that somebody typed for a queue, as the store has it: for a new job, which begins at the first one. Errors:
+// conflict, invalid.
+Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue,
+                                     const std::string& stage);
+
+}  // namespace fenceline::cli

@@ -1,0 +1,102 @@
+#include "cli/pipelines/sent_back.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "base/uuid.hpp"
+#include "cli/frame/command.hpp"
+#include "cli/frame/config.hpp"
+#include "cli/frame/text.hpp"
+#include "services/valid_text.hpp"
+#include "tracker/marker.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder = "FENCELINE_SENT_BACK";
+constexpr std::size_t kReasonBytesMax = 2000;
+
+std::string file_of(const std::string& folder, const std::string& job, const std::string& delivery) {
+  return folder + "/" + job + "." + delivery;
+}
+
+std::string read_all(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SentBackFolder>> SentBackFolder::make(const std::vector<std::string>& stages) {
+  std::error_code failed;
+  std::string path = (fs::temp_directory_path(failed) / "fenceline-XXXXXX").string();
+  if (failed || ::mkdtemp(path.data()) == nullptr)
+    return fail(Code::unavailable, "no folder can be made in the folder for temporary files; look at TMPDIR");
+  std::unique_ptr<SentBackFolder> folder(new SentBackFolder(path));
+  std::ofstream out(path + "/stages");
+  for (const std::string& stage : stages) out << stage << '\n';
+  out.close();
+  if (!out)
+    return fail(Code::unavailable, "nothing can be written into the folder for temporary files; look at TMPDIR");
+  ::setenv(kFolder, path.c_str(), 1);
+  return folder;
+}
+
+SentBackFolder::~SentBackFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::optional<tracker::SentBack> SentBackFolder::take(const Job& job) {
+  const std::string path = file_of(path_, to_string(job.id), std::to_string(job.deliveries));
+  std::error_code failed;
+  if (!fs::exists(path, failed) || failed) return std::nullopt;
+  const std::string text = read_all(path);
+  fs::remove(path, failed);
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  return tracker::SentBack{.to = text.substr(0, end),
+                           .reason = as_text(one_line(text.substr(end + 1)), kReasonBytesMax)};
+}
+
+Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reason) {
+  const std::optional<std::string> folder = from_environment(kFolder);
+  const std::optional<std::string> job = from_environment("FENCELINE_JOB");
+  const std::optional<std::string> delivery = from_environment("FENCELINE_DELIVERY");
+  if (!folder || !job || !delivery || !parse_uuid(*job) ||
+      delivery->find_first_not_of("0123456789") != std::string::npos)
+    return std::unexpected(
+        usage_error("this runs inside a command of a worker that cannot send its item back; leave FENCELINE_JOB, "
+                    "FENCELINE_DELIVERY and FENCELINE_SENT_BACK as fenceline work sets them"));
+  if (from_environment("FENCELINE_STAGE").value_or("").starts_with(tracker::kGatePrefix))
+    return fail(Code::conflict,
+                "a check of a gate says by its exit status what becomes of the item: 0 lets it in, 65 sends it back");
+  std::istringstream stages(read_all(*folder + "/stages"));
+  std::string known;
+  bool found = false;
+  for (std::string stage; std::getline(stages, stage);) {
+    found = found || stage == to;
+    known += (known.empty() ? "" : ", ") + stage;
+  }
+  if (!found)
+    return fail(Code::conflict, "an item can be sent back from here to " +
+                                    (known.empty() ? "no stage: this is the first" : known + " only") +
+                                    "; to let it go on, exit with 0");
+  const std::string path = file_of(*folder, *job, *delivery);
+  std::ofstream out(path + ".new", std::ios::binary);
+  out << to << '\n' << reason.substr(0, kReasonBytesMax);
+  out.close();
+  std::error_code failed;
+  if (out) fs::rename(path + ".new", path, failed);
+  if (!out || failed)
+    return fail(Code::unavailable, "the worker's folder cannot be written: the item is not sent back");
+  return {};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,136 @@
+// fenceline board, stage and tracker whoami on an issue tracker.
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/frame/output.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/pipelines/board_view.hpp"
+#include "cli/pipelines/commands.hpp"
+#include "cli/pipelines/tracker_place.hpp"
+#include "library/open_tracker.hpp"
+#include "tracker/ledger.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using tracker::Ledger;
+using tracker::Protocol;
+
+constexpr std::size_t kTitleLongest = 60;
+
+std::string state_of(const Protocol& protocol, const Ledger& ledger) {
+  if (ledger.place == tracker::kDone) return "done";
+  if (ledger.place == tracker::kDead) return "dead";
+  if (ledger.contested) return "contested";
+  if (ledger.held) return "held";
+  const auto at = tracker::find_place(protocol.pipeline, ledger.place);
+  if (ledger.holder) return at && at->at_gate ? "checking" : "running";
+  return at && at->at_gate ? "waiting" : "ready";
+}
+
+std::string waits_for(const Protocol& protocol, const Ledger& ledger) {
+  if (ledger.contested) return "a person: " + ledger.contested_why;
+  if (ledger.place == tracker::kDead) return "a person: it failed too often";
+  if (ledger.held) return "a person's /release";
+  const auto at = tracker::find_place(protocol.pipeline, ledger.place);
+  if (!at || !at->at_gate) return "";
+  return gate_words(protocol.pipeline.stages[at->stage].gate) + " (" + std::to_string(ledger.approvals.size()) +
+         " so far)";
+}
+
+BoardRow row_of(const Protocol& protocol, const tracker::ItemState& state, const Ledger& ledger) {
+  const auto at = tracker::find_place(protocol.pipeline, ledger.place);
+  return {.id = state.id,
+          .title = printable(state.title, kTitleLongest),
+          .stage = at ? protocol.pipeline.stages[at->stage].name : protocol.pipeline.stages.back().name,
+          .at_gate = at && at->at_gate,
+          .state = state_of(protocol, ledger),
+          .holder = ledger.holder ? ledger.holder->marker.worker : "",
+          .waits_for = waits_for(protocol, ledger),
+          .generation = ledger.generation,
+          .returns = ledger.returns};
+}
+
+}  // namespace
+
+std::vector<std::string> labels_of(const Protocol& protocol) {
+  std::vector<std::string> labels{protocol.label_of(tracker::kProcessing), protocol.label_of(tracker::kDead)};
+  for (const StageSpec& stage : protocol.pipeline.stages) {
+    labels.push_back(protocol.label_of(stage.name));
+    if (stage.gate.kind != GateKind::automatic)
+      labels.push_back(protocol.label_of(std::string(tracker::kGatePrefix) + stage.name));
+  }
+  return labels;
+}
+
+Result<int> board_of_tracker(Invocation& invocation) {
+  Result<TrackerPlace> place = open_tracker_place(invocation, invocation.argument("PIPELINE"));
+  if (!place) return std::unexpected(place.error());
+  const Protocol& protocol = place->protocol;
+  Board board{.pipeline = protocol.pipeline.name, .stages = protocol.pipeline.names(), .rows = {}};
+  std::map<tracker::ItemId, tracker::ItemState> found;
+  for (const std::string& label : labels_of(protocol)) {
+    const tracker::Answer<std::vector<tracker::ItemState>> items = place->tracker->list({.stage = label});
+    if (!items) return std::unexpected(error_of(items.error()));
+    for (const tracker::ItemState& item : items->value) found.insert_or_assign(item.id, item);
+  }
+  for (const auto& [id, state] : found) {
+    const tracker::Answer<tracker::Item> item = place->tracker->read({.item = id});
+    if (!item) return std::unexpected(error_of(item.error()));
+    board.rows.push_back(
+        row_of(protocol, *item->value.state,
+               tracker::read_ledger(protocol, id, item->value.comments, place->self, item->served.now)));
+  }
+  if (invocation.json) {
+    print_line(board_json(board));
+    return kExitOk;
+  }
+  print_table(board_summary(board));
+  if (!board.rows.empty()) {
+    print("\n");
+    print_table(board_table(board));
+  }
+  return kExitOk;
+}
+
+Result<int> say_on_tracker(Invocation& invocation, const std::string& command) {
+  Result<TrackerPlace> place = open_tracker_place(invocation, "");
+  if (!place) return std::unexpected(place.error());
+  const std::string id = invocation.argument("ID");
+  if (place->protocol.is_worker(place->self))
+    return fail(Code::denied, "account " + place->self.name + " (" + place->self.id +
+                                  ") is the workers' own: what it says does not count; use the token of a person");
+  if (!place->protocol.is_trusted(place->self))
+    return fail(Code::denied, "account " + place->self.name + " (" + place->self.id +
+                                  ") is not among the people of the pipeline's file: what it says would not count");
+  const tracker::Answer<tracker::Comment> said = place->tracker->post(id, command);
+  if (!said) return std::unexpected(error_of(said.error()));
+  if (invocation.json) {
+    print_line(Json{{"item", id}, {"said", command}, {"comment", said->value.id}}.dump());
+  } else {
+    print_line("said '" + command + "' on " + id + "; the next worker that looks at it acts on it");
+  }
+  return kExitOk;
+}
+
+Result<int> run_whoami(Invocation& invocation) {
+  const Result<std::unique_ptr<tracker::Tracker>> opened =
+      open_tracker(*invocation.runtime, invocation.store_url, this_environment);
+  if (!opened) return std::unexpected(opened.error());
+  const tracker::Answer<tracker::Account> self = (*opened)->who_am_i();
+  if (!self) return std::unexpected(error_of(self.error()));
+  print_line(invocation.json ? Json{{"id", self->value.id}, {"name", self->value.name}}.dump()
+                             : self->value.id + "\t" + self->value.name);
+  return kExitOk;
+}
+
+CommandSpec tracker_whoami_command() {
+  return {.name = "tracker whoami",
+          .summary =
+              "Prints the id and the name of the account that the token belongs to, as the pipeline's file wants ids.",
+          .examples = {{"fenceline tracker whoami --store github:acme/docs", "41898282  docs-bot"}},
+          .run = run_whoami};
+}
+
+}  // namespace fenceline::cli

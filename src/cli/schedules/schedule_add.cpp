@@ -1,0 +1,80 @@
+// fenceline schedule add: a schedule becomes what the options say.
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/place.hpp"
+#include "cli/frame/schedule_settings.hpp"
+#include "cli/pipelines/pipeline_view.hpp"
+#include "cli/schedules/commands.hpp"
+#include "cli/schedules/schedule_view.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<int> run(Invocation& invocation) {
+  const std::string name = invocation.argument("NAME");
+  if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
+  if (invocation.has("--cron") == invocation.has("--every"))
+    return std::unexpected(usage_error("a schedule has --cron EXPR or --every D; give one of them"));
+  if (!invocation.has("--queue"))
+    return std::unexpected(usage_error("--queue is missing; name the queue that its jobs go to"));
+  Result<ScheduleSpec> spec = spec_from_options(invocation);
+  if (!spec) return std::unexpected(spec.error());
+  if (auto ok = check_spec(*spec); !ok) return std::unexpected(ok.error());
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_or_make_store();
+  if (!store) return std::unexpected(store.error());
+  Result<std::string> stage = stage_of_new_job(**store, invocation.ns, spec->queue, spec->stage);
+  if (!stage) return std::unexpected(stage.error());
+  spec->stage = std::move(*stage);
+  ScheduleActs acts(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  const Result<PutReport> put = acts.put(name, *spec, *act);
+  if (!put) return std::unexpected(put.error());
+  if (invocation.json) {
+    print_line(schedule_json(put->schedule, true));
+    return kExitOk;
+  }
+  const std::string done = put->outcome == PutOutcome::added     ? "added"
+                           : put->outcome == PutOutcome::changed ? "changed"
+                                                                 : "unchanged";
+  const Result<KnownSchedule> schedule = known(put->schedule);
+  const std::optional<WallTime> next = schedule ? due_at(*schedule) : std::nullopt;
+  print_line(name + " " + done + "; " +
+             (next                   ? "next tick " + tick_words(*next, spec->zone)
+              : put->schedule.paused ? "it is paused"
+                                     : "it has no tick ahead"));
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec schedule_add_command() {
+  return {
+      .name = "schedule add",
+      .summary =
+          "Adds a schedule, or makes the one of that name what the options say: each of its ticks enqueues one job, "
+          "whoever leads, or is recorded as skipped.",
+      .arguments = {{"NAME", "its name; docs/schedules.md explains it all"}},
+      .options = with_act_options(schedule_options()),
+      .sections =
+          {{"What it does",
+            {{"who fires",
+              "every 'fenceline work' in the namespace takes part, whatever its queues; no other process is needed"},
+             {"an edit",
+              "changes only ticks after it; options that are left out have their defaults again. The same again "
+              "changes nothing"},
+             {"a payload",
+              "'{\"day\":\"${tick.local}\"}' becomes {\"day\":\"2026-03-29T03:00:00+02:00\"}; $${ is a plain ${"}}},
+           {"--overlap",
+            {{"allow", "it fires"},
+             {"skip", "it is skipped"},
+             {"queue-one", "it fires if no other one waits: one runs, one waits, the rest is skipped"},
+             {"cancel-running", "the earlier jobs are cancelled, and it fires"}}}},
+      .examples = {{"fenceline schedule add nightly --cron '30 2 * * *' --tz Asia/Tokyo --queue q",
+                    "at half past two, as the clocks in Tokyo show it"},
+                   {"fenceline schedule add poll --every 90s --queue feeds --overlap skip",
+                    "not while the last one still runs"}},
+      .run = run};
+}
+
+}  // namespace fenceline::cli

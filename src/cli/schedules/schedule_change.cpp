@@ -1,0 +1,167 @@
+// fenceline schedule pause, resume, remove, rewind and run: what operators do to a schedule.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/place.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/frame/time_text.hpp"
+#include "cli/schedules/commands.hpp"
+#include "cli/schedules/schedule_view.hpp"
+#include "services/schedule_acts.hpp"
+#include "services/stage_store.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Opens the store, and lets `change` act on the schedule that was named.
+template <class Change>
+auto act_on(Invocation& invocation, Change change)
+    -> decltype(change(std::declval<ScheduleActs&>(), std::string(), Act{})) {
+  const std::string name = invocation.argument("NAME");
+  if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  StageStore stages(
+      *invocation.runtime, **store,
+      {.ns = invocation.ns, .queues = {}});  // for `schedule run` of one that names the first stage of a pipeline
+  ScheduleActs acts(*invocation.runtime, stages, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  auto changed = change(acts, name, *act);
+  if (!changed) return std::unexpected(with_nearest_schedule(invocation, **store, name, changed.error()));
+  return changed;
+}
+
+// "next tick ...", for what was resumed or opened again.
+std::string next_words(const ScheduleRow& row) {
+  const Result<KnownSchedule> schedule = known(row);
+  const std::optional<WallTime> next = schedule ? due_at(*schedule) : std::nullopt;
+  if (!next) return row.paused ? "it is paused" : "it has no tick ahead";
+  return "next tick " + tick_words(*next, schedule->spec.zone);
+}
+
+Result<int> print_row(const Invocation& invocation, const Result<ScheduleRow>& row, const std::string& done) {
+  if (!row) return std::unexpected(row.error());
+  if (invocation.json) print_line(schedule_json(*row, true));
+  else print_line(invocation.argument("NAME") + " " + done);
+  return kExitOk;
+}
+
+Result<int> run_pause(Invocation& invocation) {
+  const Result<ScheduleRow> row = act_on(
+      invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.pause(name, act); });
+  return print_row(invocation, row,
+                   row && row->paused
+                       ? "is paused by " + printable(row->paused->by) + " since " + format_time(row->paused->at)
+                       : "");
+}
+
+Result<int> run_resume(Invocation& invocation) {
+  const Result<ScheduleRow> row = act_on(
+      invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.resume(name, act); });
+  return print_row(invocation, row, row ? "goes on; " + next_words(*row) : "");
+}
+
+Result<int> run_remove(Invocation& invocation) {
+  const Result<ScheduleRow> row = act_on(
+      invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.remove(name, act); });
+  if (!row) return std::unexpected(row.error());
+  if (invocation.json) print_line(Json{{"name", invocation.argument("NAME")}, {"removed", true}}.dump());
+  else print_line(invocation.argument("NAME") + " is removed; jobs that it enqueued stay");
+  return kExitOk;
+}
+
+Result<int> run_rewind(Invocation& invocation) {
+  const std::optional<std::string> text = invocation.value("--to");
+  if (!text) return std::unexpected(usage_error("--to is missing; say from when on skipped ticks shall be open again"));
+  const Result<WallTime> to = parse_time(*text);
+  if (!to) return std::unexpected(usage_error("--to " + to.error().message));
+  Result<ScheduleRow> row = act_on(invocation, [&](ScheduleActs& acts, const std::string& name, const Act& act) {
+    return acts.rewind(name, *to, act);
+  });
+  if (!row && row.error().code == Code::refused)
+    row.error().code = Code::conflict;  // the schedule is fine: the moment is not
+  return print_row(invocation, row,
+                   row ? "stands at " + format_time(row->resolved_to) + " again; " + next_words(*row) : "");
+}
+
+Result<int> run_run(Invocation& invocation) {
+  const Result<JobId> id = act_on(
+      invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.run(name, act); });
+  if (!id) return std::unexpected(id.error());
+  if (invocation.json) print_line(Json{{"id", to_string(*id)}}.dump());
+  else print_line(to_string(*id));
+  return kExitOk;
+}
+
+SectionSpec exit_section() { return {"Exit status", {{"66", "there is no such schedule"}}}; }
+
+}  // namespace
+
+CommandSpec schedule_pause_command() {
+  return {.name = "schedule pause",
+          .summary = "Lets no tick of a schedule fire from now on. Jobs that it enqueued go on.",
+          .arguments = {{"NAME", "its name"}},
+          .options = with_act_options(),
+          .sections = {exit_section()},
+          .examples = {{"fenceline schedule pause nightly --reason 'the warehouse moves'",
+                        "'schedule list' names you and the reason"}},
+          .run = run_pause};
+}
+
+CommandSpec schedule_resume_command() {
+  return {
+      .name = "schedule resume",
+      .summary = "Lets a paused schedule fire again; the ticks of the pause are skipped, as one range of its history.",
+      .arguments = {{"NAME", "its name"}},
+      .options = with_act_options(),
+      .sections = {exit_section()},
+      .examples = {{"fenceline schedule resume nightly", "go on"},
+                   {"fenceline schedule rewind nightly --to 2026-11-16T00:00:00Z",
+                    "and catch up with what the pause skipped"}},
+      .run = run_resume};
+}
+
+CommandSpec schedule_remove_command() {
+  return {.name = "schedule remove",
+          .summary =
+              "Removes a schedule. Jobs that it enqueued stay, and so does its history for a while: added again under "
+              "its name it fires no tick twice.",
+          .arguments = {{"NAME", "its name"}},
+          .options = with_act_options(),
+          .sections = {exit_section()},
+          .examples = {{"fenceline schedule remove nightly --reason 'weekly now'", "gone"}},
+          .run = run_remove};
+}
+
+CommandSpec schedule_rewind_command() {
+  return {.name = "schedule rewind",
+          .summary =
+              "Opens the skipped ticks after a moment again: they fire, or are skipped, as the catch-up says. A tick "
+              "that fired never fires again.",
+          .arguments = {{"NAME", "its name"}},
+          .options = with_act_options(
+              {{"--to", "TIME", "the ticks after it; not before the last edit, and not before what is remembered"}}),
+          .sections = {{"Exit status",
+                        {{"65", "no tick after that moment was skipped, or it lies too far back"},
+                         {"66", "there is no such schedule"}}}},
+          .examples = {{"fenceline schedule rewind nightly --to 2026-11-15T00:00:00Z",
+                        "what was skipped since then has another chance"}},
+          .run = run_rewind};
+}
+
+CommandSpec schedule_run_command() {
+  return {.name = "schedule run",
+          .summary = "Enqueues a job of a schedule now, beside its ticks, and prints the job's id.",
+          .arguments = {{"NAME", "its name"}},
+          .options = with_act_options(),
+          .sections = {exit_section()},
+          .examples = {{"fenceline job wait $(fenceline schedule run nightly)", "once by hand"}},
+          .run = run_run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,150 @@
+// fenceline schedule list, schedule show and schedule next: what there is, and when.
+#include <nlohmann/json.hpp>
+
+#include "cli/frame/output.hpp"
+#include "cli/frame/schedule_settings.hpp"
+#include "cli/frame/text.hpp"
+#include "cli/frame/time_text.hpp"
+#include "cli/schedules/commands.hpp"
+#include "cli/schedules/schedule_view.hpp"
+#include "model/time_zone.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<int> run_list(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<ScheduleRow>> rows = all_schedules(invocation, **store);
+  if (!rows) return std::unexpected(rows.error());
+  if (!invocation.json) {
+    print_table(
+        schedule_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
+    return kExitOk;
+  }
+  std::string text = "{\"schedules\":[";
+  for (const ScheduleRow& row : *rows) text += (&row == &rows->front() ? "" : ",") + schedule_json(row);
+  print_line(text + "]}");
+  return kExitOk;
+}
+
+Result<int> run_show(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<FoundSchedule> found = find_schedule(invocation, **store, invocation.argument("NAME"));
+  if (!found) return std::unexpected(found.error());
+  if (invocation.json) print_line(schedule_json(found->row, true));
+  else print_card(schedule_card(found->row));
+  return kExitOk;
+}
+
+struct Asked {
+  ScheduleSpec spec;
+  TickRule rule;
+  WallTime now;
+  bool paused = false;
+};
+
+// Of a schedule of the store, or of what the options say.
+Result<Asked> asked(Invocation& invocation) {
+  const std::string name = invocation.argument("NAME");
+  const bool tried = invocation.has("--cron") || invocation.has("--every");
+  if (tried == !name.empty())
+    return std::unexpected(usage_error("name a schedule, or try a rule with --cron or --every; one of them"));
+  if (name.empty()) {
+    ScheduleSpec any;
+    any.queue = "any";
+    Result<ScheduleSpec> spec = spec_from_options(invocation, any);
+    if (!spec) return std::unexpected(spec.error());
+    if (auto ok = check_spec(*spec); !ok) return std::unexpected(ok.error());
+    return Asked{*spec, *rule_of(*spec), invocation.runtime->wall_now()};
+  }
+  if (invocation.has("--tz") || invocation.has("--anchor"))
+    return std::unexpected(usage_error("--tz and --anchor go with --cron or --every; the schedule has its own"));
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  Result<FoundSchedule> found = find_schedule(invocation, **store, name);
+  if (!found) return std::unexpected(found.error());
+  Result<KnownSchedule> schedule = known(std::move(found->row));
+  if (!schedule) return std::unexpected(schedule.error());
+  return Asked{schedule->spec, schedule->rule, found->now, schedule->row.paused.has_value()};
+}
+
+Result<int> run_next(Invocation& invocation) {
+  const Result<std::int64_t> count = invocation.number("--count", 10, 1, 1000);
+  if (!count) return std::unexpected(count.error());
+  std::optional<WallTime> from;
+  if (const auto text = invocation.value("--from")) {
+    const Result<WallTime> parsed = parse_time(*text);
+    if (!parsed) return std::unexpected(usage_error("--from " + parsed.error().message));
+    from = *parsed;
+  }
+  const Result<Asked> of = asked(invocation);
+  if (!of) return std::unexpected(of.error());
+  nlohmann::ordered_json ticks = nlohmann::ordered_json::array();
+  Table table{{{.name = "utc", .whole = true}, {.name = "local", .whole = true}, {.name = "tz"}}, {}};
+  std::optional<WallTime> tick = next_tick(of->spec, of->rule, from.value_or(of->now));
+  for (std::int64_t n = 0; tick && n < *count; ++n, tick = next_tick(of->spec, of->rule, *tick)) {
+    const std::string utc = local_text(*tick, "UTC"), local = local_text(*tick, of->spec.zone);
+    ticks.push_back({{"tick", utc}, {"local", local}});
+    table.rows.push_back({utc, local, of->spec.zone});
+  }
+  if (invocation.json) {
+    print_line(nlohmann::ordered_json{{"tz", of->spec.zone}, {"paused", of->paused}, {"ticks", ticks}}.dump());
+    return kExitOk;
+  }
+  print_table(table);
+  flush_output();
+  if (table.rows.empty()) tell("fenceline: there is no tick ahead");
+  if (of->paused) tell("fenceline: it is paused: these are skipped unless it is resumed before");
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandSpec schedule_list_command() {
+  return {
+      .name = "schedule list",
+      .summary = "Lists the schedules of a namespace: their rule, queue, next tick and last one that fired.",
+      .examples = {{"fenceline schedule list", "what fires when"},
+                   {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "those that are paused"}},
+      .run = run_list};
+}
+
+CommandSpec schedule_show_command() {
+  return {.name = "schedule show",
+          .summary = "Shows one schedule whole, with the payload of its jobs.",
+          .arguments = {{"NAME", "its name"}},
+          .sections = {{"Fields",
+                        {{"next", "the first tick that has not ended, as fired or as skipped"},
+                         {"last_fired", "no tick after it ever fired"},
+                         {"resolved_to", "every tick up to here has ended"},
+                         {"counts_from", "since when it is what it is: a rewind goes back no further"}}},
+                       {"Exit status", {{"66", "there is no such schedule"}}}},
+          .examples = {{"fenceline schedule show nightly", "all about it"}},
+          .run = run_show};
+}
+
+CommandSpec schedule_next_command() {
+  std::vector<OptionSpec> options{{"--count", "N", "how many, 1 to 1000; default 10"},
+                                  {"--from", "TIME", "those after this moment; default now"}};
+  for (OptionSpec& option : schedule_options({"cron", "every", "anchor", "tz"})) options.push_back(std::move(option));
+  return {
+      .name = "schedule next",
+      .summary =
+          "Shows the next ticks of a schedule, or of a rule that you try, in UTC and as the clocks of its zone show "
+          "them.",
+      .arguments = {{.name = "NAME",
+                     .help = "its name; none to try --cron or --every, which needs no store",
+                     .required = false}},
+      .options = options,
+      .sections = {{"Exit status",
+                    {{"65", "the expression or the zone is not possible; the message says which field, and what is"},
+                     {"66", "there is no such schedule"}}}},
+      .examples = {{"fenceline schedule next nightly --count 3", "when does it run?"},
+                   {"fenceline schedule next --cron '30 2 * * *' --tz Europe/Berlin",
+                    "try a rule; --from a day before the clocks change shows what becomes of it then"}},
+      .run = run_next};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,18 @@
+// What the drills on a store that runs in a process of its own, behind a connection, share.
+#pragma once
+
+#include <string>
+
+#include "drills/fleet.hpp"
+
+namespace fenceline::cli {
+
+// An embedded store has nothing to restart and nothing to cut, and the drill says so instead of passing.
+inline Result<int> nothing_to_play(const Invocation& invocation, const std::string& name, const std::string& what) {
+  DrillReport report;
+  report.not_injected.push_back(
+      what + ": the store is embedded in its users' processes; `drill kill` and `drill pause` play what can befall it");
+  return tell_drill(invocation, name, report);
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,100 @@
+// `fenceline drill cut`: the connections of real workers to the server of the store fail in the ways that connections
+// do. Each worker reaches the server through a proxy on this machine, which turns bad for a while and good again; the
+// drill itself does not.
+#include <array>
+
+#include "cli/frame/output.hpp"
+#include "drills/away.hpp"
+#include "drills/commands.hpp"
+#include "drills/server.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kWhat = "half-open, reset and slow connections";
+constexpr Duration kBetween = 1500ms;
+constexpr int kJobsOfARound = 190;  // enough for all of it
+
+struct Weather {
+  LinkState state;
+  Duration lasts;
+  const char* name;
+};
+// The leases are of one second: what lasts longer lets them run out.
+constexpr std::array<Weather, 6> kWeathers{
+    {{LinkState::half_open, 2500ms, "half-open connections"},
+     {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
+     {LinkState::slow, 2000ms, "slow connections"},
+     {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},
+     {LinkState::reset_after_send, 700ms, "a reset after the request was sent"},
+     {LinkState::refuse, 2500ms, "a server that refuses connections"}}};
+
+// What it did to the connections while it lasted.
+bool was_felt(const Weather& weather, const FaultProxy::Counts& before, const FaultProxy::Counts& after) {
+  if (weather.state == LinkState::half_open) return after.swallowed > before.swallowed;
+  if (weather.state == LinkState::slow) return true;
+  return after.resets > before.resets;
+}
+
+// False if the drill was interrupted.
+bool play(DrillFleet& fleet, FaultProxy& proxy, const Weather& weather, DrillReport& report) {
+  if (fleet.unfinished() == 0) {
+    report.not_injected.push_back(std::string(weather.name) + ": every job had ended before");
+    return true;
+  }
+  const FaultProxy::Counts before = proxy.counts();
+  const bool listens = proxy.play({.state = weather.state});
+  const bool whole = fleet.wait(weather.lasts);
+  const bool again = proxy.play({.state = LinkState::good});
+  if (!listens || !again) report.violations.push_back("the drill's own port on this machine could not be had again");
+  if (was_felt(weather, before, proxy.counts())) ++report.faults;
+  else report.not_injected.push_back(std::string(weather.name) + ": nothing went over the connections meanwhile");
+  return whole;
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<std::int64_t> rounds = invocation.number("--repeat", 1, 1, 1000);
+  if (!rounds) return std::unexpected(rounds.error());
+  const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
+  if (!server) return std::unexpected(server.error());
+  if (!*server) return nothing_to_play(invocation, "cut", kWhat);
+  const Result<FaultProxy::Target> place = (*server)->place();
+  if (!place) return std::unexpected(place.error());
+  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  if (!store) return std::unexpected(store.error());
+  const auto proxy = FaultProxy::open(*invocation.runtime, *place);
+  if (!proxy) return std::unexpected(proxy.error());
+  const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
+    for (int round = 0; round < *rounds; ++round) {
+      for (const Weather& weather : kWeathers) {
+        if (!fleet.wait(kBetween) || !play(fleet, **proxy, weather, report)) return false;
+        if (stderr_is_terminal())
+          tell("cut: " + std::string(weather.name) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
+      }
+    }
+    return fleet.wait(kBetween);
+  };
+  return play_drill(invocation, **store,
+                    {.name = "cut",
+                     .store_url = (*server)->url_at((*proxy)->port()),
+                     .jobs = static_cast<int>(*rounds) * kJobsOfARound,
+                     .environment = {},
+                     .storm = storm});
+}
+
+}  // namespace
+
+CommandSpec drill_cut_command() {
+  return {.name = "drill cut",
+          .summary =
+              "Cuts the connections of real workers to the server of the store: half-open, reset, slow; an embedded "
+              "store has none.",
+          .arguments = {},
+          .options = {{"--repeat", "N", "rounds of six faults, 18 s each; default 1"}},
+          .examples = {{"fenceline drill cut --store postgres://localhost/app", "six faults under three workers"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,106 @@
+// `fenceline drill disk-full`: the disk under a store of real workers fills up, again and again, while they work.
+// Nobody fills a user's disk: the store is a scratch one on a small memory disk that only this drill sees.
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/frame/output.hpp"
+#include "drills/commands.hpp"
+#include "drills/fleet.hpp"
+#include "library/open_store.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kDiskSize = "size=32m";  // several times what the write-ahead log takes between two checkpoints
+constexpr int kRounds = 4;
+constexpr Duration kFull = 1500ms;
+constexpr Duration kBetween = 1500ms;
+
+std::string error_now() { return std::strerror(errno); }
+
+// A mount that nobody else sees: in the mount namespace of this thread, and of what it starts from here on. A sentence
+// if it cannot be.
+std::string mount_small_disk(const std::string& path) {
+  if (::geteuid() != 0) return "only root may mount a memory disk; run it as `unshare -Urm fenceline drill disk-full`";
+  if (::unshare(CLONE_NEWNS) != 0) return "no mounts of our own: " + error_now();
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return "mounts cannot be made private: " + error_now();
+  if (::mount("tmpfs", path.c_str(), "tmpfs", 0, kDiskSize) != 0) return "no memory disk: " + error_now();
+  return {};
+}
+
+// Takes all the room there is.
+void fill(const std::string& path) {
+  std::ofstream filler(path, std::ios::binary);
+  const std::string block(4096, 'x');
+  while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+  }
+}
+
+Result<int> run(Invocation& invocation) {
+  if (is_on_a_server(invocation.store_url)) {
+    DrillReport report;
+    report.not_injected.push_back(
+        "a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it is played on a "
+        "scratch store");
+    return tell_drill(invocation, "disk-full", report);
+  }
+  const DrillFolder disk;
+  const std::string trouble = mount_small_disk(disk.path());
+  if (!trouble.empty()) {
+    DrillReport report;
+    report.not_injected.push_back("a full disk: " + trouble);
+    return tell_drill(invocation, "disk-full", report);
+  }
+  const std::string url = "sqlite:" + disk.path() + "/drill.db";
+  int exit = kExitOk;
+  {
+    Invocation scratch = invocation;
+    scratch.store_url = url;
+    Result<std::unique_ptr<Store>> store = scratch.open_store(true);
+    if (!store) return std::unexpected(store.error());
+    const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
+      const std::string filler = disk.path() + "/filler";
+      for (int round = 0; round < kRounds; ++round) {
+        if (!fleet.wait(kBetween)) return false;
+        fill(filler);
+        const bool whole = fleet.wait(kFull);
+        std::filesystem::remove(filler);
+        if (!whole) return false;
+        ++report.faults;
+        if (stderr_is_terminal())
+          tell("disk-full: " + std::to_string(report.faults) + " of " + std::to_string(kRounds) + " times, " +
+               std::to_string(fleet.unfinished()) + " jobs left");
+      }
+      return true;
+    };
+    const Result<int> played = play_drill(
+        scratch, **store, {.name = "disk-full", .store_url = url, .jobs = 80, .environment = {}, .storm = storm});
+    if (!played) return played;
+    exit = *played;
+  }
+  ::umount2(disk.path().c_str(), MNT_DETACH);
+  return exit;
+}
+
+}  // namespace
+
+CommandSpec drill_disk_full_command() {
+  return {.name = "drill disk-full",
+          .summary =
+              "Fills the disk under a scratch store of real workers, and sees nothing lost when there is room again.",
+          .arguments = {},
+          .options = {},
+          .examples = {{"fenceline drill disk-full", "four times, on a memory disk of its own"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,106 @@
+#include "drills/kill_gate.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace fenceline::cli {
+namespace {
+
+constexpr Duration kProcessMost = std::chrono::seconds{60};
+constexpr std::size_t kContent = 20'000;
+
+// Of each fence another, so that a mixture is seen.
+std::string content_of(int fence) {
+  return std::string(kContent + static_cast<std::size_t>(fence), static_cast<char>('a' + fence));
+}
+
+}  // namespace
+
+bool is_of_a_gate(const CrashPointInfo& point) { return point.name.starts_with("gate_"); }
+
+std::vector<std::string> KillAtGate::put(int fence) const {
+  return {"gate",
+          "put",
+          "drill",
+          std::to_string(fence),
+          place_.path() + "/file",
+          "--from",
+          folder_.path() + "/content-" + std::to_string(fence),
+          "--wait",
+          "30s"};
+}
+
+// A command that is not atomic by itself: it is whole because the gate stays held to its end, also if its parent is
+// killed.
+std::vector<std::string> KillAtGate::write_by_command(int fence) const {
+  const std::string source = folder_.path() + "/content-" + std::to_string(fence), target = place_.path() + "/file";
+  return {"gate",    "run",
+          "drill",   std::to_string(fence),
+          "--gates", place_.path() + "/gates",
+          "--wait",  "30s",
+          "--",      "/bin/sh",
+          "-c",      "head -c 9000 \"$1\" >\"$2\"; sleep 0.3; tail -c +9001 \"$1\" >>\"$2\"",
+          "write",   source,
+          target};
+}
+
+int KillAtGate::run(const std::vector<std::string>& arguments, bool armed) {
+  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", invocation_.store_url},
+                                                       {"FENCELINE_NAMESPACE", "default"},
+                                                       {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
+                                                       {"FENCELINE_CRASH_MARK", folder_.path() + "/mark"}};
+  auto process = OwnProcess::start(*invocation_.runtime, arguments, environment, folder_.path() + "/words");
+  if (!process) return kExitBug;
+  return (*process)->finish(invocation_.runtime->now() + kProcessMost).status;
+}
+
+std::string KillAtGate::content() const {
+  std::ifstream in(place_.path() + "/file", std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool KillAtGate::was_met() const { return std::filesystem::exists(folder_.path() + "/mark"); }
+
+// A put that was killed left the old or the new; a command that lost its parent ends its work before another gets in.
+std::string KillAtGate::killed_and_repeated(const std::vector<std::string>& writer, int fence) {
+  const std::string before = content();
+  const bool met_before = was_met();
+  const int status = run(writer, true);
+  const bool died = !met_before && was_met();
+  if (died && status != 128 + SIGKILL) return "the writer ended with " + std::to_string(status) + " at its kill";
+  if (!died && status != kExitOk) return "the writer ended with " + std::to_string(status);
+  if (died && writer[1] == "put" && content() != before && content() != content_of(fence))
+    return "a mixture of old and new was left";
+  if (died && run(writer, false) != kExitOk) return "the same fence could not write again after the kill";
+  if (content() != content_of(fence)) return "the content of the newest writer does not stand";
+  std::vector<std::string> late = writer;
+  late[3] = std::to_string(fence - 1);
+  if (run(late, false) != kExitLost) return "L2: an older fence was let in after the kill";
+  if (content() != content_of(fence)) return "a refused writer changed the content";
+  return {};
+}
+
+std::string KillAtGate::nothing_is_left() const {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(place_.path())) {
+    const std::string name = entry.path().filename();
+    if (entry.is_regular_file() && name != "file" && !name.ends_with(".gate")) return name + " was left behind";
+  }
+  return {};
+}
+
+std::string KillAtGate::play() {
+  for (int fence = 1; fence <= 6; ++fence)
+    std::ofstream(folder_.path() + "/content-" + std::to_string(fence), std::ios::binary) << content_of(fence);
+  for (const int fence : {2, 4}) {
+    if (std::string fault = killed_and_repeated(put(fence), fence); !fault.empty()) return fault;
+  }
+  if (std::string fault = killed_and_repeated(write_by_command(6), 6); !fault.empty()) return fault;
+  if (!was_met()) return "the point was never met: the drill does not show what it claims";
+  return nothing_is_left();
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,73 @@
+#include "drills/kill_lock.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace fenceline::cli {
+namespace {
+
+constexpr Duration kProcessMost = std::chrono::seconds{60};
+
+}  // namespace
+
+bool is_of_a_lock(const CrashPointInfo& point) { return point.name.starts_with("lock_"); }
+
+std::vector<std::string> KillAtLock::lock(const std::vector<std::string>& command) const {
+  std::vector<std::string> words{"lock", key(), "--ttl", "2s", "--wait", "50s", "--history", history(), "--"};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+KillAtLock::Ended KillAtLock::run(std::vector<std::string> arguments, bool armed) {
+  if (const auto accepted = invocation_.options.find("--accept"); accepted != invocation_.options.end()) {
+    for (const std::string& what : accepted->second)
+      arguments.insert(arguments.insert(std::ranges::find(arguments, "--"), what), "--accept");
+  }
+  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", invocation_.store_url},
+                                                       {"FENCELINE_NAMESPACE", ns_},
+                                                       {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
+                                                       {"FENCELINE_CRASH_MARK", armed ? mark() : ""}};
+  auto process = OwnProcess::start(*invocation_.runtime, std::move(arguments), environment, folder_.path() + "/words");
+  if (!process) return {{kExitBug, 0}, process.error().message};
+  Ended ended;
+  ended.exit = (*process)->finish(invocation_.runtime->now() + kProcessMost, &ended.output);
+  return ended;
+}
+
+Fence KillAtLock::newest_fence() {
+  const nlohmann::json row = nlohmann::json::parse(run({"locks", "show", key(), "--json"}).output, nullptr, false);
+  return row.is_object() ? row.value("fence", Fence{0}) : 0;
+}
+
+std::string KillAtLock::play(DrillReport& report) {
+  const std::string did = folder_.path() + "/did";
+  const Ended killed = run(lock({"/bin/sh", "-c", "echo done >\"$0\"", did}), true);
+  if (!std::filesystem::exists(mark())) return "the point was never met: the drill does not show what it claims";
+  if (killed.exit.signal != SIGKILL)
+    return "the holder was not killed: it ended with " + std::to_string(killed.exit.status);
+  const bool began = std::filesystem::exists(did);
+  if (began != point_.name.starts_with("lock_release"))
+    return began ? "the command ran, though its lock was not known to be held" : "the command did not run";
+  const Fence first = newest_fence();
+  if (first == 0) return "the store does not know of the grant";
+  const Ended next = run(lock({"/bin/sh", "-c", "echo $FENCELINE_FENCE"}));
+  Fence second = 0;
+  std::from_chars(next.output.data(), next.output.data() + next.output.size(), second);
+  if (next.exit.status != kExitOk) return "the next one did not get the lock: exit " + std::to_string(next.exit.status);
+  if (second <= first)
+    return "L2: the next one's fence " + std::to_string(second) + " is not larger than " + std::to_string(first);
+  // That it was not granted sooner than the lease of the dead had run out, or was released, is for the checker.
+  DrillReport audited;
+  audit_history(*invocation_.runtime, history(), {"--whole"}, audited);
+  report.events += audited.events;
+  report.takeovers += 1;
+  if (!audited.violations.empty()) return audited.violations.front();
+  if (audited.grants != 2) return "the history knows of " + std::to_string(audited.grants) + " grants, there were 2";
+  return {};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,344 @@
+// `fenceline drill operator`: every fault that an operator is told of, brought about from outside on stores of the
+// drill's own. For each: the metric of a real worker moves, the alert rule fires, doctor names it, and the command that
+// doctor gives mends it.
+#include "drills/operator.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "bench/places.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/frame/table.hpp"
+#include "cli/frame/text.hpp"
+#include "drills/commands.hpp"
+#include "drills/lock.hpp"
+#include "drills/operator_rules.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using bench::StoreKind;
+
+constexpr int kAtATime = 3;  // they wait most of their time: for leases to end
+constexpr std::int64_t kRoom = 64 << 20;
+constexpr std::string_view kEmbedded = "sqlite:";
+
+// The faults, with what became of them, in the order of the table.
+struct Played {
+  OperatorFault fault;
+  OperatorVerdict verdict;
+};
+
+// As Markdown, for docs/operating.md.
+void print_docs_table(const std::vector<OperatorFault>& faults) {
+  print_line("| fault, from outside | metric | alert | doctor | mended by |");
+  print_line("| --- | --- | --- | --- | --- |");
+  for (const OperatorFault& fault : faults) {
+    const std::string command = fault.mend ? fault.command : "`" + fault.command + "`";
+    print_line("| " + fault.what + " | `" + fault.metric + "` | [" + alert_of(fault) + "](runbooks/" +
+               runbook_of(fault) + ") | `" + fault.check + "` | " + command + " |");
+  }
+}
+
+Json listed(const OperatorFault& fault) {
+  return {{"fault", fault.name},      {"what", fault.what},   {"metric", fault.metric},
+          {"alert", alert_of(fault)}, {"check", fault.check}, {"command", fault.command}};
+}
+
+std::string word_of(const OperatorVerdict& verdict) {
+  return !verdict.not_played.empty() ? "not played" : verdict.held() ? "held" : "broken";
+}
+
+// The whole of a drill. Several threads play faults, each on a store of its own.
+class OperatorDrill {
+ public:
+  OperatorDrill(const Invocation& invocation, std::unique_ptr<DrillServer> server, bench::Places& places,
+                std::string rules_path)
+      : invocation_(invocation), server_(std::move(server)), places_(places), rules_path_(std::move(rules_path)) {}
+
+  // Side by side, and then, one after the other, those that take the server away under everybody.
+  std::vector<Played> play(std::vector<OperatorFault> faults) {
+    for (OperatorFault& fault : faults) played_.push_back({std::move(fault), {}});
+    std::vector<Played*> alone;
+    for (Played& one : played_) {
+      one.verdict.not_played = cannot_be_played(one.fault);
+      if (!one.verdict.not_played.empty()) continue;
+      ++wanted_;
+      if (one.fault.takes_the_server) alone.push_back(&one);
+      else waiting_.push_back(&one);
+    }
+    std::vector<Task> players;
+    for (int i = 0; i < kAtATime; ++i)
+      players.push_back(invocation_.runtime->spawn("operator", [this](std::stop_token) { play_on(); }));
+    for (Task& player : players) player.join();
+    for (Played* one : alone) play_one(*one);
+    return std::move(played_);
+  }
+
+ private:
+  std::string cannot_be_played(const OperatorFault& fault) const {
+    if (!fault.only_on.empty() && std::ranges::find(fault.only_on, places_.kind()) == fault.only_on.end())
+      return "it cannot befall a store of this kind";
+    if (fault.takes_the_server && server_ != nullptr && !server_->first_process())
+      return "nobody says how this server is stopped; script/with_postgres and script/with_redis have one of their own";
+    return {};
+  }
+
+  void play_on() {
+    while (Played* const one = next()) play_one(*one);
+  }
+
+  Played* next() {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) return nullptr;
+    Played* const one = waiting_.front();
+    waiting_.pop_front();
+    return one;
+  }
+
+  void play_one(Played& one) {
+    if (was_interrupted(invocation_.stop)) return;
+    std::string place;
+    std::string url;
+    {
+      const std::lock_guard lock(mutex_);
+      place = places_.fresh(one.fault.name);
+      url = places_.url_of(place);
+    }
+    {
+      OperatorScene scene(invocation_, url, server_.get());
+      one.verdict = play_fault(one.fault, scene, rules_path_);
+    }
+    const std::lock_guard lock(mutex_);
+    places_.drop(place);
+    ++done_;
+    if (stderr_is_terminal())
+      tell("operator: " + std::to_string(done_) + " of " + std::to_string(wanted_) + ": " + one.fault.name + " " +
+           word_of(one.verdict) + " in " + in_seconds(one.verdict.took));
+  }
+
+  const Invocation& invocation_;
+  const std::unique_ptr<DrillServer> server_;
+  bench::Places& places_;
+  const std::string rules_path_;
+  std::vector<Played> played_;
+  std::mutex mutex_;  // of what follows, and of the places
+  std::deque<Played*> waiting_;
+  int wanted_ = 0;
+  int done_ = 0;
+};
+
+void print_text(const std::vector<Played>& played) {
+  Table table{{{.name = "fault", .whole = true},
+               {"metric"},
+               {"before", false, true},
+               {"during", false, true},
+               {.name = "alert"},
+               {.name = "finding"},
+               {"command"},
+               {.name = "verdict", .whole = true}},
+              {}};
+  const auto shown = [](double value) { return Json(value).dump(); };
+  const auto seen = [](bool so, const std::string& what) { return Cell(what, so ? Tone::good : Tone::bad); };
+  for (const auto& [fault, verdict] : played) {
+    const bool was_played = verdict.not_played.empty();
+    const Tone tone = !was_played ? Tone::faint : verdict.held() ? Tone::good : Tone::bad;
+    table.rows.push_back({fault.name, was_played ? seen(verdict.moved, fault.metric) : Cell(fault.metric),
+                          was_played ? shown(verdict.before) : "", was_played ? shown(verdict.during) : "",
+                          was_played ? seen(verdict.fired, alert_of(fault)) : Cell(alert_of(fault)),
+                          was_played ? seen(verdict.named, fault.check) : Cell(fault.check),
+                          was_played ? seen(verdict.mended, fault.command) : Cell(fault.command),
+                          Cell(word_of(verdict), tone)});
+  }
+  print_table(table);
+  for (const auto& [fault, verdict] : played) {
+    if (!verdict.not_played.empty()) print_line(fault.name + ": not played: " + verdict.not_played);
+    else if (!verdict.held()) print_line(fault.name + ": " + (verdict.trouble.empty() ? "broken" : verdict.trouble));
+  }
+}
+
+Json as_json(const std::vector<Played>& played, std::string_view verdict) {
+  Json list = Json::array();
+  for (const auto& [fault, one] : played) {
+    Json row = listed(fault);
+    row["verdict"] = word_of(one);
+    if (!one.not_played.empty()) {
+      row["why"] = one.not_played;
+    } else {
+      row.update(Json{{"before", one.before},
+                      {"during", one.during},
+                      {"moved", one.moved},
+                      {"fired", one.fired},
+                      {"named", one.named},
+                      {"mended", one.mended},
+                      {"status", one.finding.status},
+                      {"detail", one.finding.detail},
+                      {"remedy", one.finding.remedy},
+                      {"trouble", one.trouble},
+                      {"took_ms", std::chrono::floor<std::chrono::milliseconds>(one.took).count()}});
+    }
+    list.push_back(std::move(row));
+  }
+  return {{"drill", "operator"}, {"faults", list}, {"verdict", verdict}};
+}
+
+int tell_verdict(const Invocation& invocation, const std::vector<Played>& played) {
+  const auto is_played = [](const Played& one) { return one.verdict.not_played.empty(); };
+  const auto number = std::ranges::count_if(played, is_played);
+  const auto held = std::ranges::count_if(played, [](const Played& one) { return one.verdict.held(); });
+  const std::string verdict = number == 0 ? "not played" : held == number ? "held" : "broken";
+  if (invocation.json) {
+    print_line(as_json(played, verdict).dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else {
+    print_text(played);
+    if (number == 0) print_line("operator: no fault was played; beside each stands why");
+    else
+      print_line("operator: " + std::to_string(held) + " of " + std::to_string(number) +
+                 " faults moved their metric, fired their alert, were named and were mended" +
+                 (held == number ? "" : ": NOT HELD"));
+  }
+  if (held != number) return kExitFound;
+  return number > 0 ? kExitOk : kExitTryLater;
+}
+
+// By its own name, by the check that names it, or by the runbook of its alert: store_finding.
+bool is_meant(const OperatorFault& fault, const std::string& word) {
+  std::string runbook = word + ".md";
+  std::ranges::replace(runbook, '_', '-');
+  return fault.name == word || fault.check == word || runbook_of(fault) == runbook;
+}
+
+Result<std::vector<OperatorFault>> chosen(const Invocation& invocation) {
+  std::vector<OperatorFault> faults = operator_faults();
+  const auto only = invocation.options.find("--only");
+  if (only == invocation.options.end()) return faults;
+  for (const std::string& word : only->second) {
+    if (std::ranges::none_of(faults, [&](const OperatorFault& fault) { return is_meant(fault, word); }))
+      return std::unexpected(
+          usage_error("--only '" + printable(word, 60) +
+                      "' is no fault of this drill; 'fenceline drill operator --table --json' lists them"));
+  }
+  std::erase_if(faults, [&](const OperatorFault& fault) {
+    return std::ranges::none_of(only->second, [&](const std::string& word) { return is_meant(fault, word); });
+  });
+  return faults;
+}
+
+Result<std::unique_ptr<bench::Places>> places_beside(const Invocation& invocation, bench::ScratchFolder& folder) {
+  switch (bench::kind_of(invocation.store_url)) {
+    case StoreKind::sqlite: return bench::sqlite_places(folder);
+    case StoreKind::postgres: return bench::postgres_places(invocation.store_url);
+    case StoreKind::redis: return bench::redis_places(*invocation.runtime, invocation.store_url);
+  }
+  return nullptr;
+}
+
+// Beside the store's own file, so that the disk is the same.
+Result<bench::ScratchFolder> folder_for(const Invocation& invocation) {
+  if (!invocation.store_url.starts_with(kEmbedded))
+    return bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), kRoom);
+  const std::string parent =
+      std::filesystem::path(invocation.store_url.substr(kEmbedded.size())).parent_path().string();
+  return bench::ScratchFolder::make_in(parent.empty() ? "." : parent, kRoom);
+}
+
+// Errors: not_found (a file that was named and is not there), unavailable.
+Result<std::string> rules_in(const Invocation& invocation, const std::string& folder) {
+  if (const std::optional<std::string> named = invocation.value("--rules")) {
+    std::error_code unknown;
+    const std::filesystem::path path = std::filesystem::absolute(*named, unknown);
+    if (!std::filesystem::is_regular_file(path, unknown))
+      return fail(Code::not_found,
+                  "there is no file " + *named + " with alert rules; leave --rules out for those of this program");
+    return path.string();
+  }
+  const std::vector<RuleFile> files = alert_rules();
+  if (files.empty()) return fail(Code::unavailable, "this program was built without alert rules; give --rules FILE");
+  std::string path = folder + "/" + std::string(files.front().name);
+  std::ofstream file(path);
+  file << files.front().text;
+  if (!file.flush()) return fail(Code::unavailable, path + " could not be written");
+  return path;
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<std::vector<OperatorFault>> faults = chosen(invocation);
+  if (!faults) return std::unexpected(faults.error());
+  if (invocation.has("--table")) {
+    if (!invocation.json) {
+      print_docs_table(*faults);
+      return kExitOk;
+    }
+    Json list = Json::array();
+    for (const OperatorFault& fault : *faults) list.push_back(listed(fault));
+    print_line(Json{{"drill", "operator"}, {"faults", list}}.dump());
+    return kExitOk;
+  }
+  if (auto there = find_promtool(); !there) return std::unexpected(there.error());
+  Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
+  if (!server) return std::unexpected(server.error());
+  Result<bench::ScratchFolder> folder = folder_for(invocation);
+  if (!folder) return std::unexpected(folder.error());
+  const Result<std::string> rules = rules_in(invocation, folder->path());
+  if (!rules) return std::unexpected(rules.error());
+  const Result<std::unique_ptr<bench::Places>> places = places_beside(invocation, *folder);
+  if (!places) return std::unexpected(places.error());
+  const std::vector<Played> played = OperatorDrill(invocation, std::move(*server), **places, *rules).play(*faults);
+  (*places)->drop_all();
+  if (was_interrupted(invocation.stop)) {
+    tell("fenceline: interrupted; all that was started has ended, and nothing is shown");
+    return interrupted_exit();
+  }
+  return tell_verdict(invocation, played);
+}
+
+}  // namespace
+
+std::vector<OperatorFault> operator_faults() {
+  std::vector<OperatorFault> all;
+  for (const auto& family : {job_faults, worker_faults, lock_faults, schedule_faults, server_faults, setting_faults}) {
+    for (OperatorFault& fault : family()) all.push_back(std::move(fault));
+  }
+  return all;
+}
+
+CommandSpec drill_operator_command() {
+  return {
+      .name = "drill operator",
+      .summary =
+          "Brings about every fault an operator is alerted of, from outside: the metric moves, the alert fires, doctor "
+          "names it, its command mends it.",
+      .options = {{.name = "--only",
+                   .value = "FAULT",
+                   .help = "play this one, or those of a check of doctor, or of a runbook",
+                   .repeated = true},
+                  {"--rules", "FILE", "alert rules of yours, instead of those that come with the program"},
+                  {"--table", "",
+                   "play nothing: print the table of faults, alerts, findings and commands, as Markdown"}},
+      .sections =
+          {{"Where it plays",
+            {{"the store",
+              "beside the one at hand, which stays as it is: in files, schemas or prefixes of its own, removed at the "
+              "end"},
+             {"the server",
+              "is stopped, or told otherwise, only if script/with_postgres or script/with_redis started it"},
+             {"promtool",
+              "evaluates the rules, which wait for minutes, over what was scraped, as if it had lasted for long; "
+              "package prometheus"}}},
+           {"What is printed",
+            {{"before, during", "the metric of a real worker, before the fault and during it"},
+             {"held",
+              "the metric moved, the alert fired (and not before), doctor named it, and was content after its command"},
+             {"not played", "it cannot befall this store"}}}},
+      .examples = {{"fenceline drill operator", "all that can befall the store at hand, in about a minute"},
+                   {"fenceline drill operator --only dead_letters --json", "one of them, for a script"}},
+      .run = run};
+}
+
+}  // namespace fenceline::cli

@@ -1,0 +1,101 @@
+// `fenceline drill store-restart`: the server of the store is stopped without a goodbye and started again, under real
+// workers: in the middle of commits, and in turn for longer than a lease lasts. What was acknowledged must be there
+// afterwards; on a store that forgets its last moments (class C), what is older than these.
+#include "cli/frame/output.hpp"
+#include "drills/away.hpp"
+#include "drills/commands.hpp"
+#include "drills/server.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kWhat = "a restart of the server";
+constexpr Duration kBetween = 1500ms;
+constexpr Duration kForgottenMost = 2s;  // by a store of class C
+constexpr int kJobsOfARound = 32;        // enough for all of it
+constexpr Duration kAway = 2s;           // in turn; the leases are of one
+
+// Nothing if nobody says how.
+Result<std::optional<RestartPlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
+  if (const auto told = invocation.value("--restart-command")) return RestartPlan{.stop = "", .start = *told};
+  return server.restart_plan(*invocation.runtime);
+}
+
+// False if the drill was interrupted.
+bool play(DrillFleet& fleet, const RestartPlan& plan, int round, DrillReport& report) {
+  const auto done_by = [&](const std::string& line) {
+    if (line.empty() || run_in_shell(line)) return true;
+    report.violations.push_back("the server could not be restarted: `" + line + "` failed");
+    return false;
+  };
+  if (!done_by(plan.stop)) return true;
+  if (plan.forgets) fleet.store_crashed();
+  const bool whole = plan.stop.empty() || round % 2 == 0 || fleet.wait(kAway);
+  if (done_by(plan.start)) ++report.faults;
+  return whole;
+}
+
+Result<int> not_played(const Invocation& invocation, const std::string& why) {
+  DrillReport report;
+  report.not_injected.push_back(std::string(kWhat) + ": " + why);
+  return tell_drill(invocation, "store-restart", report);
+}
+
+Result<int> run(Invocation& invocation) {
+  const Result<std::int64_t> rounds = invocation.number("--repeat", 4, 1, 1000);
+  if (!rounds) return std::unexpected(rounds.error());
+  const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
+  if (!server) return std::unexpected(server.error());
+  if (!*server) return nothing_to_play(invocation, "store-restart", kWhat);
+  const Result<std::optional<RestartPlan>> plan = find_plan(invocation, **server);
+  if (!plan && plan.error().code == Code::refused) return not_played(invocation, plan.error().message);
+  if (!plan) return std::unexpected(plan.error());
+  if (!*plan)
+    return not_played(invocation,
+                      "nobody says how; give --restart-command 'CMD', which returns when the server is up again");
+  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  if (!store) return std::unexpected(store.error());
+  const bool forgets = (*plan)->forgets;
+  const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
+    for (int round = 0; round < *rounds; ++round) {
+      const std::map<JobId, Fence> finished = fleet.finished();
+      if (!fleet.wait(forgets ? kBetween + kForgottenMost : kBetween)) return false;
+      if (fleet.unfinished() == 0) {
+        report.not_injected.push_back("restart " + std::to_string(round + 1) + ": every job had ended before");
+        return true;
+      }
+      if (!play(fleet, **plan, round, report)) return false;
+      if (!report.violations.empty()) return true;
+      fleet.look_for(finished, report);
+      if (stderr_is_terminal())
+        tell("store-restart: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
+             std::to_string(fleet.unfinished()) + " jobs left");
+    }
+    return fleet.wait(kBetween);
+  };
+  return play_drill(invocation, **store,
+                    {.name = "store-restart",
+                     .store_url = invocation.store_url,
+                     .jobs = static_cast<int>(*rounds) * kJobsOfARound * (forgets ? 2 : 1),
+                     .crash_at_any_time = (*plan)->stop.empty() && (*store)->profile().guarantee > GuaranteeClass::b,
+                     .environment = {},
+                     .storm = storm});
+}
+
+}  // namespace
+
+CommandSpec drill_store_restart_command() {
+  return {.name = "drill store-restart",
+          .summary = "Restarts the server of the store under real workers; an embedded store has none.",
+          .arguments = {},
+          .options = {{"--restart-command", "CMD",
+                       "a line for the shell that restarts the server and returns when it is up again"},
+                      {"--repeat", "N", "restarts to play; default 4"}},
+          .examples = {{"fenceline drill store-restart --restart-command ./restart-server",
+                        "four restarts by a script of yours"}},
+          .run = run};
+}
+
+}  // namespace fenceline::cli
