@@ -43,9 +43,11 @@ struct PostgresPlace {
 Result<JobId> enqueue_in(pg_conn* connection, std::string_view queue, std::string_view payload,
                          const EnqueueOptions& options = {}, const PostgresPlace& place = {});
 
-// The job's outcome. A handler that then returns the same kind of outcome has only repeated it. Errors: lost,
-// not_found, conflict (it was committed before, perhaps by a COMMIT of yours whose answer was lost: the work is done,
-// roll this one back; COMMIT may say so too).
+// The job's outcome. A handler that then returns the same kind of outcome has only repeated it. An item of a pipeline
+// can only be put off here (later, given_back): record its work with effect_done_in, commit, and return the outcome
+// from the handler, whose worker moves it by the pipeline's rules (P1). Errors: lost, not_found, conflict (it was
+// committed before, perhaps by a COMMIT of yours whose answer was lost: the work is done, roll this one back; COMMIT
+// may say so too), refused (done, failed or dead, of an item; COMMIT says so too if the pipeline was applied since).
 Result<void> settle_in(pg_conn* connection, const JobId& job, Fence fence, const Outcome& outcome,
                        const PostgresPlace& place = {});
 Result<void> complete_in(pg_conn* connection, const JobId& job, Fence fence, std::string_view result = {},

@@ -93,8 +93,10 @@ class SqliteTransaction {
     return effect_done(job.id, job.fence, effect);
   }
 
-  // The job's outcome. A handler that then returns the same kind of outcome has only repeated it. Errors: lost,
-  // not_found, invalid.
+  // The job's outcome. A handler that then returns the same kind of outcome has only repeated it. An item of a pipeline
+  // can only be put off here (later, given_back): record its work with effect_done, commit, and return the outcome from
+  // the handler, whose worker moves it by the pipeline's rules (P1). Errors: lost, not_found, invalid, refused (done,
+  // failed or dead, of an item).
   Result<void> settle(const JobId& job, Fence fence, const Outcome& outcome);
   Result<void> settle(const Job& job, const Outcome& outcome) { return settle(job.id, job.fence, outcome); }
 

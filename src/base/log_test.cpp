@@ -35,9 +35,9 @@ TEST(Log, WritesOneObjectWithItsFieldsInOrder) {
       Level::warn,
       "lease_lost",
       {{"name", "deploy"}, {"fence", std::int64_t{9007199254740991}}, {"forced", true}, {"share", 0.5}}};
-  EXPECT_EQ(
-      format_log_line(event, "2026-01-02T03:04:05Z"),
-      R"({"time":"2026-01-02T03:04:05Z","level":"warn","event":"lease_lost","name":"deploy","fence":9007199254740991,"forced":true,"share":0.5})");
+  EXPECT_EQ(format_log_line(event, "2026-01-02T03:04:05Z"),
+            R"({"time":"2026-01-02T03:04:05Z","level":"warn","event":"lease_lost","name":"deploy",)"
+            R"("fence":9007199254740991,"forced":true,"share":0.5})");
 }
 
 TEST(Log, LeavesOutAnEmptyTime) {

@@ -128,11 +128,11 @@ TEST(Schedule, EachBadFieldIsNamedInOneLine) {
 
 TEST(Schedule, ATemplateIsFilledInWithItsTick) {
   ScheduleSpec spec = nightly();
-  spec.payload =
-      R"({"utc":"${tick}","local":"<${tick.local}>","unix":"${tick.unix}","of":"${schedule}","plain":"$${tick} $5 $$","n":1.50})";
-  EXPECT_EQ(
-      fill_template(spec, "nightly", kTick),
-      R"({"utc":"2026-03-29T01:00:00Z","local":"<2026-03-29T03:00:00+02:00>","unix":"1774746000","of":"nightly","plain":"${tick} $5 $$","n":1.50})");
+  spec.payload = R"({"utc":"${tick}","local":"<${tick.local}>","unix":"${tick.unix}","of":"${schedule}",)"
+                 R"("plain":"$${tick} $5 $$","n":1.50})";
+  EXPECT_EQ(fill_template(spec, "nightly", kTick),
+            R"({"utc":"2026-03-29T01:00:00Z","local":"<2026-03-29T03:00:00+02:00>","unix":"1774746000",)"
+            R"("of":"nightly","plain":"${tick} $5 $$","n":1.50})");
 }
 
 TEST(Schedule, EveryTemplateThatIsTakenGivesAPayload) {

@@ -11,10 +11,13 @@ namespace {
 
 constexpr const char* kTwoHolders =
     R"({"e":"recorder","by":"w","history":1,"store":"sqlite","class":"B","clock":"c","store_clock":"c"}
-{"e":"invoke","verb":"claim","by":"w","n":1,"at":0,"ns":"n","owner":"a","request":"r","queues":["q"],"limit":1,"ttl":30000000}
+{"e":"invoke","verb":"claim","by":"w","n":1,"at":0,"ns":"n","owner":"a","request":"r","queues":["q"],"limit":1,)"
+    R"("ttl":30000000}
 {"e":"ok","by":"w","n":1,"at":5,"jobs":[{"id":"j","queue":"q","attempts":10,"fence":41,"left":30000000,"deliveries":1}]}
-{"e":"invoke","verb":"claim","by":"w","n":2,"at":90,"ns":"n","owner":"b","request":"s","queues":["q"],"limit":1,"ttl":30000000}
-{"e":"ok","by":"w","n":2,"at":95,"jobs":[{"id":"j","queue":"q","attempts":10,"fence":42,"left":30000000,"deliveries":2,"losses_in_row":1,"forced":true}]}
+{"e":"invoke","verb":"claim","by":"w","n":2,"at":90,"ns":"n","owner":"b","request":"s","queues":["q"],"limit":1,)"
+    R"("ttl":30000000}
+{"e":"ok","by":"w","n":2,"at":95,"jobs":[{"id":"j","queue":"q","attempts":10,"fence":42,"left":30000000,)"
+    R"("deliveries":2,"losses_in_row":1,"forced":true}]}
 )";
 
 TEST(Audit, TheHistoryOfAGoodDayBreaksNothing) {

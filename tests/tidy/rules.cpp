@@ -21,8 +21,8 @@ struct Home {
 const std::vector<Home>& homes() {
   static const std::vector<Home> rules{
       {{"_clock", "clock_gettime", "gettimeofday", "time("},
-       std::regex(
-           R"((steady_clock|system_clock|high_resolution_clock)\b|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\))"),
+       std::regex(R"((steady_clock|system_clock|high_resolution_clock)\b|\bclock_gettime\s*\()"
+                  R"(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\))"),
        "a clock",
        {"src/runtime/", "tests/"},
        "only a Clock tells the time, so that it can be simulated"},

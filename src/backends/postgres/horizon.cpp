@@ -16,16 +16,24 @@ constexpr std::int64_t kTransactionsHeldMost = 1'000'000;
 // nothing of ours.
 const Statement kHolder{R"sql(
   select to_jsonb(h) || jsonb_build_object('now', (extract(epoch from clock_timestamp()) * 1000000)::bigint) from (
-    select 'transaction' as kind, a.pid::text as who, format('%s of %s (%s)', coalesce(a.state, 'a transaction'), coalesce(a.usename, '?'), coalesce(nullif(a.application_name, ''), 'no name')) as what,
-           (extract(epoch from a.xact_start) * 1000000)::bigint as since, greatest(age(a.backend_xmin), age(a.backend_xid)) as held
+    select 'transaction' as kind, a.pid::text as who,
+           format('%s of %s (%s)', coalesce(a.state, 'a transaction'), coalesce(a.usename, '?'),
+                  coalesce(nullif(a.application_name, ''), 'no name')) as what,
+           (extract(epoch from a.xact_start) * 1000000)::bigint as since,
+           greatest(age(a.backend_xmin), age(a.backend_xid)) as held
     from pg_stat_activity a
-    where a.backend_type = 'client backend' and a.pid <> pg_backend_pid() and a.datname = current_database() and (a.backend_xmin is not null or a.backend_xid is not null)
+    where a.backend_type = 'client backend' and a.pid <> pg_backend_pid() and a.datname = current_database()
+      and (a.backend_xmin is not null or a.backend_xid is not null)
     union all
-    select 'prepared', p.gid, 'prepared transaction of ' || p.owner, (extract(epoch from p.prepared) * 1000000)::bigint, age(p.transaction) from pg_prepared_xacts p where p.database = current_database()
+    select 'prepared', p.gid, 'prepared transaction of ' || p.owner, (extract(epoch from p.prepared) * 1000000)::bigint,
+           age(p.transaction)
+    from pg_prepared_xacts p where p.database = current_database()
     union all
-    select case when s.active then 'slot in use' else 'slot' end, s.slot_name, 'replication slot', null, age(s.xmin) from pg_replication_slots s where s.xmin is not null
+    select case when s.active then 'slot in use' else 'slot' end, s.slot_name, 'replication slot', null, age(s.xmin)
+    from pg_replication_slots s where s.xmin is not null
     union all
-    select 'standby', r.application_name, 'standby with hot_standby_feedback', null, age(r.backend_xmin) from pg_stat_replication r where r.backend_xmin is not null) as h
+    select 'standby', r.application_name, 'standby with hot_standby_feedback', null, age(r.backend_xmin)
+    from pg_stat_replication r where r.backend_xmin is not null) as h
   order by h.held desc, h.since nulls last limit 1)sql"};
 
 std::string remedy_for(const Dsn& dsn, const std::string& kind, const std::string& who) {

@@ -61,7 +61,8 @@ const std::string kNow = "(extract(epoch from clock_timestamp()) * 1000000)::big
 
 // What the server must keep of its log, and for whom.
 const std::string kSlot = R"sql((
-  select jsonb_build_object('name', s.slot_name, 'in_use', s.active, 'bytes', pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint)
+  select jsonb_build_object('name', s.slot_name, 'in_use', s.active,
+                            'bytes', pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint)
   from pg_replication_slots s where s.restart_lsn is not null order by s.restart_lsn limit 1))sql";
 
 std::string facts_sql(const std::string& schema) {

@@ -17,7 +17,8 @@ constexpr std::int64_t kCountedMost = 100'000;
 
 constexpr const char* kDueByKey = R"sql(
   SELECT limit_id, count(*) FROM
-    (SELECT limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT ?5) GROUP BY limit_id)sql";
+    (SELECT limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT ?5)
+      GROUP BY limit_id)sql";
 constexpr const char* kEndedSlots = "SELECT seq, group_id FROM slot WHERE home_id = ?1 AND lease_end <= ?2";
 constexpr const char* kSlotOfGroup = "SELECT 1 FROM slot WHERE group_id = ?1 AND lease_end > ?2 LIMIT 1";
 constexpr const char* kSlotOfJob = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";

@@ -29,7 +29,8 @@ constexpr const char* kFindAgain = R"sql(
 
 // One that was never granted and has a past all the same.
 constexpr const char* kPastOfFirst = R"sql(
-  SELECT past FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
+  SELECT past FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3
+    AND seq = ?4)sql";
 
 // c0 number, c1 more, c2 claim, c3 place, c4 fence, c5 lease end, c6 run time, c7 deliveries, c8 flags, c9 limit key,
 // c10 past
@@ -48,7 +49,8 @@ constexpr const char* kAcross =
     "SELECT seq, more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq < ?1) AND seq + more >= ?1";
 constexpr const char* kCopyRest = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
-  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run WHERE seq = ?1)sql";
+  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run
+    WHERE seq = ?1)sql";
 constexpr const char* kCutRow = "UPDATE run SET more = ?2 - 1 - seq WHERE seq = ?1";
 
 constexpr const char* kRenewRange = "UPDATE run SET lease_end = ?3 WHERE seq BETWEEN ?1 AND ?2";

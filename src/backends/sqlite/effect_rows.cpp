@@ -15,7 +15,8 @@ constexpr const char* kAdd = R"sql(
   INSERT INTO effect (ns_id, seq, name, state, held, policy, digest, fence, call, actor, doubts, began_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))sql";
 constexpr const char* kWrite = R"sql(
-  UPDATE effect SET state = ?2, held = ?3, policy = ?4, digest = ?5, fence = ?6, call = ?7, actor = ?8, doubts = ?9, began_at = ?10, ended_at = ?11,
+  UPDATE effect SET state = ?2, held = ?3, policy = ?4, digest = ?5, fence = ?6, call = ?7, actor = ?8, doubts = ?9,
+    began_at = ?10, ended_at = ?11,
     exit_status = ?12, resolved_by = ?13, result = ?14 WHERE number = ?1)sql";
 constexpr const char* kCount = "SELECT count(*) FROM effect WHERE seq = ?1";
 constexpr const char* kIntentOfJob = "SELECT 1 FROM effect WHERE seq = ?1 AND state = 1 LIMIT 1";

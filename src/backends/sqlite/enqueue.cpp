@@ -24,11 +24,13 @@ namespace {
 // c0 number, c1 more, c2 id, c3 last id, c4 queue, c5 priority, c6 attempts, c7 run time, c8 flags, c9 group, c10 limit
 // key, c11 extras, c12 other ids, c13 payload
 constexpr const char* kInsertJobs = R"sql(
-  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, group_id, limit_id, extras, ids, payload)
+  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags,
+    group_id, limit_id, extras, ids, payload)
   SELECT c0, c1, ?1, c2, c3, c4, c5, c6, ?2, nullif(c7, ?2), c8, c9, c10, c11, c12, c13 FROM batch)sql";
 // c0 queue, c1 lane, c2 rank, c3 run time, c4 number, c5 more, c6 limit key
 constexpr const char* kInsertReady = R"sql(
-  INSERT INTO ready (queue_id, lane, rank, run_at, seq, more, limit_id) SELECT c0, c1, c2, c3, c4, c5, c6 FROM batch)sql";
+  INSERT INTO ready (queue_id, lane, rank, run_at, seq, more, limit_id) SELECT c0, c1, c2, c3, c4, c5, c6
+    FROM batch)sql";
 
 constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c0, c1, c1 FROM batch";
 constexpr const char* kInsertTag = "INSERT INTO tag (ns_id, name, seq) VALUES (?1, ?2, ?3)";

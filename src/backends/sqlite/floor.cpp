@@ -13,8 +13,8 @@ constexpr const char* kRaise = "UPDATE meta SET value = ?1 WHERE key = 'floor'";
 // Looks at every job and lock: asked for only when a floor lies so far ahead that it is refused without.
 constexpr const char* kLargest = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM ready), 0), coalesce((SELECT max(fence) FROM run), 0),
-             coalesce((SELECT max(fence) FROM waiting), 0), coalesce((SELECT max(fence) FROM done), 0), coalesce((SELECT max(fence) FROM grp), 0),
-             coalesce((SELECT max(fence) FROM fenceline_lock), 0)))sql";
+             coalesce((SELECT max(fence) FROM waiting), 0), coalesce((SELECT max(fence) FROM done), 0),
+             coalesce((SELECT max(fence) FROM grp), 0), coalesce((SELECT max(fence) FROM fenceline_lock), 0)))sql";
 
 }  // namespace
 

@@ -21,10 +21,12 @@ constexpr const char* kPutReady = R"sql(
 constexpr const char* kAgain =
     "SELECT queue_id, lane, rank, run_at, limit_id, past FROM ready WHERE seq = ?1 AND deliveries > 0";
 constexpr const char* kLaneOf = R"sql(
-  SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3 AND seq = ?4)sql";
+  SELECT lane FROM ready WHERE queue_id = ?1 AND lane IN (0, 1, 2, 3, 4, 5, 6) AND rank = ?2 AND run_at = ?3
+    AND seq = ?4)sql";
 // A plain job stands in the common lane, perhaps in the middle of a row.
 constexpr const char* kRowBefore = R"sql(
-  SELECT seq, more FROM ready WHERE queue_id = ?1 AND lane = 0 AND rank = ?2 AND run_at = ?3 AND seq <= ?4 ORDER BY seq DESC LIMIT 1)sql";
+  SELECT seq, more FROM ready WHERE queue_id = ?1 AND lane = 0 AND rank = ?2 AND run_at = ?3 AND seq <= ?4
+    ORDER BY seq DESC LIMIT 1)sql";
 constexpr const char* kPutRow =
     "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kMove = R"sql(

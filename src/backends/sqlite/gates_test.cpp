@@ -203,17 +203,25 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
   const auto db = sqlite::open_reader(options);
   EXPECT_GT(db->number("SELECT count(*) FROM job").value_or(0), 0);
   EXPECT_EQ(db->number(R"sql(
-    SELECT count(*) FROM queue q WHERE q.ready <> (SELECT coalesce(sum(more + 1), 0) FROM ready r WHERE r.queue_id = q.id)
-      OR q.running <> (SELECT coalesce(sum(r.more + 1), 0) FROM run r JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= r.seq) WHERE j.queue_id = q.id)
-      OR q.waiting <> (SELECT count(*) FROM waiting w JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) WHERE j.queue_id = q.id)
-      OR q.done <> (SELECT coalesce(sum(d.more + 1), 0) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 3)
-      OR q.dead <> (SELECT count(*) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 4)
-      OR q.cancelled <> (SELECT count(*) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 5))sql"),
+    SELECT count(*) FROM queue q
+    WHERE q.ready <> (SELECT coalesce(sum(more + 1), 0) FROM ready r WHERE r.queue_id = q.id)
+      OR q.running <> (SELECT coalesce(sum(r.more + 1), 0) FROM run r
+        JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= r.seq) WHERE j.queue_id = q.id)
+      OR q.waiting <> (SELECT count(*) FROM waiting w
+        JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) WHERE j.queue_id = q.id)
+      OR q.done <> (SELECT coalesce(sum(d.more + 1), 0) FROM done d
+        JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) WHERE j.queue_id = q.id AND d.state = 3)
+      OR q.dead <> (SELECT count(*) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
+        WHERE j.queue_id = q.id AND d.state = 4)
+      OR q.cancelled <> (SELECT count(*) FROM done d JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
+        WHERE j.queue_id = q.id AND d.state = 5))sql"),
             0);
   EXPECT_EQ(db->number(R"sql(
     WITH RECURSIVE number (seq, last, queue_id) AS (
       SELECT seq, seq + more, queue_id FROM job UNION ALL SELECT seq + 1, last, queue_id FROM number WHERE seq < last)
-    SELECT count(*) FROM number j WHERE 1 <> (SELECT count(*) FROM run WHERE j.seq BETWEEN seq AND seq + more) + (SELECT count(*) FROM done WHERE j.seq BETWEEN seq AND seq + more) +
+    SELECT count(*) FROM number j WHERE 1 <>
+      (SELECT count(*) FROM run WHERE j.seq BETWEEN seq AND seq + more) +
+      (SELECT count(*) FROM done WHERE j.seq BETWEEN seq AND seq + more) +
       (SELECT count(*) FROM waiting w WHERE w.seq = j.seq) +
       (SELECT count(*) FROM ready r WHERE r.queue_id = j.queue_id AND j.seq BETWEEN r.seq AND r.seq + r.more))sql"),
             0)
@@ -222,7 +230,8 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
                        "WHERE r.claim_id = c.id)"),
             0);
   EXPECT_EQ(db->number(R"sql(
-    SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq) OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
+    SELECT count(*) FROM member m WHERE EXISTS (SELECT 1 FROM done d WHERE d.seq = m.seq)
+      OR NOT EXISTS (SELECT 1 FROM job j WHERE j.seq = m.seq))sql"),
             0)
       << "a group has its unfinished jobs";
   EXPECT_GT(db->number("SELECT count(*) FROM fenceline_item").value_or(0), 0);
@@ -231,9 +240,11 @@ TEST(Depths, J4_AreWhatCountingTheRowsWouldGive) {
       << "an item goes with its job";
   EXPECT_GT(db->number("SELECT count(*) FROM fenceline_schedule WHERE ticks > 0").value_or(0), 0);
   EXPECT_EQ(db->number(R"sql(
-    SELECT count(*) FROM fenceline_schedule s WHERE s.ticks <> (SELECT count(*) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name) +
+    SELECT count(*) FROM fenceline_schedule s WHERE s.ticks <>
+      (SELECT count(*) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name) +
       (SELECT count(*) FROM fenceline_tick_range r WHERE r.ns_id = s.ns_id AND r.schedule = s.name)
-      OR s.fired_to < s.bar OR s.fired_to < (SELECT coalesce(max(tick), 0) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name))sql"),
+      OR s.fired_to < s.bar OR s.fired_to <
+      (SELECT coalesce(max(tick), 0) FROM fenceline_tick t WHERE t.ns_id = s.ns_id AND t.schedule = s.name))sql"),
             0);
 }
 

@@ -12,7 +12,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kHome = R"sql(
-  SELECT running_most, per_key_most, keep_done, keep_dead, paused_at, paused_by, pause_reason FROM home WHERE id = ?1)sql";
+  SELECT running_most, per_key_most, keep_done, keep_dead, paused_at, paused_by, pause_reason FROM home
+    WHERE id = ?1)sql";
 constexpr const char* kPerKeyMost = "SELECT per_key_most FROM home WHERE id = ?1";
 constexpr const char* kIsLimited = "SELECT 1 FROM home WHERE id = ?1 AND (running_most > 0 OR per_key_most > 0)";
 constexpr const char* kStages = "SELECT id FROM queue WHERE home_id = ?1 ORDER BY id";
@@ -24,11 +25,13 @@ constexpr const char* kSet = R"sql(
 constexpr const char* kPause = "UPDATE home SET paused_at = ?2, paused_by = ?3, pause_reason = ?4 WHERE id = ?1";
 constexpr const char* kResume = "UPDATE home SET paused_at = NULL, paused_by = NULL, pause_reason = NULL WHERE id = ?1";
 constexpr const char* kDepths = R"sql(
-  UPDATE queue SET ready = ready + ?2, running = running + ?3, waiting = waiting + ?4, done = done + ?5, dead = dead + ?6,
+  UPDATE queue SET ready = ready + ?2, running = running + ?3, waiting = waiting + ?4, done = done + ?5,
+    dead = dead + ?6,
     cancelled = cancelled + ?7
   WHERE id = ?1)sql";
 constexpr const char* kHomes = R"sql(
-  SELECT h.id, h.name, coalesce(sum(q.ready), 0), coalesce(sum(q.running), 0), coalesce(sum(q.waiting), 0), coalesce(sum(q.done), 0),
+  SELECT h.id, h.name, coalesce(sum(q.ready), 0), coalesce(sum(q.running), 0), coalesce(sum(q.waiting), 0),
+    coalesce(sum(q.done), 0),
          coalesce(sum(q.dead), 0), coalesce(sum(q.cancelled), 0)
   FROM home h LEFT JOIN queue q ON q.home_id = h.id WHERE h.ns_id = ?1
   GROUP BY h.id ORDER BY h.name)sql";

@@ -12,14 +12,18 @@ namespace {
 // Numbers of jobs after a cursor, row by row, in the order of enqueue; ?3 is a queue's name, or empty for all.
 constexpr const char* kRunning = R"sql(
   SELECT r.seq, r.more FROM run r CROSS JOIN claim c ON c.id = r.claim_id CROSS JOIN queue q ON q.id = c.queue_id
-  WHERE r.seq >= coalesce((SELECT max(seq) FROM run WHERE seq <= ?2), 0) AND r.seq + r.more > ?2 AND q.ns_id = ?1 AND (?3 = '' OR q.name = ?3)
+  WHERE r.seq >= coalesce((SELECT max(seq) FROM run WHERE seq <= ?2), 0) AND r.seq + r.more > ?2 AND q.ns_id = ?1
+    AND (?3 = '' OR q.name = ?3)
   ORDER BY r.seq LIMIT ?4)sql";
 constexpr const char* kDone = R"sql(
-  SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) CROSS JOIN queue q ON q.id = j.queue_id
-  WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2 AND q.ns_id = ?1
+  SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
+    CROSS JOIN queue q ON q.id = j.queue_id
+  WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2
+    AND q.ns_id = ?1
     AND (?3 = '' OR q.name = ?3) ORDER BY d.seq LIMIT ?4)sql";
 constexpr const char* kWaiting = R"sql(
-  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) CROSS JOIN queue q ON q.id = j.queue_id
+  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq)
+    CROSS JOIN queue q ON q.id = j.queue_id
   WHERE w.seq > ?2 AND q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) ORDER BY w.seq LIMIT ?4)sql";
 constexpr const char* kFinishedBadly = R"sql(
   SELECT d.seq, 0 FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
@@ -30,14 +34,16 @@ constexpr const char* kFinishedBadly = R"sql(
 constexpr const char* kTagged = R"sql(
   SELECT t.seq, 0 FROM tag t CROSS JOIN job j ON j.seq = t.seq WHERE t.ns_id = ?1 AND t.name = ?5 AND t.seq > ?2
     AND (?3 = '' OR j.queue_id IN (SELECT id FROM queue WHERE ns_id = ?1 AND name = ?3))
-    AND (?6 < 0 OR ?6 = coalesce((SELECT d.state FROM done d WHERE d.seq = t.seq), (SELECT 1 FROM run r WHERE r.seq = t.seq),
+    AND (?6 < 0 OR ?6 = coalesce((SELECT d.state FROM done d WHERE d.seq = t.seq),
+      (SELECT 1 FROM run r WHERE r.seq = t.seq),
                              (SELECT 2 FROM waiting w WHERE w.seq = t.seq), 0))
   ORDER BY t.seq LIMIT ?4)sql";
 
 // Of the rows of ready jobs those of one queue, or of all, whatever their number: they are not kept in the order of
 // enqueue.
 constexpr const char* kReady = R"sql(
-  SELECT r.seq, r.more FROM queue q CROSS JOIN ready r ON r.queue_id = q.id WHERE q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) AND r.seq + r.more > ?2 ORDER BY r.seq LIMIT ?4)sql";
+  SELECT r.seq, r.more FROM queue q CROSS JOIN ready r ON r.queue_id = q.id WHERE q.ns_id = ?1
+    AND (?3 = '' OR q.name = ?3) AND r.seq + r.more > ?2 ORDER BY r.seq LIMIT ?4)sql";
 
 constexpr const char* kEnter =
     "INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

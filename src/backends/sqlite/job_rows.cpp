@@ -10,7 +10,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kFrom = R"sql(
-  SELECT seq, more, ns_id, queue_id, priority, attempts_max, created_at, coalesce(run_at, created_at), flags, group_id, limit_id, place,
+  SELECT seq, more, ns_id, queue_id, priority, attempts_max, created_at, coalesce(run_at, created_at), flags,
+    group_id, limit_id, place,
          extras, id, ids, payload
   FROM job NOT INDEXED WHERE seq >= coalesce((SELECT max(seq) FROM job WHERE seq <= ?1), ?1) ORDER BY seq)sql";
 constexpr const char* kBriefFrom = R"sql(
@@ -20,22 +21,27 @@ constexpr const char* kBriefFrom = R"sql(
 constexpr const char* kById = "SELECT seq, ids FROM job WHERE ns_id = ?1 AND id = ?2";
 // The only row with others that can hold the id in its middle: their ranges of ids do not overlap.
 constexpr const char* kAround = R"sql(
-  SELECT seq, ids, id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id LIMIT 1)sql";
+  SELECT seq, ids, id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id
+    LIMIT 1)sql";
 constexpr const char* kFirstBetween =
     "SELECT id FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4";
 constexpr const char* kSharedFrom = R"sql(
   SELECT ids, id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id)sql";
 constexpr const char* kSomeBetween = "SELECT 1 FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 LIMIT 1";
 constexpr const char* kSomeAround = R"sql(
-  SELECT 1 FROM (SELECT id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id LIMIT 1)
+  SELECT 1 FROM (SELECT id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2
+    ORDER BY last_id LIMIT 1)
   WHERE id <= ?3)sql";
 
 // The row that begins before the number and holds it; the half of it from there on, and the rest.
 constexpr const char* kAcross = R"sql(
-  SELECT seq, more, id, ids, payload FROM job NOT INDEXED WHERE seq = (SELECT max(seq) FROM job WHERE seq < ?1) AND seq + more >= ?1)sql";
+  SELECT seq, more, id, ids, payload FROM job NOT INDEXED WHERE seq = (SELECT max(seq) FROM job WHERE seq < ?1)
+    AND seq + more >= ?1)sql";
 constexpr const char* kCopyRest = R"sql(
-  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, ids, payload)
-  SELECT ?2, ?3, ns_id, ?4, ?5, queue_id, priority, attempts_max, created_at, run_at, flags, ?6, iif(?3 = 0, CAST(?7 AS TEXT), ?7)
+  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, ids,
+    payload)
+  SELECT ?2, ?3, ns_id, ?4, ?5, queue_id, priority, attempts_max, created_at, run_at, flags, ?6,
+    iif(?3 = 0, CAST(?7 AS TEXT), ?7)
   FROM job WHERE seq = ?1)sql";
 constexpr const char* kCutRow = R"sql(
   UPDATE job SET more = ?2, last_id = ?3, ids = ?4, payload = iif(?2 = 0, CAST(?5 AS TEXT), ?5) WHERE seq = ?1)sql";

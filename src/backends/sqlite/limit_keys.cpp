@@ -22,18 +22,22 @@ constexpr const char* kOfHome = "SELECT id FROM limit_key WHERE home_id = ?1 ORD
 constexpr const char* kTaken = R"sql(
   SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1))sql";
 constexpr const char* kTakenNow = R"sql(
-  SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1 AND lease_end > ?2))sql";
+  SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) +
+    (SELECT count(*) FROM slot WHERE limit_id = ?1 AND lease_end > ?2))sql";
 
 constexpr const char* kAllOf = R"sql(
   SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
   ORDER BY rank, run_at, seq)sql";
 constexpr const char* kNextRankOf = R"sql(
-  SELECT rank FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank > ?4 ORDER BY rank LIMIT 1)sql";
+  SELECT rank FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank > ?4
+    ORDER BY rank LIMIT 1)sql";
 constexpr const char* kBestDueOf = R"sql(
-  SELECT run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank = ?4
+  SELECT run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
+    AND rank = ?4
     AND run_at <= ?5 ORDER BY run_at, seq LIMIT 1)sql";
 constexpr const char* kEarlyOf = R"sql(
-  SELECT run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3 AND rank = ?4
+  SELECT run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
+    AND rank = ?4
     AND run_at > ?5 ORDER BY run_at, seq)sql";
 constexpr const char* kWorstOf = R"sql(
   SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
@@ -42,7 +46,8 @@ constexpr const char* kCountOf =
     "SELECT count(*) FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3";
 
 constexpr const char* kCameDue = R"sql(
-  SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
+  SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4
+    ORDER BY run_at, seq LIMIT ?5)sql";
 constexpr const char* kNoLongerDue = R"sql(
   SELECT run_at, seq, limit_id FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4)sql";
 constexpr const char* kLookedAt = "SELECT looked_at FROM queue WHERE id = ?1";

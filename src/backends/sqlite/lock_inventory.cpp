@@ -13,13 +13,15 @@ namespace {
 constexpr const char* kResources =
     "SELECT resource FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource >= ?3 ORDER BY resource";
 constexpr const char* kHolders = R"sql(
-  SELECT owner, place, granted_at, lease_end FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2 AND released = 0
+  SELECT owner, place, granted_at, lease_end FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2
+    AND released = 0
   ORDER BY granted_at, owner LIMIT ?3)sql";
 constexpr const char* kHoldersCount =
     "SELECT count(*) FROM fenceline_lock_holder INDEXED BY fenceline_lock_last WHERE ns_id = ?1 AND resource = ?2 AND "
     "released = 0";
 constexpr const char* kWaiters = R"sql(
-  SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn LIMIT ?4)sql";
+  SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3
+    ORDER BY turn LIMIT ?4)sql";
 constexpr const char* kWaitersCount =
     "SELECT count(*) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3";
 constexpr const char* kSeenAtGates = "SELECT 1 FROM sqlite_schema WHERE name = 'fenceline_fence'";
@@ -27,23 +29,28 @@ constexpr const char* kSeenAtGate = "SELECT fence FROM fenceline_fence WHERE ns 
 
 constexpr const char* kTellGate = "UPDATE fenceline_fence SET fence = max(fence, ?3) WHERE ns = ?1 AND resource = ?2";
 constexpr const char* kMakeGateRemember = R"sql(
-  INSERT INTO fenceline_fence (ns, resource, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET fence = max(fence, excluded.fence))sql";
+  INSERT INTO fenceline_fence (ns, resource, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE
+    SET fence = max(fence, excluded.fence))sql";
 constexpr const char* kMakeGatesRemember = R"sql(
-  INSERT INTO fenceline_fence (ns, resource, fence) SELECT ?1, resource, fence FROM fenceline_lock WHERE ns_id = ?2 AND unclean = 1
+  INSERT INTO fenceline_fence (ns, resource, fence) SELECT ?1, resource, fence FROM fenceline_lock WHERE ns_id = ?2
+    AND unclean = 1
   ON CONFLICT DO UPDATE SET fence = max(fence, excluded.fence))sql";
 constexpr const char* kTellGates = R"sql(
-  UPDATE fenceline_fence SET fence = max(fence, (SELECT l.fence FROM fenceline_lock l WHERE l.ns_id = ?2 AND l.resource = fenceline_fence.resource))
+  UPDATE fenceline_fence SET fence = max(fence,
+    (SELECT l.fence FROM fenceline_lock l WHERE l.ns_id = ?2 AND l.resource = fenceline_fence.resource))
   WHERE ns = ?1 AND resource IN (SELECT resource FROM fenceline_lock WHERE ns_id = ?2))sql";
 
 // A shared lock that nobody has any more may be among them: it does no harm.
 constexpr const char* kInUse = R"sql(
   SELECT name FROM fenceline_lock_waiter WHERE ns_id = ?1
-  UNION SELECT resource FROM fenceline_lock WHERE ns_id = ?1 AND (mode <> 0 OR max(coalesce(bar, ?2), CASE WHEN freed IS NULL THEN lease_end + delay ELSE ?2 END) > ?2))sql";
+  UNION SELECT resource FROM fenceline_lock WHERE ns_id = ?1
+    AND (mode <> 0 OR max(coalesce(bar, ?2), CASE WHEN freed IS NULL THEN lease_end + delay ELSE ?2 END) > ?2))sql";
 
 constexpr const char* kForgetWaiters = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND heard <= ?2";
 constexpr const char* kForgetWithdrawn = "DELETE FROM fenceline_lock_withdrawn WHERE until <= ?1";
 constexpr const char* kToLookAt = R"sql(
-  SELECT resource, look_at FROM fenceline_lock INDEXED BY fenceline_lock_look WHERE ns_id = ?1 AND look_at <= ?2 ORDER BY look_at LIMIT ?3)sql";
+  SELECT resource, look_at FROM fenceline_lock INDEXED BY fenceline_lock_look WHERE ns_id = ?1 AND look_at <= ?2
+    ORDER BY look_at LIMIT ?3)sql";
 constexpr const char* kLookAgain = "UPDATE fenceline_lock SET look_at = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kForget = "DELETE FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";

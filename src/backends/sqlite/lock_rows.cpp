@@ -16,21 +16,27 @@ constexpr const char* kFindSlots =
 #undef FENCELINE_LOCK_COLUMNS
 
 constexpr const char* kLastHolder = R"sql(
-  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder INDEXED BY fenceline_lock_last
+  SELECT owner, request, granted_at, lease_end, released, place, previous
+    FROM fenceline_lock_holder INDEXED BY fenceline_lock_last
   WHERE ns_id = ?1 AND resource = ?2 AND released = 0 ORDER BY lease_end DESC, owner LIMIT 1)sql";
 constexpr const char* kHolder = R"sql(
-  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3)sql";
+  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder WHERE ns_id = ?1
+    AND resource = ?2 AND owner = ?3)sql";
 
 // What is looked at by tidy() stays where it is: see look_at in the schema.
 constexpr const char* kGrant = R"sql(
-  INSERT INTO fenceline_lock (ns_id, resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, delay, bar, bar_wall, place, pattern, previous, look_at, unclean)
+  INSERT INTO fenceline_lock (ns_id, resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, delay,
+    bar, bar_wall, place, pattern, previous, look_at, unclean)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, 0), nullif(?12, 0), ?13, ?14, ?15, ?16, ?17)
-  ON CONFLICT DO UPDATE SET fence = excluded.fence, mode = excluded.mode, to_its_end = excluded.to_its_end, owner = excluded.owner, request = excluded.request,
-    granted_at = excluded.granted_at, lease_end = excluded.lease_end, freed = NULL, delay = excluded.delay, bar = excluded.bar, bar_wall = excluded.bar_wall,
-    place = excluded.place, pattern = excluded.pattern, previous = excluded.previous, unclean = max(unclean, excluded.unclean))sql";
+  ON CONFLICT DO UPDATE SET fence = excluded.fence, mode = excluded.mode, to_its_end = excluded.to_its_end,
+    owner = excluded.owner, request = excluded.request,
+    granted_at = excluded.granted_at, lease_end = excluded.lease_end, freed = NULL, delay = excluded.delay,
+    bar = excluded.bar, bar_wall = excluded.bar_wall, place = excluded.place, pattern = excluded.pattern,
+    previous = excluded.previous, unclean = max(unclean, excluded.unclean))sql";
 constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kJoin = R"sql(
-  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until, released, place, previous)
+  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until,
+    released, place, previous)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9))sql";
 // Whether one of those to be forgotten did not release; null: there is none.
 constexpr const char* kOverHolders =
@@ -49,7 +55,8 @@ constexpr const char* kFree = "UPDATE fenceline_lock SET freed = ?3 WHERE ns_id 
 constexpr const char* kFreeHolder =
     "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
 constexpr const char* kBreak = R"sql(
-  UPDATE fenceline_lock SET fence = ?3, freed = ?4, delay = 0, bar = NULL, bar_wall = NULL, broken = ?5, ended = fence, minted = ?3, unclean = 1 WHERE ns_id = ?1 AND resource = ?2)sql";
+  UPDATE fenceline_lock SET fence = ?3, freed = ?4, delay = 0, bar = NULL, bar_wall = NULL, broken = ?5, ended = fence,
+    minted = ?3, unclean = 1 WHERE ns_id = ?1 AND resource = ?2)sql";
 constexpr const char* kFreeHolders =
     "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
 
@@ -60,11 +67,14 @@ constexpr const char* kForgetWaiters =
     "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard <= ?3";
 constexpr const char* kTakePlace = R"sql(
   INSERT INTO fenceline_lock_waiter (ns_id, name, turn, owner, request, mode, heard, since, place)
-  SELECT ?1, ?2, 1 + coalesce((SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8)sql";
+  SELECT ?1, ?2, 1 + coalesce((SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2), 0), ?3, ?4,
+    ?5, ?6, ?7, ?8)sql";
 constexpr const char* kKeepPlace =
     "UPDATE fenceline_lock_waiter SET heard = ?4 WHERE ns_id = ?1 AND name = ?2 AND turn = ?3";
 constexpr const char* kGoToTheEnd = R"sql(
-  UPDATE fenceline_lock_waiter SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2) WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
+  UPDATE fenceline_lock_waiter
+    SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2)
+    WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
 constexpr const char* kLeave =
     "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND owner = ?3 AND request = ?4";
 

@@ -10,7 +10,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kWithdraw = R"sql(
-  INSERT INTO fenceline_lock_withdrawn (ns_id, owner, request, until) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET until = excluded.until)sql";
+  INSERT INTO fenceline_lock_withdrawn (ns_id, owner, request, until) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE
+    SET until = excluded.until)sql";
 // More than one that a withdrawal adds, so that the table shrinks.
 constexpr const char* kForgetWithdrawn = R"sql(
   DELETE FROM fenceline_lock_withdrawn WHERE (ns_id, owner, request) IN

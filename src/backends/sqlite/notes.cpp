@@ -9,11 +9,13 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kProgress = R"sql(
-  INSERT INTO note (seq, percent, word) VALUES (?1, ?2, ?3) ON CONFLICT (seq) DO UPDATE SET percent = excluded.percent, word = excluded.word)sql";
+  INSERT INTO note (seq, percent, word) VALUES (?1, ?2, ?3) ON CONFLICT (seq) DO UPDATE
+    SET percent = excluded.percent, word = excluded.word)sql";
 constexpr const char* kLengths = "SELECT chunks, kept, dropped, delivery, sent FROM note WHERE seq = ?1";
 constexpr const char* kSetLengths = R"sql(
   INSERT INTO note (seq, chunks, kept, dropped, delivery, sent) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-  ON CONFLICT (seq) DO UPDATE SET chunks = excluded.chunks, kept = excluded.kept, dropped = excluded.dropped, delivery = excluded.delivery,
+  ON CONFLICT (seq) DO UPDATE SET chunks = excluded.chunks, kept = excluded.kept, dropped = excluded.dropped,
+    delivery = excluded.delivery,
     sent = excluded.sent)sql";
 constexpr const char* kAddChunk = "INSERT INTO log (seq, n, delivery, at, bytes) VALUES (?1, ?2, ?3, ?4, ?5)";
 constexpr const char* kOldest = "SELECT id, length(bytes) FROM log WHERE seq = ?1 ORDER BY n LIMIT 1";

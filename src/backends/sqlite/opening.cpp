@@ -39,7 +39,8 @@ std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create)
 // time, and never more than it was at the grant: a clock that begins years ago would bar it for as long. Whoever waited
 // is gone.
 constexpr const char* kEndLocks = R"sql(
-  UPDATE fenceline_lock SET lease_end = ?1, freed = CASE WHEN freed IS NOT NULL THEN ?1 END, bar = ?1 + min(bar_wall - granted_at, max(0, bar_wall - ?2)), look_at = ?1 + ?3)sql";
+  UPDATE fenceline_lock SET lease_end = ?1, freed = CASE WHEN freed IS NOT NULL THEN ?1 END,
+    bar = ?1 + min(bar_wall - granted_at, max(0, bar_wall - ?2)), look_at = ?1 + ?3)sql";
 
 // No lease outlives a boot. The rows stay, as leases that have run out: the claim is the rescue.
 void change_boot(Database& db, Clock& clock, const std::string& old_boot, const std::string& actor) {

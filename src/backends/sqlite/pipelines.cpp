@@ -56,4 +56,9 @@ Result<std::vector<PipelineRow>> list_pipelines(Call& call, const std::string& n
   return rows;
 }
 
+bool has_pipeline(Call& call, const std::string& ns, const std::string& queue) {
+  const auto ns_id = call.names.find_namespace(ns);
+  return ns_id && !find(call, *ns_id, queue).spec.empty();
+}
+
 }  // namespace fenceline::sqlite

@@ -12,9 +12,11 @@ constexpr const char* kSomeDue =
 constexpr const char* kNextRun = R"sql(
   SELECT run_at FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 ORDER BY run_at LIMIT 1)sql";
 constexpr const char* kCountDue = R"sql(
-  SELECT sum(more + 1) FROM (SELECT more FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 LIMIT ?5))sql";
+  SELECT sum(more + 1) FROM (SELECT more FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4
+    LIMIT ?5))sql";
 constexpr const char* kCountAhead = R"sql(
-  SELECT sum(more + 1) FROM (SELECT more FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4 LIMIT ?5))sql";
+  SELECT sum(more + 1) FROM (SELECT more FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at > ?4
+    LIMIT ?5))sql";
 
 }  // namespace
 

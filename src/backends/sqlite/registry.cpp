@@ -11,11 +11,14 @@ namespace {
 constexpr const char* kReportWorker = R"sql(
   INSERT INTO worker (ns_id, owner, started_at, seen_at, host, pid, version, queues, stage, concurrency, ttl, holding)
   VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-  ON CONFLICT (ns_id, owner) DO UPDATE SET seen_at = excluded.seen_at, host = excluded.host, pid = excluded.pid, version = excluded.version,
-    queues = excluded.queues, stage = excluded.stage, concurrency = excluded.concurrency, ttl = excluded.ttl, holding = excluded.holding)sql";
+  ON CONFLICT (ns_id, owner) DO UPDATE SET seen_at = excluded.seen_at, host = excluded.host, pid = excluded.pid,
+    version = excluded.version,
+    queues = excluded.queues, stage = excluded.stage, concurrency = excluded.concurrency, ttl = excluded.ttl,
+    holding = excluded.holding)sql";
 constexpr const char* kForgetWorkers = "DELETE FROM worker WHERE ns_id = ?1 AND seen_at <= ?2";
 constexpr const char* kWorkers = R"sql(
-  SELECT owner, started_at, seen_at, host, pid, version, queues, stage, concurrency, ttl, holding, told FROM worker WHERE ns_id = ?1
+  SELECT owner, started_at, seen_at, host, pid, version, queues, stage, concurrency, ttl, holding, told FROM worker
+    WHERE ns_id = ?1
   ORDER BY started_at, owner)sql";
 
 constexpr const char* kTold = "SELECT told FROM worker WHERE ns_id = ?1 AND owner = ?2";

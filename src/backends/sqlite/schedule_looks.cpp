@@ -15,12 +15,15 @@ constexpr const char* kLastFired =
 
 // Both halves come in their order, so nothing is sorted.
 constexpr const char* kTicks = R"sql(
-  SELECT tick, tick, 1, '', job, at, owner, place FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3 AND tick < ?4
+  SELECT tick, tick, 1, '', job, at, owner, place FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3
+    AND tick < ?4
   UNION ALL
-  SELECT first, last, count, reason, NULL, at, owner, place FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3 AND first < ?4
+  SELECT first, last, count, reason, NULL, at, owner, place FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2
+    AND first > ?3 AND first < ?4
   ORDER BY 1 DESC LIMIT ?5)sql";
 constexpr const char* kFiredTicks = R"sql(
-  SELECT tick, tick, 1, '', job, at, owner, place FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3 AND tick < ?4 ORDER BY tick DESC LIMIT ?5)sql";
+  SELECT tick, tick, 1, '', job, at, owner, place FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3
+    AND tick < ?4 ORDER BY tick DESC LIMIT ?5)sql";
 
 // Looked for all at once: ids of one moment are neighbours.
 void add_unfinished(Call& call, std::int64_t ns_id, std::vector<ScheduleRow>& schedules) {

@@ -13,31 +13,38 @@ constexpr int kSpecColumn = 18;
 constexpr const char* kFind =
     "SELECT " FENCELINE_SCHEDULE_COLUMNS " FROM fenceline_schedule s WHERE s.ns_id = ?1 AND s.name = ?2";
 constexpr const char* kChanged = "SELECT " FENCELINE_SCHEDULE_COLUMNS R"sql(, p.spec
-  FROM fenceline_schedule s INDEXED BY fenceline_schedule_version CROSS JOIN fenceline_schedule_spec p ON p.ns_id = s.ns_id AND p.name = s.name
+  FROM fenceline_schedule s INDEXED BY fenceline_schedule_version
+    CROSS JOIN fenceline_schedule_spec p ON p.ns_id = s.ns_id AND p.name = s.name
   WHERE s.ns_id = ?1 AND s.version > ?2 ORDER BY s.version LIMIT ?3)sql";
 constexpr const char* kAfter = "SELECT " FENCELINE_SCHEDULE_COLUMNS R"sql(, p.spec
-  FROM fenceline_schedule s INDEXED BY fenceline_schedule_there CROSS JOIN fenceline_schedule_spec p ON p.ns_id = s.ns_id AND p.name = s.name
+  FROM fenceline_schedule s INDEXED BY fenceline_schedule_there
+    CROSS JOIN fenceline_schedule_spec p ON p.ns_id = s.ns_id AND p.name = s.name
   WHERE s.ns_id = ?1 AND s.removed = 0 AND s.name > ?2 ORDER BY s.name LIMIT ?3)sql";
 #undef FENCELINE_SCHEDULE_COLUMNS
 constexpr const char* kSpec = "SELECT spec FROM fenceline_schedule_spec WHERE ns_id = ?1 AND name = ?2";
 
 constexpr const char* kPut = R"sql(
-  INSERT INTO fenceline_schedule (ns_id, name, revision, version, removed, resolved_to, counts_from, fired_to, bar, created_at, changed_at, paused_at, paused_by, pause_reason,
+  INSERT INTO fenceline_schedule (ns_id, name, revision, version, removed, resolved_to, counts_from, fired_to, bar,
+    created_at, changed_at, paused_at, paused_by, pause_reason,
                                   changed, changed_duplicates, moved, moved_duplicates, ticks)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
-  ON CONFLICT DO UPDATE SET revision = excluded.revision, version = excluded.version, removed = excluded.removed, resolved_to = excluded.resolved_to, counts_from = excluded.counts_from,
-    fired_to = excluded.fired_to, bar = excluded.bar, created_at = excluded.created_at, changed_at = excluded.changed_at, paused_at = excluded.paused_at, paused_by = excluded.paused_by,
-    pause_reason = excluded.pause_reason, changed = excluded.changed, changed_duplicates = excluded.changed_duplicates, moved = excluded.moved, moved_duplicates = excluded.moved_duplicates,
-    ticks = excluded.ticks)sql";
+  ON CONFLICT DO UPDATE SET revision = excluded.revision, version = excluded.version, removed = excluded.removed,
+    resolved_to = excluded.resolved_to, counts_from = excluded.counts_from,
+    fired_to = excluded.fired_to, bar = excluded.bar, created_at = excluded.created_at,
+    changed_at = excluded.changed_at, paused_at = excluded.paused_at, paused_by = excluded.paused_by,
+    pause_reason = excluded.pause_reason, changed = excluded.changed, changed_duplicates = excluded.changed_duplicates,
+    moved = excluded.moved, moved_duplicates = excluded.moved_duplicates, ticks = excluded.ticks)sql";
 constexpr const char* kPutSpec =
     "INSERT INTO fenceline_schedule_spec (ns_id, name, spec) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET spec = "
     "excluded.spec";
 constexpr const char* kPutAccount = R"sql(
-  UPDATE fenceline_schedule SET resolved_to = ?3, fired_to = ?4, moved = ?5, moved_duplicates = ?6, ticks = ?7 WHERE ns_id = ?1 AND name = ?2)sql";
+  UPDATE fenceline_schedule SET resolved_to = ?3, fired_to = ?4, moved = ?5, moved_duplicates = ?6, ticks = ?7
+    WHERE ns_id = ?1 AND name = ?2)sql";
 
 constexpr const char* kCount = "SELECT version, bar FROM fenceline_schedule_count WHERE ns_id = ?1";
 constexpr const char* kPutCount = R"sql(
-  INSERT INTO fenceline_schedule_count (ns_id, version, bar) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET version = excluded.version, bar = excluded.bar)sql";
+  INSERT INTO fenceline_schedule_count (ns_id, version, bar) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE
+    SET version = excluded.version, bar = excluded.bar)sql";
 
 // Numbers one after the other; most have none, which is null.
 std::string pack_instants(const std::vector<WallTime>& instants) {

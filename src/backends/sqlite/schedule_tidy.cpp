@@ -21,7 +21,8 @@ constexpr const char* kOld = R"sql(
   WHERE ns_id = ?1 AND tick <= ?2 AND tick <= (SELECT )sql" FENCELINE_GOES_UP_TO
                              R"sql( FROM fenceline_schedule s WHERE s.ns_id = t.ns_id AND s.name = t.schedule)
   UNION ALL
-  SELECT first, schedule, 0 FROM fenceline_tick_range INDEXED BY fenceline_tick_range_age WHERE ns_id = ?1 AND first <= ?2 AND last <= ?2
+  SELECT first, schedule, 0 FROM fenceline_tick_range INDEXED BY fenceline_tick_range_age WHERE ns_id = ?1
+    AND first <= ?2 AND last <= ?2
   ORDER BY 1, 2 LIMIT ?3)sql";
 constexpr const char* kFull =
     "SELECT name, ticks, " FENCELINE_GOES_UP_TO
@@ -29,16 +30,19 @@ constexpr const char* kFull =
 #undef FENCELINE_GOES_UP_TO
 constexpr const char* kNext = R"sql(
   SELECT tick, 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3 AND tick <= ?4
-  UNION ALL SELECT first, 0 FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3 ORDER BY 1 LIMIT 1)sql";
+  UNION ALL SELECT first, 0 FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3
+    ORDER BY 1 LIMIT 1)sql";
 
 constexpr const char* kForgetTick = "DELETE FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick = ?3";
 constexpr const char* kForgetRange =
     "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 constexpr const char* kRaiseBar = R"sql(
-  UPDATE fenceline_schedule SET bar = max(bar, ?3), fired_to = max(fired_to, ?3), ticks = ticks - ?4 WHERE ns_id = ?1 AND name = ?2)sql";
+  UPDATE fenceline_schedule SET bar = max(bar, ?3), fired_to = max(fired_to, ?3), ticks = ticks - ?4 WHERE ns_id = ?1
+    AND name = ?2)sql";
 
 constexpr const char* kRemnants = R"sql(
-  SELECT name, bar FROM fenceline_schedule INDEXED BY fenceline_schedule_removed WHERE ns_id = ?1 AND removed = 1 AND changed_at <= ?2 AND bar <= ?2 AND ticks = 0 ORDER BY name LIMIT ?3)sql";
+  SELECT name, bar FROM fenceline_schedule INDEXED BY fenceline_schedule_removed WHERE ns_id = ?1 AND removed = 1
+    AND changed_at <= ?2 AND bar <= ?2 AND ticks = 0 ORDER BY name LIMIT ?3)sql";
 constexpr const char* kForgetSchedule = "DELETE FROM fenceline_schedule WHERE ns_id = ?1 AND name = ?2";
 constexpr const char* kForgetSpec = "DELETE FROM fenceline_schedule_spec WHERE ns_id = ?1 AND name = ?2";
 

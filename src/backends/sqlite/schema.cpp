@@ -29,9 +29,9 @@ CREATE TABLE namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first
 
 -- The settings of a queue.
 CREATE TABLE home (
-  id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL,
-  running_most INTEGER NOT NULL DEFAULT 0, per_key_most INTEGER NOT NULL DEFAULT 0, keep_done INTEGER, keep_dead INTEGER,
-  paused_at INTEGER, paused_by TEXT, pause_reason TEXT, UNIQUE (ns_id, name));
+  id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, name TEXT NOT NULL, running_most INTEGER NOT NULL DEFAULT 0,
+  per_key_most INTEGER NOT NULL DEFAULT 0, keep_done INTEGER, keep_dead INTEGER, paused_at INTEGER, paused_by TEXT,
+  pause_reason TEXT, UNIQUE (ns_id, name));
 -- Its stages, with their depths. looked_at: when jobs of a limit key were last let in because their time had come.
 CREATE TABLE queue (
   id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL,
@@ -40,23 +40,26 @@ CREATE TABLE queue (
   looked_at INTEGER NOT NULL DEFAULT 0, UNIQUE (ns_id, name, stage));
 CREATE INDEX queue_home ON queue (home_id);
 
--- more, last_id, ids, payload: see job_rows.hpp. flags: see delivery.hpp. run_at: null if it is created_at, as for most. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see
--- extras.hpp.
+-- more, last_id, ids, payload: see job_rows.hpp. flags: see delivery.hpp. run_at: null if it is created_at, as for
+-- most. place: in its group, if it is not seq. acted: request of the last act that was ok. extras: see extras.hpp.
 CREATE TABLE job (
-  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, ns_id INTEGER NOT NULL, id BLOB NOT NULL, last_id BLOB, queue_id INTEGER NOT NULL, priority INTEGER NOT NULL,
-  attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL, run_at INTEGER, flags INTEGER NOT NULL,
-  group_id INTEGER, limit_id INTEGER, place INTEGER, acted TEXT, extras BLOB, ids BLOB, payload TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, ns_id INTEGER NOT NULL, id BLOB NOT NULL, last_id BLOB,
+  queue_id INTEGER NOT NULL, priority INTEGER NOT NULL, attempts_max INTEGER NOT NULL, created_at INTEGER NOT NULL,
+  run_at INTEGER, flags INTEGER NOT NULL, group_id INTEGER, limit_id INTEGER, place INTEGER, acted TEXT, extras BLOB,
+  ids BLOB, payload TEXT NOT NULL,
   UNIQUE (ns_id, id));
 CREATE INDEX job_shared ON job (ns_id, last_id, id) WHERE more > 0;
 -- Groups and limit keys are forgotten with their last job.
 CREATE INDEX job_group ON job (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX job_limit ON job (limit_id) WHERE limit_id IS NOT NULL;
 
--- more, here and in the others: so many jobs of the next numbers stand in the same row. Plain jobs that share all else, as those of
--- a batch do, come and go as one row; whoever touches one of them parts it. past, here and below: see past.hpp.
+-- more, here and in the others: so many jobs of the next numbers stand in the same row. Plain jobs that share all else,
+-- as those of a batch do, come and go as one row; whoever touches one of them parts it. past, here and below: see
+-- past.hpp.
 CREATE TABLE ready (
-  queue_id INTEGER NOT NULL, lane INTEGER NOT NULL, rank INTEGER NOT NULL, run_at INTEGER NOT NULL, seq INTEGER NOT NULL,
-  more INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0, deliveries INTEGER NOT NULL DEFAULT 0, limit_id INTEGER, past BLOB,
+  queue_id INTEGER NOT NULL, lane INTEGER NOT NULL, rank INTEGER NOT NULL, run_at INTEGER NOT NULL,
+  seq INTEGER NOT NULL, more INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0,
+  deliveries INTEGER NOT NULL DEFAULT 0, limit_id INTEGER, past BLOB,
   PRIMARY KEY (queue_id, lane, rank, run_at, seq)) WITHOUT ROWID;
 -- A job that was never granted is found by job.run_at; only the others need this.
 CREATE INDEX ready_again ON ready (seq) WHERE deliveries > 0;
@@ -65,8 +68,9 @@ CREATE INDEX ready_limited ON ready (limit_id, queue_id, lane, rank, run_at, seq
 
 -- place: in the reply of its claim, of the first.
 CREATE TABLE run (
-  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, claim_id INTEGER NOT NULL, place INTEGER NOT NULL, fence INTEGER NOT NULL,
-  lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, flags INTEGER NOT NULL, limit_id INTEGER, past BLOB);
+  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, claim_id INTEGER NOT NULL, place INTEGER NOT NULL,
+  fence INTEGER NOT NULL, lease_end INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL,
+  flags INTEGER NOT NULL, limit_id INTEGER, past BLOB);
 CREATE INDEX run_limited ON run (limit_id) WHERE limit_id IS NOT NULL;
 
 -- Jobs that wait for a person. The last delivery stands in attempt.
@@ -75,8 +79,9 @@ CREATE TABLE waiting (
 
 -- started_at: of its last delivery, if that is how it finished; null: see attempt. result: see finished.hpp.
 CREATE TABLE done (
-  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, finished_at INTEGER NOT NULL, fence INTEGER NOT NULL, run_at INTEGER NOT NULL,
-  deliveries INTEGER NOT NULL, started_at INTEGER, owner TEXT NOT NULL, past BLOB, result BLOB NOT NULL);
+  seq INTEGER PRIMARY KEY, more INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, finished_at INTEGER NOT NULL,
+  fence INTEGER NOT NULL, run_at INTEGER NOT NULL, deliveries INTEGER NOT NULL, started_at INTEGER, owner TEXT NOT NULL,
+  past BLOB, result BLOB NOT NULL);
 CREATE INDEX done_badly ON done (state, seq) WHERE state > 3;
 
 -- What ended when, one row for a queue in a call: retention needs no index on done. kind 0: done; 1: dead or cancelled;
@@ -91,8 +96,8 @@ CREATE TABLE ended (
 -- seq_ranges.hpp. A claim that was given back before it arrived has no queue.
 CREATE TABLE claim (
   id INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, queue_id INTEGER NOT NULL,
-  started_at INTEGER NOT NULL, until INTEGER NOT NULL, bound INTEGER NOT NULL, exact INTEGER NOT NULL, live INTEGER NOT NULL,
-  losses_most INTEGER NOT NULL, seqs BLOB NOT NULL);
+  started_at INTEGER NOT NULL, until INTEGER NOT NULL, bound INTEGER NOT NULL, exact INTEGER NOT NULL,
+  live INTEGER NOT NULL, losses_most INTEGER NOT NULL, seqs BLOB NOT NULL);
 CREATE INDEX claim_request ON claim (ns_id, owner, request);
 CREATE INDEX claim_bound ON claim (queue_id, bound) WHERE live > 0;
 CREATE INDEX claim_lossy ON claim (queue_id, bound) WHERE live > 0 AND losses_most > 0;
@@ -100,8 +105,8 @@ CREATE INDEX claim_over ON claim (until) WHERE live = 0;
 
 -- Deliveries that an operator ended and that keep their slot in queue, group and limit key.
 CREATE TABLE slot (
-  seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, queue_id INTEGER NOT NULL, group_id INTEGER,
-  limit_id INTEGER, fence INTEGER NOT NULL, lease_end INTEGER NOT NULL, owner TEXT NOT NULL);
+  seq INTEGER PRIMARY KEY, ns_id INTEGER NOT NULL, home_id INTEGER NOT NULL, queue_id INTEGER NOT NULL,
+  group_id INTEGER, limit_id INTEGER, fence INTEGER NOT NULL, lease_end INTEGER NOT NULL, owner TEXT NOT NULL);
 CREATE INDEX slot_home ON slot (home_id, lease_end);
 CREATE INDEX slot_group ON slot (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX slot_limit ON slot (limit_id) WHERE limit_id IS NOT NULL;
@@ -109,81 +114,100 @@ CREATE INDEX slot_owner ON slot (ns_id, owner);
 
 -- fence: the last one minted for a job of it.
 CREATE TABLE grp (
-  id INTEGER PRIMARY KEY, home_id INTEGER NOT NULL, name TEXT NOT NULL, fence INTEGER NOT NULL DEFAULT 0, UNIQUE (home_id, name));
+  id INTEGER PRIMARY KEY, home_id INTEGER NOT NULL, name TEXT NOT NULL, fence INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (home_id, name));
 -- The unfinished jobs of each group, in their order.
-CREATE TABLE member (group_id INTEGER NOT NULL, place INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (group_id, place)) WITHOUT ROWID;
+CREATE TABLE member (group_id INTEGER NOT NULL, place INTEGER NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY (group_id, place)) WITHOUT ROWID;
 CREATE TABLE limit_key (id INTEGER PRIMARY KEY, home_id INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (home_id, name));
 
 -- Who took a unique key last: it has it while it is unfinished (until is null), and until then.
 CREATE TABLE unique_key (
-  home_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, until INTEGER, PRIMARY KEY (home_id, name)) WITHOUT ROWID;
+  home_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, until INTEGER,
+  PRIMARY KEY (home_id, name)) WITHOUT ROWID;
 -- Ids of enqueues that were answered by another job's id.
 CREATE TABLE alias (
-  ns_id INTEGER NOT NULL, id BLOB NOT NULL, holder BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (ns_id, id)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, id BLOB NOT NULL, holder BLOB NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY (ns_id, id)) WITHOUT ROWID;
 CREATE INDEX alias_at ON alias (ns_id, at);
-CREATE TABLE batch_name (ns_id INTEGER NOT NULL, name TEXT NOT NULL, first_seen INTEGER NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
-CREATE TABLE tag (ns_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (ns_id, name, seq)) WITHOUT ROWID;
+CREATE TABLE batch_name (ns_id INTEGER NOT NULL, name TEXT NOT NULL, first_seen INTEGER NOT NULL,
+  PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+CREATE TABLE tag (ns_id INTEGER NOT NULL, name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (ns_id, name, seq))
+  WITHOUT ROWID;
 
 -- Deliveries that ended; the one at hand stands in run, or in done.
 CREATE TABLE attempt (
-  seq INTEGER NOT NULL, delivery INTEGER NOT NULL, fence INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER NOT NULL,
-  ending INTEGER NOT NULL, exit_status INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (seq, delivery)) WITHOUT ROWID;
+  seq INTEGER NOT NULL, delivery INTEGER NOT NULL, fence INTEGER NOT NULL, started_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL, ending INTEGER NOT NULL, exit_status INTEGER, owner TEXT NOT NULL, error TEXT NOT NULL,
+  PRIMARY KEY (seq, delivery)) WITHOUT ROWID;
 
 -- The ledger. number: a cursor, never used twice. state: as EffectState, 1 is an intent. held: its job waits for it.
 CREATE TABLE effect (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, ns_id INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL, held INTEGER NOT NULL,
-  policy INTEGER NOT NULL, digest BLOB NOT NULL, fence INTEGER NOT NULL, call TEXT NOT NULL, actor TEXT NOT NULL, doubts INTEGER NOT NULL,
-  began_at INTEGER NOT NULL, ended_at INTEGER, exit_status INTEGER, resolved_by TEXT NOT NULL DEFAULT '', result BLOB NOT NULL DEFAULT x'',
+  number INTEGER PRIMARY KEY AUTOINCREMENT, ns_id INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL,
+  state INTEGER NOT NULL, held INTEGER NOT NULL, policy INTEGER NOT NULL, digest BLOB NOT NULL, fence INTEGER NOT NULL,
+  call TEXT NOT NULL, actor TEXT NOT NULL, doubts INTEGER NOT NULL, began_at INTEGER NOT NULL, ended_at INTEGER,
+  exit_status INTEGER, resolved_by TEXT NOT NULL DEFAULT '', result BLOB NOT NULL DEFAULT x'',
   UNIQUE (seq, name));
 CREATE INDEX effect_ns ON effect (ns_id);
 CREATE INDEX effect_intent ON effect (ns_id) WHERE state = 1;
 
 -- What jobs said: progress, and the lengths of the log. delivery and sent: how much that delivery has logged.
 CREATE TABLE note (
-  seq INTEGER PRIMARY KEY, percent INTEGER, word TEXT, chunks INTEGER NOT NULL DEFAULT 0, kept INTEGER NOT NULL DEFAULT 0,
-  dropped INTEGER NOT NULL DEFAULT 0, delivery INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT 0);
+  seq INTEGER PRIMARY KEY, percent INTEGER, word TEXT, chunks INTEGER NOT NULL DEFAULT 0,
+  kept INTEGER NOT NULL DEFAULT 0, dropped INTEGER NOT NULL DEFAULT 0, delivery INTEGER NOT NULL DEFAULT 0,
+  sent INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE log (
-  id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, n INTEGER NOT NULL, delivery INTEGER NOT NULL, at INTEGER NOT NULL, bytes BLOB NOT NULL,
+  id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, n INTEGER NOT NULL, delivery INTEGER NOT NULL, at INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
   UNIQUE (seq, n));
 
 CREATE TABLE worker (
-  ns_id INTEGER NOT NULL, owner TEXT NOT NULL, started_at INTEGER NOT NULL, seen_at INTEGER NOT NULL, host TEXT NOT NULL,
-  pid INTEGER NOT NULL, version TEXT NOT NULL, queues TEXT NOT NULL, stage TEXT NOT NULL, concurrency INTEGER NOT NULL,
-  ttl INTEGER NOT NULL, told INTEGER NOT NULL DEFAULT 0, holding BLOB NOT NULL, PRIMARY KEY (ns_id, owner)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, owner TEXT NOT NULL, started_at INTEGER NOT NULL, seen_at INTEGER NOT NULL,
+  host TEXT NOT NULL, pid INTEGER NOT NULL, version TEXT NOT NULL, queues TEXT NOT NULL, stage TEXT NOT NULL,
+  concurrency INTEGER NOT NULL, ttl INTEGER NOT NULL, told INTEGER NOT NULL DEFAULT 0, holding BLOB NOT NULL,
+  PRIMARY KEY (ns_id, owner)) WITHOUT ROWID;
 
 CREATE TABLE trail (
-  n INTEGER PRIMARY KEY, ns TEXT NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, act TEXT NOT NULL, subject TEXT NOT NULL,
-  reason TEXT NOT NULL);
+  n INTEGER PRIMARY KEY, ns TEXT NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, act TEXT NOT NULL,
+  subject TEXT NOT NULL, reason TEXT NOT NULL);
 CREATE INDEX trail_ns ON trail (ns, n);
 )sql";
 
 // Since kSchemaWithLocks. These are named so that no table of an application can be in the way.
 constexpr const char* kLockTables = R"sql(
--- A resource: its newest fence, and the last grant. mode: as LockMode; of a shared one the holders stand in a table of their own, and owner to lease_end mean nothing. lease_end, freed and bar are
--- instants of the boot in meta; bar_wall is the bar as wall time, for the next boot. freed: the last release, or a break; null: there was none since the grant. broken: the
--- request of the last break, with the fence that it ended and the one that it minted; a repeat must not end the lease of the next holder. unclean: some fence of it was ended by a takeover or a break. look_at: it leaves nothing to tidy before; an index entry that a grant and a release do not touch.
+-- A resource: its newest fence, and the last grant. mode: as LockMode; of a shared one the holders stand in a table of
+-- their own, and owner to lease_end mean nothing. lease_end, freed and bar are instants of the boot in meta; bar_wall
+-- is the bar as wall time, for the next boot. freed: the last release, or a break; null: there was none since the
+-- grant. broken: the request of the last break, with the fence that it ended and the one that it minted; a repeat must
+-- not end the lease of the next holder. unclean: some fence of it was ended by a takeover or a break. look_at: it
+-- leaves nothing to tidy before; an index entry that a grant and a release do not touch.
 CREATE TABLE fenceline_lock (
-  ns_id INTEGER NOT NULL, resource TEXT NOT NULL, fence INTEGER NOT NULL, mode INTEGER NOT NULL, to_its_end INTEGER NOT NULL, owner TEXT NOT NULL,
-  request TEXT NOT NULL, granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL, freed INTEGER, delay INTEGER NOT NULL, bar INTEGER, bar_wall INTEGER,
-  place TEXT NOT NULL, pattern TEXT NOT NULL, previous TEXT, broken TEXT, ended INTEGER, minted INTEGER, unclean INTEGER NOT NULL, look_at INTEGER NOT NULL,
+  ns_id INTEGER NOT NULL, resource TEXT NOT NULL, fence INTEGER NOT NULL, mode INTEGER NOT NULL,
+  to_its_end INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, granted_at INTEGER NOT NULL,
+  lease_end INTEGER NOT NULL, freed INTEGER, delay INTEGER NOT NULL, bar INTEGER, bar_wall INTEGER, place TEXT NOT NULL,
+  pattern TEXT NOT NULL, previous TEXT, broken TEXT, ended INTEGER, minted INTEGER, unclean INTEGER NOT NULL,
+  look_at INTEGER NOT NULL,
   PRIMARY KEY (ns_id, resource)) WITHOUT ROWID;
 CREATE INDEX fenceline_lock_look ON fenceline_lock (ns_id, look_at);
 
 -- Who was granted a shared lock in the phase at hand, until it is forgotten.
 CREATE TABLE fenceline_lock_holder (
-  ns_id INTEGER NOT NULL, resource TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL,
-  known_until INTEGER NOT NULL, released INTEGER NOT NULL, place TEXT NOT NULL, previous TEXT, PRIMARY KEY (ns_id, resource, owner)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, resource TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL,
+  granted_at INTEGER NOT NULL, lease_end INTEGER NOT NULL, known_until INTEGER NOT NULL, released INTEGER NOT NULL,
+  place TEXT NOT NULL, previous TEXT, PRIMARY KEY (ns_id, resource, owner)) WITHOUT ROWID;
 CREATE INDEX fenceline_lock_last ON fenceline_lock_holder (ns_id, resource, lease_end DESC, owner) WHERE released = 0;
 CREATE INDEX fenceline_lock_known ON fenceline_lock_holder (ns_id, resource, known_until);
 
 -- The queues of names. heard: when it last asked.
 CREATE TABLE fenceline_lock_waiter (
-  ns_id INTEGER NOT NULL, name TEXT NOT NULL, turn INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, mode INTEGER NOT NULL,
-  heard INTEGER NOT NULL, since INTEGER NOT NULL, place TEXT NOT NULL, PRIMARY KEY (ns_id, name, turn)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, name TEXT NOT NULL, turn INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL,
+  mode INTEGER NOT NULL, heard INTEGER NOT NULL, since INTEGER NOT NULL, place TEXT NOT NULL,
+  PRIMARY KEY (ns_id, name, turn)) WITHOUT ROWID;
 
 -- Acquires that were taken back, and are refused until then.
 CREATE TABLE fenceline_lock_withdrawn (
-  ns_id INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (ns_id, owner, request)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL,
+  PRIMARY KEY (ns_id, owner, request)) WITHOUT ROWID;
 CREATE INDEX fenceline_lock_withdrawn_until ON fenceline_lock_withdrawn (until);
 )sql";
 
@@ -192,27 +216,34 @@ constexpr const char* kScheduleTables = R"sql(
 -- Of a namespace: how often one of its schedules was changed, and the bar of names that have no row.
 CREATE TABLE fenceline_schedule_count (ns_id INTEGER PRIMARY KEY, version INTEGER NOT NULL, bar INTEGER NOT NULL);
 
--- A schedule, and what is left of one that was removed. Instants are wall time. changed, moved: the requests that changed it last and that moved its account last, each with the ticks that were duplicates in its
--- step, see schedule_rows.cpp. ticks: how many rows it has of ticks and ranges. A step changes this row in place, and no entry of an index.
+-- A schedule, and what is left of one that was removed. Instants are wall time. changed, moved: the requests that
+-- changed it last and that moved its account last, each with the ticks that were duplicates in its step, see
+-- schedule_rows.cpp. ticks: how many rows it has of ticks and ranges. A step changes this row in place, and no entry of
+-- an index.
 CREATE TABLE fenceline_schedule (
-  ns_id INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, version INTEGER NOT NULL, removed INTEGER NOT NULL, resolved_to INTEGER NOT NULL, counts_from INTEGER NOT NULL,
-  fired_to INTEGER NOT NULL, bar INTEGER NOT NULL, created_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, paused_at INTEGER, paused_by TEXT, pause_reason TEXT,
-  changed TEXT NOT NULL, changed_duplicates BLOB, moved TEXT NOT NULL, moved_duplicates BLOB, ticks INTEGER NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, version INTEGER NOT NULL,
+  removed INTEGER NOT NULL, resolved_to INTEGER NOT NULL, counts_from INTEGER NOT NULL, fired_to INTEGER NOT NULL,
+  bar INTEGER NOT NULL, created_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, paused_at INTEGER, paused_by TEXT,
+  pause_reason TEXT, changed TEXT NOT NULL, changed_duplicates BLOB, moved TEXT NOT NULL, moved_duplicates BLOB,
+  ticks INTEGER NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
 CREATE INDEX fenceline_schedule_version ON fenceline_schedule (ns_id, version);
 CREATE INDEX fenceline_schedule_there ON fenceline_schedule (ns_id, name) WHERE removed = 0;
 CREATE INDEX fenceline_schedule_removed ON fenceline_schedule (ns_id, changed_at) WHERE removed = 1;
 CREATE INDEX fenceline_schedule_full ON fenceline_schedule (ns_id, name) WHERE ticks > 10000;
 -- What it is: beside it, as a step should not rewrite it.
-CREATE TABLE fenceline_schedule_spec (ns_id INTEGER NOT NULL, name TEXT NOT NULL, spec TEXT NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+CREATE TABLE fenceline_schedule_spec (ns_id INTEGER NOT NULL, name TEXT NOT NULL, spec TEXT NOT NULL,
+  PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
 
 -- Ticks that fired (S1): at most one row each. And ranges of those that were skipped.
 CREATE TABLE fenceline_tick (
-  ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, tick INTEGER NOT NULL, job BLOB NOT NULL, at INTEGER NOT NULL, owner TEXT NOT NULL, place TEXT NOT NULL,
+  ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, tick INTEGER NOT NULL, job BLOB NOT NULL, at INTEGER NOT NULL,
+  owner TEXT NOT NULL, place TEXT NOT NULL,
   PRIMARY KEY (ns_id, schedule, tick)) WITHOUT ROWID;
 CREATE INDEX fenceline_tick_age ON fenceline_tick (ns_id, tick, schedule);
 CREATE TABLE fenceline_tick_range (
-  ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, owner TEXT NOT NULL,
-  place TEXT NOT NULL, PRIMARY KEY (ns_id, schedule, first)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, schedule TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
+  reason TEXT NOT NULL, at INTEGER NOT NULL, owner TEXT NOT NULL, place TEXT NOT NULL,
+  PRIMARY KEY (ns_id, schedule, first)) WITHOUT ROWID;
 CREATE INDEX fenceline_tick_range_age ON fenceline_tick_range (ns_id, first, schedule);
 )sql";
 
@@ -220,11 +251,13 @@ CREATE INDEX fenceline_tick_range_age ON fenceline_tick_range (ns_id, first, sch
 constexpr const char* kPipelineTables = R"sql(
 -- One that was removed has no spec, and its revision goes on.
 CREATE TABLE fenceline_pipeline (
-  ns_id INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, changed_at INTEGER NOT NULL, spec TEXT NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
+  ns_id INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, changed_at INTEGER NOT NULL,
+  spec TEXT NOT NULL, PRIMARY KEY (ns_id, name)) WITHOUT ROWID;
 CREATE INDEX fenceline_pipeline_there ON fenceline_pipeline (ns_id) WHERE spec <> '';
 
 -- See item_rows.hpp. Its job may go in a process of a version before, and leave it behind: numbers are not used twice.
-CREATE TABLE fenceline_item (seq INTEGER PRIMARY KEY, revision INTEGER NOT NULL, request TEXT NOT NULL, first_queue_id INTEGER NOT NULL, record TEXT NOT NULL);
+CREATE TABLE fenceline_item (seq INTEGER PRIMARY KEY, revision INTEGER NOT NULL, request TEXT NOT NULL,
+  first_queue_id INTEGER NOT NULL, record TEXT NOT NULL);
 )sql";
 static_assert(kTicksKeptMost == 10'000, "as the index of those that have more says");
 

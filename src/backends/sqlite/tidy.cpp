@@ -30,7 +30,8 @@ constexpr const char* kAskAgain = R"sql(
   SELECT ?1, ?2, ?3, 1 + coalesce((SELECT max(n) FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3), 0), ?4)sql";
 constexpr const char* kCutEnded = "UPDATE ended SET seqs = ?5 WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kState = R"sql(
-  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at, j.queue_id FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= ?1)
+  SELECT d.state, d.fence, j.flags, j.group_id, j.limit_id, d.finished_at, j.queue_id FROM done d
+    CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= ?1)
   WHERE d.seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND d.seq + d.more >= ?1)sql";
 constexpr const char* kSlot = "SELECT 1 FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
@@ -277,7 +278,8 @@ constexpr const char* kRemoveNumbers[] = {
     "DELETE FROM effect WHERE seq BETWEEN ?1 AND ?2",  "DELETE FROM fenceline_item WHERE seq BETWEEN ?1 AND ?2",
 };
 constexpr const char* kLargestOfNumbers = R"sql(
-  SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0), coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0),
+  SELECT max(coalesce((SELECT max(fence) FROM run WHERE seq BETWEEN ?1 AND ?2), 0),
+    coalesce((SELECT max(fence) FROM done WHERE seq BETWEEN ?1 AND ?2), 0),
              coalesce((SELECT max(fence) FROM waiting WHERE seq BETWEEN ?1 AND ?2), 0)))sql";
 
 constexpr const char* kLargestFence = R"sql(

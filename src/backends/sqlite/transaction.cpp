@@ -51,6 +51,16 @@ Error lost(const JobId& job, Fence sent, Fence newest) {
                           std::to_string(sent) + (sent < newest ? " is stale" : " was never granted")};
 }
 
+// Outcomes that leave an item where it is; whoever claims it next applies the pipeline's rules.
+bool decides_nothing(OutcomeKind kind) { return kind == OutcomeKind::later || kind == OutcomeKind::given_back; }
+
+Error past_the_pipeline(const Job& job, OutcomeKind kind) {
+  return {Code::refused, "job " + to_string(job.id) + " is an item of pipeline " + job.queue + ", and a settle as " +
+                             std::string(to_string(kind)) +
+                             " in a transaction would skip the pipeline's stages; record the work with effect_done, "
+                             "commit, and return the outcome from the handler"};
+}
+
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
@@ -219,6 +229,9 @@ Result<void> SqliteTransaction::settle(const JobId& job, Fence fence, const Outc
     Result<std::optional<Job>> there = sqlite::find_job(call, parts_->ns, job);
     if (!there) return std::unexpected(there.error());
     if (!*there) return std::unexpected(no_job(job));
+    const bool runs = (*there)->state == JobState::running && (*there)->fence == fence;
+    if (runs && !decides_nothing(outcome.kind) && sqlite::has_pipeline(call, parts_->ns, (*there)->queue))
+      return std::unexpected(past_the_pipeline(**there, outcome.kind));
     // A fence has one owner, so the fence alone will do.
     const SettleRequest request{
         .ns = parts_->ns, .owner = (*there)->owner, .settlements = {{.id = job, .fence = fence, .outcome = outcome}}};

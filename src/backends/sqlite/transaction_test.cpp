@@ -217,6 +217,44 @@ TEST_F(GuardedTransaction, AFailedOutcomeGivesTheJobToTheNext) {
   EXPECT_GT(claim("b").fence, job.fence);
 }
 
+TEST_F(GuardedTransaction, P1_AnItemOfAPipelineIsNotSettledPastItsStages) {
+  const Job job = claimed();
+  const Act by_ana{.actor = "ana", .reason = ""};
+  // Applied after the claim: what the transaction reads itself is never stale.
+  const PipelineRow row =
+      must(store->put_pipeline({.ns = "default", .name = job.queue, .spec = "s", .revision = 0, .act = by_ana}));
+  SqliteTransaction transaction = must(connection.begin());
+  must(transaction.execute("INSERT INTO account VALUES ('ana', 5)"));
+  for (const OutcomeKind kind : {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead}) {
+    const Result<void> refused = transaction.settle(job, {.kind = kind});
+    ASSERT_EQ(code_of(refused), Code::refused) << to_string(kind);
+    EXPECT_EQ(refused.error().message, "job " + to_string(job.id) + " is an item of pipeline " + job.queue +
+                                           ", and a settle as " + std::string(to_string(kind)) +
+                                           " in a transaction would skip the pipeline's stages; record the work with "
+                                           "effect_done, commit, and return the outcome from the handler");
+  }
+  // The right way: the work is recorded and committed, and the outcome is left to the worker.
+  EXPECT_FALSE(must(transaction.effect_done(job, {.name = "pay", .digest = "d", .result = ""})).done_before);
+  must(transaction.commit());
+  EXPECT_EQ(accounts(), "ana,5");
+  EXPECT_EQ(must(store->job("default", job.id))->state, JobState::running);
+
+  // Whoever claims it next decides: that skips nothing.
+  must(guarded(connection, job, [&](SqliteTransaction& later) {
+    return later.settle(job, {.kind = OutcomeKind::later, .retry_in = 0s});
+  }));
+  const Job again = claim("b");
+  must(guarded(connection, again,
+               [&](SqliteTransaction& back) { return back.settle(again, {.kind = OutcomeKind::given_back}); }));
+  // A holder that lost the item is told that, and nothing else.
+  const Job newest = claim("c");
+  EXPECT_EQ(code_of(must(connection.begin()).settle(again, {})), Code::lost);
+
+  must(store->put_pipeline({.ns = "default", .name = job.queue, .spec = "", .revision = row.revision, .act = by_ana}));
+  must(guarded(connection, newest, [&](SqliteTransaction& plain) { return plain.settle(newest, {}); }));
+  EXPECT_EQ(must(store->job("default", job.id))->state, JobState::done);
+}
+
 TEST_F(GuardedTransaction, KnowsTheJobsOfItsNamespaceOnly) {
   const Job job = claimed();
   SqliteConnection elsewhere = must(store->connect({.ns = "other"}));

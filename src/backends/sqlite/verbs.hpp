@@ -105,6 +105,8 @@ Result<ChangeItemsReply> change_items(Call& call, const ChangeItemsRequest& requ
 Result<SchedulesReply> list_schedules(Call& call, const SchedulesRequest& request);
 Result<TicksReply> list_ticks(Call& call, const TicksRequest& request);
 Result<std::vector<PipelineRow>> list_pipelines(Call& call, const std::string& ns);
+// Whether the jobs of this queue are items of a pipeline.
+bool has_pipeline(Call& call, const std::string& ns, const std::string& queue);
 Result<ItemsReply> list_items(Call& call, const ItemsRequest& request);
 Result<LocksReply> list_locks(Call& call, const LocksRequest& request);
 Result<std::optional<LockRow>> show_lock(Call& call, const std::string& ns, const std::string& resource);

@@ -104,7 +104,8 @@ TEST_F(GithubTest, ReadsOnlyCommentsInOneRequest) {
   ScriptedHttp server([](const HttpAsked&) {
     return ScriptedHttp::answer(
         200,
-        R"([{"id":5,"body":"a\r\nb","user":{"id":7},"created_at":"2026-11-16T13:00:00Z","updated_at":"2026-11-16T13:00:00Z"},)"
+        R"([{"id":5,"body":"a\r\nb","user":{"id":7},"created_at":"2026-11-16T13:00:00Z",)"
+        R"("updated_at":"2026-11-16T13:00:00Z"},)"
         R"({"id":6,"body":null,"user":null,"created_at":"2026-11-16T13:00:00Z","updated_at":"2026-11-16T13:00:01Z"}])",
         kDate);
   });

@@ -89,7 +89,8 @@ std::string bash_values(const std::string& command, const OptionSpec& option) {
 
 constexpr std::string_view kBash = R"(# bash completion of fenceline; load it with: source <(fenceline completion bash)
 _fenceline() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} first='' second='' command='' words='' word i skip=0
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+  local first='' second='' command='' words='' word i skip=0
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}

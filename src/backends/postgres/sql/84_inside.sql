@@ -80,6 +80,19 @@ begin
   return owner_name(owner_);
 end $$;
 
+-- An item's outcome is for its pipeline to decide, and stores do not know its rules: settled as any job it would skip the stages that are left (P1). What only puts it off is decided upon by whoever claims it next.
+create function refuse_item(ns_ int, id_ uuid, kind_ smallint) returns void language plpgsql as $$
+declare
+  pipeline_ text;
+begin
+  if kind_ not in (0, 1, 2) then return; end if;  -- done, failed, dead
+  select p.name into pipeline_ from job j join queue q on q.id = j.queue_id join pipeline p on p.ns_id = j.ns_id and p.name = q.name where j.id = id_ and j.ns_id = ns_ and not p.removed;
+  if found then
+    perform fail_refused(format('job %s is an item of pipeline %s, and a settle as %s in a transaction would skip the pipeline''s stages; record the work with record_effect, commit, and return the outcome from the handler (fenceline work %s)',
+                                id_, pipeline_, (array['done', 'failed', 'dead'])[kind_ + 1], pipeline_));
+  end if;
+end $$;
+
 -- Notes an outcome. Looks, without a lock, whether it could be accepted now. The same again in one transaction is a repeat, another one is refused: a delivery has one outcome (J3).
 create function note_end(ns text, id_ uuid, fence_ bigint, worker text, kind_ smallint, result_ bytea, error_ bytea, retry_in_ bigint, exit_ smallint) returns void
 language plpgsql as $$
@@ -101,6 +114,7 @@ begin
     if before.kind <> kind_ then perform refuse_holder(id_, fence_, why.current, 'settled'); end if;
     return;
   end if;
+  perform refuse_item(ns_, id_, kind_);
   insert into noted_end (tx, ns_id, id, fence, owner, kind, result, error, retry_in, exit_status)
   values (pg_current_xact_id(), ns_, id_, fence_, owner_, kind_, result_, error_, retry_in_, exit_);
   perform take_ticket();
@@ -281,6 +295,8 @@ begin
     if refused.reason is not null then perform refuse_holder(one.id, one.fence, refused.current, refused.reason); end if;
     perform refuse_repeat(one.id, one.fence);
   end loop;
+  -- Here too: its pipeline may have been applied since the call.
+  perform refuse_item(ns_, n.id, n.kind) from noted_end n where n.tx = mine and n.ns_id = ns_ order by n.id;
   for one in
     select n.owner, array_agg(n.id order by n.id) as ids, array_agg(n.fence order by n.id) as fences, array_agg(n.kind order by n.id) as kinds, array_agg(n.result order by n.id) as results,
            array_agg(n.error order by n.id) as errors, array_agg(n.retry_in order by n.id) as retry_in, array_agg(n.exit_status order by n.id) as exits
