@@ -5,6 +5,20 @@ function(fenceline_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${FENCELINE_UNITY} UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
+# A folder of links through which the headers of the folder at hand, and no others, are found as "model/job.hpp". Who does not declare a target does not
+# see its headers: an undeclared include does not compile.
+function(fenceline_headers target visibility)
+  file(RELATIVE_PATH below ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  if(below MATCHES "^\\.\\./")
+    file(RELATIVE_PATH below ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
+  set(links ${PROJECT_BINARY_DIR}/layers/${target})
+  cmake_path(GET below PARENT_PATH above)
+  file(MAKE_DIRECTORY ${links}/${above})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${links}/${below} SYMBOLIC)
+  target_include_directories(${target} ${visibility} ${links})
+endfunction()
+
 # One target for a folder: every *.cpp but *_test.cpp, and the tests beside them as <name>_test.
 #   fenceline_library(services DEPENDS model store runtime [LINK PkgConfig::sqlite3])
 # With TESTS_IN cli the tests join others in cli_test, which src/cli makes of all of them.
@@ -23,9 +37,11 @@ function(fenceline_library name)
     if(NOT name MATCHES "^(sqlite|sim_scenarios|sim_checks|postgres|redis|trackers|bench|history|http|model|runtime|services|check|benches|drills|cli_.*)$")
       fenceline_unity(${target})
     endif()
+    fenceline_headers(${target} PUBLIC)
     target_link_libraries(${target} PUBLIC fenceline_settings ${arg_DEPENDS} PRIVATE ${arg_LINK})
   else()
     add_library(${target} INTERFACE)
+    fenceline_headers(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE fenceline_settings ${arg_DEPENDS})
   endif()
   if(arg_TESTS_IN)
