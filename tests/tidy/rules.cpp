@@ -186,6 +186,35 @@ void each_line(const SourceFile& file, Visit visit) {
 
 std::string at(const SourceFile& file, int line) { return file.path + ":" + std::to_string(line) + ": "; }
 
+// In UTF-8 every character has one byte that does not continue another one.
+std::size_t count_characters(const std::string& line) {
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::vector<SourceFile> read_files(const std::string& root, const std::vector<std::string>& folders,
+                                   const std::vector<std::string>& extensions) {
+  std::vector<SourceFile> files;
+  const auto read = [&](const std::filesystem::path& path) {
+    if (std::find(extensions.begin(), extensions.end(), path.extension()) == extensions.end()) return;
+    files.push_back({std::filesystem::relative(path, root).string(), read_text(path)});
+  };
+  for (const std::string& folder : folders) {
+    const std::filesystem::path place = std::filesystem::path(root) / folder;
+    if (folder.empty()) {
+      for (const auto& entry : std::filesystem::directory_iterator(place))
+        if (entry.is_regular_file()) read(entry.path());
+      continue;
+    }
+    for (auto it = std::filesystem::recursive_directory_iterator(place); it != std::filesystem::end(it); ++it) {
+      if (it->path().filename() == "node_modules") it.disable_recursion_pending();
+      else if (it->is_regular_file()) read(it->path());
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  return files;
+}
+
 std::vector<std::string> all_matches(const SourceFile& file, const std::regex& what) {
   std::vector<std::string> found;
   for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), what); it != std::sregex_iterator(); ++it)
@@ -245,6 +274,29 @@ Complaints untidy_text(const SourceFile& file) {
   return complaints;
 }
 
+Complaints lines_too_long(const SourceFile& file) {
+  const bool document = file.path.ends_with(".md");
+  const std::size_t most = document ? 100 : 120;
+  Complaints complaints;
+  bool fenced = false;        // between ``` and ```
+  bool indented = false;      // a code block by four blanks, which begins after an empty line
+  bool after_nothing = true;  // the line before is empty
+  each_line(file, [&](int number, const std::string& line) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    const std::string_view text = begin == std::string::npos ? "" : std::string_view(line).substr(begin);
+    const bool mark = text.starts_with("```");
+    if (mark) fenced = !fenced;
+    if (after_nothing) indented = begin != std::string::npos && begin >= 4;
+    after_nothing = text.empty();
+    if (document && (fenced || mark || indented || text.starts_with("|"))) return;
+    const std::size_t columns = count_characters(line);
+    if (columns > most)
+      complaints.push_back(at(file, number) + std::to_string(columns) + " columns, and " + std::to_string(most) +
+                           " are the most: break the line");
+  });
+  return complaints;
+}
+
 std::vector<std::string> logged_events(const SourceFile& file) {
   static const std::regex logged(R"re(\b\w*log\w*(?:\.|->|\(\)\.)(?:debug|info|warn|error)\(\s*"([a-z_]+)")re");
   return is_test(file.path) ? std::vector<std::string>{} : all_matches(file, logged);
@@ -276,16 +328,15 @@ std::string read_text(const std::string& path) {
 }
 
 std::vector<SourceFile> read_tree(const std::string& root) {
-  std::vector<SourceFile> files;
-  for (const char* folder : {"src", "sim", "check", "include", "tests"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root + "/" + folder)) {
-      const std::string extension = entry.path().extension();
-      if (!entry.is_regular_file() || (extension != ".hpp" && extension != ".cpp")) continue;
-      files.push_back({std::filesystem::relative(entry.path(), root).string(), read_text(entry.path())});
-    }
-  }
-  std::sort(files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
-  return files;
+  return read_files(root, {"src", "sim", "check", "include", "tests"}, {".hpp", ".cpp"});
+}
+
+std::vector<SourceFile> read_examples(const std::string& root) {
+  return read_files(root, {"examples"}, {".hpp", ".cpp"});
+}
+
+std::vector<SourceFile> read_documents(const std::string& root) {
+  return read_files(root, {"", "docs", "bench", "examples"}, {".md"});
 }
 
 }  // namespace fenceline::tidy

@@ -24,6 +24,10 @@ Complaints includes_against_the_layers(const SourceFile& file);
 // No file outgrows one job; no unfinished mark; no absolute path of some machine.
 Complaints untidy_text(const SourceFile& file);
 
+// Every line fits: 120 columns of a source, whatever is in it; 100 of a document, but for code blocks and tables. A
+// column is a character, however many bytes it has.
+Complaints lines_too_long(const SourceFile& file);
+
 // Names of events that the file logs: log.info("lease_lost", ...).
 std::vector<std::string> logged_events(const SourceFile& file);
 
@@ -38,6 +42,10 @@ std::vector<std::string> tests_named_in(const std::string& document);
 
 // Every *.hpp and *.cpp of src, sim, check, include and tests, sorted by path.
 std::vector<SourceFile> read_tree(const std::string& root);
+// Every *.hpp and *.cpp of examples.
+std::vector<SourceFile> read_examples(const std::string& root);
+// Every *.md of the root, docs, bench and examples.
+std::vector<SourceFile> read_documents(const std::string& root);
 std::string read_text(const std::string& path);
 
 }  // namespace fenceline::tidy

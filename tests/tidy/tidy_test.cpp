@@ -21,14 +21,15 @@ std::string joined(const Complaints& complaints) {
   return text;
 }
 
-Complaints over_the_tree(Complaints (*rule)(const SourceFile&)) {
+Complaints over(const std::vector<SourceFile>& files, Complaints (*rule)(const SourceFile&)) {
   Complaints all;
-  for (const SourceFile& file : tree()) {
+  for (const SourceFile& file : files) {
     const Complaints some = rule(file);
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
 }
+Complaints over_the_tree(Complaints (*rule)(const SourceFile&)) { return over(tree(), rule); }
 
 TEST(Tidy, ClocksThreadsChanceAndLibrariesAreAtHome) {
   const Complaints complaints = over_the_tree(things_away_from_home);
@@ -43,6 +44,14 @@ TEST(Tidy, IncludesFollowTheLayers) {
 TEST(Tidy, FilesAreFinishedAndOfOneJob) {
   const Complaints complaints = over_the_tree(untidy_text);
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
+}
+
+TEST(Tidy, LinesFit) {
+  const std::vector<SourceFile> documents = read_documents(FENCELINE_SOURCE_DIR);
+  EXPECT_GE(documents.size(), 50U) << "the rule reads too few documents to mean anything";
+  for (const Complaints& complaints : {over_the_tree(lines_too_long), over(documents, lines_too_long),
+                                       over(read_examples(FENCELINE_SOURCE_DIR), lines_too_long)})
+    EXPECT_TRUE(complaints.empty()) << joined(complaints);
 }
 
 TEST(Tidy, EveryLoggedEventStandsInTheEventsPage) {
@@ -134,6 +143,17 @@ TEST(TidyRules, FindAnIncludeAgainstTheLayers) {
   EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"base/result.hpp\""}).size(), 1U);
   EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"history/recorder.hpp\""}).size(), 1U);
   EXPECT_TRUE(includes_against_the_layers({"check/x.cpp", "#include \"history/format/event.hpp\""}).empty());
+}
+
+TEST(TidyRules, FindALineThatIsTooLong) {
+  const std::string words(101, 'w');
+  EXPECT_EQ(lines_too_long({"docs/x.md", "A page.\n\n- " + words}).size(), 1U);
+  EXPECT_EQ(lines_too_long({"docs/x.md", "- item\n    " + words}).size(), 1U);
+  EXPECT_EQ(lines_too_long({"docs/x.md", "```\n" + words + "\n```\n" + words}).size(), 1U);
+  EXPECT_TRUE(lines_too_long({"docs/x.md", "| " + words + " |\n\n    " + words + "\n    " + words}).empty());
+  EXPECT_TRUE(lines_too_long({"docs/x.md", std::string(98, 'w') + "\u2026\u2026"}).empty());
+  EXPECT_EQ(lines_too_long({"src/x.cpp", std::string(121, 'w')}).size(), 1U);
+  EXPECT_TRUE(lines_too_long({"src/x.cpp", std::string(120, 'w')}).empty());
 }
 
 TEST(TidyRules, FindAnUnfinishedMarkAndALongFile) {

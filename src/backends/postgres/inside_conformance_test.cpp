@@ -3,8 +3,8 @@
 // notes are worked off. What these functions do not say is taken from the store beside it: how many jobs of an enqueue
 // were there already; of a claim, what is due next and what it says of orders and of jobs that must run alone; what a
 // claimed job has besides payload and counters. A batch of renewals or outcomes is one transaction a job, since a
-// refusal ends its transaction. Everything else (cancel, looks, effects outside of transactions) is no function for
-// applications and goes to the store itself.
+// refusal ends its transaction. The outcome of an item of a pipeline, which they refuse, goes to the store itself, and
+// so does everything else (cancel, looks, effects outside of transactions), which is not a function for applications.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -161,7 +161,13 @@ class InsideStore final : public ForwardingStore {
           {to_string(one.id), std::to_string(one.fence), std::string(to_string(outcome.kind)),
            hex_unless_empty(outcome.result), hex_unless_empty(outcome.error), micros(outcome.retry_in),
            outcome.exit_status ? Value{std::to_string(*outcome.exit_status)} : Value{}, request.owner, request.ns});
-      if (!done) return std::unexpected(done.error());
+      if (done) continue;
+      if (last_.message.find(" is an item of pipeline ") == std::string::npos) return std::unexpected(done.error());
+      SettleRequest of_item = request;
+      of_item.settlements = {one};
+      const Result<SettleReply> settled = inner_.settle(of_item);
+      if (!settled) return settled;
+      reply.refused.insert(reply.refused.end(), settled->refused.begin(), settled->refused.end());
     }
     return reply;
   }

@@ -2,70 +2,13 @@
 // is moved by hand.
 #include <gtest/gtest.h>
 
-#include "backends/postgres/inside_session.hpp"
-#include "backends/postgres/testing.hpp"
+#include "backends/postgres/inside_testing.hpp"
 #include "fenceline/postgres.hpp"
 
 namespace fenceline::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-class Inside : public testing::Test {
- protected:
-  Inside() {
-    HandMovedSchema::shared().empty();
-    store_ = HandMovedSchema::shared().open(runtime_, clock_);
-    for (Session* one : {&app_, &other_}) {
-      // Nobody waits in these tests.
-      one->must_ask("set lock_timeout = '5s'");
-      set_clock(*one);
-    }
-    app_.must_ask("create table if not exists written (what text)");
-    app_.must_ask("truncate written");
-  }
-
-  void set_clock(Session& session) {
-    session.must_ask("set fenceline.lease = '" + std::to_string(clock_.now().time_since_epoch().count()) +
-                     "'; set fenceline.wall = '" + std::to_string(clock_.wall_now().time_since_epoch().count()) + "'");
-  }
-  void let_time_pass(Duration duration) {
-    clock_.advance(duration);
-    set_clock(other_);
-  }
-  static std::string enqueued(Session& in, const std::string& more = "") {
-    return in.must_ask("select enqueue('q', '1'" + more + ")").text();
-  }
-  struct Held {
-    std::string id;
-    std::string fence;
-  };
-  static std::vector<Held> claimed(Session& in, const std::string& worker, int n = 1) {
-    std::vector<Held> out;
-    const Session::Answer answer =
-        in.must_ask("select job, fence from claim('q', '" + worker + "', " + std::to_string(n) + ")");
-    for (std::size_t row = 0; row < answer.rows.size(); ++row)
-      out.push_back({answer.text(row, 0), answer.text(row, 1)});
-    return out;
-  }
-  static std::string held(const Held& one) { return "'" + one.id + "', " + one.fence; }
-  std::int64_t count(const std::string& from) { return other_.must_ask("select count(*) from " + from).number(); }
-  // A job that A has, and that B takes over once its lease has run out.
-  Held one_of_a() {
-    enqueued(app_);
-    return claimed(app_, "a").at(0);
-  }
-  Held taken_over() {
-    let_time_pass(31s);
-    return claimed(other_, "b").at(0);
-  }
-
-  ThreadRuntime runtime_;
-  ManualClock clock_;
-  std::unique_ptr<PostgresStore> store_;
-  Session app_{HandMovedSchema::shared().url()};
-  Session other_{HandMovedSchema::shared().url()};
-};
 
 TEST_F(Inside, J3_APausedTransactionStopsNoTakeoverAndFailsAtCommit) {
   for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
@@ -540,60 +483,6 @@ TEST_F(Inside, BadInputSaysWhatAndChangesNothing) {
                                 "fail('01900000-0000-7000-8000-000000000007', 1, retry_in => '-1 s')"})
     EXPECT_EQ(app_.ask("select " + call).state, "22023") << call;
   EXPECT_EQ(count("job") + count("queue"), 0);
-}
-
-TEST_F(Inside, P1_AnItemOfAPipelineIsNotSettledPastItsStages) {
-  const PutPipelineRequest apply{.ns = "default", .name = "q", .spec = "s", .revision = 0, .act = {"ana", ""}};
-  const PostgresPlace place{.schema = app_.schema()};
-  const Held plain = one_of_a();
-  const JobId id = *parse_uuid(plain.id);
-  for (const std::string& level : std::vector<std::string>{"read committed", "repeatable read", "serializable"}) {
-    SCOPED_TRACE(level);
-    const PipelineRow row = must(store_->put_pipeline(apply));
-    for (const std::string& call : std::vector<std::string>{
-             "complete(" + held(plain) + ")", "fail(" + held(plain) + ", 'x')",
-             "fail(" + held(plain) + ", 'x', retry => false)", "settle(" + held(plain) + ", 'done')"}) {
-      app_.must_ask("begin isolation level " + level);
-      const Session::Answer answer = app_.ask("select " + call);
-      EXPECT_EQ(answer.state, "FL002") << call;
-      EXPECT_NE(answer.message.find("job " + plain.id + " is an item of pipeline q"), std::string::npos)
-          << answer.message;
-      EXPECT_NE(answer.message.find("return the outcome from the handler (fenceline work q)"), std::string::npos)
-          << answer.message;
-      app_.must_ask("rollback");
-    }
-    must(
-        store_->put_pipeline({.ns = "default", .name = "q", .spec = "", .revision = row.revision, .act = {"ana", ""}}));
-  }
-  EXPECT_EQ(must(store_->job("default", id))->state, JobState::running);
-
-  // It becomes an item between the call and the COMMIT, which says so, and nothing of the transaction happened.
-  app_.must_ask("begin");
-  app_.must_ask("insert into written values ('past the stages')");
-  must(complete_in(app_.handle(), id, std::stoll(plain.fence), {}, place));
-  const PipelineRow row = must(store_->put_pipeline(apply));
-  EXPECT_EQ(code_of(commit_in(app_.handle())), Code::refused);
-  EXPECT_EQ(count("written"), 0);
-  EXPECT_EQ(must(store_->job("default", id))->state, JobState::running);
-
-  // The right way: the work is recorded and committed, and the outcome is left to the worker.
-  app_.must_ask("begin");
-  app_.must_ask("insert into written values ('once')");
-  EXPECT_FALSE(must(effect_done_in(app_.handle(), id, std::stoll(plain.fence),
-                                   {.name = "write", .digest = "d", .result = ""}, place))
-                   .done_before);
-  must(commit_in(app_.handle()));
-  EXPECT_EQ(count("written"), 1);
-  // Whoever claims it next decides: that skips nothing. A holder that lost the item is told that, and nothing else.
-  app_.must_ask("select settle(" + held(plain) + ", 'later', retry_in => '0')");
-  const Held again = claimed(app_, "b").at(0);
-  app_.must_ask("select settle(" + held(again) + ", 'given_back')");
-  const Held newest = claimed(app_, "c").at(0);
-  EXPECT_EQ(app_.ask("select complete(" + held(again) + ")").state, "FL004");
-
-  must(store_->put_pipeline({.ns = "default", .name = "q", .spec = "", .revision = row.revision, .act = {"ana", ""}}));
-  must(settle_in(app_.handle(), id, std::stoll(newest.fence), {}, place));
-  EXPECT_EQ(must(store_->job("default", id))->state, JobState::done);
 }
 
 TEST_F(Inside, AProgramWithLibpqHasTheSameCalls) {
