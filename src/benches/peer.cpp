@@ -18,7 +18,6 @@ namespace fenceline::cli {
 namespace {
 
 using bench::Cost;
-using Bound = BenchMark::Bound;
 
 constexpr int kSlice = 200;  // ms between two looks at the stop
 

@@ -13,7 +13,6 @@ namespace {
 
 using bench::Cost;
 using bench::RawStyle;
-using Bound = BenchMark::Bound;
 
 constexpr Duration kPartMost = std::chrono::minutes{5};
 
@@ -61,16 +60,10 @@ Result<Together> run_together(Bench& bench, int processes, const std::vector<std
 }
 
 Result<Together> ours_together(Bench& bench, int processes) {
-  const std::string path = bench.places.fresh("ours");
-  {
-    const auto store = bench.open(path);
-    if (!store) return std::unexpected(store.error());
-    const Result<Cost> filled =
-        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (!filled) return std::unexpected(filled.error());
-  }
-  const Result<Together> together = run_together(bench, processes, bench.with_store({"bench-part", "drain"}, path));
-  bench.places.drop(path);
+  const Result<std::string> path = bench.filled_place();
+  if (!path) return std::unexpected(path.error());
+  const Result<Together> together = run_together(bench, processes, bench.with_store({"bench-part", "drain"}, *path));
+  bench.places.drop(*path);
   return together;
 }
 
@@ -95,8 +88,6 @@ Result<Together> raw_together(Bench& bench, int processes) {
   bench.places.drop(path);
   return together;
 }
-
-double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
 }  // namespace
 
@@ -205,11 +196,11 @@ BenchResults measure_start_latency(Bench& bench) {
     if (!runtime.sleep_until(began + i * kApart, bench.invocation.stop)) return fail(Code::held, "interrupted");
     const Instant sent = runtime.now();
     if (const auto reply = send(sent.time_since_epoch().count()); !reply) return std::unexpected(reply.error());
-    commits.push_back(milliseconds(runtime.now() - sent));
+    commits.push_back(in_milliseconds(runtime.now() - sent));
     runtime.sleep_until(began + i * kApart + kApart / 2, bench.invocation.stop);
     const Instant raw_sent = runtime.now();
     if (auto ok = (*raw)->enqueue(payload); !ok) return std::unexpected(ok.error());
-    raw_commits.push_back(milliseconds(runtime.now() - raw_sent));
+    raw_commits.push_back(in_milliseconds(runtime.now() - raw_sent));
   }
   runtime.sleep_for(std::chrono::milliseconds{500}, bench.invocation.stop);
   (*worker)->write_line("enough");

@@ -55,9 +55,8 @@ std::string with_range(const BenchResult& result) {
 }
 
 std::string mark_words(const BenchMark& mark) {
-  return mark.number + " " + shown(mark.value) +
-         (mark.bound == BenchMark::Bound::at_least ? ", at least " : ", at most ") + shown(mark.limit) +
-         (mark.met() ? ": met" : ": MISSED");
+  return mark.number + " " + shown(mark.value) + (mark.bound == Bound::at_least ? ", at least " : ", at most ") +
+         shown(mark.limit) + (mark.met() ? ": met" : ": MISSED");
 }
 
 std::vector<double> rates(const std::vector<Cost>& costs) {
@@ -120,7 +119,7 @@ std::string bench_json(const std::string& store, const std::string& durability,
     for (const auto& [number, value] : result.more) one[number] = rounded(value);
     if (!result.marks.empty()) one["marks"] = nlohmann::ordered_json::array();
     for (const BenchMark& mark : result.marks) {
-      const char* bound = mark.bound == BenchMark::Bound::at_least ? "at_least" : "at_most";
+      const char* bound = mark.bound == Bound::at_least ? "at_least" : "at_most";
       one["marks"].push_back(
           {{"number", mark.number}, {"value", rounded(mark.value)}, {bound, mark.limit}, {"met", mark.met()}});
     }

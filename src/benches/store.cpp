@@ -14,7 +14,6 @@ using bench::Cost;
 using bench::RawQueue;
 using bench::RawStyle;
 using bench::Stopwatch;
-using Bound = BenchMark::Bound;
 
 // Threads that each enqueue one job after the other, a commit each unless the store joins them.
 Result<Cost> enqueue_one_by_one(Bench& bench, Store& store, int threads, std::int64_t each) {

@@ -39,7 +39,6 @@ class KillAtEffect {
   std::string books(const std::string& policy) const { return folder_.path() + "/books-" + policy; }
   std::string mark(const std::string& policy) const { return folder_.path() + "/mark-" + policy; }
   std::vector<std::string> work(const std::string& policy) const;
-  std::vector<std::string> accepting(std::vector<std::string> arguments) const;
   Ended run(std::vector<std::string> arguments, const std::string& armed_mark = "");
 
   std::string play_under(const std::string& policy);

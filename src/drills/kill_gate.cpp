@@ -8,7 +8,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr Duration kProcessMost = std::chrono::seconds{60};
 constexpr std::size_t kContent = 20'000;
 
 // Of each fence another, so that a mixture is seen.

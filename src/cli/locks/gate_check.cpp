@@ -7,7 +7,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_gate_check(Invocation& invocation) {
   const Result<std::string> resource = gate_resource(invocation);
   if (!resource) return std::unexpected(resource.error());
   const Result<Fence> fence = gate_fence(invocation);
@@ -45,7 +45,7 @@ CommandSpec gate_check_command() {
                          {"a write after it",
                           "may come too late all the same: write by 'gate put', or under 'gate run'"}}}},
           .examples = {{"fenceline gate check - - || exit 76", "in a handler: does it make sense to go on?"}},
-          .run = run};
+          .run = run_gate_check};
 }
 
 }  // namespace fenceline::cli

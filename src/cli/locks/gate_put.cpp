@@ -6,7 +6,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_gate_put(Invocation& invocation) {
   const Result<std::string> resource = gate_resource(invocation);
   if (!resource) return std::unexpected(resource.error());
   const Result<Fence> fence = gate_fence(invocation);
@@ -45,7 +45,7 @@ CommandSpec gate_put_command() {
       .examples = {{"make-report | fenceline gate put - - report.csv",
                     "in a handler: refused with 76 if another worker has the job now"},
                    {"fenceline gate put reports 42 report.csv --from new.csv", "under a fence of your own"}},
-      .run = run};
+      .run = run_gate_put};
 }
 
 }  // namespace fenceline::cli

@@ -54,7 +54,7 @@ Result<int> run_under(Invocation& invocation, const GateMemory& gate) {
   return status.exited ? status.number : 128 + status.number;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_gate_run(Invocation& invocation) {
   const Result<std::string> resource = gate_resource(invocation);
   if (!resource) return std::unexpected(resource.error());
   const Result<Fence> fence = gate_fence(invocation);
@@ -101,7 +101,7 @@ CommandSpec gate_run_command() {
       .examples = {{"fenceline gate run - - -- rsync -a out/ /srv/www/",
                     "in a handler: a late one is refused before it touches anything"}},
       .takes_command = true,
-      .run = run};
+      .run = run_gate_run};
 }
 
 }  // namespace fenceline::cli

@@ -13,7 +13,7 @@ namespace fenceline::cli {
 namespace {
 
 constexpr std::string_view kAtHand = "-";
-constexpr Duration kWaitDefault = std::chrono::seconds{10};
+constexpr Duration kGateWaitDefault = std::chrono::seconds{10};
 
 Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* argument, const char* variable) {
   const std::string typed = invocation.argument(argument);
@@ -54,7 +54,7 @@ Result<Fence> gate_fence(const Invocation& invocation) {
 }
 
 Result<Duration> gate_wait(const Invocation& invocation) {
-  return invocation.duration("--wait", kWaitDefault, kWaitRange.least, kWaitRange.most);
+  return invocation.duration("--wait", kGateWaitDefault, kWaitRange.least, kWaitRange.most);
 }
 
 Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& resource) {
