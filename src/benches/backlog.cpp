@@ -1,6 +1,5 @@
 // Whether jobs get dearer when many wait: the same claims and settles with few and with many jobs in the queue, in
 // slices that alternate. CPU time decides where it is ours, since it hardly feels what else the machine does.
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 
@@ -91,9 +90,7 @@ BenchResults measure_backlog(Bench& bench) {
   result.add("shallow", static_cast<double>(bench.sizes.shallow));
   result.add("cpu_us", bench::median_of(large->deep_cpu));
   result.add("cpu_us_shallow", bench::median_of(large->shallow_cpu));
-  result.add("cpu_growth", cpu.median);
-  result.add("cpu_growth_low", cpu.low);
-  result.add("cpu_growth_high", cpu.high);
+  result.add("cpu_growth", cpu);
   result.add("cpu_growth_claims_of_10", bench::median_of(small->cpu_ratio));
   result.add("ratio_claims_of_10", bench::median_of(small->rate_ratio));
   // The work is the server's, and so is its CPU time.

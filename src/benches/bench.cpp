@@ -61,6 +61,19 @@ Result<std::string> Bench::filled_place() const {
   return place;
 }
 
+Result<bench::Cost> Bench::drained(const std::function<Result<bench::Cost>(Store&)>& drain) const {
+  const std::string place = places.fresh("ours");
+  Result<bench::Cost> cost = bench::Cost{};
+  {
+    const auto store = open(place);
+    if (!store) return std::unexpected(store.error());
+    cost = enqueue_in_batches(runtime(), **store, sizes.jobs, sizes.batch, invocation.stop);
+    if (cost) cost = drain(**store);
+  }
+  places.drop(place);
+  return cost;
+}
+
 Result<void> Bench::in_parts(const std::string& name, std::int64_t count, const std::string& what,
                              const std::function<Result<void>(std::int64_t)>& part) const {
   constexpr std::int64_t kPart = 20'000;

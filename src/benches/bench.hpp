@@ -14,6 +14,7 @@
 #include "bench/places.hpp"
 #include "bench/raw_queue.hpp"
 #include "bench/scratch_folder.hpp"
+#include "bench/statistics.hpp"
 #include "bench/usage.hpp"
 #include "cli/frame/command.hpp"
 
@@ -47,6 +48,14 @@ struct BenchResult {
   std::string failed;   // what went wrong, if it was tried
 
   void add(const std::string& number, double value) { more.emplace_back(number, value); }
+  void add(const std::string& number, const bench::Spread& spread) {
+    add(number, spread.median);
+    add_range(number, spread);
+  }
+  void add_range(const std::string& number, const bench::Spread& spread) {
+    add(number + "_low", spread.low);
+    add(number + "_high", spread.high);
+  }
   void must(const std::string& number, double value, Bound bound, double limit) {
     marks.push_back({number, value, bound, limit});
   }
@@ -113,6 +122,8 @@ struct Bench {
   Result<std::unique_ptr<bench::RawQueue>> open_raw(const std::string& place, bench::RawStyle style) const;
   // A new place in which `sizes.jobs` jobs wait.
   Result<std::string> filled_place() const;
+  // Fills such a place, has it drained by `drain` and removes it. What draining cost.
+  Result<bench::Cost> drained(const std::function<Result<bench::Cost>(Store&)>& drain) const;
   // Does `part` with parts of `count` until all of it is done, and says now and then how far it is: millions take
   // minutes. `what` is what has become of them: "done".
   Result<void> in_parts(const std::string& name, std::int64_t count, const std::string& what,

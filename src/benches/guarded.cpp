@@ -7,7 +7,6 @@
 #include "backends/sqlite/sqlite_store.hpp"
 #include "bench/app_postgres.hpp"
 #include "bench/postgres_url.hpp"
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "fenceline/sqlite.hpp"

@@ -1,6 +1,5 @@
 // Whether small claims get dearer while a transaction elsewhere keeps what is dead from being removed: a report that
 // runs for an hour, a backup, a forgotten session. Each claim must find its way past what earlier ones left behind.
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 

@@ -1,7 +1,6 @@
 // Whether jobs get dearer when many finished ones are kept: the same enqueues, claims and settles in a store that keeps
 // millions and in one that began empty, in slices that alternate. What is kept was enqueued and drained like any other
 // job, so its indexes, its history and what vacuum made of it are as they are in use.
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 
@@ -87,8 +86,7 @@ BenchResults measure_kept(Bench& bench) {
   const bench::Spread drain = bench::spread_of(large->drain);
   result.rate = bench::median_of(large->rate);
   result.ratio = drain.median;
-  result.add("ratio_low", drain.low);
-  result.add("ratio_high", drain.high);
+  result.add_range("ratio", drain);
   result.add("rate_fresh", bench::median_of(large->rate_fresh));
   result.add("done", static_cast<double>(bench.sizes.kept));
   result.add("ratio_claims_of_10", bench::median_of(small->drain));

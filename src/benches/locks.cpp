@@ -8,7 +8,6 @@
 
 #include "bench/advisory_lock.hpp"
 #include "bench/raw_lock.hpp"
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "services/lock_client.hpp"
@@ -292,9 +291,7 @@ BenchResults measure_lock_pairs(Bench& bench) {
   if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, redis ? 0.85 : 0.8);
   BenchResult many = pairs_result("lock_64", crowd, theirs, {});
   const bench::Spread spread = bench::spread_of(times);
-  many.add("times_one", spread.median);
-  many.add("times_one_low", spread.low);
-  many.add("times_one_high", spread.high);
+  many.add("times_one", spread);
   if (redis || !bench.places.has_server()) many.must("times_one", spread.median, Bound::at_least, redis ? 3 : 8);
   return std::vector{one, many};
 }

@@ -3,7 +3,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "cli/frame/own_process.hpp"
@@ -126,9 +125,7 @@ BenchResults measure_two_processes(Bench& bench) {
   }
   BenchResult result = compare_sides("drain_2", sides);
   const bench::Spread spread = bench::spread_of(times);
-  result.add("times_one", spread.median);
-  result.add("times_one_low", spread.low);
-  result.add("times_one_high", spread.high);
+  result.add("times_one", spread);
   result.add("raw_times_one", bench::median_of(raw_times));
   // A Redis server works for one at a time: a second process has only its own work to do beside it.
   if (bench.places.kind() != bench::StoreKind::redis) result.must("times_one", spread.median, Bound::at_least, 1.4);

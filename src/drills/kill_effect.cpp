@@ -59,19 +59,13 @@ std::vector<std::string> KillAtEffect::work(const std::string& policy) const {
   return words;
 }
 
-KillAtEffect::Ended KillAtEffect::run(std::vector<std::string> arguments, const std::string& armed_mark) {
-  const std::map<std::string, std::string> environment{
-      {"FENCELINE_STORE", invocation_.store_url},
-      {"FENCELINE_NAMESPACE", ns_},
-      {"FENCELINE_LOG", "info"},
-      {"FENCELINE_CRASH_AT", armed_mark.empty() ? "" : std::string(point_.name)},
-      {"FENCELINE_CRASH_MARK", armed_mark}};
-  auto process = OwnProcess::start(*invocation_.runtime, accepting(invocation_, std::move(arguments)), environment,
-                                   folder_.path() + "/words");
-  if (!process) return {{kExitBug, 0}, process.error().message};
-  Ended ended;
-  ended.exit = (*process)->finish(invocation_.runtime->now() + kProcessMost, &ended.output);
-  return ended;
+Ended KillAtEffect::run(std::vector<std::string> arguments, const std::string& armed_mark) {
+  return run_armed(invocation_, std::move(arguments),
+                   {.store_url = invocation_.store_url,
+                    .ns = ns_,
+                    .folder = folder_.path(),
+                    .mark = armed_mark,
+                    .dies_at = armed_mark.empty() ? "" : point_.name});
 }
 
 std::string KillAtEffect::play() {

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 namespace fenceline::cli {
-namespace {}  // namespace
 
 bool is_of_a_lock(const CrashPointInfo& point) { return point.name.starts_with("lock_"); }
 
@@ -18,17 +17,13 @@ std::vector<std::string> KillAtLock::lock(const std::vector<std::string>& comman
   return words;
 }
 
-KillAtLock::Ended KillAtLock::run(std::vector<std::string> arguments, bool armed) {
-  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", invocation_.store_url},
-                                                       {"FENCELINE_NAMESPACE", ns_},
-                                                       {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
-                                                       {"FENCELINE_CRASH_MARK", armed ? mark() : ""}};
-  auto process = OwnProcess::start(*invocation_.runtime, accepting(invocation_, std::move(arguments)), environment,
-                                   folder_.path() + "/words");
-  if (!process) return {{kExitBug, 0}, process.error().message};
-  Ended ended;
-  ended.exit = (*process)->finish(invocation_.runtime->now() + kProcessMost, &ended.output);
-  return ended;
+Ended KillAtLock::run(std::vector<std::string> arguments, bool armed) {
+  return run_armed(invocation_, std::move(arguments),
+                   {.store_url = invocation_.store_url,
+                    .ns = ns_,
+                    .folder = folder_.path(),
+                    .mark = mark(),
+                    .dies_at = armed ? point_.name : ""});
 }
 
 Fence KillAtLock::newest_fence() {

@@ -85,19 +85,14 @@ std::vector<std::vector<std::string>> KillAtPoint::life() const {
   return steps;
 }
 
-KillAtPoint::Ended KillAtPoint::run(std::vector<std::string> arguments, bool armed) {
-  const std::map<std::string, std::string> environment{
-      {"FENCELINE_STORE", new_file_ ? std::string(kEmbedded) + new_file_->path() + "/drill.db" : invocation_.store_url},
-      {"FENCELINE_NAMESPACE", ns_},
-      {"FENCELINE_LOG", "info"},
-      {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
-      {"FENCELINE_CRASH_MARK", folder_.path() + "/mark"}};
-  auto process =
-      OwnProcess::start(runtime_, accepting(invocation_, std::move(arguments)), environment, folder_.path() + "/words");
-  if (!process) return {{kExitBug, 0}, process.error().message};
-  Ended ended;
-  ended.exit = (*process)->finish(runtime_.now() + kProcessMost, &ended.output);
-  return ended;
+Ended KillAtPoint::run(std::vector<std::string> arguments, bool armed) {
+  const std::string new_url = new_file_ ? std::string(kEmbedded) + new_file_->path() + "/drill.db" : "";
+  return run_armed(invocation_, std::move(arguments),
+                   {.store_url = new_file_ ? new_url : invocation_.store_url,
+                    .ns = ns_,
+                    .folder = folder_.path(),
+                    .mark = folder_.path() + "/mark",
+                    .dies_at = armed ? point_.name : ""});
 }
 
 // Every command of a job's life under the order to die at the point; the one that met it is then repeated without.

@@ -23,6 +23,17 @@ Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* a
                                      argument + ", or run it under fenceline work or fenceline lock"));
 }
 
+Result<Fence> gate_fence(const Invocation& invocation) {
+  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
+  if (!text) return std::unexpected(text.error());
+  Fence fence = 0;
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
+  if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
+    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
+                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
+  return fence;
+}
+
 }  // namespace
 
 OptionSpec gates_option() {
@@ -42,15 +53,12 @@ Result<std::string> gate_resource(const Invocation& invocation) {
   return *resource;
 }
 
-Result<Fence> gate_fence(const Invocation& invocation) {
-  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
-  if (!text) return std::unexpected(text.error());
-  Fence fence = 0;
-  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
-  if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
-    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
-                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
-  return fence;
+Result<GateClaim> gate_claim(const Invocation& invocation) {
+  Result<std::string> resource = gate_resource(invocation);
+  if (!resource) return std::unexpected(resource.error());
+  const Result<Fence> fence = gate_fence(invocation);
+  if (!fence) return std::unexpected(fence.error());
+  return GateClaim{std::move(*resource), *fence};
 }
 
 Result<Duration> gate_wait(const Invocation& invocation) {
