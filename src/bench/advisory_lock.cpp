@@ -1,20 +1,14 @@
 #include "bench/advisory_lock.hpp"
 
-#include <libpq-fe.h>
-
+#include "bench/postgres_answer.hpp"
 #include "bench/postgres_url.hpp"
 
 namespace fenceline::bench {
 namespace {
 
-struct Clear {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Answer = std::unique_ptr<PGresult, Clear>;
-
-class Session final : public AdvisoryLock {
+class AdvisorySession final : public AdvisoryLock {
  public:
-  ~Session() override { PQfinish(connection_); }
+  ~AdvisorySession() override { PQfinish(connection_); }
 
   Result<void> open(const std::string& url) {
     connection_ = PQconnectdb(libpq_url(url).c_str());
@@ -47,7 +41,7 @@ class Session final : public AdvisoryLock {
 }  // namespace
 
 Result<std::unique_ptr<AdvisoryLock>> open_advisory_lock(const std::string& url) {
-  auto session = std::make_unique<Session>();
+  auto session = std::make_unique<AdvisorySession>();
   if (auto ok = session->open(url); !ok) return std::unexpected(ok.error());
   return std::unique_ptr<AdvisoryLock>(std::move(session));
 }

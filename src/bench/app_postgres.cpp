@@ -1,16 +1,10 @@
 #include "bench/app_postgres.hpp"
 
-#include <libpq-fe.h>
-
+#include "bench/postgres_answer.hpp"
 #include "bench/postgres_url.hpp"
 
 namespace fenceline::bench {
 namespace {
-
-struct Clear {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Answer = std::unique_ptr<PGresult, Clear>;
 
 class PostgresTables final : public AppTables {
  public:

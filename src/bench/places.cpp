@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/redis/redis_address.hpp"
+#include "bench/postgres_answer.hpp"
 #include "bench/postgres_url.hpp"
 
 namespace fenceline::bench {
@@ -66,18 +67,15 @@ class Session {
   }
   // The values of the first row; empty if it failed or there is none.
   std::vector<std::string> row(const std::string& sql) {
-    PGresult* const answer = PQexec(connection_, sql.c_str());
+    const Answer answer(PQexec(connection_, sql.c_str()));
     std::vector<std::string> values;
-    if (PQresultStatus(answer) == PGRES_TUPLES_OK && PQntuples(answer) > 0) {
-      for (int i = 0; i < PQnfields(answer); ++i) values.emplace_back(PQgetvalue(answer, 0, i));
+    if (PQresultStatus(answer.get()) == PGRES_TUPLES_OK && PQntuples(answer.get()) > 0) {
+      for (int i = 0; i < PQnfields(answer.get()); ++i) values.emplace_back(PQgetvalue(answer.get(), 0, i));
     }
-    PQclear(answer);
     return values;
   }
   bool run(const std::string& sql) {
-    PGresult* const answer = PQexec(connection_, sql.c_str());
-    const ExecStatusType status = PQresultStatus(answer);
-    PQclear(answer);
+    const ExecStatusType status = PQresultStatus(Answer(PQexec(connection_, sql.c_str())).get());
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
   }
   // The same for what may take minutes: the server is told to let it be when somebody wants to stop.

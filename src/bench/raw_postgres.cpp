@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "bench/postgres_answer.hpp"
 #include "bench/postgres_url.hpp"
 #include "bench/raw_queue.hpp"
 
@@ -49,11 +50,6 @@ constexpr const char* kNarrowTake =
     "update raw_queue set taken = true where id = any(array(select id from raw_queue where not taken order by id limit "
     "$1 for update skip locked)) returning id";
 constexpr const char* kNarrowRemove = "delete from raw_queue where id = any($1)";
-
-struct Clear {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Answer = std::unique_ptr<PGresult, Clear>;
 
 template <typename Integer>
 void put(std::string& to, Integer value) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "bench/places.hpp"
 #include "bench/raw_queue.hpp"
 #include "bench/scratch_folder.hpp"
+#include "bench/statistics.hpp"
 #include "bench/usage.hpp"
 #include "cli/frame/command.hpp"
 
@@ -30,6 +32,8 @@ struct BenchMark {
   bool met() const { return bound == Bound::at_least ? value >= limit : value <= limit; }
 };
 
+using Bound = BenchMark::Bound;
+
 // One line of the report. What was not measured is empty.
 struct BenchResult {
   std::string name;
@@ -44,7 +48,15 @@ struct BenchResult {
   std::string failed;   // what went wrong, if it was tried
 
   void add(const std::string& number, double value) { more.emplace_back(number, value); }
-  void must(const std::string& number, double value, BenchMark::Bound bound, double limit) {
+  void add(const std::string& number, const bench::Spread& spread) {
+    add(number, spread.median);
+    add_range(number, spread);
+  }
+  void add_range(const std::string& number, const bench::Spread& spread) {
+    add(number + "_low", spread.low);
+    add(number + "_high", spread.high);
+  }
+  void must(const std::string& number, double value, Bound bound, double limit) {
     marks.push_back({number, value, bound, limit});
   }
 };
@@ -93,9 +105,6 @@ struct BenchSizes {
   std::int64_t room_in_memory() const { return (std::max(deep, kept) + jobs) * 600 + (std::int64_t{64} << 20); }
 };
 
-// Whether `--accept what` was given.
-bool accepts(const Invocation& invocation, const std::string& what);
-
 // Where measures run. Everything they make lies in the folder and in the places.
 struct Bench {
   Invocation& invocation;
@@ -104,13 +113,21 @@ struct Bench {
   BenchSizes sizes;
 
   Runtime& runtime() const { return *invocation.runtime; }
-  bool full() const { return !accepts(invocation, "no-sync"); }  // synchronous=FULL on both sides; else NORMAL
+  bool full() const { return !invocation.accepts("no-sync"); }  // synchronous=FULL on both sides; else NORMAL
   bool stopped() const { return invocation.stop.stop_requested(); }
   // Errors: held, once a signal came.
   Result<void> go_on(const std::string& what) const;
 
   Result<std::unique_ptr<Store>> open(const std::string& place) const;
   Result<std::unique_ptr<bench::RawQueue>> open_raw(const std::string& place, bench::RawStyle style) const;
+  // A new place in which `sizes.jobs` jobs wait.
+  Result<std::string> filled_place() const;
+  // Fills such a place, has it drained by `drain` and removes it. What draining cost.
+  Result<bench::Cost> drained(const std::function<Result<bench::Cost>(Store&)>& drain) const;
+  // Does `part` with parts of `count` until all of it is done, and says now and then how far it is: millions take
+  // minutes. `what` is what has become of them: "done".
+  Result<void> in_parts(const std::string& name, std::int64_t count, const std::string& what,
+                        const std::function<Result<void>(std::int64_t)>& part) const;
   // What the last process that failed had to say, to be put behind what failed.
   Error failed(const std::string& what) const;
   // Where processes of the bench write their words.
@@ -118,6 +135,25 @@ struct Bench {
   // How a process of this program is told to use that place as we do.
   std::vector<std::string> with_store(std::vector<std::string> arguments, const std::string& place) const;
 };
+
+inline double in_milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
+
+// Slices of the same work on two stores in turn; every other time the other one is first. `note` gets what both cost.
+template <class Once, class Note>
+Result<void> alternate(const Bench& bench, const std::string& name, Store& one, Store& other, std::int64_t batch,
+                       Once once, Note note) {
+  for (int i = 0; i < bench.sizes.slices; ++i) {
+    const std::string words = name + ", claims of " + std::to_string(batch) + ", slice " + std::to_string(i + 1);
+    if (auto ok = bench.go_on(words); !ok) return ok;
+    const bool one_first = i % 2 == 0;
+    const auto first = once(one_first ? one : other);
+    if (!first) return std::unexpected(first.error());
+    const auto second = once(one_first ? other : one);
+    if (!second) return std::unexpected(second.error());
+    note(one_first ? *first : *second, one_first ? *second : *first);
+  }
+  return {};
+}
 
 // Costs of the same work on several sides, a round each.
 struct BenchSides {

@@ -13,7 +13,6 @@ namespace fenceline::cli {
 namespace {
 
 using bench::Cost;
-using Bound = BenchMark::Bound;
 
 constexpr Duration kProcessMost = std::chrono::minutes{10};
 constexpr Duration kLookEvery = std::chrono::milliseconds{20};
@@ -23,23 +22,17 @@ double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 <<
 
 // The peak of a worker that drains a full store.
 Result<double> memory_of_worker(Bench& bench) {
-  const std::string path = bench.places.fresh("ours");
-  {
-    const auto store = bench.open(path);
-    if (!store) return std::unexpected(store.error());
-    const Result<Cost> filled =
-        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (!filled) return std::unexpected(filled.error());
-  }
+  const Result<std::string> path = bench.filled_place();
+  if (!path) return std::unexpected(path.error());
   auto worker =
-      OwnProcess::start(bench.runtime(), bench.with_store({"bench-part", "worker"}, path), {}, bench.words_path());
+      OwnProcess::start(bench.runtime(), bench.with_store({"bench-part", "worker"}, *path), {}, bench.words_path());
   if (!worker) return std::unexpected(worker.error());
   const Instant deadline = bench.runtime().now() + kProcessMost;
   (*worker)->read_line(deadline);
   (*worker)->write_line("go");
   const nlohmann::json told = nlohmann::json::parse((*worker)->read_line(deadline).value_or(""), nullptr, false);
   (*worker)->finish(deadline);
-  bench.places.drop(path);
+  bench.places.drop(*path);
   if (!told.is_object()) return std::unexpected(bench.failed("the worker of the bench failed"));
   return mebibytes(told["peak_bytes"].get<std::int64_t>());
 }

@@ -7,7 +7,6 @@
 #include "backends/sqlite/sqlite_store.hpp"
 #include "bench/app_postgres.hpp"
 #include "bench/postgres_url.hpp"
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "fenceline/sqlite.hpp"
@@ -21,7 +20,7 @@ using bench::Stopwatch;
 constexpr std::int64_t kBlock = 25;  // commits of one side before it is the next one's turn
 
 // One transaction of one side.
-struct Side {
+struct GuardedSide {
   std::string name;
   std::function<Result<void>()> once;
   std::vector<Cost> rounds = {};
@@ -60,10 +59,10 @@ Result<Job> claimed_job(Bench& bench, Store& store) {
   return std::move(claim->jobs.front().job);
 }
 
-Result<void> run_rounds(Bench& bench, std::vector<Side>& sides) {
+Result<void> run_rounds(Bench& bench, std::vector<GuardedSide>& sides) {
   for (int round = 0; round < bench.sizes.rounds; ++round) {
     for (std::int64_t done = 0; done < bench.sizes.one_by_one; done += kBlock) {
-      for (Side& side : sides) {
+      for (GuardedSide& side : sides) {
         if (bench.stopped()) return fail(Code::held, "interrupted");
         const Stopwatch watch(bench.runtime());
         for (std::int64_t n = 0; n < kBlock; ++n) {
@@ -72,7 +71,7 @@ Result<void> run_rounds(Bench& bench, std::vector<Side>& sides) {
         side.round += watch.stop(kBlock);
       }
     }
-    for (Side& side : sides) side.rounds.push_back(std::exchange(side.round, {}));
+    for (GuardedSide& side : sides) side.rounds.push_back(std::exchange(side.round, {}));
   }
   return {};
 }
@@ -83,20 +82,20 @@ double median_over(const std::vector<Cost>& costs, double (Cost::*number)() cons
   return bench::median_of(series);
 }
 
-double median_ratio(const Side& ours, const Side& other) {
+double median_ratio(const GuardedSide& ours, const GuardedSide& other) {
   std::vector<double> series;
   for (std::size_t i = 0; i < ours.rounds.size(); ++i) series.push_back(ours.rounds[i].rate() / other.rounds[i].rate());
   return bench::median_of(series);
 }
 
 // The guarded side against the first one, and the ratios of all.
-BenchResult compared(const std::vector<Side>& sides, const Side& guarded_side, bool with_cpu) {
+BenchResult compared(const std::vector<GuardedSide>& sides, const GuardedSide& guarded_side, bool with_cpu) {
   BenchResult result{.name = "guarded"};
-  const Side& raw_side = sides.front();
+  const GuardedSide& raw_side = sides.front();
   result.rate = median_over(guarded_side.rounds, &Cost::rate);
   result.raw_rate = median_over(raw_side.rounds, &Cost::rate);
   result.ratio = median_ratio(guarded_side, raw_side);
-  for (const Side& side : sides) {
+  for (const GuardedSide& side : sides) {
     if (&side != &raw_side) result.add(side.name + "_ratio", median_ratio(side, raw_side));
     if (with_cpu) result.add(side.name + "_cpu_us", median_over(side.rounds, &Cost::cpu_per_job));
   }
@@ -113,10 +112,10 @@ BenchResults measure_on_server(Bench& bench) {
   const auto tables = bench::open_app_tables(bench.places.url_of(place), beside, to_string(job->id), job->fence);
   if (!tables) return std::unexpected(tables.error());
   const auto of = [&](bench::AppTransaction kind) { return [&tables, kind] { return (*tables)->once(kind); }; };
-  std::vector<Side> sides{{"plain", of(bench::AppTransaction::plain)},
-                          {"guarded", of(bench::AppTransaction::guarded)},
-                          {"protected", of(bench::AppTransaction::assigned)},
-                          {"acting", of(bench::AppTransaction::acting)}};
+  std::vector<GuardedSide> sides{{"plain", of(bench::AppTransaction::plain)},
+                                 {"guarded", of(bench::AppTransaction::guarded)},
+                                 {"protected", of(bench::AppTransaction::assigned)},
+                                 {"acting", of(bench::AppTransaction::acting)}};
   if (auto ok = run_rounds(bench, sides); !ok) return std::unexpected(ok.error());
   return std::vector{compared(sides, sides[1], false)};
 }
@@ -151,7 +150,7 @@ BenchResults measure_guarded(Bench& bench) {
     Result<SqliteTransaction> transaction = connection->begin();
     return transaction ? body(*transaction) : Result<void>(std::unexpected(transaction.error()));
   };
-  std::vector<Side> sides{
+  std::vector<GuardedSide> sides{
       {"raw", [&] { return (*raw)->enqueue(payload); }},
       {"plain",
        [&] { return in_transaction([&](SqliteTransaction& one) { return insert(one, plain, {payload.front()}); }); }},

@@ -1,6 +1,5 @@
 // Whether small claims get dearer while a transaction elsewhere keeps what is dead from being removed: a report that
 // runs for an hour, a backup, a forgotten session. Each claim must find its way past what earlier ones left behind.
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 
@@ -9,12 +8,11 @@ namespace {
 
 using bench::Cost;
 using bench::HeldHorizon;
-using Bound = BenchMark::Bound;
 
 constexpr std::int64_t kSmallClaim = 10;
 constexpr int kRounds = 2;
 
-struct Side {
+struct HorizonSide {
   std::vector<double> rates;  // of slices
   std::vector<double> raw_rates;
   HeldHorizon::Age age;
@@ -46,10 +44,10 @@ Result<void> load_raw(Bench& bench, bench::RawQueue& raw, std::int64_t count) {
 }
 
 // Many jobs are finished, then more are drained in small claims. `held` from before the first of them, or not at all.
-Result<Side> drain_small(Bench& bench, bool held) {
+Result<HorizonSide> drain_small(Bench& bench, bool held) {
   const std::string place = bench.places.fresh("horizon");
   const std::string raw_place = bench.places.fresh("horizon_raw");
-  Side side;
+  HorizonSide side;
   {
     const auto store = bench.open(place);
     if (!store) return std::unexpected(store.error());
@@ -110,9 +108,9 @@ BenchResults measure_held_horizon(Bench& bench) {
   for (int round = 0; round < kRounds; ++round) {
     if (auto ok = bench.go_on("claims of 10, free and under a held horizon, round " + std::to_string(round + 1)); !ok)
       return std::unexpected(ok.error());
-    const Result<Side> free = drain_small(bench, false);
+    const Result<HorizonSide> free = drain_small(bench, false);
     if (!free) return std::unexpected(free.error());
-    const Result<Side> held = drain_small(bench, true);
+    const Result<HorizonSide> held = drain_small(bench, true);
     if (!held) return std::unexpected(held.error());
     free_rates.insert(free_rates.end(), free->rates.begin(), free->rates.end());
     held_rates.insert(held_rates.end(), held->rates.begin(), held->rates.end());

@@ -8,7 +8,6 @@
 
 #include "bench/advisory_lock.hpp"
 #include "bench/raw_lock.hpp"
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "services/lock_client.hpp"
@@ -23,7 +22,6 @@ using bench::RawQueue;
 using bench::RawStyle;
 using bench::Stopwatch;
 using bench::StoreKind;
-using Bound = BenchMark::Bound;
 
 constexpr int kWaiters = 50;
 constexpr std::int64_t kAdvisoryKey = 7'115'402;
@@ -53,8 +51,6 @@ class Trouble {
   std::optional<Error> first_;
 };
 
-double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
-
 // Like the fork join of a program: each of several threads does `body` with its number.
 void in_threads(Runtime& runtime, int threads, const std::function<void(int)>& body) {
   std::vector<Task> tasks;
@@ -79,7 +75,7 @@ struct Pairs {
     for (std::int64_t n = 0; n < bench.sizes.block; ++n) {
       const Instant began = bench.runtime().now();
       if (auto ok = once(); !ok) return ok;
-      took_ms.push_back(milliseconds(bench.runtime().now() - began));
+      took_ms.push_back(in_milliseconds(bench.runtime().now() - began));
     }
     round += watch.stop(bench.sizes.block);
     return {};
@@ -158,9 +154,9 @@ Result<RoundAbout> hand_around(Bench& bench, Duration how_long, const std::funct
       {
         const Instant got = runtime.now();
         const std::lock_guard lock(mutex);
-        if (last >= 0 && last != i) seen.hand_over_ms.push_back(milliseconds(got - given));
+        if (last >= 0 && last != i) seen.hand_over_ms.push_back(in_milliseconds(got - given));
         last = i;
-        seen.longest_wait_ms = std::max(seen.longest_wait_ms, milliseconds(got - asked));
+        seen.longest_wait_ms = std::max(seen.longest_wait_ms, in_milliseconds(got - asked));
         seen.turns[static_cast<std::size_t>(i)] += 1;
         given = runtime.now();
       }
@@ -278,7 +274,7 @@ BenchResults measure_lock_pairs(Bench& bench) {
       for (std::int64_t n = 0; n < bench.sizes.per_thread && !bench.stopped(); ++n) {
         const Instant began = bench.runtime().now();
         if (!trouble.note(one_pair(locks, name))) return;
-        took.push_back(milliseconds(bench.runtime().now() - began));
+        took.push_back(in_milliseconds(bench.runtime().now() - began));
       }
       const std::lock_guard lock(mutex);
       crowd.took_ms.insert(crowd.took_ms.end(), took.begin(), took.end());
@@ -295,9 +291,7 @@ BenchResults measure_lock_pairs(Bench& bench) {
   if (bench.places.has_server()) one.must("ratio", *one.ratio, Bound::at_least, redis ? 0.85 : 0.8);
   BenchResult many = pairs_result("lock_64", crowd, theirs, {});
   const bench::Spread spread = bench::spread_of(times);
-  many.add("times_one", spread.median);
-  many.add("times_one_low", spread.low);
-  many.add("times_one_high", spread.high);
+  many.add("times_one", spread);
   if (redis || !bench.places.has_server()) many.must("times_one", spread.median, Bound::at_least, redis ? 3 : 8);
   return std::vector{one, many};
 }

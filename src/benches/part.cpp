@@ -43,7 +43,7 @@ Result<int> drain_raw(Invocation& invocation) {
   const auto raw =
       bench::open_raw(*invocation.runtime, invocation.store_url,
                       invocation.has("--narrow") ? bench::RawStyle::set_based : bench::RawStyle::row_by_row,
-                      !accepts(invocation, "no-sync"));
+                      !invocation.accepts("no-sync"));
   if (!raw) return std::unexpected(raw.error());
   say("ready");
   if (!wait_for_the_word()) return kExitOk;
@@ -106,7 +106,7 @@ Result<int> note_starts(Invocation& invocation, Store& store) {
   return kExitOk;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_bench_part(Invocation& invocation) {
   const std::string part = invocation.argument("PART");
   if (part == "raw-drain") return drain_raw(invocation);
   const auto store = invocation.open_store(false);
@@ -130,7 +130,7 @@ CommandSpec bench_part_command() {
           .arguments = {{"PART", "drain, worker, raw-drain or start"}},
           .options = {{"--narrow", "", "the other raw side"}},
           .hidden = true,
-          .run = run};
+          .run = run_bench_part};
 }
 
 }  // namespace fenceline::cli

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "runtime/child_process.hpp"
@@ -18,7 +17,6 @@ namespace fenceline::cli {
 namespace {
 
 using bench::Cost;
-using Bound = BenchMark::Bound;
 
 constexpr int kSlice = 200;  // ms between two looks at the stop
 
@@ -76,18 +74,11 @@ class Peer {
 };
 
 Result<double> our_drain(Bench& bench, bool by_worker) {
-  const std::string path = bench.places.fresh("ours");
-  Result<Cost> cost = Cost{};
-  {
-    const auto store = bench.open(path);
-    if (!store) return std::unexpected(store.error());
-    cost = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (cost && by_worker)
-      cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
-    if (cost && !by_worker)
-      cost = drain_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-  }
-  bench.places.drop(path);
+  const Result<Cost> cost = bench.drained([&](Store& store) {
+    const std::stop_token& stop = bench.invocation.stop;
+    return by_worker ? drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), store, stop)
+                     : drain_in_batches(bench.runtime(), store, bench.sizes.jobs, bench.sizes.batch, stop);
+  });
   if (!cost) return std::unexpected(cost.error());
   return cost->rate();
 }
@@ -122,9 +113,7 @@ BenchResults measure_peer(Bench& bench, const std::string& program) {
   const bench::Spread spread = bench::spread_of(times);
   result.rate = bench::median_of(ours);
   result.add("peer_rate", bench::median_of(theirs));
-  result.add("times_peer", spread.median);
-  result.add("times_peer_low", spread.low);
-  result.add("times_peer_high", spread.high);
+  result.add("times_peer", spread);
   result.add("times_peer_by_calls", bench::median_of(times_calls));
   result.must("times_peer", spread.median, Bound::at_least, 15);
   return std::vector{result};

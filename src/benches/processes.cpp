@@ -3,7 +3,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 #include "cli/frame/own_process.hpp"
@@ -13,7 +12,6 @@ namespace {
 
 using bench::Cost;
 using bench::RawStyle;
-using Bound = BenchMark::Bound;
 
 constexpr Duration kPartMost = std::chrono::minutes{5};
 
@@ -61,16 +59,10 @@ Result<Together> run_together(Bench& bench, int processes, const std::vector<std
 }
 
 Result<Together> ours_together(Bench& bench, int processes) {
-  const std::string path = bench.places.fresh("ours");
-  {
-    const auto store = bench.open(path);
-    if (!store) return std::unexpected(store.error());
-    const Result<Cost> filled =
-        enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (!filled) return std::unexpected(filled.error());
-  }
-  const Result<Together> together = run_together(bench, processes, bench.with_store({"bench-part", "drain"}, path));
-  bench.places.drop(path);
+  const Result<std::string> path = bench.filled_place();
+  if (!path) return std::unexpected(path.error());
+  const Result<Together> together = run_together(bench, processes, bench.with_store({"bench-part", "drain"}, *path));
+  bench.places.drop(*path);
   return together;
 }
 
@@ -95,8 +87,6 @@ Result<Together> raw_together(Bench& bench, int processes) {
   bench.places.drop(path);
   return together;
 }
-
-double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
 }  // namespace
 
@@ -135,9 +125,7 @@ BenchResults measure_two_processes(Bench& bench) {
   }
   BenchResult result = compare_sides("drain_2", sides);
   const bench::Spread spread = bench::spread_of(times);
-  result.add("times_one", spread.median);
-  result.add("times_one_low", spread.low);
-  result.add("times_one_high", spread.high);
+  result.add("times_one", spread);
   result.add("raw_times_one", bench::median_of(raw_times));
   // A Redis server works for one at a time: a second process has only its own work to do beside it.
   if (bench.places.kind() != bench::StoreKind::redis) result.must("times_one", spread.median, Bound::at_least, 1.4);
@@ -205,11 +193,11 @@ BenchResults measure_start_latency(Bench& bench) {
     if (!runtime.sleep_until(began + i * kApart, bench.invocation.stop)) return fail(Code::held, "interrupted");
     const Instant sent = runtime.now();
     if (const auto reply = send(sent.time_since_epoch().count()); !reply) return std::unexpected(reply.error());
-    commits.push_back(milliseconds(runtime.now() - sent));
+    commits.push_back(in_milliseconds(runtime.now() - sent));
     runtime.sleep_until(began + i * kApart + kApart / 2, bench.invocation.stop);
     const Instant raw_sent = runtime.now();
     if (auto ok = (*raw)->enqueue(payload); !ok) return std::unexpected(ok.error());
-    raw_commits.push_back(milliseconds(runtime.now() - raw_sent));
+    raw_commits.push_back(in_milliseconds(runtime.now() - raw_sent));
   }
   runtime.sleep_for(std::chrono::milliseconds{500}, bench.invocation.stop);
   (*worker)->write_line("enough");

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
@@ -55,9 +54,8 @@ std::string with_range(const BenchResult& result) {
 }
 
 std::string mark_words(const BenchMark& mark) {
-  return mark.number + " " + shown(mark.value) +
-         (mark.bound == BenchMark::Bound::at_least ? ", at least " : ", at most ") + shown(mark.limit) +
-         (mark.met() ? ": met" : ": MISSED");
+  return mark.number + " " + shown(mark.value) + (mark.bound == Bound::at_least ? ", at least " : ", at most ") +
+         shown(mark.limit) + (mark.met() ? ": met" : ": MISSED");
 }
 
 std::vector<double> rates(const std::vector<Cost>& costs) {
@@ -88,13 +86,10 @@ BenchResult compare_sides(const std::string& name, const BenchSides& sides) {
   result.raw_rate = bench::median_of(rates(sides.raw));
   const bench::Spread ratio = bench::spread_of(quotients(rates(sides.ours), rates(sides.raw)));
   result.ratio = ratio.median;
-  result.add("ratio_low", ratio.low);
-  result.add("ratio_high", ratio.high);
+  result.add_range("ratio", ratio);
   // The other way round, so that more is better in both: raw's CPU time over ours.
   const bench::Spread cpu = bench::spread_of(quotients(cpus(sides.raw), cpus(sides.ours)));
-  result.add("cpu_ratio", cpu.median);
-  result.add("cpu_ratio_low", cpu.low);
-  result.add("cpu_ratio_high", cpu.high);
+  result.add("cpu_ratio", cpu);
   result.add("cpu_us", bench::median_of(cpus(sides.ours)));
   result.add("raw_cpu_us", bench::median_of(cpus(sides.raw)));
   if (!sides.raw_set.empty()) {
@@ -120,7 +115,7 @@ std::string bench_json(const std::string& store, const std::string& durability,
     for (const auto& [number, value] : result.more) one[number] = rounded(value);
     if (!result.marks.empty()) one["marks"] = nlohmann::ordered_json::array();
     for (const BenchMark& mark : result.marks) {
-      const char* bound = mark.bound == BenchMark::Bound::at_least ? "at_least" : "at_most";
+      const char* bound = mark.bound == Bound::at_least ? "at_least" : "at_most";
       one["marks"].push_back(
           {{"number", mark.number}, {"value", rounded(mark.value)}, {bound, mark.limit}, {"met", mark.met()}});
     }

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "bench/statistics.hpp"
 #include "benches/bench.hpp"
 #include "benches/work.hpp"
 
@@ -14,7 +13,6 @@ using bench::Cost;
 using bench::RawQueue;
 using bench::RawStyle;
 using bench::Stopwatch;
-using Bound = BenchMark::Bound;
 
 // Threads that each enqueue one job after the other, a commit each unless the store joins them.
 Result<Cost> enqueue_one_by_one(Bench& bench, Store& store, int threads, std::int64_t each) {
@@ -77,17 +75,9 @@ Result<BulkAndDrain> ours_round(Bench& bench, decltype(drain_in_batches)& drain_
 }
 
 Result<Cost> worker_round(Bench& bench) {
-  const std::string path = bench.places.fresh("worker");
-  Result<Cost> cost = Cost{};
-  {
-    const auto store = bench.open(path);
-    if (!store) return std::unexpected(store.error());
-    cost = enqueue_in_batches(bench.runtime(), **store, bench.sizes.jobs, bench.sizes.batch, bench.invocation.stop);
-    if (cost)
-      cost = drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), **store, bench.invocation.stop);
-  }
-  bench.places.drop(path);
-  return cost;
+  return bench.drained([&](Store& store) {
+    return drain_with_worker(bench.runtime(), Log(*bench.invocation.log_sink), store, bench.invocation.stop);
+  });
 }
 
 Result<BulkAndDrain> raw_round(Bench& bench, RawStyle style) {
@@ -166,9 +156,7 @@ BenchResults measure_one_by_one(Bench& bench) {
   if (!crowded) return std::vector{one};
   BenchResult crowd = compare_sides("enqueue_64", many);
   const bench::Spread spread = bench::spread_of(times);
-  crowd.add("times_one", spread.median);
-  crowd.add("times_one_low", spread.low);
-  crowd.add("times_one_high", spread.high);
+  crowd.add("times_one", spread);
   if (!bench.places.has_server()) crowd.must("times_one", spread.median, Bound::at_least, 8);
   return std::vector{one, crowd};
 }

@@ -9,10 +9,9 @@ namespace fenceline::cli {
 
 // An embedded store has nothing to restart and nothing to cut, and the drill says so instead of passing.
 inline Result<int> nothing_to_play(const Invocation& invocation, const std::string& name, const std::string& what) {
-  DrillReport report;
-  report.not_injected.push_back(
+  return tell_not_played(
+      invocation, name,
       what + ": the store is embedded in its users' processes; `drill kill` and `drill pause` play what can befall it");
-  return tell_drill(invocation, name, report);
 }
 
 }  // namespace fenceline::cli

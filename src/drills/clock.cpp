@@ -15,7 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 5> kJumps{"+1h", "-1h", "+30h", "-30h", "+0"};
-constexpr Duration kBetween = 1500ms;
 
 // Where distributions put the library that lies about the time; empty: it is not installed.
 std::string find_faketime() {
@@ -32,15 +31,13 @@ void set_clock(const DrillFleet& fleet, int worker, std::string_view offset) {
   std::ofstream(fleet.folder() + "/clock-" + std::to_string(worker), std::ios::trunc) << offset << '\n';
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_clock(Invocation& invocation) {
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const std::string library = find_faketime();
-  if (library.empty()) {
-    DrillReport report;
-    report.not_injected.push_back("jumps of the clock: libfaketime is not installed; install the package `faketime`");
-    return tell_drill(invocation, "clock", report);
-  }
+  if (library.empty())
+    return tell_not_played(invocation, "clock",
+                           "jumps of the clock: libfaketime is not installed; install the package `faketime`");
   const auto environment = [&](const DrillFleet& fleet, int worker) -> std::map<std::string, std::string> {
     if (worker == 0) return {};  // one sees the time as it is
     set_clock(fleet, worker, "+0");
@@ -51,16 +48,14 @@ Result<int> run(Invocation& invocation) {
   };
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (std::size_t i = 0; i < kJumps.size(); ++i) {
-      if (!fleet.wait(kBetween)) return false;
+      if (!fleet.wait(kBetweenFaults)) return false;
       set_clock(fleet, 1, kJumps[i]);
       set_clock(fleet, 2, kJumps[(i + 1) % kJumps.size()]);
       report.faults += 2;
-      if (stderr_is_terminal())
-        tell("clock: " + std::to_string(report.faults) + " jumps, " + std::to_string(fleet.unfinished()) +
-             " jobs left");
+      fleet.tell_progress(std::to_string(report.faults) + " jumps");
     }
     set_clock(fleet, 2, "+0");
-    return fleet.wait(kBetween);
+    return fleet.wait(kBetweenFaults);
   };
   // The library that lies about the time breaks the timers of guardians, which is not what this is about.
   return play_drill(invocation, **store,
@@ -80,7 +75,7 @@ CommandSpec drill_clock_command() {
           .arguments = {},
           .options = {},
           .examples = {{"fenceline drill clock", "ten jumps; needs the package faketime"}},
-          .run = run};
+          .run = run_drill_clock};
 }
 
 }  // namespace fenceline::cli

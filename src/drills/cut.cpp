@@ -13,9 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kWhat = "half-open, reset and slow connections";
-constexpr Duration kBetween = 1500ms;
-constexpr int kJobsOfARound = 190;  // enough for all of it
+constexpr const char* kCuts = "half-open, reset and slow connections";
+constexpr int kJobsOfWeathers = 190;  // enough for all of it
 
 struct Weather {
   LinkState state;
@@ -39,7 +38,7 @@ bool was_felt(const Weather& weather, const FaultProxy::Counts& before, const Fa
 }
 
 // False if the drill was interrupted.
-bool play(DrillFleet& fleet, FaultProxy& proxy, const Weather& weather, DrillReport& report) {
+bool play_weather(DrillFleet& fleet, FaultProxy& proxy, const Weather& weather, DrillReport& report) {
   if (fleet.unfinished() == 0) {
     report.not_injected.push_back(std::string(weather.name) + ": every job had ended before");
     return true;
@@ -54,12 +53,12 @@ bool play(DrillFleet& fleet, FaultProxy& proxy, const Weather& weather, DrillRep
   return whole;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_cut(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 1, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
   const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
   if (!server) return std::unexpected(server.error());
-  if (!*server) return nothing_to_play(invocation, "cut", kWhat);
+  if (!*server) return nothing_to_play(invocation, "cut", kCuts);
   const Result<FaultProxy::Target> place = (*server)->place();
   if (!place) return std::unexpected(place.error());
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
@@ -69,17 +68,16 @@ Result<int> run(Invocation& invocation) {
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {
       for (const Weather& weather : kWeathers) {
-        if (!fleet.wait(kBetween) || !play(fleet, **proxy, weather, report)) return false;
-        if (stderr_is_terminal())
-          tell("cut: " + std::string(weather.name) + ", " + std::to_string(fleet.unfinished()) + " jobs left");
+        if (!fleet.wait(kBetweenFaults) || !play_weather(fleet, **proxy, weather, report)) return false;
+        fleet.tell_progress(weather.name);
       }
     }
-    return fleet.wait(kBetween);
+    return fleet.wait(kBetweenFaults);
   };
   return play_drill(invocation, **store,
                     {.name = "cut",
                      .store_url = (*server)->url_at((*proxy)->port()),
-                     .jobs = static_cast<int>(*rounds) * kJobsOfARound,
+                     .jobs = static_cast<int>(*rounds) * kJobsOfWeathers,
                      .environment = {},
                      .storm = storm});
 }
@@ -94,7 +92,7 @@ CommandSpec drill_cut_command() {
           .arguments = {},
           .options = {{"--repeat", "N", "rounds of six faults, 18 s each; default 1"}},
           .examples = {{"fenceline drill cut --store postgres://localhost/app", "six faults under three workers"}},
-          .run = run};
+          .run = run_drill_cut};
 }
 
 }  // namespace fenceline::cli

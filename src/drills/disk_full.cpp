@@ -22,7 +22,6 @@ using namespace std::chrono_literals;
 constexpr const char* kDiskSize = "size=32m";  // several times what the write-ahead log takes between two checkpoints
 constexpr int kRounds = 4;
 constexpr Duration kFull = 1500ms;
-constexpr Duration kBetween = 1500ms;
 
 std::string error_now() { return std::strerror(errno); }
 
@@ -45,21 +44,14 @@ void fill(const std::string& path) {
   }
 }
 
-Result<int> run(Invocation& invocation) {
-  if (is_on_a_server(invocation.store_url)) {
-    DrillReport report;
-    report.not_injected.push_back(
-        "a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it is played on a "
-        "scratch store");
-    return tell_drill(invocation, "disk-full", report);
-  }
+Result<int> run_drill_disk_full(Invocation& invocation) {
+  if (is_on_a_server(invocation.store_url))
+    return tell_not_played(invocation, "disk-full",
+                           "a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it "
+                           "is played on a scratch store");
   const DrillFolder disk;
   const std::string trouble = mount_small_disk(disk.path());
-  if (!trouble.empty()) {
-    DrillReport report;
-    report.not_injected.push_back("a full disk: " + trouble);
-    return tell_drill(invocation, "disk-full", report);
-  }
+  if (!trouble.empty()) return tell_not_played(invocation, "disk-full", "a full disk: " + trouble);
   const std::string url = "sqlite:" + disk.path() + "/drill.db";
   int exit = kExitOk;
   {
@@ -70,15 +62,13 @@ Result<int> run(Invocation& invocation) {
     const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
       const std::string filler = disk.path() + "/filler";
       for (int round = 0; round < kRounds; ++round) {
-        if (!fleet.wait(kBetween)) return false;
+        if (!fleet.wait(kBetweenFaults)) return false;
         fill(filler);
         const bool whole = fleet.wait(kFull);
         std::filesystem::remove(filler);
         if (!whole) return false;
         ++report.faults;
-        if (stderr_is_terminal())
-          tell("disk-full: " + std::to_string(report.faults) + " of " + std::to_string(kRounds) + " times, " +
-               std::to_string(fleet.unfinished()) + " jobs left");
+        fleet.tell_progress(std::to_string(report.faults) + " of " + std::to_string(kRounds) + " times");
       }
       return true;
     };
@@ -100,7 +90,7 @@ CommandSpec drill_disk_full_command() {
           .arguments = {},
           .options = {},
           .examples = {{"fenceline drill disk-full", "four times, on a memory disk of its own"}},
-          .run = run};
+          .run = run_drill_disk_full};
 }
 
 }  // namespace fenceline::cli

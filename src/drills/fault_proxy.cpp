@@ -19,18 +19,19 @@
 #include "drills/proxy_link.hpp"
 
 namespace fenceline::cli {
-namespace {
 
-constexpr int kWaiting = 64;  // connections that were not accepted yet
-
-struct Address {
+struct SocketAddress {
   sockaddr_storage bytes{};
   socklen_t size = 0;
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
 };
 
-Result<Address> find_address(const FaultProxy::Target& target) {
-  Address address;
+namespace {
+
+constexpr int kWaiting = 64;  // connections that were not accepted yet
+
+Result<SocketAddress> find_address(const FaultProxy::Target& target) {
+  SocketAddress address;
   if (target.host.starts_with('/')) {
     sockaddr_un path{};
     path.sun_family = AF_UNIX;
@@ -52,8 +53,8 @@ Result<Address> find_address(const FaultProxy::Target& target) {
   return address;
 }
 
-Address loopback(std::uint16_t port) {
-  Address address;
+SocketAddress loopback(std::uint16_t port) {
+  SocketAddress address;
   sockaddr_in in{};
   in.sin_family = AF_INET;
   in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -76,7 +77,7 @@ UniqueFd make_socket(int family) { return UniqueFd(::socket(family, SOCK_STREAM 
 UniqueFd bound_socket(std::uint16_t port) {
   UniqueFd fd = make_socket(AF_INET);
   const int on = 1;
-  const Address address = loopback(port);
+  const SocketAddress address = loopback(port);
   if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(fd.get(), address.get(), address.size) != 0)
     return {};
@@ -100,7 +101,7 @@ void send_at_once(const UniqueFd& fd) {
 // All connections, moved by one task.
 class FaultProxy::Links {
  public:
-  Links(Runtime& runtime, Address target, UniqueFd held, UniqueFd listener, UniqueFd wake)
+  Links(Runtime& runtime, SocketAddress target, UniqueFd held, UniqueFd listener, UniqueFd wake)
       : runtime_(runtime),
         target_(target),
         held_(std::move(held)),
@@ -217,7 +218,7 @@ class FaultProxy::Links {
   }
 
   Runtime& runtime_;
-  const Address target_;
+  const SocketAddress target_;
   const UniqueFd held_;  // never listens: keeps the port ours while nobody does
   UniqueFd listener_;
   const UniqueFd wake_;
@@ -234,7 +235,7 @@ class FaultProxy::Links {
 };
 
 Result<std::unique_ptr<FaultProxy>> FaultProxy::open(Runtime& runtime, const Target& target) {
-  const Result<Address> address = find_address(target);
+  const Result<SocketAddress> address = find_address(target);
   if (!address) return std::unexpected(address.error());
   UniqueFd held = bound_socket(0);
   UniqueFd listener = held ? listening_socket(port_of(held)) : UniqueFd{};

@@ -19,7 +19,7 @@ constexpr Duration kStopMost = 60s;
 constexpr Duration kEndMost = 120s;
 constexpr Duration kLookMost = 30s;  // for an answer
 constexpr std::size_t kViolationsShown = 5;
-const std::string kQueue = "drill";
+const std::string kFleetQueue = "drill";
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Result<void> DrillFleet::start() {
   EnqueueRequest request{.ns = ns_};
   for (int i = 0; i < plan_.jobs; ++i) {
     NewJob job{.id = make_uuid7(runtime_.wall_now(), runtime_.random(), runtime_.random()),
-               .queue = kQueue,
+               .queue = kFleetQueue,
                .payload = std::to_string(i)};
     payloads_[job.id] = job.payload;
     request.jobs.push_back(std::move(job));
@@ -57,8 +57,9 @@ Result<void> DrillFleet::start() {
     std::map<std::string, std::string> environment =
         plan_.environment ? plan_.environment(*this, i) : std::map<std::string, std::string>{};
     environment["FENCELINE_LOG"] = "info";
-    std::vector<std::string> arguments = plan_.commands ? std::vector<std::string>{"work", kQueue, "--concurrency", "2"}
-                                                        : std::vector<std::string>{"drill-worker", "steady", kQueue};
+    std::vector<std::string> arguments = plan_.commands
+                                             ? std::vector<std::string>{"work", kFleetQueue, "--concurrency", "2"}
+                                             : std::vector<std::string>{"drill-worker", "steady", kFleetQueue};
     for (const std::string& word : std::vector<std::string>{"--store", plan_.store_url, "--namespace", ns_, "--ttl",
                                                             "1s", "--history", history()})
       arguments.push_back(word);
@@ -72,6 +73,10 @@ Result<void> DrillFleet::start() {
 
 bool DrillFleet::wait(Duration how_long) {
   return runtime_.sleep_for(how_long, invocation_.stop) && !was_interrupted(invocation_.stop);
+}
+
+void DrillFleet::tell_progress(const std::string& words) {
+  if (stderr_is_terminal()) tell(plan_.name + ": " + words + ", " + std::to_string(unfinished()) + " jobs left");
 }
 
 std::int64_t DrillFleet::unfinished() {
@@ -247,6 +252,20 @@ int tell_drill(const Invocation& invocation, const std::string& name, const Dril
   }
   if (!held) return kExitFound;
   return played ? kExitOk : kExitTryLater;
+}
+
+int tell_not_played(const Invocation& invocation, const std::string& name, const std::string& why) {
+  DrillReport report;
+  report.not_injected.push_back(why);
+  return tell_drill(invocation, name, report);
+}
+
+std::vector<std::string> accepting(const Invocation& invocation, std::vector<std::string> arguments) {
+  const auto accepted = invocation.options.find("--accept");
+  if (accepted == invocation.options.end()) return arguments;
+  for (const std::string& what : accepted->second)
+    arguments.insert(arguments.insert(std::ranges::find(arguments, "--"), what), "--accept");
+  return arguments;
 }
 
 }  // namespace fenceline::cli

@@ -19,6 +19,9 @@ namespace fenceline::cli {
 class DrillFleet;
 struct DrillReport;
 
+inline constexpr Duration kBetweenFaults = std::chrono::milliseconds{1500};
+inline constexpr Duration kPastALease = std::chrono::milliseconds{2500};  // those of a fleet are of one second
+
 struct DrillPlan {
   std::string name;       // "pause"
   std::string store_url;  // of the workers
@@ -64,6 +67,8 @@ class DrillFleet {
 
   // False if the drill was interrupted.
   bool wait(Duration how_long);
+  // Tells people at a terminal how far it is: "NAME: words, 12 jobs left".
+  void tell_progress(const std::string& words);
   // How many jobs have not ended; negative if the store does not say.
   std::int64_t unfinished();
   // Until every job has ended. A sentence if that takes longer than `most`.
@@ -111,5 +116,11 @@ void count_words(const std::string& path, DrillReport& report);
 
 // Prints the report, as text or JSON, and gives the exit code: held, broken, or nothing could be injected at all.
 int tell_drill(const Invocation& invocation, const std::string& name, const DrillReport& report);
+
+// The same for a drill that cannot be played here, and why.
+int tell_not_played(const Invocation& invocation, const std::string& name, const std::string& why);
+
+// The words of a process of ours, which accepts what this one does: its options end at `--`.
+std::vector<std::string> accepting(const Invocation& invocation, std::vector<std::string> arguments);
 
 }  // namespace fenceline::cli

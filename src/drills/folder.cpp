@@ -20,4 +20,9 @@ DrillFolder::~DrillFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+std::string folder_of_store(const std::string& store_url) {
+  const std::string folder = std::filesystem::path(store_url.substr(kEmbedded.size())).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 }  // namespace fenceline::cli

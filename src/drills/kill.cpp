@@ -46,8 +46,8 @@ void tell_point(const Invocation& invocation, const CrashPointInfo& point, const
 }
 
 // All of them, some at a time. How many were played to their end; fewer than there are: it was interrupted.
-std::size_t play_all(Invocation& invocation, const std::string& ns, const std::vector<CrashPointInfo>& points,
-                     DrillReport& report) {
+std::size_t play_points(Invocation& invocation, const std::string& ns, const std::vector<CrashPointInfo>& points,
+                        DrillReport& report) {
   std::mutex mutex;
   std::atomic<std::size_t> next{0};
   std::size_t played = 0;
@@ -77,7 +77,7 @@ std::size_t play_all(Invocation& invocation, const std::string& ns, const std::v
   return played;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_kill(Invocation& invocation) {
   if (invocation.has("--list")) return list(invocation);
   const std::optional<std::string> only = invocation.value("--point");
   if (only && !find_crash_point(*only))
@@ -94,7 +94,7 @@ Result<int> run(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   Runtime& runtime = *invocation.runtime;
   const std::string ns = "drill-" + to_string(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));
-  const std::size_t played = play_all(invocation, ns, points, report);
+  const std::size_t played = play_points(invocation, ns, points, report);
   const Result<void> removed = (*store)->remove_namespace(ns, {.actor = "drill", .reason = "drill kill is over"});
   if (played < points.size()) {
     tell("fenceline: interrupted; " + std::to_string(played) + " of " + std::to_string(points.size()) +
@@ -119,7 +119,7 @@ CommandSpec drill_kill_command() {
                       {"--point", "NAME", "only this one"}},
           .examples = {{"fenceline drill kill", "all points, three at a time"},
                        {"fenceline drill kill --point settle_before", "one of them"}},
-          .run = run};
+          .run = run_drill_kill};
 }
 
 }  // namespace fenceline::cli

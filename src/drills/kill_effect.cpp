@@ -6,10 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "drills/fleet.hpp"
+
 namespace fenceline::cli {
 namespace {
 
-constexpr Duration kProcessMost = std::chrono::seconds{60};
 constexpr Duration kBetweenLooks = std::chrono::milliseconds{100};
 constexpr int kJobs = 3;
 const std::string kHold = "hold";
@@ -51,35 +52,20 @@ std::vector<std::string> KillAtEffect::work(const std::string& policy) const {
                                  "--drain",
                                  "--",
                                  std::filesystem::read_symlink("/proc/self/exe").string()};
-  const std::vector<std::string> effect = accepting({"effect", "entry", "--in-doubt", policy, "--", "/bin/sh", "-c",
-                                                     entry + (ends_in_doubt() ? "; exit 1" : ""), books(policy)});
+  const std::vector<std::string> effect =
+      accepting(invocation_, {"effect", "entry", "--in-doubt", policy, "--", "/bin/sh", "-c",
+                              entry + (ends_in_doubt() ? "; exit 1" : ""), books(policy)});
   words.insert(words.end(), effect.begin(), effect.end());
   return words;
 }
 
-std::vector<std::string> KillAtEffect::accepting(std::vector<std::string> arguments) const {
-  if (const auto accepted = invocation_.options.find("--accept"); accepted != invocation_.options.end()) {
-    for (const std::string& what : accepted->second) {
-      const auto end = arguments.insert(std::ranges::find(arguments, "--"), what);
-      arguments.insert(end, "--accept");
-    }
-  }
-  return arguments;
-}
-
-KillAtEffect::Ended KillAtEffect::run(std::vector<std::string> arguments, const std::string& armed_mark) {
-  const std::map<std::string, std::string> environment{
-      {"FENCELINE_STORE", invocation_.store_url},
-      {"FENCELINE_NAMESPACE", ns_},
-      {"FENCELINE_LOG", "info"},
-      {"FENCELINE_CRASH_AT", armed_mark.empty() ? "" : std::string(point_.name)},
-      {"FENCELINE_CRASH_MARK", armed_mark}};
-  auto process =
-      OwnProcess::start(*invocation_.runtime, accepting(std::move(arguments)), environment, folder_.path() + "/words");
-  if (!process) return {{kExitBug, 0}, process.error().message};
-  Ended ended;
-  ended.exit = (*process)->finish(invocation_.runtime->now() + kProcessMost, &ended.output);
-  return ended;
+Ended KillAtEffect::run(std::vector<std::string> arguments, const std::string& armed_mark) {
+  return run_armed(invocation_, std::move(arguments),
+                   {.store_url = invocation_.store_url,
+                    .ns = ns_,
+                    .folder = folder_.path(),
+                    .mark = armed_mark,
+                    .dies_at = armed_mark.empty() ? "" : point_.name});
 }
 
 std::string KillAtEffect::play() {

@@ -10,7 +10,7 @@
 
 #include "base/crash_point.hpp"
 #include "cli/frame/command.hpp"
-#include "cli/frame/own_process.hpp"
+#include "drills/armed_process.hpp"
 #include "drills/folder.hpp"
 
 namespace fenceline::cli {
@@ -28,18 +28,12 @@ class KillAtEffect {
   std::string play();
 
  private:
-  struct Ended {
-    Exit exit;
-    std::string output;
-  };
-
   bool ends_in_doubt() const;
   std::size_t doubts_owed(const std::string& policy) const;
   std::string queue(const std::string& policy) const { return std::string(point_.name) + "-" + policy; }
   std::string books(const std::string& policy) const { return folder_.path() + "/books-" + policy; }
   std::string mark(const std::string& policy) const { return folder_.path() + "/mark-" + policy; }
   std::vector<std::string> work(const std::string& policy) const;
-  std::vector<std::string> accepting(std::vector<std::string> arguments) const;
   Ended run(std::vector<std::string> arguments, const std::string& armed_mark = "");
 
   std::string play_under(const std::string& policy);

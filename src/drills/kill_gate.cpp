@@ -8,7 +8,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr Duration kProcessMost = std::chrono::seconds{60};
 constexpr std::size_t kContent = 20'000;
 
 // Of each fence another, so that a mixture is seen.
@@ -47,13 +46,13 @@ std::vector<std::string> KillAtGate::write_by_command(int fence) const {
 }
 
 int KillAtGate::run(const std::vector<std::string>& arguments, bool armed) {
-  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", invocation_.store_url},
-                                                       {"FENCELINE_NAMESPACE", "default"},
-                                                       {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
-                                                       {"FENCELINE_CRASH_MARK", folder_.path() + "/mark"}};
-  auto process = OwnProcess::start(*invocation_.runtime, arguments, environment, folder_.path() + "/words");
-  if (!process) return kExitBug;
-  return (*process)->finish(invocation_.runtime->now() + kProcessMost).status;
+  return run_armed(invocation_, arguments,
+                   {.store_url = invocation_.store_url,
+                    .ns = "default",
+                    .folder = folder_.path(),
+                    .mark = folder_.path() + "/mark",
+                    .dies_at = armed ? point_.name : ""})
+      .exit.status;
 }
 
 std::string KillAtGate::content() const {

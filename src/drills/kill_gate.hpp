@@ -8,7 +8,7 @@
 
 #include "base/crash_point.hpp"
 #include "cli/frame/command.hpp"
-#include "cli/frame/own_process.hpp"
+#include "drills/armed_process.hpp"
 #include "drills/folder.hpp"
 
 namespace fenceline::cli {

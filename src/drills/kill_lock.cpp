@@ -8,11 +8,6 @@
 #include <nlohmann/json.hpp>
 
 namespace fenceline::cli {
-namespace {
-
-constexpr Duration kProcessMost = std::chrono::seconds{60};
-
-}  // namespace
 
 bool is_of_a_lock(const CrashPointInfo& point) { return point.name.starts_with("lock_"); }
 
@@ -22,20 +17,13 @@ std::vector<std::string> KillAtLock::lock(const std::vector<std::string>& comman
   return words;
 }
 
-KillAtLock::Ended KillAtLock::run(std::vector<std::string> arguments, bool armed) {
-  if (const auto accepted = invocation_.options.find("--accept"); accepted != invocation_.options.end()) {
-    for (const std::string& what : accepted->second)
-      arguments.insert(arguments.insert(std::ranges::find(arguments, "--"), what), "--accept");
-  }
-  const std::map<std::string, std::string> environment{{"FENCELINE_STORE", invocation_.store_url},
-                                                       {"FENCELINE_NAMESPACE", ns_},
-                                                       {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
-                                                       {"FENCELINE_CRASH_MARK", armed ? mark() : ""}};
-  auto process = OwnProcess::start(*invocation_.runtime, std::move(arguments), environment, folder_.path() + "/words");
-  if (!process) return {{kExitBug, 0}, process.error().message};
-  Ended ended;
-  ended.exit = (*process)->finish(invocation_.runtime->now() + kProcessMost, &ended.output);
-  return ended;
+Ended KillAtLock::run(std::vector<std::string> arguments, bool armed) {
+  return run_armed(invocation_, std::move(arguments),
+                   {.store_url = invocation_.store_url,
+                    .ns = ns_,
+                    .folder = folder_.path(),
+                    .mark = mark(),
+                    .dies_at = armed ? point_.name : ""});
 }
 
 Fence KillAtLock::newest_fence() {

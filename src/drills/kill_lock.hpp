@@ -8,7 +8,7 @@
 
 #include "base/crash_point.hpp"
 #include "cli/frame/command.hpp"
-#include "cli/frame/own_process.hpp"
+#include "drills/armed_process.hpp"
 #include "drills/fleet.hpp"
 #include "drills/folder.hpp"
 
@@ -27,11 +27,6 @@ class KillAtLock {
   std::string play(DrillReport& report);
 
  private:
-  struct Ended {
-    Exit exit;
-    std::string output;
-  };
-
   std::string key() const { return std::string(point_.name); }
   std::string mark() const { return folder_.path() + "/mark"; }
   std::string history() const { return folder_.path() + "/history"; }

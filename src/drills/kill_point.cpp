@@ -10,17 +10,10 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr Duration kProcessMost = std::chrono::seconds{60};
-constexpr int kJobs = 4;
+constexpr int kFewJobs = 4;
 // A checkpoint comes after a thousand pages. In one enqueue, so that it is ours to do, whoever else writes.
 constexpr int kLargeJobs = 6;
 constexpr std::size_t kLarge = 900'000;
-const std::string kEmbedded = "sqlite:";
-
-std::string folder_of(const std::string& store_url) {
-  const std::string folder = std::filesystem::path(store_url.substr(kEmbedded.size())).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
 
 // /bin/cat answers with what it was given.
 bool holds_its_own_result(const nlohmann::json& shown) {
@@ -42,7 +35,7 @@ std::string cannot_be_met(const CrashPointInfo& point, const std::string& store_
 
 KillAtPoint::KillAtPoint(Invocation& invocation, std::string ns, const CrashPointInfo& point)
     : invocation_(invocation), runtime_(*invocation.runtime), point_(point), ns_(std::move(ns)) {
-  if (needs_new_file(point)) new_file_.emplace(folder_of(invocation.store_url));
+  if (needs_new_file(point)) new_file_.emplace(folder_of_store(invocation.store_url));
 }
 
 std::string KillAtPoint::play(DrillReport& report) {
@@ -68,7 +61,8 @@ void KillAtPoint::write_payloads() const {
   const bool large = starts_with("sqlite_checkpoint");
   std::ofstream lines(folder_.path() + "/jobs.jsonl");
   const std::string padding(large ? kLarge : 10, 'x');
-  for (int i = 0; i < (large ? kLargeJobs : kJobs); ++i) lines << "{\"n\":" << i << ",\"pad\":\"" << padding << "\"}\n";
+  for (int i = 0; i < (large ? kLargeJobs : kFewJobs); ++i)
+    lines << "{\"n\":" << i << ",\"pad\":\"" << padding << "\"}\n";
 }
 
 std::vector<std::string> KillAtPoint::enqueue() const {
@@ -91,24 +85,14 @@ std::vector<std::vector<std::string>> KillAtPoint::life() const {
   return steps;
 }
 
-KillAtPoint::Ended KillAtPoint::run(std::vector<std::string> arguments, bool armed) {
-  if (const auto accepted = invocation_.options.find("--accept"); accepted != invocation_.options.end()) {
-    for (const std::string& what : accepted->second) {
-      const auto end = arguments.insert(std::ranges::find(arguments, "--"), what);
-      arguments.insert(end, "--accept");
-    }
-  }
-  const std::map<std::string, std::string> environment{
-      {"FENCELINE_STORE", new_file_ ? kEmbedded + new_file_->path() + "/drill.db" : invocation_.store_url},
-      {"FENCELINE_NAMESPACE", ns_},
-      {"FENCELINE_LOG", "info"},
-      {"FENCELINE_CRASH_AT", armed ? std::string(point_.name) : ""},
-      {"FENCELINE_CRASH_MARK", folder_.path() + "/mark"}};
-  auto process = OwnProcess::start(runtime_, arguments, environment, folder_.path() + "/words");
-  if (!process) return {{kExitBug, 0}, process.error().message};
-  Ended ended;
-  ended.exit = (*process)->finish(runtime_.now() + kProcessMost, &ended.output);
-  return ended;
+Ended KillAtPoint::run(std::vector<std::string> arguments, bool armed) {
+  const std::string new_url = new_file_ ? std::string(kEmbedded) + new_file_->path() + "/drill.db" : "";
+  return run_armed(invocation_, std::move(arguments),
+                   {.store_url = new_file_ ? new_url : invocation_.store_url,
+                    .ns = ns_,
+                    .folder = folder_.path(),
+                    .mark = folder_.path() + "/mark",
+                    .dies_at = armed ? point_.name : ""});
 }
 
 // Every command of a job's life under the order to die at the point; the one that met it is then repeated without.

@@ -10,7 +10,7 @@
 
 #include "base/crash_point.hpp"
 #include "cli/frame/command.hpp"
-#include "cli/frame/own_process.hpp"
+#include "drills/armed_process.hpp"
 #include "drills/fleet.hpp"
 #include "drills/folder.hpp"
 
@@ -32,11 +32,6 @@ class KillAtPoint {
   std::string play(DrillReport& report);
 
  private:
-  struct Ended {
-    Exit exit;
-    std::string output;
-  };
-
   bool starts_with(std::string_view prefix) const { return point_.name.starts_with(prefix); }
   bool was_met() const;
   std::string queue() const { return std::string(point_.name); }

@@ -117,7 +117,7 @@ struct Tally {
   std::vector<TraceEvent> shown;  // of the first round, or of the first that failed
 };
 
-void play_all(Runtime& runtime, Drill& drill, int rounds, std::stop_token stop, Tally& tally) {
+void play_rounds(Runtime& runtime, Drill& drill, int rounds, std::stop_token stop, Tally& tally) {
   std::atomic<int> next{0};
   std::vector<Task> players;
   for (int i = 0; i < std::min(rounds, kRoundsAtOnce); ++i) {
@@ -139,7 +139,7 @@ void play_all(Runtime& runtime, Drill& drill, int rounds, std::stop_token stop, 
   for (Task& player : players) player.join();
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_lease_expiry(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 1, 1, 100'000);
   if (!rounds) return std::unexpected(rounds.error());
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
@@ -149,7 +149,7 @@ Result<int> run(Invocation& invocation) {
 
   Drill drill(invocation, **store, ns);
   Tally tally;
-  play_all(runtime, drill, static_cast<int>(*rounds), invocation.stop, tally);
+  play_rounds(runtime, drill, static_cast<int>(*rounds), invocation.stop, tally);
   const Result<void> removed =
       (*store)->remove_namespace(ns, {.actor = "drill", .reason = "drill lease-expiry is over"});
 
@@ -191,7 +191,7 @@ CommandSpec drill_lease_expiry_command() {
           .options = {{"--repeat", "N", "rounds to play (20 at a time); default 1"}},
           .examples = {{"fenceline drill lease-expiry", "one round, with its trace"},
                        {"fenceline drill lease-expiry --repeat 500 --json", "many rounds, one verdict"}},
-          .run = run};
+          .run = run_drill_lease_expiry};
 }
 
 }  // namespace fenceline::cli

@@ -15,8 +15,7 @@ namespace fenceline::cli {
 namespace {
 
 constexpr Duration kTtlDefault = std::chrono::seconds{3};
-constexpr Duration kSlack = std::chrono::seconds{30};  // for a busy machine; nothing is judged by it
-constexpr const char* kKey = "ledger";
+constexpr const char* kHeldKey = "ledger";
 
 class PausedHolder {
  public:
@@ -60,7 +59,7 @@ class PausedHolder {
   Result<std::unique_ptr<OwnProcess>> holder(const std::string& who) {
     const Duration every =
         std::clamp<Duration>(ttl_ / 100, std::chrono::milliseconds{20}, std::chrono::milliseconds{200});
-    return drill_.start(who, {"lock", kKey, "--class", preset_, "--ttl", format_duration(ttl_), "--wait",
+    return drill_.start(who, {"lock", kHeldKey, "--class", preset_, "--ttl", format_duration(ttl_), "--wait",
                               format_duration(ttl_ * 4 + kSlack), "--", "/proc/self/exe", "drill-locker", "beat", who,
                               "--every", format_duration(every)});
   }
@@ -80,7 +79,7 @@ class PausedHolder {
   std::string late_write(const LockBeat& a, const LockBeat& b) {
     const auto put = [&](Fence fence) {
       return drill_.run("put", {"gate", "put", "-", "-", drill_.folder() + "/target"},
-                        {{"FENCELINE_LOCK", kKey}, {"FENCELINE_FENCE", std::to_string(fence)}});
+                        {{"FENCELINE_LOCK", kHeldKey}, {"FENCELINE_FENCE", std::to_string(fence)}});
     };
     if (const int status = put(a.fence); status != kExitLost)
       return "a write under A's fence ended with " + std::to_string(status) + " instead of 76" + drill_.said_by("put");
@@ -98,7 +97,7 @@ class PausedHolder {
   const Duration ttl_;
 };
 
-Result<int> run(Invocation& invocation, const std::string& preset) {
+Result<int> run_hold(Invocation& invocation, const std::string& preset) {
   const Result<Duration> ttl =
       invocation.duration("--ttl", kTtlDefault, std::chrono::seconds{2}, std::chrono::minutes{10});
   if (!ttl) return std::unexpected(ttl.error());
@@ -127,7 +126,7 @@ CommandSpec spec(const std::string& preset, const std::string& summary) {
               "from the last act of the stopped holder's command, which its guardian ended, to the first of the next"},
              {"taken_over_from_all", "the same as taken_over, with guardian and command stopped too"}}}},
       .examples = {{"fenceline drill lock-" + preset, "on the store at hand, in about 20 s"}},
-      .run = [preset](Invocation& invocation) { return run(invocation, preset); }};
+      .run = [preset](Invocation& invocation) { return run_hold(invocation, preset); }};
 }
 
 }  // namespace

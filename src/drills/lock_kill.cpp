@@ -13,9 +13,8 @@ namespace fenceline::cli {
 namespace {
 
 constexpr int kReplicas = 3;
-constexpr Duration kSlack = std::chrono::seconds{30};
 constexpr Duration kLook = std::chrono::milliseconds{20};
-constexpr const char* kKey = "sweep";
+constexpr const char* kSweptKey = "sweep";
 
 struct Times {
   Duration ttl;
@@ -30,7 +29,7 @@ class Replicas {
   // A sentence if it cannot be.
   std::string start() {
     for (int i = 0; i < kReplicas; ++i) {
-      std::vector<std::string> words{"drill-locker", role_, name_of(i), kKey};
+      std::vector<std::string> words{"drill-locker", role_, name_of(i), kSweptKey};
       if (shortened_) words.insert(words.end(), {"--ttl", format_duration(times_.ttl)});
       auto started = drill_.start(name_of(i), words);
       if (!started) return started.error().message;
@@ -102,7 +101,7 @@ std::string play(LockDrill& drill, Replicas& replicas, const Times& times, bool 
   return {};
 }
 
-Result<int> run(Invocation& invocation, const std::string& role) {
+Result<int> run_lock_kill(Invocation& invocation, const std::string& role) {
   const LockOptions preset = *lock_preset(role);
   Times times{preset.ttl, preset.every};
   const bool shortened = invocation.has("--ttl");
@@ -136,7 +135,7 @@ CommandSpec drill_lock_loop_command() {
           .options = {{"--ttl", "DURATION", "the window, 2s to 10m, tried every half of it; default the preset's 60s"}},
           .examples = {{"fenceline drill lock-loop", "with the preset's own window, in one to two minutes"},
                        {"fenceline drill lock-loop --ttl 4s", "the same in a few seconds"}},
-          .run = [](Invocation& invocation) { return run(invocation, "loop"); }};
+          .run = [](Invocation& invocation) { return run_lock_kill(invocation, "loop"); }};
 }
 
 CommandSpec drill_lock_writer_command() {
@@ -145,7 +144,7 @@ CommandSpec drill_lock_writer_command() {
           .options = {{"--ttl", "DURATION",
                        "of the lease, 2s to 10m, with an act every half of it; default the preset's 10s"}},
           .examples = {{"fenceline drill lock-writer", "with the preset's own lease"}},
-          .run = [](Invocation& invocation) { return run(invocation, "writer"); }};
+          .run = [](Invocation& invocation) { return run_lock_kill(invocation, "writer"); }};
 }
 
 }  // namespace fenceline::cli

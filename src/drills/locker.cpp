@@ -53,7 +53,7 @@ Result<int> writer(Invocation& invocation, LockClient& locks, LockOptions option
   return kExitOk;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_locker(Invocation& invocation) {
   const Result<Duration> every =
       invocation.duration("--every", std::chrono::milliseconds{20}, Duration{0}, kWaitRange.most);
   if (!every) return std::unexpected(every.error());
@@ -88,7 +88,7 @@ CommandSpec drill_locker_command() {
                       {"--every", "DURATION", "between two beats"},
                       history_option()},
           .hidden = true,
-          .run = run};
+          .run = run_drill_locker};
 }
 
 }  // namespace fenceline::cli

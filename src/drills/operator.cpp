@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "bench/places.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/signals.hpp"
 #include "cli/frame/table.hpp"
@@ -22,12 +22,10 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using bench::StoreKind;
 
 constexpr int kAtATime = 3;  // they wait most of their time: for leases to end
 constexpr std::int64_t kRoom = 64 << 20;
-constexpr std::string_view kEmbedded = "sqlite:";
 
 // The faults, with what became of them, in the order of the table.
 struct Played {
@@ -243,9 +241,7 @@ Result<std::unique_ptr<bench::Places>> places_beside(const Invocation& invocatio
 Result<bench::ScratchFolder> folder_for(const Invocation& invocation) {
   if (!invocation.store_url.starts_with(kEmbedded))
     return bench::ScratchFolder::make_in(std::filesystem::temp_directory_path().string(), kRoom);
-  const std::string parent =
-      std::filesystem::path(invocation.store_url.substr(kEmbedded.size())).parent_path().string();
-  return bench::ScratchFolder::make_in(parent.empty() ? "." : parent, kRoom);
+  return bench::ScratchFolder::make_in(folder_of_store(invocation.store_url), kRoom);
 }
 
 // Errors: not_found (a file that was named and is not there), unavailable.
@@ -267,7 +263,7 @@ Result<std::string> rules_in(const Invocation& invocation, const std::string& fo
   return path;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_operator(Invocation& invocation) {
   const Result<std::vector<OperatorFault>> faults = chosen(invocation);
   if (!faults) return std::unexpected(faults.error());
   if (invocation.has("--table")) {
@@ -338,7 +334,7 @@ CommandSpec drill_operator_command() {
              {"not played", "it cannot befall this store"}}}},
       .examples = {{"fenceline drill operator", "all that can befall the store at hand, in about a minute"},
                    {"fenceline drill operator --only dead_letters --json", "one of them, for a script"}},
-      .run = run};
+      .run = run_drill_operator};
 }
 
 }  // namespace fenceline::cli

@@ -6,7 +6,6 @@
 namespace fenceline::cli {
 namespace {
 
-const std::string kQueue = "mail";
 const std::string kLong = "sleep 300";
 
 // Handlers and the drill tell each other by files in its folder.
@@ -26,8 +25,8 @@ OperatorFault all_workers_killed() {
           .check = "stale_jobs",
           .command = "fenceline work QUEUE -- CMD",
           .bring_about = [](OperatorScene& scene) {
-            scene.run({"enqueue", kQueue});
-            const int worker = scene.work({kQueue}, kLong);
+            scene.run({"enqueue", kSceneQueue});
+            const int worker = scene.work({kSceneQueue}, kLong);
             scene.until_jobs(1, "running");
             scene.kill(worker);
           }};
@@ -41,10 +40,10 @@ OperatorFault one_worker_killed() {
           .command = "fenceline job show ID",
           .prepare =
               [](OperatorScene& scene) {
-                scene.run({"enqueue", kQueue});
-                scene.work({kQueue}, at_first(scene, kLong, "true"));
+                scene.run({"enqueue", kSceneQueue});
+                scene.work({kSceneQueue}, at_first(scene, kLong, "true"));
                 scene.until_jobs(1, "running");
-                scene.watch(scene.work({kQueue}, "until [ -e " + file(scene, "go") + " ]; do sleep 0.05; done"));
+                scene.watch(scene.work({kSceneQueue}, "until [ -e " + file(scene, "go") + " ]; do sleep 0.05; done"));
               },
           .bring_about = [](OperatorScene& scene) { scene.kill(0); },
           .then = [](OperatorScene& scene) { make_file(scene, "go"); }};
@@ -57,29 +56,29 @@ OperatorFault poison() {
           .check = "poison_jobs",
           .command = "fenceline job cancel ID",
           .bring_about = [](OperatorScene& scene) {
-            scene.run({"enqueue", kQueue});
+            scene.run({"enqueue", kSceneQueue});
             for (int i = 0; i < 2; ++i) {
               // The parent of the shell is the guardian, and its parent the worker.
               const int worker =
-                  scene.work({kQueue}, "read -r pid name state worker rest </proc/$PPID/stat; kill -KILL $worker");
+                  scene.work({kSceneQueue}, "read -r pid name state worker rest </proc/$PPID/stat; kill -KILL $worker");
               scene.until("the job kills its worker", [&] { return scene.has_ended(worker); });
             }
           }};
 }
 
 OperatorFault died() {
-  return {
-      .name = "dead_letters",
-      .what = "a handler ends with 65: its job is of no use",
-      .metric = "fenceline_dead_letters_total",
-      .check = "dead_letters",
-      .command = "fenceline dead redrive --queue QUEUE --limit 1 --yes",
-      .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, at_first(scene, "exit 65", "true"))); },
-      .bring_about =
-          [](OperatorScene& scene) {
-            scene.run({"enqueue", kQueue});
-            scene.until_jobs(1, "dead");
-          }};
+  return {.name = "dead_letters",
+          .what = "a handler ends with 65: its job is of no use",
+          .metric = "fenceline_dead_letters_total",
+          .check = "dead_letters",
+          .command = "fenceline dead redrive --queue QUEUE --limit 1 --yes",
+          .prepare =
+              [](OperatorScene& scene) { scene.watch(scene.work({kSceneQueue}, at_first(scene, "exit 65", "true"))); },
+          .bring_about =
+              [](OperatorScene& scene) {
+                scene.run({"enqueue", kSceneQueue});
+                scene.until_jobs(1, "dead");
+              }};
 }
 
 std::string charge(const OperatorScene& scene) {
@@ -89,10 +88,10 @@ std::string charge(const OperatorScene& scene) {
 // A worker is killed between the intent of an effect and its record, and another one meets the doubt.
 void killed_in_an_effect(OperatorScene& scene, const std::vector<std::string>& job) {
   scene.run(job);
-  const int worker = scene.work({kQueue}, charge(scene));
+  const int worker = scene.work({kSceneQueue}, charge(scene));
   scene.until("the effect has begun", [&] { return std::ifstream(scene.folder() + "/charging").good(); });
   scene.kill(worker);
-  scene.work({kQueue}, charge(scene));
+  scene.work({kSceneQueue}, charge(scene));
   scene.until_jobs(1, "waiting");
 }
 
@@ -103,7 +102,7 @@ OperatorFault effect_in_doubt() {
           .check = "effects_in_doubt",
           .command = "fenceline effects resolve ID NAME --done # or --none, whichever is so",
           .bring_about = [](OperatorScene& scene) {
-            killed_in_an_effect(scene, {"enqueue", kQueue});
+            killed_in_an_effect(scene, {"enqueue", kSceneQueue});
           }};
 }
 
@@ -115,7 +114,7 @@ OperatorFault unserved() {
           .command = "fenceline work QUEUE -- CMD",
           .bring_about =
               [](OperatorScene& scene) {
-                scene.run({"enqueue", kQueue});
+                scene.run({"enqueue", kSceneQueue});
               },
           .ages = true};
 }
@@ -126,27 +125,29 @@ OperatorFault paused() {
           .metric = "fenceline_oldest_ready_seconds",
           .check = "queue_age",
           .command = "fenceline queue resume QUEUE",
-          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, "true")); },
+          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kSceneQueue}, "true")); },
           .bring_about =
               [](OperatorScene& scene) {
-                scene.run({"queue", "pause", kQueue, "--reason", "a drill"});
-                scene.run({"enqueue", kQueue});
+                scene.run({"queue", "pause", kSceneQueue, "--reason", "a drill"});
+                scene.run({"enqueue", kSceneQueue});
               },
           .ages = true};
 }
 
 OperatorFault group_behind_a_failure() {
-  return {.name = "groups_blocked",
-          .what = "the first job of a group fails, and is tried again hours later",
-          .metric = "fenceline_groups_blocked",
-          .check = "groups_blocked",
-          .command = "fenceline job retry ID",
-          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, at_first(scene, "exit 1", "true"))); },
-          .bring_about =
-              [](OperatorScene& scene) {
-                for (int i = 0; i < 2; ++i)
-                  scene.run({"enqueue", kQueue, "--group", "customer-7", "--backoff", "24h", "--backoff-max", "24h"});
-              }};
+  return {
+      .name = "groups_blocked",
+      .what = "the first job of a group fails, and is tried again hours later",
+      .metric = "fenceline_groups_blocked",
+      .check = "groups_blocked",
+      .command = "fenceline job retry ID",
+      .prepare =
+          [](OperatorScene& scene) { scene.watch(scene.work({kSceneQueue}, at_first(scene, "exit 1", "true"))); },
+      .bring_about =
+          [](OperatorScene& scene) {
+            for (int i = 0; i < 2; ++i)
+              scene.run({"enqueue", kSceneQueue, "--group", "customer-7", "--backoff", "24h", "--backoff-max", "24h"});
+          }};
 }
 
 OperatorFault group_behind_a_doubt() {
@@ -156,7 +157,7 @@ OperatorFault group_behind_a_doubt() {
           .check = "groups_blocked",
           .command = "fenceline effects resolve ID NAME --done # or --none, whichever is so",
           .bring_about = [](OperatorScene& scene) {
-            const std::vector<std::string> job{"enqueue", kQueue, "--group", "customer-7"};
+            const std::vector<std::string> job{"enqueue", kSceneQueue, "--group", "customer-7"};
             killed_in_an_effect(scene, job);
             scene.run(job);
           }};

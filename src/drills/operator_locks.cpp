@@ -9,11 +9,11 @@ namespace {
 
 using bench::StoreKind;
 
-const std::string kKey = "deploy";
+const std::string kSceneLock = "deploy";
 
 void until_held(OperatorScene& scene) {
   scene.until("the lock is held", [&] {
-    return scene.run({"locks", "list", "--held", "--json"}).find(kKey) != std::string::npos;
+    return scene.run({"locks", "list", "--held", "--json"}).find(kSceneLock) != std::string::npos;
   });
 }
 
@@ -24,7 +24,7 @@ OperatorFault holder_killed() {
           .check = "lock_debt",
           .command = "fenceline lock KEY -- true",
           .bring_about = [](OperatorScene& scene) {
-            const int holder = scene.start({"lock", kKey, "--ttl", "1s", "--", "/bin/sleep", "300"}, "holder");
+            const int holder = scene.start({"lock", kSceneLock, "--ttl", "1s", "--", "/bin/sleep", "300"}, "holder");
             until_held(scene);
             scene.kill(holder);
           }};
@@ -56,7 +56,7 @@ OperatorFault holder_stopped() {
       .bring_about =
           [](OperatorScene& scene) {
             const std::string held = scene.folder() + "/held";
-            const int holder = scene.start({"lock", kKey, "--ttl", "30m", "--", "/bin/sh", "-c",
+            const int holder = scene.start({"lock", kSceneLock, "--ttl", "30m", "--", "/bin/sh", "-c",
                                             "touch " + held + "; until [ -e " + go(scene) + " ]; do sleep 0.05; done"},
                                            "holder");
             scene.until("the command runs", [&] { return std::ifstream(held).good(); });
@@ -67,9 +67,9 @@ OperatorFault holder_stopped() {
               scene.signal(holder, SIGCONT);
               return false;
             });
-            scene.start({"lock", kKey, "--wait", "10m", "--", "/bin/true"}, "waiter");
+            scene.start({"lock", kSceneLock, "--wait", "10m", "--", "/bin/true"}, "waiter");
             scene.until("somebody waits", [&] {
-              return scene.run({"locks", "show", kKey, "--json"}).find("\"waiters\":[{") != std::string::npos;
+              return scene.run({"locks", "show", kSceneLock, "--json"}).find("\"waiters\":[{") != std::string::npos;
             });
             set_back_the_waiter(scene);
           },
@@ -84,7 +84,7 @@ OperatorFault without_a_gate() {
           .command = "fenceline gate run KEY FENCE -- CMD",
           .bring_about =
               [](OperatorScene& scene) {
-                scene.run({"lock", kKey, "--pattern", "fenced", "--", "/bin/true"});
+                scene.run({"lock", kSceneLock, "--pattern", "fenced", "--", "/bin/true"});
               },
           .seen_at_start = true};
 }

@@ -4,15 +4,13 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 #include "runtime/collected_child.hpp"
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kMinutesBefore = 120;  // longer than any window of the rules
 constexpr int kMinutesDuring = 90;

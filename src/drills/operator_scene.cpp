@@ -24,11 +24,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kProcessMost = 60s;  // far more than a busy machine needs
-constexpr Duration kStopMost = 15s;
-constexpr Duration kBetweenLooks = 50ms;
+constexpr Duration kSceneEndMost = 15s;
+constexpr Duration kBetweenSceneLooks = 50ms;
 constexpr std::size_t kAnswerMost = 1 << 20;
-constexpr std::string_view kEmbedded = "sqlite:";
 
 nlohmann::json parsed(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
 
@@ -226,7 +224,7 @@ void OperatorScene::end(const ChildProcess& child) {
   };
   if (!over_within(0s)) {
     ::kill(-child.pid, SIGTERM);
-    if (!over_within(kStopMost)) {
+    if (!over_within(kSceneEndMost)) {
       for (const pid_t one : descendants_of(child.pid)) ::kill(one, SIGKILL);
     }
   }
@@ -269,7 +267,7 @@ void OperatorScene::until(const std::string& what, const std::function<bool()>& 
   while (trouble_.empty() && !is_so()) {
     if (interrupted()) fail("interrupted");
     else if (runtime_.now() >= deadline) fail("it did not come about that " + what);
-    else runtime_.sleep_for(kBetweenLooks, invocation_.stop);
+    else runtime_.sleep_for(kBetweenSceneLooks, invocation_.stop);
   }
 }
 

@@ -20,6 +20,8 @@
 
 namespace fenceline::cli {
 
+inline const std::string kSceneQueue = "mail";
+
 // What `fenceline doctor --json` says of one check.
 struct SceneFinding {
   std::string status;  // "ok", "warning", "bad"; empty: it says nothing

@@ -11,14 +11,14 @@ using bench::StoreKind;
 void stop_server(OperatorScene& scene) {
   const Result<std::optional<RestartPlan>> plan = scene.server()->restart_plan(scene.runtime());
   if (!plan) return scene.fail(plan.error().message);
-  if (!*plan) return scene.fail("nobody says how the server is stopped");
-  if (!run_in_shell((*plan)->stop)) return scene.fail("the server could not be stopped");
+  if (!*plan) return scene.fail("nobody says how the server is server_stopped");
+  if (!run_in_shell((*plan)->stop)) return scene.fail("the server could not be server_stopped");
   scene.at_end([start = (*plan)->start] { run_in_shell(start); });
 }
 
-OperatorFault stopped() {
+OperatorFault server_stopped() {
   return {.name = "store_away",
-          .what = "the server of the store is stopped without a goodbye",
+          .what = "the server of the store is server_stopped without a goodbye",
           .metric = "fenceline_store_up",
           .check = "store_away",
           .command = "start the server",
@@ -29,7 +29,7 @@ OperatorFault stopped() {
 }
 
 OperatorFault stopped_for_long() {
-  OperatorFault fault = stopped();
+  OperatorFault fault = server_stopped();
   fault.name = "sample_age";
   fault.what = "the same, for minutes: the gauges are of a time before";
   fault.metric = "fenceline_sample_age_seconds";
@@ -61,6 +61,6 @@ OperatorFault stopped_under_a_lock() {
 
 }  // namespace
 
-std::vector<OperatorFault> server_faults() { return {stopped(), stopped_for_long(), stopped_under_a_lock()}; }
+std::vector<OperatorFault> server_faults() { return {server_stopped(), stopped_for_long(), stopped_under_a_lock()}; }
 
 }  // namespace fenceline::cli

@@ -1,4 +1,4 @@
-// Faults of workers: killed, and stopped for longer than their leases.
+// Faults of workers: killed, and worker_stopped for longer than their leases.
 #include <csignal>
 #include <fstream>
 
@@ -6,8 +6,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-const std::string kQueue = "mail";
 
 OperatorFault killed() {
   return {.name = "workers_gone",
@@ -17,8 +15,8 @@ OperatorFault killed() {
           .command = "fenceline workers forget OWNER",
           .prepare =
               [](OperatorScene& scene) {
-                scene.work({kQueue}, "true");
-                scene.watch(scene.work({kQueue}, "true"));
+                scene.work({kSceneQueue}, "true");
+                scene.watch(scene.work({kSceneQueue}, "true"));
                 scene.until("both workers are seen", [&] {
                   return scene.scrape().value_or(Scrape{}).sum("fenceline_workers{state=\"seen\"}") == 2;
                 });
@@ -26,10 +24,10 @@ OperatorFault killed() {
           .bring_about = [](OperatorScene& scene) { scene.kill(0); }};
 }
 
-// The first worker has a job that runs until it is told; the second one waits for work. The first is stopped with all
-// it started, and the second takes over.
+// The first worker has a job that runs until it is told; the second one waits for work. The first is worker_stopped
+// with all it started, and the second takes over.
 void taken_over(OperatorScene& scene) {
-  // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
+  // One that is worker_stopped in the middle of a write may keep everybody from writing, which is another fault.
   scene.until("the worker stands still", [&] {
     scene.signal_all(0, SIGSTOP);
     if (scene.succeeds({"queue", "set", "aside", "--limit", "1"})) return true;
@@ -42,17 +40,17 @@ void taken_over(OperatorScene& scene) {
 void prepare_two(OperatorScene& scene) {
   const std::string folder = scene.folder();
   const std::string until_told = "until [ -e " + folder + "/go ]; do sleep 0.05; done";
-  scene.run({"enqueue", kQueue});
-  scene.work({kQueue}, until_told);
+  scene.run({"enqueue", kSceneQueue});
+  scene.work({kSceneQueue}, until_told);
   scene.until("the worker has reported what it holds", [&] {
     return scene.run({"workers", "list", "--json"}).find("\"holding\":[{") != std::string::npos;
   });
-  scene.work({kQueue}, "touch " + folder + "/second; " + until_told);
+  scene.work({kSceneQueue}, "touch " + folder + "/second; " + until_told);
 }
 
-OperatorFault stopped() {
+OperatorFault worker_stopped() {
   return {.name = "beliefs",
-          .what = "a worker is stopped (SIGSTOP) past its lease, and its job is taken over",
+          .what = "a worker is worker_stopped (SIGSTOP) past its lease, and its job is taken over",
           .metric = "fenceline_finding{check=\"beliefs\"}",
           .check = "beliefs",
           .command = "kill -CONT PID",
@@ -92,11 +90,11 @@ OperatorFault none_is_left() {
           .metric = "fenceline_build_info",
           .check = "queue_age",
           .command = "fenceline work QUEUE -- CMD",
-          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kQueue}, "true")); },
+          .prepare = [](OperatorScene& scene) { scene.watch(scene.work({kSceneQueue}, "true")); },
           .bring_about =
               [](OperatorScene& scene) {
                 scene.kill(0);
-                scene.run({"enqueue", kQueue});
+                scene.run({"enqueue", kSceneQueue});
               },
           .alert = "FencelineNoWorkers",
           .silences = true};
@@ -114,7 +112,7 @@ OperatorFault short_lease() {
               },
           .bring_about =
               [](OperatorScene& scene) {
-                scene.work({kQueue}, "true");
+                scene.work({kSceneQueue}, "true");
                 // Settings are looked at by a worker that starts, and then once a minute.
                 scene.watch(scene.work({"standby"}, "true", {"--ttl", "30s"}));
               },
@@ -127,9 +125,9 @@ std::vector<OperatorFault> worker_faults() {
   return {none_is_left(),
           killed(),
           short_lease(),
-          stopped(),
+          worker_stopped(),
           came_back("leases_lost", "fenceline_leases_lost_total", "FencelineLeasesLost",
-                    "a worker is stopped past its lease and goes on: its work was given to another"),
+                    "a worker is worker_stopped past its lease and goes on: its work was given to another"),
           came_back("late_writes", "fenceline_stale_writes_refused_total", "FencelineBeliefs",
                     "the same, and its late word is refused by its fence")};
 }

@@ -13,8 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPaused = 2500ms;  // the leases are of one second
-constexpr Duration kBetween = 500ms;
+constexpr Duration kBetweenPauses = 500ms;
 
 // False if the drill was interrupted.
 bool pause(DrillFleet& fleet, int number, bool with_children) {
@@ -23,25 +22,23 @@ bool pause(DrillFleet& fleet, int number, bool with_children) {
   std::vector<pid_t> children;
   if (with_children) children = descendants_of(worker);
   for (const pid_t child : children) ::kill(child, SIGSTOP);
-  const bool whole = fleet.wait(kPaused);
+  const bool whole = fleet.wait(kPastALease);
   for (const pid_t child : children) ::kill(child, SIGCONT);
   ::kill(worker, SIGCONT);
   return whole;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_pause(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 4, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
-    if (!fleet.wait(kBetween)) return false;
+    if (!fleet.wait(kBetweenPauses)) return false;
     for (int round = 0; round < *rounds; ++round) {
-      if (!pause(fleet, round % fleet.workers(), round % 2 == 0) || !fleet.wait(kBetween)) return false;
+      if (!pause(fleet, round % fleet.workers(), round % 2 == 0) || !fleet.wait(kBetweenPauses)) return false;
       ++report.faults;
-      if (stderr_is_terminal())
-        tell("pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + " pauses, " +
-             std::to_string(fleet.unfinished()) + " jobs left");
+      fleet.tell_progress(std::to_string(round + 1) + " of " + std::to_string(*rounds) + " pauses");
     }
     return true;
   };
@@ -64,7 +61,7 @@ CommandSpec drill_pause_command() {
           .arguments = {},
           .options = {{"--repeat", "N", "pauses to play, 3 s each; default 4"}},
           .examples = {{"fenceline drill pause", "four pauses among three workers"}},
-          .run = run};
+          .run = run_drill_pause};
 }
 
 }  // namespace fenceline::cli

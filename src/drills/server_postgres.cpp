@@ -14,11 +14,6 @@
 namespace fenceline::cli {
 namespace {
 
-using postgres::Connection;
-using postgres::Params;
-using postgres::Reply;
-using postgres::Statement;
-
 constexpr const char* kDataOfTests = "FENCELINE_TEST_POSTGRES_DATA";  // set by script/with_postgres
 
 // Who may tell the server to stop: it does not run as root.
@@ -49,21 +44,21 @@ std::optional<std::string> data_folder_of_tests() {
 // process is known.
 class PostgresEnder final : public SessionEnder {
  public:
-  PostgresEnder(Runtime& runtime, std::unique_ptr<Connection> connection, std::string name)
+  PostgresEnder(Runtime& runtime, std::unique_ptr<postgres::Connection> connection, std::string name)
       : runtime_(runtime), connection_(std::move(connection)), name_(std::move(name)) {}
 
   std::int64_t end_sessions(const std::vector<pid_t>&, bool all) override {
-    const Reply reply =
-        connection_->call({{sql_, Params().text(name_).boolean(all)}}, false, runtime_.now() + kCallTimeout);
-    return reply.fate == Reply::Fate::answered && reply.rows.size() == 1 ? reply.rows.integer(0, 0) : -1;
+    const postgres::Reply reply =
+        connection_->call({{sql_, postgres::Params().text(name_).boolean(all)}}, false, runtime_.now() + kCallTimeout);
+    return reply.fate == postgres::Reply::Fate::answered && reply.rows.size() == 1 ? reply.rows.integer(0, 0) : -1;
   }
 
  private:
   Runtime& runtime_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<postgres::Connection> connection_;
   const std::string name_;
   // Who has written something and has not ended yet is in the middle of it, or commits.
-  Statement sql_{
+  postgres::Statement sql_{
       "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as ended from pg_catalog.pg_stat_activity "
       "where application_name = $1 and pid <> pg_catalog.pg_backend_pid() and ($2 or backend_xid is not null)) as e "
       "where ended"};
@@ -85,7 +80,8 @@ class PostgresServer final : public DrillServer {
   Result<std::unique_ptr<SessionEnder>> ender(Runtime& runtime, const std::string& name) const override {
     const Result<postgres::Dsn> dsn = postgres::parse_dsn(url_);
     if (!dsn) return std::unexpected(dsn.error());
-    Result<std::unique_ptr<Connection>> made = Connection::connect(runtime, *dsn, runtime.now() + kCallTimeout);
+    Result<std::unique_ptr<postgres::Connection>> made =
+        postgres::Connection::connect(runtime, *dsn, runtime.now() + kCallTimeout);
     if (!made) return std::unexpected(made.error());
     return std::make_unique<PostgresEnder>(runtime, std::move(*made), name);
   }
@@ -110,14 +106,15 @@ class PostgresServer final : public DrillServer {
                               const std::vector<std::string>& words) const override {
     const Result<postgres::Dsn> dsn = postgres::parse_dsn(store_url);
     if (!dsn) return std::unexpected(dsn.error());
-    const Result<std::unique_ptr<Connection>> made = Connection::connect(runtime, *dsn, runtime.now() + kCallTimeout);
+    const Result<std::unique_ptr<postgres::Connection>> made =
+        postgres::Connection::connect(runtime, *dsn, runtime.now() + kCallTimeout);
     if (!made) return std::unexpected(made.error());
     const std::string schema = bench::parameter_of(store_url, "schema");
     if (!schema.empty()) (*made)->script("set search_path = \"" + schema + "\"", runtime.now() + kCallTimeout);
-    const Statement sql(words.at(0));
-    const Reply reply = (*made)->call({{sql, Params()}}, false, runtime.now() + kCallTimeout);
-    if (reply.fate == Reply::Fate::refused) return fail(Code::refused, reply.error.message);
-    if (reply.fate != Reply::Fate::answered)
+    const postgres::Statement sql(words.at(0));
+    const postgres::Reply reply = (*made)->call({{sql, postgres::Params()}}, false, runtime.now() + kCallTimeout);
+    if (reply.fate == postgres::Reply::Fate::refused) return fail(Code::refused, reply.error.message);
+    if (reply.fate != postgres::Reply::Fate::answered)
       return fail(Code::unavailable, "the server did not answer '" + words.at(0) + "'");
     return reply.rows.size() > 0 ? std::string(reply.rows.text(0, 0)) : std::string{};
   }

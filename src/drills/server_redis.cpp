@@ -14,10 +14,6 @@ namespace fenceline::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using redis::Address;
-using redis::Command;
-using redis::Connection;
-using redis::Value;
 
 constexpr const char* kFolderOfTests = "FENCELINE_TEST_REDIS_FOLDER";  // set by script/with_redis
 constexpr Duration kHeldMost = 20s;                                    // by then the server lets go by itself
@@ -26,8 +22,8 @@ constexpr int kTurnsOfTheBusy = 2'000'000;  // of a loop: some 20 ms
 constexpr const char* kTail =
     "0.7";  // seconds that a crash of the machine takes here; a server that syncs every second may lose two
 
-Result<std::unique_ptr<Connection>> connect(Runtime& runtime, const Address& address) {
-  return Connection::connect(runtime, address, runtime.now() + kCallTimeout);
+Result<std::unique_ptr<redis::Connection>> connect(Runtime& runtime, const redis::Address& address) {
+  return redis::Connection::connect(runtime, address, runtime.now() + kCallTimeout);
 }
 
 // A client that is served while another command keeps the server busy has its answer ready but not on its way when the
@@ -35,22 +31,23 @@ Result<std::unique_ptr<Connection>> connect(Runtime& runtime, const Address& add
 // never read.
 class RedisEnder final : public SessionEnder {
  public:
-  RedisEnder(Runtime& runtime, std::unique_ptr<Connection> connection, std::unique_ptr<Connection> busy)
+  RedisEnder(Runtime& runtime, std::unique_ptr<redis::Connection> connection, std::unique_ptr<redis::Connection> busy)
       : runtime_(runtime), connection_(std::move(connection)), busy_(std::move(busy)) {}
 
   std::int64_t end_sessions(const std::vector<pid_t>& processes, bool all) override {
-    const Result<Value> listed = connection_->call(Command("CLIENT").arg("LIST"), runtime_.now() + kCallTimeout);
+    const Result<redis::Value> listed =
+        connection_->call(redis::Command("CLIENT").arg("LIST"), runtime_.now() + kCallTimeout);
     if (!listed || !listed->is_text()) return -1;
     std::string kills;
     std::size_t asked = 0;
     for (const std::string& id : ids_in(listed->text, processes, all)) {
-      Command("CLIENT").arg("KILL").arg("ID").arg(id).append_to(kills);
+      redis::Command("CLIENT").arg("KILL").arg("ID").arg(id).append_to(kills);
       ++asked;
     }
     if (asked == 0) return 0;
     if (!all) {
       std::string loop;
-      Command("EVAL")
+      redis::Command("EVAL")
           .arg("local sum = 0 for i = 1, tonumber(ARGV[1]) do sum = sum + i end return 1")
           .arg(0)
           .arg(kTurnsOfTheBusy)
@@ -85,7 +82,7 @@ class RedisEnder final : public SessionEnder {
     at = line.find('=', at) + 1;
     return line.substr(at, line.find(' ', at) - at);
   }
-  bool send(Connection& connection, std::string& bytes) const {
+  bool send(redis::Connection& connection, std::string& bytes) const {
     for (const Instant end = runtime_.now() + kCallTimeout; runtime_.now() < end;) {
       const Result<bool> sent = connection.write(bytes);
       if (!sent) return false;
@@ -95,15 +92,15 @@ class RedisEnder final : public SessionEnder {
     return false;
   }
   // Negative if they do not come, or say that this user may not.
-  std::int64_t sum_of_answers(Connection& connection, std::size_t wanted) const {
-    std::vector<Value> answers;
+  std::int64_t sum_of_answers(redis::Connection& connection, std::size_t wanted) const {
+    std::vector<redis::Value> answers;
     const Instant end = runtime_.now() + kCallTimeout;
     while (answers.size() < wanted) {
       const Result<bool> came = connection.read(answers, 100ms);
       if (!came || runtime_.now() >= end) return -1;
     }
     std::int64_t sum = 0;
-    for (const Value& answer : answers) {
+    for (const redis::Value& answer : answers) {
       if (answer.is_error()) return -1;
       sum += answer.integer;
     }
@@ -111,13 +108,13 @@ class RedisEnder final : public SessionEnder {
   }
 
   Runtime& runtime_;
-  std::unique_ptr<Connection> connection_;
-  std::unique_ptr<Connection> busy_;
+  std::unique_ptr<redis::Connection> connection_;
+  std::unique_ptr<redis::Connection> busy_;
 };
 
 class RedisServer final : public DrillServer {
  public:
-  RedisServer(std::string url, Address address) : url_(std::move(url)), address_(std::move(address)) {}
+  RedisServer(std::string url, redis::Address address) : url_(std::move(url)), address_(std::move(address)) {}
 
   Result<FaultProxy::Target> place() const override {
     if (address_.host.empty()) return FaultProxy::Target{.host = address_.path, .port = 0};
@@ -140,9 +137,9 @@ class RedisServer final : public DrillServer {
   // Every process goes by its own already.
   std::string url_named(const std::string&) const override { return url_; }
   Result<std::unique_ptr<SessionEnder>> ender(Runtime& runtime, const std::string&) const override {
-    Result<std::unique_ptr<Connection>> one = connect(runtime, address_);
+    Result<std::unique_ptr<redis::Connection>> one = connect(runtime, address_);
     if (!one) return std::unexpected(one.error());
-    Result<std::unique_ptr<Connection>> other = connect(runtime, address_);
+    Result<std::unique_ptr<redis::Connection>> other = connect(runtime, address_);
     if (!other) return std::unexpected(other.error());
     return std::make_unique<RedisEnder>(runtime, std::move(*one), std::move(*other));
   }
@@ -181,45 +178,45 @@ class RedisServer final : public DrillServer {
 
   Result<std::string> by_hand(Runtime& runtime, const std::string&,
                               const std::vector<std::string>& words) const override {
-    const Result<std::unique_ptr<Connection>> connection = connect(runtime, address_);
+    const Result<std::unique_ptr<redis::Connection>> connection = connect(runtime, address_);
     if (!connection) return std::unexpected(connection.error());
-    Command command(words.at(0));
+    redis::Command command(words.at(0));
     for (std::size_t i = 1; i < words.size(); ++i) command.arg(words[i]);
-    const Result<Value> answer = (*connection)->call(command, runtime.now() + kCallTimeout);
+    const Result<redis::Value> answer = (*connection)->call(command, runtime.now() + kCallTimeout);
     if (!answer) return std::unexpected(answer.error());
     if (answer->is_error()) return fail(Code::refused, answer->text);
     return answer->is_text() ? answer->text : std::to_string(answer->integer);
   }
 
   bool hold(Runtime& runtime) const override {
-    return says_ok(runtime, Command("CLIENT")
+    return says_ok(runtime, redis::Command("CLIENT")
                                 .arg("PAUSE")
                                 .arg(std::chrono::duration_cast<std::chrono::milliseconds>(kHeldMost).count())
                                 .arg("WRITE"));
   }
-  bool let_go(Runtime& runtime) const override { return says_ok(runtime, Command("CLIENT").arg("UNPAUSE")); }
+  bool let_go(Runtime& runtime) const override { return says_ok(runtime, redis::Command("CLIENT").arg("UNPAUSE")); }
 
  private:
   static std::string with_option(const std::string& url, const std::string& option) {
     if (url.find('?') == std::string::npos) return url + "?" + option;
     return url + (url.ends_with('?') || url.ends_with('&') ? "" : "&") + option;
   }
-  bool says_ok(Runtime& runtime, const Command& command) const {
-    const Result<std::unique_ptr<Connection>> connection = connect(runtime, address_);
+  bool says_ok(Runtime& runtime, const redis::Command& command) const {
+    const Result<std::unique_ptr<redis::Connection>> connection = connect(runtime, address_);
     if (!connection) return false;
-    const Result<Value> answer = (*connection)->call(command, runtime.now() + kCallTimeout);
+    const Result<redis::Value> answer = (*connection)->call(command, runtime.now() + kCallTimeout);
     return answer && !answer->is_error();
   }
   // "always", "everysec". Errors: refused (what it does not keep at all is no tail), and those of a call.
   Result<std::string> sync_of_its_file(Runtime& runtime) const {
-    const Result<std::unique_ptr<Connection>> connection = connect(runtime, address_);
+    const Result<std::unique_ptr<redis::Connection>> connection = connect(runtime, address_);
     if (!connection) return std::unexpected(connection.error());
-    const auto asked = [&](const Command& command) {
+    const auto asked = [&](const redis::Command& command) {
       return (*connection)->call(command, runtime.now() + kCallTimeout);
     };
-    const Result<Value> info = asked(Command("INFO").arg("persistence"));
+    const Result<redis::Value> info = asked(redis::Command("INFO").arg("persistence"));
     if (!info) return std::unexpected(info.error());
-    const Result<Value> config = asked(redis::settings_command());
+    const Result<redis::Value> config = asked(redis::settings_command());
     if (!config) return std::unexpected(config.error());
     const redis::ServerSettings settings = redis::settings_in(*config);
     if (redis::ServerFacts(info->text).number("aof_enabled") == 0)
@@ -233,13 +230,13 @@ class RedisServer final : public DrillServer {
   }
 
   const std::string url_;
-  const Address address_;
+  const redis::Address address_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<DrillServer>> redis_server(const std::string& store_url) {
-  Result<Address> address = redis::parse_address(store_url);
+  Result<redis::Address> address = redis::parse_address(store_url);
   if (!address) return std::unexpected(address.error());
   return std::make_unique<RedisServer>(store_url, std::move(*address));
 }

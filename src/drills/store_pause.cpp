@@ -14,12 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kName = "store-pause";
-constexpr const char* kWhat = "a pause of the server";
-constexpr Duration kPaused = 2500ms;  // the leases are of one second
-constexpr Duration kBetween = 1500ms;
+constexpr const char* kStorePause = "store-pause";
+constexpr const char* kPauseOfServer = "a pause of the server";
 constexpr const char* kWorkFor = "1.5";  // longer than a lease: a pause meets every command in its middle
-constexpr int kJobsOfARound = 10;
+constexpr int kJobsOfAPause = 10;
 
 // How the server is stopped and let go on. Whoever plays it lets it go on, whatever happens.
 struct PausePlan {
@@ -29,7 +27,7 @@ struct PausePlan {
   const DrillServer& server;
 };
 
-Result<std::optional<PausePlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
+Result<std::optional<PausePlan>> find_pause_plan(const Invocation& invocation, const DrillServer& server) {
   const auto pause = invocation.value("--pause-command");
   const auto go_on = invocation.value("--continue-command");
   if (pause.has_value() != go_on.has_value())
@@ -84,13 +82,13 @@ class Pause {
 };
 
 // False if the drill was interrupted.
-bool play(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int round, DrillReport& report) {
+bool play_pause(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int round, DrillReport& report) {
   Pause pause(runtime, plan, round);
   if (!pause.stopped()) {
     report.violations.push_back("the server could not be paused");
     return true;
   }
-  const bool whole = fleet.wait(kPaused);
+  const bool whole = fleet.wait(kPastALease);
   // Nobody could renew a lease meanwhile: what ran under one was to end before it did.
   std::size_t alive = 0;
   for (int worker = 0; worker < fleet.workers(); ++worker) alive += descendants_of(fleet.pid(worker)).size();
@@ -104,40 +102,36 @@ bool play(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int round,
   return whole;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_store_pause(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 3, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
   const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
   if (!server) return std::unexpected(server.error());
-  if (!*server) return nothing_to_play(invocation, kName, kWhat);
-  const Result<std::optional<PausePlan>> plan = find_plan(invocation, **server);
+  if (!*server) return nothing_to_play(invocation, kStorePause, kPauseOfServer);
+  const Result<std::optional<PausePlan>> plan = find_pause_plan(invocation, **server);
   if (!plan) return std::unexpected(plan.error());
-  if (!*plan) {
-    DrillReport report;
-    report.not_injected.push_back(std::string(kWhat) +
-                                  ": nobody says how; give --pause-command 'CMD' and --continue-command 'CMD'");
-    return tell_drill(invocation, kName, report);
-  }
+  if (!*plan)
+    return tell_not_played(
+        invocation, kStorePause,
+        std::string(kPauseOfServer) + ": nobody says how; give --pause-command 'CMD' and --continue-command 'CMD'");
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {
-      if (!fleet.wait(kBetween)) return false;
+      if (!fleet.wait(kBetweenFaults)) return false;
       if (fleet.unfinished() == 0) {
         report.not_injected.push_back("pause " + std::to_string(round + 1) + ": every job had ended before");
         return true;
       }
-      if (!play(fleet, *invocation.runtime, **plan, round, report)) return false;
-      if (stderr_is_terminal())
-        tell("store-pause: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
-             std::to_string(fleet.unfinished()) + " jobs left");
+      if (!play_pause(fleet, *invocation.runtime, **plan, round, report)) return false;
+      fleet.tell_progress(std::to_string(round + 1) + " of " + std::to_string(*rounds));
     }
-    return fleet.wait(kBetween);
+    return fleet.wait(kBetweenFaults);
   };
   return play_drill(invocation, **store,
-                    {.name = kName,
+                    {.name = kStorePause,
                      .store_url = invocation.store_url,
-                     .jobs = static_cast<int>(*rounds) * kJobsOfARound,
+                     .jobs = static_cast<int>(*rounds) * kJobsOfAPause,
                      .owes_takeovers = true,
                      .work_for = kWorkFor,
                      .environment = {},
@@ -154,10 +148,10 @@ CommandSpec drill_store_pause_command() {
       .arguments = {},
       .options = {{"--pause-command", "CMD", "a line for the shell that stops the server as it is, as SIGSTOP does"},
                   {"--continue-command", "CMD", "a line for the shell that lets it go on"},
-                  {"--repeat", "N", "pauses to play, 4 s each; default 3"}},
+                  {"--repeat", "N", "pauses to play_pause, 4 s each; default 3"}},
       .examples = {{"fenceline drill store-pause --pause-command ./stop --continue-command ./go",
                     "three pauses by scripts of yours"}},
-      .run = run};
+      .run = run_drill_store_pause};
 }
 
 }  // namespace fenceline::cli

@@ -11,20 +11,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kWhat = "a restart of the server";
-constexpr Duration kBetween = 1500ms;
+constexpr const char* kRestartOfServer = "a restart of the server";
 constexpr Duration kForgottenMost = 2s;  // by a store of class C
-constexpr int kJobsOfARound = 32;        // enough for all of it
+constexpr int kJobsOfARestart = 32;      // enough for all of it
 constexpr Duration kAway = 2s;           // in turn; the leases are of one
 
 // Nothing if nobody says how.
-Result<std::optional<RestartPlan>> find_plan(const Invocation& invocation, const DrillServer& server) {
+Result<std::optional<RestartPlan>> find_restart_plan(const Invocation& invocation, const DrillServer& server) {
   if (const auto told = invocation.value("--restart-command")) return RestartPlan{.stop = "", .start = *told};
   return server.restart_plan(*invocation.runtime);
 }
 
 // False if the drill was interrupted.
-bool play(DrillFleet& fleet, const RestartPlan& plan, int round, DrillReport& report) {
+bool play_restart(DrillFleet& fleet, const RestartPlan& plan, int round, DrillReport& report) {
   const auto done_by = [&](const std::string& line) {
     if (line.empty() || run_in_shell(line)) return true;
     report.violations.push_back("the server could not be restarted: `" + line + "` failed");
@@ -38,18 +37,16 @@ bool play(DrillFleet& fleet, const RestartPlan& plan, int round, DrillReport& re
 }
 
 Result<int> not_played(const Invocation& invocation, const std::string& why) {
-  DrillReport report;
-  report.not_injected.push_back(std::string(kWhat) + ": " + why);
-  return tell_drill(invocation, "store-restart", report);
+  return tell_not_played(invocation, "store-restart", std::string(kRestartOfServer) + ": " + why);
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_store_restart(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 4, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
   const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
   if (!server) return std::unexpected(server.error());
-  if (!*server) return nothing_to_play(invocation, "store-restart", kWhat);
-  const Result<std::optional<RestartPlan>> plan = find_plan(invocation, **server);
+  if (!*server) return nothing_to_play(invocation, "store-restart", kRestartOfServer);
+  const Result<std::optional<RestartPlan>> plan = find_restart_plan(invocation, **server);
   if (!plan && plan.error().code == Code::refused) return not_played(invocation, plan.error().message);
   if (!plan) return std::unexpected(plan.error());
   if (!*plan)
@@ -61,24 +58,22 @@ Result<int> run(Invocation& invocation) {
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {
       const std::map<JobId, Fence> finished = fleet.finished();
-      if (!fleet.wait(forgets ? kBetween + kForgottenMost : kBetween)) return false;
+      if (!fleet.wait(forgets ? kBetweenFaults + kForgottenMost : kBetweenFaults)) return false;
       if (fleet.unfinished() == 0) {
         report.not_injected.push_back("restart " + std::to_string(round + 1) + ": every job had ended before");
         return true;
       }
-      if (!play(fleet, **plan, round, report)) return false;
+      if (!play_restart(fleet, **plan, round, report)) return false;
       if (!report.violations.empty()) return true;
       fleet.look_for(finished, report);
-      if (stderr_is_terminal())
-        tell("store-restart: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
-             std::to_string(fleet.unfinished()) + " jobs left");
+      fleet.tell_progress(std::to_string(round + 1) + " of " + std::to_string(*rounds));
     }
-    return fleet.wait(kBetween);
+    return fleet.wait(kBetweenFaults);
   };
   return play_drill(invocation, **store,
                     {.name = "store-restart",
                      .store_url = invocation.store_url,
-                     .jobs = static_cast<int>(*rounds) * kJobsOfARound * (forgets ? 2 : 1),
+                     .jobs = static_cast<int>(*rounds) * kJobsOfARestart * (forgets ? 2 : 1),
                      .crash_at_any_time = (*plan)->stop.empty() && (*store)->profile().guarantee > GuaranteeClass::b,
                      .environment = {},
                      .storm = storm});
@@ -92,10 +87,10 @@ CommandSpec drill_store_restart_command() {
           .arguments = {},
           .options = {{"--restart-command", "CMD",
                        "a line for the shell that restarts the server and returns when it is up again"},
-                      {"--repeat", "N", "restarts to play; default 4"}},
+                      {"--repeat", "N", "restarts to play_restart; default 4"}},
           .examples = {{"fenceline drill store-restart --restart-command ./restart-server",
                         "four restarts by a script of yours"}},
-          .run = run};
+          .run = run_drill_store_restart};
 }
 
 }  // namespace fenceline::cli

@@ -11,17 +11,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kName = "terminate";
-constexpr const char* kWhat = "sessions that the server ends";
-constexpr Duration kLookMost = 3s;  // for a transaction to end
-constexpr Duration kBetweenLooks = 500us;
+constexpr const char* kTerminate = "terminate";
+constexpr const char* kEndedSessions = "sessions that the server ends";
+constexpr Duration kSessionMost = 3s;  // for a transaction to end
+constexpr Duration kBetweenSessions = 500us;
 constexpr int kJobsOfTen = 24;
 
 // False if the drill was interrupted.
-bool play(DrillFleet& fleet, Runtime& runtime, SessionEnder& ender, bool all, DrillReport& report) {
+bool play_end(DrillFleet& fleet, Runtime& runtime, SessionEnder& ender, bool all, DrillReport& report) {
   std::vector<pid_t> workers;
   for (int worker = 0; worker < fleet.workers(); ++worker) workers.push_back(fleet.pid(worker));
-  for (const Instant end = runtime.now() + kLookMost; runtime.now() < end;) {
+  for (const Instant end = runtime.now() + kSessionMost; runtime.now() < end;) {
     const std::int64_t ended = ender.end_sessions(workers, all);
     if (ended < 0) {
       report.violations.push_back("the server did not answer the drill, or its role may not end sessions of its own");
@@ -31,19 +31,19 @@ bool play(DrillFleet& fleet, Runtime& runtime, SessionEnder& ender, bool all, Dr
       ++report.faults;
       return true;
     }
-    if (!fleet.wait(kBetweenLooks)) return false;
+    if (!fleet.wait(kBetweenSessions)) return false;
   }
   report.not_injected.push_back(all ? "the end of all sessions: there was none"
                                     : "the end of a session in a transaction: none was met in time");
   return true;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_terminate(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 40, 1, 10000);
   if (!rounds) return std::unexpected(rounds.error());
   const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
   if (!server) return std::unexpected(server.error());
-  if (!*server) return nothing_to_play(invocation, kName, kWhat);
+  if (!*server) return nothing_to_play(invocation, kTerminate, kEndedSessions);
   Result<std::unique_ptr<Store>> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   Runtime& runtime = *invocation.runtime;
@@ -60,15 +60,13 @@ Result<int> run(Invocation& invocation) {
                                       " on: every job had ended before");
         return true;
       }
-      if (!play(fleet, runtime, **ender, round % 4 == 3, report)) return false;
-      if (stderr_is_terminal())
-        tell("terminate: " + std::to_string(round + 1) + " of " + std::to_string(*rounds) + ", " +
-             std::to_string(fleet.unfinished()) + " jobs left");
+      if (!play_end(fleet, runtime, **ender, round % 4 == 3, report)) return false;
+      fleet.tell_progress(std::to_string(round + 1) + " of " + std::to_string(*rounds));
     }
     return true;
   };
   return play_drill(invocation, **store,
-                    {.name = kName,
+                    {.name = kTerminate,
                      .store_url = (*server)->url_named(name),
                      .jobs = (static_cast<int>(*rounds) / 10 + 1) * kJobsOfTen,
                      .owes_doubts = true,
@@ -87,7 +85,7 @@ CommandSpec drill_terminate_command() {
       .arguments = {},
       .options = {{"--repeat", "N", "times to end sessions, about ten in a second; default 40"}},
       .examples = {{"fenceline drill terminate --store postgres://localhost/app", "forty times, under three workers"}},
-      .run = run};
+      .run = run_drill_terminate};
 }
 
 }  // namespace fenceline::cli

@@ -122,7 +122,7 @@ Result<int> steady(Invocation& invocation, history::WorkHistory& noted, Duration
   return kExitOk;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_drill_worker(Invocation& invocation) {
   const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{1}, kTtlRange.least, kTtlRange.most);
   if (!ttl) return std::unexpected(ttl.error());
   Result<std::unique_ptr<Store>> store = invocation.open_store(false);
@@ -146,7 +146,7 @@ CommandSpec drill_worker_command() {
           .options = {{"--ttl", "DURATION", "lease time"},
                       {"--history", "FILE", "write every call to the store into FILE"}},
           .hidden = true,
-          .run = run};
+          .run = run_drill_worker};
 }
 
 }  // namespace fenceline::cli

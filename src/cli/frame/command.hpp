@@ -90,6 +90,7 @@ class Invocation {
   bool has(std::string_view option) const;
   std::optional<std::string> value(std::string_view option) const;  // the last one given
   std::string argument(std::string_view name) const;
+  bool accepts(std::string_view what) const;  // --accept WHAT
   // Errors: usage (exit 64), naming the option.
   Result<std::int64_t> number(std::string_view option, std::int64_t otherwise, std::int64_t least,
                               std::int64_t most) const;
@@ -118,6 +119,10 @@ inline constexpr int kExitIo = 74;
 inline constexpr int kExitTryLater = 75;
 inline constexpr int kExitLost = 76;
 inline constexpr int kExitCredentials = 77;
+// Of a command that could not be run, or ended by a signal, as env and timeout have it.
+inline constexpr int kExitCannotBeRun = 126;
+inline constexpr int kExitNoCommand = 127;
+inline constexpr int kExitSignalBase = 128;
 int exit_code(const Error& error);
 
 // What people see of an error: one printable line, "what; what to do".

@@ -72,12 +72,6 @@ std::string filled(std::string_view script, const std::map<std::string, std::str
   return out;
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view with) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : std::string(with)) + word;
-  return out;
-}
-
 // `'job show --state') ...; return ;;`: what may follow an option of a command; empty for a flag.
 std::string bash_values(const std::string& command, const OptionSpec& option) {
   if (option.value.empty()) return {};

@@ -103,8 +103,6 @@ const std::vector<Known>& known_settings() {
   return all;
 }
 
-std::string in_quotes(std::string_view text) { return "'" + printable(text, 40) + "'"; }
-
 // Reads one table after another; the first error ends it.
 class ProjectFile {
  public:

@@ -1,4 +1,5 @@
 // Reading what was typed, and exit codes.
+#include <algorithm>
 #include <charconv>
 
 #include "base/duration_text.hpp"
@@ -72,6 +73,11 @@ std::optional<std::string> Invocation::value(std::string_view option) const {
 std::string Invocation::argument(std::string_view name) const {
   const auto found = arguments.find(std::string(name));
   return found == arguments.end() || found->second.empty() ? std::string() : found->second.front();
+}
+
+bool Invocation::accepts(std::string_view what) const {
+  const auto given = options.find("--accept");
+  return given != options.end() && std::ranges::find(given->second, what) != given->second.end();
 }
 
 Result<std::int64_t> Invocation::number(std::string_view option, std::int64_t otherwise, std::int64_t least,

@@ -1,77 +1,56 @@
 #include "cli/frame/lock_settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <set>
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
+#include "cli/frame/setting_values.hpp"
 #include "cli/frame/text.hpp"
 
 namespace fenceline::cli {
 namespace {
 
-struct Key {
+struct LockKey {
   std::string name;
   std::function<std::string(const LockOptions&)> text;
-  std::function<Result<void>(LockOptions&, const std::string&)> set;
+  SetValue<LockOptions> set;
   bool number = false;
 };
 
-Key duration_key(std::string name, Duration LockOptions::*member, DurationRange range) {
+LockKey lock_duration(std::string name, Duration LockOptions::*member, DurationRange range) {
   return {std::move(name), [member](const LockOptions& options) { return format_duration(options.*member); },
-          [member, range](LockOptions& options, const std::string& text) -> Result<void> {
-            const Result<Duration> parsed = parse_duration(text, range);
-            if (!parsed) return std::unexpected(parsed.error());
-            options.*member = *parsed;
-            return {};
-          }};
+          set_duration(member, range)};
 }
 
-// One of some words.
 template <class Word>
-Key word_key(std::string name, Word LockOptions::*member, std::optional<Word> (*parse)(std::string_view),
-             std::string words) {
+LockKey lock_word(std::string name, Word LockOptions::*member, std::optional<Word> (*parse)(std::string_view),
+                  std::string words) {
   return {std::move(name), [member](const LockOptions& options) { return std::string(to_string(options.*member)); },
-          [member, parse, words](LockOptions& options, const std::string& text) -> Result<void> {
-            const std::optional<Word> word = parse(text);
-            if (!word) return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use " + words);
-            options.*member = *word;
-            return {};
-          }};
+          set_word(member, parse, std::move(words))};
 }
 
-Result<void> set_failures(LockOptions& options, const std::string& text) {
-  int number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || end != text.data() + text.size() || number < 1 || number > kRenewalTriesMax)
-    return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use a whole number from 1 to " +
-                                   std::to_string(kRenewalTriesMax));
-  options.renewal_tries = number;
-  return {};
-}
-
-const std::vector<Key>& keys() {
-  static const std::vector<Key> all{
-      word_key("pattern", &LockOptions::pattern, parse_lock_pattern, "item, loop, fenced or layered"),
-      duration_key("ttl", &LockOptions::ttl, kTtlRange),
-      duration_key("renewal", &LockOptions::renew_every, {Duration{0}, kTtlRange.most}),
-      {"failures", [](const LockOptions& options) { return std::to_string(options.renewal_tries); }, set_failures,
-       true},
-      duration_key("wait", &LockOptions::wait, kWaitRange),
-      word_key("contention", &LockOptions::contention, parse_contention, "skip, retry or in_turn"),
-      word_key("on_acquire_error", &LockOptions::on_acquire_error, parse_on_store_error, "closed or open"),
-      word_key("on_renewal_error", &LockOptions::on_renewal_error, parse_on_store_error, "closed or open"),
-      word_key("on_release_error", &LockOptions::on_release_error, parse_on_release_error, "report or ignore"),
-      duration_key("hold_at_least", &LockOptions::hold_at_least, kWaitRange),
-      duration_key("delay", &LockOptions::delay, kWaitRange),
-      duration_key("every", &LockOptions::every, kWaitRange),
+const std::vector<LockKey>& all_lock_keys() {
+  static const std::vector<LockKey> all{
+      lock_word("pattern", &LockOptions::pattern, parse_lock_pattern, "item, loop, fenced or layered"),
+      lock_duration("ttl", &LockOptions::ttl, kTtlRange),
+      lock_duration("renewal", &LockOptions::renew_every, {Duration{0}, kTtlRange.most}),
+      {"failures", [](const LockOptions& options) { return std::to_string(options.renewal_tries); },
+       set_number(&LockOptions::renewal_tries, 1, kRenewalTriesMax), true},
+      lock_duration("wait", &LockOptions::wait, kWaitRange),
+      lock_word("contention", &LockOptions::contention, parse_contention, "skip, retry or in_turn"),
+      lock_word("on_acquire_error", &LockOptions::on_acquire_error, parse_on_store_error, "closed or open"),
+      lock_word("on_renewal_error", &LockOptions::on_renewal_error, parse_on_store_error, "closed or open"),
+      lock_word("on_release_error", &LockOptions::on_release_error, parse_on_release_error, "report or ignore"),
+      lock_duration("hold_at_least", &LockOptions::hold_at_least, kWaitRange),
+      lock_duration("delay", &LockOptions::delay, kWaitRange),
+      lock_duration("every", &LockOptions::every, kWaitRange),
   };
   return all;
 }
 
-const Key& key_of(std::string_view name) { return *std::ranges::find(keys(), name, &Key::name); }
+const LockKey& lock_key_of(std::string_view name) { return *std::ranges::find(all_lock_keys(), name, &LockKey::name); }
 
 const std::vector<std::string>& presets() {
   static const std::vector<std::string> names{"job", "loop", "run", "writer"};
@@ -84,18 +63,18 @@ std::string prefix_of(const std::string& name) { return "lock." + name + "."; }
 
 std::vector<std::string> lock_keys() {
   std::vector<std::string> names;
-  for (const Key& key : keys()) names.push_back(key.name);
+  for (const LockKey& key : all_lock_keys()) names.push_back(key.name);
   return names;
 }
 
 bool is_lock_number(std::string_view key) {
-  return std::ranges::any_of(keys(), [&](const Key& known) { return known.name == key && known.number; });
+  return std::ranges::any_of(all_lock_keys(), [&](const LockKey& known) { return known.name == key && known.number; });
 }
 
-std::string lock_value(const LockOptions& options, std::string_view key) { return key_of(key).text(options); }
+std::string lock_value(const LockOptions& options, std::string_view key) { return lock_key_of(key).text(options); }
 
 Result<void> set_lock_value(LockOptions& options, std::string_view key, const std::string& text) {
-  return key_of(key).set(options, text);
+  return lock_key_of(key).set(options, text);
 }
 
 LockOptions lock_class_base(std::string_view name) { return lock_preset(name).value_or(LockOptions{}); }
@@ -108,7 +87,7 @@ std::vector<Setting> lock_settings(const std::string& path,
   for (const std::string& name : names) {
     const auto of_file = classes.find(name);
     const LockOptions base = lock_class_base(name);
-    for (const Key& key : keys()) {
+    for (const LockKey& key : all_lock_keys()) {
       const bool always = key.name == "pattern" || key.name == "ttl";
       if (of_file != classes.end()) {
         // The renewal of a preset goes with its ttl.

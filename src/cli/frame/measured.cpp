@@ -18,11 +18,6 @@
 namespace fenceline::cli {
 namespace {
 
-bool accepts_open_listen(const Invocation& invocation) {
-  const auto given = invocation.options.find("--accept");
-  return given != invocation.options.end() && std::ranges::find(given->second, "open-listen") != given->second.end();
-}
-
 // "postgres://db/app" is a postgres, whether or not it answers.
 std::string kind_of(const std::string& url) { return url.substr(0, url.find(':')); }
 
@@ -40,7 +35,7 @@ Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   if (!text) return port;
   const Result<http::ListenAddress> address = http::parse_listen_address(*text);
   if (!address) return std::unexpected(usage_error("--metrics: " + address.error().message));
-  if (!address->loopback && !accepts_open_listen(invocation))
+  if (!address->loopback && !invocation.accepts("open-listen"))
     return fail(Code::refused, "--metrics " + printable(*text, 60) +
                                    " can be reached from other machines, without a password; use 127.0.0.1, or allow "
                                    "it with --accept open-listen");

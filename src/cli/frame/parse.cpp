@@ -34,8 +34,6 @@ Result<void> check_words(Words words) {
   return {};
 }
 
-std::string in_quotes(std::string_view word) { return "'" + printable(word, 40) + "'"; }
-
 // `shared`: what all names begin with and nobody mistypes; counted, it would make short words look alike.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, std::string_view otherwise,
                          std::string_view shared = "") {

@@ -13,7 +13,7 @@ constexpr Duration kQuietFor = std::chrono::seconds{2};
 constexpr Duration kRedrawEvery = std::chrono::milliseconds{100};
 constexpr int kBar = 20;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double as_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // Whole units for people: "9s", "3m 20s", "2h 5m".
 std::string roughly(double left) {
@@ -26,7 +26,7 @@ std::string roughly(double left) {
 }  // namespace
 
 std::string progress_text(const std::string& things, std::int64_t count, std::optional<double> done, Duration elapsed) {
-  const double took = std::max(seconds(elapsed), 0.001);
+  const double took = std::max(as_seconds(elapsed), 0.001);
   std::string text = std::to_string(count) + " " + things + ", " +
                      std::to_string(std::llround(static_cast<double>(count) / took)) + "/s";
   if (!done) return text;

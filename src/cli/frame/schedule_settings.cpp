@@ -1,10 +1,10 @@
 #include "cli/frame/schedule_settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "base/duration_text.hpp"
+#include "cli/frame/setting_values.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/frame/time_text.hpp"
 
@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::string_view kPrefix = "schedule.";
 
-struct Key {
+struct ScheduleKey {
   std::string name;
   std::string value;  // in the help
   std::string help;
-  std::function<Result<void>(ScheduleSpec&, const std::string&)> set;
+  SetValue<ScheduleSpec> set;
   bool number = false;
 };
 
-Key text_key(std::string name, std::string ScheduleSpec::*member, std::string value, std::string help) {
+ScheduleKey schedule_text(std::string name, std::string ScheduleSpec::*member, std::string value, std::string help) {
   return {std::move(name), std::move(value), std::move(help),
           [member](ScheduleSpec& spec, const std::string& text) -> Result<void> {
             if (text.empty()) return fail(Code::invalid, "is empty; leave it out");
@@ -30,18 +30,12 @@ Key text_key(std::string name, std::string ScheduleSpec::*member, std::string va
           }};
 }
 
-Key duration_key(std::string name, Duration ScheduleSpec::*member, DurationRange range, std::string help) {
-  return {std::move(name), "D", std::move(help),
-          [member, range](ScheduleSpec& spec, const std::string& text) -> Result<void> {
-            const Result<Duration> parsed = parse_duration(text, range);
-            if (!parsed) return std::unexpected(parsed.error());
-            spec.*member = *parsed;
-            return {};
-          }};
+ScheduleKey schedule_duration(std::string name, Duration ScheduleSpec::*member, DurationRange range, std::string help) {
+  return {std::move(name), "D", std::move(help), set_duration(member, range)};
 }
 
 template <class Member>
-Key time_key(std::string name, Member member, std::string help) {
+ScheduleKey schedule_time(std::string name, Member member, std::string help) {
   return {std::move(name), "TIME", std::move(help),
           [member](ScheduleSpec& spec, const std::string& text) -> Result<void> {
             const Result<WallTime> parsed = parse_time(text);
@@ -51,31 +45,15 @@ Key time_key(std::string name, Member member, std::string help) {
           }};
 }
 
-Key number_key(std::string name, int ScheduleSpec::*member, int least, int most, std::string help) {
-  return {std::move(name), "N", std::move(help),
-          [member, least, most](ScheduleSpec& spec, const std::string& text) -> Result<void> {
-            int number = 0;
-            const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-            if (problem != std::errc{} || end != text.data() + text.size() || number < least || number > most)
-              return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use a whole number from " +
-                                             std::to_string(least) + " to " + std::to_string(most));
-            spec.*member = number;
-            return {};
-          },
-          true};
+ScheduleKey schedule_number(std::string name, int ScheduleSpec::*member, int least, int most, std::string help) {
+  return {std::move(name), "N", std::move(help), set_number(member, least, most), true};
 }
 
 // One of some words, "a|b|c".
 template <class Word>
-Key word_key(std::string name, Word ScheduleSpec::*member, std::optional<Word> (*parse)(std::string_view),
-             const std::string& words, std::string help) {
-  return {std::move(name), words, std::move(help),
-          [member, parse, words](ScheduleSpec& spec, const std::string& text) -> Result<void> {
-            const std::optional<Word> word = parse(text);
-            if (!word) return fail(Code::invalid, "'" + printable(text, 40) + "' is not possible; use " + words);
-            spec.*member = *word;
-            return {};
-          }};
+ScheduleKey schedule_word(std::string name, Word ScheduleSpec::*member, std::optional<Word> (*parse)(std::string_view),
+                          const std::string& words, std::string help) {
+  return {std::move(name), words, std::move(help), set_word(member, parse, words)};
 }
 
 void add_tag(ScheduleSpec& spec, const std::string& tag) {
@@ -92,50 +70,53 @@ Result<void> set_tags(ScheduleSpec& spec, const std::string& text) {
   return {};
 }
 
-const std::vector<Key>& keys() {
-  static const std::vector<Key> all{
-      text_key("cron", &ScheduleSpec::cron, "EXPR",
-               "when: minute hour day month weekday, six fields with seconds first, or @hourly and its like; "
-               "docs/schedules-time.md has it all"),
-      duration_key("every", &ScheduleSpec::every, {std::chrono::seconds{1}, std::chrono::days{366}},
-                   "or an interval in whole seconds, 1s to 366d"),
-      time_key("anchor", &ScheduleSpec::anchor,
-               "from which an interval counts, in both directions; default 1970-01-01T00:00:00Z"),
-      text_key("tz", &ScheduleSpec::zone, "ZONE", "of the expression: Europe/Berlin; default UTC"),
-      text_key("queue", &ScheduleSpec::queue, "QUEUE", "where its jobs go"),
-      text_key("stage", &ScheduleSpec::stage, "STAGE", "only workers with the same --stage take them; default none"),
-      text_key("payload", &ScheduleSpec::payload, "JSON",
-               "of each job; in its strings ${tick}, ${tick.local}, ${tick.unix} and ${schedule} stand for what they "
-               "name; default null"),
-      word_key(
+const std::vector<ScheduleKey>& all_schedule_keys() {
+  static const std::vector<ScheduleKey> all{
+      schedule_text("cron", &ScheduleSpec::cron, "EXPR",
+                    "when: minute hour day month weekday, six fields with seconds first, or @hourly and its like; "
+                    "docs/schedules-time.md has it all"),
+      schedule_duration("every", &ScheduleSpec::every, {std::chrono::seconds{1}, std::chrono::days{366}},
+                        "or an interval in whole seconds, 1s to 366d"),
+      schedule_time("anchor", &ScheduleSpec::anchor,
+                    "from which an interval counts, in both directions; default 1970-01-01T00:00:00Z"),
+      schedule_text("tz", &ScheduleSpec::zone, "ZONE", "of the expression: Europe/Berlin; default UTC"),
+      schedule_text("queue", &ScheduleSpec::queue, "QUEUE", "where its jobs go"),
+      schedule_text("stage", &ScheduleSpec::stage, "STAGE",
+                    "only workers with the same --stage take them; default none"),
+      schedule_text(
+          "payload", &ScheduleSpec::payload, "JSON",
+          "of each job; in its strings ${tick}, ${tick.local}, ${tick.unix} and ${schedule} stand for what they "
+          "name; default null"),
+      schedule_word(
           "catch_up", &ScheduleSpec::catch_up, parse_catch_up, "all|latest|none",
           "what becomes of ticks that nobody fired within a minute: each fires, the last one, or none; default latest"),
-      duration_key("window", &ScheduleSpec::window, {std::chrono::minutes{1}, std::chrono::days{30}},
-                   "older ticks are skipped, 1m to 30d; default 1d"),
-      number_key("cap", &ScheduleSpec::cap, 1, kCatchUpCapMost,
-                 "at most so many fire at once, the newest, 1 to 1000; default 100"),
-      word_key("overlap", &ScheduleSpec::overlap, parse_overlap, "allow|skip|queue-one|cancel-running",
-               "what becomes of a tick while a job of an earlier one is unfinished; default allow"),
-      duration_key("jitter", &ScheduleSpec::jitter, {Duration{0}, std::chrono::hours{24}},
-                   "a job runs up to so much after its tick, 0s to 24h; default 0s"),
-      time_key("starts", &ScheduleSpec::starts, "no tick before"),
-      time_key("ends", &ScheduleSpec::ends, "no tick after"),
-      number_key("priority", &ScheduleSpec::priority, -kPriorityMost, kPriorityMost,
-                 "-1000 to 1000, larger is sooner; default 0"),
-      number_key("max_attempts", &ScheduleSpec::attempts_max, 1, 1000,
-                 "failures until a job is dead, 1 to 1000; default 10"),
-      duration_key("timeout", &ScheduleSpec::timeout, kTimeoutRange,
-                   "an attempt that takes longer is stopped and a failure, 1s to 30d; default none"),
-      text_key("group", &ScheduleSpec::group, "GROUP",
-               "its jobs run one at a time with those of this group; default none, and one of its own for queue-one "
-               "and cancel-running"),
-      text_key("limit_key", &ScheduleSpec::limit_key, "KEY", "counts for --limit-per-key of 'queue set'"),
+      schedule_duration("window", &ScheduleSpec::window, {std::chrono::minutes{1}, std::chrono::days{30}},
+                        "older ticks are skipped, 1m to 30d; default 1d"),
+      schedule_number("cap", &ScheduleSpec::cap, 1, kCatchUpCapMost,
+                      "at most so many fire at once, the newest, 1 to 1000; default 100"),
+      schedule_word("overlap", &ScheduleSpec::overlap, parse_overlap, "allow|skip|queue-one|cancel-running",
+                    "what becomes of a tick while a job of an earlier one is unfinished; default allow"),
+      schedule_duration("jitter", &ScheduleSpec::jitter, {Duration{0}, std::chrono::hours{24}},
+                        "a job runs up to so much after its tick, 0s to 24h; default 0s"),
+      schedule_time("starts", &ScheduleSpec::starts, "no tick before"),
+      schedule_time("ends", &ScheduleSpec::ends, "no tick after"),
+      schedule_number("priority", &ScheduleSpec::priority, -kPriorityMost, kPriorityMost,
+                      "-1000 to 1000, larger is sooner; default 0"),
+      schedule_number("max_attempts", &ScheduleSpec::attempts_max, 1, 1000,
+                      "failures until a job is dead, 1 to 1000; default 10"),
+      schedule_duration("timeout", &ScheduleSpec::timeout, kTimeoutRange,
+                        "an attempt that takes longer is stopped and a failure, 1s to 30d; default none"),
+      schedule_text(
+          "group", &ScheduleSpec::group, "GROUP",
+          "its jobs run one at a time with those of this group; default none, and one of its own for queue-one "
+          "and cancel-running"),
+      schedule_text("limit_key", &ScheduleSpec::limit_key, "KEY", "counts for --limit-per-key of 'queue set'"),
       {"tags", "TAG", "for people, to find its jobs again; at most 15, and schedule:NAME is one in any case", set_tags},
   };
   return all;
 }
 
-std::string option_of(const Key& key) {
+std::string option_of(const ScheduleKey& key) {
   if (key.name == "tags") return "--tag";
   std::string option = "--" + key.name;
   std::ranges::replace(option, '_', '-');
@@ -146,21 +127,22 @@ std::string option_of(const Key& key) {
 
 std::vector<std::string> schedule_keys() {
   std::vector<std::string> names;
-  for (const Key& key : keys()) names.push_back(key.name);
+  for (const ScheduleKey& key : all_schedule_keys()) names.push_back(key.name);
   return names;
 }
 
 bool is_schedule_number(std::string_view key) {
-  return std::ranges::any_of(keys(), [&](const Key& known) { return known.name == key && known.number; });
+  return std::ranges::any_of(all_schedule_keys(),
+                             [&](const ScheduleKey& known) { return known.name == key && known.number; });
 }
 
 Result<void> set_schedule_value(ScheduleSpec& spec, std::string_view key, const std::string& text) {
-  return std::ranges::find(keys(), key, &Key::name)->set(spec, text);
+  return std::ranges::find(all_schedule_keys(), key, &ScheduleKey::name)->set(spec, text);
 }
 
 std::vector<OptionSpec> schedule_options(const std::vector<std::string>& wanted) {
   std::vector<OptionSpec> options;
-  for (const Key& key : keys()) {
+  for (const ScheduleKey& key : all_schedule_keys()) {
     if (wanted.empty() || std::ranges::find(wanted, key.name) != wanted.end())
       options.push_back({option_of(key), key.value, key.help, key.name == "tags"});
   }
@@ -168,7 +150,7 @@ std::vector<OptionSpec> schedule_options(const std::vector<std::string>& wanted)
 }
 
 Result<ScheduleSpec> spec_from_options(const Invocation& invocation, ScheduleSpec spec) {
-  for (const Key& key : keys()) {
+  for (const ScheduleKey& key : all_schedule_keys()) {
     const std::string option = option_of(key);
     const auto typed = invocation.options.find(option);
     if (typed == invocation.options.end()) continue;

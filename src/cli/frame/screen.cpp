@@ -16,6 +16,7 @@
 
 #include "base/check.hpp"
 #include "cli/frame/config.hpp"
+#include "cli/frame/signals.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -27,8 +28,8 @@ constexpr int kKeyPause = 50;  // milliseconds: what a terminal sends for one ke
 constexpr std::array<int, 7> kCrashes{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGHUP};
 
 termios before{};
-std::array<int, 2> wake_pipe{-1, -1};
-volatile std::sig_atomic_t taken = 0;
+std::array<int, 2> screen_pipe{-1, -1};
+volatile std::sig_atomic_t screen_taken = 0;
 volatile std::sig_atomic_t redraw = 0;  // whatever stood there is gone
 
 void write_all(std::string_view text) {
@@ -48,23 +49,15 @@ void take() {
   raw.c_cc[VTIME] = 0;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   write_all(kTake);
-  taken = 1;
+  screen_taken = 1;
   redraw = 1;
 }
 
 void give_back() {
-  if (taken == 0) return;
-  taken = 0;
+  if (screen_taken == 0) return;
+  screen_taken = 0;
   write_all(kGiveBack);
   ::tcsetattr(STDIN_FILENO, TCSANOW, &before);
-}
-
-void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  check(::sigaction(signal, &action, nullptr) == 0, "signals can be handled");
 }
 
 extern "C" void on_crash(int signal) {
@@ -90,7 +83,7 @@ extern "C" void on_suspend(int) {
   sigaddset(&own, SIGTSTP);
   ::raise(SIGTSTP);
   ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);  // it stops here
-  handle(SIGTSTP, on_suspend);
+  handle_signal(SIGTSTP, on_suspend);
   take();
   Screen::wake();
   errno = saved;
@@ -106,10 +99,10 @@ Result<void> Screen::usable() {
 
 Screen::Screen() {
   check(::tcgetattr(STDIN_FILENO, &before) == 0, "a terminal tells its mode");
-  check(::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) == 0, "a process may open two files");
-  for (const int signal : kCrashes) handle(signal, on_crash);
-  handle(SIGWINCH, on_resize);
-  handle(SIGTSTP, on_suspend);
+  check(::pipe2(screen_pipe.data(), O_CLOEXEC | O_NONBLOCK) == 0, "a process may open two files");
+  for (const int signal : kCrashes) handle_signal(signal, on_crash);
+  handle_signal(SIGWINCH, on_resize);
+  handle_signal(SIGTSTP, on_suspend);
   take();
 }
 
@@ -145,11 +138,11 @@ void Screen::draw(const std::vector<std::string>& lines) {
 }
 
 Screen::Typed Screen::wait() {
-  std::array<pollfd, 2> fds{{{STDIN_FILENO, POLLIN, 0}, {wake_pipe[0], POLLIN, 0}}};
+  std::array<pollfd, 2> fds{{{STDIN_FILENO, POLLIN, 0}, {screen_pipe[0], POLLIN, 0}}};
   if (::poll(fds.data(), fds.size(), -1) < 0) return {};
   std::array<char, 256> bytes{};
   if (fds[1].revents != 0) {
-    while (::read(wake_pipe[0], bytes.data(), bytes.size()) > 0) {
+    while (::read(screen_pipe[0], bytes.data(), bytes.size()) > 0) {
     }
   }
   if (fds[0].revents == 0) return {};
@@ -164,7 +157,7 @@ Screen::Typed Screen::wait() {
 
 void Screen::wake() {
   const char byte = 'w';
-  [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &byte, 1);
+  [[maybe_unused]] const ssize_t written = ::write(screen_pipe[1], &byte, 1);
 }
 
 }  // namespace fenceline::cli

@@ -36,14 +36,6 @@ extern "C" void on_stop_signal(int signal) {
 // Not SIG_IGN: that would be inherited by the programs we start, a handler is not.
 extern "C" void on_closed_pipe(int) {}
 
-void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  check(::sigaction(signal, &action, nullptr) == 0, "signals can be handled");
-}
-
 }  // namespace
 
 Signals::Signals(Runtime& runtime) {
@@ -64,14 +56,22 @@ Signals::Signals(Runtime& runtime) {
     }
     if (byte == 's') stop_.request_stop();
   });
-  handle(SIGINT, on_stop_signal);
-  handle(SIGTERM, on_stop_signal);
-  handle(SIGPIPE, on_closed_pipe);
+  handle_signal(SIGINT, on_stop_signal);
+  handle_signal(SIGTERM, on_stop_signal);
+  handle_signal(SIGPIPE, on_closed_pipe);
 }
 
 Signals::~Signals() = default;
 
 bool ignored_from_the_start(int signal) { return ignored_at_start.at(static_cast<std::size_t>(signal)); }
+
+void handle_signal(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  check(::sigaction(signal, &action, nullptr) == 0, "signals can be handled");
+}
 
 int stop_signal() { return first_signal; }
 

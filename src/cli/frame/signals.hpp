@@ -38,4 +38,7 @@ inline bool was_interrupted(const std::stop_token& stop) { return stop.stop_requ
 // Waits until `fd` can be read; false if a signal asked to stop first.
 bool wait_readable(int fd);
 
+// `handler` is called for a signal, and what it interrupted goes on.
+void handle_signal(int signal, void (*handler)(int));
+
 }  // namespace fenceline::cli

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "base/duration_text.hpp"
 #include "base/utf8.hpp"
 
 namespace fenceline::cli {
@@ -45,6 +46,18 @@ std::string printable(std::string_view text, std::size_t most) {
     text.remove_prefix(length == 0 ? 1 : length);
     ++characters;
   }
+  return out;
+}
+
+std::string in_quotes(std::string_view text) { return "'" + printable(text, 40) + "'"; }
+
+std::string or_empty(Duration duration) { return duration == Duration{0} ? "" : format_duration(duration); }
+
+std::string or_empty(int number) { return number == 0 ? "" : std::to_string(number); }
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : std::string(between)) + word;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.hpp"
 
@@ -17,6 +18,15 @@ std::string short_time(WallTime time, WallTime now);
 // Safe on a terminal and on one line: control characters and invalid UTF-8 become '?'; cut, with "...", after
 // `most` characters (0: never).
 std::string printable(std::string_view text, std::size_t most = 0);
+
+// What somebody typed, in a message: 'text', printable and short.
+std::string in_quotes(std::string_view text);
+
+// What is not set is shown as nothing.
+std::string or_empty(Duration duration);
+std::string or_empty(int number);
+
+std::string joined(const std::vector<std::string>& words, std::string_view between = ",");
 
 // Everything in one line: runs of white space become one space.
 std::string one_line(std::string_view text);

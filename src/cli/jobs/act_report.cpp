@@ -1,17 +1,15 @@
 #include "cli/jobs/act_report.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json as_json(const std::vector<ActRefusal>& refusals) {
+Json refusal_as_json(const std::vector<ActRefusal>& refusals) {
   Json out = Json::array();
   for (const ActRefusal& refusal : refusals) {
     out.push_back({{"id", to_string(refusal.id)},
@@ -51,7 +49,7 @@ Result<int> report_act(const Invocation& invocation, const std::vector<JobId>& i
     if (invocation.json) changed.push_back(to_string(id));
     else print_line(to_string(id));
   }
-  if (invocation.json) print_line(Json{{"ids", changed}, {"refused", as_json(reply.refused)}}.dump());
+  if (invocation.json) print_line(Json{{"ids", changed}, {"refused", refusal_as_json(reply.refused)}}.dump());
   flush_output();
   if (reply.refused.empty()) return kExitOk;
   if (ids.size() > 1)
@@ -62,6 +60,6 @@ Result<int> report_act(const Invocation& invocation, const std::vector<JobId>& i
   return exit_code(refusal_error(reply.refused.front(), invocation.ns));
 }
 
-std::string refusals_json(const std::vector<ActRefusal>& refusals) { return as_json(refusals).dump(); }
+std::string refusals_json(const std::vector<ActRefusal>& refusals) { return refusal_as_json(refusals).dump(); }
 
 }  // namespace fenceline::cli

@@ -14,11 +14,11 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr std::int64_t kStep = 1000;
+constexpr std::int64_t kRedriveStep = 1000;
 constexpr std::int64_t kMost = 1'000'000'000;
 constexpr std::size_t kNamed = 20;  // refusals that are told one by one
 
-Result<int> run_list(Invocation& invocation) {
+Result<int> run_dead_list(Invocation& invocation) {
   Result<JobsRequest> request = list_request(invocation);
   if (!request) return std::unexpected(request.error());
   request->state = JobState::dead;
@@ -33,7 +33,7 @@ class Redrive {
 
   Result<void> these(const std::vector<JobId>& ids) {
     for (auto from = ids.begin(); from != ids.end() && !invocation_.stop.stop_requested();) {
-      const auto to = from + std::min<std::ptrdiff_t>(kStep, ids.end() - from);
+      const auto to = from + std::min<std::ptrdiff_t>(kRedriveStep, ids.end() - from);
       const Result<std::vector<JobId>> others = retry({from, to});
       if (!others) return std::unexpected(others.error());
       for (const JobId& id : *others) refused_.push_back({id, "not dead", std::nullopt});
@@ -48,7 +48,7 @@ class Redrive {
   Result<void> all(const JobsRequest& which, std::int64_t most) {
     JobsRequest request = which;
     for (std::int64_t seen = 0; seen < most && !invocation_.stop.stop_requested();) {
-      request.limit = static_cast<int>(std::min(kStep, most - seen));
+      request.limit = static_cast<int>(std::min(kRedriveStep, most - seen));
       const Result<JobsReply> page = store_.jobs(request);
       if (!page) return std::unexpected(page.error());
       std::vector<JobId> ids;
@@ -121,7 +121,7 @@ Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, Jobs
     }
     return count;
   }
-  which.limit = static_cast<int>(kStep);
+  which.limit = static_cast<int>(kRedriveStep);
   for (bool more = true; more && !invocation.stop.stop_requested();) {
     const Result<JobsReply> page = store.jobs(which);
     if (!page) return std::unexpected(page.error());
@@ -137,7 +137,7 @@ std::string named(const JobsRequest& which) {
          (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60));
 }
 
-Result<int> run_redrive(Invocation& invocation) {
+Result<int> run_dead_redrive(Invocation& invocation) {
   const bool by_id = invocation.arguments.contains("ID");
   if (by_id && (invocation.has("--queue") || invocation.has("--tag") || invocation.has("--limit")))
     return std::unexpected(usage_error("ids go with neither --queue, --tag nor --limit; leave one of them out"));
@@ -185,7 +185,7 @@ CommandSpec dead_list_command() {
           .summary = "Lists the dead jobs: those that failed for good and wait for a person.",
           .options = list_options(),
           .examples = {{"fenceline dead list --queue mail", "what failed for good, and with which error"}},
-          .run = run_list};
+          .run = run_dead_list};
 }
 
 CommandSpec dead_redrive_command() {
@@ -202,7 +202,7 @@ CommandSpec dead_redrive_command() {
           .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
                        {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
                         "all of a queue, for a script"}},
-          .run = run_redrive};
+          .run = run_dead_redrive};
 }
 
 }  // namespace fenceline::cli

@@ -18,9 +18,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kExitNotExecutable = 126;  // as env and timeout do
-constexpr int kExitNoCommand = 127;
-constexpr int kSignalBase = 128;
 constexpr int kProbeDidNot = 1;
 constexpr std::string_view kProbe = "probe=";
 
@@ -77,17 +74,17 @@ class OnceCommand {
                                        .stop_signal = stop_signal});
     if (!ended) {
       status_ = ended.error().code == Code::not_found ? kExitNoCommand
-                : ended.error().code == Code::refused ? kExitNotExecutable
+                : ended.error().code == Code::refused ? kExitCannotBeRun
                                                       : kExitTryLater;
       return EffectReport::none(ended.error().message);
     }
     const ExitStatus end = ended->status;
-    status_ = end.exited ? end.number : kSignalBase + end.number;
+    status_ = end.exited ? end.number : kExitSignalBase + end.number;
     note_size(*ended);
     if (status_ == 0) return {.kind = EffectReport::Kind::done, .result = std::move(ended->output), .exit_status = 0};
     output_ = std::move(ended->output);
     const bool did_nothing =
-        end.exited && (end.number == kExitTryLater || end.number == kExitNotExecutable || end.number == kExitNoCommand);
+        end.exited && (end.number == kExitTryLater || end.number == kExitCannotBeRun || end.number == kExitNoCommand);
     if (did_nothing || declared_.failed_is_none) return EffectReport::none(to_string(end));
     return EffectReport::unknown(to_string(end));
   }
@@ -142,7 +139,7 @@ Result<int> ended_as(const EffectAnswer& answer, const OnceCommand& command) {
   return interrupted_exit();
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_effect(Invocation& invocation) {
   const Result<Holding> job = job_at_hand("effect");
   if (!job) return std::unexpected(job.error());
   const std::string name = invocation.argument("NAME");
@@ -225,7 +222,7 @@ CommandSpec effect_command() {
                    {"fenceline effect label --in-doubt 'probe=./was-printed' -- ./print-label",
                     "ask the printer before a second one"}},
       .takes_command = true,
-      .run = run};
+      .run = run_effect};
 }
 
 }  // namespace fenceline::cli

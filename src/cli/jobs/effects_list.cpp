@@ -1,24 +1,20 @@
 // fenceline effects list: what of jobs' side effects has happened, and what nobody knows of.
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/utf8.hpp"
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
-#include "cli/frame/signals.hpp"
-#include "cli/frame/table.hpp"
+#include "cli/frame/pages.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/jobs/commands.hpp"
 
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string doubt_of(const Effect& effect) { return effect.held ? "held" : effect.in_doubt ? "in doubt" : ""; }
 
-Json as_json(const Effect& effect, bool with_result) {
+Json effect_as_json(const Effect& effect, bool with_result) {
   Json out{{"job", to_string(effect.job)},
            {"name", effect.name},
            {"state", to_string(effect.state)},
@@ -39,81 +35,48 @@ Json as_json(const Effect& effect, bool with_result) {
   return out;
 }
 
-// Prints pages as they come.
-class EffectPages {
- public:
-  explicit EffectPages(const Invocation& invocation) : invocation_(invocation) {}
-
-  bool page(const std::vector<Effect>& effects) {
-    if (!invocation_.json) return print_table(table_of(effects), std::exchange(first_, false));
-    for (const Effect& effect : effects) {
-      const std::string text =
-          as_json(effect, invocation_.has("--result")).dump(-1, ' ', false, Json::error_handler_t::replace);
-      if (!print((std::exchange(first_, false) ? "{\"effects\":[" : ",") + text)) return false;
-    }
-    return true;
+Table effects_table(const std::vector<Effect>& effects, WallTime now) {
+  Table table{{{.name = "job", .whole = true},
+               {.name = "effect", .whole = true},
+               {"state"},
+               {"doubt"},
+               {.name = "policy", .spare = true},
+               {.name = "doubts", .right = true, .spare = true},
+               {.name = "began", .spare = true},
+               {.name = "ended", .wide_only = true},
+               {.name = "status", .wide_only = true, .right = true},
+               {.name = "fence", .wide_only = true},
+               {.name = "resolved_by", .spare = true}},
+              {}};
+  for (const Effect& effect : effects) {
+    const std::string began = stdout_is_terminal() ? short_time(effect.began_at, now) : format_time(effect.began_at);
+    table.rows.push_back(
+        {to_string(effect.job), effect.name,
+         Cell(std::string(to_string(effect.state)), effect.state == EffectState::done ? Tone::good : Tone::plain),
+         Cell(doubt_of(effect), Tone::warning), std::string(to_string(effect.policy)), std::to_string(effect.doubts),
+         began, effect.ended_at ? format_time(*effect.ended_at) : "",
+         effect.exit_status ? std::to_string(*effect.exit_status) : "", std::to_string(effect.fence),
+         effect.resolved_by});
   }
+  return table;
+}
 
-  void end(std::optional<std::int64_t> next) {
-    if (invocation_.json) {
-      if (first_) print("{\"effects\":[");
-      print_line("],\"next\":" + (next ? "\"" + std::to_string(*next) + "\"" : std::string("null")) + "}");
-    } else if (next) {
-      flush_output();
-      tell("fenceline: more effects follow; go on with --after " + std::to_string(*next) + ", or use --all");
-    }
-  }
-
- private:
-  Table table_of(const std::vector<Effect>& effects) const {
-    Table table{{{.name = "job", .whole = true},
-                 {.name = "effect", .whole = true},
-                 {"state"},
-                 {"doubt"},
-                 {.name = "policy", .spare = true},
-                 {.name = "doubts", .right = true, .spare = true},
-                 {.name = "began", .spare = true},
-                 {.name = "ended", .wide_only = true},
-                 {.name = "status", .wide_only = true, .right = true},
-                 {.name = "fence", .wide_only = true},
-                 {.name = "resolved_by", .spare = true}},
-                {}};
-    const WallTime now = invocation_.runtime->wall_now();
-    for (const Effect& effect : effects) {
-      const std::string began = stdout_is_terminal() ? short_time(effect.began_at, now) : format_time(effect.began_at);
-      table.rows.push_back(
-          {to_string(effect.job), effect.name,
-           Cell(std::string(to_string(effect.state)), effect.state == EffectState::done ? Tone::good : Tone::plain),
-           Cell(doubt_of(effect), Tone::warning), std::string(to_string(effect.policy)), std::to_string(effect.doubts),
-           began, effect.ended_at ? format_time(*effect.ended_at) : "",
-           effect.exit_status ? std::to_string(*effect.exit_status) : "", std::to_string(effect.fence),
-           effect.resolved_by});
-    }
-    return table;
-  }
-
-  const Invocation& invocation_;
-  bool first_ = true;
-};
-
-Result<EffectsRequest> request_from(const Invocation& invocation) {
-  if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--after")))
-    return std::unexpected(usage_error("--all goes with neither --limit nor --after; leave one of them out"));
+Result<EffectsRequest> effects_request(const Invocation& invocation) {
+  const Result<int> limit = page_limit(invocation);
+  if (!limit) return std::unexpected(limit.error());
   if (invocation.has("--result") && !invocation.json)
     return std::unexpected(usage_error("--result goes with --json; results may be anything"));
-  const Result<std::int64_t> limit = invocation.number("--limit", invocation.has("--all") ? 1000 : 100, 1, 1000);
-  if (!limit) return std::unexpected(limit.error());
   const Result<std::int64_t> after = invocation.number("--after", 0, 0, std::numeric_limits<std::int64_t>::max());
   if (!after) return std::unexpected(after.error());
   return EffectsRequest{.ns = invocation.ns,
                         .in_doubt = invocation.has("--in-doubt"),
                         .after = *after,
-                        .limit = static_cast<int>(*limit),
+                        .limit = *limit,
                         .with_result = invocation.has("--result")};
 }
 
-Result<int> run(Invocation& invocation) {
-  Result<EffectsRequest> request = request_from(invocation);
+Result<int> run_effects_list(Invocation& invocation) {
+  Result<EffectsRequest> request = effects_request(invocation);
   if (!request) return std::unexpected(request.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
@@ -125,18 +88,13 @@ Result<int> run(Invocation& invocation) {
     if (!*job) return std::unexpected(no_such_job(*id, invocation.ns));
     request->job = *id;
   }
-  EffectPages pages(invocation);
-  while (true) {
-    const Result<EffectsReply> reply = (*store)->effects(*request);
-    if (!reply) return std::unexpected(reply.error());
-    if (!pages.page(reply->effects)) return kExitOk;  // nobody reads on
-    if (!invocation.has("--all") || !reply->next) {
-      pages.end(reply->next);
-      return kExitOk;
-    }
-    if (invocation.stop.stop_requested()) return interrupted_exit();
-    request->after = *reply->next;
-  }
+  return print_pages(
+      invocation, {.list = "effects"}, request->after, [&] { return (*store)->effects(*request); },
+      &EffectsReply::effects,
+      [&](const std::vector<Effect>& effects) { return effects_table(effects, invocation.runtime->wall_now()); },
+      [&](const Effect& effect) {
+        return effect_as_json(effect, invocation.has("--result")).dump(-1, ' ', false, Json::error_handler_t::replace);
+      });
 }
 
 }  // namespace
@@ -159,7 +117,7 @@ CommandSpec effects_list_command() {
                          {"doubts", "how often it was begun again though it may have happened"}}}},
           .examples = {{"fenceline effects list --in-doubt", "what an operator must find out"},
                        {"fenceline effects list --job $ID --json --result | jq .effects", "all that a job did"}},
-          .run = run};
+          .run = run_effects_list};
 }
 
 }  // namespace fenceline::cli

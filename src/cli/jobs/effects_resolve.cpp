@@ -1,8 +1,8 @@
 // fenceline effects resolve: an operator says what became of an effect in doubt.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/line_reader.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
@@ -10,8 +10,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Result<std::string> result_from(const Invocation& invocation) {
   if (const auto text = invocation.value("--result")) return *text;
@@ -23,7 +21,7 @@ Result<std::string> result_from(const Invocation& invocation) {
   return bytes;
 }
 
-Result<ResolveEffectRequest> request_from(const Invocation& invocation) {
+Result<ResolveEffectRequest> resolve_request(const Invocation& invocation) {
   const bool done = invocation.has("--done");
   if (done == invocation.has("--none"))
     return std::unexpected(usage_error("say what became of it: give one of --done and --none"));
@@ -66,8 +64,8 @@ Error refusal_of(const Effect& before, const Error& refused) {
           refused.message + (has_remedy ? "" : "; see 'fenceline effects list --job " + to_string(before.job) + "'")};
 }
 
-Result<int> run(Invocation& invocation) {
-  Result<ResolveEffectRequest> request = request_from(invocation);
+Result<int> run_effects_resolve(Invocation& invocation) {
+  Result<ResolveEffectRequest> request = resolve_request(invocation);
   if (!request) return std::unexpected(request.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
@@ -111,7 +109,7 @@ CommandSpec effects_resolve_command() {
                   "its holder is at it, or may be until its worker has stopped or its lease would have ended; wait"}}}},
           .examples = {{"fenceline effects resolve $ID charge --done --result 'receipt 17'", "it was booked"},
                        {"fenceline effects resolve $ID charge --none", "it was not: do it"}},
-          .run = run};
+          .run = run_effects_resolve};
 }
 
 }  // namespace fenceline::cli

@@ -65,7 +65,7 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   return kExitOk;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_enqueue(Invocation& invocation) {
   const int sources =
       int{invocation.has("--payload")} + int{invocation.has("--payload-file")} + int{invocation.has("--jsonl")};
   if (sources > 1)
@@ -101,7 +101,7 @@ CommandSpec enqueue_command() {
                        {"fenceline enqueue report --at '2026-11-16 06:00' --key report-16", "at a time, and only once"},
                        {"fenceline enqueue sync --group customer-7 --timeout 5m",
                         "one at a time for this customer, in order"}},
-          .run = run};
+          .run = run_enqueue};
 }
 
 }  // namespace fenceline::cli

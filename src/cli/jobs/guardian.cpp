@@ -12,7 +12,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_guardian(Invocation& invocation) {
   if (invocation.command.empty()) return std::unexpected(usage_error("no command to guard"));
   GuardianOptions options{.command = invocation.command, .environment = std::nullopt};
   if (invocation.has("--clean-env")) options.environment = clean_environment();
@@ -45,7 +45,7 @@ CommandSpec guardian_command() {
           .examples = {},
           .takes_command = true,
           .hidden = true,
-          .run = run};
+          .run = run_guardian};
 }
 
 }  // namespace fenceline::cli

@@ -28,8 +28,8 @@ const SectionSpec kSeveral{
     {{"not there, refused", "is named; the others are changed all the same, the exit status is that of the first"},
      {"no id, or of several", "nothing is changed"}}};
 
-Result<int> run_retry(Invocation& invocation) { return act_on(invocation, &Store::retry, "made claimable"); }
-Result<int> run_cancel(Invocation& invocation) { return act_on(invocation, &Store::cancel, "cancelled"); }
+Result<int> run_job_retry(Invocation& invocation) { return act_on(invocation, &Store::retry, "made claimable"); }
+Result<int> run_job_cancel(Invocation& invocation) { return act_on(invocation, &Store::cancel, "cancelled"); }
 
 }  // namespace
 
@@ -47,7 +47,7 @@ CommandSpec job_retry_command() {
                      {"done", "refused: enqueue it anew"}}},
                    kSeveral},
       .examples = {{"fenceline job retry $ID --reason 'the disk has room again'", "once more, from the first attempt"}},
-      .run = run_retry};
+      .run = run_job_retry};
 }
 
 CommandSpec job_cancel_command() {
@@ -57,7 +57,7 @@ CommandSpec job_cancel_command() {
           .options = with_act_options(),
           .sections = {kSeveral},
           .examples = {{"fenceline job cancel $ID --reason 'wrong address'", "stop it for good"}},
-          .run = run_cancel};
+          .run = run_job_cancel};
 }
 
 }  // namespace fenceline::cli

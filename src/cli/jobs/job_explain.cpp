@@ -1,7 +1,7 @@
 // fenceline job explain: why a job does not run, or what became of it.
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/jobs/commands.hpp"
 #include "cli/jobs/explain_item.hpp"
@@ -9,8 +9,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kEntriesLookedAt = 10'000;
 
@@ -79,7 +77,7 @@ Result<void> explain_one(const Invocation& invocation, Store& store, const JobId
   return {};
 }
 
-Result<int> run(Invocation& invocation) { return look_at_each(invocation, explain_one); }
+Result<int> run_job_explain(Invocation& invocation) { return look_at_each(invocation, explain_one); }
 
 }  // namespace
 
@@ -90,7 +88,7 @@ CommandSpec job_explain_command() {
       .arguments = {{"ID", kIdsHelp, true, true}},
       .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
                    {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
-      .run = run};
+      .run = run_job_explain};
 }
 
 }  // namespace fenceline::cli

@@ -1,9 +1,9 @@
 // fenceline job logs: what a job's handler said, and goes on saying.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/utf8.hpp"
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/signals.hpp"
 #include "cli/frame/text.hpp"
@@ -13,9 +13,7 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr int kPage = 100;
+constexpr int kLogPage = 100;
 constexpr std::int64_t kTailMost = 1'000'000;
 
 // Prints the log from where it stopped the last time.
@@ -31,7 +29,7 @@ class LogPrinter {
     bool ends_within = false;  // the last line has no end yet, and counts
     while (true) {
       const Result<std::optional<LogReply>> page =
-          store_.log({.ns = invocation_.ns, .id = id_, .after = after, .limit = kPage});
+          store_.log({.ns = invocation_.ns, .id = id_, .after = after, .limit = kLogPage});
       if (!page) return std::unexpected(page.error());
       if (!*page) return std::unexpected(no_such_job(id_, invocation_.ns));
       for (const LogChunk& chunk : (*page)->chunks) {
@@ -39,7 +37,7 @@ class LogPrinter {
         if (!chunk.bytes.empty()) ends_within = chunk.bytes.back() != '\n';
       }
       after = (*page)->next;
-      if ((*page)->chunks.size() < static_cast<std::size_t>(kPage)) break;
+      if ((*page)->chunks.size() < static_cast<std::size_t>(kLogPage)) break;
     }
     skipped_ = std::max<std::int64_t>(0, all + (ends_within ? 1 : 0) - lines);
     return {};
@@ -49,7 +47,7 @@ class LogPrinter {
   Result<bool> print_new() {
     while (true) {
       const Result<std::optional<LogReply>> page =
-          store_.log({.ns = invocation_.ns, .id = id_, .after = after_, .limit = kPage});
+          store_.log({.ns = invocation_.ns, .id = id_, .after = after_, .limit = kLogPage});
       if (!page) return std::unexpected(page.error());
       if (!*page) return std::unexpected(no_such_job(id_, invocation_.ns));
       const LogReply& reply = **page;
@@ -66,7 +64,7 @@ class LogPrinter {
       }
       after_ = reply.next;
       if (!flush_output()) return false;
-      if (reply.chunks.size() < static_cast<std::size_t>(kPage)) return true;
+      if (reply.chunks.size() < static_cast<std::size_t>(kLogPage)) return true;
     }
   }
 
@@ -92,7 +90,7 @@ class LogPrinter {
   std::int64_t delivery_ = 0;  // of what was printed last
 };
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_job_logs(Invocation& invocation) {
   const Result<std::int64_t> tail = invocation.number("--tail", 0, 0, kTailMost);
   if (!tail) return std::unexpected(tail.error());
   const auto store = invocation.open_store(false);
@@ -129,7 +127,7 @@ CommandSpec job_logs_command() {
       .examples = {{"fenceline job logs -f $ID", "look on while it runs"},
                    {"fenceline job logs --tail 20 $ID", "what it said last"},
                    {"fenceline job logs $ID --json", "with times, and which delivery said it"}},
-      .run = run};
+      .run = run_job_logs};
 }
 
 }  // namespace fenceline::cli

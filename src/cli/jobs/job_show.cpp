@@ -42,7 +42,7 @@ Result<void> show(const Invocation& invocation, Store& store, const JobId& id) {
   return {};
 }
 
-Result<int> run(Invocation& invocation) { return look_at_each(invocation, show); }
+Result<int> run_job_show(Invocation& invocation) { return look_at_each(invocation, show); }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ CommandSpec job_show_command() {
           .examples = {{"fenceline job show 0198f3c1-7a3e",
                         "state, counters, attempts, result; the beginning of an id will do"},
                        {"fenceline job show --json --payload $ID | jq .payload", "what the producer sent"}},
-          .run = run};
+          .run = run_job_show};
 }
 
 }  // namespace fenceline::cli

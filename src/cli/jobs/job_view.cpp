@@ -1,17 +1,12 @@
 #include "cli/jobs/job_view.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "base/duration_text.hpp"
 #include "base/utf8.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
 
 Json text_or_base64(const std::string& bytes) {
   if (is_valid_utf8(bytes)) return bytes;
@@ -28,15 +23,7 @@ Tone tone_of(JobState state) {
   }
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
-  return out;
-}
-
-std::string or_none(Duration duration) { return duration == Duration{0} ? "" : format_duration(duration); }
-
-std::vector<Cell> cells(const Job& job) {
+std::vector<Cell> job_cells(const Job& job) {
   return {to_string(job.id),
           job.queue,
           job.stage,
@@ -48,7 +35,7 @@ std::vector<Cell> cells(const Job& job) {
           std::to_string(job.attempts_max),
           std::to_string(job.fence),
           job.owner,
-          job.lease_left ? std::to_string(milliseconds(*job.lease_left)) : "",
+          job.lease_left ? std::to_string(whole_milliseconds(*job.lease_left)) : "",
           std::to_string(job.deliveries),
           std::to_string(job.failures),
           std::to_string(job.losses),
@@ -65,7 +52,7 @@ std::vector<Cell> cells(const Job& job) {
           {job.error, Tone::faint}};
 }
 
-std::vector<Column> columns() {
+std::vector<Column> job_columns() {
   return {{.name = "id", .whole = true},
           {"queue"},
           {"stage", true},
@@ -127,7 +114,7 @@ std::string job_json(const Job& job, JobShown shown) {
            {"attempts_max", job.attempts_max},
            {"fence", job.fence},
            {"owner", job.owner},
-           {"lease_left_ms", job.lease_left ? Json(milliseconds(*job.lease_left)) : Json(nullptr)},
+           {"lease_left_ms", job.lease_left ? Json(whole_milliseconds(*job.lease_left)) : Json(nullptr)},
            {"deliveries", job.deliveries},
            {"failures", job.failures},
            {"losses", job.losses},
@@ -136,12 +123,12 @@ std::string job_json(const Job& job, JobShown shown) {
            {"progress", progress_json(job)},
            {"tags", job.tags},
            {"key", job.key},
-           {"key_for_ms", milliseconds(job.key_for)},
+           {"key_for_ms", whole_milliseconds(job.key_for)},
            {"group", job.group},
            {"limit_key", job.limit_key},
-           {"timeout_ms", milliseconds(job.timeout)},
-           {"backoff_ms", milliseconds(job.backoff.first)},
-           {"backoff_max_ms", milliseconds(job.backoff.most)},
+           {"timeout_ms", whole_milliseconds(job.timeout)},
+           {"backoff_ms", whole_milliseconds(job.backoff.first)},
+           {"backoff_max_ms", whole_milliseconds(job.backoff.most)},
            {"traceparent", job.traceparent},
            {"exit_status", job.exit_status ? Json(*job.exit_status) : Json(nullptr)},
            {"error", text_or_base64(job.error)}};
@@ -153,21 +140,21 @@ std::string job_json(const Job& job, JobShown shown) {
 }
 
 Table job_table(const std::vector<Job>& jobs) {
-  Table table{columns(), {}};
-  for (const Job& job : jobs) table.rows.push_back(cells(job));
+  Table table{job_columns(), {}};
+  for (const Job& job : jobs) table.rows.push_back(job_cells(job));
   return table;
 }
 
 Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown shown) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
-  const std::vector<Cell> values = cells(job);
-  const std::vector<Column> names = columns();
+  const std::vector<Cell> values = job_cells(job);
+  const std::vector<Column> names = job_columns();
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
   const auto add = [&](std::string name, std::string value) {
     table.rows.push_back({std::move(name), std::move(value)});
   };
-  add("key_for", or_none(job.key_for));
-  add("timeout", or_none(job.timeout));
+  add("key_for", or_empty(job.key_for));
+  add("timeout", or_empty(job.timeout));
   add("backoff", format_duration(job.backoff.first) + " to " + format_duration(job.backoff.most));
   add("traceparent", job.traceparent);
   for (const Attempt& attempt : attempts) add("attempt " + std::to_string(attempt.delivery), how_it_went(attempt));

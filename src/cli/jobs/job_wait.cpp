@@ -68,7 +68,7 @@ void print_finished(const Job& job, bool json, bool only) {
   flush_output();
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_job_wait(Invocation& invocation) {
   const Result<Duration> patience =
       invocation.duration("--timeout", kWaitRange.most, kWaitRange.least, kWaitRange.most);
   if (!patience) return std::unexpected(patience.error());
@@ -117,7 +117,7 @@ CommandSpec job_wait_command() {
           .examples = {{"fenceline job wait $(fenceline enqueue thumbs --payload '\"a.png\"')",
                         "run something elsewhere, and get its result"},
                        {"fenceline job wait $ID --timeout 5m || echo failed", "for a script"}},
-          .run = run};
+          .run = run_job_wait};
 }
 
 }  // namespace fenceline::cli

@@ -6,7 +6,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_jobs(Invocation& invocation) {
   Result<JobsRequest> request = list_request(invocation);
   if (!request) return std::unexpected(request.error());
   if (const auto text = invocation.value("--state")) {
@@ -41,7 +41,7 @@ CommandSpec jobs_command() {
                    {"fenceline jobs --all --json | jq -r '.jobs[] | select(.failures > 0) | .id'",
                     "ids of all jobs that failed since they were enqueued or redriven"},
                    {"fenceline jobs --tag customer=7", "all jobs with a tag"}},
-      .run = run};
+      .run = run_jobs};
 }
 
 }  // namespace fenceline::cli

@@ -25,7 +25,7 @@ Result<Note> note_from(const Invocation& invocation) {
               .progress = Progress{.percent = percent, .note = invocation.argument("NOTE")}};
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_progress(Invocation& invocation) {
   const Result<Note> note = note_from(invocation);
   if (!note) return std::unexpected(note.error());
   const RecordRequest request{.ns = invocation.ns, .notes = {*note}};
@@ -57,7 +57,7 @@ CommandSpec progress_command() {
                          {"FENCELINE_STORE, FENCELINE_NAMESPACE", "where it is"}}}},
           .examples = {{"fenceline progress 40 \"page 4 of 10\"",
                         "shown by fenceline job show; exits with 76 if another worker has the job now"}},
-          .run = run};
+          .run = run_progress};
 }
 
 }  // namespace fenceline::cli

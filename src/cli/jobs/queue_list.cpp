@@ -6,7 +6,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run_list(Invocation& invocation) {
+Result<int> run_queue_list(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<std::vector<QueueRow>> rows = (*store)->queues(invocation.ns);
@@ -22,7 +22,7 @@ Result<int> run_list(Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_show(Invocation& invocation) {
+Result<int> run_queue_show(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<QueueRow> row = find_queue(invocation, **store);
@@ -50,7 +50,7 @@ CommandSpec queue_list_command() {
           .examples = {{"fenceline queue list", "where does work pile up?"},
                        {"fenceline queue list --json | jq '.queues[] | select(.dead > 0)'",
                         "queues with dead jobs, for a script"}},
-          .run = run_list};
+          .run = run_queue_list};
 }
 
 CommandSpec queue_show_command() {
@@ -59,7 +59,7 @@ CommandSpec queue_show_command() {
           .arguments = {{"QUEUE", "its name"}},
           .sections = {queue_columns()},
           .examples = {{"fenceline queue show mail", "one queue"}},
-          .run = run_show};
+          .run = run_queue_show};
 }
 
 }  // namespace fenceline::cli

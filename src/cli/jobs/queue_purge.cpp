@@ -11,14 +11,14 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
+constexpr int kPurgeStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
 
 Result<int> end(const Invocation& invocation, std::int64_t cancelled) {
   print_line(invocation.json ? "{\"cancelled\":" + std::to_string(cancelled) + "}" : std::to_string(cancelled));
   return kExitOk;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_queue_purge(Invocation& invocation) {
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_store(false);
@@ -43,8 +43,12 @@ Result<int> run(Invocation& invocation) {
       return interrupted_exit();
     }
     // What comes in after the question stays, whatever workers take meanwhile.
-    const PurgeRequest request{
-        .ns = invocation.ns, .queue = row->queue, .after = after, .up_to = row->newest, .limit = kStep, .act = *act};
+    const PurgeRequest request{.ns = invocation.ns,
+                               .queue = row->queue,
+                               .after = after,
+                               .up_to = row->newest,
+                               .limit = kPurgeStep,
+                               .act = *act};
     const Result<PurgeReply> reply = sure(invocation, [&] { return (*store)->purge(request); });
     if (!reply) {
       progress.end();
@@ -69,7 +73,7 @@ CommandSpec queue_purge_command() {
           .options = with_act_options({{"--yes", "", "do not ask"}}),
           .examples = {{"fenceline queue purge mail --reason 'sent by hand'", "says how many, and asks"},
                        {"fenceline queue purge mail --yes", "for a script"}},
-          .run = run};
+          .run = run_queue_purge};
 }
 
 }  // namespace fenceline::cli

@@ -10,7 +10,7 @@ namespace fenceline::cli {
 namespace {
 
 // A setting of a queue that is not there yet may be meant, or mistyped: it is carried out, and said.
-void tell_if_unknown(const Invocation& invocation, Store& store) {
+void tell_if_new(const Invocation& invocation, Store& store) {
   const Result<QueueRow> row = find_queue(invocation, store);
   if (row || row.error().code != Code::not_found) return;
   const std::string text = error_text(row.error());
@@ -45,7 +45,7 @@ Result<std::optional<Duration>> keep(const Invocation& invocation, std::string_v
   return *duration;
 }
 
-Result<int> run_set(Invocation& invocation) {
+Result<int> run_queue_set(Invocation& invocation) {
   const auto limit = slots(invocation, "--limit");
   if (!limit) return std::unexpected(limit.error());
   const auto limit_per_key = slots(invocation, "--limit-per-key");
@@ -66,7 +66,7 @@ Result<int> run_set(Invocation& invocation) {
 
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
-  tell_if_unknown(invocation, **store);
+  tell_if_new(invocation, **store);
   if (auto ok = sure(invocation, [&] { return (*store)->set_queue(request); }); !ok) return std::unexpected(ok.error());
   return print_queue(invocation, **store);
 }
@@ -80,7 +80,7 @@ Result<int> pause(Invocation& invocation, bool paused) {
   if (!store) return std::unexpected(store.error());
   const Result<QueueRow> before = find_queue(invocation, **store);
   if (!before && (!paused || before.error().code != Code::not_found)) return std::unexpected(before.error());
-  if (!before) tell_if_unknown(invocation, **store);
+  if (!before) tell_if_new(invocation, **store);
   if (auto ok = sure(invocation, [&] { return (*store)->pause(request); }); !ok) return std::unexpected(ok.error());
   const bool already = paused && before && before->paused;
   if (already) {
@@ -100,8 +100,8 @@ const SectionSpec kNewQueues{"A queue that is not here yet",
                               {"all other commands", "end with 66; a list of its jobs is empty, and says so"},
                               {"gone again", "without jobs, a pause and a setting that is not the usual one"}}};
 
-Result<int> run_pause(Invocation& invocation) { return pause(invocation, true); }
-Result<int> run_resume(Invocation& invocation) { return pause(invocation, false); }
+Result<int> run_queue_pause(Invocation& invocation) { return pause(invocation, true); }
+Result<int> run_queue_resume(Invocation& invocation) { return pause(invocation, false); }
 
 }  // namespace
 
@@ -117,7 +117,7 @@ CommandSpec queue_set_command() {
           .sections = {kNewQueues},
           .examples = {{"fenceline queue set mail --limit 4", "at most four at a time, however many workers there are"},
                        {"fenceline queue set mail --limit-per-key 1", "one at a time for each --limit-key of enqueue"}},
-          .run = run_set};
+          .run = run_queue_set};
 }
 
 CommandSpec queue_pause_command() {
@@ -128,7 +128,7 @@ CommandSpec queue_pause_command() {
           .sections = {kNewQueues},
           .examples = {{"fenceline queue pause mail --reason 'mail server moves'",
                         "'job explain' names you and the reason"}},
-          .run = run_pause};
+          .run = run_queue_pause};
 }
 
 CommandSpec queue_resume_command() {
@@ -137,7 +137,7 @@ CommandSpec queue_resume_command() {
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(),
           .examples = {{"fenceline queue resume mail", "go on"}},
-          .run = run_resume};
+          .run = run_queue_resume};
 }
 
 }  // namespace fenceline::cli

@@ -1,23 +1,17 @@
 #include "cli/jobs/queue_view.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::array kStates{JobState::ready, JobState::running, JobState::waiting,
                              JobState::done,  JobState::dead,    JobState::cancelled};
-
-std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
-
-std::string or_none(int limit) { return limit == 0 ? "" : std::to_string(limit); }
 
 // What is not counted to its end says so.
 std::string not_due(const QueueRow& row) { return std::to_string(row.ahead) + (row.ahead == kAheadCounted ? "+" : ""); }
@@ -29,15 +23,15 @@ std::string pause_words(const std::optional<QueuePause>& pause, std::optional<Wa
   return "by " + pause->by + since + (pause->reason.empty() ? "" : ": " + pause->reason);
 }
 
-std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
+std::vector<Cell> queue_row_cells(const QueueRow& row, std::optional<WallTime> now) {
   std::vector<Cell> out{row.queue};
   for (const JobState state : kStates) {
     const std::int64_t depth = row.depth_of(state);
     out.push_back({std::to_string(depth), state == JobState::dead && depth > 0 ? Tone::bad : Tone::plain});
     if (state == JobState::ready) out.push_back(not_due(row));
   }
-  out.insert(out.end(), {or_none(row.settings.limit),
-                         or_none(row.settings.limit_per_key),
+  out.insert(out.end(), {or_empty(row.settings.limit),
+                         or_empty(row.settings.limit_per_key),
                          format_duration(row.settings.keep_done),
                          format_duration(row.settings.keep_dead),
                          row.oldest_ready_at ? format_time(*row.oldest_ready_at) : "",
@@ -46,7 +40,7 @@ std::vector<Cell> cells(const QueueRow& row, std::optional<WallTime> now) {
 }
 
 // Where no job waits for a person, on a terminal that place is better used.
-std::vector<Column> columns(bool some_wait) {
+std::vector<Column> queue_row_columns(bool some_wait) {
   std::vector<Column> out{{.name = "queue", .whole = true}};
   for (const JobState state : kStates) {
     out.push_back(
@@ -75,24 +69,25 @@ std::string queue_json(const QueueRow& row) {
   }
   out["limit"] = row.settings.limit;
   out["limit_per_key"] = row.settings.limit_per_key;
-  out["keep_done_ms"] = milliseconds(row.settings.keep_done);
-  out["keep_dead_ms"] = milliseconds(row.settings.keep_dead);
+  out["keep_done_ms"] = whole_milliseconds(row.settings.keep_done);
+  out["keep_dead_ms"] = whole_milliseconds(row.settings.keep_dead);
   out["oldest_ready_at"] = row.oldest_ready_at ? Json(format_time(*row.oldest_ready_at)) : Json(nullptr);
   out["paused"] = paused;
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Table queue_table(const std::vector<QueueRow>& rows, std::optional<WallTime> now) {
-  Table table{
-      columns(std::ranges::any_of(rows, [](const QueueRow& row) { return row.depth_of(JobState::waiting) > 0; })), {}};
-  for (const QueueRow& row : rows) table.rows.push_back(cells(row, now));
+  Table table{queue_row_columns(
+                  std::ranges::any_of(rows, [](const QueueRow& row) { return row.depth_of(JobState::waiting) > 0; })),
+              {}};
+  for (const QueueRow& row : rows) table.rows.push_back(queue_row_cells(row, now));
   return table;
 }
 
 Table queue_card(const QueueRow& row) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
-  const std::vector<Cell> values = cells(row, std::nullopt);
-  const std::vector<Column> names = columns(true);
+  const std::vector<Cell> values = queue_row_cells(row, std::nullopt);
+  const std::vector<Column> names = queue_row_columns(true);
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
   return table;
 }

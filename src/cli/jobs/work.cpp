@@ -35,8 +35,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kExitNotExecutable = 126;  // as env and timeout do
-constexpr int kExitNoCommand = 127;
 constexpr rlim_t kFilesForACommand = 8;
 constexpr rlim_t kFilesBeside = 128;
 
@@ -82,7 +80,7 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
   return options;
 }
 
-std::string as_json(const WorkReport& report) {
+std::string work_as_json(const WorkReport& report) {
   std::string text;
   const auto add = [&](std::string_view name, std::int64_t number) {
     text += (text.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(number);
@@ -102,7 +100,7 @@ std::string as_json(const WorkReport& report) {
   return text + "}";
 }
 
-std::string as_words(const WorkReport& report, bool drained) {
+std::string work_as_words(const WorkReport& report, bool drained) {
   std::string text =
       "fenceline: " + std::to_string(report.done) + " done, " + std::to_string(report.failed) + " failed";
   const auto add = [&](std::int64_t number, std::string_view what) {
@@ -180,7 +178,7 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   }
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_work(Invocation& invocation) {
   if (invocation.command.empty())
     return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
   if (is_tracker_url(invocation.store_url)) return work_on_tracker(invocation);
@@ -193,7 +191,7 @@ Result<int> run(Invocation& invocation) {
   if (!ends) return std::unexpected(ends.error());
   if (const Result<std::string> program = find_program(invocation.command.front()); !program) {
     tell("fenceline: " + error_text(program.error()));
-    return program.error().code == Code::not_found ? kExitNoCommand : kExitNotExecutable;
+    return program.error().code == Code::not_found ? kExitNoCommand : kExitCannotBeRun;
   }
   Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, kCallTimeout);
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
@@ -243,8 +241,8 @@ Result<int> run(Invocation& invocation) {
   const Result<WorkReport> report = work_stages(service.runtime(), measured.log(), service_store, service_handler,
                                                 *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());
-  if (invocation.json) print_line(as_json(*report));
-  tell(as_words(*report, options->drain && !invocation.stop.stop_requested()));
+  if (invocation.json) print_line(work_as_json(*report));
+  tell(work_as_words(*report, options->drain && !invocation.stop.stop_requested()));
   return kExitOk;
 }
 
@@ -319,7 +317,7 @@ CommandSpec work_command() {
                     "one stage of a pipeline; exit 0 moves the item on, and 'fenceline stage move --to S --reason R' "
                     "sends it back"}},
       .takes_command = true,
-      .run = run};
+      .run = run_work};
 }
 
 }  // namespace fenceline::cli

@@ -15,7 +15,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<ElectionOptions> options_from(const Invocation& invocation) {
+Result<ElectionOptions> election_options(const Invocation& invocation) {
   ElectionOptions options{.name = invocation.argument("NAME")};
   if (auto ok = check_lock_name(options.name); !ok) return std::unexpected(ok.error());
   const Result<Duration> ttl = invocation.duration("--ttl", options.ttl, kTtlRange.least, kTtlRange.most);
@@ -32,8 +32,8 @@ int interrupted() {
   return interrupted_exit();
 }
 
-Result<int> run(Invocation& invocation) {
-  const Result<ElectionOptions> options = options_from(invocation);
+Result<int> run_elect(Invocation& invocation) {
+  const Result<ElectionOptions> options = election_options(invocation);
   if (!options) return std::unexpected(options.error());
   if (const std::optional<int> missing = command_missing(invocation)) return *missing;
   const LockLog log(invocation);
@@ -115,7 +115,7 @@ CommandSpec elect_command() {
       .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},
                    {"fenceline elect primary --ttl 5s --once -- ./serve", "under a supervisor that starts it again"}},
       .takes_command = true,
-      .run = run};
+      .run = run_elect};
 }
 
 }  // namespace fenceline::cli

@@ -7,14 +7,12 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
-  const Result<std::string> resource = gate_resource(invocation);
-  if (!resource) return std::unexpected(resource.error());
-  const Result<Fence> fence = gate_fence(invocation);
-  if (!fence) return std::unexpected(fence.error());
-  const Result<GateAt> at = gate_at(invocation, *resource);
+Result<int> run_gate_check(Invocation& invocation) {
+  const Result<GateClaim> claim = gate_claim(invocation);
+  if (!claim) return std::unexpected(claim.error());
+  const Result<GateAt> at = gate_at(invocation, claim->resource);
   if (!at) return std::unexpected(at.error());
-  const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
+  const Result<NewestGrant> store = NewestGrant::of(invocation, claim->resource);
   if (!store) return std::unexpected(store.error());
   const Result<std::optional<Fence>> newest = store->ask();
   if (!newest) return std::unexpected(newest.error());
@@ -24,10 +22,11 @@ Result<int> run(Invocation& invocation) {
     return fail(Code::conflict, at->path + " is the gate of " + (*record)->resource + ", not of " + at->resource +
                                     "; use its own, or another file");
   const Fence remembered = *record ? (*record)->fence : 0;
-  GateAnswer answer = judge_fence(*fence, remembered, *newest);
+  GateAnswer answer = judge_fence(claim->fence, remembered, *newest);
   answer.remembered = remembered;  // a look is not remembered
-  const Result<int> told = tell_gate(invocation, *resource, *fence, answer);
-  if (told && !invocation.json) print_line("fence " + std::to_string(*fence) + " of " + *resource + " would pass now");
+  const Result<int> told = tell_gate(invocation, claim->resource, claim->fence, answer);
+  if (told && !invocation.json)
+    print_line("fence " + std::to_string(claim->fence) + " of " + claim->resource + " would pass now");
   return told;
 }
 
@@ -45,7 +44,7 @@ CommandSpec gate_check_command() {
                          {"a write after it",
                           "may come too late all the same: write by 'gate put', or under 'gate run'"}}}},
           .examples = {{"fenceline gate check - - || exit 76", "in a handler: does it make sense to go on?"}},
-          .run = run};
+          .run = run_gate_check};
 }
 
 }  // namespace fenceline::cli

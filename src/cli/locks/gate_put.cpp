@@ -6,11 +6,9 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
-  const Result<std::string> resource = gate_resource(invocation);
-  if (!resource) return std::unexpected(resource.error());
-  const Result<Fence> fence = gate_fence(invocation);
-  if (!fence) return std::unexpected(fence.error());
+Result<int> run_gate_put(Invocation& invocation) {
+  const Result<GateClaim> claim = gate_claim(invocation);
+  if (!claim) return std::unexpected(claim.error());
   const Result<Duration> wait = gate_wait(invocation);
   if (!wait) return std::unexpected(wait.error());
   const std::string file = invocation.argument("FILE");
@@ -18,13 +16,14 @@ Result<int> run(Invocation& invocation) {
   // Before the gate is held: a slow reader must not keep others out.
   const Result<std::string> content = read_file(from, kGatedContentBytesMax);
   if (!content) return std::unexpected(content.error());
-  const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
+  const Result<NewestGrant> store = NewestGrant::of(invocation, claim->resource);
   if (!store) return std::unexpected(store.error());
-  const GatedFile gated({.path = file, .resource = gate_of_file(invocation, *resource, file).resource, .wait = *wait});
+  const GatedFile gated(
+      {.path = file, .resource = gate_of_file(invocation, claim->resource, file).resource, .wait = *wait});
   const Result<GateAnswer> answer = gated.put(
-      {.fence = *fence, .content = *content, .newest = [&] { return store->ask(); }, .stop = invocation.stop});
+      {.fence = claim->fence, .content = *content, .newest = [&] { return store->ask(); }, .stop = invocation.stop});
   if (!answer) return std::unexpected(answer.error());
-  return tell_gate(invocation, *resource, *fence, *answer);
+  return tell_gate(invocation, claim->resource, claim->fence, *answer);
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ CommandSpec gate_put_command() {
       .examples = {{"make-report | fenceline gate put - - report.csv",
                     "in a handler: refused with 76 if another worker has the job now"},
                    {"fenceline gate put reports 42 report.csv --from new.csv", "under a fence of your own"}},
-      .run = run};
+      .run = run_gate_put};
 }
 
 }  // namespace fenceline::cli

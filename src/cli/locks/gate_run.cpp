@@ -54,28 +54,26 @@ Result<int> run_under(Invocation& invocation, const GateMemory& gate) {
   return status.exited ? status.number : 128 + status.number;
 }
 
-Result<int> run(Invocation& invocation) {
-  const Result<std::string> resource = gate_resource(invocation);
-  if (!resource) return std::unexpected(resource.error());
-  const Result<Fence> fence = gate_fence(invocation);
-  if (!fence) return std::unexpected(fence.error());
+Result<int> run_gate_run(Invocation& invocation) {
+  const Result<GateClaim> claim = gate_claim(invocation);
+  if (!claim) return std::unexpected(claim.error());
   const Result<Duration> wait = gate_wait(invocation);
   if (!wait) return std::unexpected(wait.error());
-  const Result<GateAt> at = gate_at(invocation, *resource);
+  const Result<GateAt> at = gate_at(invocation, claim->resource);
   if (!at) return std::unexpected(at.error());
   if (const Result<std::string> program = find_program(invocation.command.front()); !program)
     return cannot_start(program.error());
-  const Result<NewestGrant> store = NewestGrant::of(invocation, *resource);
+  const Result<NewestGrant> store = NewestGrant::of(invocation, claim->resource);
   if (!store) return std::unexpected(store.error());
 
   Result<GateMemory> gate = GateMemory::lock(*invocation.runtime, *at, *wait, invocation.stop);
   if (!gate) return std::unexpected(gate.error());
   const Result<std::optional<Fence>> newest = store->ask();
   if (!newest) return std::unexpected(newest.error());
-  const GateAnswer answer = judge_fence(*fence, gate->remembered(), *newest);
-  if (!answer.accepted()) return std::unexpected(gate_refusal(*resource, *fence, answer));
-  if (*fence > gate->remembered()) {
-    if (auto ok = gate->raise(*fence); !ok) return std::unexpected(ok.error());
+  const GateAnswer answer = judge_fence(claim->fence, gate->remembered(), *newest);
+  if (!answer.accepted()) return std::unexpected(gate_refusal(claim->resource, claim->fence, answer));
+  if (claim->fence > gate->remembered()) {
+    if (auto ok = gate->raise(claim->fence); !ok) return std::unexpected(ok.error());
   }
   const Result<int> status = run_under(invocation, *gate);
   gate->release();
@@ -101,7 +99,7 @@ CommandSpec gate_run_command() {
       .examples = {{"fenceline gate run - - -- rsync -a out/ /srv/www/",
                     "in a handler: a late one is refused before it touches anything"}},
       .takes_command = true,
-      .run = run};
+      .run = run_gate_run};
 }
 
 }  // namespace fenceline::cli

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
@@ -14,8 +14,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kEnding = ".gate";
 
@@ -82,7 +80,7 @@ Result<std::vector<ShownGate>> gates(const Invocation& invocation) {
   return shown;
 }
 
-Result<int> run_show(Invocation& invocation) {
+Result<int> run_gate_show(Invocation& invocation) {
   const Result<std::vector<ShownGate>> shown = gates(invocation);
   if (!shown) return std::unexpected(shown.error());
   if (invocation.json) {
@@ -116,7 +114,7 @@ Result<int> run_show(Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_rebase(Invocation& invocation) {
+Result<int> run_gate_rebase(Invocation& invocation) {
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
   const Result<std::vector<ShownGate>> asked = gates(invocation);
@@ -156,7 +154,7 @@ CommandSpec gate_show_command() {
                       gates_option()},
           .examples = {{"fenceline gate show", "all in the folder of gates"},
                        {"fenceline gate show --file report.csv", "that of a file"}},
-          .run = run_show};
+          .run = run_gate_show};
 }
 
 CommandSpec gate_rebase_command() {
@@ -178,7 +176,7 @@ CommandSpec gate_rebase_command() {
                       "of the store's clock, and above all that it granted: refused; a gate that remembers such a "
                       "fence was fed a wrong one"}}}},
       .examples = {{"fenceline gate rebase --reason 'restored the backup of Monday'", "when a gate answered 'behind'"}},
-      .run = run_rebase};
+      .run = run_gate_rebase};
 }
 
 }  // namespace fenceline::cli

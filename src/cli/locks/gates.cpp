@@ -13,7 +13,7 @@ namespace fenceline::cli {
 namespace {
 
 constexpr std::string_view kAtHand = "-";
-constexpr Duration kWaitDefault = std::chrono::seconds{10};
+constexpr Duration kGateWaitDefault = std::chrono::seconds{10};
 
 Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* argument, const char* variable) {
   const std::string typed = invocation.argument(argument);
@@ -21,6 +21,17 @@ Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* a
   if (const std::optional<std::string> value = from_environment(variable)) return *value;
   return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " +
                                      argument + ", or run it under fenceline work or fenceline lock"));
+}
+
+Result<Fence> gate_fence(const Invocation& invocation) {
+  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
+  if (!text) return std::unexpected(text.error());
+  Fence fence = 0;
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
+  if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
+    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
+                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
+  return fence;
 }
 
 }  // namespace
@@ -42,19 +53,16 @@ Result<std::string> gate_resource(const Invocation& invocation) {
   return *resource;
 }
 
-Result<Fence> gate_fence(const Invocation& invocation) {
-  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
-  if (!text) return std::unexpected(text.error());
-  Fence fence = 0;
-  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
-  if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
-    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
-                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
-  return fence;
+Result<GateClaim> gate_claim(const Invocation& invocation) {
+  Result<std::string> resource = gate_resource(invocation);
+  if (!resource) return std::unexpected(resource.error());
+  const Result<Fence> fence = gate_fence(invocation);
+  if (!fence) return std::unexpected(fence.error());
+  return GateClaim{std::move(*resource), *fence};
 }
 
 Result<Duration> gate_wait(const Invocation& invocation) {
-  return invocation.duration("--wait", kWaitDefault, kWaitRange.least, kWaitRange.most);
+  return invocation.duration("--wait", kGateWaitDefault, kWaitRange.least, kWaitRange.most);
 }
 
 Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& resource) {

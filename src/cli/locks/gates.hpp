@@ -25,8 +25,12 @@ OptionSpec gates_option();
 OptionSpec gate_wait_option();
 
 // Errors: usage (no fence; - outside of a handler), invalid (a resource that is no name).
+struct GateClaim {
+  std::string resource;
+  Fence fence = 0;
+};
+Result<GateClaim> gate_claim(const Invocation& invocation);
 Result<std::string> gate_resource(const Invocation& invocation);
-Result<Fence> gate_fence(const Invocation& invocation);
 Result<Duration> gate_wait(const Invocation& invocation);
 
 // Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of

@@ -76,7 +76,7 @@ Result<LockOptions> class_of(const Invocation& invocation) {
   return options;
 }
 
-Result<LockOptions> options_from(const Invocation& invocation) {
+Result<LockOptions> lock_options(const Invocation& invocation) {
   Result<LockOptions> options = class_of(invocation);
   if (!options) return options;
   options->names = invocation.arguments.at("KEY");
@@ -160,9 +160,9 @@ Error loss_of(const HeldLock& held) {
                           " while the command ran, and it was ended; what it did last may be refused by a gate"};
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_lock(Invocation& invocation) {
   const Instant began = invocation.runtime->now();
-  Result<LockOptions> options = options_from(invocation);
+  Result<LockOptions> options = lock_options(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<std::optional<Duration>> timeout = timeout_from(invocation);
   if (!timeout) return std::unexpected(timeout.error());
@@ -277,7 +277,7 @@ CommandSpec lock_command() {
                     "a late writer is refused by its fence"},
                    {"fenceline lock gpu --slots 4 -w 600 -- ./train", "four at a time"}},
       .takes_command = true,
-      .run = run};
+      .run = run_lock};
 }
 
 }  // namespace fenceline::cli

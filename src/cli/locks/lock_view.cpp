@@ -1,18 +1,14 @@
 #include "cli/locks/lock_view.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 #include "services/lock_options.hpp"
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
 
 // Two units are enough for people: "450ms", "59s", "4m59s", "23h59m".
 std::string rough(Duration duration) {
@@ -98,7 +94,7 @@ std::string lock_json(const ShownLock& lock) {
     holders.push_back({{"owner", holder.owner},
                        {"place", holder.place},
                        {"granted_at", format_time(holder.granted_at)},
-                       {"left_ms", milliseconds(holder.left)}});
+                       {"left_ms", whole_milliseconds(holder.left)}});
   Json waiters = Json::array();
   for (const LockWaiter& waiter : row.waiters)
     waiters.push_back({{"owner", waiter.owner},
@@ -113,7 +109,7 @@ std::string lock_json(const ShownLock& lock) {
                  {"fence", row.fence},
                  {"holders", holders},
                  {"holders_count", row.holders_count},
-                 {"free_in_ms", row.free_in ? Json(milliseconds(*row.free_in)) : Json(nullptr)},
+                 {"free_in_ms", row.free_in ? Json(whole_milliseconds(*row.free_in)) : Json(nullptr)},
                  {"waiters", waiters},
                  {"waiters_count", row.waiters_count},
                  {"at_gate", seen_at_gate(lock)},

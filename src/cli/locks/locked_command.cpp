@@ -21,7 +21,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kSignalBase = 128;
 // A guardian that has not reported by then is stopped, and its command works on. Another may have the lock when the
 // margin is over too.
 constexpr Duration kGuardianLateMost = std::chrono::milliseconds{500};
@@ -77,13 +76,13 @@ LockedEnd cannot_run(const std::string& why) {
 LockedEnd end_of(const CommandEnd& end, const CommandLease& lease, bool timed_out, bool late) {
   LockedEnd result{.lost = late || lease.lost() || (end.stopped && !timed_out)};
   if (end.guardian_died) {
-    result.status = kSignalBase + SIGKILL;
+    result.status = kExitSignalBase + SIGKILL;
     if (result.lost) return result;
     tell("fenceline: " + end.trouble + ", and the command with it");
     return result;
   }
-  if (end.status) result.status = end.status->exited ? end.status->number : kSignalBase + end.status->number;
-  else if (end.stopped) result.status = kSignalBase + SIGKILL;
+  if (end.status) result.status = end.status->exited ? end.status->number : kExitSignalBase + end.status->number;
+  else if (end.stopped) result.status = kExitSignalBase + SIGKILL;
   else if (!result.lost) return cannot_run(end.trouble);
   return result;
 }

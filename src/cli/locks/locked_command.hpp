@@ -16,9 +16,6 @@
 
 namespace fenceline::cli {
 
-inline constexpr int kExitCannotBeRun = 126;  // as env and timeout do
-inline constexpr int kExitNoCommand = 127;
-
 // Under what a command runs: a lock that is held; or nothing, where the store is away and the lock's class says to go
 // on.
 struct CommandLease {

@@ -1,16 +1,14 @@
 // fenceline locks break: an operator ends whatever holds a lock.
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/locks/commands.hpp"
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Result<std::optional<Fence>> seen_fence(const Invocation& invocation) {
   if (!invocation.has("--fence")) return std::nullopt;
@@ -19,7 +17,7 @@ Result<std::optional<Fence>> seen_fence(const Invocation& invocation) {
   return *fence;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_locks_break(Invocation& invocation) {
   const std::string resource = invocation.argument("RESOURCE");
   if (auto ok = check_lock_resource(resource); !ok) return std::unexpected(ok.error());
   const Result<std::optional<Fence>> only = seen_fence(invocation);
@@ -72,7 +70,7 @@ CommandSpec locks_break_command() {
                      {"76", "its newest fence is another one than --fence"}}}},
       .examples = {{"fenceline locks break deploy --reason 'its host burnt down'", "free it before its lease ends"},
                    {"fenceline locks break deploy --fence 1794776406123456", "not if somebody else has it by now"}},
-      .run = run};
+      .run = run_locks_break};
 }
 
 }  // namespace fenceline::cli

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "cli/frame/output.hpp"
-#include "cli/frame/signals.hpp"
+#include "cli/frame/pages.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/locks/commands.hpp"
 #include "cli/locks/gates.hpp"
@@ -11,81 +11,40 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kPage = 100;
-constexpr int kPageMost = 1000;
-
 ShownLock with_gates(const Invocation& invocation, LockRow row) {
   ShownLock shown{std::move(row), std::nullopt};
   shown.seen_in_folder = seen_in_folder(invocation, shown.row.resource);
   return shown;
 }
 
-Result<LocksRequest> request_of(const Invocation& invocation) {
+Result<LocksRequest> locks_request(const Invocation& invocation) {
   LocksRequest request{.ns = invocation.ns,
                        .prefix = invocation.value("--prefix").value_or(""),
                        .held = invocation.has("--held"),
                        .after = invocation.value("--after").value_or("")};
-  if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--after")))
-    return std::unexpected(usage_error("--all goes with neither --limit nor --after; leave one of them out"));
-  const Result<std::int64_t> limit =
-      invocation.number("--limit", invocation.has("--all") ? kPageMost : kPage, 1, kPageMost);
+  const Result<int> limit = page_limit(invocation);
   if (!limit) return std::unexpected(limit.error());
-  request.limit = static_cast<int>(*limit);
+  request.limit = *limit;
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   return request;
 }
 
-// Prints pages as they come.
-class Printer {
- public:
-  Printer(const Invocation& invocation) : invocation_(invocation) {}
-
-  bool page(const std::vector<LockRow>& rows) {
-    std::vector<ShownLock> shown;
-    for (const LockRow& row : rows) shown.push_back(with_gates(invocation_, row));
-    if (!invocation_.json)
-      return print_table(lock_table(shown, invocation_.runtime->wall_now()), std::exchange(first_, false));
-    for (const ShownLock& lock : shown) {
-      if (!print((std::exchange(first_, false) ? "{\"locks\":[" : ",") + lock_json(lock))) return false;
-    }
-    return true;
-  }
-
-  void end(const std::optional<std::string>& next) {
-    if (invocation_.json) {
-      print_line(std::string(first_ ? "{\"locks\":[" : "") +
-                 "],\"next\":" + (next ? "\"" + *next + "\"" : std::string("null")) + "}");
-    } else if (next) {
-      flush_output();
-      tell("fenceline: more locks follow; go on with --after " + *next + ", or use --all");
-    }
-  }
-
- private:
-  const Invocation& invocation_;
-  bool first_ = true;
-};
-
-Result<int> run_list(Invocation& invocation) {
-  Result<LocksRequest> request = request_of(invocation);
+Result<int> run_locks_list(Invocation& invocation) {
+  Result<LocksRequest> request = locks_request(invocation);
   if (!request) return std::unexpected(request.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  Printer printer(invocation);
-  while (true) {
-    const Result<LocksReply> reply = (*store)->locks(*request);
-    if (!reply) return std::unexpected(reply.error());
-    if (!printer.page(reply->locks)) return kExitOk;  // nobody reads on
-    if (!invocation.has("--all") || !reply->next) {
-      printer.end(reply->next);
-      return kExitOk;
-    }
-    if (invocation.stop.stop_requested()) return interrupted_exit();
-    request->after = *reply->next;
-  }
+  return print_pages(
+      invocation, {.list = "locks"}, request->after, [&] { return (*store)->locks(*request); }, &LocksReply::locks,
+      [&](const std::vector<LockRow>& rows) {
+        std::vector<ShownLock> shown;
+        for (const LockRow& row : rows) shown.push_back(with_gates(invocation, row));
+        return lock_table(shown, invocation.runtime->wall_now());
+      },
+      [&](const LockRow& row) { return lock_json(with_gates(invocation, row)); });
 }
 
-Result<int> run_show(Invocation& invocation) {
+Result<int> run_locks_show(Invocation& invocation) {
   const std::string resource = invocation.argument("RESOURCE");
   if (auto ok = check_lock_resource(resource); !ok) return std::unexpected(ok.error());
   const auto store = invocation.open_store(false);
@@ -138,7 +97,7 @@ CommandSpec locks_list_command() {
           .examples = {{"fenceline locks list --held", "what is locked now"},
                        {"fenceline locks list --all --json | jq '.locks[] | select(.at_gate==\"never\")'",
                         "locks whose fence guards nothing yet"}},
-          .run = run_list};
+          .run = run_locks_list};
 }
 
 CommandSpec locks_show_command() {
@@ -150,7 +109,7 @@ CommandSpec locks_show_command() {
       .options = {gates_option()},
       .sections = {field_section(), {"Exit status", {{"66", "nothing is known of it: never held, or free for long"}}}},
       .examples = {{"fenceline locks show deploy", "who has it, since when, who comes next"}},
-      .run = run_show};
+      .run = run_locks_show};
 }
 
 }  // namespace fenceline::cli

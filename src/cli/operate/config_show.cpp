@@ -1,7 +1,7 @@
 // fenceline config show: which settings are in force, and where they come from.
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/config.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/operate/commands.hpp"
@@ -9,15 +9,13 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // One that was typed wrongly is shown as it is: only the command that uses it looks.
 Json number_or_text(const std::string& text) {
   const Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_number_integer() ? parsed : Json(text);
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_config_show(Invocation& invocation) {
   const bool origin = invocation.has("--origin");
   if (invocation.json) {
     Json settings = Json::array();
@@ -63,7 +61,7 @@ CommandSpec config_show_command() {
                           "a schedule, which 'work' adds or edits when it starts, and never removes: cron or every, "
                           "queue, tz and what else 'schedule add' has, with _ for -; tags = \"a,b\""}}}},
           .examples = {{"fenceline config show --origin", "why does it use that store?"}},
-          .run = run};
+          .run = run_config_show};
 }
 
 }  // namespace fenceline::cli

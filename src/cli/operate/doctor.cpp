@@ -135,7 +135,7 @@ Result<void> look(const Invocation& invocation, Store& store, Diagnosis& diagnos
   return {};
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_doctor(Invocation& invocation) {
   if (is_tracker_url(invocation.store_url)) return doctor_of_tracker(invocation);
   Diagnosis diagnosis{.store = shown_store_url(invocation.store_url), .profile = {}, .findings = {}};
   if (const auto store = invocation.open_store(false); !store) {
@@ -171,7 +171,7 @@ CommandSpec doctor_command() {
                        {"fenceline doctor --require B", "and is the store as safe as we need?"},
                        {"fenceline doctor --json | jq '.findings[] | select(.status != \"ok\")'",
                         "what is not, for a script"}},
-          .run = run};
+          .run = run_doctor};
 }
 
 }  // namespace fenceline::cli

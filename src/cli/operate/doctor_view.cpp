@@ -1,10 +1,10 @@
 #include "cli/operate/doctor_view.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
 #include "cli/frame/config.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
@@ -13,17 +13,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Tone tone_of(FindingStatus status) {
-  switch (status) {
-    case FindingStatus::ok: return Tone::good;
-    case FindingStatus::warning: return Tone::warning;
-    case FindingStatus::bad: return Tone::bad;
-  }
-  return Tone::bad;
-}
 
 std::string origin_of(const Invocation& invocation, std::string_view name) {
   const auto found = std::ranges::find(invocation.settings, name, &Setting::name);
@@ -88,7 +77,7 @@ std::string block(const ToldFinding& told, WallTime now, std::size_t width, bool
   constexpr std::size_t kIndent = 2;
   const Finding& finding = told.finding;
   const Column whole{.name = "", .whole = true};
-  Table head{{whole, whole}, {{{std::string(status_name(finding.status)), tone_of(finding.status)}, finding.name}}};
+  Table head{{whole, whole}, {{{std::string(status_name(finding.status)), status_tone(finding.status)}, finding.name}}};
   if (finding.since) {
     head.columns.push_back(whole);
     head.rows[0].emplace_back(
@@ -114,6 +103,15 @@ std::string_view status_name(FindingStatus status) {
     case FindingStatus::bad: return "bad";
   }
   return "bad";
+}
+
+Tone status_tone(FindingStatus status) {
+  switch (status) {
+    case FindingStatus::ok: return Tone::good;
+    case FindingStatus::warning: return Tone::warning;
+    case FindingStatus::bad: return Tone::bad;
+  }
+  return Tone::bad;
 }
 
 std::string pasteable(const Invocation& invocation, std::string remedy, const std::string& ns) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/frame/command.hpp"
+#include "cli/frame/table.hpp"
 
 namespace fenceline::cli {
 
@@ -24,6 +25,7 @@ struct Diagnosis {
 };
 
 std::string_view status_name(FindingStatus status);
+Tone status_tone(FindingStatus status);
 
 // A remedy as it can be pasted: with what was typed to get here, or the namespace that it is about.
 std::string pasteable(const Invocation& invocation, std::string remedy, const std::string& ns);

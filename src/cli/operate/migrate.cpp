@@ -23,7 +23,7 @@ Result<int> print_grants(const Invocation& invocation, const std::string& role) 
   return kExitOk;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_migrate(Invocation& invocation) {
   if (const auto role = invocation.value("--grants-for")) return print_grants(invocation, *role);
   const auto store = invocation.open_store(true, true);
   if (!store) return std::unexpected(store.error());
@@ -46,7 +46,7 @@ CommandSpec migrate_command() {
       .examples = {{"fenceline migrate --store sqlite:/var/lib/app/fenceline.db",
                     "make the store before anything uses it"},
                    {"fenceline migrate --grants-for app | psql app_db", "then let a role work that does not own it"}},
-      .run = run};
+      .run = run_migrate};
 }
 
 }  // namespace fenceline::cli

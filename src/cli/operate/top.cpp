@@ -108,7 +108,7 @@ bool show_once(const TopState& state) {
   return print(text) && flush_output();
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_top(Invocation& invocation) {
   const Result<Duration> every = invocation.duration("--every", kEvery, kEveryLeast, kEveryMost);
   if (!every) return std::unexpected(every.error());
   const auto store = invocation.open_store(false);
@@ -148,7 +148,7 @@ CommandSpec top_command() {
                           "is said, with what was last seen, and looked for again; with --once it is 69"}}}},
           .examples = {{"fenceline top", "until q"},
                        {"fenceline top --json | jq -c '.findings[] | select(.status != \"ok\")'", "for a script"}},
-          .run = run};
+          .run = run_top};
 }
 
 }  // namespace fenceline::cli

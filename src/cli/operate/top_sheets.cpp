@@ -18,10 +18,6 @@ namespace {
 using doctor::rough;
 using doctor::shell_word;
 
-Tone tone_of(FindingStatus status) {
-  return status == FindingStatus::bad ? Tone::bad : status == FindingStatus::warning ? Tone::warning : Tone::good;
-}
-
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
@@ -51,12 +47,6 @@ std::vector<Row> sorted(std::vector<Row> rows, const std::vector<Order<Row>>& or
 }
 
 std::string ago(Duration age) { return rough(std::max(Duration{0}, age)); }
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
 
 Cell number(std::int64_t value, Tone tone = Tone::plain) {
   return {value == 0 ? "-" : std::to_string(value), value == 0 ? Tone::faint : tone};
@@ -242,7 +232,7 @@ Sheet findings(const TopState& state, const TopModel& model) {
   for (const Finding& finding : sorted(state.findings, orders, model, sheet)) {
     if (finding.status == FindingStatus::ok || !has(model, {finding.name, finding.detail})) continue;
     sheet.rows.push_back({{finding.name,
-                           {std::string(status_name(finding.status)), tone_of(finding.status)},
+                           {std::string(status_name(finding.status)), status_tone(finding.status)},
                            finding.since ? ago(state.at - *finding.since) : "",
                            one_line(finding.detail)},
                           finding.remedy});

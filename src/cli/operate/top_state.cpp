@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/jobs/queue_view.hpp"
 #include "cli/locks/lock_view.hpp"
@@ -90,7 +90,6 @@ Result<TopState> TopLook::read() {
 }
 
 std::string top_json(const TopState& state) {
-  using Json = nlohmann::ordered_json;
   const auto list = [](const auto& rows, const auto& as_json) {
     std::string text;
     for (const auto& row : rows) text += (text.empty() ? "" : ",") + as_json(row);

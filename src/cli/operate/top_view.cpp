@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "cli/frame/acts.hpp"
 #include "cli/frame/columns.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
@@ -32,10 +33,6 @@ Lines split(const std::string& text) {
   return lines;
 }
 
-std::string counted(std::int64_t number, std::string_view one, std::string_view many) {
-  return std::to_string(number) + " " + std::string(number == 1 ? one : many);
-}
-
 // Two lines: of what, and how much of it.
 Lines head(const TopState& state, const TopModel& model, bool colour) {
   std::string first = bold("fenceline top", colour);
@@ -56,9 +53,9 @@ Lines head(const TopState& state, const TopModel& model, bool colour) {
   for (const LockRow& row : state.locks) waiters += row.waiters_count;
   return {first, "jobs " + of(JobState::ready) + " ready " + of(JobState::running) + " running " +
                      of(JobState::waiting) + " waiting " + of(JobState::dead) + " dead; " +
-                     counted(static_cast<std::int64_t>(state.workers.size()), "worker", "workers") + "; " +
-                     counted(static_cast<std::int64_t>(state.locks.size()), "lock", "locks") + ", " +
-                     counted(waiters, "waiter", "waiters") + (state.cut ? "; not all is shown" : "")};
+                     counted(static_cast<std::int64_t>(state.workers.size()), "worker") + "; " +
+                     counted(static_cast<std::int64_t>(state.locks.size()), "lock") + ", " +
+                     counted(waiters, "waiter") + (state.cut ? "; not all is shown" : "")};
 }
 
 Lines help() {

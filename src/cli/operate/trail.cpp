@@ -1,6 +1,6 @@
 // fenceline trail: what operators did, when and why.
-#include <nlohmann/json.hpp>
 
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
@@ -9,9 +9,7 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Result<int> run(Invocation& invocation) {
+Result<int> run_trail(Invocation& invocation) {
   const Result<std::int64_t> limit = invocation.number("--limit", 100, 1, 10'000);
   if (!limit) return std::unexpected(limit.error());
   const auto store = invocation.open_store(false);
@@ -66,7 +64,7 @@ CommandSpec trail_command() {
                          {"lock_broken", "by locks break: the lock, and the fence that was ended"},
                          {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},
           .examples = {{"fenceline trail --limit 20", "the last twenty acts"}},
-          .run = run};
+          .run = run_trail};
 }
 
 }  // namespace fenceline::cli

@@ -19,7 +19,7 @@ constexpr const char* kCompiler = "clang " __clang_version__;
 constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_version(Invocation& invocation) {
   if (invocation.json) {
     print_line(nlohmann::ordered_json{{"version", kVersion},
                                       {"compiler", kCompiler},
@@ -42,7 +42,7 @@ CommandSpec version_command() {
           .summary = "Prints the version of the program, its compiler, SQLite and the schemas.",
           .examples = {{"fenceline version --json", "for a bug report"}},
           .without_config = true,
-          .run = run};
+          .run = run_version};
 }
 
 }  // namespace fenceline::cli

@@ -50,7 +50,7 @@ Result<std::vector<std::string>> gone_owners(const Invocation& invocation, const
   return owners;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_workers_forget(Invocation& invocation) {
   if (invocation.has("--gone") == invocation.arguments.contains("OWNER"))
     return std::unexpected(usage_error("name workers, or give --gone; 'fenceline workers list' names them"));
   const auto store = invocation.open_store(false);
@@ -96,7 +96,7 @@ CommandSpec workers_forget_command() {
                         {{"0", "they are not on the list, now or before"},
                          {"65", "one of them was seen within its ttl: nothing is removed"}}}},
           .examples = {{"fenceline workers forget --gone", "who died is dead, and 'doctor' need not say so any more"}},
-          .run = run};
+          .run = run_workers_forget};
 }
 
 }  // namespace fenceline::cli

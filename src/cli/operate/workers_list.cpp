@@ -1,8 +1,8 @@
 // fenceline workers list: who says that it works here. For people; no lease depends on it.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
@@ -11,8 +11,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json as_json(const WorkerRow& row) {
   Json holding = Json::array();
@@ -31,12 +29,6 @@ Json as_json(const WorkerRow& row) {
           {"order", to_string(row.order)},
           {"gone", is_gone(row)},
           {"holding", holding}};
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
-  return out;
 }
 
 // A whole time stamp would be cut beside an owner: people get how long ago it was.
@@ -75,7 +67,7 @@ Table worker_table(const std::vector<WorkerRow>& rows) {
   return table;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_workers_list(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
@@ -106,7 +98,7 @@ CommandSpec workers_list_command() {
                  {"held_then", "how many jobs it held when it was last seen: every third of its ttl"}}}},
           .examples = {{"fenceline workers list", "who works here"},
                        {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
-          .run = run};
+          .run = run_workers_list};
 }
 
 }  // namespace fenceline::cli

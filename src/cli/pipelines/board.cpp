@@ -31,9 +31,7 @@ std::map<std::string, std::string> holders(Store& store, const std::string& ns) 
 std::string title_of(const Job& job, bool with_payload) {
   if (with_payload) return printable(compact_json(job.payload), kHintLongest);
   if (!job.key.empty()) return job.key;
-  std::string tags;
-  for (const std::string& tag : job.tags) tags += (tags.empty() ? "" : ",") + tag;
-  return tags;
+  return joined(job.tags);
 }
 
 std::string state_of(const PipelineSpec& spec, const ItemNow& item) {
@@ -117,7 +115,7 @@ Result<Board> board_of(Store& store, const Invocation& invocation, const Pipelin
   return board;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_board(Invocation& invocation) {
   if (is_tracker_url(invocation.store_url)) return board_of_tracker(invocation);
   const Result<std::int64_t> limit = invocation.number("--limit", kRowsDefault, 1, kRowsMost);
   if (!limit) return std::unexpected(limit.error());
@@ -183,7 +181,7 @@ CommandSpec board_command() {
       .examples = {{"fenceline board docs", "who waits for whom"},
                    {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'",
                     "what each of them waits for"}},
-      .run = run};
+      .run = run_board};
 }
 
 }  // namespace fenceline::cli

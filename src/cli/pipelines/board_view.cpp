@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+
+#include "cli/frame/json.hpp"
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What a column counts; a check that runs is still a wait.
 constexpr std::array<std::string_view, 5> kCounted{"ready", "running", "waiting", "held", "dead"};

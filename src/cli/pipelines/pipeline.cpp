@@ -1,7 +1,7 @@
 // fenceline pipeline apply, show and remove.
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/noted_store.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/pipelines/commands.hpp"
@@ -12,8 +12,6 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // A person who leaves items behind is told which.
 void tell_stranded(const ApplyReport& report, const std::string& name) {
   for (const auto& [stage, count] : report.stranded)
@@ -21,7 +19,7 @@ void tell_stranded(const ApplyReport& report, const std::string& name) {
          " now: 'fenceline board " + name + "' names them, 'fenceline stage move' moves them");
 }
 
-Result<int> run_apply(Invocation& invocation) {
+Result<int> run_pipeline_apply(Invocation& invocation) {
   const Result<DeclaredPipeline> declared = read_pipeline_file(invocation.argument("FILE"));
   if (!declared) return std::unexpected(declared.error());
   const PipelineSpec* const spec = &declared->spec;
@@ -53,7 +51,7 @@ Result<int> run_apply(Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_show(Invocation& invocation) {
+Result<int> run_pipeline_show(Invocation& invocation) {
   const std::string name = invocation.argument("NAME");
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
@@ -83,7 +81,7 @@ Result<int> run_show(Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_remove(Invocation& invocation) {
+Result<int> run_pipeline_remove(Invocation& invocation) {
   const std::string name = invocation.argument("NAME");
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
@@ -135,7 +133,7 @@ CommandSpec pipeline_apply_command() {
                         "then: fenceline enqueue docs, fenceline work docs --stage ready -- ./write"},
                        {"fenceline pipeline apply docs.toml --reason 'two reviewers now'",
                         "'fenceline trail' says who and why"}},
-          .run = run_apply};
+          .run = run_pipeline_apply};
 }
 
 CommandSpec pipeline_show_command() {
@@ -146,7 +144,7 @@ CommandSpec pipeline_show_command() {
       .sections = {{"Exit status", {{"66", "there is no such pipeline"}}}},
       .examples = {{"fenceline pipeline show", "which there are"},
                    {"fenceline pipeline show docs --json | jq '.stages[].gate'", "what lets an item into each stage"}},
-      .run = run_show};
+      .run = run_pipeline_show};
 }
 
 CommandSpec pipeline_remove_command() {
@@ -158,7 +156,7 @@ CommandSpec pipeline_remove_command() {
           {history_option(), {"--force", "", "also with unfinished items: they stay at their stages, as plain jobs"}}),
       .sections = {{"Exit status", {{"65", "it has unfinished items"}, {"66", "there is no such pipeline"}}}},
       .examples = {{"fenceline pipeline remove docs --reason 'moved to the tracker'", "gone"}},
-      .run = run_remove};
+      .run = run_pipeline_remove};
 }
 
 }  // namespace fenceline::cli

@@ -19,8 +19,6 @@ namespace {
 constexpr DurationRange kAny{Duration{0},
                              std::chrono::days{366}};  // what is possible says check_pipeline, in its own words
 
-std::string in_quotes(std::string_view text) { return "'" + printable(text, 40) + "'"; }
-
 // Reads one table after another; the first error ends it.
 class PipelineFile {
  public:

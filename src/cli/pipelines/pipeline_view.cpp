@@ -1,28 +1,22 @@
 #include "cli/pipelines/pipeline_view.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
-
-Json or_null(Duration duration) { return duration == Duration{0} ? Json(nullptr) : Json(milliseconds(duration)); }
+Json or_null(Duration duration) { return duration == Duration{0} ? Json(nullptr) : Json(whole_milliseconds(duration)); }
 Json or_null(int number) { return number == 0 ? Json(nullptr) : Json(number); }
-std::string or_empty(Duration duration) { return duration == Duration{0} ? "" : format_duration(duration); }
-std::string or_empty(int number) { return number == 0 ? "" : std::to_string(number); }
 
 Json gate_json(const StageGate& gate) {
   if (gate.kind == GateKind::automatic) return {{"kind", "automatic"}};
   if (gate.kind == GateKind::check)
-    return {{"kind", "check"}, {"command", gate.command}, {"every_ms", milliseconds(gate.every)}};
+    return {{"kind", "check"}, {"command", gate.command}, {"every_ms", whole_milliseconds(gate.every)}};
   return {{"kind", "approval"},
           {"count", gate.count},
           {"by", gate.by},
@@ -36,12 +30,6 @@ Json word_json(const ItemWord& word) {
 
 std::string words(const ItemWord& word) {
   return "by " + word.by + " at " + format_time(word.at) + (word.reason.empty() ? "" : ": " + word.reason);
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
-  return out;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // fenceline stage approve, reject, move, hold and release: what people decide about an item of a pipeline; and move,
 // from inside the command that works on it.
-#include <nlohmann/json.hpp>
 
 #include "cli/frame/acts.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/job_at_hand.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/noted_store.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/pipelines/commands.hpp"
@@ -15,8 +15,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool inside_a_handler() { return from_environment("FENCELINE_JOB").has_value(); }
 
@@ -71,7 +69,7 @@ Result<int> decide(Invocation& invocation, Decide what) {
   return kExitOk;
 }
 
-Result<int> run_approve(Invocation& invocation) {
+Result<int> run_stage_approve(Invocation& invocation) {
   if (auto ok = only_by_people("an approval"); !ok) return std::unexpected(ok.error());
   if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, "/approve");
   std::optional<std::int64_t> generation;
@@ -84,7 +82,7 @@ Result<int> run_approve(Invocation& invocation) {
                 [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.approve(id, generation, act); });
 }
 
-Result<int> run_reject(Invocation& invocation) {
+Result<int> run_stage_reject(Invocation& invocation) {
   if (auto ok = only_by_people("a rejection"); !ok) return std::unexpected(ok.error());
   if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, with_stage("/reject", invocation));
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
@@ -131,7 +129,7 @@ Result<int> send_back_on_tracker(const Invocation& invocation, const std::string
   return kExitOk;
 }
 
-Result<int> run_move(Invocation& invocation) {
+Result<int> run_stage_move(Invocation& invocation) {
   const std::optional<std::string> to = invocation.value("--to");
   if (!to || to->empty()) return std::unexpected(usage_error("--to is missing; name the stage"));
   const bool on_tracker = is_tracker_url(invocation.store_url);
@@ -143,13 +141,13 @@ Result<int> run_move(Invocation& invocation) {
   return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.move(id, *to, act); });
 }
 
-Result<int> run_hold(Invocation& invocation) {
+Result<int> run_stage_hold(Invocation& invocation) {
   if (auto ok = only_by_people("a hold"); !ok) return std::unexpected(ok.error());
   if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, "/hold");
   return decide(invocation, [](ItemActs& acts, const JobId& id, const Act& act) { return acts.hold(id, act); });
 }
 
-Result<int> run_release(Invocation& invocation) {
+Result<int> run_stage_release(Invocation& invocation) {
   if (auto ok = only_by_people("a release"); !ok) return std::unexpected(ok.error());
   if (is_tracker_url(invocation.store_url)) return say_on_tracker(invocation, "/release");
   return decide(invocation, [](ItemActs& acts, const JobId& id, const Act& act) { return acts.release(id, act); });
@@ -177,7 +175,7 @@ CommandSpec stage_approve_command() {
           .sections = {exit_section()},
           .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"},
                        {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
-          .run = run_approve};
+          .run = run_stage_approve};
 }
 
 CommandSpec stage_reject_command() {
@@ -192,7 +190,7 @@ CommandSpec stage_reject_command() {
           .sections = {exit_section()},
           .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'",
                         "its work at the stage before is done again"}},
-          .run = run_reject};
+          .run = run_stage_reject};
 }
 
 CommandSpec stage_move_command() {
@@ -210,7 +208,7 @@ CommandSpec stage_move_command() {
           .sections = {exit_section()},
           .examples = {{"fenceline stage move $ID --to ready --reason 'start over'", "by a person"},
                        {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the script that reviews"}},
-          .run = run_move};
+          .run = run_stage_move};
 }
 
 CommandSpec stage_hold_command() {
@@ -221,7 +219,7 @@ CommandSpec stage_hold_command() {
           .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage hold $ID --reason 'ask legal'", "'board' names you and the reason"}},
-          .run = run_hold};
+          .run = run_stage_hold};
 }
 
 CommandSpec stage_release_command() {
@@ -231,7 +229,7 @@ CommandSpec stage_release_command() {
           .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage release $ID", "go on"}},
-          .run = run_release};
+          .run = run_stage_release};
 }
 
 }  // namespace fenceline::cli

@@ -1,7 +1,7 @@
 // fenceline board, stage and tracker whoami on an issue tracker.
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/pipelines/board_view.hpp"
@@ -13,13 +13,12 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using tracker::Ledger;
 using tracker::Protocol;
 
 constexpr std::size_t kTitleLongest = 60;
 
-std::string state_of(const Protocol& protocol, const Ledger& ledger) {
+std::string tracker_state_of(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.place == tracker::kDone) return "done";
   if (ledger.place == tracker::kDead) return "dead";
   if (ledger.contested) return "contested";
@@ -39,13 +38,13 @@ std::string waits_for(const Protocol& protocol, const Ledger& ledger) {
          " so far)";
 }
 
-BoardRow row_of(const Protocol& protocol, const tracker::ItemState& state, const Ledger& ledger) {
+BoardRow tracker_row_of(const Protocol& protocol, const tracker::ItemState& state, const Ledger& ledger) {
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
   return {.id = state.id,
           .title = printable(state.title, kTitleLongest),
           .stage = at ? protocol.pipeline.stages[at->stage].name : protocol.pipeline.stages.back().name,
           .at_gate = at && at->at_gate,
-          .state = state_of(protocol, ledger),
+          .state = tracker_state_of(protocol, ledger),
           .holder = ledger.holder ? ledger.holder->marker.worker : "",
           .waits_for = waits_for(protocol, ledger),
           .generation = ledger.generation,
@@ -79,8 +78,8 @@ Result<int> board_of_tracker(Invocation& invocation) {
     const tracker::Answer<tracker::Item> item = place->tracker->read({.item = id});
     if (!item) return std::unexpected(error_of(item.error()));
     board.rows.push_back(
-        row_of(protocol, *item->value.state,
-               tracker::read_ledger(protocol, id, item->value.comments, place->self, item->served.now)));
+        tracker_row_of(protocol, *item->value.state,
+                       tracker::read_ledger(protocol, id, item->value.comments, place->self, item->served.now)));
   }
   if (invocation.json) {
     print_line(board_json(board));
@@ -114,7 +113,7 @@ Result<int> say_on_tracker(Invocation& invocation, const std::string& command) {
   return kExitOk;
 }
 
-Result<int> run_whoami(Invocation& invocation) {
+Result<int> run_tracker_whoami(Invocation& invocation) {
   const Result<std::unique_ptr<tracker::Tracker>> opened =
       open_tracker(*invocation.runtime, invocation.store_url, this_environment);
   if (!opened) return std::unexpected(opened.error());
@@ -130,7 +129,7 @@ CommandSpec tracker_whoami_command() {
           .summary =
               "Prints the id and the name of the account that the token belongs to, as the pipeline's file wants ids.",
           .examples = {{"fenceline tracker whoami --store github:acme/docs", "41898282  docs-bot"}},
-          .run = run_whoami};
+          .run = run_tracker_whoami};
 }
 
 }  // namespace fenceline::cli

@@ -17,11 +17,6 @@ constexpr std::size_t kDeliveryBytesMax =
     << 20;  // an issue's and a comment's text, each escaped; it is all in memory before its signature can be looked at
 constexpr std::size_t kConnectionsMax = 16;
 
-bool accepts_open_listen(const Invocation& invocation) {
-  const auto given = invocation.options.find("--accept");
-  return given != invocation.options.end() && std::ranges::find(given->second, "open-listen") != given->second.end();
-}
-
 Result<std::string> signing_secret() {
   if (!from_environment(kSecret) && !from_environment(kSecretFile))
     return fail(Code::invalid, "--webhook takes what the tracker signs with a secret, and there is none; set " +
@@ -44,7 +39,7 @@ Result<WebhookPort> WebhookPort::open(const Invocation& invocation) {
   if (!text) return port;
   const Result<http::ListenAddress> address = http::parse_listen_address(*text);
   if (!address) return std::unexpected(usage_error("--webhook: " + address.error().message));
-  if (!address->loopback && !accepts_open_listen(invocation))
+  if (!address->loopback && !invocation.accepts("open-listen"))
     return fail(Code::refused, "--webhook " + printable(*text, 60) +
                                    " can be reached from other machines, without TLS; use 127.0.0.1 behind a proxy, or "
                                    "allow it with --accept open-listen");

@@ -1,8 +1,8 @@
 // fenceline work on an issue tracker.
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/measured.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/service.hpp"
@@ -19,9 +19,7 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string as_json(const tracker::TrackerWorkerCounts& counts) {
+std::string counts_as_json(const tracker::TrackerWorkerCounts& counts) {
   return Json{{"claims", counts.claims},
               {"lost_races", counts.lost_races},
               {"claim_requests_most", counts.claim_requests_most},
@@ -43,7 +41,7 @@ std::string as_json(const tracker::TrackerWorkerCounts& counts) {
       .dump();
 }
 
-std::string as_words(const tracker::TrackerWorkerCounts& counts) {
+std::string counts_as_words(const tracker::TrackerWorkerCounts& counts) {
   std::string text =
       "fenceline: " + std::to_string(counts.claims) + " claimed, " + std::to_string(counts.advances) + " advanced";
   const auto add = [&](std::int64_t number, std::string_view what) {
@@ -159,15 +157,15 @@ Result<int> work_on_tracker(Invocation& invocation) {
            " advanced";
   });
   const Result<void> worked = worker->run(invocation.stop);
-  if (invocation.json) print_line(as_json(worker->counts()));
-  tell(as_words(worker->counts()));
+  if (invocation.json) print_line(counts_as_json(worker->counts()));
+  tell(counts_as_words(worker->counts()));
   // A precondition that does not hold is the caller's to mend, not the tracker's.
   if (!worked)
     return fail(worked.error().code == Code::refused ? Code::invalid : worked.error().code, worked.error().message);
   return kExitOk;
 }
 
-Result<int> run_sweep(Invocation& invocation) {
+Result<int> run_tracker_sweep(Invocation& invocation) {
   Result<TrackerPlace> place = open_tracker_place(invocation, "");
   if (!place) return std::unexpected(place.error());
   tracker::TrackerWorkerOptions options{.protocol = place->protocol, .work = {}};
@@ -192,7 +190,7 @@ CommandSpec tracker_sweep_command() {
               "do not fit, advances without their labels. An idle worker does so once a ttl.",
           .options = {pipeline_file_option()},
           .examples = {{"fenceline tracker sweep --store github:acme/docs --pipeline docs.toml", "once, then it ends"}},
-          .run = run_sweep};
+          .run = run_tracker_sweep};
 }
 
 }  // namespace fenceline::cli

@@ -62,8 +62,8 @@ std::string place(const std::vector<std::string>& paths, const audit::Line& line
   return (path == "-" ? "stdin" : printable(path)) + ":" + std::to_string(line.number);
 }
 
-nlohmann::ordered_json as_json(const audit::Verdict& verdict, const Reading& reading,
-                               const std::vector<std::string>& paths) {
+nlohmann::ordered_json verdict_as_json(const audit::Verdict& verdict, const Reading& reading,
+                                       const std::vector<std::string>& paths) {
   nlohmann::ordered_json json{{"events", verdict.events},
                               {"calls", verdict.calls},
                               {"unknown", verdict.unknown_calls},
@@ -137,7 +137,7 @@ void tell_sums(const audit::Verdict& verdict, const Reading& reading) {
   print_line(verdict.holds() ? "no promise was broken" : std::to_string(verdict.violations_in_all) + " broken");
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_audit(Invocation& invocation) {
   const Result<audit::CheckOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const std::vector<std::string>& paths = invocation.arguments.at("FILE");
@@ -157,7 +157,7 @@ Result<int> run(Invocation& invocation) {
   progress.end();
   const audit::Verdict verdict = checker.finish();
   if (invocation.json) {
-    print_line(as_json(verdict, reading, paths).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_line(verdict_as_json(verdict, reading, paths).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     tell_violations(verdict, paths);
     tell_sums(verdict, reading);
@@ -184,7 +184,7 @@ CommandSpec audit_command() {
       .examples = {{"fenceline work mail --history run.jsonl -- ./send", "write one"},
                    {"fenceline audit run.jsonl", "exits with 0 if all promises held, with 1 if not"}},
       .without_config = true,
-      .run = run};
+      .run = run_audit};
 }
 
 }  // namespace fenceline::cli

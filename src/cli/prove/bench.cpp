@@ -132,7 +132,7 @@ Result<void> check_room(bench::Places& places, const BenchSizes& sizes) {
   return {};
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_bench(Invocation& invocation) {
   if (const std::string what = invocation.argument("WHAT"); !what.empty() && what != "locks")
     return std::unexpected(usage_error("'" + printable(what, 40) + "' cannot be measured; say nothing, or locks"));
   const bool quick = invocation.has("--quick");
@@ -249,7 +249,7 @@ CommandSpec bench_command() {
                        {"fenceline bench --only drain --only enqueue_bulk --json", "two of them, for scripts"},
                        {"fenceline bench locks", "locks, in half a minute"},
                        {"fenceline bench --quick", "does it run here"}},
-          .run = run};
+          .run = run_bench};
 }
 
 }  // namespace fenceline::cli

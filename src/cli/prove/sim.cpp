@@ -78,8 +78,8 @@ double lease_operations_a_minute(const sim::CampaignReport& report) {
   return minutes > 0 ? static_cast<double>(report.tally.of(sim::Count::lease_operations)) / minutes : 0;
 }
 
-nlohmann::ordered_json as_json(const sim::CampaignReport& report, std::uint64_t first_seed,
-                               const std::optional<Reduced>& reduced) {
+nlohmann::ordered_json run_as_json(const sim::CampaignReport& report, std::uint64_t first_seed,
+                                   const std::optional<Reduced>& reduced) {
   nlohmann::ordered_json json{{"seeds", report.seeds},
                               {"first_seed", first_seed},
                               {"violations", report.failed.size()},
@@ -146,7 +146,7 @@ Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, sim::SeedOp
   return kExitFound;
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_sim(Invocation& invocation) {
   const Result<const sim::Scenario*> scenario = chosen_scenario(invocation);
   if (!scenario) return std::unexpected(scenario.error());
   const Result<std::int64_t> only = invocation.number("--seed", -1, 0, kSeedMost);
@@ -187,7 +187,7 @@ Result<int> run(Invocation& invocation) {
       may_shrink ? reduce(report.failed.front(), options.seed_options, progress) : std::nullopt;
 
   if (invocation.json) {
-    print_line(as_json(report, options.first_seed, reduced).dump());
+    print_line(run_as_json(report, options.first_seed, reduced).dump());
   } else {
     tell_failures(report.failed, reduced);
     for (const std::string& name : missing)
@@ -220,7 +220,7 @@ CommandSpec sim_command() {
                       {"--no-shrink", "", "do not make the first failing seed smaller"}},
           .examples = {{"fenceline sim --seeds 2000", "two thousand storms"},
                        {"fenceline sim --scenario job-storm --seed 8841 --trace", "one storm, event by event"}},
-          .run = run};
+          .run = run_sim};
 }
 
 }  // namespace fenceline::cli

@@ -10,7 +10,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_schedule_add(Invocation& invocation) {
   const std::string name = invocation.argument("NAME");
   if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
   if (invocation.has("--cron") == invocation.has("--every"))
@@ -74,7 +74,7 @@ CommandSpec schedule_add_command() {
                     "at half past two, as the clocks in Tokyo show it"},
                    {"fenceline schedule add poll --every 90s --queue feeds --overlap skip",
                     "not while the last one still runs"}},
-      .run = run};
+      .run = run_schedule_add};
 }
 
 }  // namespace fenceline::cli

@@ -1,8 +1,8 @@
 // fenceline schedule pause, resume, remove, rewind and run: what operators do to a schedule.
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/place.hpp"
 #include "cli/frame/text.hpp"
@@ -14,8 +14,6 @@
 
 namespace fenceline::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Opens the store, and lets `change` act on the schedule that was named.
 template <class Change>
@@ -51,7 +49,7 @@ Result<int> print_row(const Invocation& invocation, const Result<ScheduleRow>& r
   return kExitOk;
 }
 
-Result<int> run_pause(Invocation& invocation) {
+Result<int> run_schedule_pause(Invocation& invocation) {
   const Result<ScheduleRow> row = act_on(
       invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.pause(name, act); });
   return print_row(invocation, row,
@@ -60,13 +58,13 @@ Result<int> run_pause(Invocation& invocation) {
                        : "");
 }
 
-Result<int> run_resume(Invocation& invocation) {
+Result<int> run_schedule_resume(Invocation& invocation) {
   const Result<ScheduleRow> row = act_on(
       invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.resume(name, act); });
   return print_row(invocation, row, row ? "goes on; " + next_words(*row) : "");
 }
 
-Result<int> run_remove(Invocation& invocation) {
+Result<int> run_schedule_remove(Invocation& invocation) {
   const Result<ScheduleRow> row = act_on(
       invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.remove(name, act); });
   if (!row) return std::unexpected(row.error());
@@ -75,7 +73,7 @@ Result<int> run_remove(Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_rewind(Invocation& invocation) {
+Result<int> run_schedule_rewind(Invocation& invocation) {
   const std::optional<std::string> text = invocation.value("--to");
   if (!text) return std::unexpected(usage_error("--to is missing; say from when on skipped ticks shall be open again"));
   const Result<WallTime> to = parse_time(*text);
@@ -89,7 +87,7 @@ Result<int> run_rewind(Invocation& invocation) {
                    row ? "stands at " + format_time(row->resolved_to) + " again; " + next_words(*row) : "");
 }
 
-Result<int> run_run(Invocation& invocation) {
+Result<int> run_schedule_run(Invocation& invocation) {
   const Result<JobId> id = act_on(
       invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.run(name, act); });
   if (!id) return std::unexpected(id.error());
@@ -110,7 +108,7 @@ CommandSpec schedule_pause_command() {
           .sections = {exit_section()},
           .examples = {{"fenceline schedule pause nightly --reason 'the warehouse moves'",
                         "'schedule list' names you and the reason"}},
-          .run = run_pause};
+          .run = run_schedule_pause};
 }
 
 CommandSpec schedule_resume_command() {
@@ -123,7 +121,7 @@ CommandSpec schedule_resume_command() {
       .examples = {{"fenceline schedule resume nightly", "go on"},
                    {"fenceline schedule rewind nightly --to 2026-11-16T00:00:00Z",
                     "and catch up with what the pause skipped"}},
-      .run = run_resume};
+      .run = run_schedule_resume};
 }
 
 CommandSpec schedule_remove_command() {
@@ -135,7 +133,7 @@ CommandSpec schedule_remove_command() {
           .options = with_act_options(),
           .sections = {exit_section()},
           .examples = {{"fenceline schedule remove nightly --reason 'weekly now'", "gone"}},
-          .run = run_remove};
+          .run = run_schedule_remove};
 }
 
 CommandSpec schedule_rewind_command() {
@@ -151,7 +149,7 @@ CommandSpec schedule_rewind_command() {
                          {"66", "there is no such schedule"}}}},
           .examples = {{"fenceline schedule rewind nightly --to 2026-11-15T00:00:00Z",
                         "what was skipped since then has another chance"}},
-          .run = run_rewind};
+          .run = run_schedule_rewind};
 }
 
 CommandSpec schedule_run_command() {
@@ -161,7 +159,7 @@ CommandSpec schedule_run_command() {
           .options = with_act_options(),
           .sections = {exit_section()},
           .examples = {{"fenceline job wait $(fenceline schedule run nightly)", "once by hand"}},
-          .run = run_run};
+          .run = run_schedule_run};
 }
 
 }  // namespace fenceline::cli

@@ -1,8 +1,7 @@
 // fenceline schedule history: what became of each tick.
 #include <utility>
 
-#include "cli/frame/output.hpp"
-#include "cli/frame/signals.hpp"
+#include "cli/frame/pages.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/frame/time_text.hpp"
 #include "cli/schedules/commands.hpp"
@@ -11,21 +10,15 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kPage = 100;
-constexpr int kPageMost = 1000;
-
-Result<TicksRequest> request_of(const Invocation& invocation) {
+Result<TicksRequest> ticks_request(const Invocation& invocation) {
   TicksRequest request{.ns = invocation.ns,
                        .schedule = invocation.argument("NAME"),
                        .fired_only = invocation.has("--fired"),
                        .after = {},
                        .before = {}};
-  if (invocation.has("--all") && (invocation.has("--limit") || invocation.has("--before")))
-    return std::unexpected(usage_error("--all goes with neither --limit nor --before; leave one of them out"));
-  const Result<std::int64_t> limit =
-      invocation.number("--limit", invocation.has("--all") ? kPageMost : kPage, 1, kPageMost);
+  const Result<int> limit = page_limit(invocation, {"--before"});
   if (!limit) return std::unexpected(limit.error());
-  request.limit = static_cast<int>(*limit);
+  request.limit = *limit;
   if (const auto text = invocation.value("--before")) {
     const Result<WallTime> before = parse_time(*text);
     if (!before) return std::unexpected(usage_error("--before " + before.error().message));
@@ -35,39 +28,21 @@ Result<TicksRequest> request_of(const Invocation& invocation) {
   return request;
 }
 
-Result<int> run(Invocation& invocation) {
-  Result<TicksRequest> request = request_of(invocation);
+Result<int> run_schedule_history(Invocation& invocation) {
+  Result<TicksRequest> request = ticks_request(invocation);
   if (!request) return std::unexpected(request.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  for (bool first = true;; first = false) {
-    const Result<TicksReply> page = (*store)->ticks(*request);
-    if (!page) return std::unexpected(page.error());
-    if (first && page->ticks.empty()) {  // of a removed one there is still something to see
-      if (const Result<FoundSchedule> found = find_schedule(invocation, **store, request->schedule); !found)
-        return std::unexpected(found.error());
-    }
-    bool read = true;
-    if (!invocation.json) {
-      read = print_table(tick_table(page->ticks), first);
-    } else {
-      read = !first || print("{\"ticks\":[");
-      for (const TickRow& row : page->ticks)
-        read = read && print((first && &row == &page->ticks.front() ? "" : ",") + tick_json(row));
-    }
-    if (!read) return kExitOk;  // nobody reads on
-    if (invocation.stop.stop_requested()) return interrupted_exit();
-    if (invocation.has("--all") && page->next) {
-      request->before = page->next;
-      continue;
-    }
-    if (invocation.json)
-      print_line("],\"next\":" + (page->next ? "\"" + format_time(*page->next) + "\"" : std::string("null")) + "}");
-    flush_output();
-    if (!invocation.json && page->next)
-      tell("fenceline: more ticks lie before; go on with --before " + format_time(*page->next) + ", or use --all");
-    return kExitOk;
-  }
+  const auto ask = [&, first = true]() mutable {
+    Result<TicksReply> reply = (*store)->ticks(*request);
+    if (!std::exchange(first, false) || !reply || !reply->ticks.empty()) return reply;
+    // Of a removed one there is still something to see.
+    if (const Result<FoundSchedule> found = find_schedule(invocation, **store, request->schedule); !found)
+      reply = std::unexpected(found.error());
+    return reply;
+  };
+  return print_pages(invocation, {.list = "ticks", .follow = "lie before", .option = "--before"}, request->before, ask,
+                     &TicksReply::ticks, tick_table, tick_json);
 }
 
 }  // namespace
@@ -93,7 +68,7 @@ CommandSpec schedule_history_command() {
           .examples = {{"fenceline schedule history nightly", "did it run last night?"},
                        {"fenceline schedule history poll --all --json | jq '[.ticks[].count] | add'",
                         "how many ticks there were"}},
-          .run = run};
+          .run = run_schedule_history};
 }
 
 }  // namespace fenceline::cli

@@ -34,7 +34,7 @@ Result<ReconcileReport> reconcile(Invocation& invocation, const std::vector<Name
       .reconcile(schedules, act);
 }
 
-Result<int> run(Invocation& invocation) {
+Result<int> run_schedule_import(Invocation& invocation) {
   if (!invocation.has("--queue"))
     return std::unexpected(usage_error("--queue is missing; name the queue that the commands go to"));
   const Result<ScheduleSpec> base = spec_from_options(invocation);
@@ -99,7 +99,7 @@ CommandSpec schedule_import_command() {
           .examples = {{"fenceline schedule import tab --queue cron --tz Europe/Berlin --dry-run", "what would it do?"},
                        {"crontab -l | fenceline schedule import - --queue cron --tz Europe/Berlin", "all of yours"},
                        {"fenceline work cron -- sh -c 'jq -r .command | sh'", "and who runs them"}},
-          .run = run};
+          .run = run_schedule_import};
 }
 
 }  // namespace fenceline::cli

@@ -12,7 +12,7 @@
 namespace fenceline::cli {
 namespace {
 
-Result<int> run_list(Invocation& invocation) {
+Result<int> run_schedule_list(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<std::vector<ScheduleRow>> rows = all_schedules(invocation, **store);
@@ -28,7 +28,7 @@ Result<int> run_list(Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_show(Invocation& invocation) {
+Result<int> run_schedule_show(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<FoundSchedule> found = find_schedule(invocation, **store, invocation.argument("NAME"));
@@ -70,7 +70,7 @@ Result<Asked> asked(Invocation& invocation) {
   return Asked{schedule->spec, schedule->rule, found->now, schedule->row.paused.has_value()};
 }
 
-Result<int> run_next(Invocation& invocation) {
+Result<int> run_schedule_next(Invocation& invocation) {
   const Result<std::int64_t> count = invocation.number("--count", 10, 1, 1000);
   if (!count) return std::unexpected(count.error());
   std::optional<WallTime> from;
@@ -108,7 +108,7 @@ CommandSpec schedule_list_command() {
       .summary = "Lists the schedules of a namespace: their rule, queue, next tick and last one that fired.",
       .examples = {{"fenceline schedule list", "what fires when"},
                    {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "those that are paused"}},
-      .run = run_list};
+      .run = run_schedule_list};
 }
 
 CommandSpec schedule_show_command() {
@@ -122,7 +122,7 @@ CommandSpec schedule_show_command() {
                          {"counts_from", "since when it is what it is: a rewind goes back no further"}}},
                        {"Exit status", {{"66", "there is no such schedule"}}}},
           .examples = {{"fenceline schedule show nightly", "all about it"}},
-          .run = run_show};
+          .run = run_schedule_show};
 }
 
 CommandSpec schedule_next_command() {
@@ -144,7 +144,7 @@ CommandSpec schedule_next_command() {
       .examples = {{"fenceline schedule next nightly --count 3", "when does it run?"},
                    {"fenceline schedule next --cron '30 2 * * *' --tz Europe/Berlin",
                     "try a rule; --from a day before the clocks change shows what becomes of it then"}},
-      .run = run_next};
+      .run = run_schedule_next};
 }
 
 }  // namespace fenceline::cli

@@ -1,10 +1,10 @@
 #include "cli/schedules/schedule_view.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
+#include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 #include "model/time_zone.hpp"
 #include "services/schedule_acts.hpp"
@@ -12,12 +12,8 @@
 namespace fenceline::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string utc(WallTime at) { return local_text(at, "UTC"); }
 Json maybe(const std::optional<WallTime>& at) { return at ? Json(utc(*at)) : Json(nullptr); }
-std::int64_t milliseconds(Duration duration) { return std::chrono::floor<std::chrono::milliseconds>(duration).count(); }
-
 std::optional<WallTime> last_fired(const ScheduleRow& row) {
   return row.fired_to == WallTime{} ? std::nullopt : std::optional(row.fired_to);
 }
@@ -61,7 +57,7 @@ std::string schedule_json(const ScheduleRow& row, bool with_payload) {
     const ScheduleSpec& spec = schedule->spec;
     const std::optional<WallTime> next = due_at(*schedule);
     out["cron"] = spec.cron.empty() ? Json(nullptr) : Json(spec.cron);
-    out["every_ms"] = spec.cron.empty() ? Json(milliseconds(spec.every)) : Json(nullptr);
+    out["every_ms"] = spec.cron.empty() ? Json(whole_milliseconds(spec.every)) : Json(nullptr);
     out["anchor"] = spec.cron.empty() ? Json(utc(spec.anchor)) : Json(nullptr);
     out["tz"] = spec.zone;
     out["next"] = maybe(next);
@@ -69,15 +65,15 @@ std::string schedule_json(const ScheduleRow& row, bool with_payload) {
     out["starts"] = maybe(spec.starts);
     out["ends"] = maybe(spec.ends);
     out["catch_up"] = to_string(spec.catch_up);
-    out["window_ms"] = milliseconds(spec.window);
+    out["window_ms"] = whole_milliseconds(spec.window);
     out["cap"] = spec.cap;
     out["overlap"] = to_string(spec.overlap);
-    out["jitter_ms"] = milliseconds(spec.jitter);
+    out["jitter_ms"] = whole_milliseconds(spec.jitter);
     out["queue"] = spec.queue;
     out["stage"] = spec.stage;
     out["priority"] = spec.priority;
     out["max_attempts"] = spec.attempts_max;
-    out["timeout_ms"] = milliseconds(spec.timeout);
+    out["timeout_ms"] = whole_milliseconds(spec.timeout);
     out["group"] = spec.group;
     out["limit_key"] = spec.limit_key;
     out["tags"] = spec.tags;
